@@ -1,63 +1,71 @@
 #!/bin/sh
-# Fails when a file uses what the tree does without. One ban a line: where it
-# holds, the pattern, why. HACKING.md explains each.
+# Fails when a file uses what the tree does without. One ban a line of the
+# table: where it holds, where it does not, the words, why.
 set -eu
 cd "${1:-${srcdir:-.}}"
-bad=0
-
-# A call of one of the functions, at a word's start; comments are cut first.
-c_code() {
-    sed -e 's|/\*.*\*/||' -e 's|^ \*.*||' -e 's|/\*.*||' "$1"
-}
-
-# ban REASON PATTERN FILE...
-ban() {
-    reason=$1 pattern=$2
-    shift 2
-    for file in "$@"; do
-        hits=$(c_code "$file" | grep -nE -- "$pattern" || true)
-        [ -z "$hits" ] && continue
-        bad=1
-        echo "$hits" | sed "s|^\([0-9]*\):.*|$file:\1: $reason|"
-    done
-}
-
-# Files of the folders that the first words name, less those that match the
-# expression behind "but".
-files() {
-    find "$1" -name '*.[ch]' | grep -vE -- "${2:-^$}" | sort
-}
-
-# shellcheck disable=SC2046
+files=$(find base protocol sandbox notebooks kernels gateway tests \
+    -name '*.[ch]' | sort)
+# shellcheck disable=SC2086
+exec awk '
+function ban(where, except, words, why)
 {
-    product=$(for d in base protocol sandbox notebooks kernels gateway; do
-        files "$d"
-    done)
-    libraries=$(for d in base protocol sandbox notebooks kernels; do
-        files "$d" '^base/log\.[ch]$'
-    done)
-    everything="$product $(files tests)"
-
-    ban 'use a call that knows the size of its target or its mistakes' \
-        '(^|[^[:alnum:]_])(sprintf|vsprintf|strcpy|stpcpy|strcat|strncpy|strtok|atoi|atol|atof|gets|alloca|tmpnam|mktemp)[[:space:]]*\(' \
-        $everything
-    ban 'no shell between us and a program: posix_spawn' \
-        '(^|[^[:alnum:]_])(system|popen)[[:space:]]*\(' $everything
-    ban 'no goto: the cleanup attribute releases' \
-        '(^|[^[:alnum:]_])goto[[:space:]]+[[:alpha:]]' $everything
-    ban 'comments are /* ... */' \
-        '^([^"]*"[^"]*")*[^"]*//' $everything
-    ban 'a library returns a fault, programs print' \
-        '(^|[^[:alnum:]_])(printf|puts|perror|log_(error|warning|notice|debug))[[:space:]]*\(' \
-        $libraries
-    ban 'only main.c and the command line end the program' \
-        '(^|[^[:alnum:]_])exit[[:space:]]*\(' \
-        $(echo "$product" | tr ' ' '\n' |
-            grep -vE '^gateway/(main\.c$|cli/)')
-    ban 'memory comes from mem_new and friends of base/buffer.h' \
-        '(^|[^[:alnum:]_])(malloc|calloc|realloc|reallocarray|strdup|strndup|asprintf)[[:space:]]*\(' \
-        $(echo "$product" | tr ' ' '\n' | grep -v '^base/')
-    ban 'wait for conditions with a deadline, not for time' \
-        '(^|[^[:alnum:]_])(sleep|usleep)[[:space:]]*\(' $everything
+    bans++
+    place[bans] = where
+    spared[bans] = except
+    pattern[bans] = "(^|[^[:alnum:]_])(" words ")[ \t]*\\("
+    reason[bans] = why
 }
-exit "$bad"
+BEGIN {
+    product = "^(base|protocol|sandbox|notebooks|kernels|gateway)/"
+    library = "^(base|protocol|sandbox|notebooks|kernels)/"
+    none = "^$"
+
+    ban(".", none, "v?sprintf|str(n?cpy|cat|tok)|stpcpy|gets|alloca|mktemp" \
+        "|tmpnam", "use a call that knows the size of its target")
+    ban(".", none, "ato(i|l|ll|f)", "use strtol and look at its end")
+    ban(".", none, "system|popen", "no shell in between: use posix_spawn")
+    ban(".", none, "u?sleep", "wait for conditions with a deadline")
+    ban(library, "^base/log[.]c$", "printf|puts|perror" \
+        "|log_(error|warning|notice|debug)",
+        "a library returns a fault; programs speak")
+    ban(product, "^gateway/(main[.]c$|cli/)", "exit",
+        "only main.c and the command line end the program")
+    ban(product, "^base/", "[cm]alloc|realloc|reallocarray|strn?dup|v?asprintf",
+        "memory comes from base/buffer.h")
+}
+function complain(why)
+{
+    printf "%s:%d: %s\n", FILENAME, FNR, why
+    bad = 1
+}
+# The line without strings and comments.
+function code(line)
+{
+    gsub(/\\./, "", line)
+    gsub(/"[^"]*"/, "\"\"", line)
+    gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
+    if (comment) {
+        if (!sub(/^.*\*\//, "", line))
+            return ""
+        comment = 0
+    }
+    if (sub(/\/\*.*$/, "", line))
+        comment = 1
+    return line
+}
+FNR == 1 { comment = 0 }
+{
+    line = code($0)
+    for (i = 1; i <= bans; i++)
+        if (FILENAME ~ place[i] && FILENAME !~ spared[i] &&
+            line ~ pattern[i] && line !~ /__attribute__/)
+            complain(reason[i])
+    if (line ~ /(^|[^[:alnum:]_])goto[ \t]+[[:alpha:]]/)
+        complain("no goto: the cleanup attribute releases")
+    if (line ~ /\/\//)
+        complain("comments are /* ... */")
+    if ($0 ~ /\t/)
+        complain("no tabs")
+}
+END { exit bad }
+' $files
