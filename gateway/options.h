@@ -1,0 +1,78 @@
+/* The configuration: one table of keys, read from a ZPL file (hearth.cfg(5)),
+ * the environment and the command line. Plain values, not changed once the
+ * gateway runs. */
+#ifndef HEARTH_GATEWAY_OPTIONS_H
+#define HEARTH_GATEWAY_OPTIONS_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "kernels/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum { OPTIONS_TCP, OPTIONS_IPC } options_transport_t;
+typedef enum { OPTIONS_RESTART_NEVER, OPTIONS_RESTART_AUTO } options_restart_t;
+
+typedef struct {
+    char *file;        /* owned; the file that was read, or NULL */
+    char *runtime_dir; /* owned; absolute; not made here */
+    char *state_dir;   /* owned; absolute; not made here */
+    int log_level;     /* log_level_t */
+    int transport;     /* options_transport_t, of new sessions */
+    char *ip;          /* owned; address that new sessions listen on */
+    int64_t orphan_timeout_ms; /* kernels without a gateway; 0: for ever */
+    int64_t drain_grace_ms;    /* for running cells at an orderly stop */
+    uint64_t uid_first;        /* users of sessions when the gateway is root */
+    uint64_t uid_count;
+
+    int64_t idle_timeout_ms;    /* 0: never */
+    int64_t lifetime_ms;        /* 0: for ever */
+    int64_t cell_time_limit_ms; /* 0: none */
+    int64_t interrupt_grace_ms; /* between the rungs of the ladder */
+    int restart;                /* options_restart_t */
+    uint64_t journal_bytes;     /* a session; 0: no bound */
+    uint64_t spill;             /* bytes; 0: never */
+    uint64_t sessions_max;
+    int64_t gone_keep_ms; /* how long a tombstone answers */
+
+    profile_t **profiles;  /* owned; the first one is the default */
+    size_t profile_count;  /* at least 1 */
+} options_t;
+
+/* Every default; folders from HEARTH_RUNTIME_DIR, HEARTH_STATE_DIR, the XDG
+ * variables or the user's home. */
+options_t *options_new(void);
+void options_destroy(options_t **self_p);
+#define cleanup_options CLEANUP(options_destroy)
+
+/* Reads a file. NULL: $HEARTH_CONFIG, which must exist; else the first of
+ * $XDG_CONFIG_HOME/hearth/hearth.cfg (~/.config) and the system's hearth.cfg
+ * that exists; none is fine. HEARTH_RUNTIME_DIR and HEARTH_STATE_DIR win over
+ * the file. -EINVAL names file, line, key, value and what is permitted; after
+ * a failure the options are good for nothing but options_destroy. */
+int options_load(options_t *self, const char *file_or_null, fault_t *fault);
+
+/* One key, "sessions/idle_timeout" or "profile/<name>/python"; a profile that
+ * is not there is made. -EINVAL: nothing was changed. */
+int options_set(options_t *self, const char *key, const char *value,
+                fault_t *fault);
+
+/* NULL or "": the default one. Lent; NULL when there is none of that name. */
+const profile_t *options_profile(const options_t *self, const char *name);
+
+/* The table, for the manual's test and for people who ask. */
+typedef struct {
+    const char *key;     /* "gateway/ip", "profile/<name>/python" */
+    const char *initial; /* the default, as it would be written */
+    const char *help;    /* one sentence */
+} options_key_t;
+
+/* The index-th key; false behind the last one. */
+bool options_key(size_t index, options_key_t *ret_key);
+/* What is permitted for it, in words; at most `size` bytes. */
+void options_key_range(size_t index, char *ret_text, size_t size);
+
+#endif

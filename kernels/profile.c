@@ -1,0 +1,95 @@
+/* A profile's defaults and its end. What a configuration says about it is
+ * gateway/options.c's to read. */
+#include "kernels/profile.h"
+
+#include "base/buffer.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB ((uint64_t) 1 << 20)
+
+/* What most first cells import. A zygote reports those that are missing and
+ * goes on without them. */
+static const char *const preload[] = {"numpy", "pandas", "matplotlib.pyplot"};
+
+static void destroy_list(char **list)
+{
+    for (char **item = list; item && *item; item++)
+        free(*item);
+    free(list);
+}
+
+void profile_destroy(profile_t **self_p)
+{
+    profile_t *self = *self_p;
+
+    if (!self)
+        return;
+    destroy_list(self->readonly);
+    destroy_list(self->preload);
+    free(self->python);
+    free(self->display_name);
+    free(self->name);
+    free(self);
+    *self_p = NULL;
+}
+
+/* The environment of a source tree when the program runs in its build folder:
+ * <tree>/.venv beside <tree>/build/hearth; libtool puts the true program one
+ * folder deeper. NULL when there is none. */
+static char *find_venv(void)
+{
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+    if (size <= 0)
+        return NULL;
+    program[size] = '\0';
+    for (int depth = 0; depth < 3; depth++) {
+        char *slash = strrchr(program, '/');
+        if (!slash)
+            return NULL;
+        *slash = '\0';
+        cleanup_free char *python =
+            mem_format("%s/.venv/bin/python3", program);
+        if (depth && access(python, X_OK) == 0)
+            return take_ptr(python);
+    }
+    return NULL;
+}
+
+static char *find_python(void)
+{
+    const char *wish = getenv("HEARTH_PYTHON");
+    if (wish && *wish)
+        return mem_text(wish);
+    char *python = find_venv();
+    return python ? python : mem_text("/usr/bin/python3");
+}
+
+profile_t *profile_new(const char *name)
+{
+    size_t count = sizeof(preload) / sizeof(preload[0]);
+    profile_t *self = mem_new(sizeof(*self));
+
+    self->name = mem_text(name);
+    self->display_name = strcmp(name, "python3") == 0
+                             ? mem_text("Python 3 (hearth)")
+                             : mem_format("%s (hearth)", name);
+    self->python = find_python();
+    self->preload = mem_new((count + 1) * sizeof(char *));
+    for (size_t i = 0; i < count; i++)
+        self->preload[i] = mem_text(preload[i]);
+    self->readonly = mem_new(sizeof(char *));
+    self->limits = (profile_limits_t){
+        .file_size = 1024 * MIB,
+        .open_files = 1024,
+        .processes = 512,
+        .tmp_bytes = 256 * MIB,
+        .retain = 64 * MIB,
+    };
+    return self;
+}
