@@ -1,0 +1,44 @@
+/* A growable run of bytes. Sizes that a peer chooses are checked against
+ * protocol/limits.h before they reach it; without memory the program ends. */
+#ifndef HEARTH_BASE_BUFFER_H
+#define HEARTH_BASE_BUFFER_H
+
+#include "base/cleanup.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    uint8_t *data;   /* owned; a NUL stands behind the last byte once used */
+    size_t size;     /* bytes in use */
+    size_t capacity; /* bytes owned */
+} buffer_t;
+
+#define BUFFER_EMPTY ((buffer_t){0})
+
+/* Room for `more` bytes and a NUL behind the end; returns where they go. The
+ * size is not changed: the caller adds what it wrote, and the NUL if it wants
+ * one. */
+uint8_t *buffer_reserve(buffer_t *self, size_t more);
+void buffer_append(buffer_t *self, const void *bytes, size_t size);
+void buffer_text(buffer_t *self, const char *text);
+void buffer_format(buffer_t *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Forgets the first `size` bytes. */
+void buffer_consume(buffer_t *self, size_t size);
+/* Empties it, keeps the memory. */
+void buffer_clear(buffer_t *self);
+/* Frees the memory; the buffer can be used again. */
+void buffer_reset(buffer_t *self);
+
+#define cleanup_buffer CLEANUP(buffer_reset)
+
+/* Allocate or abort: pretending to survive without memory would be dead
+ * code. The only callers of malloc in the tree are in base/buffer.c. */
+void *mem_new(size_t size); /* zeroed */
+void *mem_resize(void *old, size_t size);
+void *mem_copy(const void *bytes, size_t size); /* NUL-terminated copy */
+char *mem_text(const char *text);               /* copy; NULL for NULL */
+char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

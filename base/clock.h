@@ -1,0 +1,17 @@
+/* Time: monotonic for deadlines, wall clock for people. */
+#ifndef HEARTH_BASE_CLOCK_H
+#define HEARTH_BASE_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLOCK_ISO_SIZE 28 /* "2026-01-02T03:04:05.000006Z" and a NUL */
+
+int64_t clock_monotonic_ms(void);
+/* Microseconds since 1970, UTC. */
+int64_t clock_wall_us(void);
+/* Six digits and Z: the one form that every Jupyter client parses. Times
+ * outside the years 1970 to 9999 become the nearest one inside. */
+void clock_iso(int64_t wall_us, char ret_text[CLOCK_ISO_SIZE]);
+
+#endif

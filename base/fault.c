@@ -1,0 +1,52 @@
+/* A failure as plain data. Nothing here allocates: a fault is also made where
+ * memory is short, and between fork and exec. */
+#include "base/fault.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Cuts a text that was too long in front of a torn UTF-8 character: faults
+ * end up in JSON. */
+static void cut_at_character(char *text, size_t size)
+{
+    size_t end = size - 1;
+    while (end > 0 && ((unsigned char) text[end - 1] & 0xC0) == 0x80)
+        end--;
+    if (end > 0 && (unsigned char) text[end - 1] >= 0xC0)
+        end--;
+    text[end] = '\0';
+}
+
+int fault_set(fault_t *fault, int code, const char *format, ...)
+{
+    /* Formatted aside, so that the old text may be among the arguments. */
+    char text[sizeof fault->text] = "";
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (length < 0)
+        text[0] = '\0';
+    else if ((size_t) length >= sizeof text
+             && ((unsigned char) text[sizeof text - 2] & 0x80))
+        cut_at_character(text, sizeof text);
+
+    memcpy(fault->text, text, sizeof fault->text);
+    fault->code = code;
+    return -code;
+}
+
+int fault_wrap(fault_t *fault, const char *format, ...)
+{
+    char before[sizeof fault->text];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(before, sizeof before, format, args);
+    va_end(args);
+    if (length < 0)
+        before[0] = '\0';
+    fault_t inner = *fault;
+    return fault_set(fault, inner.code, "%s: %s", before, inner.text);
+}

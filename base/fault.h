@@ -1,0 +1,20 @@
+/* A failure as plain data: what the system said, and what we were doing to
+ * what. 256 bytes, no pointers, so that it crosses a pipe as one record. */
+#ifndef HEARTH_BASE_FAULT_H
+#define HEARTH_BASE_FAULT_H
+
+typedef struct {
+    int code;       /* positive errno value; 0 when unset */
+    char text[252]; /* a sentence without a full stop */
+} fault_t;
+
+/* Both return -code, so that a failure is one line. A text that does not fit
+ * is cut. */
+int fault_set(fault_t *fault, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "<format>: " before the text that is there. */
+int fault_wrap(fault_t *fault, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
