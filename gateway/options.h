@@ -13,16 +13,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { OPTIONS_TCP, OPTIONS_IPC } options_transport_t;
-typedef enum { OPTIONS_RESTART_NEVER, OPTIONS_RESTART_AUTO } options_restart_t;
+typedef enum {
+    OPTIONS_TCP,
+    OPTIONS_IPC
+} options_transport_t;
+typedef enum {
+    OPTIONS_RESTART_NEVER,
+    OPTIONS_RESTART_AUTO
+} options_restart_t;
 
 typedef struct {
-    char *file;        /* owned; the file that was read, or NULL */
-    char *runtime_dir; /* owned; absolute; not made here */
-    char *state_dir;   /* owned; absolute; not made here */
-    int log_level;     /* log_level_t */
-    int transport;     /* options_transport_t, of new sessions */
-    char *ip;          /* owned; address that new sessions listen on */
+    char *file;                /* owned; the file that was read, or NULL */
+    char *runtime_dir;         /* owned; absolute; not made here */
+    char *state_dir;           /* owned; absolute; not made here */
+    int log_level;             /* log_level_t */
+    int transport;             /* options_transport_t, of new sessions */
+    char *ip;                  /* owned; address that new sessions listen on */
     int64_t orphan_timeout_ms; /* kernels without a gateway; 0: for ever */
     int64_t drain_grace_ms;    /* for running cells at an orderly stop */
     uint64_t uid_first;        /* users of sessions when the gateway is root */
@@ -38,8 +44,8 @@ typedef struct {
     uint64_t sessions_max;
     int64_t gone_keep_ms; /* how long a tombstone answers */
 
-    profile_t **profiles;  /* owned; the first one is the default */
-    size_t profile_count;  /* at least 1 */
+    profile_t **profiles; /* owned; the first one is the default */
+    size_t profile_count; /* at least 1 */
 } options_t;
 
 /* Every default; folders from HEARTH_RUNTIME_DIR, HEARTH_STATE_DIR, the XDG

@@ -53,8 +53,7 @@ static char *find_venv(void)
         if (!slash)
             return NULL;
         *slash = '\0';
-        cleanup_free char *python =
-            mem_format("%s/.venv/bin/python3", program);
+        cleanup_free char *python = mem_format("%s/.venv/bin/python3", program);
         if (depth && access(python, X_OK) == 0)
             return take_ptr(python);
     }

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define HEX_SIZE (2 * BLOB_HASH_SIZE + 1)
-#define PATH_SIZE (sizeof(BLOBS_FOLDER) + HEX_SIZE)
+#define HEX_SIZE   (2 * BLOB_HASH_SIZE + 1)
+#define PATH_SIZE  (sizeof(BLOBS_FOLDER) + HEX_SIZE)
 #define UNFINISHED BLOBS_FOLDER "/unfinished"
 
 static void close_folder(DIR **folder_p)
@@ -109,8 +109,7 @@ int blob_read(int folder, const uint8_t reference[BLOB_REFERENCE_SIZE],
     struct stat there;
 
     blob_path(reference + 8, path);
-    cleanup_fd int fd =
-        openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_fd int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &there) < 0)
         return fault_set(fault, errno, "%s: %s", path, strerror(errno));
     /* The file's own size is asked before memory is: the reference may be

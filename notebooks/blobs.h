@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOBS_FOLDER "blobs"
+#define BLOBS_FOLDER   "blobs"
 #define BLOB_HASH_SIZE 32
 /* What stands for a blob in a record: its size (8 bytes), its hash. */
 #define BLOB_REFERENCE_SIZE 40

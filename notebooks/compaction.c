@@ -6,7 +6,8 @@
  * the whole segment: without it a session that only asks would grow for ever.
  *
  * The rewritten segment has a chain of its own. Its header keeps the hash at
- * which the whole one ended, and so the next segment's link to it stays good. */
+ * which the whole one ended, and so the next segment's link to it stays good.
+ */
 #include "notebooks/compaction.h"
 
 #include "notebooks/blobs.h"
@@ -40,8 +41,7 @@ typedef struct {
 static void keep_entry(compaction_t *self, const uint8_t *bytes, size_t size)
 {
     uint8_t header[ENTRY_HEADER_SIZE];
-    journal_part_t body = {bytes + ENTRY_HEADER_SIZE,
-                           size - ENTRY_HEADER_SIZE};
+    journal_part_t body = {bytes + ENTRY_HEADER_SIZE, size - ENTRY_HEADER_SIZE};
 
     memcpy(header, bytes, sizeof(header));
     entry_chain(header, &body, 1, self->key, self->chain);
@@ -76,10 +76,9 @@ static void finish_gap(compaction_t *self)
 
     if (!gap->records)
         return;
-    int size = snprintf(content, sizeof(content),
-                        "{\"records\":%llu,\"bytes\":%llu}",
-                        (unsigned long long) gap->records,
-                        (unsigned long long) gap->bytes);
+    int size = snprintf(
+        content, sizeof(content), "{\"records\":%llu,\"bytes\":%llu}",
+        (unsigned long long) gap->records, (unsigned long long) gap->bytes);
     if (self->stage == SEGMENT_COMPACTED && gap->records == 1
         && gap->bytes == gap->stored
         && gap->stored <= ENTRY_HEADER_SIZE + (size_t) size)

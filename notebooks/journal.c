@@ -29,9 +29,9 @@
 /* A bound is kept by giving up a segment at a time, so a segment is a small
  * share of it; the upper end keeps a compaction below some 50 ms. */
 #define SEGMENT_SHARE 16
-#define SEGMENT_MIN (4u << 10)
-#define SEGMENT_MAX (16u << 20)
-#define UNFINISHED "unfinished"
+#define SEGMENT_MIN   (4u << 10)
+#define SEGMENT_MAX   (16u << 20)
+#define UNFINISHED    "unfinished"
 /* Up to here a copy is cheaper than a longer list of pieces. */
 #define GATHER_MAX (16u << 10)
 
@@ -137,8 +137,8 @@ static int find_segments(journal_t *self, fault_t *fault)
             < 0)
             return fail(self, errno, file->d_name, fault);
         found.size = (uint64_t) there.st_size;
-        self->closed = mem_resize(self->closed, (self->closed_count + 1)
-                                                    * sizeof(found));
+        self->closed =
+            mem_resize(self->closed, (self->closed_count + 1) * sizeof(found));
         self->closed[self->closed_count++] = found;
         self->bytes += found.size;
     }
@@ -353,8 +353,8 @@ static int rotate(journal_t *self, fault_t *fault)
     int result = begin_segment(self, self->number + 1, end, fault);
     if (result < 0)
         return result;
-    self->closed = mem_resize(self->closed,
-                              (self->closed_count + 1) * sizeof(closed));
+    self->closed =
+        mem_resize(self->closed, (self->closed_count + 1) * sizeof(closed));
     self->closed[self->closed_count++] = closed;
     return 0;
 }
@@ -491,8 +491,8 @@ static void prepare(journal_t *self, const journal_record_t *record)
                                       + SEGMENT_REFERENCE_SIZE * count);
     self->gather.size = ENTRY_HEADER_SIZE + 4 * record->buffer_count;
     if (self->pieces_max < count + 2) {
-        self->pieces = mem_resize(self->pieces,
-                                  (count + 2) * sizeof(*self->pieces));
+        self->pieces =
+            mem_resize(self->pieces, (count + 2) * sizeof(*self->pieces));
         self->pieces_max = count + 2;
     }
 }
@@ -510,8 +510,8 @@ static int lay_part(journal_t *self, const journal_part_t *part,
         || part->size <= SEGMENT_REFERENCE_SIZE)
         return 0;
     uint8_t *reference = self->gather.data + self->gather.size;
-    int result = blob_write(self->folder_fd, part->bytes, part->size,
-                            reference, &added, fault);
+    int result = blob_write(self->folder_fd, part->bytes, part->size, reference,
+                            &added, fault);
     if (result < 0)
         return fault_wrap(fault, "%s", self->folder);
     self->gather.size += SEGMENT_REFERENCE_SIZE;
@@ -538,9 +538,8 @@ static int lay_out(journal_t *self, const journal_record_t *record,
     *ret_blobs = 0;
     self->pieces[0] = (journal_part_t){table, size};
     for (size_t i = 0; i < ENTRY_PARTS + record->buffer_count; i++) {
-        const journal_part_t *part = i < ENTRY_PARTS
-                                         ? parts[i]
-                                         : &record->buffers[i - ENTRY_PARTS];
+        const journal_part_t *part =
+            i < ENTRY_PARTS ? parts[i] : &record->buffers[i - ENTRY_PARTS];
         journal_part_t *piece = &self->pieces[i + 1];
         int result = lay_part(self, part, piece, &length, ret_blobs, fault);
         if (result < 0)

@@ -12,10 +12,13 @@
 
 typedef enum {
     JOURNAL_REQUEST = 1, /* a client's request, with its origin */
-    JOURNAL_EVENT = 2,   /* an iopub or stdin message that a kernel or the gateway made */
-    JOURNAL_REPLY = 3,   /* the reply that ends a request */
-    JOURNAL_STATE = 4,   /* a session's change of state; content says which and why */
-    JOURNAL_GAP = 5,     /* stands for outputs that were given up; content: {"records","bytes"} */
+    JOURNAL_EVENT =
+        2, /* an iopub or stdin message that a kernel or the gateway made */
+    JOURNAL_REPLY = 3, /* the reply that ends a request */
+    JOURNAL_STATE =
+        4, /* a session's change of state; content says which and why */
+    JOURNAL_GAP = 5, /* stands for outputs that were given up; content:
+                        {"records","bytes"} */
 } journal_kind_t;
 
 typedef struct {
@@ -25,12 +28,14 @@ typedef struct {
 
 typedef struct {
     journal_kind_t kind;
-    uint64_t seq;       /* 1, 2, 3 …; set by append */
-    int64_t wall_us;    /* when */
-    uint64_t request;   /* the request's number: its own, or its cause; 0 none */
+    uint64_t seq;     /* 1, 2, 3 …; set by append */
+    int64_t wall_us;  /* when */
+    uint64_t request; /* the request's number: its own, or its cause; 0 none */
     uint64_t kernel_seq; /* events from the link: the link's number; else 0 */
-    char type[40];      /* Jupyter message type, or a state's name */
-    journal_part_t origin;   /* REQUEST: JSON {"channel","identities":[hex],"client",…}; else empty */
+    char type[40];       /* Jupyter message type, or a state's name */
+    journal_part_t
+        origin; /* REQUEST: JSON {"channel","identities":[hex],"client",…}; else
+                   empty */
     journal_part_t header;   /* the message's own header, JSON; may be empty */
     journal_part_t metadata; /* JSON object; may be empty */
     journal_part_t content;  /* JSON object */
@@ -41,15 +46,16 @@ typedef struct {
 typedef struct journal journal_t;
 
 typedef struct {
-    uint64_t bytes_max;  /* on disk, spilled parts included; 0: no bound */
-    uint64_t spill_min;  /* parts from this size on are spilled; 0: never */
+    uint64_t bytes_max; /* on disk, spilled parts included; 0: no bound */
+    uint64_t spill_min; /* parts from this size on are spilled; 0: never */
 } journal_options_t;
 
 /* Opens or creates the log in `folder` (made when missing, 0700) for
  * appending. `key` (32 bytes, may be NULL: a fixed public one) chains the
  * records. A torn tail is cut off and reported in *ret_torn (bytes). */
-int journal_open(const char *folder, const uint8_t *key, const journal_options_t *options,
-                 journal_t **ret_journal, uint64_t *ret_torn, fault_t *fault);
+int journal_open(const char *folder, const uint8_t *key,
+                 const journal_options_t *options, journal_t **ret_journal,
+                 uint64_t *ret_torn, fault_t *fault);
 void journal_destroy(journal_t **self_p);
 #define cleanup_journal CLEANUP(journal_destroy)
 
@@ -71,6 +77,7 @@ void journal_reader_destroy(journal_reader_t **self_p);
 #define cleanup_journal_reader CLEANUP(journal_reader_destroy)
 /* 1: a record, lent until the next call (spilled parts are loaded); 0: the end
  * for now; -EBADMSG: what follows is damaged (fault says where). */
-int journal_reader_next(journal_reader_t *self, journal_record_t *ret_record, fault_t *fault);
+int journal_reader_next(journal_reader_t *self, journal_record_t *ret_record,
+                        fault_t *fault);
 
 #endif

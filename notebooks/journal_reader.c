@@ -20,21 +20,21 @@
 #define READ_AHEAD (64u << 10)
 
 struct journal_reader {
-    char *folder;             /* owned: its path, for faults */
-    int folder_fd;            /* owned */
-    segment_key_t key;        /* of the chain */
-    uint64_t last_seq;        /* records up to it are not wanted (any more) */
-    int fd;                   /* owned: the segment that is read, or -1 */
-    segment_header_t header;  /* its */
-    uint64_t at;              /* offset in it: where the next record begins */
-    uint64_t record_seq;      /* the last record that was passed */
+    char *folder;            /* owned: its path, for faults */
+    int folder_fd;           /* owned */
+    segment_key_t key;       /* of the chain */
+    uint64_t last_seq;       /* records up to it are not wanted (any more) */
+    int fd;                  /* owned: the segment that is read, or -1 */
+    segment_header_t header; /* its */
+    uint64_t at;             /* offset in it: where the next record begins */
+    uint64_t record_seq;     /* the last record that was passed */
     uint8_t chain[SEGMENT_HASH_SIZE]; /* its hash */
-    buffer_t window;          /* owned: bytes of the segment */
-    size_t window_used;       /* of them before `at` */
-    buffer_t *loaded;         /* owned: spilled parts of the lent record */
-    size_t loaded_max;        /* of them */
-    journal_part_t *buffers;  /* owned: the lent record's list */
-    size_t buffers_max;       /* room in it */
+    buffer_t window;                  /* owned: bytes of the segment */
+    size_t window_used;               /* of them before `at` */
+    buffer_t *loaded;        /* owned: spilled parts of the lent record */
+    size_t loaded_max;       /* of them */
+    journal_part_t *buffers; /* owned: the lent record's list */
+    size_t buffers_max;      /* room in it */
 };
 
 void journal_reader_destroy(journal_reader_t **self_p)
@@ -206,8 +206,8 @@ static int fill(journal_reader_t *self, size_t needed, fault_t *fault)
         if (more < READ_AHEAD)
             more = READ_AHEAD;
         uint8_t *to = buffer_reserve(&self->window, more);
-        ssize_t got = pread(self->fd, to, more,
-                            (off_t) (self->at + self->window.size));
+        ssize_t got =
+            pread(self->fd, to, more, (off_t) (self->at + self->window.size));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -298,8 +298,7 @@ static int go_on(journal_reader_t *self, entry_t *ret_entry, bool *ret_has,
     cleanup_fd int fd = -1;
     segment_header_t next;
 
-    int result =
-        open_segment(self, self->header.number + 1, &fd, &next, fault);
+    int result = open_segment(self, self->header.number + 1, &fd, &next, fault);
     if (result != 1)
         return result;
     /* The next one was begun after this one's last record, which may have
@@ -339,8 +338,7 @@ static void make_room(journal_reader_t *self, size_t buffers)
     size_t count = ENTRY_PARTS + buffers;
 
     if (self->loaded_max < count) {
-        self->loaded =
-            mem_resize(self->loaded, count * sizeof(*self->loaded));
+        self->loaded = mem_resize(self->loaded, count * sizeof(*self->loaded));
         memset(self->loaded + self->loaded_max, 0,
                (count - self->loaded_max) * sizeof(*self->loaded));
         self->loaded_max = count;
@@ -357,8 +355,8 @@ static int load_parts(journal_reader_t *self, const entry_t *entry,
                       journal_record_t *ret_record, fault_t *fault)
 {
     journal_record_t record = entry->record;
-    journal_part_t *parts[] = {&record.origin, &record.header,
-                               &record.metadata, &record.content};
+    journal_part_t *parts[] = {&record.origin, &record.header, &record.metadata,
+                               &record.content};
     size_t cursor = 0;
     size_t offset = 0;
     entry_part_t stored;

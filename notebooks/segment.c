@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 
 #define SEGMENT_VERSION 1
-#define ENTRY_MAGIC 0x31524a48u /* "HJR1" */
-#define SPILLED 0x80000000u
+#define ENTRY_MAGIC     0x31524a48u /* "HJR1" */
+#define SPILLED         0x80000000u
 
 /* Offsets in a segment's header. */
 enum {
@@ -114,8 +114,7 @@ int segment_load(int folder, uint64_t number, buffer_t *ret_bytes,
     struct stat there;
 
     segment_name(number, name);
-    cleanup_fd int fd =
-        openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_fd int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &there) < 0)
         return fault_set(fault, errno, "%s: %s", name, strerror(errno));
     buffer_clear(ret_bytes);
@@ -254,7 +253,8 @@ static void decode_header(const uint8_t *bytes, entry_t *ret_entry)
 }
 
 /* Whether the lengths fill the body exactly. The chain says that a holder of
- * the key wrote them; this says that he was no fool, or that there is no key. */
+ * the key wrote them; this says that he was no fool, or that there is no key.
+ */
 static bool lengths_agree(const entry_t *entry)
 {
     size_t body = entry->size - ENTRY_HEADER_SIZE;
@@ -263,12 +263,10 @@ static bool lengths_agree(const entry_t *entry)
     if (sum > body)
         return false;
     for (size_t i = 0; i < ENTRY_PARTS + entry->record.buffer_count; i++) {
-        uint32_t length =
-            i < ENTRY_PARTS
-                ? entry->lengths[i]
-                : le_get32(entry->body + 4 * (i - ENTRY_PARTS));
-        if ((length & SPILLED)
-            && (length & ~SPILLED) != SEGMENT_REFERENCE_SIZE)
+        uint32_t length = i < ENTRY_PARTS
+                              ? entry->lengths[i]
+                              : le_get32(entry->body + 4 * (i - ENTRY_PARTS));
+        if ((length & SPILLED) && (length & ~SPILLED) != SEGMENT_REFERENCE_SIZE)
             return false;
         sum += length & ~SPILLED;
     }

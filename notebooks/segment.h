@@ -6,16 +6,16 @@
 #include "base/buffer.h"
 #include "notebooks/journal.h"
 
-#define SEGMENT_HEADER_SIZE 128
-#define SEGMENT_HASH_SIZE 16
-#define SEGMENT_NAME_SIZE 40
+#define SEGMENT_HEADER_SIZE    128
+#define SEGMENT_HASH_SIZE      16
+#define SEGMENT_NAME_SIZE      40
 #define SEGMENT_REFERENCE_SIZE 40 /* stands for a spilled part */
 
 #define ENTRY_HEADER_SIZE 128 /* with the chain's hash at its end */
-#define ENTRY_PARTS 4         /* origin, header, metadata, content */
+#define ENTRY_PARTS       4   /* origin, header, metadata, content */
 /* Twice what a message may be (protocol/limits.h): a bound for readers of
  * files that somebody else wrote. */
-#define ENTRY_BODY_MAX (512u << 20)
+#define ENTRY_BODY_MAX    (512u << 20)
 #define ENTRY_BUFFERS_MAX 4096
 
 typedef struct {
