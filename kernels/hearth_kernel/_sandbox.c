@@ -1,0 +1,251 @@
+/* The Python face of sandbox/: describe once, fork for each kernel. Nothing
+ * else: it decides nothing and keeps one description per interpreter.
+ *
+ *   describe(readonly) -> int
+ *       Places of the host to be shown; the number of places given. Again:
+ *       replaces the description. OSError when one is missing.
+ *   fork(spec) -> (pid, pidfd)
+ *       spec has the members of sandbox_launch_t by name, `limits` a dict of
+ *       sandbox_limits_t or absent. In the payload: (0, -1). OSError when no
+ *       child was made; what fails in the child goes to status_fd.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+typedef struct {
+    sandbox_t *sandbox; /* owned; NULL before describe */
+} state_t;
+
+static PyObject *raise_fault(const fault_t *fault)
+{
+    PyObject *arguments = Py_BuildValue("(is)", fault->code, fault->text);
+
+    if (arguments != NULL) {
+        PyErr_SetObject(PyExc_OSError, arguments);
+        Py_DECREF(arguments);
+    }
+    return NULL;
+}
+
+static int add_place(sandbox_t *sandbox, PyObject *path)
+{
+    fault_t fault = {0, ""};
+    PyObject *bytes = NULL;
+    int r;
+
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return -1;
+    r = sandbox_add_readonly(sandbox, PyBytes_AsString(bytes), &fault);
+    Py_DECREF(bytes);
+    if (r < 0)
+        raise_fault(&fault);
+    return r;
+}
+
+static PyObject *describe(PyObject *module, PyObject *readonly)
+{
+    state_t *state = PyModule_GetState(module);
+    fault_t fault = {0, ""};
+    cleanup_sandbox sandbox_t *sandbox = NULL;
+    Py_ssize_t count = PySequence_Size(readonly);
+
+    if (count < 0)
+        return NULL;
+    sandbox = sandbox_new(&fault);
+    if (sandbox == NULL)
+        return raise_fault(&fault);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *path = PySequence_GetItem(readonly, i);
+        int r = path == NULL ? -1 : add_place(sandbox, path);
+
+        Py_XDECREF(path);
+        if (r < 0)
+            return NULL;
+    }
+    sandbox_destroy(&state->sandbox);
+    state->sandbox = take_ptr(sandbox);
+    return PyLong_FromSsize_t(count);
+}
+
+/* A number of the spec, at most `max`; missing: 0 when it may be. */
+static int get_number(PyObject *spec, const char *name, bool optional,
+                      uint64_t max, uint64_t *ret_number)
+{
+    PyObject *value = PyDict_GetItemString(spec, name);
+    unsigned long long number;
+
+    if (value == NULL && !optional) {
+        PyErr_Format(PyExc_KeyError, "%s", name);
+        return -1;
+    }
+    if (value == NULL || value == Py_None) {
+        *ret_number = 0;
+        return 0;
+    }
+    number = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred())
+        return -1;
+    if (number > max) {
+        PyErr_Format(PyExc_ValueError, "%s is out of range", name);
+        return -1;
+    }
+    *ret_number = number;
+    return 0;
+}
+
+static int get_limits(PyObject *dict, sandbox_limits_t *ret_limits)
+{
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "limits is not a dict");
+        return -1;
+    }
+    if (get_number(dict, "address_space", true, UINT64_MAX,
+                   &ret_limits->address_space)
+            < 0
+        || get_number(dict, "file_size", true, UINT64_MAX,
+                      &ret_limits->file_size)
+               < 0
+        || get_number(dict, "open_files", true, UINT64_MAX,
+                      &ret_limits->open_files)
+               < 0
+        || get_number(dict, "processes", true, UINT64_MAX,
+                      &ret_limits->processes)
+               < 0
+        || get_number(dict, "cpu_seconds", true, UINT64_MAX,
+                      &ret_limits->cpu_seconds)
+               < 0
+        || get_number(dict, "tmp_bytes", true, UINT64_MAX,
+                      &ret_limits->tmp_bytes)
+               < 0)
+        return -1;
+    return 0;
+}
+
+static int get_launch(PyObject *spec, sandbox_limits_t *limits,
+                      sandbox_launch_t *ret_launch)
+{
+    PyObject *dict = PyDict_GetItemString(spec, "limits");
+    struct {
+        const char *name;
+        bool optional;
+        uint64_t max;
+        uint64_t number;
+    } numbers[] = {
+        {"workspace_fd", false, INT_MAX, 0},
+        {"link_fd", false, INT_MAX, 0},
+        {"init_fd", false, INT_MAX, 0},
+        {"status_fd", false, INT_MAX, 0},
+        {"host_uid", false, UINT32_MAX, 0},
+        {"host_gid", false, UINT32_MAX, 0},
+        {"orphan_seconds", true, UINT_MAX, 0},
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (get_number(spec, numbers[i].name, numbers[i].optional,
+                       numbers[i].max, &numbers[i].number)
+            < 0)
+            return -1;
+    if (dict != NULL && dict != Py_None) {
+        if (get_limits(dict, limits) < 0)
+            return -1;
+        ret_launch->limits = limits;
+    }
+    ret_launch->workspace_fd = (int) numbers[0].number;
+    ret_launch->link_fd = (int) numbers[1].number;
+    ret_launch->init_fd = (int) numbers[2].number;
+    ret_launch->status_fd = (int) numbers[3].number;
+    ret_launch->host_uid = (uid_t) numbers[4].number;
+    ret_launch->host_gid = (gid_t) numbers[5].number;
+    ret_launch->orphan_seconds = (unsigned) numbers[6].number;
+    return 0;
+}
+
+/* The host name as bytes, which the caller holds while it is used. */
+static int get_hostname(PyObject *spec, PyObject **ret_bytes)
+{
+    PyObject *value = PyDict_GetItemString(spec, "hostname");
+
+    *ret_bytes = NULL;
+    if (value == NULL || value == Py_None)
+        return 0;
+    *ret_bytes = PyUnicode_AsUTF8String(value);
+    return *ret_bytes == NULL ? -1 : 0;
+}
+
+/* Python's own hooks around it are what gives each kernel its own random
+ * numbers, and a payload whose locks are free. */
+static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
+{
+    fault_t fault = {0, ""};
+    pid_t pid = -1;
+    int pidfd = -1;
+    int r;
+
+    PyOS_BeforeFork();
+    r = sandbox_fork(state->sandbox, launch, &pid, &pidfd, &fault);
+    if (r == 0 && pid == 0)
+        PyOS_AfterFork_Child();
+    else
+        PyOS_AfterFork_Parent();
+    if (r < 0)
+        return raise_fault(&fault);
+    return Py_BuildValue("(ii)", (int) pid, pidfd);
+}
+
+static PyObject *fork_method(PyObject *module, PyObject *spec)
+{
+    state_t *state = PyModule_GetState(module);
+    sandbox_limits_t limits = {0};
+    sandbox_launch_t launch = {0};
+    PyObject *hostname;
+    PyObject *result;
+
+    if (!PyDict_Check(spec))
+        return PyErr_Format(PyExc_TypeError, "the spec is not a dict");
+    if (state->sandbox == NULL)
+        return PyErr_Format(PyExc_RuntimeError, "call describe first");
+    if (get_launch(spec, &limits, &launch) < 0
+        || get_hostname(spec, &hostname) < 0)
+        return NULL;
+    launch.hostname = hostname == NULL ? NULL : PyBytes_AsString(hostname);
+    result = fork_into(state, &launch);
+    Py_XDECREF(hostname);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"describe", describe, METH_O, "describe(readonly) -> int"},
+    {"fork", fork_method, METH_O, "fork(spec) -> (pid, pidfd)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static void free_module(void *module)
+{
+    state_t *state = PyModule_GetState(module);
+
+    if (state != NULL)
+        sandbox_destroy(&state->sandbox);
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_sandbox",
+    .m_doc = "Forks kernels into the sandbox.",
+    .m_size = sizeof(state_t),
+    .m_methods = methods,
+    .m_slots = (PyModuleDef_Slot[]){{0, NULL}},
+    .m_free = free_module,
+};
+
+PyMODINIT_FUNC PyInit__sandbox(void);
+
+PyMODINIT_FUNC PyInit__sandbox(void)
+{
+    return PyModuleDef_Init(&definition);
+}

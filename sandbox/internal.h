@@ -1,0 +1,111 @@
+/* What the files of sandbox/ share, and nobody else sees. */
+#ifndef HEARTH_SANDBOX_INTERNAL_H
+#define HEARTH_SANDBOX_INTERNAL_H
+
+#include "base/fault.h"
+#include "sandbox/sandbox.h"
+
+#include <linux/filter.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#define SOURCES_MAX 64 /* read-only folders and files in one description */
+
+/* A file or folder of the host that is shown inside. */
+typedef struct {
+    char *path;  /* owned: absolute, without links */
+    int fd;      /* owned: O_PATH, so that the inode stays the one we saw */
+    bool folder; /* else a file */
+} source_t;
+
+/* A symbolic link of the host that is made again inside. */
+typedef struct {
+    char *path;   /* owned: absolute, no link before the last part */
+    char *target; /* owned: as readlink said */
+} link_t;
+
+/* What the private root shows of the host. */
+typedef struct {
+    source_t sources[SOURCES_MAX];
+    size_t source_count;
+    link_t *links; /* owned */
+    size_t link_count;
+    char *cpus_online; /* owned: the host's /sys/devices/system/cpu/online */
+} mounts_t;
+
+/* A compiled system call filter. */
+typedef struct {
+    struct sock_filter *code; /* owned */
+    unsigned short length;    /* instructions */
+} filter_t;
+
+struct sandbox {
+    sandbox_limits_t limits; /* for launches that bring none */
+    mounts_t mounts;
+    filter_t payload_filter;
+    filter_t init_filter;
+};
+
+/* One launch, on its way from the caller into pid 1 and the payload. */
+typedef struct {
+    const sandbox_t *sandbox;       /* borrowed from the caller */
+    const sandbox_launch_t *launch; /* borrowed from the caller */
+    sandbox_limits_t limits;        /* the launch's, defaults filled in */
+    bool privileged;                /* the caller is root */
+    char workspace[4096];           /* where workspace_fd is */
+    int go_fd;                      /* pid 1: a byte comes when it is mapped */
+    int tree_fds[SOURCES_MAX];      /* clones of the sources, to be attached */
+    int workspace_tree_fd;          /* clone of the workspace */
+    int device_fds[8];              /* clones of the devices */
+    int root_fd;                    /* the private root */
+} entry_t;
+
+/* A step of entering: -errno with a fault ends the launch. */
+typedef int(step_fn)(entry_t *entry, fault_t *fault);
+
+/* "<what>: <what errno says>", and -errno: how most steps fail. */
+int fault_errno(fault_t *fault, const char *what);
+
+/* namespaces.c. The first two are the caller's half. */
+int namespaces_clone(pid_t *ret_pid, int *ret_pidfd, fault_t *fault);
+int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
+step_fn namespaces_await_map;
+step_fn namespaces_take_identity;
+step_fn namespaces_raise_loopback;
+step_fn namespaces_set_hostname;
+
+/* sources.c */
+void mounts_init(mounts_t *self);
+void mounts_clear(mounts_t *self);
+int mounts_add(mounts_t *self, const char *path, fault_t *fault);
+
+/* mounts.c */
+step_fn mounts_open_sources; /* still with the caller's identity */
+step_fn mounts_make_root;
+step_fn mounts_make_folders;
+step_fn mounts_make_devices;
+step_fn mounts_make_proc;
+step_fn mounts_attach_sources;
+step_fn mounts_attach_workspace;
+step_fn mounts_enter_root;
+
+/* rlimits.c */
+void rlimits_resolve(sandbox_limits_t *limits,
+                     const sandbox_limits_t *defaults);
+step_fn rlimits_apply;
+
+/* privileges.c */
+step_fn privileges_drop;
+
+/* filter.c */
+int filter_build_payload(filter_t *self, fault_t *fault);
+int filter_build_init(filter_t *self, fault_t *fault);
+void filter_clear(filter_t *self);
+int filter_load(const filter_t *self, fault_t *fault);
+
+/* init.c: the life of pid 1 once the payload runs. SIGCHLD is blocked. The
+ * descriptors 0 to 2 and listener are all that is open. */
+_Noreturn void init_run(int signal_fd, int listener, pid_t payload,
+                        unsigned orphan_seconds);
+
+#endif

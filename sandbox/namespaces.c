@@ -1,0 +1,149 @@
+/* The namespaces of a launch: one clone(2) makes all of them, so that the
+ * child is pid 1 of its own from its first instruction. One user is mapped:
+ * 1000 inside is the session's user outside, and nobody else exists.
+ *
+ * The caller writes the maps in both modes (root, and an ordinary user who
+ * owns the new namespace); the child waits for a byte. Does not touch mounts.
+ */
+#include "sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAMESPACES                                                             \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC  \
+     | CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+int namespaces_clone(pid_t *ret_pid, int *ret_pidfd, fault_t *fault)
+{
+    int pidfd = -1;
+
+    /* Raw, because glibc's fork has no flags and its clone wants a stack. No
+     * at-fork handler has run in the child: pid 1 needs none, and it makes the
+     * payload by fork(3), which runs them. */
+    long pid =
+        syscall(SYS_clone, (unsigned long) NAMESPACES | CLONE_PIDFD | SIGCHLD,
+                NULL, &pidfd, NULL, NULL);
+    if (pid < 0) {
+        int code = errno;
+        const char *hint = "";
+
+        if (code == ENOSPC || code == EUSERS)
+            hint = " (sysctl user.max_user_namespaces and its neighbours)";
+        else if (code == EPERM || code == EACCES)
+            hint = " (are unprivileged user namespaces switched off here?)";
+        return fault_set(fault, code, "sandbox: new namespaces: %s%s",
+                         strerror(code), hint);
+    }
+    *ret_pid = (pid_t) pid;
+    *ret_pidfd = pidfd;
+    return 0;
+}
+
+static int write_map(pid_t pid, const char *file, const char *text,
+                     fault_t *fault)
+{
+    char path[64];
+    cleanup_fd int fd = -1;
+
+    snprintf(path, sizeof path, "/proc/%d/%s", (int) pid, file);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    /* A map is taken in one write or not at all. */
+    if (fd < 0 || write(fd, text, strlen(text)) < 0)
+        return fault_set(fault, errno, "sandbox: write \"%s\" to %s: %s", text,
+                         path, strerror(errno));
+    return 0;
+}
+
+int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
+{
+    char users[64];
+    char groups[64];
+    int r;
+
+    snprintf(users, sizeof users, "%d %u 1", SANDBOX_INSIDE_UID,
+             (unsigned) entry->launch->host_uid);
+    snprintf(groups, sizeof groups, "%d %u 1", SANDBOX_INSIDE_GID,
+             (unsigned) entry->launch->host_gid);
+    /* The price for a map without privilege; root keeps setgroups until the
+     * child has dropped the caller's groups. */
+    if (!entry->privileged
+        && (r = write_map(pid, "setgroups", "deny", fault)) < 0)
+        return r;
+    if ((r = write_map(pid, "uid_map", users, fault)) < 0
+        || (r = write_map(pid, "gid_map", groups, fault)) < 0)
+        return r;
+    return 0;
+}
+
+int namespaces_await_map(entry_t *entry, fault_t *fault)
+{
+    char go;
+    ssize_t got = read(entry->go_fd, &go, 1);
+
+    if (got < 0)
+        return fault_errno(fault, "read");
+    if (got == 0)
+        return fault_set(fault, ECANCELED, "the caller gave up");
+    close(entry->go_fd);
+    entry->go_fd = -1;
+    return 0;
+}
+
+int namespaces_take_identity(entry_t *entry, fault_t *fault)
+{
+    const gid_t gid = SANDBOX_INSIDE_GID;
+    const uid_t uid = SANDBOX_INSIDE_UID;
+
+    if (entry->privileged && setgroups(0, NULL) < 0)
+        return fault_errno(fault, "setgroups");
+    /* The raw calls: glibc's tell every thread of a process about it, by
+     * means that a clone without its knowledge does not have. */
+    if (syscall(SYS_setresgid, gid, gid, gid) < 0)
+        return fault_errno(fault, "setresgid");
+    if (syscall(SYS_setresuid, uid, uid, uid) < 0)
+        return fault_errno(fault, "setresuid");
+    if (setsid() < 0)
+        return fault_errno(fault, "setsid");
+    umask(022);
+    return 0;
+}
+
+int namespaces_raise_loopback(entry_t *entry, fault_t *fault)
+{
+    struct ifreq request;
+    cleanup_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    (void) entry;
+    if (fd < 0)
+        return fault_errno(fault, "socket");
+    memset(&request, 0, sizeof request);
+    memcpy(request.ifr_name, "lo", sizeof "lo");
+    if (ioctl(fd, SIOCGIFFLAGS, &request) < 0)
+        return fault_errno(fault, "read the flags of lo");
+    request.ifr_flags |= IFF_UP;
+    if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+        return fault_errno(fault, "set the flags of lo");
+    return 0;
+}
+
+int namespaces_set_hostname(entry_t *entry, fault_t *fault)
+{
+    const char *name = entry->launch->hostname;
+
+    if (name == NULL)
+        name = "hearth";
+    if (sethostname(name, strlen(name)) < 0)
+        return fault_errno(fault, name);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* Gives up every privilege that the new user namespace brought: all five
+ * capability sets, the ways to get them back, and set-user-id programs. From
+ * here on nothing in the sandbox can be undone from inside. */
+#include "sandbox/internal.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOCKED_BITS                                                            \
+    (SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP             \
+     | SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED                 \
+     | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+
+static int drop_bounding_set(fault_t *fault)
+{
+    /* Ends at the first number that this kernel does not know. */
+    for (unsigned long capability = 0;; capability++)
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
+            return errno == EINVAL && capability > 0
+                       ? 0
+                       : fault_errno(fault, "bounding set");
+}
+
+static int drop_thread_sets(fault_t *fault)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
+
+    memset(none, 0, sizeof none);
+    if (syscall(SYS_capset, &header, none) < 0)
+        return fault_errno(fault, "capset");
+    return 0;
+}
+
+int privileges_drop(entry_t *entry, fault_t *fault)
+{
+    int r;
+
+    (void) entry;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return fault_errno(fault, "no_new_privs");
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+        return fault_errno(fault, "ambient set");
+    if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) < 0)
+        return fault_errno(fault, "securebits");
+    if ((r = drop_bounding_set(fault)) < 0 || (r = drop_thread_sets(fault)) < 0)
+        return r;
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* The sandbox: describe first (may fail, in the trusted parent), then enter
+ * (may not fail: reports through the status descriptor and _exit). Knows no
+ * Jupyter, JSON or Python. Used by the launch path only. */
+#ifndef HEARTH_SANDBOX_SANDBOX_H
+#define HEARTH_SANDBOX_SANDBOX_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct sandbox sandbox_t;
+
+/* In each, 0 means the default of sandbox_new. A limit above the caller's own
+ * hard limit becomes that. */
+typedef struct {
+    uint64_t address_space; /* RLIMIT_AS, bytes; default: unlimited */
+    uint64_t file_size;     /* RLIMIT_FSIZE, bytes; default 1 GiB */
+    uint64_t open_files;    /* RLIMIT_NOFILE; default 1024 */
+    uint64_t processes;     /* RLIMIT_NPROC; default 512 */
+    uint64_t cpu_seconds;   /* RLIMIT_CPU; default: unlimited */
+    uint64_t tmp_bytes;     /* of /tmp and of /dev/shm, each; 256 MiB */
+} sandbox_limits_t;
+
+/* A description with the default limits and the few files of the host's /etc
+ * that programs need (fonts, certificates, the loader's cache); NULL when the
+ * system call filter cannot be built. */
+sandbox_t *sandbox_new(fault_t *fault);
+void sandbox_destroy(sandbox_t **self_p);
+#define cleanup_sandbox CLEANUP(sandbox_destroy)
+
+/* A host folder or file, visible read-only at the same path inside, together
+ * with the symbolic links on the way to it. Opened now: when the path leads to
+ * something else later, sandbox_fork fails. Missing: -ENOENT. Covered by an
+ * earlier one: nothing. What the sandbox makes itself (/, /dev, /etc, /proc,
+ * /sys, /tmp, /workspace): -EINVAL. */
+int sandbox_add_readonly(sandbox_t *self, const char *path, fault_t *fault);
+void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits);
+
+/* What differs from launch to launch. */
+typedef struct {
+    int workspace_fd; /* O_PATH or O_RDONLY folder: /workspace, the cwd */
+    int link_fd;      /* the kernel's listening socket: the payload's alone */
+    int init_fd;      /* pid 1's listening socket, its alone
+                       * (docs/PROTOCOL.init.md) */
+    int status_fd;  /* gets a fault_t when a step fails; closed when entered */
+    uid_t host_uid; /* the session's user on the host: the caller's own when
+                     * the caller is not root, never 0 when it is */
+    gid_t host_gid;
+    const sandbox_limits_t *limits; /* NULL: those of the description */
+    unsigned orphan_seconds; /* without a gateway for so long: pid 1 ends all;
+                              * 0: never */
+    const char *hostname;
+} sandbox_launch_t;
+
+/* fork(2) into the sandbox: in the caller sets the pid of pid 1 (the host's
+ * number) and a pidfd, close-on-exec; in the payload (pid 2 inside) sets 0 and
+ * -1, with everything entered, descriptors 0, 1, 2 on /dev/null, link_fd kept
+ * (close-on-exec) and nothing else; signals as the caller had them. Never
+ * returns in pid 1. Until the child has its identity: -errno, and there is no
+ * child; after: by status_fd. The caller has one thread and at least its
+ * descriptors 0, 1, 2. */
+int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
+                 pid_t *ret_pid, int *ret_pidfd, fault_t *fault);
+
+#define SANDBOX_INSIDE_UID 1000
+#define SANDBOX_INSIDE_GID 1000
+#define SANDBOX_WORKSPACE  "/workspace"
+
+#endif
