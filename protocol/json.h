@@ -1,0 +1,64 @@
+/* JSON as a peer sends it: validated strictly in one pass (RFC 8259 grammar,
+ * UTF-8 without surrogates, bounded depth, nothing behind the value), without
+ * building a tree, so that checked bytes can be signed and passed on as they
+ * are. Numbers are text: no size is lost. Duplicate keys: the last one counts,
+ * as in Python. */
+#ifndef HEARTH_PROTOCOL_JSON_H
+#define HEARTH_PROTOCOL_JSON_H
+
+#include "base/buffer.h"
+#include "base/fault.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    JSON_KIND_ABSENT, /* no such member */
+    JSON_KIND_NULL,
+    JSON_KIND_FALSE,
+    JSON_KIND_TRUE,
+    JSON_KIND_NUMBER,
+    JSON_KIND_STRING,
+    JSON_KIND_ARRAY,
+    JSON_KIND_OBJECT,
+} json_kind_t;
+
+/* A piece of checked JSON text; borrowed from whoever owns the text. */
+typedef struct {
+    const char *text; /* first byte, no white space before it */
+    size_t size;      /* bytes, no white space behind */
+    json_kind_t kind;
+} json_span_t;
+
+/* -EBADMSG with what is wrong and at which byte. */
+int json_check(const void *text, size_t size, json_span_t *ret_value,
+               fault_t *fault);
+
+/* The member of a checked object; kind ABSENT when there is none or the value
+ * is no object. Compares unescaped keys. */
+json_span_t json_member(json_span_t object, const char *key);
+
+/* Walks a checked array or object. Start with *cursor = 0; false at the end.
+ * ret_key may be NULL; for arrays it is ABSENT. */
+bool json_each(json_span_t container, size_t *cursor, json_span_t *ret_key,
+               json_span_t *ret_value);
+
+bool json_is(json_span_t value, json_kind_t kind);
+bool json_is_bool(json_span_t value);
+bool json_is_integer(json_span_t value);
+/* Unescaped, NUL-terminated, in `ret_text` (appended); NULs in it stay. */
+void json_text(json_span_t string, buffer_t *ret_text);
+/* A fresh copy of the unescaped string, or NULL when the span is no string. */
+char *json_text_new(json_span_t string);
+bool json_text_equals(json_span_t string, const char *text);
+/* False when it is not an integer that fits. */
+bool json_integer_value(json_span_t number, int64_t *ret_value);
+bool json_real_value(json_span_t number, double *ret_value);
+
+/* Writing: appends text as a JSON string with quotes. Bytes that are no UTF-8
+ * become U+FFFD. */
+void json_quote(buffer_t *out, const void *text, size_t size);
+void json_quote_text(buffer_t *out, const char *text);
+
+#endif

@@ -1,0 +1,215 @@
+/* A Jupyter message. One block holds it and its four parts, as they came; the
+ * names from the header stand unescaped in a second one. Belongs to one
+ * thread at a time; does not know how it travels (wire) nor what its content
+ * means. */
+#include "protocol/message.h"
+
+#include "base/clock.h"
+#include "protocol/json.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Copies of frames. */
+typedef struct {
+    bytes_t *items; /* owned, and so are the bytes of each */
+    size_t count;
+} list_t;
+
+struct message {
+    bytes_t header; /* these four lie in `text` */
+    bytes_t parent;
+    bytes_t metadata;
+    bytes_t content;
+    buffer_t names; /* owned: the three strings below */
+    size_t id;      /* where in names each begins */
+    size_t type;
+    size_t session;
+    list_t identities;
+    list_t buffers;
+    uint8_t text[];
+};
+
+static void list_clear(list_t *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        cleanup_free void *bytes = NULL;
+        memcpy(&bytes, &self->items[i].bytes, sizeof bytes);
+    }
+    free(self->items);
+    *self = (list_t){0};
+}
+
+static void list_add(list_t *self, const void *bytes, size_t size)
+{
+    /* Full at each power of two. */
+    if ((self->count & (self->count - 1)) == 0)
+        self->items =
+            mem_resize(self->items, (self->count > 0 ? self->count : 1) * 2
+                                        * sizeof *self->items);
+    self->items[self->count++] =
+        (bytes_t){.bytes = mem_copy(bytes, size), .size = size};
+}
+
+void message_destroy(message_t **self_p)
+{
+    message_t *self = *self_p;
+    if (self == NULL)
+        return;
+    list_clear(&self->buffers);
+    list_clear(&self->identities);
+    buffer_reset(&self->names);
+    free(self);
+    *self_p = NULL;
+}
+
+static bytes_t or_empty_object(bytes_t part)
+{
+    if (part.bytes == NULL || part.size == 0)
+        return (bytes_t){.bytes = "{}", .size = 2};
+    return part;
+}
+
+/* Appends a string with its NUL; "" when the span is none. */
+static size_t add_name(buffer_t *names, json_span_t string)
+{
+    size_t start = names->size;
+    json_text(string, names);
+    buffer_append(names, "", 1);
+    return start;
+}
+
+static void read_names(message_t *self)
+{
+    json_span_t id = {0};
+    json_span_t type = {0};
+    json_span_t session = {0};
+    json_span_t header;
+    fault_t fault;
+    if (json_check(self->header.bytes, self->header.size, &header, &fault)
+        == 0) {
+        size_t cursor = 0;
+        json_span_t key;
+        json_span_t value;
+        while (json_each(header, &cursor, &key, &value)) {
+            if (json_text_equals(key, "msg_id"))
+                id = value;
+            else if (json_text_equals(key, "msg_type"))
+                type = value;
+            else if (json_text_equals(key, "session"))
+                session = value;
+        }
+    }
+    buffer_reserve(&self->names, id.size + type.size + session.size + 3);
+    self->id = add_name(&self->names, id);
+    self->type = add_name(&self->names, type);
+    self->session = add_name(&self->names, session);
+}
+
+message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
+                       bytes_t content)
+{
+    const bytes_t parts[] = {or_empty_object(header), or_empty_object(parent),
+                             or_empty_object(metadata),
+                             or_empty_object(content)};
+    size_t size = 0;
+    for (size_t i = 0; i < 4; i++)
+        size += parts[i].size;
+
+    message_t *self = mem_resize(NULL, sizeof *self + size);
+    *self = (message_t){0};
+    bytes_t *const own[] = {&self->header, &self->parent, &self->metadata,
+                            &self->content};
+    uint8_t *end = self->text;
+    for (size_t i = 0; i < 4; i++) {
+        memcpy(end, parts[i].bytes, parts[i].size);
+        *own[i] = (bytes_t){.bytes = end, .size = parts[i].size};
+        end += parts[i].size;
+    }
+    read_names(self);
+    return self;
+}
+
+void message_add_identity(message_t *self, const void *bytes, size_t size)
+{
+    list_add(&self->identities, bytes, size);
+}
+
+void message_add_buffer(message_t *self, const void *bytes, size_t size)
+{
+    list_add(&self->buffers, bytes, size);
+}
+
+const char *message_id(const message_t *self)
+{
+    return (const char *) self->names.data + self->id;
+}
+
+const char *message_type(const message_t *self)
+{
+    return (const char *) self->names.data + self->type;
+}
+
+const char *message_session(const message_t *self)
+{
+    return (const char *) self->names.data + self->session;
+}
+
+bytes_t message_header(const message_t *self)
+{
+    return self->header;
+}
+
+bytes_t message_parent(const message_t *self)
+{
+    return self->parent;
+}
+
+bytes_t message_metadata(const message_t *self)
+{
+    return self->metadata;
+}
+
+bytes_t message_content(const message_t *self)
+{
+    return self->content;
+}
+
+size_t message_identity_count(const message_t *self)
+{
+    return self->identities.count;
+}
+
+bytes_t message_identity(const message_t *self, size_t index)
+{
+    assert(index < self->identities.count);
+    return self->identities.items[index];
+}
+
+size_t message_buffer_count(const message_t *self)
+{
+    return self->buffers.count;
+}
+
+bytes_t message_buffer(const message_t *self, size_t index)
+{
+    assert(index < self->buffers.count);
+    return self->buffers.items[index];
+}
+
+void message_write_header(buffer_t *out, const char *msg_id,
+                          const char *session, const char *msg_type,
+                          int64_t wall_us)
+{
+    char date[CLOCK_ISO_SIZE];
+    clock_iso(wall_us, date);
+    buffer_text(out, "{\"msg_id\":");
+    json_quote_text(out, msg_id);
+    buffer_text(out, ",\"session\":");
+    json_quote_text(out, session);
+    buffer_text(out, ",\"username\":\"hearth\",\"date\":\"");
+    buffer_text(out, date);
+    buffer_text(out, "\",\"msg_type\":");
+    json_quote_text(out, msg_type);
+    buffer_text(out, ",\"version\":\"" MESSAGE_PROTOCOL_VERSION "\"}");
+}

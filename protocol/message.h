@@ -1,0 +1,51 @@
+/* A Jupyter message: header, parent header, metadata, content, buffers; the
+ * JSON parts are checked text (protocol/json.h), kept as they came.
+ * (jupyter_client's messaging.rst, protocol 5.5.) */
+#ifndef HEARTH_PROTOCOL_MESSAGE_H
+#define HEARTH_PROTOCOL_MESSAGE_H
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MESSAGE_PROTOCOL_VERSION "5.4" /* header.version that hearth writes */
+
+typedef struct message message_t;
+
+typedef struct {
+    const void *bytes; /* borrowed */
+    size_t size;
+} bytes_t;
+
+/* A new message; all text is copied. NULL or size 0 means "{}". */
+message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
+                       bytes_t content);
+void message_destroy(message_t **self_p);
+#define cleanup_message CLEANUP(message_destroy)
+
+/* One identity or topic frame, one buffer; copied. */
+void message_add_identity(message_t *self, const void *bytes, size_t size);
+void message_add_buffer(message_t *self, const void *bytes, size_t size);
+
+/* Lent. The strings are unescaped header members; "" when absent. */
+const char *message_id(const message_t *self);
+const char *message_type(const message_t *self);
+const char *message_session(const message_t *self);
+bytes_t message_header(const message_t *self);
+bytes_t message_parent(const message_t *self);
+bytes_t message_metadata(const message_t *self);
+bytes_t message_content(const message_t *self);
+size_t message_identity_count(const message_t *self);
+bytes_t message_identity(const message_t *self, size_t index);
+size_t message_buffer_count(const message_t *self);
+bytes_t message_buffer(const message_t *self, size_t index);
+
+/* Appends a header object to `out`: msg_id, session, username "hearth", date
+ * (wall clock, microseconds since 1970), msg_type, version. */
+void message_write_header(buffer_t *out, const char *msg_id,
+                          const char *session, const char *msg_type,
+                          int64_t wall_us);
+
+#endif

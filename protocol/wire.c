@@ -1,0 +1,327 @@
+/* Multipart <-> message. Nothing that a peer sent is parsed before its
+ * signature was verified, and nothing is hashed before its size was. */
+#include "protocol/wire.h"
+
+#include "protocol/json.h"
+#include "protocol/limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define DELIMITER      "<IDS|MSG>"
+#define DELIMITER_SIZE (sizeof DELIMITER - 1)
+#define SIGNED_PARTS   4 /* header, parent header, metadata, content */
+
+static const char *const part_names[SIGNED_PARTS] = {"header", "parent header",
+                                                     "metadata", "content"};
+
+/* A message before anything of it is believed; all borrowed from the zmsg. */
+typedef struct {
+    size_t identity_count;
+    struct iovec signature;
+    struct iovec parts[SIGNED_PARTS];
+    size_t buffer_count;
+} envelope_t;
+
+const char *wire_verdict_name(wire_verdict_t verdict)
+{
+    static const char *const names[] = {
+        [WIRE_OK] = "ok",
+        [WIRE_TOO_LARGE] = "too large",
+        [WIRE_NO_DELIMITER] = "no delimiter",
+        [WIRE_TOO_SHORT] = "too short",
+        [WIRE_UNSIGNED] = "unsigned",
+        [WIRE_BAD_SIGNATURE] = "bad signature",
+        [WIRE_REPLAYED] = "replayed",
+        [WIRE_BAD_JSON] = "bad JSON",
+        [WIRE_BAD_HEADER] = "bad header",
+    };
+    return (size_t) verdict < sizeof names / sizeof *names ? names[verdict]
+                                                           : "unknown";
+}
+
+__attribute__((format(printf, 3, 4))) static wire_verdict_t
+refuse(fault_t *fault, wire_verdict_t verdict, const char *format, ...)
+{
+    char text[sizeof fault->text];
+    va_list args;
+    va_start(args, format);
+    (void) vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fault_set(fault, EBADMSG, "%s", text);
+    return verdict;
+}
+
+static bool is_delimiter(zframe_t *frame)
+{
+    return zframe_size(frame) == DELIMITER_SIZE
+           && memcmp(zframe_data(frame), DELIMITER, DELIMITER_SIZE) == 0;
+}
+
+static wire_verdict_t check_sizes(zmsg_t *frames, fault_t *fault)
+{
+    size_t count = zmsg_size(frames);
+    if (count > WIRE_FRAMES_MAX)
+        return refuse(fault, WIRE_TOO_LARGE, "%zu frames, %d are the most",
+                      count, WIRE_FRAMES_MAX);
+    size_t total = 0;
+    for (zframe_t *frame = zmsg_first(frames); frame != NULL;
+         frame = zmsg_next(frames)) {
+        size_t size = zframe_size(frame);
+        if (size > WIRE_FRAME_MAX)
+            return refuse(fault, WIRE_TOO_LARGE,
+                          "a frame of %zu bytes, %u are the most", size,
+                          WIRE_FRAME_MAX);
+        total += size;
+    }
+    if (total > WIRE_MESSAGE_MAX)
+        return refuse(fault, WIRE_TOO_LARGE, "%zu bytes, %u are the most",
+                      total, WIRE_MESSAGE_MAX);
+    return WIRE_OK;
+}
+
+/* Leaves the cursor of `frames` at the delimiter. */
+static wire_verdict_t count_identities(zmsg_t *frames, size_t *ret_count,
+                                       fault_t *fault)
+{
+    size_t count = 0;
+    zframe_t *frame = zmsg_first(frames);
+    for (; frame != NULL && !is_delimiter(frame); frame = zmsg_next(frames)) {
+        if (count == WIRE_IDENTITIES_MAX)
+            return refuse(fault, WIRE_TOO_LARGE,
+                          "more than %d frames before the delimiter",
+                          WIRE_IDENTITIES_MAX);
+        if (zframe_size(frame) > WIRE_IDENTITY_MAX)
+            return refuse(fault, WIRE_TOO_LARGE,
+                          "an identity of %zu bytes, %d are the most",
+                          zframe_size(frame), WIRE_IDENTITY_MAX);
+        count++;
+    }
+    if (frame == NULL)
+        return refuse(fault, WIRE_NO_DELIMITER,
+                      "no " DELIMITER " among %zu "
+                      "frames",
+                      count);
+    *ret_count = count;
+    return WIRE_OK;
+}
+
+static struct iovec span_of(zframe_t *frame)
+{
+    return (struct iovec){.iov_base = zframe_data(frame),
+                          .iov_len = zframe_size(frame)};
+}
+
+static wire_verdict_t open_envelope(zmsg_t *frames, envelope_t *ret_envelope,
+                                    fault_t *fault)
+{
+    envelope_t envelope = {0};
+    wire_verdict_t verdict = check_sizes(frames, fault);
+    if (verdict == WIRE_OK)
+        verdict = count_identities(frames, &envelope.identity_count, fault);
+    if (verdict != WIRE_OK)
+        return verdict;
+
+    size_t behind = zmsg_size(frames) - envelope.identity_count - 1;
+    if (behind < 1 + SIGNED_PARTS)
+        return refuse(fault, WIRE_TOO_SHORT,
+                      "%zu frames behind the delimiter, %d are the least",
+                      behind, 1 + SIGNED_PARTS);
+    envelope.signature = span_of(zmsg_next(frames));
+    for (size_t i = 0; i < SIGNED_PARTS; i++)
+        envelope.parts[i] = span_of(zmsg_next(frames));
+    for (size_t i = 0; i < 2; i++)
+        if (envelope.parts[i].iov_len > WIRE_HEADER_MAX)
+            return refuse(fault, WIRE_TOO_LARGE,
+                          "a %s of %zu bytes, %u are the most", part_names[i],
+                          envelope.parts[i].iov_len, WIRE_HEADER_MAX);
+    envelope.buffer_count = behind - 1 - SIGNED_PARTS;
+    *ret_envelope = envelope;
+    return WIRE_OK;
+}
+
+static wire_verdict_t authenticate(const envelope_t *envelope,
+                                   const secret_t *secret, history_t *history,
+                                   fault_t *fault)
+{
+    if (secret_is_empty(secret))
+        return WIRE_OK;
+    if (envelope->signature.iov_len == 0)
+        return refuse(fault, WIRE_UNSIGNED, "no signature");
+    if (!secret_verify(secret, envelope->parts, SIGNED_PARTS,
+                       envelope->signature.iov_base,
+                       envelope->signature.iov_len))
+        return refuse(fault, WIRE_BAD_SIGNATURE,
+                      "the signature does not fit the key");
+    /* Only now: a forged message must not push true ones out. */
+    if (history != NULL && !history_add(history, envelope->signature.iov_base))
+        return refuse(fault, WIRE_REPLAYED, "this signature came before");
+    return WIRE_OK;
+}
+
+/* A NUL would end the name early wherever it is a C string: two different
+ * msg_ids would be the same. */
+static bool is_name(json_span_t value)
+{
+    return json_is(value, JSON_KIND_STRING) && value.size > 2
+           && memmem(value.text, value.size, "\\u0000", 6) == NULL;
+}
+
+static wire_verdict_t check_parts(const envelope_t *envelope, fault_t *fault)
+{
+    json_span_t header = {0};
+    for (size_t i = 0; i < SIGNED_PARTS; i++) {
+        json_span_t part;
+        if (json_check(envelope->parts[i].iov_base, envelope->parts[i].iov_len,
+                       &part, fault)
+            < 0) {
+            fault_wrap(fault, "%s", part_names[i]);
+            return WIRE_BAD_JSON;
+        }
+        if (!json_is(part, JSON_KIND_OBJECT))
+            return refuse(fault, WIRE_BAD_JSON, "the %s is no object",
+                          part_names[i]);
+        if (i == 0)
+            header = part;
+    }
+    static const char *const required[] = {"msg_id", "msg_type"};
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+        if (!is_name(json_member(header, required[i])))
+            return refuse(fault, WIRE_BAD_HEADER, "the header has no %s",
+                          required[i]);
+    return WIRE_OK;
+}
+
+static bytes_t bytes_of(const struct iovec *part)
+{
+    return (bytes_t){.bytes = part->iov_base, .size = part->iov_len};
+}
+
+wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
+                           history_t *history, message_t **ret_message,
+                           fault_t *fault)
+{
+    envelope_t envelope;
+    wire_verdict_t verdict = open_envelope(frames, &envelope, fault);
+    if (verdict == WIRE_OK)
+        verdict = authenticate(&envelope, secret, history, fault);
+    if (verdict == WIRE_OK)
+        verdict = check_parts(&envelope, fault);
+    if (verdict != WIRE_OK)
+        return verdict;
+
+    cleanup_message message_t *message =
+        message_new(bytes_of(&envelope.parts[0]), bytes_of(&envelope.parts[1]),
+                    bytes_of(&envelope.parts[2]), bytes_of(&envelope.parts[3]));
+    size_t first_buffer = envelope.identity_count + 2 + SIGNED_PARTS;
+    size_t i = 0;
+    for (zframe_t *frame = zmsg_first(frames); frame != NULL;
+         frame = zmsg_next(frames), i++) {
+        if (i < envelope.identity_count)
+            message_add_identity(message, zframe_data(frame),
+                                 zframe_size(frame));
+        else if (i >= first_buffer)
+            message_add_buffer(message, zframe_data(frame), zframe_size(frame));
+    }
+    *ret_message = take_ptr(message);
+    return WIRE_OK;
+}
+
+/* iovec's base knows no const; signing only reads. */
+static struct iovec readable(bytes_t part)
+{
+    struct iovec span = {.iov_len = part.size};
+    memcpy(&span.iov_base, &part.bytes, sizeof part.bytes);
+    return span;
+}
+
+static bytes_t or_empty_object(bytes_t part)
+{
+    return part.size > 0 ? part : (bytes_t){.bytes = "{}", .size = 2};
+}
+
+/* The size of the signature: none without a key. */
+static size_t sign(const bytes_t parts[SIGNED_PARTS], const secret_t *secret,
+                   char ret_signature[SECRET_SIGNATURE_SIZE])
+{
+    if (secret_is_empty(secret))
+        return 0;
+    struct iovec spans[SIGNED_PARTS];
+    for (size_t i = 0; i < SIGNED_PARTS; i++)
+        spans[i] = readable(parts[i]);
+    secret_sign(secret, spans, SIGNED_PARTS, ret_signature);
+    return SECRET_SIGNATURE_SIZE;
+}
+
+static void add(zmsg_t *frames, bytes_t part)
+{
+    if (zmsg_addmem(frames, part.bytes, part.size) < 0)
+        abort();
+}
+
+zmsg_t *wire_encode(const message_t *message, const secret_t *secret)
+{
+    const bytes_t parts[SIGNED_PARTS] = {
+        message_header(message), message_parent(message),
+        message_metadata(message), message_content(message)};
+    char signature[SECRET_SIGNATURE_SIZE];
+    size_t signature_size = sign(parts, secret, signature);
+
+    zmsg_t *frames = zmsg_new();
+    for (size_t i = 0; i < message_identity_count(message); i++)
+        add(frames, message_identity(message, i));
+    add(frames, (bytes_t){.bytes = DELIMITER, .size = DELIMITER_SIZE});
+    add(frames, (bytes_t){.bytes = signature, .size = signature_size});
+    for (size_t i = 0; i < SIGNED_PARTS; i++)
+        add(frames, parts[i]);
+    for (size_t i = 0; i < message_buffer_count(message); i++)
+        add(frames, message_buffer(message, i));
+    return frames;
+}
+
+static int send_frame(void *zmq_socket, bytes_t part, int more)
+{
+    /* A size of 0 must not come with a NULL that libzmq hands to memcpy. */
+    const void *bytes = part.size > 0 ? part.bytes : "";
+    int r;
+    do
+        r = zmq_send(zmq_socket, bytes, part.size, ZMQ_DONTWAIT | more);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : 0;
+}
+
+/* All or nothing is libzmq's promise: a full pipe or an unknown peer shows at
+ * the first frame, and of a message that breaks off later nothing is sent. */
+int wire_send(void *zmq_socket, const wire_parts_t *parts,
+              const secret_t *secret)
+{
+    const bytes_t signed_parts[SIGNED_PARTS] = {
+        or_empty_object(parts->header), or_empty_object(parts->parent),
+        or_empty_object(parts->metadata), or_empty_object(parts->content)};
+    char signature[SECRET_SIGNATURE_SIZE];
+    size_t signature_size = sign(signed_parts, secret, signature);
+
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < parts->identity_count; i++)
+        r = send_frame(zmq_socket, parts->identities[i], ZMQ_SNDMORE);
+    if (r == 0)
+        r = send_frame(zmq_socket,
+                       (bytes_t){.bytes = DELIMITER, .size = DELIMITER_SIZE},
+                       ZMQ_SNDMORE);
+    if (r == 0)
+        r = send_frame(zmq_socket,
+                       (bytes_t){.bytes = signature, .size = signature_size},
+                       ZMQ_SNDMORE);
+    for (size_t i = 0; r == 0 && i < SIGNED_PARTS; i++) {
+        bool is_last = i == SIGNED_PARTS - 1 && parts->buffer_count == 0;
+        r = send_frame(zmq_socket, signed_parts[i], is_last ? 0 : ZMQ_SNDMORE);
+    }
+    for (size_t i = 0; r == 0 && i < parts->buffer_count; i++) {
+        bool is_last = i == parts->buffer_count - 1;
+        r = send_frame(zmq_socket, parts->buffers[i],
+                       is_last ? 0 : ZMQ_SNDMORE);
+    }
+    return r;
+}
