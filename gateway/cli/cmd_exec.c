@@ -1,0 +1,534 @@
+/* hearth exec: runs code in a session over the session's own sockets, like
+ * any Jupyter client, and tells by its exit status how it went. The gateway is
+ * asked beforehand where the sockets are, and afterwards only when nothing is
+ * heard for a while. */
+#include "gateway/cli/command.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "gateway/cli/answer.h"
+#include "gateway/cli/mgmt.h"
+#include "gateway/cli/outputs.h"
+#include "protocol/client.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CODE_MAX      (64u << 20)
+#define WELCOME_MS    3000  /* until iopub's subscription is confirmed */
+#define LOOK_MS       200   /* a signal is noticed at the latest then */
+#define QUESTION_MS   30    /* the same, while somebody types */
+#define PROGRESS_MS   2000  /* silence before the progress line */
+#define DOUBT_MS      5000  /* silence before the gateway is asked */
+#define NO_GATEWAY_MS 30000 /* as long may a gateway be away */
+#define LAST_MS       3000  /* between a reply and its idle */
+#define INTERRUPTS    3     /* the third Ctrl-C leaves */
+
+typedef struct {
+    const char *session;   /* borrowed; as the user named it */
+    mgmt_t *mgmt;          /* owned */
+    client_t *client;      /* owned */
+    outputs_t *outputs;    /* owned */
+    answer_t *answer;      /* owned; NULL when nobody can be asked */
+    char *request;         /* owned; id of the execute_request */
+    json_t *reply;         /* owned; its reply's content, once it came */
+    int64_t started;       /* monotonic ms */
+    int64_t heard;         /* the last message */
+    int64_t asked;         /* the last look at the gateway, or word of it */
+    int64_t shown;         /* the last progress line */
+    bool is_idle;          /* the kernel said so for the request */
+    bool has_failed;       /* a picture could not be saved */
+    bool is_over;          /* no more to be expected: see `status` */
+    gateway_exit_t status; /* when it is over without a reply */
+} run_t;
+
+/* Set by the handler, read by the loop. */
+static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t ending;
+
+static void on_signal(int number)
+{
+    if (number == SIGINT)
+        interrupts++;
+    else
+        ending = number;
+}
+
+/* Without SA_RESTART: waiting ends with EINTR. */
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+static void run_clear(run_t *self)
+{
+    json_decref(self->reply);
+    free(self->request);
+    answer_destroy(&self->answer);
+    outputs_destroy(&self->outputs);
+    client_destroy(&self->client);
+    mgmt_destroy(&self->mgmt);
+}
+
+static void finish(run_t *self, gateway_exit_t status, const char *text)
+{
+    self->is_over = true;
+    self->status = status;
+    if (text)
+        outputs_say(self->outputs, text);
+}
+
+/* ---- before ---- */
+
+static int read_stdin(buffer_t *code, fault_t *fault)
+{
+    for (;;) {
+        ssize_t size = read(STDIN_FILENO, buffer_reserve(code, 65536), 65536);
+
+        if (size < 0)
+            return fault_set(fault, errno, "standard input: %s",
+                             strerror(errno));
+        if (size == 0)
+            return 0;
+        code->size += (size_t) size;
+        if (code->size > CODE_MAX)
+            return fault_set(fault, EFBIG, "the code is larger than 64 MiB");
+    }
+}
+
+static int read_code(const arguments_t *arguments, buffer_t *code,
+                     bool *ret_from_stdin, fault_t *fault)
+{
+    const char *text = arguments_value(arguments, "code");
+    const char *path = arguments_operand(arguments, 1);
+
+    *ret_from_stdin = !text && (!path || strcmp(path, "-") == 0);
+    if (text) {
+        buffer_text(code, text);
+        return 0;
+    }
+    return *ret_from_stdin ? read_stdin(code, fault)
+                           : file_read(path, CODE_MAX, code, fault);
+}
+
+/* The description of a session that can be asked; what is wrong is said. */
+static gateway_exit_t find_session(run_t *self, json_t **ret_session)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        mgmt_call(self->mgmt, "session_show",
+                  json_pack("{s:s}", "id", self->session), &reply);
+    json_t *session = json_object_get(reply, "session");
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    if (strcmp(member_text(session, "state"), "gone") == 0) {
+        const char *detail = member_text(session, "detail");
+        cleanup_free char *text = mem_format(
+            "session %s is gone since %s (%s)%s%s; its variables were "
+            "discarded",
+            member_text(session, "id"), member_text(session, "ended"),
+            member_text(session, "reason"), *detail ? ": " : "", detail);
+
+        outputs_say(self->outputs, text);
+        return GATEWAY_EXIT_GONE;
+    }
+    *ret_session = json_incref(session);
+    return GATEWAY_EXIT_OK;
+}
+
+/* A subscription takes effect later than its connection: what a quick cell
+ * says would be lost without waiting for the welcome. */
+static void wait_for_welcome(run_t *self)
+{
+    int64_t deadline = clock_monotonic_ms() + WELCOME_MS;
+    fault_t fault;
+
+    while (clock_monotonic_ms() < deadline && !interrupts && !ending) {
+        cleanup_message message_t *message = NULL;
+        channel_t channel;
+
+        if (client_receive(self->client, LOOK_MS, &channel, &message, &fault)
+                == 0
+            && strcmp(message_type(message), "iopub_welcome") == 0)
+            return;
+    }
+}
+
+static int send_json(run_t *self, channel_t channel, const char *type,
+                     const json_t *content, const json_t *metadata,
+                     const char **ret_id, fault_t *fault)
+{
+    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
+    cleanup_free char *more =
+        metadata ? json_dumps(metadata, JSON_COMPACT) : NULL;
+
+    return client_send(
+        self->client, channel, type, (bytes_t){text, strlen(text)},
+        (bytes_t){more ? more : "", more ? strlen(more) : 0}, ret_id, fault);
+}
+
+static gateway_exit_t send_code(run_t *self, const buffer_t *code,
+                                double time_limit)
+{
+    json_auto_t *text =
+        json_stringn(code->size ? (const char *) code->data : "", code->size);
+    json_auto_t *hearth = json_pack("{s:s}", "client", "hearth exec");
+    json_auto_t *metadata = json_pack("{s:O}", "hearth", hearth);
+    json_auto_t *content = NULL;
+    const char *id;
+    fault_t fault = {0};
+
+    if (!text)
+        return outputs_say(self->outputs, "the code is no UTF-8 text"),
+               GATEWAY_EXIT_USAGE;
+    if (time_limit > 0)
+        json_object_set_new(hearth, "time_limit", json_seconds(time_limit));
+    content =
+        json_pack("{s:O, s:b, s:b, s:{}, s:b, s:b}", "code", text, "silent", 0,
+                  "store_history", 1, "user_expressions", "allow_stdin",
+                  self->answer != NULL, "stop_on_error", 1);
+    if (send_json(self, CHANNEL_SHELL, "execute_request", content, metadata,
+                  &id, &fault)
+        < 0)
+        return outputs_say(self->outputs, fault.text), GATEWAY_EXIT_FAILED;
+    self->request = mem_text(id);
+    self->started = self->heard = self->asked = clock_monotonic_ms();
+    return GATEWAY_EXIT_OK;
+}
+
+/* ---- while it runs ---- */
+
+static void on_input_request(run_t *self, const json_t *content)
+{
+    if (!self->answer)
+        return;
+    outputs_prompt(self->outputs, member_text(content, "prompt"));
+    answer_begin(self->answer,
+                 json_is_true(json_object_get(content, "password")));
+}
+
+static void send_answer(run_t *self)
+{
+    cleanup_buffer buffer_t line = BUFFER_EMPTY;
+    json_auto_t *value = NULL;
+    json_auto_t *content = NULL;
+    const char *id;
+    fault_t fault = {0};
+
+    if (!answer_read(self->answer, &line))
+        return;
+    outputs_answered(self->outputs);
+    value = json_stringn((const char *) line.data, line.size);
+    content = json_pack("{s:s, s:o}", "status", "ok", "value",
+                        value ? json_incref(value) : json_string(""));
+    if (send_json(self, CHANNEL_STDIN, "input_reply", content, NULL, &id,
+                  &fault)
+        < 0)
+        finish(self, GATEWAY_EXIT_FAILED, fault.text);
+}
+
+static void on_message(run_t *self, channel_t channel, const message_t *message)
+{
+    bytes_t parent_text = message_parent(message);
+    bytes_t text = message_content(message);
+    json_auto_t *parent =
+        json_loadb(parent_text.bytes, parent_text.size, 0, NULL);
+    json_auto_t *content =
+        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+    const char *type = message_type(message);
+
+    if (!content || strcmp(member_text(parent, "msg_id"), self->request) != 0)
+        return;
+    self->heard = self->asked = clock_monotonic_ms();
+    if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0) {
+        json_decref(self->reply);
+        self->reply = json_incref(content);
+    } else if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0) {
+        on_input_request(self, content);
+    } else if (channel == CHANNEL_IOPUB && strcmp(type, "status") == 0) {
+        if (strcmp(member_text(content, "execution_state"), "idle") == 0)
+            self->is_idle = true;
+    } else if (channel == CHANNEL_IOPUB
+               && !outputs_add(self->outputs, type, content)) {
+        self->has_failed = true;
+    }
+}
+
+static void on_interrupt(run_t *self, int *handled)
+{
+    json_auto_t *nothing = json_object();
+    const char *id;
+    fault_t fault;
+
+    *handled = interrupts;
+    if (*handled >= INTERRUPTS) {
+        finish(self, GATEWAY_EXIT_FAILED,
+               "leaving; the cell goes on ('hearth session interrupt --kill' "
+               "ends it)");
+        return;
+    }
+    if (answer_is_open(self->answer)) {
+        answer_give_up(self->answer);
+        outputs_prompt(self->outputs, "\n");
+    }
+    if (send_json(self, CHANNEL_CONTROL, "interrupt_request", nothing, NULL,
+                  &id, &fault)
+        < 0)
+        finish(self, GATEWAY_EXIT_FAILED, fault.text);
+}
+
+/* Nothing was heard for long: is there still somebody who could speak? */
+static void look_at_gateway(run_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+    json_auto_t *reply = NULL;
+    const json_t *session;
+    gateway_exit_t status;
+
+    if (!mgmt_is_served(self->mgmt)) {
+        if (now - self->asked > NO_GATEWAY_MS)
+            finish(self, GATEWAY_EXIT_UNREACHABLE,
+                   "the gateway is away; the cell goes on, its output is kept "
+                   "for the next gateway");
+        return;
+    }
+    self->asked = now;
+    status = mgmt_ask(self->mgmt, "session_show",
+                      json_pack("{s:s}", "id", self->session), &reply);
+    session = json_object_get(reply, "session");
+    /* The end's own error reply comes first, if it comes at all. */
+    if (now - self->heard > 2 * DOUBT_MS
+        && (status == GATEWAY_EXIT_GONE
+            || strcmp(member_text(session, "state"), "gone") == 0))
+        finish(self, GATEWAY_EXIT_GONE, "the session is gone");
+}
+
+static void tick(run_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+
+    if (self->reply && now - self->heard > LAST_MS) {
+        self->is_idle = true;
+        return;
+    }
+    if (answer_is_open(self->answer))
+        return;
+    if (now - self->heard > PROGRESS_MS && now - self->shown >= 1000) {
+        self->shown = now;
+        outputs_progress(self->outputs, (now - self->started) / 1000);
+    }
+    if (now - self->heard > DOUBT_MS
+        && (now - self->asked > DOUBT_MS || !mgmt_is_served(self->mgmt)))
+        look_at_gateway(self);
+}
+
+static void run_until_idle(run_t *self)
+{
+    int handled = 0;
+    fault_t fault = {0};
+
+    while (!self->is_over && !(self->reply && self->is_idle)) {
+        cleanup_message message_t *message = NULL;
+        bool is_asking = answer_is_open(self->answer);
+        channel_t channel;
+        int r;
+
+        if (ending) {
+            finish(self, GATEWAY_EXIT_FAILED, NULL);
+            return;
+        }
+        if (interrupts != handled)
+            on_interrupt(self, &handled);
+        if (is_asking)
+            send_answer(self);
+        r = client_receive(self->client, is_asking ? QUESTION_MS : LOOK_MS,
+                           &channel, &message, &fault);
+        if (r == 0)
+            on_message(self, channel, message);
+        else if (r != -ETIMEDOUT && r != -EINTR)
+            finish(self, GATEWAY_EXIT_FAILED, fault.text);
+        else
+            tick(self);
+    }
+}
+
+/* ---- afterwards ---- */
+
+/* A kernel that died: a fresh one stands there, or the session ended. */
+static bool is_session_gone(run_t *self)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        mgmt_ask(self->mgmt, "session_show",
+                 json_pack("{s:s}", "id", self->session), &reply);
+    const char *state = member_text(json_object_get(reply, "session"), "state");
+
+    return status == GATEWAY_EXIT_GONE || strcmp(state, "gone") == 0
+           || strcmp(state, "stopping") == 0;
+}
+
+static gateway_exit_t judge(run_t *self)
+{
+    const char *status = member_text(self->reply, "status");
+    const char *ename = member_text(self->reply, "ename");
+
+    if (!self->reply)
+        return self->status;
+    if (strcmp(status, "ok") == 0)
+        return self->has_failed ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
+    if (strcmp(ename, "SessionGone") == 0)
+        return GATEWAY_EXIT_GONE;
+    if (strcmp(ename, "TimeLimitExceeded") == 0)
+        return GATEWAY_EXIT_TIME_LIMIT;
+    if (strcmp(ename, "KernelDied") == 0 && is_session_gone(self))
+        return GATEWAY_EXIT_GONE;
+    return GATEWAY_EXIT_FAILED;
+}
+
+/* What `obj?` shows comes with the reply. */
+static void print_pages(run_t *self)
+{
+    const json_t *payload = json_object_get(self->reply, "payload");
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(payload, i, item)
+    {
+        json_t *data = json_object_get(item, "data");
+
+        if (strcmp(member_text(item, "source"), "page") == 0 && data) {
+            json_auto_t *content = json_pack("{s:O}", "data", data);
+            outputs_add(self->outputs, "display_data", content);
+        }
+    }
+}
+
+static void print_document(run_t *self, const char *id, gateway_exit_t status)
+{
+    static const struct {
+        gateway_exit_t status;
+        const char *name;
+    } names[] = {
+        {GATEWAY_EXIT_OK, "ok"},
+        {GATEWAY_EXIT_GONE, "gone"},
+        {GATEWAY_EXIT_TIME_LIMIT, "time_limit"},
+        {GATEWAY_EXIT_UNREACHABLE, "no_gateway"},
+        {GATEWAY_EXIT_FAILED, "error"},
+    };
+    static const char *const members[] = {"execution_count", "ename", "evalue",
+                                          "traceback", NULL};
+    json_auto_t *document = json_pack(
+        "{s:s, s:s, s:O, s:O}", "session", id, "status", "error", "outputs",
+        outputs_list(self->outputs), "files", outputs_files(self->outputs));
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].status == status)
+            json_object_set_new(document, "status", json_string(names[i].name));
+    for (const char *const *key = members; *key; key++) {
+        json_t *value = json_object_get(self->reply, *key);
+        if (value)
+            json_object_set(document, *key, value);
+    }
+    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    putchar('\n');
+}
+
+static gateway_exit_t tell(run_t *self, const char *id, bool is_json)
+{
+    gateway_exit_t status = judge(self);
+
+    print_pages(self);
+    if (self->reply && status != GATEWAY_EXIT_OK && !is_json
+        && !outputs_has_error(self->outputs)) {
+        const char *evalue = member_text(self->reply, "evalue");
+        cleanup_free char *text =
+            mem_format("%s%s%s", member_text(self->reply, "ename"),
+                       *evalue ? ": " : "", evalue);
+
+        outputs_say(self->outputs,
+                    *text ? text
+                          : "the cell was not run: one before it failed");
+    }
+    outputs_end(self->outputs);
+    if (is_json)
+        print_document(self, id, status);
+    return status;
+}
+
+static int exec(const arguments_t *arguments)
+{
+    CLEANUP(run_clear)
+    run_t self = {
+        .session = arguments_operand(arguments, 0),
+        .status = GATEWAY_EXIT_FAILED,
+    };
+    cleanup_buffer buffer_t code = BUFFER_EMPTY;
+    json_auto_t *session = NULL;
+    const char *limit = arguments_value(arguments, "timeout");
+    bool is_json = arguments_has(arguments, "json");
+    bool is_from_stdin = false;
+    double seconds = 0;
+    gateway_exit_t status;
+    fault_t fault = {0};
+
+    if (arguments_has(arguments, "code") && arguments_operand(arguments, 1))
+        return usage_error(arguments, "either -c or a file, not both");
+    if (!arguments_has(arguments, "code") && !arguments_operand(arguments, 1)
+        && isatty(STDIN_FILENO))
+        return usage_error(arguments, "it needs -c CODE, a file, or -");
+    if (limit && (!parse_seconds(limit, &seconds) || !(seconds > 0)))
+        return usage_error(arguments, "--timeout: '%s' is no time (90s, 20m)",
+                           limit);
+    if (read_code(arguments, &code, &is_from_stdin, &fault) < 0)
+        return usage_error(arguments, "%s", fault.text);
+    self.outputs =
+        outputs_new(arguments_value(arguments, "output-dir"), is_json);
+    self.answer = answer_new(is_from_stdin);
+    if ((status = mgmt_open(!arguments_has(arguments, "no-start"), &self.mgmt))
+            != GATEWAY_EXIT_OK
+        || (status = find_session(&self, &session)) != GATEWAY_EXIT_OK)
+        return status;
+    if (client_new(member_text(session, "connection_file"), &self.client,
+                   &fault)
+        < 0)
+        return outputs_say(self.outputs, fault.text), GATEWAY_EXIT_FAILED;
+    catch_signals();
+    wait_for_welcome(&self);
+    if ((status = send_code(&self, &code, seconds)) != GATEWAY_EXIT_OK)
+        return status;
+    run_until_idle(&self);
+    status = tell(&self, member_text(session, "id"), is_json);
+    return ending ? 128 + ending : (int) status;
+}
+
+static const flag_t flags[] = {
+    {"code", 'c', "CODE", "the code itself"},
+    {"output-dir", 'o', "DIR", "save pictures as DIR/1.png, DIR/2.png ..."},
+    {"timeout", 't', "TIME", "end the cell after so long (90s, 20m)"},
+    {"json", 0, NULL, "print one JSON document at the end"},
+    {"no-start", 0, NULL, "fail when no gateway runs"},
+    {0},
+};
+
+const command_t exec_commands[] = {
+    {
+        .name = "exec",
+        .operands = "ID [FILE|-]",
+        .help = "run code in a session, print what it says",
+        .more = "Exit status: 0 done, 1 the code raised, 3 the session is "
+                "gone,\n124 the time limit was reached. Ctrl-C interrupts the "
+                "cell.",
+        .flags = flags,
+        .operands_min = 1,
+        .operands_max = 2,
+        .run = exec,
+    },
+    {0},
+};

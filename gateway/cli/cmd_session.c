@@ -1,0 +1,346 @@
+/* hearth session: create, list, show, delete, interrupt, restart, keepalive.
+ * Each is one request to the gateway and one way to print its reply. */
+#include "gateway/cli/command.h"
+
+#include "gateway/cli/mgmt.h"
+#include "gateway/cli/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define ID_WIDTH 36
+
+static const flag_t json_flags[] = {
+    {"json", 0, NULL, "print JSON"},
+    {0},
+};
+
+static void print_json(const json_t *value)
+{
+    json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    putchar('\n');
+}
+
+static json_t *for_session(const arguments_t *arguments)
+{
+    return json_pack("{s:s}", "id", arguments_operand(arguments, 0));
+}
+
+/* Opens, asks, closes; what went wrong is printed. */
+static gateway_exit_t ask(const char *verb, json_t *content, bool may_start,
+                          json_t **ret_reply)
+{
+    cleanup_mgmt mgmt_t *mgmt = NULL;
+    gateway_exit_t status = mgmt_open(may_start, &mgmt);
+
+    if (status != GATEWAY_EXIT_OK) {
+        json_decref(content);
+        return status;
+    }
+    return mgmt_call(mgmt, verb, content, ret_reply);
+}
+
+/* "16:45:10", in the reader's time zone; "-" for a time that is not set. */
+static const char *clock_time(const char *iso)
+{
+    static char text[64];
+    struct tm utc = {0};
+    struct tm local;
+    time_t when;
+
+    if (sscanf(iso, "%d-%d-%dT%d:%d:%d", &utc.tm_year, &utc.tm_mon,
+               &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec)
+        != 6)
+        return "-";
+    utc.tm_year -= 1900;
+    utc.tm_mon -= 1;
+    when = timegm(&utc);
+    localtime_r(&when, &local);
+    strftime(text, sizeof text, "%H:%M:%S", &local);
+    return text;
+}
+
+/* ---- create ---- */
+
+static const flag_t create_flags[] = {
+    {"profile", 'p', "NAME", "which Python, with what imported"},
+    {"name", 'n', "NAME", "a name for listings"},
+    {"idle-timeout", 0, "TIME", "discard it after so long without work (20m)"},
+    {"time-limit", 0, "TIME", "end each cell after so long"},
+    {"restart", 0, "auto|never", "a fresh kernel when one dies, or the end"},
+    {"workspace", 'w', "DIR", "the working folder, instead of a new one"},
+    {"no-start", 0, NULL, "fail when no gateway runs"},
+    {"json", 0, NULL, "print JSON"},
+    {0},
+};
+
+/* Adds a text option to the request under the name that the gateway knows. */
+static void add_text(const arguments_t *arguments, const char *flag,
+                     const char *key, json_t *content)
+{
+    const char *value = arguments_value(arguments, flag);
+
+    if (value)
+        json_object_set_new(content, key, json_string(value));
+}
+
+static bool add_seconds(const arguments_t *arguments, const char *flag,
+                        const char *key, json_t *content)
+{
+    const char *value = arguments_value(arguments, flag);
+    double seconds;
+
+    if (!value)
+        return true;
+    if (!parse_seconds(value, &seconds)) {
+        usage_error(arguments, "--%s: '%s' is no time (90s, 20m, 2h)", flag,
+                    value);
+        return false;
+    }
+    json_object_set_new(content, key, json_seconds(seconds));
+    return true;
+}
+
+static int create(const arguments_t *arguments)
+{
+    json_auto_t *content = json_object();
+    json_auto_t *reply = NULL;
+    const char *restart = arguments_value(arguments, "restart");
+    const char *workspace = arguments_value(arguments, "workspace");
+    const json_t *session;
+    gateway_exit_t status;
+
+    if (restart && strcmp(restart, "auto") != 0
+        && strcmp(restart, "never") != 0)
+        return usage_error(arguments, "--restart: auto or never, not '%s'",
+                           restart);
+    if (!add_seconds(arguments, "idle-timeout", "idle_timeout", content)
+        || !add_seconds(arguments, "time-limit", "cell_time_limit", content))
+        return GATEWAY_EXIT_USAGE;
+    add_text(arguments, "profile", "profile", content);
+    add_text(arguments, "name", "name", content);
+    add_text(arguments, "restart", "restart", content);
+    if (workspace) {
+        cleanup_free char *path = realpath(workspace, NULL);
+
+        if (!path)
+            return usage_error(arguments, "--workspace: there is no folder %s",
+                               workspace);
+        json_object_set_new(content, "workspace", json_string(path));
+    }
+    status = ask("session_create", take_ptr(content),
+                 !arguments_has(arguments, "no-start"), &reply);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    session = json_object_get(reply, "session");
+    if (arguments_has(arguments, "json"))
+        print_json(session);
+    else
+        puts(terminal_cell(member_text(session, "id"), ID_WIDTH));
+    return GATEWAY_EXIT_OK;
+}
+
+/* ---- list and show ---- */
+
+static const flag_t list_flags[] = {
+    {"all", 'a', NULL, "also those that are gone"},
+    {"json", 0, NULL, "print JSON"},
+    {0},
+};
+
+static void print_row(const json_t *session)
+{
+    double memory = member_number(session, "memory_kib", -1);
+    bool is_gone = strcmp(member_text(session, "state"), "gone") == 0;
+    const char *reason = member_text(session, "reason");
+    cleanup_free char *state =
+        mem_format("%s%s%s", member_text(session, "state"),
+                   is_gone && *reason ? ": " : "", is_gone ? reason : "");
+
+    printf("%-36s  %-12s  %-10s  %-14s  ",
+           terminal_cell(member_text(session, "id"), ID_WIDTH),
+           terminal_cell(member_text(session, "name"), 12),
+           terminal_cell(member_text(session, "profile"), 10),
+           terminal_cell(state, 14));
+    if (memory >= 0)
+        printf("%5.0f MiB  ", memory / 1024);
+    else
+        printf("%9s  ", "-");
+    puts(is_gone ? "-" : clock_time(member_text(session, "expires_at")));
+}
+
+static int list(const arguments_t *arguments)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        ask("session_list",
+            json_pack("{s:b}", "all", arguments_has(arguments, "all")), false,
+            &reply);
+    const json_t *sessions, *session;
+    size_t i;
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    sessions = json_object_get(reply, "sessions");
+    if (arguments_has(arguments, "json")) {
+        print_json(sessions);
+        return GATEWAY_EXIT_OK;
+    }
+    printf("%-36s  %-12s  %-10s  %-14s  %9s  %s\n", "ID", "NAME", "PROFILE",
+           "STATE", "MEMORY", "EXPIRES");
+    json_array_foreach(sessions, i, session) print_row(session);
+    return GATEWAY_EXIT_OK;
+}
+
+static int show(const arguments_t *arguments)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        ask("session_show", for_session(arguments), false, &reply);
+    json_t *session, *value;
+    const char *key;
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    session = json_object_get(reply, "session");
+    if (arguments_has(arguments, "json")) {
+        print_json(session);
+        return GATEWAY_EXIT_OK;
+    }
+    json_object_foreach(session, key, value)
+    {
+        cleanup_free char *other =
+            json_is_string(value)
+                ? NULL
+                : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+        if (json_is_null(value))
+            continue;
+        printf("%-16s %s\n", terminal_cell(key, 16),
+               terminal_cell(other ? other : json_string_value(value), 400));
+    }
+    return GATEWAY_EXIT_OK;
+}
+
+/* ---- the short ones ---- */
+
+static int delete (const arguments_t *arguments)
+{
+    json_auto_t *reply = NULL;
+    return ask("session_delete", for_session(arguments), false, &reply);
+}
+
+static int restart(const arguments_t *arguments)
+{
+    json_auto_t *reply = NULL;
+    return ask("session_restart", for_session(arguments), false, &reply);
+}
+
+static const flag_t interrupt_flags[] = {
+    {"kill", 'k', NULL, "end the kernel when it does not stop"},
+    {"json", 0, NULL, "print JSON"},
+    {0},
+};
+
+static int interrupt(const arguments_t *arguments)
+{
+    json_auto_t *reply = NULL;
+    json_t *content = for_session(arguments);
+    gateway_exit_t status;
+
+    if (arguments_has(arguments, "kill"))
+        json_object_set_new(content, "kill", json_true());
+    status = ask("session_interrupt", content, false, &reply);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    json_object_del(reply, "status");
+    if (arguments_has(arguments, "json"))
+        print_json(reply);
+    else
+        printf("%s, variables %s\n",
+               terminal_cell(member_text(reply, "outcome"), 20),
+               terminal_cell(member_text(reply, "variables"), 20));
+    return strcmp(member_text(reply, "outcome"), "running") == 0
+               ? GATEWAY_EXIT_FAILED
+               : GATEWAY_EXIT_OK;
+}
+
+static int keepalive(const arguments_t *arguments)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        ask("session_keepalive", for_session(arguments), false, &reply);
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    json_object_del(reply, "status");
+    if (arguments_has(arguments, "json"))
+        print_json(reply);
+    else
+        printf("expires at %s\n", clock_time(member_text(reply, "expires_at")));
+    return GATEWAY_EXIT_OK;
+}
+
+const command_t session_commands[] = {
+    {
+        .name = "session create",
+        .operands = "",
+        .help = "make a session and print its id",
+        .more = "With no gateway running, one is started for the user.",
+        .flags = create_flags,
+        .run = create,
+    },
+    {
+        .name = "session list",
+        .operands = "",
+        .help = "list the sessions",
+        .flags = list_flags,
+        .run = list,
+    },
+    {
+        .name = "session show",
+        .operands = "ID",
+        .help = "all about one session, also about one that is gone",
+        .more = "The beginning of an ID is enough when it is the only one.",
+        .flags = json_flags,
+        .operands_min = 1,
+        .operands_max = 1,
+        .run = show,
+    },
+    {
+        .name = "session delete",
+        .operands = "ID",
+        .help = "end a session; its recording stays",
+        .operands_min = 1,
+        .operands_max = 1,
+        .run = delete,
+    },
+    {
+        .name = "session interrupt",
+        .operands = "ID",
+        .help = "stop the running cell, and say what became of the variables",
+        .flags = interrupt_flags,
+        .operands_min = 1,
+        .operands_max = 1,
+        .run = interrupt,
+    },
+    {
+        .name = "session restart",
+        .operands = "ID",
+        .help = "a fresh kernel; the variables are lost",
+        .operands_min = 1,
+        .operands_max = 1,
+        .run = restart,
+    },
+    {
+        .name = "session keepalive",
+        .operands = "ID",
+        .help = "begin the inactivity timeout anew",
+        .flags = json_flags,
+        .operands_min = 1,
+        .operands_max = 1,
+        .run = keepalive,
+    },
+    {0},
+};

@@ -1,0 +1,305 @@
+/* Prints outputs as they come, or collects them as a notebook would hold
+ * them. All of it is hostile text: terminal.c takes out what could drive the
+ * terminal. */
+#include "gateway/cli/outputs.h"
+
+#include "base/buffer.h"
+#include "gateway/cli/image.h"
+#include "gateway/cli/mgmt.h"
+#include "gateway/cli/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char CLEAR_LINE[] = "\r\033[K";
+
+struct outputs {
+    terminal_t *out;    /* owned; standard output */
+    terminal_t *errors; /* owned; standard error */
+    const char *folder; /* borrowed; where pictures go, or NULL */
+    json_t *list;       /* owned; nbformat outputs */
+    json_t *files;      /* owned; paths */
+    bool is_json;       /* collect, do not print */
+    bool has_error;
+    bool has_progress; /* the progress line stands there */
+    bool clears_next;  /* clear_output(wait=True) was said */
+};
+
+outputs_t *outputs_new(const char *folder, bool is_json)
+{
+    outputs_t *self = mem_new(sizeof *self);
+
+    self->out = terminal_new(stdout);
+    self->errors = terminal_new(stderr);
+    self->folder = folder;
+    self->list = json_array();
+    self->files = json_array();
+    self->is_json = is_json;
+    return self;
+}
+
+void outputs_destroy(outputs_t **self_p)
+{
+    outputs_t *self = *self_p;
+
+    if (!self)
+        return;
+    json_decref(self->files);
+    json_decref(self->list);
+    terminal_destroy(&self->errors);
+    terminal_destroy(&self->out);
+    free(self);
+    *self_p = NULL;
+}
+
+static void clear_progress(outputs_t *self)
+{
+    if (!self->has_progress)
+        return;
+    fputs(CLEAR_LINE, stderr);
+    fflush(stderr);
+    self->has_progress = false;
+}
+
+static void clear_now(outputs_t *self)
+{
+    self->clears_next = false;
+    if (self->is_json) {
+        json_array_clear(self->list);
+    } else if (terminal_is_tty(self->out)) {
+        fputs(CLEAR_LINE, stdout);
+        fflush(stdout);
+    }
+}
+
+/* A string, or a list of strings as notebooks have them. */
+static char *text_of(const json_t *value)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    const json_t *part;
+    size_t i;
+
+    if (json_is_string(value))
+        return mem_text(json_string_value(value));
+    json_array_foreach(value, i, part) if (json_is_string(part))
+        buffer_text(&text, json_string_value(part));
+    return mem_copy(text.size ? (char *) text.data : "", text.size);
+}
+
+/* ---- streams ---- */
+
+static void collect_stream(outputs_t *self, const char *name, json_t *text)
+{
+    size_t count = json_array_size(self->list);
+    json_t *last = count ? json_array_get(self->list, count - 1) : NULL;
+
+    if (strcmp(member_text(last, "output_type"), "stream") == 0
+        && strcmp(member_text(last, "name"), name) == 0) {
+        cleanup_buffer buffer_t whole = BUFFER_EMPTY;
+        json_t *old = json_object_get(last, "text");
+
+        buffer_append(&whole, json_string_value(old), json_string_length(old));
+        buffer_append(&whole, json_string_value(text),
+                      json_string_length(text));
+        json_object_set_new(last, "text",
+                            json_stringn((char *) whole.data, whole.size));
+        return;
+    }
+    json_array_append_new(self->list,
+                          json_pack("{s:s, s:s, s:O}", "output_type", "stream",
+                                    "name", name, "text", text));
+}
+
+static void on_stream(outputs_t *self, json_t *content)
+{
+    bool is_error = strcmp(member_text(content, "name"), "stderr") == 0;
+    json_t *text = json_object_get(content, "text");
+
+    if (!json_is_string(text))
+        return;
+    if (self->is_json)
+        collect_stream(self, is_error ? "stderr" : "stdout", text);
+    else
+        terminal_text(is_error ? self->errors : self->out,
+                      json_string_value(text), json_string_length(text));
+}
+
+/* ---- displays and results ---- */
+
+static bool save_picture(outputs_t *self, const char *extension,
+                         const buffer_t *bytes, char **ret_path)
+{
+    fault_t fault = {0};
+
+    if (image_save(self->folder, extension, bytes, ret_path, &fault) < 0) {
+        outputs_say(self, fault.text);
+        return false;
+    }
+    json_array_append_new(self->files, json_string(*ret_path));
+    return true;
+}
+
+static void print_text(outputs_t *self, const json_t *data)
+{
+    static const char *const types[] = {"text/plain", "text/markdown",
+                                        "text/latex", "text/html", NULL};
+
+    for (const char *const *type = types; *type; type++) {
+        const json_t *value = json_object_get(data, *type);
+        cleanup_free char *text = value ? text_of(value) : NULL;
+
+        if (!text)
+            continue;
+        terminal_text(self->out, text, strlen(text));
+        terminal_fresh_line(self->out);
+        return;
+    }
+}
+
+static bool on_display(outputs_t *self, const char *type, json_t *content)
+{
+    json_t *data = json_object_get(content, "data");
+    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
+    cleanup_free char *path = NULL;
+    const char *extension = image_find(data, &bytes);
+    bool is_saved = true;
+
+    if (extension && self->folder)
+        is_saved = save_picture(self, extension, &bytes, &path);
+    if (self->is_json) {
+        json_t *output = json_copy(content);
+
+        json_object_del(output, "transient");
+        json_object_set_new(output, "output_type", json_string(type));
+        json_array_append_new(self->list, output);
+        return is_saved;
+    }
+    terminal_fresh_line(self->out);
+    if (!extension || !image_show(stdout, extension, &bytes))
+        print_text(self, data);
+    if (path) {
+        cleanup_free char *line = mem_format("saved %s\n", path);
+        terminal_text(self->out, line, strlen(line));
+    }
+    return is_saved;
+}
+
+/* ---- errors ---- */
+
+static void on_error(outputs_t *self, json_t *content)
+{
+    const json_t *traceback = json_object_get(content, "traceback");
+    const json_t *line;
+    size_t i;
+
+    self->has_error = true;
+    if (self->is_json) {
+        json_t *output = json_copy(content);
+
+        json_object_set_new(output, "output_type", json_string("error"));
+        json_array_append_new(self->list, output);
+        return;
+    }
+    if (terminal_is_tty(self->out))
+        terminal_fresh_line(self->out);
+    json_array_foreach(traceback, i, line)
+    {
+        if (!json_is_string(line))
+            continue;
+        terminal_colored(self->errors, json_string_value(line),
+                         json_string_length(line));
+        terminal_colored(self->errors, "\n", 1);
+    }
+    if (!json_array_size(traceback)) {
+        cleanup_free char *text =
+            mem_format("%s: %s\n", member_text(content, "ename"),
+                       member_text(content, "evalue"));
+        terminal_colored(self->errors, text, strlen(text));
+    }
+    terminal_end(self->errors);
+}
+
+bool outputs_add(outputs_t *self, const char *type, json_t *content)
+{
+    bool is_display = strcmp(type, "display_data") == 0
+                      || strcmp(type, "update_display_data") == 0
+                      || strcmp(type, "execute_result") == 0;
+    bool is_error = strcmp(type, "error") == 0;
+    bool is_stream = strcmp(type, "stream") == 0;
+
+    if (is_display || is_error || is_stream) {
+        clear_progress(self);
+        if (self->clears_next)
+            clear_now(self);
+    }
+    if (is_stream)
+        on_stream(self, content);
+    else if (is_error)
+        on_error(self, content);
+    else if (is_display)
+        return on_display(self, *type == 'u' ? "display_data" : type, content);
+    else if (strcmp(type, "clear_output") == 0) {
+        if (json_is_true(json_object_get(content, "wait")))
+            self->clears_next = true;
+        else
+            clear_now(self);
+    }
+    return true;
+}
+
+void outputs_say(outputs_t *self, const char *text)
+{
+    cleanup_free char *line = mem_format("hearth: %s\n", text);
+
+    clear_progress(self);
+    if (terminal_is_tty(self->errors) && terminal_is_tty(self->out))
+        terminal_fresh_line(self->out);
+    terminal_colored(self->errors, line, strlen(line));
+}
+
+void outputs_prompt(outputs_t *self, const char *prompt)
+{
+    clear_progress(self);
+    terminal_text(terminal_is_tty(self->out) ? self->out : self->errors, prompt,
+                  strlen(prompt));
+}
+
+void outputs_answered(outputs_t *self)
+{
+    terminal_mark_line_start(self->out);
+    terminal_mark_line_start(self->errors);
+}
+
+void outputs_progress(outputs_t *self, long seconds)
+{
+    if (self->is_json || !terminal_is_tty(self->errors)
+        || (terminal_is_tty(self->out) && !terminal_at_line_start(self->out)))
+        return;
+    fprintf(stderr, "%srunning %ld s (Ctrl-C interrupts)", CLEAR_LINE, seconds);
+    fflush(stderr);
+    self->has_progress = true;
+}
+
+bool outputs_has_error(const outputs_t *self)
+{
+    return self->has_error;
+}
+
+void outputs_end(outputs_t *self)
+{
+    clear_progress(self);
+    if (terminal_is_tty(self->out))
+        terminal_fresh_line(self->out);
+    terminal_end(self->out);
+    terminal_end(self->errors);
+}
+
+json_t *outputs_list(outputs_t *self)
+{
+    return self->list;
+}
+
+json_t *outputs_files(outputs_t *self)
+{
+    return self->files;
+}
