@@ -1,0 +1,15 @@
+#!/bin/sh
+# Runs a cmocka program and mends its TAP: cmocka 1.1.5 writes a skipped test
+# as "not ok 2 # SKIP name", which TAP readers count as a failure.
+set -eu
+exec 3>&1
+status=$(
+    {
+        {
+            code=0
+            "$@" 4>&- || code=$?
+            echo "$code" >&4
+        } | sed -u 's/^not ok \([0-9]* # SKIP\)/ok \1/' >&3
+    } 4>&1
+)
+exit "$status"
