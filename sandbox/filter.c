@@ -66,6 +66,8 @@ typedef struct {
 #define ANSWER(name, code) {#name, SCMP_ACT_ERRNO(code), 0, {{0}}},
 #define ALLOW_IF(name, ...)                                                    \
     {#name, SCMP_ACT_ALLOW, COUNT(__VA_ARGS__), {__VA_ARGS__}},
+#define ANSWER_IF(name, code, ...)                                             \
+    {#name, SCMP_ACT_ERRNO(code), COUNT(__VA_ARGS__), {__VA_ARGS__}},
 
 static const rule_t payload_rules[] = {
 #include "sandbox/syscalls.def"
@@ -73,10 +75,24 @@ static const rule_t payload_rules[] = {
 
 /* What init.c does, and how its C library may do it. */
 static const rule_t init_rules[] = {
-    ALLOW(read) ALLOW(write) ALLOW(sendto) ALLOW(recvfrom) ALLOW(close)
-        ALLOW(poll) ALLOW(ppoll) ALLOW(accept4) ALLOW(wait4) ALLOW(kill)
-            ALLOW(clock_gettime) ALLOW(restart_syscall) ALLOW(rt_sigreturn)
-                ALLOW(exit_group)};
+#define ALLOW_ALONE(name)                                                      \
+    {                                                                          \
+#name, SCMP_ACT_ALLOW, 0,                                              \
+        {                                                                      \
+            {                                                                  \
+                0                                                              \
+            }                                                                  \
+        }                                                                      \
+    }
+    ALLOW_ALONE(accept4),      ALLOW_ALONE(clock_gettime),
+    ALLOW_ALONE(close),        ALLOW_ALONE(exit_group),
+    ALLOW_ALONE(kill),         ALLOW_ALONE(poll),
+    ALLOW_ALONE(ppoll),        ALLOW_ALONE(read),
+    ALLOW_ALONE(recvfrom),     ALLOW_ALONE(restart_syscall),
+    ALLOW_ALONE(rt_sigreturn), ALLOW_ALONE(sendto),
+    ALLOW_ALONE(wait4),        ALLOW_ALONE(write),
+#undef ALLOW_ALONE
+};
 
 #define cleanup_context CLEANUP(context_destroy)
 
