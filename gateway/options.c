@@ -567,45 +567,55 @@ options_t *options_new(void)
     return take_ptr(self);
 }
 
+/* Whether a key begins with `path` and a slash. */
+static bool has_keys_below(const row_t *table, size_t count, const char *path)
+{
+    size_t size = strlen(path);
+
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(table[i].key, path, size) == 0 && table[i].key[size] == '/')
+            return true;
+    return false;
+}
+
+/* A section is checked even when all in it is commented out: a wrong name must
+ * not pass because of that. */
+static int check_section(const char *path, fault_t *fault)
+{
+    bool is_known = has_keys_below(rows, ROWS, path);
+
+    if (strncmp(path, "profile", 7) == 0 && (!path[7] || path[7] == '/')) {
+        const char *below = path[7] ? strchr(path + 8, '/') : NULL;
+        cleanup_free char *generic =
+            mem_format("profile/<name>%s", below ? below : "");
+        is_known = has_keys_below(profile_rows, PROFILE_ROWS, generic);
+    }
+    if (is_known)
+        return 0;
+    return fault_set(fault, EINVAL,
+                     "%.100s: neither a section nor a key with a value", path);
+}
+
 /* One item of the file and what is below it. `key` is its path; its level is
- * bounded by zpl_check. */
+ * bounded by zpl_check. For zconfig a section is an item with an empty value.
+ */
 static int take_item(options_t *self, zconfig_t *item, const char *key,
                      const char *text, fault_t *fault)
 {
-    zconfig_t *child = zconfig_child(item);
     const char *value = zconfig_value(item);
-    int result = 0;
+    bool has_value = value && *value;
+    int result = has_value ? options_set(self, key, value, fault)
+                           : check_section(key, fault);
 
-    /* An item with neither is a section whose keys are all commented out. */
-    if (value)
-        result = options_set(self, key, value, fault);
-    for (; child && result == 0; child = zconfig_next(child)) {
+    if (result < 0)
+        return fault_wrap(fault, "%u", zpl_line(text, key));
+    for (zconfig_t *child = zconfig_child(item); child && result == 0;
+         child = zconfig_next(child)) {
         cleanup_free char *below =
-            mem_format("%s%s%s", key, *key ? "/" : "", zconfig_name(child));
-        unsigned line = zpl_line(text, below);
-        bool is_key = zconfig_value(child) != NULL;
+            mem_format("%s/%s", key, zconfig_name(child));
         result = take_item(self, child, below, text, fault);
-        if (result < 0 && is_key)
-            return fault_wrap(fault, "%u", line);
     }
     return result;
-}
-
-/* A section without keys is checked too: a wrong name must not pass because
- * all in it is commented out. */
-static int check_sections(zconfig_t *root, const char *text, fault_t *fault)
-{
-    for (zconfig_t *item = zconfig_child(root); item;
-         item = zconfig_next(item)) {
-        const char *name = zconfig_name(item);
-        if (strcmp(name, "gateway") != 0 && strcmp(name, "sessions") != 0
-            && strcmp(name, "profile") != 0)
-            return fault_set(fault, EINVAL,
-                             "%u: %s: a section is gateway, sessions or "
-                             "profile",
-                             zpl_line(text, name), name);
-    }
-    return 0;
 }
 
 static int parse_text(options_t *self, const char *text, size_t size,
@@ -617,9 +627,9 @@ static int parse_text(options_t *self, const char *text, size_t size,
     zconfig_t *root = zconfig_str_load(text);
     if (!root)
         return fault_set(fault, EINVAL, "1: no ZPL");
-    result = check_sections(root, text, fault);
-    if (result == 0)
-        result = take_item(self, root, "", text, fault);
+    for (zconfig_t *item = zconfig_child(root); item && result == 0;
+         item = zconfig_next(item))
+        result = take_item(self, item, zconfig_name(item), text, fault);
     zconfig_destroy(&root);
     return result;
 }
@@ -635,7 +645,7 @@ static int load_file(options_t *self, const char *file, fault_t *fault)
     result = parse_text(self, (const char *) text.data, text.size, fault);
     if (result < 0) {
         fault_t inner = *fault;
-        return fault_set(fault, inner.code, "%s:%.200s", file, inner.text);
+        return fault_set(fault, inner.code, "%s:%s", file, inner.text);
     }
     set_text(&self->file, file, true);
     return 0;

@@ -1,0 +1,387 @@
+/* The configuration: defaults, file, environment, command line, and the
+ * sentence for each wrong value. */
+#include "tests/lib/test.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int make_folder(void **state)
+{
+    char *folder = mem_text("/tmp/hearth-test-options-XXXXXX");
+
+    /* What the machine has must not matter. */
+    setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    unsetenv("HEARTH_CONFIG");
+    unsetenv("HEARTH_RUNTIME_DIR");
+    unsetenv("HEARTH_STATE_DIR");
+    unsetenv("HEARTH_PYTHON");
+    *state = mkdtemp(folder);
+    return *state ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    cleanup_free char *folder = *state;
+    fault_t fault;
+
+    return path_remove_tree(folder, &fault);
+}
+
+static char *write_file(const char *folder, const char *text)
+{
+    char *path = mem_format("%s/hearth.cfg", folder);
+    fault_t fault = {0};
+
+    if (file_write_atomic(path, 0600, text, strlen(text), &fault) < 0)
+        fail_msg("%s", fault.text);
+    return path;
+}
+
+static void reads_a_file(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    cleanup_free char *path =
+        write_file(*state, "# a comment\n"
+                           "gateway\n"
+                           "    log_level = debug   # behind a value\n"
+                           "    transport = \"ipc\"\n"
+                           "    ip = ::1\n"
+                           "    drain_grace = 1.5s\n"
+                           "\n"
+                           "sessions\n"
+                           "    idle_timeout = 90\n"
+                           "    lifetime = 24h\n"
+                           "    journal_bytes = 2G\n"
+                           "    restart = auto\n"
+                           "profile\n"
+                           "    python3\n"
+                           "        preload = numpy, scipy.stats\n"
+                           "        limits\n"
+                           "            processes = 64\n"
+                           "    small\n"
+                           "        python = /opt/python/bin/python3\n"
+                           "        readonly = /data, /srv/models\n"
+                           "        limits\n"
+                           "            address_space = 512M\n");
+    fault_t fault = {0};
+
+    if (options_load(options, path, &fault) < 0)
+        fail_msg("%s", fault.text);
+    assert_string_equal(options->file, path);
+    assert_int_equal(options->log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(options->transport, OPTIONS_IPC);
+    assert_string_equal(options->ip, "::1");
+    assert_int_equal(options->drain_grace_ms, 1500);
+    assert_int_equal(options->idle_timeout_ms, 90000);
+    assert_int_equal(options->lifetime_ms, 86400000);
+    assert_int_equal(options->journal_bytes, 2ull << 30);
+    assert_int_equal(options->restart, OPTIONS_RESTART_AUTO);
+    assert_int_equal(options->profile_count, 2);
+    const profile_t *first = options_profile(options, NULL);
+    assert_string_equal(first->name, "python3");
+    assert_string_equal(first->preload[1], "scipy.stats");
+    assert_null(first->preload[2]);
+    assert_int_equal(first->limits.processes, 64);
+    const profile_t *small = options_profile(options, "small");
+    assert_string_equal(small->python, "/opt/python/bin/python3");
+    assert_string_equal(small->readonly[0], "/data");
+    assert_string_equal(small->readonly[1], "/srv/models");
+    assert_int_equal(small->limits.address_space, 512u << 20);
+    assert_int_equal(small->limits.processes, 512);
+    assert_null(options_profile(options, "big"));
+}
+
+static void has_every_default(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    const profile_t *profile = options_profile(options, "");
+    fault_t fault = {0};
+
+    (void) state;
+    assert_int_equal(options_load(options, NULL, &fault), 0);
+    assert_null(options->file);
+    assert_int_equal(options->idle_timeout_ms, 1200 * 1000);
+    assert_int_equal(options->lifetime_ms, 0);
+    assert_int_equal(options->restart, OPTIONS_RESTART_NEVER);
+    assert_int_equal(options->journal_bytes, 1u << 30);
+    assert_int_equal(options->spill, 1u << 20);
+    assert_int_equal(options->sessions_max, 1000);
+    assert_int_equal(options->gone_keep_ms, 3600 * 1000);
+    assert_int_equal(options->orphan_timeout_ms, 3600 * 1000);
+    assert_int_equal(options->log_level, LOG_LEVEL_INFO);
+    assert_string_equal(options->ip, "127.0.0.1");
+    assert_string_equal(profile->name, "python3");
+    assert_string_equal(profile->preload[0], "numpy");
+    assert_int_equal(profile->python[0], '/');
+    assert_int_equal(profile->limits.retain, 64u << 20);
+}
+
+/* profile_new has the defaults, the table shows them: they are the same. */
+static void the_table_tells_the_defaults(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    options_key_t key;
+    fault_t fault = {0};
+
+    (void) state;
+    for (size_t i = 0; options_key(i, &key); i++) {
+        static const char section[] = "profile/<name>/";
+        char *name = NULL;
+        if (!*key.initial)
+            continue;
+        if (strncmp(key.key, section, sizeof(section) - 1) == 0)
+            name =
+                mem_format("profile/python3/%s", key.key + sizeof(section) - 1);
+        if (options_set(options, name ? name : key.key, key.initial, &fault)
+            < 0)
+            fail_msg("%s", fault.text);
+        free(name);
+    }
+    cleanup_options options_t *fresh = options_new();
+    const profile_t *profile = options_profile(options, NULL);
+    const profile_t *other = options_profile(fresh, NULL);
+    assert_memory_equal(&profile->limits, &other->limits,
+                        sizeof(profile_limits_t));
+    assert_string_equal(profile->display_name, other->display_name);
+    for (size_t i = 0; other->preload[i]; i++)
+        assert_string_equal(profile->preload[i], other->preload[i]);
+}
+
+static void the_environment_names_folders(void **state)
+{
+    setenv("HEARTH_RUNTIME_DIR", "/run/a", 1);
+    setenv("HEARTH_STATE_DIR", "/var/a", 1);
+    setenv("HEARTH_PYTHON", "/opt/a/python3", 1);
+    cleanup_options options_t *options = options_new();
+    cleanup_free char *path =
+        write_file(*state, "gateway\n    runtime_dir = /run/b\n");
+    fault_t fault = {0};
+
+    assert_int_equal(options_load(options, path, &fault), 0);
+    assert_string_equal(options->runtime_dir, "/run/a");
+    assert_string_equal(options->state_dir, "/var/a");
+    assert_string_equal(options_profile(options, NULL)->python,
+                        "/opt/a/python3");
+    assert_int_equal(
+        options_set(options, "gateway/runtime_dir", "/run/c", &fault), 0);
+    assert_string_equal(options->runtime_dir, "/run/c");
+    unsetenv("HEARTH_RUNTIME_DIR");
+    unsetenv("HEARTH_STATE_DIR");
+    setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+    setenv("XDG_STATE_HOME", "relative", 1);
+    setenv("HOME", "/home/seven", 1);
+    cleanup_options options_t *others = options_new();
+    assert_string_equal(others->runtime_dir, "/run/user/7/hearth");
+    assert_string_equal(others->state_dir, "/home/seven/.local/state/hearth");
+}
+
+static void finds_the_file(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    cleanup_free char *path =
+        write_file(*state, "sessions\n    idle_timeout = 7\n");
+    fault_t fault = {0};
+
+    setenv("HEARTH_CONFIG", path, 1);
+    assert_int_equal(options_load(options, NULL, &fault), 0);
+    assert_int_equal(options->idle_timeout_ms, 7000);
+    setenv("HEARTH_CONFIG", "/nonexistent/hearth.cfg", 1);
+    assert_int_equal(options_load(options, NULL, &fault), -ENOENT);
+    assert_non_null(strstr(fault.text, "/nonexistent/hearth.cfg"));
+    assert_int_equal(options_load(options, "/nonexistent/x.cfg", &fault),
+                     -ENOENT);
+}
+
+static void wrong_values_say_what_is_permitted(void **state)
+{
+    static const struct {
+        const char *key, *value, *words;
+    } cases[] = {
+        {"gateway/colour", "red", "gateway/colour: there is no such key"},
+        {"gateway", "x", "there is no such key"},
+        {"", "x", "there is no such key"},
+        {"profile/python3", "x", "there is no such key"},
+        {"profile/python3/limits/x", "1", "there is no such key"},
+        {"profile//python", "/x", "the name of a profile"},
+        {"profile/a b/python", "/x", "there is no such key"},
+        {"gateway/log_level", "loud", "error|warning|info|debug"},
+        {"gateway/log_level", "info|debug", "error|warning|info|debug"},
+        {"gateway/ip", "localhost", "an IPv4 or IPv6 address"},
+        {"gateway/state_dir", "var", "an absolute path"},
+        {"gateway/uid_first", "0", "from 1000 to 2147418112"},
+        {"gateway/orphan_timeout", "10ms", "a duration"},
+        {"gateway/orphan_timeout", "0.5", "from 1s to 365d, or 0"},
+        {"sessions/idle_timeout", "-1", "a duration such as"},
+        {"sessions/idle_timeout", "1e3", "a duration such as"},
+        {"sessions/idle_timeout", "1.", "a duration such as"},
+        {"sessions/idle_timeout", "0.0001", "a duration such as"},
+        {"sessions/idle_timeout", "366d", "from 0.001s to 365d"},
+        {"sessions/idle_timeout", "99999999999999999999", "a duration"},
+        {"sessions/idle_timeout", "", "a duration"},
+        {"sessions/journal_bytes", "1000", "from 64K to 1T, or 0"},
+        {"sessions/journal_bytes", "1k", "a size such as"},
+        {"sessions/journal_bytes", "18446744073709551615T", "a size"},
+        {"sessions/sessions_max", "0", "from 1 to 100000"},
+        {"sessions/sessions_max", "many", "a whole number"},
+        {"profile/python3/preload", "numpy;pandas", "names of modules"},
+        {"profile/python3/preload", "numpy,,pandas", "names of modules"},
+        {"profile/python3/preload", "numpy,", "names of modules"},
+        {"profile/python3/preload", ".numpy", "names of modules"},
+        {"profile/python3/readonly", "/data, models", "absolute paths"},
+        {"profile/python3/display_name", "", "a text"},
+        {"profile/new/limits/processes", "x", "from 8 to 1048576"},
+    };
+    cleanup_options options_t *options = options_new();
+    fault_t fault;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fault = (fault_t){0};
+        assert_int_equal(
+            options_set(options, cases[i].key, cases[i].value, &fault),
+            -EINVAL);
+        if (!strstr(fault.text, cases[i].words))
+            fail_msg("%s: %s", cases[i].words, fault.text);
+    }
+    assert_int_equal(options->profile_count, 1);
+    assert_int_equal(options->idle_timeout_ms, 1200 * 1000);
+}
+
+static void wrong_files_say_where(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"gateway\n    ip = 1\n", "hearth.cfg:2: gateway/ip = \"1\": must be"},
+        {"\n\nsessions\n    idle = 1\n",
+         "hearth.cfg:4: sessions/idle: there is no such key"},
+        {"session\n    idle_timeout = 1\n", "hearth.cfg:1: session:"},
+        {"session\n", "hearth.cfg:1: session:"},
+        {"gateway = 1\n", "hearth.cfg:1: gateway: there is no such key"},
+        {"gateway\n\tip = 1\n", "hearth.cfg:2: a tab"},
+        {"gateway\n  ip = 1\n", "hearth.cfg:2: a level is four blanks"},
+        {"gateway\n        ip = ::1\n", "hearth.cfg:2: a level is four"},
+        {"gateway\n    ip ::1\n", "hearth.cfg:2: only = can stand"},
+        {"gateway\n    ip\n", "hearth.cfg:2: gateway/ip: neither"},
+        {"profile\n    a\n        limit\n",
+         "hearth.cfg:3: profile/a/limit: neither"},
+        {"gateway\n    ip =\n", "hearth.cfg:2: a value is missing"},
+        {"gateway\n    ip = \"::1\n", "hearth.cfg:2: the closing quote"},
+        {"gateway\n    ip = \"::1\" x\n", "hearth.cfg:2: something stands"},
+        {"gateway\n    !\n", "hearth.cfg:2: a name is"},
+        {"profile\n    a\n        limits\n            retain = 1\n",
+         "hearth.cfg:4: profile/a/limits/retain = \"1\": must be"},
+    };
+    fault_t fault;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cleanup_options options_t *options = options_new();
+        cleanup_free char *path = write_file(*state, cases[i].text);
+        fault = (fault_t){0};
+        assert_int_equal(options_load(options, path, &fault), -EINVAL);
+        if (!strstr(fault.text, cases[i].words))
+            fail_msg("%s: %s", cases[i].words, fault.text);
+    }
+}
+
+static void an_empty_file_is_fine(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    cleanup_free char *path = write_file(*state, "");
+    fault_t fault = {0};
+
+    if (options_load(options, path, &fault) < 0)
+        fail_msg("%s", fault.text);
+}
+
+static char *source_file(const char *name)
+{
+    const char *folder = getenv("srcdir");
+    return mem_format("%s/%s", folder ? folder : ".", name);
+}
+
+/* The file that is installed: every key stands in it as a comment with its
+ * default, and with the marks taken away it is read. */
+static void the_installed_file_shows_every_key(void **state)
+{
+    cleanup_free char *path = source_file("etc/hearth.cfg");
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    cleanup_buffer buffer_t plain = BUFFER_EMPTY;
+    cleanup_options options_t *options = options_new();
+    options_key_t key;
+    fault_t fault = {0};
+
+    if (options_load(options, path, &fault) < 0
+        || file_read(path, 1 << 20, &text, &fault) < 0)
+        fail_msg("%s", fault.text);
+    const char *whole = (const char *) text.data;
+    for (size_t i = 0; options_key(i, &key); i++) {
+        const char *name = strrchr(key.key, '/') + 1;
+        cleanup_free char *line =
+            *key.initial ? mem_format("#%s = %s\n", name, key.initial)
+                         : mem_format("#%s = ", name);
+        if (!strstr(whole, line))
+            fail_msg("etc/hearth.cfg lacks %s", line);
+    }
+    for (const char *at = whole; *at; at++)
+        if (*at != '#' || at[1] == ' ' || at[1] == '\n')
+            buffer_append(&plain, at, 1);
+    cleanup_free char *uncommented =
+        write_file(*state, (const char *) plain.data);
+    if (options_load(options, uncommented, &fault) < 0)
+        fail_msg("%s", fault.text);
+}
+
+/* hearth.cfg(5) has a paragraph for each key, and for nothing else. */
+static void the_manual_has_every_key(void **state)
+{
+    cleanup_free char *path = source_file("man/hearth.cfg.5");
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    options_key_t key;
+    fault_t fault = {0};
+    size_t count = 0;
+    size_t items = 0;
+
+    (void) state;
+    if (file_read(path, 1 << 20, &text, &fault) < 0)
+        fail_msg("%s", fault.text);
+    for (; options_key(count, &key); count++) {
+        cleanup_free char *item = mem_format(".It Va %s\n", key.key);
+        char range[128];
+        if (!strstr((const char *) text.data, item))
+            fail_msg("hearth.cfg(5) lacks %s", key.key);
+        options_key_range(count, range, sizeof(range));
+        assert_true(range[0] && key.help[0]);
+    }
+    for (const char *at = (const char *) text.data;
+         (at = strstr(at, ".It Va ")); at++)
+        items++;
+    assert_int_equal(items, count);
+}
+
+#define with_folder(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_folder(reads_a_file),
+        with_folder(has_every_default),
+        with_folder(the_table_tells_the_defaults),
+        with_folder(the_environment_names_folders),
+        with_folder(finds_the_file),
+        with_folder(wrong_values_say_what_is_permitted),
+        with_folder(wrong_files_say_where),
+        with_folder(an_empty_file_is_fine),
+        with_folder(the_installed_file_shows_every_key),
+        with_folder(the_manual_has_every_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
