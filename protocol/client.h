@@ -30,5 +30,7 @@ int client_send(client_t *self, channel_t channel, const char *msg_type,
  * messages are dropped and counted. */
 int client_receive(client_t *self, int timeout_ms, channel_t *ret_channel,
                    message_t **ret_message, fault_t *fault);
+/* How many bad messages were dropped. */
+unsigned long client_dropped(const client_t *self);
 
 #endif

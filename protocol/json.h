@@ -53,8 +53,8 @@ void json_text(json_span_t string, buffer_t *ret_text);
 char *json_text_new(json_span_t string);
 bool json_text_equals(json_span_t string, const char *text);
 /* False when it is not an integer that fits. */
-bool json_integer_value(json_span_t number, int64_t *ret_value);
-bool json_real_value(json_span_t number, double *ret_value);
+bool json_to_integer(json_span_t number, int64_t *ret_value);
+bool json_to_real(json_span_t number, double *ret_value);
 
 /* Writing: appends text as a JSON string with quotes. Bytes that are no UTF-8
  * become U+FFFD. */

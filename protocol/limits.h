@@ -2,20 +2,21 @@
 #ifndef HEARTH_PROTOCOL_LIMITS_H
 #define HEARTH_PROTOCOL_LIMITS_H
 
-#define WIRE_FRAME_MAX                                                         \
-    (128u << 20) /* bytes in one ZeroMQ frame (ZMQ_MAXMSGSIZE) */
-#define WIRE_MESSAGE_MAX    (256u << 20) /* bytes in all frames of a message */
-#define WIRE_FRAMES_MAX     1024 /* frames of a message, identities included */
+/* One ZeroMQ frame (ZMQ_MAXMSGSIZE), and all frames of a message: bytes. */
+#define WIRE_FRAME_MAX   (128u << 20)
+#define WIRE_MESSAGE_MAX (256u << 20)
+/* Frames of a message, identities included. */
+#define WIRE_FRAMES_MAX     1024
 #define WIRE_IDENTITIES_MAX 16
 #define WIRE_IDENTITY_MAX   255         /* bytes; libzmq's own limit */
-#define WIRE_HEADER_MAX     (64u << 10) /* bytes of header and of parent_header */
-#define WIRE_HISTORY_SIZE                                                      \
-    65536 /* signatures remembered a socket, as jupyter_client */
+#define WIRE_HEADER_MAX     (64u << 10) /* bytes of header, parent_header */
+/* Signatures remembered a socket, as many as jupyter_client does. */
+#define WIRE_HISTORY_SIZE 65536
 
 #define JSON_DEPTH_MAX 128
 
-#define FRAME_BODY_MAX                                                         \
-    (256u << 20) /* bytes behind the header of a link frame */
+/* Bytes behind the header of a frame on the kernel link. */
+#define FRAME_BODY_MAX     (256u << 20)
 #define FRAME_METADATA_MAX (1u << 20)
 #define FRAME_BUFFERS_MAX  1024
 

@@ -1,0 +1,259 @@
+/* A Jupyter client on up to four sockets. It checks what it receives as
+ * strictly as the gateway does, one replay history a socket: the same message
+ * may come by two of them. One thread; no heartbeat, because a gateway that
+ * is gone shows as a deadline that passes. */
+#include "protocol/client.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "protocol/connection.h"
+#include "protocol/limits.h"
+#include "protocol/wire.h"
+
+#include <czmq.h>
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* How long what was sent last may still leave after the client was
+ * destroyed, as in jupyter_client. */
+#define LINGER_MS 1000
+
+#define SESSION_BYTES 16
+
+typedef struct {
+    zsock_t *socket;    /* owned; NULL: the channel is not served */
+    history_t *history; /* owned */
+} line_t;
+
+struct client {
+    line_t lines[CHANNEL_COUNT];
+    secret_t *secret;                    /* owned */
+    char session[2 * SESSION_BYTES + 1]; /* also the identity of the DEALERs */
+    unsigned long sent;
+    unsigned long dropped;
+    size_t turn;     /* the channel that is looked at first */
+    buffer_t header; /* owned: of the message being sent */
+    char *id;        /* owned: of the message sent last */
+};
+
+static const struct {
+    const char *name;
+    int type;
+} channels[CHANNEL_COUNT] = {
+#define X(name, text, kernel, client, key) {text, client},
+    CHANNELS(X)
+#undef X
+};
+
+void client_destroy(client_t **self_p)
+{
+    client_t *self = *self_p;
+    if (self == NULL)
+        return;
+    free(self->id);
+    buffer_reset(&self->header);
+    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
+        zsock_destroy(&self->lines[i].socket);
+        history_destroy(&self->lines[i].history);
+    }
+    secret_destroy(&self->secret);
+    free(self);
+    *self_p = NULL;
+}
+
+/* Takes the secret, which comes first: it makes libsodium ready. */
+static client_t *make(secret_t **secret_p)
+{
+    client_t *self = mem_new(sizeof *self);
+    self->secret = take_ptr(*secret_p);
+    unsigned char random[SESSION_BYTES];
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(self->session, sizeof self->session, random, sizeof random);
+    return self;
+}
+
+/* Identity and subscription are set before connecting: a message that the
+ * kernel publishes at once is not missed. */
+static int open_line(client_t *self, channel_t channel, const char *endpoint,
+                     fault_t *fault)
+{
+    int type = channels[channel].type;
+    zsock_t *socket = zsock_new(type);
+    if (socket == NULL)
+        return fault_set(fault, errno, "make a socket: %s",
+                         zmq_strerror(errno));
+    self->lines[channel].socket = socket;
+    self->lines[channel].history = history_new(WIRE_HISTORY_SIZE);
+    zsock_set_linger(socket, LINGER_MS);
+    zsock_set_maxmsgsize(socket, (int) WIRE_FRAME_MAX);
+    if (type == ZMQ_SUB)
+        zsock_set_subscribe(socket, "");
+    else
+        zsock_set_identity(socket, self->session);
+    if (zsock_connect(socket, "%s", endpoint) < 0)
+        return fault_set(fault, errno, "connect to %s: %s", endpoint,
+                         zmq_strerror(errno));
+    return 0;
+}
+
+int client_new(const char *connection_file, client_t **ret_client,
+               fault_t *fault)
+{
+    cleanup_connection connection_t connection = {0};
+    int r = connection_read(connection_file, &connection, fault);
+    if (r < 0)
+        return r;
+    /* "All interfaces" is for a kernel to bind; it is reached by this one. */
+    if (strcmp(connection.ip, "*") == 0
+        || strcmp(connection.ip, "0.0.0.0") == 0)
+        memcpy(connection.ip, "127.0.0.1", sizeof "127.0.0.1");
+
+    cleanup_client client_t *self = make(&connection.secret);
+    static const channel_t used[] = {CHANNEL_IOPUB, CHANNEL_SHELL,
+                                     CHANNEL_CONTROL, CHANNEL_STDIN};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        char endpoint[CONNECTION_ENDPOINT_SIZE];
+        connection_endpoint(&connection, used[i], endpoint);
+        r = open_line(self, used[i], endpoint, fault);
+        if (r < 0)
+            return r;
+    }
+    *ret_client = take_ptr(self);
+    return 0;
+}
+
+static int read_key(const char *path, secret_t **ret_secret, fault_t *fault)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return fault_set(fault, errno, "look at %s: %s", path, strerror(errno));
+    if (status.st_mode & (S_IRWXG | S_IRWXO))
+        return fault_set(fault, EPERM, "%s is open to others: mode %04o", path,
+                         (unsigned) (status.st_mode & 07777));
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    int r = file_read(path, SECRET_KEY_MAX, &text, fault);
+    if (r < 0)
+        return r;
+    size_t size = text.size;
+    while (size > 0
+           && (text.data[size - 1] == '\n' || text.data[size - 1] == '\r'))
+        size--;
+    r = size > 0 ? secret_new((const char *) text.data, size, ret_secret, fault)
+                 : fault_set(fault, EINVAL, "%s is empty", path);
+    sodium_memzero(text.data, text.size);
+    return r;
+}
+
+int client_new_management(const char *endpoint, const char *key_file,
+                          client_t **ret_client, fault_t *fault)
+{
+    cleanup_secret secret_t *secret = NULL;
+    int r = read_key(key_file, &secret, fault);
+    if (r < 0)
+        return r;
+    cleanup_client client_t *self = make(&secret);
+    r = open_line(self, CHANNEL_CONTROL, endpoint, fault);
+    if (r < 0)
+        return r;
+    *ret_client = take_ptr(self);
+    return 0;
+}
+
+int client_send(client_t *self, channel_t channel, const char *msg_type,
+                bytes_t content, bytes_t metadata, const char **ret_msg_id,
+                fault_t *fault)
+{
+    zsock_t *socket = self->lines[channel].socket;
+    if (socket == NULL || channels[channel].type != ZMQ_DEALER)
+        return fault_set(fault, EINVAL, "nothing can be sent on %s",
+                         channels[channel].name);
+    char *id = mem_format("%s_%lu", self->session, ++self->sent);
+    free(self->id);
+    self->id = id;
+    buffer_clear(&self->header);
+    message_write_header(&self->header, id, self->session, msg_type,
+                         clock_wall_us());
+    wire_parts_t parts = {
+        .header = {.bytes = self->header.data, .size = self->header.size},
+        .metadata = metadata,
+        .content = content,
+    };
+    int r = wire_send(zsock_resolve(socket), &parts, self->secret);
+    if (r < 0)
+        return fault_set(fault, -r, "send %s: %s", msg_type, zmq_strerror(-r));
+    if (ret_msg_id != NULL)
+        *ret_msg_id = id;
+    return 0;
+}
+
+/* Whether a good message was there. */
+static bool take_message(client_t *self, channel_t channel,
+                         message_t **ret_message)
+{
+    line_t *line = &self->lines[channel];
+    zmsg_t *frames = zmsg_recv_nowait(line->socket);
+    if (frames == NULL)
+        return false;
+    fault_t fault;
+    wire_verdict_t verdict =
+        wire_decode(frames, self->secret, line->history, ret_message, &fault);
+    zmsg_destroy(&frames);
+    if (verdict != WIRE_OK)
+        self->dropped++;
+    return verdict == WIRE_OK;
+}
+
+/* Looks at each channel once, at another one first each time, so that a
+ * chatty iopub does not hide the others. */
+static bool take_any(client_t *self, channel_t *ret_channel,
+                     message_t **ret_message)
+{
+    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
+        channel_t channel = (channel_t) ((self->turn + i) % CHANNEL_COUNT);
+        if (self->lines[channel].socket == NULL
+            || !take_message(self, channel, ret_message))
+            continue;
+        self->turn = (size_t) channel + 1;
+        *ret_channel = channel;
+        return true;
+    }
+    return false;
+}
+
+static int wait_for_any(client_t *self, long timeout_ms, fault_t *fault)
+{
+    zmq_pollitem_t items[CHANNEL_COUNT];
+    int count = 0;
+    for (size_t i = 0; i < CHANNEL_COUNT; i++)
+        if (self->lines[i].socket != NULL)
+            items[count++] =
+                (zmq_pollitem_t){.socket = zsock_resolve(self->lines[i].socket),
+                                 .events = ZMQ_POLLIN};
+    int ready = zmq_poll(items, count, timeout_ms);
+    if (ready < 0)
+        return fault_set(fault, errno, "wait for a message: %s",
+                         zmq_strerror(errno));
+    return 0;
+}
+
+int client_receive(client_t *self, int timeout_ms, channel_t *ret_channel,
+                   message_t **ret_message, fault_t *fault)
+{
+    int64_t deadline = clock_monotonic_ms() + timeout_ms;
+    while (!take_any(self, ret_channel, ret_message)) {
+        int64_t left = timeout_ms < 0 ? -1 : deadline - clock_monotonic_ms();
+        if (timeout_ms >= 0 && left <= 0)
+            return fault_set(fault, ETIMEDOUT, "no message in time");
+        int r = wait_for_any(self, (long) left, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+unsigned long client_dropped(const client_t *self)
+{
+    return self->dropped;
+}
