@@ -146,8 +146,8 @@ static int find_highest(journal_reader_t *self, uint64_t *ret_highest,
 /* Enters the last segment that begins at or before the wanted record. */
 static int find_start(journal_reader_t *self, fault_t *fault)
 {
-    segment_header_t header;
-    uint64_t number;
+    segment_header_t header = {0};
+    uint64_t number = 0;
 
     int result = find_highest(self, &number, fault);
     if (result < 0)
