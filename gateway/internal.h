@@ -1,0 +1,151 @@
+/* What the files of a session share; nobody else includes it.
+ *   session.c   the actor: birth, timers, commands, death
+ *   turns.c     clients' requests: queue, dispatch, replies
+ *   events.c    what the kernel says
+ *   recovery.c  a session that another gateway left
+ */
+#ifndef HEARTH_GATEWAY_INTERNAL_H
+#define HEARTH_GATEWAY_INTERNAL_H
+
+#include "base/buffer.h"
+#include "gateway/czmq_owners.h"
+#include "gateway/life.h"
+#include "gateway/output.h"
+#include "gateway/ports.h"
+#include "gateway/request.h"
+#include "gateway/session.h"
+#include "kernels/kernel.h"
+#include "protocol/json.h"
+
+#define QUEUE_MAX 10000  /* requests waiting in one session */
+#define RECENT_MAX 64    /* answered requests whose late output has a parent */
+
+/* The header of an answered request: threads print after their cell ended. */
+typedef struct {
+    uint64_t number;
+    buffer_t header;
+} recent_t;
+
+/* Stream text that waits to be merged with what follows. */
+typedef struct {
+    bool is_open;
+    bool is_error;    /* stderr */
+    uint64_t request;
+    uint64_t kernel_seq; /* of the last piece */
+    buffer_t text;    /* still escaped, as it came */
+} merge_t;
+
+/* Where the interrupt ladder stands. */
+typedef enum { RUNG_NONE, RUNG_FIRST, RUNG_SECOND, RUNG_KILL } rung_t;
+
+typedef struct {
+    zsock_t *pipe;        /* borrowed from the actor */
+    zloop_t *loop;        /* owned */
+    session_spec_t *spec; /* owned */
+    ports_t *ports;       /* owned; NULL once unbound */
+    journal_t *journal;   /* owned */
+    output_t *output;     /* owned */
+    kernel_t *kernel;     /* owned; NULL when there is none */
+    int watched_link;     /* the link's descriptor in the loop; -1 none */
+    int64_t drain_left_ms; /* of the grace for the running cell */
+    int status_fd;        /* owned; the launch's faults come out of it */
+    life_t state;
+    life_reason_t reason; /* of the end that is on its way, or was */
+    buffer_t info;        /* content of kernel_info_reply; empty until READY */
+    uint64_t counter;     /* of requests in this epoch */
+    uint64_t kernel_seq;  /* of the link: the last event in the journal */
+    uint64_t told_seq;    /* of the link: the last that was acknowledged */
+    size_t untold_bytes;  /* journaled since */
+    int64_t next_count;   /* execution_count of the next stored cell */
+    bool is_greeted;      /* WELCOME came */
+    bool is_held;         /* after a take-over: waits for subscribers */
+    bool is_relaunching;  /* a fresh kernel follows the end of this one */
+    bool is_stuck;        /* the journal cannot be written */
+    bool is_draining;     /* takes requests, hands none to the kernel */
+
+    request_t *queue, **queue_end; /* owned; waiting, in order */
+    size_t queue_size;
+    request_t *running;            /* owned; the kernel works on it */
+    bool input_wanted;             /* by the running request */
+    zhashx_t *seen;                /* msg_id -> request number, as text */
+    recent_t recent[RECENT_MAX];   /* a ring */
+    size_t recent_next;
+    merge_t merge;
+
+    rung_t rung;
+    bool limit_reached;       /* the ladder is climbed for a time limit */
+    bool ladder_kills;        /* the last rung is permitted */
+    char *interrupt_token;    /* owned; who waits for the ladder's outcome */
+    int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
+        stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
+        drain_timer;          /* zloop ids, 0: none */
+    int64_t idle_since;       /* monotonic ms; of the inactivity clock */
+    int64_t idle_since_us;    /* wall clock */
+    int64_t stuck_since;      /* monotonic ms */
+    struct answered *repeats; /* owned; recovery.c: replies to send again */
+    kernel_end_t end;         /* how the last kernel ended */
+    char detail[256];         /* the end in a sentence */
+} self_t;
+
+/* session.c */
+void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
+                         zloop_timer_fn *handler);
+void session_stop_timer(self_t *self, int *timer);
+void session_set_ready(self_t *self);
+void session_touch(self_t *self);
+void session_save(self_t *self);
+/* Ends the kernel for a reason; `format` is the sentence for the tombstone. */
+void session_end(self_t *self, life_reason_t reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* After anything happened: the next request, replies that wait for peers. */
+void session_settle(self_t *self);
+void session_on_link_closed(self_t *self);
+void session_watch_link(self_t *self);
+void session_unwatch_link(self_t *self);
+void session_tell(self_t *self, const char *word);
+void session_answer(self_t *self, const char *token, const char *json);
+void session_interrupt(self_t *self, bool kills);
+void session_ladder_done(self_t *self, const char *outcome,
+                         const char *variables);
+void session_leave(self_t *self, bool restart);
+/* The error that requests to a session without a kernel get. */
+void session_gone_error(const self_t *self, const char **ret_name,
+                        buffer_t *ret_sentence);
+
+/* turns.c */
+int turns_on_shell(zloop_t *loop, zsock_t *socket, void *arg);
+int turns_on_control(zloop_t *loop, zsock_t *socket, void *arg);
+int turns_on_stdin(zloop_t *loop, zsock_t *socket, void *arg);
+void turns_push(self_t *self, request_t **request_p);
+request_t *turns_pop(self_t *self);
+/* The request becomes the running one and goes to the kernel. */
+void turns_start(self_t *self, request_t *request);
+void turns_send(self_t *self, const request_t *request);
+/* Hands the next request to the kernel when it can take one. */
+void turns_next(self_t *self);
+/* The running request ends with this reply (checked content). */
+int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
+                 bytes_t content, fault_t *fault);
+/* The running and all waiting requests end with an error. */
+void turns_fail_all(self_t *self, const char *ename, const char *evalue);
+void turns_fail(self_t *self, request_t *request, const char *ename,
+                const char *evalue);
+void turns_clear(self_t *self);
+bytes_t turns_parent(const self_t *self, uint64_t number);
+uint64_t turns_number(self_t *self);
+
+/* events.c */
+/* Everything that the kernel has said by now. */
+void events_read(self_t *self);
+/* Links the kernel, greets it. */
+int events_connect(self_t *self, fault_t *fault);
+
+/* recovery.c */
+/* Rebuilds the queue, the running request, numbers and counts from the
+ * journal. */
+int recovery_read(self_t *self, fault_t *fault);
+/* Sends replies of the last second before the end once more. */
+void recovery_repeat(self_t *self);
+void recovery_clear(self_t *self);
+
+#endif

@@ -1,0 +1,160 @@
+/* See management.h. Knows no session: it authenticates, parses, and carries
+ * answers back. Used by the main thread. */
+#include "gateway/management.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "gateway/czmq_owners.h"
+#include "gateway/gateway.h"
+#include "protocol/limits.h"
+#include "protocol/wire.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_MAX_IPC 107 /* sun_path without its NUL */
+
+struct management {
+    zsock_t *socket;    /* owned */
+    secret_t *secret;   /* owned */
+    history_t *history; /* owned */
+    char *path;         /* owned; of the socket */
+    char *key_path;     /* owned */
+    uint64_t counter;   /* of message ids */
+};
+
+void management_destroy(management_t **self_p)
+{
+    management_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->socket) {
+        zsock_destroy(&self->socket);
+        unlink(self->path);
+        unlink(self->key_path);
+    }
+    secret_destroy(&self->secret);
+    history_destroy(&self->history);
+    free(self->path);
+    free(self->key_path);
+    free(self);
+    *self_p = NULL;
+}
+
+#define cleanup_management CLEANUP(management_destroy)
+
+int management_new(const char *runtime_dir, management_t **ret_management,
+                   fault_t *fault)
+{
+    cleanup_management management_t *self = mem_new(sizeof *self);
+    cleanup_free char *endpoint = NULL;
+    const char *key;
+    int r;
+
+    self->path = mem_format("%s/%s", runtime_dir, GATEWAY_SOCKET_FILE);
+    self->key_path = mem_format("%s/%s", runtime_dir, GATEWAY_KEY_FILE);
+    self->secret = secret_new_random();
+    self->history = history_new(WIRE_HISTORY_SIZE);
+    if (strlen(self->path) > PATH_MAX_IPC)
+        return fault_set(fault, ENAMETOOLONG, "%s is longer than %d bytes; set "
+                         "gateway/runtime_dir to a shorter folder", self->path,
+                         PATH_MAX_IPC);
+    key = secret_text(self->secret);
+    r = file_write_atomic(self->key_path, 0600, key, strlen(key), fault);
+    if (r < 0)
+        return r;
+    self->socket = zsock_new(ZMQ_ROUTER);
+    if (!self->socket)
+        return fault_set(fault, EMFILE, "no socket: raise RLIMIT_NOFILE");
+    zsock_set_linger(self->socket, 500);
+    endpoint = mem_format("ipc://%s", self->path);
+    if (zmq_bind(zsock_resolve(self->socket), endpoint) < 0)
+        return fault_set(fault, zmq_errno(), "cannot bind %s: %s", endpoint,
+                         zmq_strerror(zmq_errno()));
+    if (chmod(self->path, 0600) < 0)
+        return fault_set(fault, errno, "chmod of %s: %s", self->path,
+                         strerror(errno));
+    *ret_management = take_ptr(self);
+    return 0;
+}
+
+zsock_t *management_socket(const management_t *self)
+{
+    return self->socket;
+}
+
+message_t *management_receive(management_t *self)
+{
+    while (zsock_events(self->socket) & ZMQ_POLLIN) {
+        cleanup_zmsg zmsg_t *frames = zmsg_recv(self->socket);
+        message_t *message = NULL;
+        wire_verdict_t verdict;
+        fault_t fault;
+
+        if (!frames)
+            return NULL;
+        verdict = wire_decode(frames, self->secret, self->history, &message,
+                              &fault);
+        if (verdict == WIRE_OK)
+            return message;
+        log_warning("management: dropped verdict=\"%s\"",
+                    wire_verdict_name(verdict));
+    }
+    return NULL;
+}
+
+static void reply_type(const message_t *request, char ret_type[64])
+{
+    const char *type = message_type(request);
+    size_t size = strlen(type);
+
+    if (size > 8 && size < 56 && strcmp(type + size - 8, "_request") == 0)
+        size -= 8;
+    snprintf(ret_type, 64, "%.*s_reply", (int) (size < 56 ? size : 56), type);
+}
+
+void management_reply(management_t *self, const message_t *request,
+                      json_t *answer)
+{
+    cleanup_free char *text = json_dumps(answer, JSON_COMPACT);
+    cleanup_buffer buffer_t header = BUFFER_EMPTY;
+    bytes_t identities[WIRE_IDENTITIES_MAX];
+    size_t count = message_identity_count(request);
+    char type[64], id[48];
+    wire_parts_t parts = {
+        .identities = identities,
+        .parent = message_header(request),
+        .content = {text, text ? strlen(text) : 0},
+    };
+
+    for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)
+        identities[i] = message_identity(request, i);
+    parts.identity_count = count;
+    reply_type(request, type);
+    snprintf(id, sizeof id, "management_%llu",
+             (unsigned long long) ++self->counter);
+    message_write_header(&header, id, "management", type, clock_wall_us());
+    parts.header = (bytes_t){header.data, header.size};
+    if (wire_send(zsock_resolve(self->socket), &parts, self->secret) < 0)
+        log_warning("management: an answer was not sent");
+    json_decref(answer);
+}
+
+json_t *management_error(const char *ename, int exit_code, const char *format,
+                         ...)
+{
+    char sentence[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    return json_pack("{s:s,s:s,s:s,s:i}", "status", "error", "ename", ename,
+                     "evalue", sentence, "exit_code", exit_code);
+}

@@ -1,0 +1,31 @@
+/* The management socket: ROUTER over ipc in the runtime folder, the same
+ * signed messages as Jupyter's, a key of its own in a file of mode 0600. */
+#ifndef HEARTH_GATEWAY_MANAGEMENT_H
+#define HEARTH_GATEWAY_MANAGEMENT_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "protocol/message.h"
+
+#include <czmq.h>
+#include <jansson.h>
+
+typedef struct management management_t;
+
+/* Makes a fresh key, writes its file, binds. */
+int management_new(const char *runtime_dir, management_t **ret_management,
+                   fault_t *fault);
+/* Removes socket and key. */
+void management_destroy(management_t **self_p);
+
+zsock_t *management_socket(const management_t *self);
+/* The next genuine request; NULL when there is none. */
+message_t *management_receive(management_t *self);
+/* `answer` is taken. */
+void management_reply(management_t *self, const message_t *request,
+                      json_t *answer);
+/* {"status":"error","ename","evalue","exit_code"} */
+json_t *management_error(const char *ename, int exit_code, const char *format,
+                         ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,276 @@
+/* See output.h. */
+#include "gateway/output.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "protocol/json.h"
+#include "protocol/limits.h"
+
+#include <sodium.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define SESSION_ID_SIZE 40
+
+struct output {
+    ports_t *ports;     /* borrowed from the session */
+    journal_t *journal; /* borrowed from the session */
+    uint64_t epoch;
+    uint64_t counter;  /* of message ids */
+    char session[SESSION_ID_SIZE]; /* kernel session id in all headers */
+    buffer_t header;   /* of the message being made */
+};
+
+void output_destroy(output_t **self_p)
+{
+    output_t *self = *self_p;
+
+    if (!self)
+        return;
+    buffer_reset(&self->header);
+    free(self);
+    *self_p = NULL;
+}
+
+output_t *output_new(ports_t *ports, journal_t *journal, uint64_t epoch)
+{
+    output_t *self = mem_new(sizeof *self);
+
+    self->ports = ports;
+    self->journal = journal;
+    self->epoch = epoch;
+    output_new_kernel(self);
+    return self;
+}
+
+void output_new_kernel(output_t *self)
+{
+    uint8_t id[16];
+    char hex[2 * sizeof id + 1];
+
+    randombytes_buf(id, sizeof id);
+    sodium_bin2hex(hex, sizeof hex, id, sizeof id);
+    /* jupyter_client's own form: 8 digits, a dash, 24 digits. */
+    snprintf(self->session, sizeof self->session, "%.8s-%s", hex, hex + 8);
+}
+
+const char *output_kernel_session(const output_t *self)
+{
+    return self->session;
+}
+
+void output_set_kernel_session(output_t *self, const char *id)
+{
+    snprintf(self->session, sizeof self->session, "%s", id);
+}
+
+/* Lent until the next one. */
+static bytes_t make_header(output_t *self, const char *type, int64_t wall_us)
+{
+    char id[96];
+
+    snprintf(id, sizeof id, "%s_%llu_%llu", self->session,
+             (unsigned long long) self->epoch,
+             (unsigned long long) ++self->counter);
+    buffer_clear(&self->header);
+    message_write_header(&self->header, id, self->session, type, wall_us);
+    return (bytes_t){self->header.data, self->header.size};
+}
+
+static void topic_of(const output_t *self, const char *type, bytes_t content,
+                     char ret_topic[96])
+{
+    if (strcmp(type, "stream") == 0) {
+        bool is_error = memmem(content.bytes, content.size < 64 ? content.size
+                                                                : 64,
+                               "\"stderr\"", 8) != NULL;
+        snprintf(ret_topic, 96, "stream.%s", is_error ? "stderr" : "stdout");
+    } else if (strstr(type, "display_data") || strcmp(type, "clear_output") == 0)
+        snprintf(ret_topic, 96, "display_data");
+    else if (strncmp(type, "comm_", 5) == 0)
+        snprintf(ret_topic, 96, "comm");
+    else
+        snprintf(ret_topic, 96, "kernel.%s.%s", self->session, type);
+}
+
+void output_status(output_t *self, const char *state, bytes_t parent)
+{
+    char content[64];
+    int size = snprintf(content, sizeof content, "{\"execution_state\":\"%s\"}",
+                        state);
+
+    output_broadcast(self, "status", parent, (bytes_t){content, (size_t) size});
+}
+
+void output_broadcast(output_t *self, const char *type, bytes_t parent,
+                      bytes_t content)
+{
+    char topic[96];
+    wire_parts_t parts = {.parent = parent, .content = content};
+
+    topic_of(self, type, content, topic);
+    parts.header = make_header(self, type, clock_wall_us());
+    ports_publish(self->ports, topic, &parts);
+}
+
+/* Topics that are no UTF-8 get none (JEP 65). */
+void output_welcome(output_t *self, bytes_t topic)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_free char *name = mem_copy(topic.bytes, topic.size);
+    wire_parts_t parts = {0};
+
+    if (strlen(name) != topic.size)
+        return;
+    buffer_text(&content, "{\"subscription\":");
+    json_quote(&content, name, topic.size);
+    buffer_text(&content, "}");
+    parts.content = (bytes_t){content.data, content.size};
+    parts.header = make_header(self, "iopub_welcome", clock_wall_us());
+    ports_publish(self->ports, name, &parts);
+}
+
+static int write_event(output_t *self, const output_event_t *event,
+                       int64_t wall_us, bytes_t header, fault_t *fault)
+{
+    journal_part_t buffers[16], *many = NULL;
+    cleanup_free void *owned = NULL;
+    journal_record_t record = {
+        .kind = JOURNAL_EVENT,
+        .wall_us = wall_us,
+        .request = event->request,
+        .kernel_seq = event->kernel_seq,
+        .header = {header.bytes, header.size},
+        .metadata = {event->metadata.bytes, event->metadata.size},
+        .content = {event->content.bytes, event->content.size},
+        .buffer_count = event->buffer_count,
+    };
+
+    many = buffers;
+    if (event->buffer_count > 16)
+        many = owned = mem_new(event->buffer_count * sizeof *many);
+    for (size_t i = 0; i < event->buffer_count; i++)
+        many[i] = (journal_part_t){event->buffers[i].bytes,
+                                   event->buffers[i].size};
+    record.buffers = many;
+    snprintf(record.type, sizeof record.type, "%s", event->type);
+    return journal_append(self->journal, &record, fault);
+}
+
+static wire_parts_t event_parts(const output_event_t *event, bytes_t header)
+{
+    return (wire_parts_t){
+        .header = header,
+        .parent = event->parent,
+        .metadata = event->metadata,
+        .content = event->content,
+        .buffers = event->buffers,
+        .buffer_count = event->buffer_count,
+    };
+}
+
+int output_event(output_t *self, const output_event_t *event, fault_t *fault)
+{
+    int64_t now = clock_wall_us();
+    bytes_t header = make_header(self, event->type, now);
+    wire_parts_t parts = event_parts(event, header);
+    char topic[96];
+    int r = write_event(self, event, now, header, fault);
+
+    if (r < 0)
+        return r;
+    topic_of(self, event->type, event->content, topic);
+    ports_publish(self->ports, topic, &parts);
+    return 0;
+}
+
+static void address(wire_parts_t *parts, const request_t *request,
+                    bytes_t identities[WIRE_IDENTITIES_MAX])
+{
+    size_t count = message_identity_count(request->message);
+
+    for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)
+        identities[i] = message_identity(request->message, i);
+    parts->identities = identities;
+    parts->identity_count = count;
+    parts->parent = message_header(request->message);
+}
+
+int output_input_request(output_t *self, const output_event_t *event,
+                         const request_t *request, fault_t *fault)
+{
+    bytes_t identities[WIRE_IDENTITIES_MAX];
+    int64_t now = clock_wall_us();
+    bytes_t header = make_header(self, event->type, now);
+    wire_parts_t parts = event_parts(event, header);
+    int r = write_event(self, event, now, header, fault);
+
+    if (r < 0)
+        return r;
+    address(&parts, request, identities);
+    ports_send(self->ports, CHANNEL_STDIN, &parts);
+    return 0;
+}
+
+static void send_reply(output_t *self, const request_t *request, bytes_t header,
+                       bytes_t metadata, bytes_t content)
+{
+    bytes_t identities[WIRE_IDENTITIES_MAX];
+    wire_parts_t parts = {
+        .header = header, .metadata = metadata, .content = content};
+
+    address(&parts, request, identities);
+    ports_send(self->ports, request->channel, &parts);
+}
+
+void output_send_reply(output_t *self, const request_t *request,
+                       bytes_t metadata, bytes_t content)
+{
+    char type[64];
+
+    if (request_reply_type(request, type))
+        send_reply(self, request, make_header(self, type, clock_wall_us()),
+                   metadata, content);
+}
+
+int output_reply(output_t *self, const request_t *request, uint64_t kernel_seq,
+                 bytes_t metadata, bytes_t content, fault_t *fault)
+{
+    char type[64] = "";
+    bool is_sent = request_reply_type(request, type);
+    int64_t now = clock_wall_us();
+    bytes_t header = make_header(self, is_sent ? type : "none", now);
+    journal_record_t record = {
+        .kind = JOURNAL_REPLY,
+        .wall_us = now,
+        .request = request->number,
+        .kernel_seq = kernel_seq,
+        .header = {header.bytes, header.size},
+        .metadata = {metadata.bytes, metadata.size},
+        .content = {content.bytes, content.size},
+    };
+    int r;
+
+    snprintf(record.type, sizeof record.type, "%.39s", type);
+    r = journal_append(self->journal, &record, fault);
+    if (r < 0)
+        return r;
+    if (is_sent && !request->is_answered)
+        send_reply(self, request, header, metadata, content);
+    return 0;
+}
+
+int output_note(output_t *self, const char *type, uint64_t kernel_seq,
+                const char *content, fault_t *fault)
+{
+    journal_record_t record = {
+        .kind = JOURNAL_STATE,
+        .wall_us = clock_wall_us(),
+        .kernel_seq = kernel_seq,
+        .content = {content, strlen(content)},
+    };
+
+    snprintf(record.type, sizeof record.type, "%.39s", type);
+    return journal_append(self->journal, &record, fault);
+}

@@ -1,0 +1,328 @@
+/* See ports.h. The high-water marks are off: libzmq would drop the newest
+ * message, which may be the `idle` that a client waits for; what a slow reader
+ * can make the gateway hold is bounded by the session's output limits. */
+#include "gateway/ports.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/limits.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zmq.h>
+
+#define HOLD_MS (60 * 1000) /* how long a reply waits for its client */
+#define HOLD_MAX 1024       /* replies that wait, the oldest goes first */
+#define LINGER_MS 2000
+
+/* A reply whose peer is not connected at the moment. */
+typedef struct held {
+    struct held *next; /* owned */
+    message_t *message; /* owned; identities, parts, buffers */
+    channel_t channel;
+    int64_t deadline; /* monotonic ms */
+} held_t;
+
+struct ports {
+    zsock_t *sockets[CHANNEL_COUNT];     /* owned */
+    history_t *histories[CHANNEL_COUNT]; /* owned; of the ROUTERs */
+    const secret_t *secret;              /* borrowed from the connection */
+    held_t *held;                        /* owned; oldest first */
+    size_t held_count;
+    unsigned subscribers;
+    uint64_t dropped;
+    buffer_t topic; /* of the last subscription */
+};
+
+static const int socket_types[CHANNEL_COUNT] = {
+#define X(name, text, kernel, client, key) [CHANNEL_##name] = kernel,
+    CHANNELS(X)
+#undef X
+};
+
+static void held_destroy(held_t **held_p)
+{
+    held_t *held = *held_p;
+
+    message_destroy(&held->message);
+    free(held);
+    *held_p = NULL;
+}
+
+void ports_destroy(ports_t **self_p)
+{
+    ports_t *self = *self_p;
+
+    if (!self)
+        return;
+    while (self->held) {
+        held_t *first = self->held;
+        self->held = first->next;
+        held_destroy(&first);
+    }
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        zsock_destroy(&self->sockets[i]);
+        history_destroy(&self->histories[i]);
+    }
+    buffer_reset(&self->topic);
+    free(self);
+    *self_p = NULL;
+}
+
+static void set_options(zsock_t *socket, int type)
+{
+    int64_t largest = WIRE_FRAME_MAX;
+
+    zsock_set_sndhwm(socket, 0);
+    zsock_set_rcvhwm(socket, 1000);
+    zsock_set_linger(socket, LINGER_MS);
+    zmq_setsockopt(zsock_resolve(socket), ZMQ_MAXMSGSIZE, &largest,
+                   sizeof largest);
+    if (type == ZMQ_ROUTER) {
+        zsock_set_router_handover(socket, 1);
+        zsock_set_router_mandatory(socket, 1);
+    }
+    if (type == ZMQ_XPUB) {
+        int on = 1;
+        /* Every subscription and every end of one is told, not only the
+         * first and the last: a welcome for each, and a true count. */
+        zmq_setsockopt(zsock_resolve(socket), ZMQ_XPUB_VERBOSER, &on,
+                       sizeof on);
+    }
+}
+
+static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
+                    fault_t *fault)
+{
+    char endpoint[CONNECTION_ENDPOINT_SIZE];
+    zsock_t *socket = zsock_new(socket_types[channel]);
+    const char *colon;
+    cleanup_free char *bound = NULL;
+
+    if (!socket)
+        return fault_set(fault, EMFILE, "no socket for %d: raise RLIMIT_NOFILE",
+                         channel);
+    self->sockets[channel] = socket;
+    set_options(socket, socket_types[channel]);
+    connection_endpoint(connection, channel, endpoint);
+    /* libzmq's own wildcard: czmq's sweeps the port range and costs 50 ms. */
+    if (strcmp(connection->transport, "tcp") == 0
+        && connection->ports[channel] == 0)
+        snprintf(endpoint, sizeof endpoint, "tcp://%s:*", connection->ip);
+    if (zmq_bind(zsock_resolve(socket), endpoint) < 0)
+        return fault_set(fault, zmq_errno(), "cannot bind %s: %s", endpoint,
+                         zmq_strerror(zmq_errno()));
+    if (strcmp(connection->transport, "tcp") != 0)
+        return 0;
+    bound = zsock_last_endpoint(socket);
+    colon = bound ? strrchr(bound, ':') : NULL;
+    if (!colon)
+        return fault_set(fault, EIO, "no port for %s", endpoint);
+    connection->ports[channel] = (int) strtol(colon + 1, NULL, 10);
+    return 0;
+}
+
+int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault)
+{
+    cleanup_ports ports_t *self = mem_new(sizeof *self);
+
+    self->secret = connection->secret;
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        int r = bind_one(self, (channel_t) i, connection, fault);
+        if (r < 0)
+            return r;
+        if (socket_types[i] == ZMQ_ROUTER)
+            self->histories[i] = history_new(WIRE_HISTORY_SIZE);
+    }
+    *ret_ports = take_ptr(self);
+    return 0;
+}
+
+zsock_t *ports_socket(const ports_t *self, channel_t channel)
+{
+    return self->sockets[channel];
+}
+
+uint64_t ports_dropped(const ports_t *self)
+{
+    return self->dropped;
+}
+
+message_t *ports_receive(ports_t *self, channel_t channel)
+{
+    zsock_t *socket = self->sockets[channel];
+
+    while (zsock_events(socket) & ZMQ_POLLIN) {
+        zmsg_t *frames = zmsg_recv(socket);
+        message_t *message = NULL;
+        wire_verdict_t verdict;
+        fault_t fault;
+
+        if (!frames)
+            return NULL;
+        verdict = wire_decode(frames, self->secret, self->histories[channel],
+                              &message, &fault);
+        zmsg_destroy(&frames);
+        if (verdict == WIRE_OK)
+            return message;
+        self->dropped++;
+        log_warning("dropped channel=%d verdict=\"%s\" why=\"%s\"", channel,
+                    wire_verdict_name(verdict), fault.text);
+    }
+    return NULL;
+}
+
+static message_t *copy_parts(const wire_parts_t *parts)
+{
+    message_t *message = message_new(parts->header, parts->parent,
+                                     parts->metadata, parts->content);
+
+    for (size_t i = 0; i < parts->identity_count; i++)
+        message_add_identity(message, parts->identities[i].bytes,
+                             parts->identities[i].size);
+    for (size_t i = 0; i < parts->buffer_count; i++)
+        message_add_buffer(message, parts->buffers[i].bytes,
+                           parts->buffers[i].size);
+    return message;
+}
+
+static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
+{
+    held_t *held = mem_new(sizeof *held);
+    held_t **end = &self->held;
+
+    held->message = copy_parts(parts);
+    held->channel = channel;
+    held->deadline = clock_monotonic_ms() + HOLD_MS;
+    while (*end)
+        end = &(*end)->next;
+    *end = held;
+    if (++self->held_count > HOLD_MAX) {
+        held_t *first = self->held;
+        self->held = first->next;
+        held_destroy(&first);
+        self->held_count--;
+    }
+}
+
+void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
+{
+    int r = wire_send(zsock_resolve(self->sockets[channel]), parts,
+                      self->secret);
+
+    if (r == -EHOSTUNREACH)
+        hold(self, channel, parts);
+    else if (r < 0)
+        log_warning("not sent channel=%d error=\"%s\"", channel, strerror(-r));
+}
+
+static int send_held(ports_t *self, const held_t *held)
+{
+    const message_t *message = held->message;
+    bytes_t identities[WIRE_IDENTITIES_MAX];
+    size_t count = message_identity_count(message);
+    wire_parts_t parts = {
+        .header = message_header(message),
+        .parent = message_parent(message),
+        .metadata = message_metadata(message),
+        .content = message_content(message),
+    };
+
+    if (count > WIRE_IDENTITIES_MAX)
+        count = WIRE_IDENTITIES_MAX;
+    for (size_t i = 0; i < count; i++)
+        identities[i] = message_identity(message, i);
+    parts.identities = identities;
+    parts.identity_count = count;
+    return wire_send(zsock_resolve(self->sockets[held->channel]), &parts,
+                     self->secret);
+}
+
+bool ports_retry(ports_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+    held_t **at = &self->held;
+
+    while (*at) {
+        held_t *held = *at;
+
+        if (held->deadline > now && send_held(self, held) == -EHOSTUNREACH) {
+            at = &held->next;
+            continue;
+        }
+        *at = held->next;
+        held_destroy(&held);
+        self->held_count--;
+    }
+    return self->held != NULL;
+}
+
+bool ports_is_holding(const ports_t *self)
+{
+    return self->held != NULL;
+}
+
+void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
+{
+    bytes_t identity = {topic, strlen(topic)};
+    wire_parts_t addressed = *parts;
+    int r;
+
+    if (topic[0]) {
+        addressed.identities = &identity;
+        addressed.identity_count = 1;
+    }
+    r = wire_send(zsock_resolve(self->sockets[CHANNEL_IOPUB]), &addressed,
+                  self->secret);
+    if (r < 0)
+        log_warning("not published topic=%s error=\"%s\"", topic,
+                    strerror(-r));
+}
+
+int ports_subscription(ports_t *self, bytes_t *ret_topic)
+{
+    zsock_t *socket = self->sockets[CHANNEL_IOPUB];
+
+    while (zsock_events(socket) & ZMQ_POLLIN) {
+        zframe_t *frame = zframe_recv(socket);
+        int result = 0;
+
+        if (!frame)
+            return 0;
+        if (zframe_size(frame) > 0 && zframe_data(frame)[0] == 1) {
+            self->subscribers++;
+            buffer_clear(&self->topic);
+            buffer_append(&self->topic, zframe_data(frame) + 1,
+                          zframe_size(frame) - 1);
+            *ret_topic = (bytes_t){self->topic.data, self->topic.size};
+            result = 1;
+        } else if (zframe_size(frame) > 0 && zframe_data(frame)[0] == 0) {
+            if (self->subscribers)
+                self->subscribers--;
+            result = 2;
+        }
+        zframe_destroy(&frame);
+        if (result)
+            return result;
+    }
+    return 0;
+}
+
+unsigned ports_subscribers(const ports_t *self)
+{
+    return self->subscribers;
+}
+
+void ports_beat(ports_t *self)
+{
+    zsock_t *socket = self->sockets[CHANNEL_HB];
+
+    while (zsock_events(socket) & ZMQ_POLLIN) {
+        zmsg_t *beat = zmsg_recv(socket);
+        if (!beat)
+            return;
+        if (zmsg_send(&beat, socket) < 0)
+            zmsg_destroy(&beat);
+    }
+}

@@ -1,0 +1,46 @@
+/* The five sockets of a session: shell, control, stdin (ROUTER), iopub (XPUB),
+ * hb (REP). Binds them, signs and sends; a reply whose client is away waits
+ * for it. Owned by the session's thread. */
+#ifndef HEARTH_GATEWAY_PORTS_H
+#define HEARTH_GATEWAY_PORTS_H
+
+#include "base/fault.h"
+#include "protocol/channel.h"
+#include "protocol/connection.h"
+#include "protocol/message.h"
+#include "protocol/wire.h"
+
+#include <czmq.h>
+
+typedef struct ports ports_t;
+
+/* Binds as `connection` says; ports that are 0 are chosen by the system and
+ * filled in. The secret stays the connection's. */
+int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault);
+void ports_destroy(ports_t **self_p);
+#define cleanup_ports CLEANUP(ports_destroy)
+
+zsock_t *ports_socket(const ports_t *self, channel_t channel);
+
+/* The next request of a ROUTER channel that is genuine; NULL when there is
+ * none for now. Bad ones are dropped and counted. */
+message_t *ports_receive(ports_t *self, channel_t channel);
+uint64_t ports_dropped(const ports_t *self);
+
+/* To the peers in `parts->identities`. A peer that is away gets it when it is
+ * back, within a minute (ports_retry). */
+void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts);
+/* Whether something waits for a peer; tries again, gives up what is too old. */
+bool ports_retry(ports_t *self);
+bool ports_is_holding(const ports_t *self);
+void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts);
+
+/* Reads subscriptions off iopub. 1: somebody subscribed (ret_topic, lent until
+ * the next call); 2: somebody left; 0: nothing. */
+int ports_subscription(ports_t *self, bytes_t *ret_topic);
+unsigned ports_subscribers(const ports_t *self);
+
+/* Echoes the heartbeats that wait. */
+void ports_beat(ports_t *self);
+
+#endif

@@ -1,0 +1,17 @@
+/* What a kernel may say: one row a frame type. Everything that comes out of a
+ * kernel is hostile; a frame that no row permits ends the session. */
+#ifndef HEARTH_GATEWAY_RELAY_H
+#define HEARTH_GATEWAY_RELAY_H
+
+#include "base/fault.h"
+#include "gateway/life.h"
+#include "protocol/frame.h"
+#include "protocol/json.h"
+
+/* Checks type, state, sizes, JSON and the members that clients rely on.
+ * -EPROTO with the rule that was broken. `ret_content` is the checked content
+ * (an object). */
+int relay_check(const frame_t *frame, life_t state, bool is_ready,
+                json_span_t *ret_content, fault_t *fault);
+
+#endif

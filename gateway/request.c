@@ -1,0 +1,179 @@
+/* See request.h. No socket, no kernel: it knows what was asked and by whom. */
+#include "gateway/request.h"
+
+#include "base/buffer.h"
+#include "protocol/frame.h"
+#include "protocol/json.h"
+#include "protocol/limits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *message_type;
+    uint16_t frame_type;
+} kernel_requests[] = {
+#define DOWN true
+#define UP false
+#define X(name, code, way, type) {(way) ? (type) : "", FRAME_##name},
+    FRAME_TYPES(X)
+#undef X
+#undef DOWN
+#undef UP
+};
+
+static const char *const channel_names[CHANNEL_COUNT] = {
+#define X(name, text, kernel, client, key) [CHANNEL_##name] = text,
+    CHANNELS(X)
+#undef X
+};
+
+uint16_t request_frame_type(const char *message_type)
+{
+    /* These two are no requests of their own: see session.c. */
+    if (!message_type[0] || strcmp(message_type, "input_reply") == 0
+        || strcmp(message_type, "shutdown_request") == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof kernel_requests / sizeof *kernel_requests;
+         i++)
+        if (strcmp(kernel_requests[i].message_type, message_type) == 0)
+            return kernel_requests[i].frame_type;
+    return 0;
+}
+
+static bool flag(json_span_t content, const char *key, bool otherwise)
+{
+    json_span_t value = json_member(content, key);
+
+    return json_is_bool(value) ? json_is(value, JSON_KIND_TRUE) : otherwise;
+}
+
+static json_span_t parse(bytes_t part)
+{
+    json_span_t value = {.kind = JSON_KIND_ABSENT};
+    fault_t fault;
+
+    if (part.size)
+        json_check(part.bytes, part.size, &value, &fault);
+    return value;
+}
+
+static void read_execute(request_t *self)
+{
+    json_span_t content = parse(message_content(self->message));
+    json_span_t own = json_member(parse(message_metadata(self->message)),
+                                  "hearth");
+    double seconds;
+
+    self->silent = flag(content, "silent", false);
+    self->store_history = !self->silent && flag(content, "store_history", true);
+    self->stop_on_error = flag(content, "stop_on_error", true);
+    if (json_to_real(json_member(own, "time_limit"), &seconds)
+        && seconds > 0 && seconds < 1e9)
+        self->time_limit_ms = (int64_t) (seconds * 1000);
+}
+
+request_t *request_new(uint64_t number, channel_t channel,
+                       message_t **message_p)
+{
+    request_t *self = mem_new(sizeof *self);
+
+    self->number = number;
+    self->channel = channel;
+    self->message = take_ptr(*message_p);
+    self->frame_type = request_frame_type(message_type(self->message));
+    self->is_execute = self->frame_type == FRAME_EXECUTE;
+    if (self->is_execute)
+        read_execute(self);
+    return self;
+}
+
+void request_destroy(request_t **self_p)
+{
+    request_t *self = *self_p;
+
+    if (!self)
+        return;
+    message_destroy(&self->message);
+    free(self);
+    *self_p = NULL;
+}
+
+bool request_reply_type(const request_t *self, char ret_type[64])
+{
+    static const char suffix[] = "_request";
+    const char *type = message_type(self->message);
+    size_t size = strlen(type);
+
+    if (size < sizeof suffix || size > 56
+        || strcmp(type + size - (sizeof suffix - 1), suffix) != 0)
+        return false;
+    snprintf(ret_type, 64, "%.*s_reply", (int) (size - (sizeof suffix - 1)),
+             type);
+    return true;
+}
+
+char *request_origin(const request_t *self)
+{
+    buffer_t out = BUFFER_EMPTY;
+
+    buffer_format(&out, "{\"channel\":\"%s\",\"identities\":[",
+                  channel_names[self->channel]);
+    for (size_t i = 0; i < message_identity_count(self->message); i++) {
+        bytes_t identity = message_identity(self->message, i);
+        const uint8_t *bytes = identity.bytes;
+
+        buffer_text(&out, i ? ",\"" : "\"");
+        for (size_t k = 0; k < identity.size; k++)
+            buffer_format(&out, "%02x", bytes[k]);
+        buffer_text(&out, "\"");
+    }
+    buffer_text(&out, "],\"client\":");
+    json_quote_text(&out, message_session(self->message));
+    buffer_text(&out, "}");
+    return (char *) out.data;
+}
+
+static channel_t parse_channel(json_span_t name)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        if (json_text_equals(name, channel_names[i]))
+            return (channel_t) i;
+    return CHANNEL_COUNT;
+}
+
+static void add_identity(message_t *message, json_span_t hex)
+{
+    cleanup_free char *text = json_text_new(hex);
+    uint8_t bytes[WIRE_IDENTITY_MAX];
+    size_t size = 0;
+    unsigned byte;
+
+    while (text && size < sizeof bytes && text[2 * size]
+           && sscanf(text + 2 * size, "%2x", &byte) == 1)
+        bytes[size++] = (uint8_t) byte;
+    message_add_identity(message, bytes, size);
+}
+
+request_t *request_from_record(const journal_record_t *record)
+{
+    json_span_t origin =
+        parse((bytes_t){record->origin.bytes, record->origin.size});
+    channel_t channel = parse_channel(json_member(origin, "channel"));
+    json_span_t identities = json_member(origin, "identities"), value;
+    cleanup_message message_t *message = NULL;
+    size_t cursor = 0;
+
+    if (channel == CHANNEL_COUNT || !record->header.size)
+        return NULL;
+    message = message_new(
+        (bytes_t){record->header.bytes, record->header.size}, (bytes_t){0},
+        (bytes_t){record->metadata.bytes, record->metadata.size},
+        (bytes_t){record->content.bytes, record->content.size});
+    while (json_each(identities, &cursor, NULL, &value))
+        add_identity(message, value);
+    for (size_t i = 0; i < record->buffer_count; i++)
+        message_add_buffer(message, record->buffers[i].bytes,
+                           record->buffers[i].size);
+    return request_new(record->request, channel, &message);
+}

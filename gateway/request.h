@@ -1,0 +1,44 @@
+/* A client's request on its way through a session: queued, running, answered.
+ * Plain data, owned by the session. */
+#ifndef HEARTH_GATEWAY_REQUEST_H
+#define HEARTH_GATEWAY_REQUEST_H
+
+#include "base/cleanup.h"
+#include "notebooks/journal.h"
+#include "protocol/channel.h"
+#include "protocol/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct request {
+    struct request *next; /* in the session's queue */
+    uint64_t number;      /* epoch << 32 | counter: unique for the session */
+    channel_t channel;    /* where it came from and the reply goes */
+    uint16_t frame_type;  /* frame_type_t; 0: the gateway answers by itself */
+    message_t *message;   /* owned */
+    bool is_execute;
+    bool silent, store_history, stop_on_error; /* of an execute_request */
+    int64_t time_limit_ms; /* 0: none */
+    bool is_started;      /* its busy and execute_input are out */
+    bool is_answered;     /* the client has its reply; the kernel works on */
+} request_t;
+
+/* `message` is taken. */
+request_t *request_new(uint64_t number, channel_t channel, message_t **message_p);
+void request_destroy(request_t **self_p);
+#define cleanup_request CLEANUP(request_destroy)
+
+/* The frame type for a Jupyter message type that kernels answer; 0: none. */
+uint16_t request_frame_type(const char *message_type);
+
+/* "execute_request" -> "execute_reply"; false when it gets no reply (comms).
+ * `ret_type` holds 64 bytes. */
+bool request_reply_type(const request_t *self, char ret_type[64]);
+
+/* For the journal: channel and identities as JSON, and back. */
+char *request_origin(const request_t *self);
+/* NULL when the record is no request that can be read. */
+request_t *request_from_record(const journal_record_t *record);
+
+#endif

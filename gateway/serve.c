@@ -1,0 +1,159 @@
+/* Order of birth: folders and their lock, limits, signals (before any thread
+ * inherits a mask), zygotes, the taking over of sessions, the management
+ * socket. A second gateway on the same state is refused by the lock; a lock
+ * dies with its process, so nothing stale can stand in the way. */
+#include "gateway/serve.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "gateway/gateway.h"
+#include "gateway/registry.h"
+
+#include <czmq.h>
+#include <sodium.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PACKAGE_FILE "hearth_kernel/zygote.py"
+
+static int own_folder(const char *path, fault_t *fault)
+{
+    struct stat about;
+    int r = path_make_folders(path, 0700, fault);
+
+    if (r < 0)
+        return r;
+    if (stat(path, &about) < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    if (about.st_uid != geteuid())
+        return fault_set(fault, EPERM, "%s belongs to user %u, not to this one",
+                         path, about.st_uid);
+    if (about.st_mode & 022)
+        return fault_set(fault, EPERM, "%s can be written by others; run "
+                         "`chmod 700 %s`", path, path);
+    return 0;
+}
+
+static int take_lock(const options_t *options, int *ret_fd, fault_t *fault)
+{
+    cleanup_free char *path =
+        mem_format("%s/%s", options->state_dir, GATEWAY_LOCK_FILE);
+    cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return fault_set(fault, EWOULDBLOCK, "another gateway runs on %s; "
+                         "`hearth gateway info` tells of it",
+                         options->state_dir);
+    *ret_fd = take_fd(&fd);
+    return 0;
+}
+
+/* Five sockets and as many descriptors a session: take what is permitted. */
+static void raise_limits(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void) setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    zsys_set_max_sockets(0);
+}
+
+static int block_signals(int *ret_fd, fault_t *fault)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return fault_set(fault, errno, "signalfd: %s", strerror(errno));
+    *ret_fd = fd;
+    return 0;
+}
+
+/* Beside the program when it runs where it was built, else where it was
+ * installed. */
+static char *find_package(void)
+{
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash;
+
+    if (size > 0) {
+        cleanup_free char *probe = NULL, *folder = NULL;
+
+        program[size] = '\0';
+        slash = strrchr(program, '/');
+        *slash = '\0';
+        folder = mem_format("%s/python", program);
+        probe = mem_format("%s/%s", folder, PACKAGE_FILE);
+        if (access(probe, R_OK) == 0)
+            return take_ptr(folder);
+    }
+    return mem_text(HEARTH_PYTHONDIR);
+}
+
+static int prepare(const options_t *options, int *ret_lock, int *ret_signals,
+                   fault_t *fault)
+{
+    int r;
+
+    if (sodium_init() < 0)
+        return fault_set(fault, EIO, "libsodium cannot start");
+    if ((r = own_folder(options->state_dir, fault)) < 0
+        || (r = own_folder(options->runtime_dir, fault)) < 0
+        || (r = take_lock(options, ret_lock, fault)) < 0
+        || (r = block_signals(ret_signals, fault)) < 0)
+        return r;
+    /* Signals are read from the signalfd; czmq must not take them. */
+    zsys_init();
+    zsys_handler_set(NULL);
+    raise_limits();
+    return 0;
+}
+
+int serve_main(const options_t *options)
+{
+    cleanup_fd int lock_fd = -1, signal_fd = -1;
+    cleanup_free char *package = find_package();
+    registry_t *registry = NULL;
+    fault_t fault;
+    int r;
+
+    log_set_level((log_level_t) options->log_level);
+    r = prepare(options, &lock_fd, &signal_fd, &fault);
+    if (r == 0)
+        r = registry_new(options, package, &registry, &fault);
+    if (r < 0) {
+        log_error("hearth serve: %s", fault.text);
+        return r == -EWOULDBLOCK ? GATEWAY_EXIT_FAILED
+                                 : GATEWAY_EXIT_ENVIRONMENT;
+    }
+    log_notice("gateway runs pid=%d runtime_dir=%s state_dir=%s",
+               (int) getpid(), options->runtime_dir, options->state_dir);
+    registry_run(registry, signal_fd);
+    registry_destroy(&registry);
+    /* Waits until libzmq has written what sockets still hold (their linger). */
+    zsys_shutdown();
+    log_notice("gateway has stopped");
+    return GATEWAY_EXIT_OK;
+}

@@ -1,0 +1,10 @@
+/* The gateway as a program: order of birth and of death. */
+#ifndef HEARTH_GATEWAY_SERVE_H
+#define HEARTH_GATEWAY_SERVE_H
+
+#include "gateway/options.h"
+
+/* Runs until it is told to stop; returns an exit code of gateway.h. */
+int serve_main(const options_t *options);
+
+#endif

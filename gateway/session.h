@@ -1,0 +1,74 @@
+/* The session actor: one thread owns a session's five sockets, its kernel, its
+ * journal and its timers. The registry talks to it over the actor's pipe:
+ *
+ *   to the session    LAUNCHED pid pidfd status   a kernel was forked
+ *                     FAILED text                 the launch failed
+ *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH  token argument
+ *                     DRAIN                       stop, keep the kernel
+ *   from the session  DONE token json             the answer
+ *                     LAUNCH                      a kernel is wanted
+ *                     READY, GONE, REMOVED, DRAINED
+ */
+#ifndef HEARTH_GATEWAY_SESSION_H
+#define HEARTH_GATEWAY_SESSION_H
+
+#include "base/cleanup.h"
+#include "kernels/profile.h"
+#include "notebooks/journal.h"
+#include "protocol/connection.h"
+
+#include <czmq.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SESSION_ID_MAX 64
+
+/* All that a session is made from; owned by its actor once it runs. */
+typedef struct {
+    char id[SESSION_ID_MAX];
+    char *name;               /* owned; for people */
+    const profile_t *profile; /* borrowed from the options */
+    char *runtime_folder;     /* owned; link.sock, init.sock */
+    char *state_folder;       /* owned; session.json, journal/ */
+    char *workspace;          /* owned */
+    char *connection_file;    /* owned; written, or given by the caller */
+    bool is_external;         /* connection_file was given: `hearth kernel` */
+    connection_t connection;  /* ports 0: chosen; the secret is owned */
+    int64_t created_us;       /* wall clock */
+    int64_t idle_timeout_ms;  /* 0: never */
+    int64_t lifetime_ms;      /* 0: for ever */
+    int64_t cell_limit_ms;    /* 0: none */
+    int64_t grace_ms;         /* between the rungs of the interrupt ladder */
+    int64_t gone_keep_ms;     /* how long a tombstone answers */
+    bool restarts;            /* a kernel that dies is replaced */
+    uint64_t epoch;           /* gateways that served this session, this one
+                                 included */
+    journal_options_t journal_options;
+    uint8_t journal_key[32];
+    /* A session that another gateway left: */
+    bool is_adopted;
+    pid_t pid;               /* of its kernel's pid 1; 0 none */
+    uint64_t start_time;     /* of pid */
+    unsigned subscribers;    /* of iopub when it was left */
+    char kernel_session[64]; /* id in the headers */
+    char reason[16];         /* not empty: it is gone, and why */
+    char *detail;            /* owned; a sentence, or NULL */
+    int64_t ended_us;        /* wall clock, when it is gone */
+} session_spec_t;
+
+void session_spec_destroy(session_spec_t **self_p);
+#define cleanup_session_spec CLEANUP(session_spec_destroy)
+
+/* zactor_fn; `args` is a session_spec_t, taken. Signals at once; what fails
+ * afterwards is told by GONE. */
+void session_actor(zsock_t *pipe, void *args);
+
+/* session.json in the state folder: what the next gateway must know. */
+int session_spec_write(const session_spec_t *self, fault_t *fault);
+/* `profile`, keys, limits are the caller's to fill; ret_profile is the
+ * profile's name, to be freed. */
+int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
+                      char **ret_profile, fault_t *fault);
+
+#endif

@@ -1,0 +1,283 @@
+/* Starts a zygote and speaks to it: JSON datagrams with descriptors over one
+ * SOCK_SEQPACKET socket, which is the zygote's descriptor 3. Started by
+ * posix_spawn, which is safe whatever threads the gateway has. */
+#include "kernels/zygote.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+
+#include <jansson.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DATAGRAM_MAX (64 * 1024)
+
+struct zygote {
+    const profile_t *profile; /* borrowed from the configuration */
+    int socket;               /* owned */
+    pid_t pid;                /* to be reaped; 0 once it is */
+    bool is_ready;
+};
+
+void zygote_destroy(zygote_t **self_p)
+{
+    zygote_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->socket >= 0)
+        close(self->socket);
+    if (self->pid > 0) {
+        /* It runs no code but ours and holds no state worth a wait. */
+        kill(self->pid, SIGKILL);
+        while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+static void add_list(json_t *object, const char *key, char *const *list)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; list && list[i]; i++)
+        json_array_append_new(array, json_string(list[i]));
+    json_object_set_new(object, key, array);
+}
+
+static char *describe_profile(const profile_t *profile)
+{
+    json_auto_t *object = json_object();
+
+    json_object_set_new(object, "profile", json_string(profile->name));
+    add_list(object, "preload", profile->preload);
+    add_list(object, "readonly", profile->readonly);
+    return json_dumps(object, JSON_COMPACT);
+}
+
+/* The environment is made from nothing: what a kernel can read of its own
+ * start must hold no secret of the gateway's. One thread for BLAS while
+ * warming: the zygote must have a single thread when it forks. */
+static char *const zygote_environment[] = {
+    (char[]){"PATH=/usr/local/bin:/usr/bin:/bin"},
+    (char[]){"LANG=C.UTF-8"},
+    (char[]){"PYTHONDONTWRITEBYTECODE=1"},
+    (char[]){"OPENBLAS_NUM_THREADS=1"},
+    (char[]){"OMP_NUM_THREADS=1"},
+    (char[]){"MKL_NUM_THREADS=1"},
+    (char[]){"MPLBACKEND=module://matplotlib_inline.backend_inline"},
+    (char[]){"MPLCONFIGDIR=/tmp/matplotlib"},
+    (char[]){"HOME=/tmp"},
+    NULL,
+};
+
+static int spawn(zygote_t *self, int theirs, const char *package_folder,
+                 fault_t *fault)
+{
+    cleanup_free char *start = mem_format(
+        "import sys; sys.path.insert(0, '%s'); "
+        "from hearth_kernel.zygote import main; main()",
+        package_folder);
+    cleanup_free char *description = describe_profile(self->profile);
+    char *const argv[] = {self->profile->python, (char[]){"-I"}, (char[]){"-c"},
+                          start, description, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int code;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, theirs, 3);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK
+                                              | POSIX_SPAWN_SETSIGDEF
+                                              | POSIX_SPAWN_SETSID);
+    code = posix_spawn(&self->pid, self->profile->python, &actions, &attributes,
+                       argv, zygote_environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code) {
+        self->pid = 0;
+        return fault_set(fault, code, "cannot start %s: %s; set `python` of "
+                         "profile %s", self->profile->python, strerror(code),
+                         self->profile->name);
+    }
+    return 0;
+}
+
+int zygote_new(const profile_t *profile, const char *package_folder,
+               zygote_t **ret_zygote, fault_t *fault)
+{
+    cleanup_zygote zygote_t *self = mem_new(sizeof *self);
+    cleanup_fd int theirs = -1;
+    int pair[2];
+    int r;
+
+    self->profile = profile;
+    self->socket = -1;
+    if (strchr(package_folder, '\''))
+        return fault_set(fault, EINVAL, "the folder %s has a quote in its name",
+                         package_folder);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return fault_set(fault, errno, "socketpair: %s", strerror(errno));
+    self->socket = pair[0];
+    /* Away from 3: dup2 of a descriptor onto itself would keep its
+     * close-on-exec flag, and the zygote would find nothing there. */
+    theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
+    close(pair[1]);
+    if (theirs < 0)
+        return fault_set(fault, errno, "descriptors: %s", strerror(errno));
+    r = fd_set_nonblocking(self->socket, fault);
+    if (r < 0)
+        return r;
+    r = spawn(self, theirs, package_folder, fault);
+    if (r < 0)
+        return r;
+    *ret_zygote = take_ptr(self);
+    return 0;
+}
+
+const profile_t *zygote_profile(const zygote_t *self)
+{
+    return self->profile;
+}
+
+bool zygote_is_ready(const zygote_t *self)
+{
+    return self->is_ready;
+}
+
+int zygote_socket(const zygote_t *self)
+{
+    return self->socket;
+}
+
+pid_t zygote_pid(const zygote_t *self)
+{
+    return self->pid;
+}
+
+static void set_number(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t) value));
+}
+
+int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
+{
+    json_auto_t *order = json_object();
+    json_t *limits = json_object();
+    const profile_limits_t *profile = &self->profile->limits;
+    const int fds[] = {launch->workspace_fd, launch->link_fd, launch->init_fd,
+                       launch->status_fd};
+    cleanup_free char *text = NULL;
+
+    set_number(order, "launch", launch->number);
+    json_object_set_new(order, "session", json_string(launch->session));
+    set_number(order, "host_uid", launch->host_uid);
+    set_number(order, "host_gid", launch->host_gid);
+    set_number(order, "orphan_seconds", launch->orphan_seconds);
+    set_number(order, "retain", profile->retain);
+    set_number(limits, "address_space", profile->address_space);
+    set_number(limits, "file_size", profile->file_size);
+    set_number(limits, "open_files", profile->open_files);
+    set_number(limits, "processes", profile->processes);
+    set_number(limits, "cpu_seconds", profile->cpu_seconds);
+    set_number(limits, "tmp_bytes", profile->tmp_bytes);
+    json_object_set_new(order, "limits", limits);
+    json_object_set_new(order, "env", json_object());
+    json_object_set_new(order, "hostname", json_string("hearth"));
+    text = json_dumps(order, JSON_COMPACT);
+    return fd_send(self->socket, text, strlen(text), fds, 4, fault);
+}
+
+static void copy_text(json_t *object, const char *key, zygote_answer_t *answer)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    snprintf(answer->text, sizeof answer->text, "%s", text ? text : "");
+}
+
+static zygote_event_t on_end(zygote_t *self, zygote_answer_t *answer)
+{
+    if (!answer->text[0])
+        snprintf(answer->text, sizeof answer->text,
+                 "the zygote of profile %s (%s) ended; its messages are on the "
+                 "gateway's standard error",
+                 self->profile->name, self->profile->python);
+    self->is_ready = false;
+    return ZYGOTE_GONE;
+}
+
+static int on_datagram(zygote_t *self, json_t *object, const int *fds,
+                       size_t fd_count, zygote_event_t *ret_event,
+                       zygote_answer_t *answer)
+{
+    json_t *number;
+
+    if (json_object_get(object, "fault")) {
+        copy_text(object, "fault", answer);
+        *ret_event = on_end(self, answer);
+    } else if (json_object_get(object, "ready")) {
+        self->is_ready = true;
+        copy_text(object, "python", answer);
+        *ret_event = ZYGOTE_READY;
+    } else if ((number = json_object_get(object, "launched"))) {
+        answer->number = (uint64_t) json_integer_value(number);
+        answer->pid =
+            (pid_t) json_integer_value(json_object_get(object, "pid"));
+        answer->pidfd = fd_count ? fds[0] : -1;
+        *ret_event = ZYGOTE_LAUNCHED;
+        return 1;
+    } else if ((number = json_object_get(object, "failed"))) {
+        answer->number = (uint64_t) json_integer_value(number);
+        copy_text(object, "text", answer);
+        *ret_event = ZYGOTE_FAILED;
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
+                   zygote_answer_t *ret_answer)
+{
+    static const zygote_answer_t nothing = {.pidfd = -1};
+    cleanup_free char *text = mem_new(DATAGRAM_MAX);
+    json_auto_t *object = NULL;
+    int fds[FD_PASS_MAX];
+    size_t fd_count = 0;
+    fault_t fault;
+    ssize_t size;
+    int r = 0;
+
+    *ret_answer = nothing;
+    size = fd_receive(self->socket, text, DATAGRAM_MAX, fds, FD_PASS_MAX,
+                      &fd_count, &fault);
+    if (size == -EAGAIN || size == -EINTR)
+        return 0;
+    if (size <= 0) {
+        *ret_event = on_end(self, ret_answer);
+        return 1;
+    }
+    object = json_loadb(text, (size_t) size, 0, NULL);
+    if (object)
+        r = on_datagram(self, object, fds, fd_count, ret_event, ret_answer);
+    for (size_t i = 0; i < fd_count; i++)
+        if (fds[i] != ret_answer->pidfd)
+            close(fds[i]);
+    return r;
+}

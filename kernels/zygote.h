@@ -1,0 +1,58 @@
+/* A zygote: a warm Python interpreter, one per profile, that forks kernels on
+ * request (docs/PROTOCOL.zygote.md). Runs no untrusted code, holds no key.
+ * Owned by the registry; one thread. */
+#ifndef HEARTH_KERNELS_ZYGOTE_H
+#define HEARTH_KERNELS_ZYGOTE_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "kernels/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct zygote zygote_t;
+
+typedef struct {
+    uint64_t number;         /* comes back in the answer */
+    const char *session;     /* id */
+    uid_t host_uid;
+    gid_t host_gid;
+    unsigned orphan_seconds;
+    int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
+} zygote_launch_t;
+
+typedef enum {
+    ZYGOTE_READY,    /* warm; `text` says with what */
+    ZYGOTE_LAUNCHED, /* number, pid, pidfd (the caller's) */
+    ZYGOTE_FAILED,   /* number, text */
+    ZYGOTE_GONE,     /* ended; text says why where it told */
+} zygote_event_t;
+
+typedef struct {
+    uint64_t number;
+    pid_t pid;
+    int pidfd;
+    char text[512];
+} zygote_answer_t;
+
+/* Starts the interpreter; it warms up meanwhile. */
+int zygote_new(const profile_t *profile, const char *package_folder,
+               zygote_t **ret_zygote, fault_t *fault);
+/* Closes its socket, so that it exits, and reaps it. Kernels live on. */
+void zygote_destroy(zygote_t **self_p);
+#define cleanup_zygote CLEANUP(zygote_destroy)
+
+const profile_t *zygote_profile(const zygote_t *self);
+bool zygote_is_ready(const zygote_t *self);
+int zygote_socket(const zygote_t *self); /* to poll for reading */
+pid_t zygote_pid(const zygote_t *self);
+
+/* Asks for a kernel; the answer comes by zygote_receive. */
+int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault);
+/* 1: an event; 0: none now. */
+int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
+                   zygote_answer_t *ret_answer);
+
+#endif
