@@ -193,7 +193,9 @@ static bool take_message(client_t *self, channel_t channel,
                          message_t **ret_message)
 {
     line_t *line = &self->lines[channel];
-    zmsg_t *frames = zmsg_recv_nowait(line->socket);
+    if (!(zsock_events(line->socket) & ZMQ_POLLIN))
+        return false;
+    zmsg_t *frames = zmsg_recv(line->socket);
     if (frames == NULL)
         return false;
     fault_t fault;
