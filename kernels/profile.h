@@ -1,0 +1,32 @@
+/* A profile: which Python, warmed with what, under which limits. Plain data,
+ * read from the configuration, not changed afterwards. */
+#ifndef HEARTH_KERNELS_PROFILE_H
+#define HEARTH_KERNELS_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    uint64_t address_space; /* bytes; 0: no limit */
+    uint64_t file_size;     /* bytes */
+    uint64_t open_files;
+    uint64_t processes;
+    uint64_t cpu_seconds;   /* 0: no limit */
+    uint64_t tmp_bytes;     /* of /tmp and of /dev/shm, each */
+    uint64_t retain;        /* bytes of events a kernel keeps unacknowledged */
+} profile_limits_t;
+
+typedef struct {
+    char *name;         /* owned; "python3" */
+    char *display_name; /* owned; "Python 3 (hearth)" */
+    char *python;       /* owned; absolute path of the interpreter */
+    char **preload;     /* owned; module names, NULL at the end */
+    char **readonly;    /* owned; further folders to show, NULL at the end */
+    profile_limits_t limits;
+} profile_t;
+
+/* A profile with every default. */
+profile_t *profile_new(const char *name);
+void profile_destroy(profile_t **self_p);
+
+#endif
