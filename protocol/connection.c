@@ -73,7 +73,7 @@ static int read_ports(json_span_t file, connection_t *connection,
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         json_span_t value = json_member(file, port_keys[i]);
         int64_t port = 0;
-        if (!json_integer_value(value, &port) || port < 0 || port > PORT_MAX)
+        if (!json_to_integer(value, &port) || port < 0 || port > PORT_MAX)
             return fault_set(fault, EINVAL, "%s is no number from 0 to %d",
                              port_keys[i], PORT_MAX);
         connection->ports[i] = (int) port;

@@ -548,7 +548,7 @@ bool json_text_equals(json_span_t string, const char *text)
     return plain.size == size && memcmp(plain.data, text, size) == 0;
 }
 
-bool json_integer_value(json_span_t number, int64_t *ret_value)
+bool json_to_integer(json_span_t number, int64_t *ret_value)
 {
     if (!json_is_integer(number))
         return false;
@@ -565,7 +565,7 @@ bool json_integer_value(json_span_t number, int64_t *ret_value)
     return true;
 }
 
-bool json_real_value(json_span_t number, double *ret_value)
+bool json_to_real(json_span_t number, double *ret_value)
 {
     if (number.kind != JSON_KIND_NUMBER)
         return false;
