@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -232,8 +233,8 @@ int file_read(const char *path, size_t max, buffer_t *ret_content,
     return 0;
 }
 
-int file_write_atomic(const char *path, mode_t mode, const void *bytes,
-                      size_t size, fault_t *fault)
+static int write_beside(const char *path, mode_t mode, const void *bytes,
+                        size_t size, bool is_durable, fault_t *fault)
 {
     cleanup_free char *beside = mem_format("%s.XXXXXX", path);
     cleanup_fd int fd = mkostemp(beside, O_CLOEXEC);
@@ -242,13 +243,26 @@ int file_write_atomic(const char *path, mode_t mode, const void *bytes,
                          strerror(errno));
     int r = fd_write_all(fd, bytes, size, fault);
     if (r == 0
-        && (fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(beside, path) < 0))
+        && (fchmod(fd, mode) < 0 || (is_durable && fsync(fd) < 0)
+            || rename(beside, path) < 0))
         r = fault_set(fault, errno, "%s", strerror(errno));
     if (r < 0) {
         (void) unlink(beside);
         return fault_wrap(fault, "write %s", path);
     }
     return 0;
+}
+
+int file_write_atomic(const char *path, mode_t mode, const void *bytes,
+                      size_t size, fault_t *fault)
+{
+    return write_beside(path, mode, bytes, size, true, fault);
+}
+
+int file_replace(const char *path, mode_t mode, const void *bytes, size_t size,
+                 fault_t *fault)
+{
+    return write_beside(path, mode, bytes, size, false, fault);
 }
 
 int path_make_folders(const char *path, mode_t mode, fault_t *fault)

@@ -36,6 +36,10 @@ int file_read(const char *path, size_t max, buffer_t *ret_content,
 /* Written beside, flushed, renamed over: a reader sees the old or the new. */
 int file_write_atomic(const char *path, mode_t mode, const void *bytes,
                       size_t size, fault_t *fault);
+/* The same without flushing to the disk: for what need not outlive the
+ * machine, only the program. */
+int file_replace(const char *path, mode_t mode, const void *bytes, size_t size,
+                 fault_t *fault);
 /* mkdir -p; created folders get `mode`. */
 int path_make_folders(const char *path, mode_t mode, fault_t *fault);
 /* Removes a folder and everything in it without following links; iterative,

@@ -75,7 +75,7 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
                         json_string(self->kernel_session));
     json_object_set_new(object, "reason", json_string(self->reason));
     text = json_dumps(object, JSON_INDENT(1));
-    return file_write_atomic(path, 0600, text, strlen(text), fault);
+    return file_replace(path, 0600, text, strlen(text), fault);
 }
 
 static void copy_text(char *to, size_t size, json_t *object, const char *key)

@@ -164,7 +164,7 @@ int connection_write(const connection_t *self, const char *path, fault_t *fault)
                        "  \"kernel_name\": ");
     json_quote_text(&text, self->kernel_name);
     buffer_text(&text, "\n}\n");
-    int r = file_write_atomic(path, 0600, text.data, text.size, fault);
+    int r = file_replace(path, 0600, text.data, text.size, fault);
     explicit_bzero(text.data, text.capacity);
     return r;
 }
