@@ -2,8 +2,9 @@
  * them says how many records and bytes it stands for; requests, replies and
  * states stay. A run belongs to one request, so that a notebook can say in
  * which cell something is missing. Where the gap would be bigger than what it
- * replaces, nothing is replaced. In the second stage a single gap stands for
- * the whole segment: without it a session that only asks would grow for ever.
+ * replaces, nothing is replaced. In the second stage requests and replies go
+ * too: without it a session that only asks would grow for ever. States are few
+ * and always stay: who comes back needs them.
  *
  * The rewritten segment has a chain of its own. Its header keeps the hash at
  * which the whole one ended, and so the next segment's link to it stays good.
@@ -21,7 +22,7 @@ typedef struct {
     uint64_t records;    /* that went */
     uint64_t bytes;      /* of them on disk, blobs included */
     uint64_t seq;        /* of the last one */
-    uint64_t kernel_seq; /* the highest of them */
+    uint64_t kernel_seq; /* the latest of them */
     uint64_t request;    /* theirs, or 0 */
     int64_t wall_us;     /* of the last one */
     size_t stored;       /* bytes of them in the segment */
@@ -121,7 +122,7 @@ static void add_to_gap(compaction_t *self, const uint8_t *bytes,
     gap->stored += entry->size;
     gap->seq = entry->record.seq;
     gap->wall_us = entry->record.wall_us;
-    if (gap->kernel_seq < entry->record.kernel_seq)
+    if (entry->record.kernel_seq)
         gap->kernel_seq = entry->record.kernel_seq;
     if (self->stage == SEGMENT_COMPACTED)
         gap->request = entry->record.request;
@@ -137,16 +138,17 @@ static bool carries_output(const journal_record_t *record)
 static void take_entry(compaction_t *self, const uint8_t *bytes,
                        const entry_t *entry)
 {
-    if (self->stage == SEGMENT_EMPTIED) {
-        add_to_gap(self, bytes, entry);
-        return;
-    }
-    if (!carries_output(&entry->record)) {
+    bool goes = self->stage == SEGMENT_EMPTIED
+                    ? entry->record.kind != JOURNAL_STATE
+                    : carries_output(&entry->record);
+
+    if (!goes) {
         finish_gap(self);
         keep_entry(self, bytes, entry->size);
         return;
     }
-    if (self->gap.from && self->gap.request != entry->record.request)
+    if (self->stage == SEGMENT_COMPACTED && self->gap.from
+        && self->gap.request != entry->record.request)
         finish_gap(self);
     add_to_gap(self, bytes, entry);
 }

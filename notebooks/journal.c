@@ -57,7 +57,7 @@ struct journal {
     uint64_t weight;                  /* its size and its blobs */
     uint8_t chain[SEGMENT_HASH_SIZE]; /* the last record's hash */
     uint64_t last_seq;                /* of the last record */
-    uint64_t last_kernel_seq;         /* the highest one */
+    uint64_t last_kernel_seq;         /* the latest one */
     uint64_t bytes;                   /* on disk, all files */
     uint64_t compact_at;              /* bytes; from here on it is tried */
     bool is_dirty;                    /* bytes behind `size` must be cut off */
@@ -238,7 +238,7 @@ static int follow(journal_t *self, const buffer_t *bytes,
         if (result != 1)
             break;
         self->last_seq = entry.record.seq;
-        if (self->last_kernel_seq < entry.record.kernel_seq)
+        if (entry.record.kernel_seq)
             self->last_kernel_seq = entry.record.kernel_seq;
         self->weight += entry_spilled(&entry);
         at += entry.size;
@@ -653,7 +653,7 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
     self->is_dirty = false;
     memcpy(self->chain, chain, sizeof(chain));
     self->last_seq = record->seq;
-    if (self->last_kernel_seq < record->kernel_seq)
+    if (record->kernel_seq)
         self->last_kernel_seq = record->kernel_seq;
     self->size += ENTRY_HEADER_SIZE + size;
     self->weight += ENTRY_HEADER_SIZE + size + blobs;

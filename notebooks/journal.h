@@ -65,6 +65,7 @@ void journal_destroy(journal_t **self_p);
 int journal_append(journal_t *self, journal_record_t *record, fault_t *fault);
 
 uint64_t journal_last_seq(const journal_t *self);
+/* The latest that is not 0: after a restart it is the new kernel's. */
 uint64_t journal_last_kernel_seq(const journal_t *self);
 uint64_t journal_bytes(const journal_t *self);
 

@@ -27,7 +27,7 @@ typedef struct {
 typedef enum {
     SEGMENT_WHOLE,     /* all */
     SEGMENT_COMPACTED, /* outputs were given up */
-    SEGMENT_EMPTIED,   /* one gap stands for all */
+    SEGMENT_EMPTIED,   /* requests and replies, too */
 } segment_stage_t;
 
 typedef struct {
