@@ -6,7 +6,7 @@
 
 #include <czmq.h>
 
-#define cleanup_zmsg CLEANUP(zmsg_destroy)
+#define cleanup_zmsg  CLEANUP(zmsg_destroy)
 #define cleanup_zsock CLEANUP(zsock_destroy)
 
 #endif

@@ -13,9 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define READS_MAX 32                /* reads before others' turn */
-#define MERGE_MAX (256u << 10)      /* bytes of one merged stream message */
-#define UNTOLD_MAX (1u << 20)       /* journaled bytes before an ACK alone */
+#define READS_MAX      32           /* reads before others' turn */
+#define MERGE_MAX      (256u << 10) /* bytes of one merged stream message */
+#define UNTOLD_MAX     (1u << 20)   /* journaled bytes before an ACK alone */
 #define STUCK_RETRY_MS 500          /* the journal is tried again */
 #define STUCK_GRACE_MS 5000         /* then the running request fails */
 
@@ -53,8 +53,7 @@ static int on_stuck(zloop_t *loop, int timer, void *arg)
     self->stuck_timer = 0;
     if (!self->kernel || self->state == LIFE_GONE)
         return 0;
-    if (self->running && !self->running->is_answered
-        && waited > STUCK_GRACE_MS)
+    if (self->running && !self->running->is_answered && waited > STUCK_GRACE_MS)
         turns_fail(self, self->running, "JournalError",
                    "the session's journal cannot be written; the cell goes on "
                    "and its output is kept and delivered when there is space "
@@ -134,8 +133,9 @@ static bool is_limit_error(const self_t *self, const frame_t *frame,
                            json_span_t content)
 {
     return self->limit_reached && frame->type == FRAME_ERROR && self->running
-        && self->running->number == frame->request
-        && json_text_equals(json_member(content, "ename"), "KeyboardInterrupt");
+           && self->running->number == frame->request
+           && json_text_equals(json_member(content, "ename"),
+                               "KeyboardInterrupt");
 }
 
 static void write_limit_error(json_span_t content, buffer_t *out)
@@ -203,7 +203,8 @@ static int on_input_request(self_t *self, const frame_t *frame, fault_t *fault)
     int r;
 
     if (!self->running || self->running->number != frame->request)
-        return fault_set(fault, EPROTO, "INPUT_REQUEST of a request that does "
+        return fault_set(fault, EPROTO,
+                         "INPUT_REQUEST of a request that does "
                          "not run");
     r = output_input_request(self->output, &event, self->running, fault);
     if (r < 0)
@@ -215,8 +216,9 @@ static int on_input_request(self_t *self, const frame_t *frame, fault_t *fault)
 static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
 {
     if (!self->running || self->running->number != frame->request)
-        return fault_set(fault, EPROTO, "REPLY to request %" PRIu64
-                         ", which does not run", frame->request);
+        return fault_set(fault, EPROTO,
+                         "REPLY to request %" PRIu64 ", which does not run",
+                         frame->request);
     return turns_finish(self, frame->seq, part_bytes(frame->metadata),
                         part_bytes(frame->content), fault);
 }
@@ -224,8 +226,8 @@ static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
 static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
 {
     json_span_t content;
-    int r = relay_check(frame, self->state, self->info.size > 0, &content,
-                        fault);
+    int r =
+        relay_check(frame, self->state, self->info.size > 0, &content, fault);
 
     if (r < 0)
         return r;
@@ -278,7 +280,7 @@ static int on_welcome(self_t *self, const frame_t *frame, fault_t *fault)
 static uint64_t expected_seq(const self_t *self)
 {
     return (self->merge.is_open ? self->merge.kernel_seq : self->kernel_seq)
-        + 1;
+           + 1;
 }
 
 static int on_frame(self_t *self, const frame_t *frame, fault_t *fault)
@@ -358,9 +360,10 @@ void events_read(self_t *self)
 
 int events_connect(self_t *self, fault_t *fault)
 {
-    int r = kernel_link_fd(self->kernel) >= 0
-        ? 0
-        : kernel_reconnect(self->kernel, self->spec->runtime_folder, fault);
+    int r =
+        kernel_link_fd(self->kernel) >= 0
+            ? 0
+            : kernel_reconnect(self->kernel, self->spec->runtime_folder, fault);
 
     self->is_greeted = false;
     if (r < 0 || (r = kernel_hello(self->kernel, self->kernel_seq, fault)) < 0)

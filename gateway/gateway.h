@@ -3,13 +3,13 @@
 #ifndef HEARTH_GATEWAY_GATEWAY_H
 #define HEARTH_GATEWAY_GATEWAY_H
 
-#define GATEWAY_LOCK_FILE "hearth.lock"        /* in the state folder */
-#define GATEWAY_SOCKET_FILE "management.sock"  /* in the runtime folder */
-#define GATEWAY_KEY_FILE "management.key"      /* in the runtime folder, 0600 */
+#define GATEWAY_LOCK_FILE   "hearth.lock"     /* in the state folder */
+#define GATEWAY_SOCKET_FILE "management.sock" /* in the runtime folder */
+#define GATEWAY_KEY_FILE    "management.key"  /* in the runtime folder, 0600 */
 
 typedef enum {
     GATEWAY_EXIT_OK = 0,
-    GATEWAY_EXIT_FAILED = 1,      /* the code raised, the operation failed */
+    GATEWAY_EXIT_FAILED = 1, /* the code raised, the operation failed */
     GATEWAY_EXIT_USAGE = 2,
     GATEWAY_EXIT_GONE = 3,        /* no such session, or it is gone */
     GATEWAY_EXIT_UNREACHABLE = 4, /* no gateway could be reached or started */

@@ -17,7 +17,7 @@
 #include "kernels/kernel.h"
 #include "protocol/json.h"
 
-#define QUEUE_MAX 10000  /* requests waiting in one session */
+#define QUEUE_MAX  10000 /* requests waiting in one session */
 #define RECENT_MAX 64    /* answered requests whose late output has a parent */
 
 /* The header of an answered request: threads print after their cell ended. */
@@ -29,26 +29,31 @@ typedef struct {
 /* Stream text that waits to be merged with what follows. */
 typedef struct {
     bool is_open;
-    bool is_error;    /* stderr */
+    bool is_error; /* stderr */
     uint64_t request;
     uint64_t kernel_seq; /* of the last piece */
-    buffer_t text;    /* still escaped, as it came */
+    buffer_t text;       /* still escaped, as it came */
 } merge_t;
 
 /* Where the interrupt ladder stands. */
-typedef enum { RUNG_NONE, RUNG_FIRST, RUNG_SECOND, RUNG_KILL } rung_t;
+typedef enum {
+    RUNG_NONE,
+    RUNG_FIRST,
+    RUNG_SECOND,
+    RUNG_KILL
+} rung_t;
 
 typedef struct {
-    zsock_t *pipe;        /* borrowed from the actor */
-    zloop_t *loop;        /* owned */
-    session_spec_t *spec; /* owned */
-    ports_t *ports;       /* owned; NULL once unbound */
-    journal_t *journal;   /* owned */
-    output_t *output;     /* owned */
-    kernel_t *kernel;     /* owned; NULL when there is none */
-    int watched_link;     /* the link's descriptor in the loop; -1 none */
+    zsock_t *pipe;         /* borrowed from the actor */
+    zloop_t *loop;         /* owned */
+    session_spec_t *spec;  /* owned */
+    ports_t *ports;        /* owned; NULL once unbound */
+    journal_t *journal;    /* owned */
+    output_t *output;      /* owned */
+    kernel_t *kernel;      /* owned; NULL when there is none */
+    int watched_link;      /* the link's descriptor in the loop; -1 none */
     int64_t drain_left_ms; /* of the grace for the running cell */
-    int status_fd;        /* owned; the launch's faults come out of it */
+    int status_fd;         /* owned; the launch's faults come out of it */
     life_t state;
     life_reason_t reason; /* of the end that is on its way, or was */
     buffer_t info;        /* content of kernel_info_reply; empty until READY */
@@ -65,17 +70,17 @@ typedef struct {
 
     request_t *queue, **queue_end; /* owned; waiting, in order */
     size_t queue_size;
-    request_t *running;            /* owned; the kernel works on it */
-    bool input_wanted;             /* by the running request */
-    zhashx_t *seen;                /* msg_id -> request number, as text */
-    recent_t recent[RECENT_MAX];   /* a ring */
+    request_t *running;          /* owned; the kernel works on it */
+    bool input_wanted;           /* by the running request */
+    zhashx_t *seen;              /* msg_id -> request number, as text */
+    recent_t recent[RECENT_MAX]; /* a ring */
     size_t recent_next;
     merge_t merge;
 
     rung_t rung;
-    bool limit_reached;       /* the ladder is climbed for a time limit */
-    bool ladder_kills;        /* the last rung is permitted */
-    char *interrupt_token;    /* owned; who waits for the ladder's outcome */
+    bool limit_reached;    /* the ladder is climbed for a time limit */
+    bool ladder_kills;     /* the last rung is permitted */
+    char *interrupt_token; /* owned; who waits for the ladder's outcome */
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
         drain_timer;          /* zloop ids, 0: none */

@@ -13,11 +13,11 @@
     X(GONE, "gone")         /* no kernel any more; a tombstone answers */
 
 #define LIFE_EVENTS(X)                                                         \
-    X(READY)   /* the kernel said that it can work */                          \
-    X(BEGIN)   /* a request was handed to the kernel */                        \
-    X(END)     /* the kernel answered it */                                    \
-    X(STOP)    /* somebody or something wants the kernel's end */              \
-    X(EXIT)    /* the kernel has ended */                                      \
+    X(READY)    /* the kernel said that it can work */                         \
+    X(BEGIN)    /* a request was handed to the kernel */                       \
+    X(END)      /* the kernel answered it */                                   \
+    X(STOP)     /* somebody or something wants the kernel's end */             \
+    X(EXIT)     /* the kernel has ended */                                     \
     X(RELAUNCH) /* a fresh kernel takes the place of the old one */
 
 typedef enum {

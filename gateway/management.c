@@ -62,9 +62,10 @@ int management_new(const char *runtime_dir, management_t **ret_management,
     self->secret = secret_new_random();
     self->history = history_new(WIRE_HISTORY_SIZE);
     if (strlen(self->path) > PATH_MAX_IPC)
-        return fault_set(fault, ENAMETOOLONG, "%s is longer than %d bytes; set "
-                         "gateway/runtime_dir to a shorter folder", self->path,
-                         PATH_MAX_IPC);
+        return fault_set(fault, ENAMETOOLONG,
+                         "%s is longer than %d bytes; set "
+                         "gateway/runtime_dir to a shorter folder",
+                         self->path, PATH_MAX_IPC);
     key = secret_text(self->secret);
     r = file_write_atomic(self->key_path, 0600, key, strlen(key), fault);
     if (r < 0)
@@ -99,8 +100,8 @@ message_t *management_receive(management_t *self)
 
         if (!frames)
             return NULL;
-        verdict = wire_decode(frames, self->secret, self->history, &message,
-                              &fault);
+        verdict =
+            wire_decode(frames, self->secret, self->history, &message, &fault);
         if (verdict == WIRE_OK)
             return message;
         log_warning("management: dropped verdict=\"%s\"",

@@ -17,9 +17,9 @@ struct output {
     ports_t *ports;     /* borrowed from the session */
     journal_t *journal; /* borrowed from the session */
     uint64_t epoch;
-    uint64_t counter;  /* of message ids */
+    uint64_t counter;              /* of message ids */
     char session[SESSION_ID_SIZE]; /* kernel session id in all headers */
-    buffer_t header;   /* of the message being made */
+    buffer_t header;               /* of the message being made */
 };
 
 void output_destroy(output_t **self_p)
@@ -82,11 +82,13 @@ static void topic_of(const output_t *self, const char *type, bytes_t content,
                      char ret_topic[96])
 {
     if (strcmp(type, "stream") == 0) {
-        bool is_error = memmem(content.bytes, content.size < 64 ? content.size
-                                                                : 64,
-                               "\"stderr\"", 8) != NULL;
+        bool is_error =
+            memmem(content.bytes, content.size < 64 ? content.size : 64,
+                   "\"stderr\"", 8)
+            != NULL;
         snprintf(ret_topic, 96, "stream.%s", is_error ? "stderr" : "stdout");
-    } else if (strstr(type, "display_data") || strcmp(type, "clear_output") == 0)
+    } else if (strstr(type, "display_data")
+               || strcmp(type, "clear_output") == 0)
         snprintf(ret_topic, 96, "display_data");
     else if (strncmp(type, "comm_", 5) == 0)
         snprintf(ret_topic, 96, "comm");
@@ -151,8 +153,8 @@ static int write_event(output_t *self, const output_event_t *event,
     if (event->buffer_count > 16)
         many = owned = mem_new(event->buffer_count * sizeof *many);
     for (size_t i = 0; i < event->buffer_count; i++)
-        many[i] = (journal_part_t){event->buffers[i].bytes,
-                                   event->buffers[i].size};
+        many[i] =
+            (journal_part_t){event->buffers[i].bytes, event->buffers[i].size};
     record.buffers = many;
     snprintf(record.type, sizeof record.type, "%s", event->type);
     return journal_append(self->journal, &record, fault);

@@ -28,10 +28,10 @@ void output_status(output_t *self, const char *state, bytes_t parent);
 void output_welcome(output_t *self, bytes_t topic);
 
 typedef struct {
-    const char *type;      /* Jupyter message type */
-    uint64_t request;      /* the cause, 0 none */
-    uint64_t kernel_seq;   /* of the link, 0 when the gateway made it */
-    bytes_t parent;        /* the cause's header, or size 0 */
+    const char *type;    /* Jupyter message type */
+    uint64_t request;    /* the cause, 0 none */
+    uint64_t kernel_seq; /* of the link, 0 when the gateway made it */
+    bytes_t parent;      /* the cause's header, or size 0 */
     bytes_t metadata, content;
     const bytes_t *buffers;
     size_t buffer_count;

@@ -12,13 +12,13 @@
 #include <string.h>
 #include <zmq.h>
 
-#define HOLD_MS (60 * 1000) /* how long a reply waits for its client */
-#define HOLD_MAX 1024       /* replies that wait, the oldest goes first */
+#define HOLD_MS   (60 * 1000) /* how long a reply waits for its client */
+#define HOLD_MAX  1024        /* replies that wait, the oldest goes first */
 #define LINGER_MS 2000
 
 /* A reply whose peer is not connected at the moment. */
 typedef struct held {
-    struct held *next; /* owned */
+    struct held *next;  /* owned */
     message_t *message; /* owned; identities, parts, buffers */
     channel_t channel;
     int64_t deadline; /* monotonic ms */
@@ -208,8 +208,8 @@ static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
 
 void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
 {
-    int r = wire_send(zsock_resolve(self->sockets[channel]), parts,
-                      self->secret);
+    int r =
+        wire_send(zsock_resolve(self->sockets[channel]), parts, self->secret);
 
     if (r == -EHOSTUNREACH)
         hold(self, channel, parts);
@@ -276,8 +276,7 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
     r = wire_send(zsock_resolve(self->sockets[CHANNEL_IOPUB]), &addressed,
                   self->secret);
     if (r < 0)
-        log_warning("not published topic=%s error=\"%s\"", topic,
-                    strerror(-r));
+        log_warning("not published topic=%s error=\"%s\"", topic, strerror(-r));
 }
 
 int ports_subscription(ports_t *self, bytes_t *ret_topic)

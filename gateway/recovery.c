@@ -87,7 +87,7 @@ static void read_count(self_t *self, const journal_record_t *record)
     if (record->metadata.size
         && json_check(record->metadata.bytes, record->metadata.size, &value,
                       &fault)
-            == 0
+               == 0
         && json_to_integer(json_member(value, "next_count"), &count))
         self->next_count = count;
 }
@@ -118,8 +118,7 @@ static void on_state(self_t *self, const journal_record_t *record)
 {
     if (strcmp(record->type, "ready") == 0) {
         buffer_clear(&self->info);
-        buffer_append(&self->info, record->content.bytes,
-                      record->content.size);
+        buffer_append(&self->info, record->content.bytes, record->content.size);
     } else if (strcmp(record->type, "launch") == 0
                || strcmp(record->type, "restart") == 0) {
         /* A fresh kernel counts its events from one. */
@@ -164,8 +163,8 @@ int recovery_read(self_t *self, fault_t *fault)
     answered_t *list = NULL;
     journal_record_t record;
     int64_t last_us = 0;
-    int r = journal_reader_new(folder, self->spec->journal_key, 0, &reader,
-                               fault);
+    int r =
+        journal_reader_new(folder, self->spec->journal_key, 0, &reader, fault);
 
     if (r < 0)
         return r;

@@ -25,41 +25,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ZYGOTE_RETRY_MS 2000   /* a zygote that ended is started again */
-#define GATHER_MS 2000         /* a listing waits so long for busy actors */
-#define END_MS 8000            /* --end-sessions waits so long */
+#define ZYGOTE_RETRY_MS 2000 /* a zygote that ended is started again */
+#define GATHER_MS       2000 /* a listing waits so long for busy actors */
+#define END_MS          8000 /* --end-sessions waits so long */
 
 /* One session in the table. */
 typedef struct entry {
     struct entry *next; /* owned */
     char id[SESSION_ID_MAX];
-    registry_t *registry; /* borrowed */
-    zactor_t *actor;      /* owned */
-    const profile_t *profile; /* borrowed from the options */
+    registry_t *registry;             /* borrowed */
+    zactor_t *actor;                  /* owned */
+    const profile_t *profile;         /* borrowed from the options */
     char *runtime_folder, *workspace; /* owned */
     uid_t host_uid;
-    uint64_t launch;      /* number of the launch under way; 0 none */
+    uint64_t launch; /* number of the launch under way; 0 none */
     bool is_ready, is_gone, is_drained, is_external;
-    char *create_token;   /* owned; who waits for READY, or NULL */
+    char *create_token; /* owned; who waits for READY, or NULL */
 } entry_t;
 
 /* A management request that waits for actors' answers. */
 typedef struct pending {
     struct pending *next; /* owned */
     char token[24];
-    message_t *request;   /* owned */
-    size_t missing;       /* answers still to come */
-    json_t *sessions;     /* owned; array of a listing, or NULL */
-    int64_t deadline;     /* monotonic ms */
+    message_t *request; /* owned */
+    size_t missing;     /* answers still to come */
+    json_t *sessions;   /* owned; array of a listing, or NULL */
+    int64_t deadline;   /* monotonic ms */
 } pending_t;
 
 typedef struct {
     registry_t *registry; /* borrowed */
     const profile_t *profile;
-    zygote_t *zygote;     /* owned; NULL between two lives */
-    char fault[512];      /* why the last one ended */
-    char ready[64];       /* its Python's version */
-    unsigned failures;    /* in a row */
+    zygote_t *zygote;  /* owned; NULL between two lives */
+    char fault[512];   /* why the last one ended */
+    char ready[64];    /* its Python's version */
+    unsigned failures; /* in a row */
 } warmth_t;
 
 struct registry {
@@ -70,12 +70,12 @@ struct registry {
     warmth_t *warmths;        /* owned; one a profile */
     entry_t *entries;         /* owned */
     size_t entry_count, alive_count;
-    pending_t *pending;       /* owned */
-    uint64_t counter;         /* of tokens and launches */
+    pending_t *pending; /* owned */
+    uint64_t counter;   /* of tokens and launches */
     uint64_t uid_counter;
     uint8_t journal_key[32];
-    bool is_stopping;         /* sessions are being left or ended */
-    bool stop_now;            /* nothing has to be waited for */
+    bool is_stopping; /* sessions are being left or ended */
+    bool stop_now;    /* nothing has to be waited for */
 };
 
 /* ---- small things ---- */
@@ -373,14 +373,12 @@ static void count_gone(registry_t *self, entry_t *entry)
     entry->is_gone = true;
 }
 
-static void on_word_gone(registry_t *self, entry_t *entry)
+static void on_word_gone(registry_t *self, entry_t *entry, const char *detail)
 {
     count_gone(self, entry);
-    if (entry->create_token) {
-        /* Its tombstone says why. */
-        zstr_sendx(entry->actor, "SHOW", entry->create_token, "", NULL);
-        free(take_ptr(entry->create_token));
-    }
+    fail_token(self, entry->create_token, "SessionNotStarted",
+               GATEWAY_EXIT_FAILED, detail);
+    free(take_ptr(entry->create_token));
 }
 
 static bool all_done(const registry_t *self)
@@ -410,7 +408,7 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
     } else if (strcmp(word, "LAUNCH") == 0) {
         launch_or_fail(self, entry);
     } else if (strcmp(word, "GONE") == 0) {
-        on_word_gone(self, entry);
+        on_word_gone(self, entry, second ? second : "");
     } else if (strcmp(word, "BROKEN") == 0) {
         count_gone(self, entry);
         fail_token(self, entry->create_token, "SessionNotStarted",
@@ -610,7 +608,8 @@ static int make_connection(registry_t *self, session_spec_t *spec,
     if (snprintf(connection->ip, sizeof connection->ip, "%s/z",
                  spec->runtime_folder)
         >= (int) sizeof connection->ip - 2)
-        return fault_set(fault, ENAMETOOLONG, "%s is too long for ipc sockets; "
+        return fault_set(fault, ENAMETOOLONG,
+                         "%s is too long for ipc sockets; "
                          "set gateway/runtime_dir to a shorter one",
                          spec->runtime_folder);
     for (int i = 0; i < CHANNEL_COUNT; i++)
@@ -627,8 +626,9 @@ static int make_folders(registry_t *self, session_spec_t *spec,
         mem_format("%s/sessions/%s", self->options->runtime_dir, spec->id);
     spec->state_folder =
         mem_format("%s/sessions/%s", self->options->state_dir, spec->id);
-    spec->workspace = workspace ? mem_text(workspace)
-                                : mem_format("%s/workspace", spec->state_folder);
+    spec->workspace = workspace
+                          ? mem_text(workspace)
+                          : mem_format("%s/workspace", spec->state_folder);
     if ((r = path_make_folders(spec->runtime_folder, 0700, fault)) < 0
         || (r = path_make_folders(spec->state_folder, 0700, fault)) < 0
         || (!workspace
@@ -645,25 +645,29 @@ static int64_t get_ms(json_t *content, const char *key, int64_t otherwise)
 {
     json_t *value = json_object_get(content, key);
 
-    return json_is_number(value)
-        ? (int64_t) (json_number_value(value) * 1000)
-        : otherwise;
+    return json_is_number(value) ? (int64_t) (json_number_value(value) * 1000)
+                                 : otherwise;
 }
 
 static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                      uid_t host_uid, fault_t *fault)
 {
     const options_t *options = self->options;
-    const char *profile = json_string_value(json_object_get(content, "profile"));
+    const char *profile =
+        json_string_value(json_object_get(content, "profile"));
     const char *name = json_string_value(json_object_get(content, "name"));
-    const char *restart = json_string_value(json_object_get(content, "restart"));
+    const char *restart =
+        json_string_value(json_object_get(content, "restart"));
     int r;
 
     spec->profile = options_profile(options, profile);
     if (!spec->profile)
-        return fault_set(fault, EINVAL, "there is no profile \"%s\"; `hearth "
-                         "gateway info` lists them", profile);
-    if (restart && strcmp(restart, "auto") != 0 && strcmp(restart, "never") != 0)
+        return fault_set(fault, EINVAL,
+                         "there is no profile \"%s\"; `hearth "
+                         "gateway info` lists them",
+                         profile);
+    if (restart && strcmp(restart, "auto") != 0
+        && strcmp(restart, "never") != 0)
         return fault_set(fault, EINVAL, "restart must be auto or never");
     make_id(spec->id);
     spec->created_us = clock_wall_us();
@@ -675,7 +679,8 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
         get_ms(content, "cell_time_limit", options->cell_time_limit_ms);
     if (spec->idle_timeout_ms < 0 || spec->lifetime_ms < 0
         || spec->cell_limit_ms < 0)
-        return fault_set(fault, EINVAL, "idle_timeout, lifetime and "
+        return fault_set(fault, EINVAL,
+                         "idle_timeout, lifetime and "
                          "cell_time_limit are seconds, 0 or more");
     spec->restarts = restart ? strcmp(restart, "auto") == 0
                              : options->restart == OPTIONS_RESTART_AUTO;
@@ -753,8 +758,8 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
             return 0;
         snprintf(spec->reason, sizeof spec->reason, "lost");
         free(spec->detail);
-        spec->detail = mem_format("its connection file is gone (%s)",
-                                  fault->text);
+        spec->detail =
+            mem_format("its connection file is gone (%s)", fault->text);
         spec->ended_us = clock_wall_us();
         return session_spec_write(spec, fault);
     }
@@ -776,8 +781,7 @@ static void adopt_all(registry_t *self)
     size_t count = 0;
 
     while (folder && (item = readdir(folder))) {
-        cleanup_free char *path =
-            mem_format("%s/%s", sessions, item->d_name);
+        cleanup_free char *path = mem_format("%s/%s", sessions, item->d_name);
         fault_t fault = {0};
 
         if (item->d_name[0] == '.')
@@ -792,7 +796,8 @@ static void adopt_all(registry_t *self)
         closedir(folder);
     if (count)
         log_notice("%zu sessions of an earlier gateway were found, %zu of them "
-                   "alive", count, self->alive_count);
+                   "alive",
+                   count, self->alive_count);
 }
 
 /* A gone session that no actor keeps any more: its file still tells. */
@@ -832,9 +837,9 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
         json_t *model = json_pack(
             "{s:s,s:s,s:s,s:s}", "name", warmth->profile->name, "python",
             warmth->profile->python, "python_version", warmth->ready, "state",
-            is_ready             ? "ready"
-                : warmth->zygote ? "warming"
-                                 : "failed");
+            is_ready         ? "ready"
+            : warmth->zygote ? "warming"
+                             : "failed");
 
         if (!warmth->zygote)
             json_object_set_new(model, "fault", json_string(warmth->fault));
@@ -885,7 +890,8 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
                          management_error("AmbiguousSession",
                                           GATEWAY_EXIT_USAGE,
                                           "more than one session begins with "
-                                          "%s; give more of the id", id));
+                                          "%s; give more of the id",
+                                          id));
     else if (id && (tombstone = read_tombstone(self, id))) {
         json_t *session = json_object_get(tombstone, "session");
 
@@ -893,8 +899,8 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
             json_t *error = management_error(
                 "SessionGone", GATEWAY_EXIT_GONE,
                 "session %s is gone since %s (%s: %s); its variables were "
-                "discarded, its recording remains", id,
-                json_string_value(json_object_get(session, "ended")),
+                "discarded, its recording remains",
+                id, json_string_value(json_object_get(session, "ended")),
                 json_string_value(json_object_get(session, "reason")),
                 json_string_value(json_object_get(session, "detail")));
             json_decref(tombstone);
@@ -974,9 +980,9 @@ static void on_stop(registry_t *self, json_t *content, message_t **request_p)
 {
     bool ends = json_is_true(json_object_get(content, "end_sessions"));
 
-    management_reply(self->management, *request_p,
-                     json_pack("{s:s,s:i}", "status", "ok", "pid",
-                               (int) getpid()));
+    management_reply(
+        self->management, *request_p,
+        json_pack("{s:s,s:i}", "status", "ok", "pid", (int) getpid()));
     message_destroy(request_p);
     self->stop_now = stop(self, ends);
 }
@@ -1111,8 +1117,8 @@ int registry_new(const options_t *options, const char *package_folder,
     r = management_new(options->runtime_dir, &self->management, fault);
     if (r < 0)
         return r;
-    zloop_reader(self->loop, management_socket(self->management),
-                 on_management, self);
+    zloop_reader(self->loop, management_socket(self->management), on_management,
+                 self);
     zloop_timer(self->loop, GATHER_MS, 0, on_sweep, self);
     *ret_registry = take_ptr(self);
     return 0;

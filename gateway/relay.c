@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
-#define IN(state) (1u << LIFE_##state)
-#define ALIVE (IN(IDLE) | IN(BUSY) | IN(STOPPING))
-#define BUFFERS_OK true
+#define IN(state)     (1u << LIFE_##state)
+#define ALIVE         (IN(IDLE) | IN(BUSY) | IN(STOPPING))
+#define BUFFERS_OK    true
 #define CONTENT_SMALL (1u << 20)
-#define STREAM_MAX (8u << 20) /* 1 MiB of text, each byte escaped at worst */
-#define MIME_KEY_MAX 256
+#define STREAM_MAX    (8u << 20) /* 1 MiB of text, each byte escaped at worst */
+#define MIME_KEY_MAX  256
 
 typedef int check_t(json_span_t content, fault_t *fault);
 
@@ -49,8 +49,8 @@ static int check_stream(json_span_t content, fault_t *fault)
 static bool is_mime_character(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-        || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '+'
-        || c == '.';
+           || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '+'
+           || c == '.';
 }
 
 /* A MIME type's grammar as nbformat and jupyter_kernel_test have it:

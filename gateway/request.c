@@ -13,8 +13,8 @@ static const struct {
     const char *message_type;
     uint16_t frame_type;
 } kernel_requests[] = {
-#define DOWN true
-#define UP false
+#define DOWN                     true
+#define UP                       false
 #define X(name, code, way, type) {(way) ? (type) : "", FRAME_##name},
     FRAME_TYPES(X)
 #undef X
@@ -61,15 +61,15 @@ static json_span_t parse(bytes_t part)
 static void read_execute(request_t *self)
 {
     json_span_t content = parse(message_content(self->message));
-    json_span_t own = json_member(parse(message_metadata(self->message)),
-                                  "hearth");
+    json_span_t own =
+        json_member(parse(message_metadata(self->message)), "hearth");
     double seconds;
 
     self->silent = flag(content, "silent", false);
     self->store_history = !self->silent && flag(content, "store_history", true);
     self->stop_on_error = flag(content, "stop_on_error", true);
-    if (json_to_real(json_member(own, "time_limit"), &seconds)
-        && seconds > 0 && seconds < 1e9)
+    if (json_to_real(json_member(own, "time_limit"), &seconds) && seconds > 0
+        && seconds < 1e9)
         self->time_limit_ms = (int64_t) (seconds * 1000);
 }
 

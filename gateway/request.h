@@ -19,13 +19,14 @@ typedef struct request {
     message_t *message;   /* owned */
     bool is_execute;
     bool silent, store_history, stop_on_error; /* of an execute_request */
-    int64_t time_limit_ms; /* 0: none */
-    bool is_started;      /* its busy and execute_input are out */
-    bool is_answered;     /* the client has its reply; the kernel works on */
+    int64_t time_limit_ms;                     /* 0: none */
+    bool is_started;  /* its busy and execute_input are out */
+    bool is_answered; /* the client has its reply; the kernel works on */
 } request_t;
 
 /* `message` is taken. */
-request_t *request_new(uint64_t number, channel_t channel, message_t **message_p);
+request_t *request_new(uint64_t number, channel_t channel,
+                       message_t **message_p);
 void request_destroy(request_t **self_p);
 #define cleanup_request CLEANUP(request_destroy)
 

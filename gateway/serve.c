@@ -39,8 +39,10 @@ static int own_folder(const char *path, fault_t *fault)
         return fault_set(fault, EPERM, "%s belongs to user %u, not to this one",
                          path, about.st_uid);
     if (about.st_mode & 022)
-        return fault_set(fault, EPERM, "%s can be written by others; run "
-                         "`chmod 700 %s`", path, path);
+        return fault_set(fault, EPERM,
+                         "%s can be written by others; run "
+                         "`chmod 700 %s`",
+                         path, path);
     return 0;
 }
 
@@ -53,7 +55,8 @@ static int take_lock(const options_t *options, int *ret_fd, fault_t *fault)
     if (fd < 0)
         return fault_set(fault, errno, "%s: %s", path, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return fault_set(fault, EWOULDBLOCK, "another gateway runs on %s; "
+        return fault_set(fault, EWOULDBLOCK,
+                         "another gateway runs on %s; "
                          "`hearth gateway info` tells of it",
                          options->state_dir);
     *ret_fd = take_fd(&fd);

@@ -17,12 +17,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RETRY_MS 20        /* a reply whose client is away is tried again */
-#define HOLD_MS 2000       /* a taken-over session waits for its subscribers */
-#define SAVE_MS 50         /* changes of session.json are gathered */
-#define LINK_GRACE_MS 300  /* between a closed link and the end of its kernel */
+#define RETRY_MS      20   /* a reply whose client is away is tried again */
+#define HOLD_MS       2000 /* a taken-over session waits for its subscribers */
+#define SAVE_MS       50   /* changes of session.json are gathered */
+#define LINK_GRACE_MS 300  /* between a closed link and the end of its kernel  \
+                            */
 #define LEAVE_MS 1000      /* a kernel that was asked to leave, before kill */
-#define STOP_MS 5000       /* a killed kernel that does not end: given up */
+#define STOP_MS  5000      /* a killed kernel that does not end: given up */
 
 /* ---- timers ---- */
 
@@ -50,8 +51,7 @@ static int on_save(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->save_timer = 0;
-    self->spec->subscribers =
-        self->ports ? ports_subscribers(self->ports) : 0;
+    self->spec->subscribers = self->ports ? ports_subscribers(self->ports) : 0;
     snprintf(self->spec->kernel_session, sizeof self->spec->kernel_session,
              "%s", output_kernel_session(self->output));
     if (session_spec_write(self->spec, &fault) < 0)
@@ -204,8 +204,9 @@ static void answer_json(self_t *self, const char *token, json_t *object)
 
 static void answer_session(self_t *self, const char *token)
 {
-    answer_json(self, token, json_pack("{s:s,s:o}", "status", "ok", "session",
-                                       describe(self)));
+    answer_json(
+        self, token,
+        json_pack("{s:s,s:o}", "status", "ok", "session", describe(self)));
 }
 
 /* ---- the end of a kernel ---- */
@@ -307,9 +308,9 @@ static bool wants_relaunch(const self_t *self)
     if (!self->spec->restarts || !self->info.size)
         return false;
     return self->reason != LIFE_REASON_DELETED
-        && self->reason != LIFE_REASON_IDLE_TIMEOUT
-        && self->reason != LIFE_REASON_LIFETIME
-        && self->reason != LIFE_REASON_LAUNCH;
+           && self->reason != LIFE_REASON_IDLE_TIMEOUT
+           && self->reason != LIFE_REASON_LIFETIME
+           && self->reason != LIFE_REASON_LAUNCH;
 }
 
 static void unwatch_kernel(self_t *self)
@@ -337,9 +338,8 @@ static void tell_requests(self_t *self)
         ename = "SessionGone";
     evalue = mem_format("%s: %s; variables: lost%s",
                         life_reason_name(self->reason), self->detail,
-                        wants_relaunch(self)
-                            ? "; a fresh kernel takes over"
-                            : "; create a new session");
+                        wants_relaunch(self) ? "; a fresh kernel takes over"
+                                             : "; create a new session");
     turns_fail_all(self, ename, evalue);
 }
 
@@ -356,11 +356,10 @@ static int on_removed(zloop_t *loop, int timer, void *arg)
 
 static void note(self_t *self, const char *type)
 {
-    json_auto_t *object =
-        json_pack("{s:s,s:s,s:I,s:I}", "reason", life_reason_name(self->reason),
-                  "detail", self->detail, "cpu_ms",
-                  (json_int_t) self->end.cpu_ms, "maxrss_kib",
-                  (json_int_t) self->end.maxrss_kib);
+    json_auto_t *object = json_pack(
+        "{s:s,s:s,s:I,s:I}", "reason", life_reason_name(self->reason), "detail",
+        self->detail, "cpu_ms", (json_int_t) self->end.cpu_ms, "maxrss_kib",
+        (json_int_t) self->end.maxrss_kib);
     cleanup_free char *text = json_dumps(object, JSON_COMPACT);
     fault_t fault;
 
@@ -400,7 +399,7 @@ static void bury(self_t *self)
     session_stop_timer(self, &self->life_timer);
     output_status(self->output, "dead", (bytes_t){0});
     session_save(self);
-    session_tell(self, "GONE");
+    zstr_sendx(self->pipe, "GONE", spec->reason, spec->detail, NULL);
     /* The ports of `hearth kernel` are its launcher's: it may want them for
      * the next kernel at once. */
     session_start_timer(self, &self->gone_timer,
@@ -533,8 +532,8 @@ static int on_rung(zloop_t *loop, int timer, void *arg)
                             on_rung);
     } else if (self->ladder_kills) {
         self->rung = RUNG_KILL;
-        session_end(self, self->limit_reached ? LIFE_REASON_WALL
-                                              : LIFE_REASON_SIGNAL,
+        session_end(self,
+                    self->limit_reached ? LIFE_REASON_WALL : LIFE_REASON_SIGNAL,
                     "the cell ran past its time limit or was interrupted, did "
                     "not yield to two interrupts, and its kernel was killed");
     } else {
@@ -688,8 +687,8 @@ static void watch_ports(self_t *self)
                  turns_on_control, self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_STDIN),
                  turns_on_stdin, self);
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_IOPUB),
-                 on_iopub, self);
+    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_IOPUB), on_iopub,
+                 self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_HB),
                  on_heartbeat, self);
 }
@@ -942,7 +941,7 @@ static int begin_fresh(self_t *self, fault_t *fault)
 static int begin_gone(self_t *self)
 {
     int64_t left_ms = self->spec->gone_keep_ms
-        - (clock_wall_us() - self->spec->ended_us) / 1000;
+                      - (clock_wall_us() - self->spec->ended_us) / 1000;
 
     self->state = LIFE_GONE;
     session_start_timer(self, &self->gone_timer, left_ms, on_removed);
@@ -971,7 +970,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
     if (kernel_new(spec->runtime_folder, &self->kernel, fault) < 0
         || kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
                                 fault)
-            < 0) {
+               < 0) {
         log_notice("session=%s kernel lost: %s", spec->id, fault->text);
         /* pid 1 may have waited to tell how its payload ended. */
         if (self->kernel)
@@ -1003,9 +1002,11 @@ static int begin(self_t *self, fault_t *fault)
         return r;
     if (torn)
         log_warning("session=%s journal: %" PRIu64 " bytes of an unfinished "
-                    "record were cut off", spec->id, torn);
+                    "record were cut off",
+                    spec->id, torn);
     self->output = output_new(self->ports, self->journal, spec->epoch);
-    r = spec->is_adopted ? begin_adopted(self, fault) : begin_fresh(self, fault);
+    r = spec->is_adopted ? begin_adopted(self, fault)
+                         : begin_fresh(self, fault);
     if (r < 0)
         return r;
     watch_ports(self);

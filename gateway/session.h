@@ -7,7 +7,9 @@
  *                     DRAIN                       stop, keep the kernel
  *   from the session  DONE token json             the answer
  *                     LAUNCH                      a kernel is wanted
- *                     READY, GONE, REMOVED, DRAINED
+ *                     GONE reason sentence
+ *                     BROKEN sentence             it could not begin
+ *                     READY, REMOVED, DRAINED
  */
 #ifndef HEARTH_GATEWAY_SESSION_H
 #define HEARTH_GATEWAY_SESSION_H

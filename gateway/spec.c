@@ -52,8 +52,7 @@ void session_spec_destroy(session_spec_t **self_p)
 int session_spec_write(const session_spec_t *self, fault_t *fault)
 {
     json_auto_t *object = json_object();
-    cleanup_free char *path =
-        mem_format("%s/session.json", self->state_folder);
+    cleanup_free char *path = mem_format("%s/session.json", self->state_folder);
     cleanup_free char *text = NULL;
 
 #define X(member)                                                              \
@@ -103,8 +102,8 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
         return fault_set(fault, EINVAL, "%s:%d: %s", path, error.line,
                          error.text);
 #define X(member)                                                              \
-    self->member = (__typeof__(self->member))                                  \
-        json_integer_value(json_object_get(object, #member));
+    self->member = (__typeof__(self->member)) json_integer_value(              \
+        json_object_get(object, #member));
     NUMBERS(X)
 #undef X
 #define X(member)                                                              \

@@ -225,9 +225,10 @@ static void abort_queue(self_t *self)
             continue;
         }
         announce(self, request);
-        size = snprintf(content, sizeof content,
-                        "{\"status\":\"aborted\",\"execution_count\":%" PRId64
-                        "}", self->next_count - 1);
+        size =
+            snprintf(content, sizeof content,
+                     "{\"status\":\"aborted\",\"execution_count\":%" PRId64 "}",
+                     self->next_count - 1);
         if (output_reply(self->output, request, 0, (bytes_t){0},
                          (bytes_t){content, (size_t) size}, &fault)
             < 0)
@@ -253,12 +254,12 @@ static void answer_connect(self_t *self, request_t *request)
 {
     const int *ports = self->spec->connection.ports;
     char content[256];
-    int size = snprintf(content, sizeof content,
-                        "{\"status\":\"ok\",\"shell_port\":%d,\"iopub_port\":%d"
-                        ",\"stdin_port\":%d,\"hb_port\":%d,\"control_port\":%d}",
-                        ports[CHANNEL_SHELL], ports[CHANNEL_IOPUB],
-                        ports[CHANNEL_STDIN], ports[CHANNEL_HB],
-                        ports[CHANNEL_CONTROL]);
+    int size = snprintf(
+        content, sizeof content,
+        "{\"status\":\"ok\",\"shell_port\":%d,\"iopub_port\":%d"
+        ",\"stdin_port\":%d,\"hb_port\":%d,\"control_port\":%d}",
+        ports[CHANNEL_SHELL], ports[CHANNEL_IOPUB], ports[CHANNEL_STDIN],
+        ports[CHANNEL_HB], ports[CHANNEL_CONTROL]);
 
     output_send_reply(self->output, request, (bytes_t){0},
                       (bytes_t){content, (size_t) size});
@@ -277,10 +278,10 @@ static void answer_shutdown(self_t *self, request_t *request)
     json_span_t value;
     fault_t fault;
     bool restart = json_check(content.bytes, content.size, &value, &fault) == 0
-        && json_is(json_member(value, "restart"), JSON_KIND_TRUE);
+                   && json_is(json_member(value, "restart"), JSON_KIND_TRUE);
     bytes_t reply = restart
-        ? text_bytes("{\"status\":\"ok\",\"restart\":true}")
-        : text_bytes("{\"status\":\"ok\",\"restart\":false}");
+                        ? text_bytes("{\"status\":\"ok\",\"restart\":true}")
+                        : text_bytes("{\"status\":\"ok\",\"restart\":false}");
 
     output_send_reply(self->output, request, (bytes_t){0}, reply);
     output_broadcast(self->output, "shutdown_reply",
@@ -324,15 +325,14 @@ static void answer_own(self_t *self, request_t *request)
     if (own >= 0)
         own_requests[own].answer(self, request);
     else
-        log_notice("session=%s unknown request type, %zu bytes",
-                   self->spec->id, message_content(request->message).size);
+        log_notice("session=%s unknown request type, %zu bytes", self->spec->id,
+                   message_content(request->message).size);
     output_status(self->output, "idle", message_header(request->message));
 }
 
 /* ---- from the queue to the kernel ---- */
 
-static int publish_input(self_t *self, const request_t *request,
-                         fault_t *fault)
+static int publish_input(self_t *self, const request_t *request, fault_t *fault)
 {
     bytes_t content = message_content(request->message);
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
@@ -470,7 +470,7 @@ static bool is_error(bytes_t content)
     fault_t fault;
 
     return json_check(content.bytes, content.size, &value, &fault) == 0
-        && json_text_equals(json_member(value, "status"), "error");
+           && json_text_equals(json_member(value, "status"), "error");
 }
 
 /* What came before the abort is aborted: take it out of the sockets first. */
@@ -521,7 +521,12 @@ static const char *find_flaw(const message_t *message)
 {
     static const struct {
         const char *type, *key;
-        enum { WANT_STRING, WANT_BOOL, WANT_INTEGER, WANT_OBJECT } want;
+        enum {
+            WANT_STRING,
+            WANT_BOOL,
+            WANT_INTEGER,
+            WANT_OBJECT
+        } want;
         bool is_required;
         const char *flaw;
     } wants[] = {
@@ -573,7 +578,8 @@ static const char *find_flaw(const message_t *message)
             continue;
         value = json_member(object, wants[i].key);
         /* null stands for absent, as ipykernel has it. */
-        if (json_is(value, JSON_KIND_ABSENT) || json_is(value, JSON_KIND_NULL)) {
+        if (json_is(value, JSON_KIND_ABSENT)
+            || json_is(value, JSON_KIND_NULL)) {
             if (wants[i].is_required)
                 return wants[i].flaw;
             continue;
@@ -734,8 +740,8 @@ static void take_all(self_t *self, channel_t channel)
 {
     message_t *message;
 
-    for (int i = 0; i < BATCH_MAX * 16
-                    && (message = ports_receive(self->ports, channel));
+    for (int i = 0;
+         i < BATCH_MAX * 16 && (message = ports_receive(self->ports, channel));
          i++)
         on_request(self, channel, &message);
 }
@@ -744,9 +750,8 @@ static void take_batch(self_t *self, channel_t channel)
 {
     message_t *message;
 
-    for (int i = 0;
-         i < BATCH_MAX && self->ports
-         && (message = ports_receive(self->ports, channel));
+    for (int i = 0; i < BATCH_MAX && self->ports
+                    && (message = ports_receive(self->ports, channel));
          i++)
         on_request(self, channel, &message);
     session_settle(self);
@@ -775,8 +780,8 @@ static bool is_requester(const self_t *self, const message_t *message)
     bytes_t ours = message_identity(asked, 0);
 
     return message_identity_count(message) && message_identity_count(asked)
-        && theirs.size == ours.size
-        && memcmp(theirs.bytes, ours.bytes, ours.size) == 0;
+           && theirs.size == ours.size
+           && memcmp(theirs.bytes, ours.bytes, ours.size) == 0;
 }
 
 /* An answer counts when one is wanted and the one who was asked gives it. */
@@ -795,9 +800,8 @@ int turns_on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
         };
         fault_t fault;
 
-        if (strcmp(message_type(message), "input_reply") == 0
-            && self->running && self->input_wanted
-            && is_requester(self, message)) {
+        if (strcmp(message_type(message), "input_reply") == 0 && self->running
+            && self->input_wanted && is_requester(self, message)) {
             frame.request = self->running->number;
             self->input_wanted = false;
             if (kernel_send(self->kernel, &frame, &fault) < 0)

@@ -240,11 +240,10 @@ int kernel_send(kernel_t *self, const frame_t *frame, fault_t *fault)
 int kernel_hello(kernel_t *self, uint64_t acked, fault_t *fault)
 {
     char content[96];
-    int size = snprintf(content, sizeof content,
-                        "{\"protocol\":%d,\"acked\":%llu}", FRAME_VERSION,
-                        (unsigned long long) acked);
-    frame_t hello = {.type = FRAME_HELLO,
-                     .content = {content, (size_t) size}};
+    int size =
+        snprintf(content, sizeof content, "{\"protocol\":%d,\"acked\":%llu}",
+                 FRAME_VERSION, (unsigned long long) acked);
+    frame_t hello = {.type = FRAME_HELLO, .content = {content, (size_t) size}};
 
     return kernel_send(self, &hello, fault);
 }

@@ -16,8 +16,8 @@ typedef struct kernel kernel_t;
 
 /* How a payload ended, as pid 1 tells. */
 typedef struct {
-    bool is_known;       /* false: nobody told */
-    bool by_signal;      /* `code` is a signal's number, else an exit code */
+    bool is_known;  /* false: nobody told */
+    bool by_signal; /* `code` is a signal's number, else an exit code */
     int code;
     uint64_t cpu_ms;     /* processor time of the payload and what it reaped */
     uint64_t maxrss_kib; /* largest resident size */
@@ -33,7 +33,8 @@ void kernel_destroy(kernel_t **self_p);
 void kernel_set_process(kernel_t *self, pid_t pid, int pidfd);
 /* Opens a pidfd for `pid` and checks that it began at `start_time`
  * (/proc/PID/stat, field 22); -ESRCH when it is another process or none. */
-int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time, fault_t *fault);
+int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
+                         fault_t *fault);
 pid_t kernel_pid(const kernel_t *self);
 uint64_t kernel_start_time(const kernel_t *self);
 /* Resident size of all processes inside, KiB; 0 when it cannot be read. */

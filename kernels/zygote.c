@@ -83,13 +83,14 @@ static char *const zygote_environment[] = {
 static int spawn(zygote_t *self, int theirs, const char *package_folder,
                  fault_t *fault)
 {
-    cleanup_free char *start = mem_format(
-        "import sys; sys.path.insert(0, '%s'); "
-        "from hearth_kernel.zygote import main; main()",
-        package_folder);
+    cleanup_free char *start =
+        mem_format("import sys; sys.path.insert(0, '%s'); "
+                   "from hearth_kernel.zygote import main; main()",
+                   package_folder);
     cleanup_free char *description = describe_profile(self->profile);
-    char *const argv[] = {self->profile->python, (char[]){"-I"}, (char[]){"-c"},
-                          start, description, NULL};
+    char *const argv[] = {self->profile->python, (char[]){"-I"},
+                          (char[]){"-c"},        start,
+                          description,           NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -112,8 +113,10 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
     posix_spawn_file_actions_destroy(&actions);
     if (code) {
         self->pid = 0;
-        return fault_set(fault, code, "cannot start %s: %s; set `python` of "
-                         "profile %s", self->profile->python, strerror(code),
+        return fault_set(fault, code,
+                         "cannot start %s: %s; set `python` of "
+                         "profile %s",
+                         self->profile->python, strerror(code),
                          self->profile->name);
     }
     return 0;

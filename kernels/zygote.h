@@ -15,8 +15,8 @@
 typedef struct zygote zygote_t;
 
 typedef struct {
-    uint64_t number;         /* comes back in the answer */
-    const char *session;     /* id */
+    uint64_t number;     /* comes back in the answer */
+    const char *session; /* id */
     uid_t host_uid;
     gid_t host_gid;
     unsigned orphan_seconds;
@@ -50,7 +50,8 @@ int zygote_socket(const zygote_t *self); /* to poll for reading */
 pid_t zygote_pid(const zygote_t *self);
 
 /* Asks for a kernel; the answer comes by zygote_receive. */
-int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault);
+int zygote_launch(zygote_t *self, const zygote_launch_t *launch,
+                  fault_t *fault);
 /* 1: an event; 0: none now. */
 int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
                    zygote_answer_t *ret_answer);

@@ -75,23 +75,20 @@ static const rule_t payload_rules[] = {
 
 /* What init.c does, and how its C library may do it. */
 static const rule_t init_rules[] = {
-#define ALLOW_ALONE(name)                                                      \
-    {                                                                          \
-#name, SCMP_ACT_ALLOW, 0,                                              \
-        {                                                                      \
-            {                                                                  \
-                0                                                              \
-            }                                                                  \
-        }                                                                      \
-    }
-    ALLOW_ALONE(accept4),      ALLOW_ALONE(clock_gettime),
-    ALLOW_ALONE(close),        ALLOW_ALONE(exit_group),
-    ALLOW_ALONE(kill),         ALLOW_ALONE(poll),
-    ALLOW_ALONE(ppoll),        ALLOW_ALONE(read),
-    ALLOW_ALONE(recvfrom),     ALLOW_ALONE(restart_syscall),
-    ALLOW_ALONE(rt_sigreturn), ALLOW_ALONE(sendto),
-    ALLOW_ALONE(wait4),        ALLOW_ALONE(write),
-#undef ALLOW_ALONE
+    {"accept4", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"clock_gettime", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"close", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"exit_group", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"kill", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"poll", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"ppoll", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"read", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"recvfrom", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"restart_syscall", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"rt_sigreturn", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"sendto", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"wait4", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"write", SCMP_ACT_ALLOW, 0, {{0}}},
 };
 
 #define cleanup_context CLEANUP(context_destroy)
