@@ -1,0 +1,235 @@
+/* Runs a function of a test inside the sandbox and hands its report back.
+ *
+ * A probe is the payload: it writes lines to `out` and returns. It neither
+ * asserts nor knows of the test; what it says is compared outside. */
+#ifndef HEARTH_TESTS_SANDBOX_INSIDE_H
+#define HEARTH_TESTS_SANDBOX_INSIDE_H
+
+#include "tests/lib/test.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SESSION_UID    100000 /* of the host, when the test runs as root */
+#define PATIENCE_MS    20000  /* for anything that must happen */
+#define ORPHAN_SECONDS 60     /* a test that dies leaves nothing for long */
+
+typedef void(probe_fn)(int out, void *argument);
+
+/* One launch, seen from outside. */
+typedef struct {
+    char folder[64];    /* everything below it goes away with the test */
+    char workspace[96]; /* the host's path of /workspace */
+    char init_path[96]; /* pid 1's socket */
+    int link;           /* the other end of the payload's link */
+    pid_t pid;          /* pid 1, as the host counts */
+    int pidfd;
+    fault_t fault; /* of a step; code 0: entered */
+} inside_t;
+
+static inline bool inside_is_root(void)
+{
+    return geteuid() == 0;
+}
+
+static inline uid_t inside_uid(void)
+{
+    return inside_is_root() ? SESSION_UID : geteuid();
+}
+
+static inline gid_t inside_gid(void)
+{
+    return inside_is_root() ? SESSION_UID : getegid();
+}
+
+/* What every description of these tests shows: the C library. */
+static inline sandbox_t *inside_describe(void)
+{
+    static const char *const places[] = {"/usr", "/bin", "/lib", "/lib64"};
+    fault_t fault = {0, ""};
+    sandbox_t *sandbox = sandbox_new(&fault);
+
+    if (sandbox == NULL)
+        fail_msg("%s", fault.text);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (sandbox_add_readonly(sandbox, places[i], &fault) < 0
+            && fault.code != ENOENT)
+            fail_msg("%s", fault.text);
+    return sandbox;
+}
+
+static inline void inside_make_places(inside_t *self)
+{
+    *self = (inside_t){.folder = "/tmp/hearth-inside-XXXXXX",
+                       .link = -1,
+                       .pid = -1,
+                       .pidfd = -1};
+    assert_non_null(mkdtemp(self->folder));
+    snprintf(self->workspace, sizeof self->workspace, "%s/workspace",
+             self->folder);
+    snprintf(self->init_path, sizeof self->init_path, "%s/init.sock",
+             self->folder);
+    assert_int_equal(mkdir(self->workspace, 0755), 0);
+    if (inside_is_root())
+        assert_int_equal(chown(self->workspace, SESSION_UID, SESSION_UID), 0);
+}
+
+/* The end of the status pipe: entered, or one fault. */
+static inline void inside_read_status(inside_t *self, int status)
+{
+    struct pollfd watch = {status, POLLIN, 0};
+    ssize_t got;
+
+    assert_int_equal(poll(&watch, 1, PATIENCE_MS), 1);
+    got = read(status, &self->fault, sizeof self->fault);
+    assert_true(got == 0 || got == (ssize_t) sizeof self->fault);
+}
+
+/* Forks; 0 and the launch, or what sandbox_fork answered. */
+static inline int inside_start(inside_t *self, const sandbox_t *sandbox,
+                               probe_fn *probe, void *argument,
+                               const sandbox_limits_t *limits,
+                               unsigned orphan_seconds)
+{
+    cleanup_fd int workspace = -1;
+    cleanup_fd int init = -1;
+    cleanup_fd int link = -1;
+    cleanup_fd int status = -1;
+    cleanup_fd int status_in = -1;
+    fault_t fault = {0, ""};
+    int pair[2];
+    int pipe_fds[2];
+    int r;
+
+    inside_make_places(self);
+    workspace = open(self->workspace, O_PATH | O_CLOEXEC);
+    assert_int_equal(fd_listen_unix(self->init_path, &init, &fault), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair),
+                     0);
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    self->link = pair[0];
+    link = pair[1];
+    status = pipe_fds[0];
+    status_in = pipe_fds[1];
+
+    r = sandbox_fork(sandbox,
+                     &(sandbox_launch_t){.workspace_fd = workspace,
+                                         .link_fd = link,
+                                         .init_fd = init,
+                                         .status_fd = status_in,
+                                         .host_uid = inside_uid(),
+                                         .host_gid = inside_gid(),
+                                         .limits = limits,
+                                         .orphan_seconds = orphan_seconds,
+                                         .hostname = "inside"},
+                     &self->pid, &self->pidfd, &self->fault);
+    if (r == 0 && self->pid == 0) {
+        probe(link, argument);
+        _exit(0);
+    }
+    if (r < 0)
+        return r;
+    close(take_fd(&status_in));
+    inside_read_status(self, status);
+    return 0;
+}
+
+/* What the probe wrote, to its end. */
+static inline void inside_report(inside_t *self, buffer_t *ret_report)
+{
+    struct pollfd watch = {self->link, POLLIN, 0};
+    ssize_t got;
+
+    do {
+        assert_int_equal(poll(&watch, 1, PATIENCE_MS), 1);
+        got = read(self->link, buffer_reserve(ret_report, 4096), 4096);
+        if (got > 0)
+            ret_report->size += (size_t) got;
+    } while (got > 0);
+    buffer_append(ret_report, "", 1);
+}
+
+/* Nothing is left: not pid 1, not a descriptor, not a file. */
+static inline void inside_end(inside_t *self)
+{
+    fault_t fault = {0, ""};
+
+    if (self->pid > 0) {
+        kill(self->pid, SIGKILL);
+        assert_int_equal(waitpid(self->pid, NULL, 0), self->pid);
+    }
+    if (self->pidfd >= 0)
+        close(self->pidfd);
+    if (self->link >= 0)
+        close(self->link);
+    assert_int_equal(path_remove_tree(self->folder, &fault), 0);
+}
+
+/* Runs the probe; its report must be `expected`. */
+static inline void inside_expect_of(const sandbox_t *sandbox, probe_fn *probe,
+                                    void *argument,
+                                    const sandbox_limits_t *limits,
+                                    const char *expected)
+{
+    cleanup_buffer buffer_t report = BUFFER_EMPTY;
+    inside_t inside;
+
+    if (inside_start(&inside, sandbox, probe, argument, limits, ORPHAN_SECONDS)
+            < 0
+        || inside.fault.code != 0)
+        fail_msg("%s", inside.fault.text);
+    inside_report(&inside, &report);
+    assert_string_equal((const char *) report.data, expected);
+    inside_end(&inside);
+}
+
+static inline void inside_expect(probe_fn *probe, void *argument,
+                                 const sandbox_limits_t *limits,
+                                 const char *expected)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+
+    inside_expect_of(sandbox, probe, argument, limits, expected);
+}
+
+static inline void inside_say_nothing(int out, void *argument)
+{
+    (void) out;
+    (void) argument;
+}
+
+/* A group's setup: on a machine without user namespaces or a /proc of its own
+ * the whole group is skipped, unless HEARTH_MUST_WORK is set. */
+static inline int inside_setup(void **state)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+    inside_t inside;
+    int r = inside_start(&inside, sandbox, inside_say_nothing, NULL, NULL, 1);
+
+    (void) state;
+    if (r == 0 && inside.fault.code == 0) {
+        inside_end(&inside);
+        return 0;
+    }
+    inside_end(&inside);
+    if (getenv("HEARTH_MUST_WORK") != NULL)
+        fail_msg("%s", inside.fault.text);
+    printf("1..0 # SKIP %s\n", inside.fault.text);
+    exit(77);
+}
+
+#endif
