@@ -20,8 +20,10 @@ BEGIN {
     may["notebooks"]             = " base protocol/limits.h" json "notebooks "
     may["kernels"]               = " base protocol/channel.h" link json \
                                    "sandbox/sandbox.h kernels "
-    may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link
-    may["gateway"]               = " base protocol notebooks kernels gateway "
+    may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
+                                   "kernels/hearth_kernel "
+    may["gateway"]               = " base protocol notebooks kernels gateway" \
+                                   " gateway/cli/command.h "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " gateway/gateway.h gateway/options.h "
 
