@@ -215,6 +215,9 @@ static int on_input_request(self_t *self, const frame_t *frame, fault_t *fault)
 
 static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
 {
+    /* The answer to SHUTDOWN: its end is what counts. */
+    if (!self->running && self->state == LIFE_STOPPING)
+        return 0;
     if (!self->running || self->running->number != frame->request)
         return fault_set(fault, EPROTO,
                          "REPLY to request %" PRIu64 ", which does not run",

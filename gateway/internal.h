@@ -66,6 +66,7 @@ typedef struct {
     bool is_held;         /* after a take-over: waits for subscribers */
     bool is_relaunching;  /* a fresh kernel follows the end of this one */
     bool is_stuck;        /* the journal cannot be written */
+    bool is_broken;       /* begin failed; only $TERM counts */
     bool is_draining;     /* takes requests, hands none to the kernel */
 
     request_t *queue, **queue_end; /* owned; waiting, in order */

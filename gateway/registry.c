@@ -20,9 +20,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ZYGOTE_RETRY_MS 2000 /* a zygote that ended is started again */
@@ -256,14 +258,29 @@ static int on_sweep(zloop_t *loop, int timer, void *arg)
 
 /* ---- launching ---- */
 
+static bool is_uid_taken(const registry_t *self, uid_t uid)
+{
+    for (const entry_t *at = self->entries; at; at = at->next)
+        if (!at->is_gone && at->host_uid == uid)
+            return true;
+    return false;
+}
+
+/* A user of its own for each session, so that even an escaped one is nobody
+ * to the others. */
 static uid_t choose_uid(registry_t *self)
 {
     const options_t *options = self->options;
 
     if (geteuid() != 0 || !options->uid_count)
         return geteuid();
-    return (uid_t) (options->uid_first
-                    + self->uid_counter++ % options->uid_count);
+    for (uint64_t i = 0; i < options->uid_count; i++) {
+        uid_t uid = (uid_t) (options->uid_first
+                             + self->uid_counter++ % options->uid_count);
+        if (!is_uid_taken(self, uid))
+            return uid;
+    }
+    return (uid_t) options->uid_first;
 }
 
 static int open_listeners(const char *folder, int *ret_link, int *ret_init,
@@ -418,7 +435,9 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
         count_gone(self, entry);
         unlink_entry(self, entry);
     } else if (strcmp(word, "DRAINED") == 0) {
+        /* What comes next on this pipe is czmq's own end signal. */
         entry->is_drained = true;
+        zloop_reader_end(self->loop, zactor_sock(entry->actor));
     } else {
         assert(!"a word of a session that the registry does not know");
     }
@@ -493,10 +512,11 @@ static void on_launched(registry_t *self, zygote_answer_t *answer)
         zstr_sendx(at->actor, "LAUNCHED", pid, pidfd, NULL);
         return;
     }
-    /* Its session is gone meanwhile; pid 1 ends by its orphan clock, and at
-     * once when the listeners' folder is removed with nobody to connect. */
-    if (answer->pidfd >= 0)
+    /* Its session is gone meanwhile. */
+    if (answer->pidfd >= 0) {
+        (void) syscall(SYS_pidfd_send_signal, answer->pidfd, SIGKILL, NULL, 0);
         close(answer->pidfd);
+    }
 }
 
 static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)

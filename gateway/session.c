@@ -17,13 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RETRY_MS      20   /* a reply whose client is away is tried again */
-#define HOLD_MS       2000 /* a taken-over session waits for its subscribers */
-#define SAVE_MS       50   /* changes of session.json are gathered */
-#define LINK_GRACE_MS 300  /* between a closed link and the end of its kernel  \
-                            */
-#define LEAVE_MS 1000      /* a kernel that was asked to leave, before kill */
-#define STOP_MS  5000      /* a killed kernel that does not end: given up */
+#define RETRY_MS 20   /* a reply whose client is away is tried again */
+#define HOLD_MS  2000 /* a taken-over session waits for its subscribers */
+#define SAVE_MS  50   /* changes of session.json are gathered */
+#define LINK_GRACE_MS                                                          \
+    300               /* between a closed link and the end of its kernel       \
+                       */
+#define LEAVE_MS 1000 /* a kernel that was asked to leave, before kill */
+#define STOP_MS  5000 /* a killed kernel that does not end: given up */
 
 /* ---- timers ---- */
 
@@ -332,9 +333,10 @@ static void tell_requests(self_t *self)
 
     if (self->reason == LIFE_REASON_WALL)
         ename = "TimeLimitExceeded";
-    else if (self->reason == LIFE_REASON_DELETED
-             || self->reason == LIFE_REASON_IDLE_TIMEOUT
-             || self->reason == LIFE_REASON_LIFETIME)
+    else if (!wants_relaunch(self)
+             && (self->reason == LIFE_REASON_DELETED
+                 || self->reason == LIFE_REASON_IDLE_TIMEOUT
+                 || self->reason == LIFE_REASON_LIFETIME))
         ename = "SessionGone";
     evalue = mem_format("%s: %s; variables: lost%s",
                         life_reason_name(self->reason), self->detail,
@@ -908,6 +910,8 @@ static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
     (void) loop;
     if (!name || strcmp(name, "$TERM") == 0)
         return -1;
+    if (self->is_broken)
+        return 0;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, name) == 0) {
             commands[i].handler(self, first ? first : "", second ? second : "");
@@ -1073,6 +1077,7 @@ void session_actor(zsock_t *pipe, void *args)
     zsock_signal(pipe, 0);
     if (begin(self, &fault) < 0) {
         log_error("session=%s not started: %s", self->spec->id, fault.text);
+        self->is_broken = true;
         zstr_sendx(pipe, "BROKEN", fault.text, NULL);
     }
     zloop_reader(self->loop, pipe, on_pipe, self);
