@@ -374,5 +374,5 @@ int main(void)
         cmocka_unit_test(refuses_root_as_the_session),
     };
 
-    return cmocka_run_group_tests(tests, inside_setup, NULL);
+    return inside_run("escape", tests, sizeof tests / sizeof tests[0]);
 }

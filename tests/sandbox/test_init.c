@@ -1,0 +1,277 @@
+/* Pid 1 and its socket: docs/PROTOCOL.init.md from the gateway's side. */
+#include "tests/sandbox/inside.h"
+
+#include <dirent.h>
+#include <sched.h>
+
+/* Reads from pid 1 until `text` was said or it hung up. */
+static void expect_line(int fd, const char *text)
+{
+    struct pollfd watch = {fd, POLLIN, 0};
+    char line[96] = "";
+    size_t size = 0;
+
+    while (size < sizeof line - 1 && memchr(line, '\n', size) == NULL) {
+        ssize_t got;
+
+        assert_int_equal(poll(&watch, 1, PATIENCE_MS), 1);
+        got = read(fd, line + size, 1);
+        assert_true(got >= 0);
+        if (got == 0)
+            break;
+        size += (size_t) got;
+    }
+    line[strlen(text) < size ? strlen(text) : size] = '\0';
+    assert_string_equal(line, text);
+}
+
+static int connect_to(const inside_t *inside)
+{
+    fault_t fault = {0, ""};
+    int fd = -1;
+
+    assert_int_equal(fd_connect_unix(inside->init_path, &fd, &fault), 0);
+    return fd;
+}
+
+/* Pid 1 has gone by itself. */
+static void expect_end(const inside_t *inside)
+{
+    struct pollfd watch = {inside->pidfd, POLLIN, 0};
+
+    assert_int_equal(poll(&watch, 1, PATIENCE_MS), 1);
+}
+
+static void start(inside_t *inside, probe_fn *probe, unsigned orphan_seconds)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+
+    if (inside_start(inside, sandbox, probe, NULL, NULL, orphan_seconds) < 0
+        || inside->fault.code != 0)
+        fail_msg("%s", inside->fault.text);
+}
+
+static void wait_for_signals(int out, void *argument)
+{
+    (void) argument;
+    dprintf(out, "waiting\n");
+    for (;;)
+        pause();
+}
+
+/* The probe is there, and has set up what it wants. */
+static void await_probe(const inside_t *inside)
+{
+    expect_line(inside->link, "waiting\n");
+}
+
+static void exit_seven(int out, void *argument)
+{
+    (void) out;
+    (void) argument;
+    _exit(7);
+}
+
+static void passes_signals_on(void **state)
+{
+    static const struct {
+        char command;
+        const char *end;
+    } rows[] = {{'I', "signal 2 "}, {'T', "signal 15 "}, {'K', "signal 9 "}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        inside_t inside;
+        int gateway;
+
+        start(&inside, wait_for_signals, ORPHAN_SECONDS);
+        await_probe(&inside);
+        gateway = connect_to(&inside);
+        expect_line(gateway, "running 2\n");
+        assert_int_equal(write(gateway, &rows[i].command, 1), 1);
+        expect_line(gateway, rows[i].end);
+        expect_end(&inside);
+        close(gateway);
+        inside_end(&inside);
+    }
+}
+
+static void keeps_the_end_for_a_later_gateway(void **state)
+{
+    inside_t inside;
+    int gateway;
+
+    (void) state;
+    start(&inside, exit_seven, ORPHAN_SECONDS);
+    inside_report(&inside, &(buffer_t){0});
+    gateway = connect_to(&inside);
+    expect_line(gateway, "exit 7 ");
+    expect_end(&inside);
+    close(gateway);
+    inside_end(&inside);
+}
+
+static void ends_all_without_a_gateway(void **state)
+{
+    inside_t inside;
+
+    (void) state;
+    start(&inside, wait_for_signals, 1);
+    await_probe(&inside);
+    expect_end(&inside);
+    inside_end(&inside);
+}
+
+static void takes_the_newer_gateway(void **state)
+{
+    inside_t inside;
+    int older;
+    int newer;
+
+    (void) state;
+    start(&inside, wait_for_signals, ORPHAN_SECONDS);
+    await_probe(&inside);
+    older = connect_to(&inside);
+    expect_line(older, "running 2\n");
+    newer = connect_to(&inside);
+    expect_line(newer, "running 2\n");
+    expect_line(older, ""); /* hung up */
+    assert_int_equal(write(newer, "T", 1), 1);
+    expect_line(newer, "signal 15 ");
+    close(older);
+    close(newer);
+    inside_end(&inside);
+}
+
+static void drops_a_gateway_that_talks_nonsense(void **state)
+{
+    inside_t inside;
+    int gateway;
+
+    (void) state;
+    start(&inside, wait_for_signals, ORPHAN_SECONDS);
+    await_probe(&inside);
+    gateway = connect_to(&inside);
+    expect_line(gateway, "running 2\n");
+    assert_int_equal(write(gateway, "?", 1), 1);
+    expect_line(gateway, "");
+    close(gateway);
+    inside_end(&inside);
+}
+
+/* A grandchild in a session of its own holds the link open. */
+static void leave_a_daemon(int out, void *argument)
+{
+    (void) argument;
+    fcntl(out, F_SETFD, 0);
+    if (fork() > 0)
+        _exit(0);
+    setsid();
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    for (;;)
+        pause();
+}
+
+static void ends_what_the_payload_left(void **state)
+{
+    cleanup_buffer buffer_t report = BUFFER_EMPTY;
+    inside_t inside;
+
+    (void) state;
+    start(&inside, leave_a_daemon, ORPHAN_SECONDS);
+    /* The link ends only when nobody holds it. */
+    inside_report(&inside, &report);
+    inside_end(&inside);
+}
+
+static void leave_orphans(int out, void *argument)
+{
+    (void) argument;
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            if (fork() == 0)
+                _exit(0);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+    /* With a zombie left, the group of all processes is not just us. */
+    for (int left = 1; left != 0;) {
+        left = 0;
+        for (int pid = 3; pid < 200; pid++)
+            if (kill(pid, 0) == 0)
+                left++;
+        sched_yield();
+    }
+    dprintf(out, "done\n");
+}
+
+static void reaps_orphans(void **state)
+{
+    (void) state;
+    inside_expect(leave_orphans, NULL, NULL, "done\n");
+}
+
+static int count_descriptors(pid_t pid)
+{
+    cleanup_free char *path = mem_format("/proc/%d/fd", (int) pid);
+    DIR *folder = opendir(path);
+    struct dirent *item;
+    int count = 0;
+
+    assert_non_null(folder);
+    while ((item = readdir(folder)) != NULL)
+        if (item->d_name[0] != '.')
+            count++;
+    closedir(folder);
+    return count;
+}
+
+/* What only the host sees of pid 1. */
+static void holds_its_socket_alone(void **state)
+{
+    cleanup_free char *path = NULL;
+    cleanup_buffer buffer_t status = BUFFER_EMPTY;
+    fault_t fault = {0, ""};
+    inside_t inside;
+
+    (void) state;
+    if (!inside_is_root()) {
+        print_message("only root can look into pid 1\n");
+        skip();
+    }
+    start(&inside, wait_for_signals, ORPHAN_SECONDS);
+    await_probe(&inside);
+    /* The standard three, its socket, and the one for signals. */
+    assert_int_equal(count_descriptors(inside.pid), 5);
+    path = mem_format("/proc/%d/status", (int) inside.pid);
+    assert_int_equal(file_read(path, 65536, &status, &fault), 0);
+    buffer_append(&status, "", 1);
+    assert_non_null(strstr((char *) status.data, "Name:\thearth-init\n"));
+    assert_non_null(strstr((char *) status.data, "Seccomp:\t2\n"));
+    assert_non_null(strstr((char *) status.data, "NoNewPrivs:\t1\n"));
+    assert_non_null(
+        strstr((char *) status.data, "CapBnd:\t0000000000000000\n"));
+    assert_non_null(
+        strstr((char *) status.data, "Uid:\t100000\t100000\t100000\t100000\n"));
+    inside_end(&inside);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_signals_on),
+        cmocka_unit_test(keeps_the_end_for_a_later_gateway),
+        cmocka_unit_test(ends_all_without_a_gateway),
+        cmocka_unit_test(takes_the_newer_gateway),
+        cmocka_unit_test(drops_a_gateway_that_talks_nonsense),
+        cmocka_unit_test(ends_what_the_payload_left),
+        cmocka_unit_test(reaps_orphans),
+        cmocka_unit_test(holds_its_socket_alone),
+    };
+
+    return inside_run("init", tests, sizeof tests / sizeof tests[0]);
+}
