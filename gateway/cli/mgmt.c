@@ -287,7 +287,7 @@ gateway_exit_t mgmt_ask(mgmt_t *self, const char *verb, json_t *content,
 {
     json_auto_t *owned = content;
     cleanup_free char *type = mem_format("%s_request", verb);
-    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
+    cleanup_free char *text = json_dumps(owned, JSON_COMPACT);
     int64_t deadline = clock_monotonic_ms() + REPLY_MS;
     cleanup_free char *id = NULL;
     const char *lent_id;
