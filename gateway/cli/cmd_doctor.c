@@ -26,10 +26,11 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#define SOCKET_PATH_MAX   107 /* sun_path without its NUL */
-#define SESSION_PATH      55  /* "/sessions/<uuid>/link.sock" and a little */
-#define FILES_PER_SESSION 30  /* descriptors: sockets, their signalers, files  \
-                               */
+#define SOCKET_PATH_MAX 107 /* sun_path without its NUL */
+#define SESSION_PATH    55  /* "/sessions/<uuid>/link.sock" and a little */
+#define FILES_PER_SESSION                                                      \
+    30 /* descriptors: sockets, their signalers, files                         \
+        */
 #define FILES_MIN 1024
 #define PYTHON_MS 60000
 #define PROBE_MS  10000

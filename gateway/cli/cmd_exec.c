@@ -34,6 +34,7 @@ typedef struct {
     answer_t *answer;      /* owned; NULL when nobody can be asked */
     char *request;         /* owned; id of the execute_request */
     json_t *reply;         /* owned; its reply's content, once it came */
+    json_t *question;      /* owned; an input_request that is not shown yet */
     int64_t started;       /* monotonic ms */
     int64_t heard;         /* the last message */
     int64_t asked;         /* the last look at the gateway, or word of it */
@@ -68,6 +69,7 @@ static void catch_signals(void)
 
 static void run_clear(run_t *self)
 {
+    json_decref(self->question);
     json_decref(self->reply);
     free(self->request);
     answer_destroy(&self->answer);
@@ -205,13 +207,18 @@ static gateway_exit_t send_code(run_t *self, const buffer_t *code,
 
 /* ---- while it runs ---- */
 
-static void on_input_request(run_t *self, const json_t *content)
+/* What was printed before the question travels on another socket and may
+ * arrive after it: the question is shown once it has become quiet. */
+static void show_question(run_t *self)
 {
-    if (!self->answer)
+    json_auto_t *question = self->question;
+
+    self->question = NULL;
+    if (!question || !self->answer)
         return;
-    outputs_prompt(self->outputs, member_text(content, "prompt"));
+    outputs_prompt(self->outputs, member_text(question, "prompt"));
     answer_begin(self->answer,
-                 json_is_true(json_object_get(content, "password")));
+                 json_is_true(json_object_get(question, "password")));
 }
 
 static void send_answer(run_t *self)
@@ -251,7 +258,8 @@ static void on_message(run_t *self, channel_t channel, const message_t *message)
         json_decref(self->reply);
         self->reply = json_incref(content);
     } else if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0) {
-        on_input_request(self, content);
+        json_decref(self->question);
+        self->question = json_incref(content);
     } else if (channel == CHANNEL_IOPUB && strcmp(type, "status") == 0) {
         if (strcmp(member_text(content, "execution_state"), "idle") == 0)
             self->is_idle = true;
@@ -337,6 +345,7 @@ static void run_until_idle(run_t *self)
     while (!self->is_over && !(self->reply && self->is_idle)) {
         cleanup_message message_t *message = NULL;
         bool is_asking = answer_is_open(self->answer);
+        bool is_quick = is_asking || self->question;
         channel_t channel;
         int r;
 
@@ -348,12 +357,14 @@ static void run_until_idle(run_t *self)
             on_interrupt(self, &handled);
         if (is_asking)
             send_answer(self);
-        r = client_receive(self->client, is_asking ? QUESTION_MS : LOOK_MS,
+        r = client_receive(self->client, is_quick ? QUESTION_MS : LOOK_MS,
                            &channel, &message, &fault);
         if (r == 0)
             on_message(self, channel, message);
         else if (r != -ETIMEDOUT && r != -EINTR)
             finish(self, GATEWAY_EXIT_FAILED, fault.text);
+        else if (self->question)
+            show_question(self);
         else
             tick(self);
     }
@@ -493,8 +504,11 @@ static int exec(const arguments_t *arguments)
     self.answer = answer_new(is_from_stdin);
     if ((status = mgmt_open(!arguments_has(arguments, "no-start"), &self.mgmt))
             != GATEWAY_EXIT_OK
-        || (status = find_session(&self, &session)) != GATEWAY_EXIT_OK)
+        || (status = find_session(&self, &session)) != GATEWAY_EXIT_OK) {
+        if (is_json)
+            print_document(&self, self.session, status);
         return status;
+    }
     if (client_new(member_text(session, "connection_file"), &self.client,
                    &fault)
         < 0)

@@ -16,8 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOOK_MS      300    /* a session's end is noticed at the latest then */
-#define KEEPALIVE_MS 30000  /* Jupyter decides how long it lives, not idleness \
+#define LOOK_MS 300 /* a session's end is noticed at the latest then */
+#define KEEPALIVE_MS                                                           \
+    30000                   /* Jupyter decides how long it lives, not idleness \
                              */
 #define NO_GATEWAY_MS 60000 /* as long is a gateway that is away waited for */
 

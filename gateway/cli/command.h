@@ -60,6 +60,7 @@ extern const command_t serve_commands[];
 extern const command_t session_commands[];
 extern const command_t exec_commands[];
 extern const command_t attach_commands[];
+extern const command_t notebook_commands[];
 extern const command_t gateway_commands[];
 extern const command_t kernel_commands[];
 extern const command_t doctor_commands[];
