@@ -1,0 +1,172 @@
+#include "gateway/relay.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+static frame_t frame_of(frame_type_t type, const char *content)
+{
+    return (frame_t){.type = (uint16_t) type,
+                     .seq = 1,
+                     .request = 7,
+                     .content = {content, strlen(content)}};
+}
+
+static int check(const frame_t *frame, life_t life, fault_t *fault)
+{
+    json_span_t content;
+
+    return relay_check(frame, life, life != LIFE_STARTING, &content, fault);
+}
+
+/* Every type with a content that is right, and one that is not. */
+static const struct {
+    frame_type_t type;
+    const char *right;
+    const char *wrong;
+} rows[] = {
+    {FRAME_STREAM, "{\"name\":\"stdout\",\"text\":\"x\"}",
+     "{\"name\":\"stdlog\",\"text\":\"x\"}"},
+    {FRAME_STREAM, "{\"name\":\"stderr\",\"text\":\"\"}",
+     "{\"name\":\"stdout\",\"text\":1}"},
+    {FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"1\"},\"metadata\":{}}",
+     "{\"data\":{\"text\":\"1\"},\"metadata\":{}}"},
+    {FRAME_DISPLAY, "{\"data\":{},\"metadata\":{}}", "{\"data\":{}}"},
+    {FRAME_UPDATE,
+     "{\"data\":{},\"metadata\":{},\"transient\":{\"display_id\":\"a\"}}",
+     "{\"data\":{},\"metadata\":{},\"transient\":{}}"},
+    {FRAME_RESULT, "{\"execution_count\":1,\"data\":{},\"metadata\":{}}",
+     "{\"execution_count\":\"1\",\"data\":{},\"metadata\":{}}"},
+    {FRAME_ERROR, "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[\"a\"]}",
+     "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[1]}"},
+    {FRAME_CLEAR, "{\"wait\":true}", "{\"wait\":1}"},
+    {FRAME_COMM_OPEN, "{\"comm_id\":\"c\",\"target_name\":\"t\",\"data\":{}}",
+     "{\"comm_id\":\"c\",\"data\":{}}"},
+    {FRAME_COMM_MSG, "{\"comm_id\":\"c\",\"data\":{}}", "{\"data\":{}}"},
+    {FRAME_COMM_CLOSE, "{\"comm_id\":\"c\",\"data\":{}}", "{\"comm_id\":1}"},
+    {FRAME_INPUT_REQUEST, "{\"prompt\":\"\",\"password\":false}",
+     "{\"prompt\":\"\"}"},
+    {FRAME_REPLY, "{\"status\":\"ok\"}", "[]"},
+};
+
+static void lets_through_what_is_right_and_nothing_else(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        frame_t right = frame_of(rows[i].type, rows[i].right);
+        frame_t wrong = frame_of(rows[i].type, rows[i].wrong);
+        fault_t fault = {0};
+
+        assert_int_equal(check(&right, LIFE_BUSY, &fault), 0);
+        assert_int_equal(check(&wrong, LIFE_BUSY, &fault), -EPROTO);
+        assert_true(fault.text[0] != '\0');
+    }
+}
+
+/* A kernel may not speak the gateway's part. */
+static void refuses_every_type_that_goes_down(void **state)
+{
+    (void) state;
+    for (int type = 0; type < 32; type++) {
+        frame_t frame = frame_of((frame_type_t) type, "{}");
+        fault_t fault;
+
+        assert_int_equal(check(&frame, LIFE_BUSY, &fault), -EPROTO);
+    }
+}
+
+static void refuses_types_that_are_none(void **state)
+{
+    (void) state;
+    for (int type = 45; type < 65536; type += 97) {
+        frame_t frame = frame_of((frame_type_t) type, "{}");
+        fault_t fault;
+
+        assert_int_equal(check(&frame, LIFE_BUSY, &fault), -EPROTO);
+    }
+}
+
+static void takes_a_reply_only_while_a_request_runs(void **state)
+{
+    frame_t frame = frame_of(FRAME_REPLY, "{}");
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(check(&frame, LIFE_IDLE, &fault), -EPROTO);
+    assert_int_equal(check(&frame, LIFE_STARTING, &fault), -EPROTO);
+    assert_int_equal(check(&frame, LIFE_BUSY, &fault), 0);
+    frame.request = 0;
+    assert_int_equal(check(&frame, LIFE_BUSY, &fault), -EPROTO);
+}
+
+static void takes_ready_once(void **state)
+{
+    static const char info[] = "{\"protocol_version\":\"5.5\","
+                               "\"language_info\":{},\"banner\":\"\"}";
+    frame_t frame = frame_of(FRAME_READY, info);
+    json_span_t content;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(
+        relay_check(&frame, LIFE_STARTING, false, &content, &fault), 0);
+    assert_int_equal(relay_check(&frame, LIFE_STARTING, true, &content, &fault),
+                     -EPROTO);
+    assert_int_equal(relay_check(&frame, LIFE_IDLE, true, &content, &fault),
+                     -EPROTO);
+}
+
+static void refuses_what_is_no_json(void **state)
+{
+    static const char *const texts[] = {
+        "", "{", "{} x", "[1]", "\"a\"", "{\"a\":NaN}", "{\"a\":\"\xff\"}",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        frame_t frame = frame_of(FRAME_REPLY, texts[i]);
+        fault_t fault;
+
+        assert_int_equal(check(&frame, LIFE_BUSY, &fault), -EPROTO);
+    }
+}
+
+static void refuses_buffers_where_none_belong(void **state)
+{
+    frame_part_t buffer = {"x", 1};
+    frame_t stream = frame_of(FRAME_STREAM, rows[0].right);
+    frame_t comm = frame_of(FRAME_COMM_MSG, "{\"comm_id\":\"c\",\"data\":{}}");
+    fault_t fault;
+
+    (void) state;
+    stream.buffers = comm.buffers = &buffer;
+    stream.buffer_count = comm.buffer_count = 1;
+    assert_int_equal(check(&stream, LIFE_BUSY, &fault), -EPROTO);
+    assert_int_equal(check(&comm, LIFE_BUSY, &fault), 0);
+}
+
+static void refuses_metadata_that_is_no_object(void **state)
+{
+    frame_t frame = frame_of(FRAME_REPLY, "{}");
+    fault_t fault;
+
+    (void) state;
+    frame.metadata = (frame_part_t){"[]", 2};
+    assert_int_equal(check(&frame, LIFE_BUSY, &fault), -EPROTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lets_through_what_is_right_and_nothing_else),
+        cmocka_unit_test(refuses_every_type_that_goes_down),
+        cmocka_unit_test(refuses_types_that_are_none),
+        cmocka_unit_test(takes_a_reply_only_while_a_request_runs),
+        cmocka_unit_test(takes_ready_once),
+        cmocka_unit_test(refuses_what_is_no_json),
+        cmocka_unit_test(refuses_buffers_where_none_belong),
+        cmocka_unit_test(refuses_metadata_that_is_no_object),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
