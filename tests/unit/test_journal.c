@@ -205,6 +205,7 @@ static void a_second_writer_is_refused(void **state)
     journal_t *second = NULL;
     fault_t fault = {0};
 
+    assert_non_null(journal);
     assert_int_equal(journal_open(*state, key, NULL, &second, NULL, &fault),
                      -EBUSY);
     assert_null(second);
