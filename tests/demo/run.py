@@ -47,6 +47,8 @@ flowers["species"] = iris.target_names[flowers.pop("target")]
 flowers.head()
 """
 
+IMPORT = "import matplotlib.pyplot as plt, pandas as pd"
+
 USE = 'flowers.groupby("species").mean().round(2)'
 
 READ = """\
@@ -219,7 +221,7 @@ class Demo:
         self.title("The same for a second session: now Python is warm")
         started = time.monotonic()
         other = self.ask("session", "create", "--name", "second")
-        self.run("exec", other["id"], "-c", LOAD.split("\n\n")[0])
+        self.run("exec", other["id"], "-c", IMPORT)
         done = time.monotonic()
         text = self.run(
             "exec", other["id"], "-c", "'flowers' in globals()"
@@ -307,7 +309,7 @@ class Demo:
         expect("seen" in text, "what the person set is not there")
         self.show(f"and the next turn sees what was set there: {text.strip()}")
 
-    def list(self) -> None:
+    def listing(self) -> None:
         self.title("The list of sessions")
         text = self.run("session", "list").stdout
         self.show(text)
@@ -322,7 +324,9 @@ class Demo:
         self.run(
             "notebook", "export", "--format", "md", "-o", str(text), self.id
         )
-        document = nbformat.read(notebook, as_version=4)
+        document = nbformat.reads(  # type: ignore[no-untyped-call]
+            notebook.read_text(), as_version=4
+        )
         nbformat.validate(document)
         cells = [cell for cell in document.cells if cell.cell_type == "code"]
         kinds = {
@@ -397,7 +401,7 @@ class Demo:
         self.repair()
         self.train()
         self.look()
-        self.list()
+        self.listing()
         self.export()
         self.expire()
         self.stop()
