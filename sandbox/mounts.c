@@ -250,7 +250,11 @@ int mounts_open_sources(entry_t *entry, fault_t *fault)
     /* Nothing that we mount shall be seen outside, nothing new outside be
      * seen here. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return fault_errno(fault, "make all mounts private");
+        return fault_errno(fault,
+                           errno == EACCES || errno == EPERM
+                               ? "make all mounts private (does AppArmor "
+                                 "restrict user namespaces here?)"
+                               : "make all mounts private");
     for (size_t i = 0; i < mounts->source_count; i++)
         if ((r = clone_same(mounts->sources[i].path, mounts->sources[i].fd,
                             PLAIN | MOUNT_ATTR_RDONLY, &entry->tree_fds[i],

@@ -1,0 +1,379 @@
+"""What Python code must be able to do inside, through the extension.
+
+Each snippet runs in a kernel of its own, forked from a child of the tests
+that plays the zygote, and prints one line that is compared.
+"""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = (
+    Path(os.environ.get("HEARTH_PYTHON_DIR", ROOT / "build" / "python"))
+    / "hearth_kernel"
+)
+SESSION_USER = 100000
+
+# Imports what is named first, describes, forks, and runs the snippet inside.
+ZYGOTE = """
+import importlib, json, os, socket, struct, sys
+sys.path.insert(0, {package!r})
+import _sandbox
+for name in {preload!r}:
+    importlib.import_module(name)
+folder = {folder!r}
+user = {user!r}
+places = ["/usr", "/bin", "/sbin", "/lib", "/lib64", sys.prefix,
+          sys.base_prefix]
+_sandbox.describe([place for place in places if os.path.exists(place)])
+init = socket.socket(socket.AF_UNIX)
+init.bind(folder + "/init.sock")
+init.listen()
+init.setblocking(False)
+for turn in range({turns!r}):
+    ours, link = socket.socketpair()
+    status, status_in = os.pipe()
+    workspace = os.open(folder + "/workspace", os.O_RDONLY)
+    pid, pidfd = _sandbox.fork({{
+        "workspace_fd": workspace, "link_fd": link.fileno(),
+        "init_fd": init.fileno(), "status_fd": status_in,
+        "host_uid": user or os.getuid(), "host_gid": user or os.getgid(),
+        "orphan_seconds": 60, "hostname": "hearth", "limits": {{}}}})
+    if pid == 0:
+        os.environ.clear()
+        os.environ.update(PATH="/usr/bin:/bin", HOME="/workspace")
+        try:
+            scope = {{"__name__": "snippet"}}
+            exec(compile({snippet!r}, "snippet", "exec"), scope)
+            said = repr(scope["result"])
+        except BaseException as error:
+            said = "raised " + repr(error)
+        link.sendall(said.encode())
+        os._exit(0)
+    os.close(status_in)
+    link.close()
+    fault = os.read(status, 256)
+    if fault:
+        print("fault", fault[4:].split(b"\\0")[0].decode())
+    print(b"".join(iter(lambda: ours.recv(65536), b"")).decode())
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    os.close(pidfd)
+"""
+
+
+def run_inside(folder, snippet, preload=(), turns=1):
+    """The lines that the snippet's result gave, one a turn."""
+    if not list(PACKAGE.glob("_sandbox*.so")):
+        pytest.skip(f"no extension in {PACKAGE}: build first")
+    for name in preload:
+        pytest.importorskip(name)
+    user = SESSION_USER if os.geteuid() == 0 else 0
+    workspace = folder / "workspace"
+    workspace.mkdir()
+    if user:
+        os.chown(workspace, user, user)
+    source = ZYGOTE.format(
+        package=str(PACKAGE),
+        preload=list(preload),
+        folder=str(folder),
+        user=user,
+        turns=turns,
+        snippet=textwrap.dedent(snippet),
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", source],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    refusals = ("new namespaces", "proc: a new one is refused")
+    if lines and any(word in lines[0] for word in refusals):
+        if os.environ.get("HEARTH_MUST_WORK"):
+            pytest.fail(lines[0])
+        pytest.skip(lines[0])
+    return lines
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    """A folder whose socket paths are short enough."""
+    return tmp_path_factory.mktemp("inside")
+
+
+SNIPPETS = {
+    "who it is": (
+        (),
+        """
+        import getpass, os
+        result = (getpass.getuser(), os.getcwd(), os.getpid(), os.getuid(),
+                  os.path.expanduser("~"), os.uname().nodename)
+        """,
+        ("kernel", "/workspace", 2, 1000, "/workspace", "hearth"),
+    ),
+    "child processes": (
+        (),
+        """
+        import subprocess
+        result = subprocess.check_output("echo hi | tr a-z A-Z", shell=True)
+        """,
+        b"HI\n",
+    ),
+    "multiprocessing by fork": (
+        (),
+        """
+        import multiprocessing
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            result = pool.map(abs, [-1, 2])
+        """,
+        [1, 2],
+    ),
+    "multiprocessing by spawn": (
+        (),
+        """
+        import multiprocessing
+        with multiprocessing.get_context("spawn").Pool(2) as pool:
+            result = pool.map(abs, [-1, 2])
+        """,
+        [1, 2],
+    ),
+    "shared memory": (
+        (),
+        """
+        from multiprocessing import shared_memory
+        block = shared_memory.SharedMemory(create=True, size=1000)
+        result = len(block.buf) >= 1000
+        block.close()
+        block.unlink()
+        """,
+        True,
+    ),
+    "futures": (
+        (),
+        """
+        from concurrent import futures
+        result = []
+        for kind in futures.ThreadPoolExecutor, futures.ProcessPoolExecutor:
+            with kind(2) as pool:
+                result += pool.map(abs, [-1, 2])
+        """,
+        [1, 2, 1, 2],
+    ),
+    "asyncio over loopback, and its child processes": (
+        (),
+        """
+        import asyncio
+        async def main():
+            async def echo(reader, writer):
+                writer.write(await reader.readline())
+                await writer.drain()
+                writer.close()
+            await asyncio.start_server(echo, "localhost", 8765)
+            reader, writer = await asyncio.open_connection("localhost", 8765)
+            writer.write(b"x\\n")
+            child = await asyncio.create_subprocess_exec("echo", "y", stdout=-1)
+            return await reader.readline(), (await child.communicate())[0]
+        result = asyncio.run(main())
+        """,
+        (b"x\n", b"y\n"),
+    ),
+    "no network": (
+        (),
+        """
+        import errno, socket
+        try:
+            socket.create_connection(("192.0.2.1", 80), 2)
+        except OSError as error:
+            result = errno.errorcode[error.errno]
+        """,
+        "ENETUNREACH",
+    ),
+    "sqlite with a write-ahead log": (
+        (),
+        """
+        import sqlite3
+        base = sqlite3.connect("a.db")
+        result = base.execute("pragma journal_mode=wal").fetchall()
+        base.execute("create table t(a)")
+        base.commit()
+        """,
+        [("wal",)],
+    ),
+    "memory maps and temporary files": (
+        (),
+        """
+        import mmap, tempfile
+        file = tempfile.TemporaryFile()
+        file.truncate(4096)
+        with mmap.mmap(file.fileno(), 4096) as memory:
+            memory[0] = 7
+        result = file.read(1)
+        """,
+        b"\x07",
+    ),
+    "ctypes callbacks": (
+        (),
+        """
+        import ctypes
+        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+        result = kind(lambda x: x + 1)(4)
+        """,
+        5,
+    ),
+    "timers": (
+        (),
+        """
+        import signal
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        result = signal.sigtimedwait({signal.SIGALRM}, 5) if \\
+            signal.pthread_sigmask(0, {signal.SIGALRM}) is not None else None
+        result = result.si_signo == signal.SIGALRM
+        """,
+        True,
+    ),
+    "certificates": (
+        (),
+        """
+        import os, ssl
+        result = bool(ssl.create_default_context()) and \\
+            os.path.exists("/etc/passwd")
+        """,
+        True,
+    ),
+    "copies and archives": (
+        (),
+        """
+        import shutil, os
+        shutil.copy("/usr/bin/env", "/tmp/env")
+        shutil.make_archive("/tmp/all", "zip", "/etc/fonts"
+                            if os.path.isdir("/etc/fonts") else "/workspace")
+        result = os.access("/tmp/env", os.X_OK)
+        """,
+        True,
+    ),
+    "terminals": (
+        ("pexpect",),
+        """
+        import pexpect
+        child = pexpect.spawn("sh", ["-c", "read x; echo got $x; cat"])
+        child.sendline("abc")
+        child.expect("got abc")
+        child.sendintr()
+        child.expect(pexpect.EOF)
+        child.close()
+        result = child.signalstatus or child.exitstatus
+        """,
+        2,
+    ),
+    "IPython's commands": (
+        ("IPython",),
+        """
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        shell.run_cell("x = !echo bang")
+        shell.run_cell_magic("bash", "", "echo foo > foo")
+        result = shell.user_ns["x"], open("foo").read()
+        """,
+        (["bang"], "foo\n"),
+    ),
+    "numpy with threads": (
+        ("numpy",),
+        """
+        import numpy
+        a = numpy.ones((400, 400))
+        result = float((a @ a)[0, 0])
+        """,
+        400.0,
+    ),
+    "pandas": (
+        ("pandas",),
+        """
+        import pandas
+        pandas.DataFrame({"a": [1, 2]}).to_csv("a.csv", index=False)
+        result = int(pandas.read_csv("a.csv").a.sum())
+        """,
+        3,
+    ),
+    "a plot": (
+        ("matplotlib",),
+        """
+        import matplotlib
+        matplotlib.use("agg")
+        import io
+        import matplotlib.pyplot as plot
+        plot.plot([1, 2])
+        file = io.BytesIO()
+        plot.savefig(file)
+        result = file.getvalue()[:4]
+        """,
+        b"\x89PNG",
+    ),
+    "a forest grown in parallel": (
+        ("sklearn",),
+        """
+        from sklearn.ensemble import RandomForestClassifier
+        forest = RandomForestClassifier(10, n_jobs=2)
+        forest.fit([[0], [1]] * 20, [0, 1] * 20)
+        result = forest.predict([[0], [1]]).tolist()
+        """,
+        [0, 1],
+    ),
+    "ZeroMQ": (
+        ("zmq",),
+        """
+        import zmq
+        context = zmq.Context()
+        a, b = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
+        b.connect("tcp://127.0.0.1:%d" % a.bind_to_random_port("tcp://127.0.0.1"))
+        b.send(b"k")
+        result = a.recv()
+        """,
+        b"k",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_works_inside(folder, name):
+    preload, snippet, expected = SNIPPETS[name]
+    assert run_inside(folder, snippet, preload) == [repr(expected)]
+
+
+def test_runs_pythons_own_hooks(folder):
+    """Two kernels of one zygote do not share a random stream."""
+    lines = run_inside(
+        folder, "import random; result = random.random()", ["random"], turns=2
+    )
+    assert len(lines) == 2
+    assert lines[0] != lines[1]
+
+
+def test_refuses_a_bad_spec():
+    if not list(PACKAGE.glob("_sandbox*.so")):
+        pytest.skip(f"no extension in {PACKAGE}: build first")
+    sys.path.insert(0, str(PACKAGE))
+    import _sandbox
+
+    with pytest.raises(RuntimeError):
+        _sandbox.fork({})
+    with pytest.raises(OSError, match="/none"):
+        _sandbox.describe(["/none"])
+    assert _sandbox.describe(["/usr"]) == 1
+    with pytest.raises(KeyError):
+        _sandbox.fork({})
+    with pytest.raises(OSError, match="descriptors"):
+        _sandbox.fork(
+            dict.fromkeys(
+                ["workspace_fd", "link_fd", "init_fd", "status_fd"], 0
+            )
+            | {"host_uid": 1, "host_gid": 1}
+        )
