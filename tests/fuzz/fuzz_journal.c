@@ -1,0 +1,138 @@
+/* Segments that somebody made up. Without the key nobody gets past the first
+ * hash, so most inputs are signed here: then all that a holder of the key (or
+ * anybody, where there is none) could write is read, compacted, exported and
+ * written on to. The first byte says how. */
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "notebooks/compaction.h"
+#include "notebooks/journal.h"
+#include "notebooks/notebook.h"
+#include "notebooks/segment.h"
+
+#include <sodium.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static char folder[] = "/dev/shm/hearth-fuzz-journal-XXXXXX";
+static char path[64];
+
+static void remove_folder(void)
+{
+    fault_t fault;
+    path_remove_tree(folder, &fault);
+}
+
+static void prepare(void)
+{
+    if (path[0])
+        return;
+    if (sodium_init() < 0 || !mkdtemp(folder))
+        abort();
+    snprintf(path, sizeof(path), "%s/journal-000001.log", folder);
+    atexit(remove_folder);
+}
+
+/* Makes the checks and the chain of all records good, as far as they go. */
+static void sign(buffer_t *segment, const segment_key_t *key)
+{
+    segment_header_t header = {.number = 1, .first_seq = 1};
+    uint8_t chain[SEGMENT_HASH_SIZE];
+
+    segment_header_encode(&header, key, segment->data);
+    segment_chain_start(&header, key, chain);
+    for (size_t at = SEGMENT_HEADER_SIZE;
+         at + ENTRY_HEADER_SIZE <= segment->size;) {
+        uint8_t *entry = segment->data + at;
+        size_t rest = segment->size - at - ENTRY_HEADER_SIZE;
+        memcpy(entry, "HJR1", 4);
+        size_t body_size = le_get32(entry + 96) % 512;
+        le_put32(entry + 96, (uint32_t) body_size);
+        crypto_shorthash(entry + 104, entry, 104, key->check);
+        if (body_size > rest)
+            return;
+        journal_part_t body = {entry + ENTRY_HEADER_SIZE, body_size};
+        entry_chain(entry, &body, 1, key, chain);
+        at += ENTRY_HEADER_SIZE + body_size;
+    }
+}
+
+static void read_all(void)
+{
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t record;
+    fault_t fault;
+    size_t sum = 0;
+
+    if (journal_reader_new(folder, NULL, 0, &reader, &fault) < 0)
+        return;
+    while (journal_reader_next(reader, &record, &fault) > 0) {
+        for (size_t i = 0; i < record.buffer_count; i++)
+            sum += record.buffers[i].size;
+        sum += record.content.size + strlen(record.type);
+    }
+    if (sum > (1u << 30))
+        abort();
+}
+
+static void export_all(void)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    fault_t fault;
+
+    notebook_export(folder, NULL, NOTEBOOK_IPYNB, &out, &fault);
+    notebook_export(folder, NULL, NOTEBOOK_MARKDOWN, &out, &fault);
+}
+
+static void append_one(void)
+{
+    cleanup_journal journal_t *journal = NULL;
+    journal_record_t record = {
+        .kind = JOURNAL_STATE, .type = "idle", .content = {"{}", 2}};
+    fault_t fault;
+
+    if (journal_open(folder, NULL, NULL, &journal, NULL, &fault) == 0
+        && journal_append(journal, &record, &fault) < 0)
+        abort();
+}
+
+/* What compaction makes is whole again. */
+static void compact(const buffer_t *segment, const segment_key_t *key)
+{
+    cleanup_buffer buffer_t once = BUFFER_EMPTY;
+    cleanup_buffer buffer_t twice = BUFFER_EMPTY;
+    fault_t fault;
+
+    if (compaction_run(segment, SEGMENT_COMPACTED, key, &once, &fault) < 0)
+        return;
+    if (compaction_run(&once, SEGMENT_EMPTIED, key, &twice, &fault) < 0)
+        abort();
+    buffer_clear(&once);
+    if (compaction_list_blobs(&twice, key, &once, &fault) < 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    cleanup_buffer buffer_t segment = BUFFER_EMPTY;
+    segment_key_t key;
+    fault_t fault;
+
+    prepare();
+    segment_key_set(&key, NULL);
+    if (size < 1 + SEGMENT_HEADER_SIZE)
+        return 0;
+    buffer_append(&segment, bytes + 1, size - 1);
+    if (bytes[0] & 1)
+        sign(&segment, &key);
+    compact(&segment, &key);
+    if (file_write_atomic(path, 0600, segment.data, segment.size, &fault) < 0)
+        return 0;
+    read_all();
+    export_all();
+    append_one();
+    return 0;
+}
