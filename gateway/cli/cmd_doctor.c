@@ -50,6 +50,12 @@ typedef struct {
     bool is_missing;          /* something required */
 } report_t;
 
+static bool is_utf8(const char *text)
+{
+    json_auto_t *value = json_string(text);
+    return value != NULL;
+}
+
 static void add(report_t *report, const char *name, found_t found,
                 const char *advice, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -65,8 +71,12 @@ static void add(report_t *report, const char *name, found_t found,
     va_end(list);
     if (found == FOUND_MISSING)
         report->is_missing = true;
+    /* A path may be no UTF-8, and must not take its row with it. */
+    for (char *byte = text; !is_utf8(text) && *byte; byte++)
+        if (*byte & 0x80)
+            *byte = '?';
     json_array_append_new(report->findings,
-                          json_pack("{s:s, s:s, s:s+, s:s*}", "name", name,
+                          json_pack("{s:s, s:s, s:s, s:s*}", "name", name,
                                     "state", found_names[found], "found", text,
                                     "", "advice",
                                     found == FOUND_OK ? NULL : advice));
@@ -85,17 +95,21 @@ static long read_number(const char *path, long otherwise)
 
 /* ---- kernel ---- */
 
+/* The youngest calls that the sandbox is built from. */
 static void check_kernel(report_t *report)
 {
     struct utsname name;
+    bool has_mounts =
+        syscall(SYS_mount_setattr, -1, "", 0, NULL, 0) == 0 || errno != ENOSYS;
     int pidfd = (int) syscall(SYS_pidfd_open, getpid(), 0);
 
     uname(&name);
     if (pidfd >= 0)
         close(pidfd);
-    add(report, "kernel", pidfd >= 0 ? FOUND_OK : FOUND_MISSING,
-        "Linux 5.10 or newer is needed (pidfd_open)", "Linux %s%s",
-        name.release, pidfd >= 0 ? "" : ", without pidfd_open");
+    add(report, "kernel", pidfd >= 0 && has_mounts ? FOUND_OK : FOUND_MISSING,
+        "Linux 5.12 or newer is needed", "Linux %s%s%s", name.release,
+        pidfd >= 0 ? "" : ", without pidfd_open",
+        has_mounts ? "" : ", without mount_setattr");
 }
 
 /* ---- namespaces ---- */
@@ -108,21 +122,65 @@ static const struct {
     {"network", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC},  {"uts", CLONE_NEWUTS},
 };
 
-/* Runs in a process of its own: tries, and prints what did not work. */
-static int probe_namespaces(void)
+/* In the new pid namespace, as its first process. */
+static int probe_proc(void)
 {
+    if (mount("proc", "/tmp", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)
+        < 0) {
+        printf("/proc in a new pid namespace: %s", strerror(errno));
+        return GATEWAY_EXIT_FAILED;
+    }
+    return GATEWAY_EXIT_OK;
+}
+
+/* Capabilities survive the start of a program only for the namespace's root. */
+static int become_root(uid_t uid)
+{
+    cleanup_free char *map = mem_format("0 %u 1", uid);
+    cleanup_fd int fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+
+    return fd >= 0 && write(fd, map, strlen(map)) > 0 ? 0 : -1;
+}
+
+/* Tries, and prints what did not work. */
+static int try_namespaces(void)
+{
+    static const char *const argv[] = {"/proc/self/exe", "doctor",
+                                       "--probe-proc", NULL};
+    cleanup_buffer buffer_t output = BUFFER_EMPTY;
+    uid_t uid = geteuid();
+    fault_t fault = {0};
+    int status;
+
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++) {
         if (unshare(namespaces[i].flag) < 0) {
             printf("a %s namespace: %s", namespaces[i].name, strerror(errno));
             return GATEWAY_EXIT_FAILED;
         }
     }
+    if (become_root(uid) < 0) {
+        printf("a user's map in its namespace: %s", strerror(errno));
+        return GATEWAY_EXIT_FAILED;
+    }
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0
         || mount("tmpfs", "/tmp", "tmpfs", 0, NULL) < 0) {
         printf("a mount in its own namespace: %s", strerror(errno));
         return GATEWAY_EXIT_FAILED;
     }
-    return GATEWAY_EXIT_OK;
+    status = program_run(argv, PROBE_MS / 2, &output, &fault);
+    if (status != 0)
+        fputs(output.size ? (const char *) output.data : fault.text, stdout);
+    return status == 0 ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
+}
+
+/* Runs in a process of its own, which ends without the ceremonies: what is
+ * registered for the end may want a thread, and in here there can be none. */
+static int probe_namespaces(void)
+{
+    int status = try_namespaces();
+
+    fflush(stdout);
+    _exit(status);
 }
 
 /* What most likely stands in the way. */
@@ -138,8 +196,9 @@ static const char *namespace_advice(void)
                "kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor "
                "profile for hearth with 'userns,'";
     return "in a container: run it with a seccomp profile that permits "
-           "unshare and mount (docker: --security-opt seccomp=unconfined "
-           "--security-opt apparmor=unconfined)";
+           "unshare and mount, and with its /proc unmasked (docker: "
+           "--security-opt seccomp=unconfined --security-opt "
+           "apparmor=unconfined --security-opt systempaths=unconfined)";
 }
 
 static void check_namespaces(report_t *report)
@@ -153,7 +212,8 @@ static void check_namespaces(report_t *report)
 
     if (status == 0)
         add(report, "namespaces", FOUND_OK, NULL,
-            "user, mount, pid, network, ipc and uts were made");
+            "user, mount, pid, network, ipc and uts were made, /proc "
+            "was mounted");
     else
         add(report, "namespaces", FOUND_MISSING, namespace_advice(), "%s",
             *said ? said : "the trial failed");
@@ -389,8 +449,13 @@ static void check_packages(report_t *report, const char *name,
         return;
     }
     if (!ipython) {
-        advice = mem_format("%s -m pip install ipython matplotlib-inline",
-                            profile->python);
+        advice = strncmp(profile->python, "/usr/bin/", 9) == 0
+                     ? mem_text("apt install python3-ipython, or a virtual "
+                                "environment with ipython: "
+                                "profile/<name>/python in hearth.cfg(5)")
+                     : mem_format("%s -m pip install ipython "
+                                  "matplotlib-inline",
+                                  profile->python);
         add(report, name, FOUND_MISSING, advice,
             "%s is Python %s, without IPython", profile->python, version);
         return;
@@ -463,6 +528,8 @@ static int doctor(const arguments_t *arguments)
 
     if (arguments_has(arguments, "probe-namespaces"))
         return probe_namespaces();
+    if (arguments_has(arguments, "probe-proc"))
+        return probe_proc();
     if (options_load(options, arguments_value(arguments, "config"), &fault)
         < 0) {
         fprintf(stderr, "hearth: %s\n", fault.text);
@@ -485,6 +552,7 @@ static const flag_t flags[] = {
     {"config", 'f', "FILE", "the configuration, instead of the user's"},
     {"json", 0, NULL, "print JSON"},
     {"probe-namespaces", 0, NULL, NULL},
+    {"probe-proc", 0, NULL, NULL},
     {0},
 };
 

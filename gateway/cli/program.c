@@ -74,6 +74,7 @@ int program_run(const char *const *argv, int timeout_ms, buffer_t *ret_output,
         return fault_set(fault, code, "%s: %s", argv[0], strerror(code));
     close(take_fd(&writer));
     is_whole = read_all(reader, timeout_ms, ret_output);
+    *buffer_reserve(ret_output, 1) = '\0';
     if (!is_whole)
         kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -1,0 +1,157 @@
+/* What may reach a person's terminal out of a kernel's text. */
+#include "gateway/cli/command.h"
+#include "gateway/cli/terminal.h"
+#include "tests/lib/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A pseudo-terminal: what is written to one end is read from the other. */
+typedef struct {
+    int outside;
+    FILE *inside;
+} pair_t;
+
+static void open_pair(pair_t *pair)
+{
+    char name[64];
+
+    pair->outside = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(pair->outside >= 0);
+    assert_int_equal(grantpt(pair->outside), 0);
+    assert_int_equal(unlockpt(pair->outside), 0);
+    assert_int_equal(ptsname_r(pair->outside, name, sizeof name), 0);
+    pair->inside = fopen(name, "we");
+    assert_non_null(pair->inside);
+}
+
+static void close_pair(pair_t *pair)
+{
+    fclose(pair->inside);
+    close(pair->outside);
+}
+
+/* What is shown of a text that comes in two pieces, cut at `cut`. */
+static void show(const char *text, size_t cut, char *ret_shown, size_t size)
+{
+    pair_t pair;
+    ssize_t got;
+
+    open_pair(&pair);
+    {
+        cleanup_terminal terminal_t *terminal = terminal_new(pair.inside);
+
+        assert_true(terminal_is_tty(terminal));
+        terminal_text(terminal, text, cut);
+        terminal_text(terminal, text + cut, strlen(text) - cut);
+        terminal_text(terminal, "$", 1);
+    }
+    got = read(pair.outside, ret_shown, size - 1);
+    assert_true(got > 0);
+    ret_shown[got] = '\0';
+    close_pair(&pair);
+}
+
+static void expect(const char *text, const char *shown)
+{
+    for (size_t cut = 0; cut <= strlen(text); cut++) {
+        char got[512];
+
+        show(text, cut, got, sizeof got);
+        assert_string_equal(got, shown);
+    }
+}
+
+static void passes_text_and_colours(void **state)
+{
+    (void) state;
+    expect("a\tb\r\xc3\xa9\xc2\xa0", "a\tb\r\xc3\xa9\xc2\xa0$");
+    expect("\033[1;38;5;3mx", "\033[1;38;5;3mx$\033[0m");
+}
+
+static void takes_out_everything_else(void **state)
+{
+    (void) state;
+    expect("a\033[2Jb\033[10;10Hc\033[?1049hd", "abcd$");
+    expect("a\033]0;title\007b\033]52;c;ZXZpbA==\033\\c", "abc$");
+    expect("a\033Pq#0\033\\b\033_Gf=100;AAAA\033\\c", "abc$");
+    expect("a\033cb\033(0c\016d\007e\177f", "abcdef$");
+    expect("a\xc2\x9b"
+           "2Jb\xc2\x9d"
+           "0;t\007c",
+           "abc$");
+    expect("a\033[>4;2mb\033[?25mc", "abc$");
+}
+
+static void shows_what_follows_a_sequence_that_never_ends(void **state)
+{
+    (void) state;
+    expect("a\033]0;no end\nb", "ab$");
+}
+
+static void leaves_files_as_they_are(void **state)
+{
+    static const char text[] = "a\033[2J\033]0;t\007";
+    char got[64] = "";
+    FILE *file = tmpfile();
+
+    (void) state;
+    assert_non_null(file);
+    {
+        cleanup_terminal terminal_t *terminal = terminal_new(file);
+
+        terminal_text(terminal, text, strlen(text));
+        terminal_colored(terminal, "\033[31mred\033[0m", 12);
+    }
+    rewind(file);
+    assert_int_equal(fread(got, 1, sizeof got - 1, file), strlen(text) + 3);
+    assert_memory_equal(got, text, strlen(text));
+    assert_string_equal(got + strlen(text), "red");
+    fclose(file);
+}
+
+static void cells_are_one_line_of_text(void **state)
+{
+    (void) state;
+    assert_string_equal(terminal_cell("a\nb\033[m", 10), "a?b?[m");
+    assert_string_equal(terminal_cell("\xc3\xa9\xc3\xa9\xc3\xa9", 2),
+                        "\xc3\xa9\xc3\xa9");
+    assert_string_equal(terminal_cell("a\xc2\x9b"
+                                      "b\xc2\xa0",
+                                      10),
+                        "a?b\xc2\xa0");
+    assert_string_equal(terminal_cell("a\xc2", 10), "a?");
+}
+
+static void reads_times(void **state)
+{
+    double seconds = 0;
+
+    (void) state;
+    assert_true(parse_seconds("1.5", &seconds) && seconds > 1.49);
+    assert_true(parse_seconds("20m", &seconds) && seconds > 1199.9);
+    assert_true(parse_seconds("2h", &seconds) && seconds > 7199.9);
+    assert_false(parse_seconds("", &seconds));
+    assert_false(parse_seconds("-1", &seconds));
+    assert_false(parse_seconds("1d", &seconds));
+    assert_false(parse_seconds("nan", &seconds));
+    assert_false(parse_seconds("5mm", &seconds));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_text_and_colours),
+        cmocka_unit_test(takes_out_everything_else),
+        cmocka_unit_test(shows_what_follows_a_sequence_that_never_ends),
+        cmocka_unit_test(leaves_files_as_they_are),
+        cmocka_unit_test(cells_are_one_line_of_text),
+        cmocka_unit_test(reads_times),
+    };
+
+    setenv("TERM", "xterm", 1);
+    unsetenv("NO_COLOR");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
