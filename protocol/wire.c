@@ -292,36 +292,53 @@ static int send_frame(void *zmq_socket, bytes_t part, int more)
     return r < 0 ? -errno : 0;
 }
 
+static int send_frames(void *zmq_socket, const bytes_t *frames, size_t count,
+                       bool is_end)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = send_frame(zmq_socket, frames[i],
+                       is_end && i == count - 1 ? 0 : ZMQ_SNDMORE);
+    return r;
+}
+
+/* `fixed` are the frames from the delimiter to the content. */
+static int send_message(void *zmq_socket, const wire_parts_t *parts,
+                        const bytes_t *fixed, size_t fixed_count)
+{
+    bool has_buffers = parts->buffer_count > 0;
+    int r = send_frames(zmq_socket, parts->identities, parts->identity_count,
+                        false);
+    if (r < 0
+        || (r = send_frames(zmq_socket, fixed, fixed_count, !has_buffers)) < 0)
+        return r;
+    return send_frames(zmq_socket, parts->buffers, parts->buffer_count, true);
+}
+
 /* All or nothing is libzmq's promise: a full pipe or an unknown peer shows at
  * the first frame, and of a message that breaks off later nothing is sent. */
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret)
 {
-    const bytes_t signed_parts[SIGNED_PARTS] = {
+    const bytes_t content[SIGNED_PARTS] = {
         or_empty_object(parts->header), or_empty_object(parts->parent),
         or_empty_object(parts->metadata), or_empty_object(parts->content)};
     char signature[SECRET_SIGNATURE_SIZE];
-    size_t signature_size = sign(signed_parts, secret, signature);
-
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < parts->identity_count; i++)
-        r = send_frame(zmq_socket, parts->identities[i], ZMQ_SNDMORE);
-    if (r == 0)
-        r = send_frame(zmq_socket,
-                       (bytes_t){.bytes = DELIMITER, .size = DELIMITER_SIZE},
-                       ZMQ_SNDMORE);
-    if (r == 0)
-        r = send_frame(zmq_socket,
-                       (bytes_t){.bytes = signature, .size = signature_size},
-                       ZMQ_SNDMORE);
-    for (size_t i = 0; r == 0 && i < SIGNED_PARTS; i++) {
-        bool is_last = i == SIGNED_PARTS - 1 && parts->buffer_count == 0;
-        r = send_frame(zmq_socket, signed_parts[i], is_last ? 0 : ZMQ_SNDMORE);
-    }
-    for (size_t i = 0; r == 0 && i < parts->buffer_count; i++) {
-        bool is_last = i == parts->buffer_count - 1;
-        r = send_frame(zmq_socket, parts->buffers[i],
-                       is_last ? 0 : ZMQ_SNDMORE);
-    }
-    return r;
+    const bytes_t fixed[2 + SIGNED_PARTS] = {
+        {.bytes = DELIMITER, .size = DELIMITER_SIZE},
+        {.bytes = signature, .size = sign(content, secret, signature)},
+        content[0],
+        content[1],
+        content[2],
+        content[3],
+    };
+    int r = send_message(zmq_socket, parts, fixed, 2 + SIGNED_PARTS);
+    if (r != -EAGAIN)
+        return r;
+    /* libzmq looks for what its peers have taken about once a millisecond and
+     * calls a pipe full until then. Asking for the events makes it look. */
+    int events = 0;
+    size_t size = sizeof events;
+    (void) zmq_getsockopt(zmq_socket, ZMQ_EVENTS, &events, &size);
+    return send_message(zmq_socket, parts, fixed, 2 + SIGNED_PARTS);
 }
