@@ -1,0 +1,368 @@
+/* The Python face of link.c. Module functions over the one link of the
+ * process; what has to wait waits here, without the GIL and with an eye on
+ * signals. CPython's limited API of 3.9: one build serves every version. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "kernels/hearth_kernel/link.h"
+#include "kernels/hearth_kernel/text.h"
+#include "protocol/limits.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+/* How long a wait may miss a signal that another thread received. */
+#define WAIT_MS 100
+
+static link_t *the_link;
+static PyObject *get_cause; /* owned; () -> number of a request, or None */
+
+static PyObject *refuse(const fault_t *fault)
+{
+    errno = fault->code;
+    return PyErr_Format(PyExc_OSError, "%s", fault->text);
+}
+
+static bool is_started(void)
+{
+    if (!the_link)
+        PyErr_SetString(PyExc_RuntimeError, "the link is not started");
+    return the_link != NULL;
+}
+
+/* Waits until the descriptor is readable, or a while. False: a signal handler
+ * raised. */
+static bool wait_for(int fd)
+{
+    struct pollfd poller = {.fd = fd, .events = POLLIN};
+    eventfd_t value;
+
+    Py_BEGIN_ALLOW_THREADS
+    if (poll(&poller, 1, WAIT_MS) > 0)
+        eventfd_read(fd, &value);
+    Py_END_ALLOW_THREADS
+    return PyErr_CheckSignals() == 0;
+}
+
+static PyObject *start(PyObject *module, PyObject *args)
+{
+    int listener;
+    unsigned long long retain;
+    PyObject *cause;
+    fault_t fault;
+
+    (void) module;
+    if (!PyArg_ParseTuple(args, "iKO:start", &listener, &retain, &cause))
+        return NULL;
+    if (link_new(listener, (size_t) retain, &the_link, &fault) < 0)
+        return refuse(&fault);
+    Py_INCREF(cause);
+    get_cause = cause;
+    return PyLong_FromLong(link_requests_fd(the_link));
+}
+
+/* The request that the code which runs now belongs to. */
+static bool find_cause(uint64_t *ret_request)
+{
+    PyObject *cause = PyObject_CallObject(get_cause, NULL);
+    bool is_ok = cause != NULL;
+
+    if (!is_ok)
+        return false;
+    if (cause == Py_None) {
+        *ret_request = link_attributed(the_link);
+    } else {
+        unsigned long long number = PyLong_AsUnsignedLongLong(cause);
+
+        is_ok = number != (unsigned long long) -1 || !PyErr_Occurred();
+        *ret_request = number;
+    }
+    Py_DECREF(cause);
+    return is_ok;
+}
+
+static bool write_bytes(link_stream_t stream, const char *text, size_t size)
+{
+    uint64_t request;
+
+    if (!find_cause(&request))
+        return false;
+    while (size > 0) {
+        size_t piece =
+            size > LINK_TEXT_MAX ? text_cut(text, LINK_TEXT_MAX) : size;
+
+        while (link_write(the_link, stream, request, text, piece) == -EAGAIN)
+            if (!wait_for(link_room_fd(the_link)))
+                return false;
+        text += piece;
+        size -= piece;
+    }
+    return true;
+}
+
+static PyObject *write_text(link_stream_t stream, PyObject *text)
+{
+    PyObject *bytes;
+    PyObject *result = NULL;
+    char *data;
+    Py_ssize_t size;
+
+    if (!is_started())
+        return NULL;
+    if (!PyUnicode_Check(text)) {
+        PyErr_SetString(PyExc_TypeError, "write() argument must be str");
+        return NULL;
+    }
+    bytes = PyUnicode_AsUTF8String(text);
+    if (!bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        /* Lone surrogates have no place in JSON. */
+        PyErr_Clear();
+        bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
+    }
+    if (!bytes)
+        return NULL;
+    if (PyBytes_AsStringAndSize(bytes, &data, &size) == 0
+        && write_bytes(stream, data, (size_t) size))
+        result = PyLong_FromSsize_t(PyUnicode_GetLength(text));
+    Py_DECREF(bytes);
+    return result;
+}
+
+static PyObject *write_stdout(PyObject *module, PyObject *text)
+{
+    (void) module;
+    return write_text(LINK_STDOUT, text);
+}
+
+static PyObject *write_stderr(PyObject *module, PyObject *text)
+{
+    (void) module;
+    return write_text(LINK_STDERR, text);
+}
+
+static PyObject *flush(PyObject *module, PyObject *nothing)
+{
+    (void) module;
+    (void) nothing;
+    if (the_link)
+        link_flush(the_link);
+    Py_RETURN_NONE;
+}
+
+/* Fills `parts` from a list of bytes objects; -1 with an exception set. */
+static Py_ssize_t read_buffers(PyObject *list, frame_part_t *parts)
+{
+    Py_ssize_t count;
+
+    if (!list || list == Py_None)
+        return 0;
+    count = PyList_Size(list);
+    if (count > FRAME_BUFFERS_MAX)
+        PyErr_Format(PyExc_ValueError, "more than %d buffers",
+                     FRAME_BUFFERS_MAX);
+    for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++) {
+        char *data;
+        Py_ssize_t size;
+
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &data, &size) == 0)
+            parts[i] = (frame_part_t){data, (size_t) size};
+    }
+    return PyErr_Occurred() ? -1 : count;
+}
+
+/* What the gateway would refuse ends the session; here it is an exception in
+ * the code that asks for it. */
+static bool check_limits(const frame_t *frame)
+{
+    size_t size = frame->metadata.size + frame->content.size
+                + frame->buffer_count * sizeof(uint64_t);
+
+    for (size_t i = 0; i < frame->buffer_count; i++)
+        size += frame->buffers[i].size;
+    if (size > FRAME_BODY_MAX || frame->metadata.size > FRAME_METADATA_MAX) {
+        PyErr_Format(PyExc_ValueError, "an output of %zu bytes is too large",
+                     size);
+        return false;
+    }
+    if (text_json_depth(frame->content.bytes, frame->content.size)
+            > JSON_DEPTH_MAX
+        || text_json_depth(frame->metadata.bytes, frame->metadata.size)
+               > JSON_DEPTH_MAX) {
+        PyErr_Format(PyExc_ValueError, "JSON nests deeper than %d",
+                     JSON_DEPTH_MAX);
+        return false;
+    }
+    return true;
+}
+
+static PyObject *emit(PyObject *module, PyObject *args)
+{
+    unsigned short type;
+    unsigned long long request;
+    const char *content, *metadata = "";
+    Py_ssize_t content_size, metadata_size = 0;
+    PyObject *buffers = NULL;
+    int hold = 0;
+    frame_part_t parts[FRAME_BUFFERS_MAX];
+    Py_ssize_t count;
+    frame_t frame;
+
+    (void) module;
+    if (!is_started()
+        || !PyArg_ParseTuple(args, "HKy#|y#Op:emit", &type, &request, &content,
+                             &content_size, &metadata, &metadata_size, &buffers,
+                             &hold)
+        || (count = read_buffers(buffers, parts)) < 0)
+        return NULL;
+    frame = (frame_t){.type = type,
+                      .request = request,
+                      .metadata = {metadata, (size_t) metadata_size},
+                      .content = {content, (size_t) content_size},
+                      .buffers = parts,
+                      .buffer_count = (size_t) count};
+    if (!check_limits(&frame))
+        return NULL;
+    while (link_emit(the_link, &frame, hold) == -EAGAIN)
+        if (!wait_for(link_room_fd(the_link)))
+            return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *part_bytes(frame_part_t part)
+{
+    return PyBytes_FromStringAndSize(part.bytes, (Py_ssize_t) part.size);
+}
+
+static PyObject *next(PyObject *module, PyObject *nothing)
+{
+    cleanup_request request_t *request = NULL;
+    PyObject *buffers;
+    const frame_t *frame;
+
+    (void) module;
+    (void) nothing;
+    if (!is_started())
+        return NULL;
+    request = link_next(the_link);
+    if (!request)
+        Py_RETURN_NONE;
+    frame = request_frame(request);
+    buffers = PyList_New((Py_ssize_t) frame->buffer_count);
+    for (size_t i = 0; buffers && i < frame->buffer_count; i++)
+        PyList_SetItem(buffers, (Py_ssize_t) i, part_bytes(frame->buffers[i]));
+    return Py_BuildValue("HKNNN", (unsigned short) frame->type,
+                         (unsigned long long) frame->request,
+                         part_bytes(frame->content),
+                         part_bytes(frame->metadata), buffers);
+}
+
+static PyObject *input_wait(PyObject *module, PyObject *number)
+{
+    unsigned long long request = PyLong_AsUnsignedLongLong(number);
+
+    (void) module;
+    if (PyErr_Occurred() || !is_started())
+        return NULL;
+    for (;;) {
+        cleanup_request request_t *input = link_next_input(the_link, request);
+
+        if (input)
+            return part_bytes(request_frame(input)->content);
+        if (!wait_for(link_inputs_fd(the_link)))
+            return NULL;
+    }
+}
+
+static PyObject *input_clear(PyObject *module, PyObject *nothing)
+{
+    (void) module;
+    (void) nothing;
+    if (the_link)
+        link_clear_inputs(the_link);
+    Py_RETURN_NONE;
+}
+
+static PyObject *attribute(PyObject *module, PyObject *number)
+{
+    unsigned long long request = PyLong_AsUnsignedLongLong(number);
+
+    (void) module;
+    if (PyErr_Occurred() || !is_started())
+        return NULL;
+    link_attribute(the_link, request);
+    Py_RETURN_NONE;
+}
+
+static PyObject *cause(PyObject *module, PyObject *nothing)
+{
+    uint64_t request;
+
+    (void) module;
+    (void) nothing;
+    if (!is_started() || !find_cause(&request))
+        return NULL;
+    return PyLong_FromUnsignedLongLong(request);
+}
+
+static PyObject *is_child(PyObject *module, PyObject *nothing)
+{
+    (void) module;
+    (void) nothing;
+    return PyBool_FromLong(the_link && link_is_child(the_link));
+}
+
+static PyObject *is_sent(PyObject *module, PyObject *nothing)
+{
+    (void) module;
+    (void) nothing;
+    return PyBool_FromLong(!the_link || link_is_sent(the_link));
+}
+
+static PyMethodDef methods[] = {
+    {"start", start, METH_VARARGS,
+     "start(listener, retain, cause) -> descriptor readable on requests"},
+    {"write_stdout", write_stdout, METH_O, "write(text) -> characters"},
+    {"write_stderr", write_stderr, METH_O, "write(text) -> characters"},
+    {"flush", flush, METH_NOARGS, "Sends the text that waits."},
+    {"emit", emit, METH_VARARGS,
+     "emit(type, request, content, metadata=b'', buffers=None, hold=False)"},
+    {"next", next, METH_NOARGS,
+     "next() -> (type, request, content, metadata, buffers) or None"},
+    {"input_wait", input_wait, METH_O, "input_wait(request) -> content"},
+    {"input_clear", input_clear, METH_NOARGS, "Forgets late answers."},
+    {"attribute", attribute, METH_O,
+     "attribute(request): text of unknown origin belongs to it."},
+    {"cause", cause, METH_NOARGS, "cause() -> request of the running code"},
+    {"is_child", is_child, METH_NOARGS, "Whether this is a forked child."},
+    {"is_sent", is_sent, METH_NOARGS, "Whether no event waits to be sent."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "hearth_kernel._link",
+    .m_doc = "The kernel's end of the kernel link.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__link(void);
+
+PyMODINIT_FUNC PyInit__link(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+
+    if (module
+        && (PyModule_AddIntMacro(module, FRAME_VERSION) < 0
+#define X(name, code, way, type)                                               \
+    || PyModule_AddIntConstant(module, #name, FRAME_##name) < 0
+            FRAME_TYPES(X)
+#undef X
+                )) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,6 @@
+"""The door into the sandbox; sandbox/sandbox.h."""
+
+from typing import Any
+
+def describe(readonly: list[str]) -> int: ...
+def fork(spec: dict[str, Any]) -> tuple[int, int]: ...

@@ -1,0 +1,106 @@
+"""Answers about code that is not run: complete, inspect, is_complete, history.
+
+Each takes the content of a request and returns the content of its reply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.completer import provisionalcompleter, rectify_completions
+from IPython.utils.tokenutil import token_at_cursor
+
+Content = dict[str, Any]
+
+
+def _cursor(content: Content) -> int:
+    code = content["code"]
+    cursor = content.get("cursor_pos")
+    if not isinstance(cursor, int):
+        return len(code)
+    return max(0, min(cursor, len(code)))
+
+
+def complete(shell: Any, content: Content) -> Content:
+    """Complete at the cursor."""
+    code, cursor = content["code"], _cursor(content)
+    with provisionalcompleter():
+        found = list(
+            rectify_completions(code, shell.Completer.completions(code, cursor))
+        )
+    return {
+        "status": "ok",
+        "matches": [item.text for item in found],
+        "cursor_start": found[0].start if found else cursor,
+        "cursor_end": found[0].end if found else cursor,
+        "metadata": {
+            "_jupyter_types_experimental": [
+                {
+                    "start": item.start,
+                    "end": item.end,
+                    "text": item.text,
+                    "type": item.type or "<unknown>",
+                    "signature": item.signature or "",
+                }
+                for item in found
+            ]
+        },
+    }
+
+
+def inspect(shell: Any, content: Content) -> Content:
+    """Tell about the name at the cursor."""
+    name = token_at_cursor(content["code"], _cursor(content))
+    reply: Content = {"status": "ok", "found": False, "data": {}, "metadata": {}}
+    try:
+        data = shell.object_inspect_mime(
+            name,
+            detail_level=int(content.get("detail_level") or 0),
+            omit_sections=content.get("omit_sections") or (),
+        )
+    except KeyError:
+        return reply
+    if not shell.enable_html_pager:
+        data.pop("text/html", None)
+    reply.update(found=True, data=data)
+    return reply
+
+
+def is_complete(shell: Any, content: Content) -> Content:
+    """Tell whether the code is whole, or how to indent its next line."""
+    manager = shell.input_transformer_manager
+    status, indent = manager.check_complete(content["code"])
+    if status == "incomplete":
+        return {"status": status, "indent": " " * (indent or 0)}
+    return {"status": status}
+
+
+def history(shell: Any, content: Content) -> Content:
+    """List what was run."""
+    manager = shell.history_manager
+    raw = bool(content.get("raw", True))
+    output = bool(content.get("output", False))
+    kind = content.get("hist_access_type")
+    if kind == "tail":
+        found = manager.get_tail(
+            int(content.get("n") or 10), raw, output, include_latest=True
+        )
+    elif kind == "range":
+        found = manager.get_range(
+            int(content.get("session") or 0),
+            int(content.get("start") or 1),
+            content.get("stop"),
+            raw,
+            output,
+        )
+    elif kind == "search":
+        found = manager.search(
+            content.get("pattern") or "*",
+            raw,
+            output=output,
+            n=content.get("n"),
+            unique=bool(content.get("unique", False)),
+        )
+    else:
+        found = []
+    return {"status": "ok", "history": [list(entry) for entry in found]}

@@ -1,0 +1,489 @@
+"""A kernel: serves the requests of one session, one after the other.
+
+The thread of the link (_link) receives, sends and remembers; this loop is
+woken by a descriptor, takes a request, runs it on IPython's shell and ends it
+by exactly one REPLY. User code shares the interpreter with it and may break
+anything: whatever happens, a request is answered or the process ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import builtins
+import contextvars
+import getpass
+import json
+import os
+import platform
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Coroutine
+from types import FrameType
+from typing import Any, Callable, Optional
+
+from IPython.core.error import StdinNotImplementedError
+
+from hearth_kernel import (
+    __version__,
+    _link,
+    comms,
+    introspection,
+    outlet,
+    streams,
+)
+from hearth_kernel.shell import ZMQInteractiveShell, describe_error
+
+Content = dict[str, Any]
+Handler = Callable[[Any, Content], Content]
+
+_SENT_SECONDS = 2.0  # how long the last reply may take to leave
+
+_ANSWERS: dict[int, Handler] = {
+    _link.COMPLETE: introspection.complete,
+    _link.INSPECT: introspection.inspect,
+    _link.IS_COMPLETE: introspection.is_complete,
+    _link.HISTORY: introspection.history,
+}
+
+
+def _iso_now() -> str:
+    now = time.time()
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+    return f"{whole}.{int(now % 1 * 1e6):06d}Z"
+
+
+def _cpu_us() -> int:
+    mine = resource.getrusage(resource.RUSAGE_SELF)
+    theirs = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int(
+        (mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime)
+        * 1e6
+    )
+
+
+def info(banner: str) -> Content:
+    """The content of a kernel_info_reply."""
+    version = platform.python_version()
+    return {
+        "status": "ok",
+        "protocol_version": "5.5",
+        "implementation": "hearth",
+        "implementation_version": __version__,
+        "language_info": {
+            "name": "python",
+            "version": version,
+            "mimetype": "text/x-python",
+            "codemirror_mode": {
+                "name": "ipython",
+                "version": sys.version_info[0],
+            },
+            "pygments_lexer": "ipython3",
+            "nbconvert_exporter": "python",
+            "file_extension": ".py",
+        },
+        "banner": banner,
+        "help_links": [
+            {
+                "text": "Python Reference",
+                "url": f"https://docs.python.org/{version.rpartition('.')[0]}",
+            },
+            {
+                "text": "IPython Reference",
+                "url": "https://ipython.org/documentation.html",
+            },
+        ],
+        "supported_features": [],
+    }
+
+
+class Kernel:
+    """The loop and what it knows of the request that it serves."""
+
+    def __init__(self, shell: ZMQInteractiveShell) -> None:
+        self.shell = shell
+        self.comm_manager = comms.manager
+        self.loop = asyncio.new_event_loop()
+        self.context = contextvars.copy_context()
+        self.requests_fd = -1
+        self.request = 0  # the one that is served, or 0
+        self.last_cell = 0  # the most recent EXECUTE
+        self.metadata: Content = {}  # of the last request
+        self.allow_stdin = False
+        self.is_interruptible = False  # user code runs
+        self.task: Optional[asyncio.Task[Any]] = None  # a cell that awaits
+        self.is_ending = False
+
+    # What libraries ask a kernel for
+
+    def get_parent(self, channel: Optional[str] = None) -> Content:
+        """The request of the running code, as far as the link tells it."""
+        hearth = self.metadata.get("hearth")
+        identifier = hearth.get("msg_id") if isinstance(hearth, dict) else None
+        if not identifier:
+            return {}
+        return {"header": {"msg_id": identifier}, "metadata": self.metadata}
+
+    # Input
+
+    def ask(self, prompt: object, password: bool) -> str:
+        """Ask the client that sent the running cell for a line."""
+        request = _link.cause()
+        if not self.allow_stdin or request != self.request:
+            raise StdinNotImplementedError(
+                "input() was called, but this request does not allow input."
+            )
+        _link.input_clear()
+        outlet.emit(
+            _link.INPUT_REQUEST,
+            {"prompt": str(prompt), "password": password},
+            request=request,
+        )
+        value = str(json.loads(_link.input_wait(request)).get("value", ""))
+        if value == "\x04":
+            raise EOFError
+        return value
+
+    def input(self, prompt: object = "", /) -> str:
+        """Stand in for builtins.input."""
+        return self.ask(prompt, password=False)
+
+    def getpass(self, prompt: str = "Password: ", stream: Any = None) -> str:
+        """Stand in for getpass.getpass."""
+        return self.ask(prompt, password=True)
+
+    # Interrupts
+
+    def on_sigint(self, _: int, __: Optional[FrameType]) -> None:
+        """Interrupt the cell; between cells there is nothing to interrupt."""
+        if not self.is_interruptible:
+            return
+        if self.task is None:
+            raise KeyboardInterrupt
+        # The cell's own code is stopped where it is; a cell that waits is
+        # cancelled, and so is one whose thread another task has.
+        if asyncio.current_task(self.loop) is self.task:
+            raise KeyboardInterrupt
+        self.shell.is_cancelled = True
+        self.loop.call_soon_threadsafe(self.task.cancel)
+
+    # Cells
+
+    def start_cell(self, content: Content) -> Optional[Coroutine[Any, Any, Any]]:
+        """Run the cell, or return what is left of it when it awaits."""
+        shell = self.shell
+        code = str(content["code"])
+        silent = bool(content.get("silent", False))
+        store = not silent and bool(content.get("store_history", True))
+        failure = None
+        try:
+            cell = shell.transform_cell(code)
+        except Exception:
+            cell, failure = code, sys.exc_info()
+        coroutine: Coroutine[Any, Any, Any] = shell.run_cell_async(
+            code,
+            store_history=store,
+            silent=silent,
+            transformed_cell=cell,
+            preprocessing_exc_tuple=failure,
+        )
+        if (
+            failure is None
+            and ("await" in cell or "async" in cell)
+            and shell.should_run_async(code, transformed_cell=cell)
+        ):
+            return coroutine
+        try:
+            coroutine.send(None)
+        except StopIteration as stop:
+            self.end_code(stop.value, silent)
+        return None
+
+    def end_code(self, result: Any, silent: bool) -> None:
+        """Run the hooks behind a cell, which show its figures."""
+        self.result = result
+        self.shell.events.trigger("post_execute")
+        if not silent:
+            self.shell.events.trigger("post_run_cell", result)
+
+    def begin_cell(self, content: Content) -> None:
+        shell = self.shell
+        self.started = _iso_now()
+        self.cpu_us = _cpu_us()
+        self.content = content
+        self.result: Any = None
+        self.last_cell = self.request
+        self.allow_stdin = bool(content.get("allow_stdin", False))
+        shell.shown = shell.display_fault = None
+        shell.is_cancelled = False
+        shell.is_executing = True
+        # User code may have put its own handler there, or IPython's magics.
+        if signal.getsignal(signal.SIGINT) != self.on_sigint:
+            signal.signal(signal.SIGINT, self.on_sigint)
+
+    def execute(self, content: Content) -> None:
+        """Serve EXECUTE up to its reply, or leave a task that will."""
+        self.begin_cell(content)
+        rest = None
+        try:
+            self.is_interruptible = True
+            rest = self.start_cell(content)
+            self.is_interruptible = rest is not None
+        except BaseException as error:
+            self.is_interruptible = False
+            self.on_stray(error)
+        if rest is None:
+            self.end_cell()
+        else:
+            self.task = self.loop.create_task(self.finish_cell(rest))
+            self.task.add_done_callback(self.on_task_done)
+
+    async def finish_cell(self, rest: Coroutine[Any, Any, Any]) -> None:
+        """Run a cell with top-level await."""
+        result = await rest
+        self.end_code(result, bool(self.content.get("silent", False)))
+
+    def on_task_done(self, task: asyncio.Task[Any]) -> None:
+        self.is_interruptible = False
+        self.task = None
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            error = KeyboardInterrupt()
+        if error is not None:
+            self.on_stray(error)
+        self.end_cell()
+        self.request = 0
+        self.wake()
+
+    def on_stray(self, error: BaseException) -> None:
+        """An exception, mostly an interrupt, that passed IPython by."""
+        self.shell.showtraceback((type(error), error, error.__traceback__))
+        self.stray = error
+
+    def fault(self) -> Optional[Content]:
+        """What went wrong in the cell, if anything."""
+        result, shell = self.result, self.shell
+        error = self.stray
+        if result is not None and error is None:
+            error = result.error_before_exec or result.error_in_exec
+        if error is None:
+            return shell.display_fault
+        if shell.shown is not None:
+            return shell.shown
+        name, value = describe_error(type(error), error)
+        return {"ename": name, "evalue": value, "traceback": []}
+
+    def end_cell(self) -> None:
+        """Reply."""
+        shell = self.shell
+        shell.is_executing = False
+        fault = self.fault()
+        self.stray = None
+        reply: Content = {"status": "error" if fault else "ok"}
+        if fault:
+            reply.update(fault, user_expressions={})
+        else:
+            reply["user_expressions"] = self.evaluate()
+        reply["payload"] = shell.payload_manager.read_payload()
+        shell.payload_manager.clear_payload()
+        reply["execution_count"] = shell.execution_count - 1
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        metadata = {
+            "started": self.started,
+            "next_count": shell.execution_count,
+            "hearth": {
+                "cpu_us": _cpu_us() - self.cpu_us,
+                "rss_kib": usage.ru_maxrss,
+            },
+        }
+        self.reply(reply, metadata)
+
+    stray: Optional[BaseException] = None
+
+    def evaluate(self) -> Content:
+        """Evaluate the user expressions of the request."""
+        expressions = self.content.get("user_expressions")
+        if not expressions or not isinstance(expressions, dict):
+            return {}
+        self.is_interruptible = True
+        try:
+            found: Content = self.shell.user_expressions(expressions)
+        except BaseException as error:
+            name, value = describe_error(type(error), error)
+            fault = {"ename": name, "evalue": value, "traceback": []}
+            found = {
+                key: {"status": "error", **fault} for key in expressions
+            }
+        finally:
+            self.is_interruptible = False
+        return found
+
+    # Requests
+
+    def reply(self, content: Content, metadata: Optional[Content] = None) -> None:
+        """End the request."""
+        try:
+            outlet.emit(_link.REPLY, content, metadata, request=self.request)
+        except (TypeError, ValueError) as error:
+            # Only what user code put there can be unfit: payloads, values.
+            name, value = describe_error(type(error), error)
+            outlet.emit(
+                _link.REPLY,
+                {
+                    "status": "error",
+                    "ename": name,
+                    "evalue": value,
+                    "traceback": [f"{name}: {value}"],
+                    "execution_count": self.shell.execution_count - 1,
+                },
+                metadata,
+                request=self.request,
+            )
+
+    def answer(self, kind: int, content: Content, buffers: list[bytes]) -> None:
+        """Serve a request that runs no cell."""
+        self.is_interruptible = True
+        try:
+            if kind in _ANSWERS:
+                reply = _ANSWERS[kind](self.shell, content)
+            elif kind == _link.COMM_INFO:
+                found = comms.describe(content.get("target_name"))
+                reply = {"status": "ok", "comms": found}
+            else:
+                comms.serve(kind, content, self.metadata, buffers)
+                reply = {}
+            self.is_interruptible = False
+        except BaseException as error:
+            self.is_interruptible = False
+            name, value = describe_error(type(error), error)
+            lines = traceback.format_exception(
+                type(error), error, error.__traceback__
+            )
+            reply = {
+                "status": "error",
+                "ename": name,
+                "evalue": value,
+                "traceback": lines,
+            }
+        self.reply(reply)
+
+    def shut_down(self, content: Content) -> None:
+        """End in order: exit handlers, the reply, the process."""
+        try:
+            atexit._run_exitfuncs()
+        except BaseException:
+            traceback.print_exc()
+        self.reply({"status": "ok", "restart": bool(content.get("restart"))})
+        self.is_ending = True
+        self.loop.stop()
+
+    def serve(
+        self,
+        kind: int,
+        request: int,
+        content: bytes,
+        metadata: bytes,
+        buffers: list[bytes],
+    ) -> None:
+        """Serve one request."""
+        self.request = request
+        outlet.cause.set(request)
+        fields: Content = json.loads(content) if content else {}
+        self.metadata = json.loads(metadata) if metadata else {}
+        if kind == _link.EXECUTE:
+            _link.attribute(request)
+            self.execute(fields)
+        elif kind == _link.SHUTDOWN:
+            self.shut_down(fields)
+        elif kind in (_link.COMM_OPEN_IN, _link.COMM_MSG_IN):
+            _link.attribute(request)
+            self.answer(kind, fields, buffers)
+            _link.attribute(self.last_cell)
+        else:
+            self.answer(kind, fields, buffers)
+        if self.task is None:
+            self.request = 0
+
+    # The loop
+
+    def wake(self) -> None:
+        """Look for a request soon, after what else waits in the loop."""
+        self.loop.call_soon_threadsafe(self.on_requests)
+
+    def on_requests(self) -> None:
+        """Take a request, unless one is being served."""
+        if self.request or self.is_ending:
+            return
+        try:
+            os.read(self.requests_fd, 8)
+        except BlockingIOError:
+            pass
+        item = _link.next()
+        if item is None:
+            return
+        try:
+            self.context.run(self.serve, *item)
+        except BaseException:
+            # Not even a reply could be made: better no kernel than a mute one.
+            traceback.print_exc()
+            _link.flush()
+            os.abort()
+        if self.task is None:
+            self.wake()
+
+    def check_loop(self) -> None:
+        """End the process when user code took the loop's descriptors away."""
+        try:
+            os.fstat(self.requests_fd)
+            self.loop._selector.select(0)  # type: ignore[attr-defined]
+        except (OSError, ValueError):
+            os.abort()
+
+    def run(self) -> None:
+        """Serve until the session ends."""
+        while not self.is_ending:
+            try:
+                self.loop.run_forever()
+            except (KeyboardInterrupt, SystemExit):
+                continue
+            except BaseException:
+                traceback.print_exc()
+                self.check_loop()
+        deadline = time.monotonic() + _SENT_SECONDS
+        while not _link.is_sent() and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    def start(self, listener: int, retain: int) -> None:
+        """Take over the process: streams, input, signals, the loop."""
+        self.requests_fd = outlet.start(listener, retain)
+        sys.stdout = sys.__stdout__ = streams.stdout()  # type: ignore
+        sys.stderr = sys.__stderr__ = streams.stderr()  # type: ignore
+        streams.flush_at_exit()
+        builtins.input = self.input
+        getpass.getpass = self.getpass
+        signal.signal(signal.SIGINT, self.on_sigint)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        # The link's thread never holds a lock of Python's.
+        warnings.filterwarnings("ignore", message=".*use of fork.*")
+        self.shell.kernel = self
+        asyncio.set_event_loop(self.loop)
+        self.loop.add_reader(self.requests_fd, self.on_requests)
+        outlet.emit(
+            _link.READY, info(self.shell.banner), {"next_count": 1}, request=0
+        )
+        self.wake()
+
+
+def main(
+    listener: int, retain: int, shell: Optional[ZMQInteractiveShell] = None
+) -> None:
+    """Serve the session whose gateway comes to this listening socket."""
+    kernel = Kernel(shell or ZMQInteractiveShell.instance())
+    kernel.start(listener, retain)
+    kernel.run()
+    _link.flush()
+    os._exit(0)

@@ -1,0 +1,284 @@
+"""IPython's shell with a front end at the other end of the link."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import struct
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Optional, Union
+
+from IPython.core import page, payloadpage
+from IPython.core.autocall import ExitAutocall
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Any as AnyTrait
+from traitlets import Bool, Instance, Type, default, observe
+
+from hearth_kernel import _link, outlet
+from hearth_kernel.history import MemoryHistory
+from hearth_kernel.magics import KernelMagics
+
+_MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;.*)?\Z", re.ASCII)
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+ExceptionTuple = tuple[
+    type[BaseException], BaseException, Optional[TracebackType]
+]
+
+
+def check_bundle(data: dict[str, Any]) -> dict[str, Any]:
+    """Make a MIME bundle fit for the link, or raise ValueError."""
+    for key in data:
+        if not (isinstance(key, str) and _MIME.match(key)):
+            raise ValueError(f"{key!r} is no MIME type")
+    return {
+        key: base64.b64encode(value).decode("ascii")
+        if isinstance(value, bytes)
+        else value
+        for key, value in data.items()
+    }
+
+
+def add_size(data: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+    """Tell front ends how large a PNG is before they decode it."""
+    image = data.get("image/png")
+    if not isinstance(image, str) or "image/png" in metadata:
+        return metadata
+    try:
+        head = base64.b64decode(image[:32])
+    except binascii.Error:
+        return metadata
+    if not head.startswith(_PNG) or len(head) < 24:
+        return metadata
+    width, height = struct.unpack(">II", head[16:24])
+    return {**metadata, "image/png": {"width": width, "height": height}}
+
+
+class ResultHook(DisplayHook):  # type: ignore[misc]
+    """The value of a cell's last line becomes a RESULT event."""
+
+    def quiet(self) -> bool:
+        """Whether the cell ends in a semicolon; most have none at all."""
+        cell = self.shell.history_manager.input_hist_parsed[-1]
+        return ";" in cell and super().quiet()
+
+    def write_output_prompt(self) -> None:
+        """The front end writes it."""
+
+    def write_format_data(
+        self,
+        format_dict: dict[str, Any],
+        md_dict: Optional[dict[str, Any]] = None,
+    ) -> None:
+        data = check_bundle(format_dict)
+        outlet.emit(
+            _link.RESULT,
+            {
+                "execution_count": self.prompt_count,
+                "data": data,
+                "metadata": add_size(data, md_dict or {}),
+            },
+            hold=True,
+        )
+
+    def log_output(self, format_dict: dict[str, Any]) -> None:
+        """Keep the text for %history -o and nothing else."""
+        if "text/plain" in format_dict:
+            reprs = self.shell.history_manager.output_hist_reprs
+            reprs[self.prompt_count] = format_dict["text/plain"]
+
+    def finish_displayhook(self) -> None:
+        self._is_active = False
+
+
+class Publisher(DisplayPublisher):  # type: ignore[misc]
+    """display() becomes DISPLAY, UPDATE and CLEAR events."""
+
+    def publish(
+        self,
+        data: dict[str, Any],
+        metadata: Optional[dict[str, Any]] = None,
+        *_: Any,
+        transient: Optional[dict[str, Any]] = None,
+        update: bool = False,
+        **__: Any,
+    ) -> None:
+        metadata = metadata or {}
+        self._validate_data(data, metadata)
+        data = check_bundle(data)
+        transient = dict(transient or {})
+        if "display_id" in transient:
+            transient["display_id"] = str(transient["display_id"])
+        elif update:
+            raise ValueError("an update needs a display_id")
+        outlet.emit(
+            _link.UPDATE if update else _link.DISPLAY,
+            {
+                "data": data,
+                "metadata": add_size(data, metadata),
+                "transient": transient,
+            },
+        )
+
+    def clear_output(self, wait: bool = False) -> None:
+        outlet.emit(_link.CLEAR, {"wait": bool(wait)})
+
+
+class Exit(ExitAutocall):  # type: ignore[misc]
+    """`exit` asks the front end; the session stays."""
+
+    def __call__(self, keep_kernel: bool = False) -> None:
+        self._ip.payload_manager.write_payload(
+            {"source": "ask_exit", "keepkernel": bool(keep_kernel)}
+        )
+
+
+# Libraries (tqdm, rich, pandas, sklearn) recognise a Jupyter kernel by this
+# name and by the section IPKernelApp of its configuration.
+class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
+    """The shell of a kernel."""
+
+    displayhook_class = Type(ResultHook)
+    display_pub_class = Type(Publisher)
+    exiter = Instance(Exit)
+    kernel = AnyTrait()
+    is_executing = Bool(False)
+
+    # The last error that was shown: the content of its ERROR event.
+    shown: Optional[dict[str, Any]] = None
+    # The last error of a formatter, which fails a cell whose code did not.
+    display_fault: Optional[dict[str, Any]] = None
+    # A task that was cancelled by an interrupt ends in CancelledError.
+    is_cancelled = False
+
+    @default("exiter")
+    def _exiter_default(self) -> Exit:
+        return Exit(self)
+
+    # Folders are never made: a zygote leaves nothing behind.
+    @observe("ipython_dir")
+    def _ipython_dir_changed(self, change: Any) -> None:
+        pass
+
+    def init_history(self) -> None:
+        self.history_manager = MemoryHistory(shell=self, config=self.config)
+        self.configurables.append(self.history_manager)
+
+    def init_hooks(self) -> None:
+        super().init_hooks()
+        self.set_hook("show_in_pager", page.as_hook(payloadpage.page), 99)
+
+    def init_magics(self) -> None:
+        super().init_magics()
+        self.register_magics(KernelMagics)
+        self.magics_manager.register_alias("ed", "edit")
+
+    def init_virtualenv(self) -> None:
+        """The zygote's interpreter is already the right one."""
+
+    def init_sys_modules(self) -> None:
+        super().init_sys_modules()
+        self.user_module.__dict__.setdefault("__builtins__", __builtins__)
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """No display, no event loop to run."""
+
+    def ask_exit(self) -> None:
+        self.exiter()
+
+    def set_next_input(self, s: str, replace: bool = False) -> None:
+        self.payload_manager.write_payload(
+            {"source": "set_next_input", "text": str(s), "replace": replace}
+        )
+
+    def system_piped(self, cmd: str) -> None:
+        """Run `!cmd` on a terminal of its own, or without when none is left."""
+        try:
+            super().system_piped(cmd)
+        except OSError as error:
+            if cmd.rstrip().endswith("&") or error.errno is None:
+                raise
+            self.system_raw(cmd)
+
+    system = system_piped
+
+    def _is_group(self, error: Optional[BaseException]) -> bool:
+        """IPython prints exception groups past its own hook."""
+        while error is not None:
+            if hasattr(error, "exceptions") and hasattr(error, "derive"):
+                return True
+            error = error.__context__
+        return False
+
+    def showtraceback(
+        self,
+        exc_tuple: Optional[ExceptionTuple] = None,
+        filename: Optional[str] = None,
+        tb_offset: Optional[int] = None,
+        exception_only: bool = False,
+        running_compiled_code: bool = False,
+    ) -> None:
+        caller = sys._getframe(1).f_globals.get("__name__")
+        kind, error, trace = exc_tuple or sys.exc_info()
+        if kind is not None and self._is_group(error) and not exception_only:
+            lines = "".join(traceback.format_exception(kind, error, trace))
+            self._showtraceback(kind, error, lines.rstrip("\n").split("\n"))
+        else:
+            super().showtraceback(
+                exc_tuple,
+                filename,
+                tb_offset,
+                exception_only,
+                running_compiled_code,
+            )
+        if caller == "IPython.core.formatters":
+            self.display_fault = self.shown
+
+    def show_usage_error(self, exc: BaseException) -> None:
+        self._showtraceback(UsageError, exc, [f"UsageError: {exc}"])
+
+    def _showtraceback(
+        self, etype: Any, evalue: Any, stb: Union[list[str], str]
+    ) -> None:
+        name, value = describe_error(etype, evalue)
+        lines = [stb] if isinstance(stb, str) else [str(line) for line in stb]
+        if self.is_cancelled and name == "CancelledError":
+            name, value = "KeyboardInterrupt", ""
+            lines[-1:] = ["KeyboardInterrupt: "]
+        self._last_traceback = lines
+        self.shown = {"ename": name, "evalue": value, "traceback": lines}
+        outlet.emit(_link.ERROR, self.shown, hold=True)
+
+    def _format_exception_for_storage(
+        self, exception: BaseException, *_: Any, **__: Any
+    ) -> dict[str, Any]:
+        """Newer IPythons format a second time; once is enough."""
+        return self.shown or {
+            "ename": type(exception).__name__,
+            "evalue": "",
+            "traceback": [],
+        }
+
+    def forget_warming(self) -> None:
+        """Be as new: the first cell of a session is In [1]."""
+        self.reset(new_session=True)
+        self.execution_count = 1
+        self.shown = self.display_fault = None
+        self.payload_manager.clear_payload()
+        self.last_execution_result = None
+        self.compile.reset_compiler_flags()
+
+
+def describe_error(kind: Any, error: Any) -> tuple[str, str]:
+    """Name and text of an exception, whatever its __str__ does."""
+    name = str(getattr(kind, "__name__", kind))
+    try:
+        return name, str(error)
+    except Exception:
+        return name, "<exception str() failed>"

@@ -1,0 +1,146 @@
+"""Warming an interpreter up: everything that is slow happens once, here."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from typing import Any
+
+from traitlets.config import Config
+
+from hearth_kernel import comms, streams
+from hearth_kernel.shell import ZMQInteractiveShell
+
+_CELLS = (
+    "1 + 1",
+    "x = [1]\nfor i in x:\n    print(i)\nx",
+    "1 / 0",
+    "def f(:",
+    "%timeit -n1 -r1 pass",
+    "await __import__('asyncio').sleep(0)",
+    "from IPython.display import display, HTML, clear_output\n"
+    "display(HTML('<b>x</b>'), display_id='x').update(HTML(''))",
+    "!:",
+    "print?",
+)
+_PLOT = """
+import matplotlib.pyplot as plt
+import numpy as np
+plt.figure()
+plt.plot(np.arange(3), label='a')
+plt.title('title')
+plt.legend()
+plt.show()
+plt.figure()
+plt.hist([1, 2, 3])
+"""
+_FRAME = """
+import pandas as pd
+frame = pd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})
+frame.describe()
+frame.groupby('b').sum()
+frame
+"""
+
+
+def preload(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
+    """Import modules; return those that came and those that did not."""
+    loaded, missing = [], []
+    for name in names:
+        try:
+            importlib.import_module(name)
+            loaded.append(name)
+        except BaseException as error:
+            missing.append({"name": name, "error": f"{error}"[:500]})
+    return loaded, missing
+
+
+def make_shell() -> ZMQInteractiveShell:
+    """IPython's shell, configured, with an empty user namespace."""
+    config: Any = Config()
+    config.IPKernelApp = Config()
+    config.InteractiveShell.enable_html_pager = False
+    config.InteractiveShell.banner2 = ""
+    folder = tempfile.mkdtemp(prefix="hearth-zygote-")
+    try:
+        shell: ZMQInteractiveShell = ZMQInteractiveShell.instance(
+            ipython_dir=folder, config=config
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return shell
+
+
+def _run(shell: ZMQInteractiveShell, cell: str) -> None:
+    if "await" in cell:
+        import asyncio
+
+        loop = asyncio.new_event_loop()
+        text = shell.transform_cell(cell)
+        loop.run_until_complete(
+            shell.run_cell_async(cell, transformed_cell=text)
+        )
+        loop.close()
+    else:
+        shell.run_cell(cell, store_history=True)
+
+
+def run_cells(shell: ZMQInteractiveShell) -> None:
+    """Run what most sessions run, so that its code is loaded."""
+    quiet = streams.SilentStream()
+    kept = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = quiet  # type: ignore[assignment]
+    cells = list(_CELLS)
+    if "matplotlib.pyplot" in sys.modules:
+        cells.append(_PLOT)
+    if "pandas" in sys.modules:
+        cells.append(_FRAME)
+    try:
+        for cell in cells:
+            _run(shell, cell)
+        _introspect(shell)
+    finally:
+        sys.stdout, sys.stderr = kept
+    shell.forget_warming()
+
+
+def _introspect(shell: ZMQInteractiveShell) -> None:
+    from hearth_kernel import introspection
+
+    introspection.complete(shell, {"code": "import os; os.pa"})
+    introspection.inspect(shell, {"code": "print"})
+    introspection.is_complete(shell, {"code": "for i in x:"})
+
+
+def forget_files() -> None:
+    """Let go of cached objects that hold descriptors: kernels close them."""
+    fonts = sys.modules.get("matplotlib.font_manager")
+    if fonts is not None:
+        cached = getattr(fonts, "_get_font", None)
+        if cached is not None:
+            cached.cache_clear()
+
+
+def warm(names: list[str]) -> tuple[
+    ZMQInteractiveShell, list[str], list[dict[str, str]]
+]:
+    """Do it all; return the shell, what is loaded and what is missing."""
+    # Completion would keep its caches below the session's workspace.
+    os.environ.setdefault("XDG_CACHE_HOME", "/tmp/.cache")
+    logging.getLogger("Comm").addHandler(logging.NullHandler())
+    comms.install()
+    shell = make_shell()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loaded, missing = preload(names)
+        run_cells(shell)
+    forget_files()
+    gc.collect()
+    gc.freeze()
+    return shell, loaded, missing

@@ -1,0 +1,217 @@
+"""The zygote: a warm interpreter that forks kernels (PROTOCOL.zygote.md).
+
+It runs no code but ours and the profile's modules, has one thread, and knows
+nothing of any session but the descriptors that it passes on.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import platform
+import signal
+import socket
+import sys
+import sysconfig
+from typing import Any, Optional
+
+Order = dict[str, Any]
+
+PROTOCOL = 1
+SOCKET_FD = 3
+DATAGRAM_MAX = 64 * 1024
+LAUNCH_FDS = ("workspace_fd", "link_fd", "init_fd", "status_fd")
+_SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
+
+
+class Fault(Exception):
+    """A reason why there can be no kernels, as a sentence."""
+
+
+def tell(
+    gateway: socket.socket, answer: Order, descriptor: Optional[int] = None
+) -> None:
+    """Send one datagram, with a descriptor where there is one."""
+    fds = array.array("i", [] if descriptor is None else [descriptor])
+    gateway.sendmsg(
+        [json.dumps(answer).encode()],
+        [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)] if fds else [],
+    )
+
+
+def readonly_folders(extra: list[str]) -> list[str]:
+    """The folders that a kernel sees: the system's and this Python's."""
+    paths = sysconfig.get_paths()
+    package = os.path.dirname(os.path.abspath(__file__))
+    wanted = [
+        *_SYSTEM_FOLDERS,
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        sys.base_exec_prefix,
+        paths["stdlib"],
+        paths["platstdlib"],
+        paths["purelib"],
+        paths["platlib"],
+        *(path for path in sys.path if "-packages" in path),
+        os.path.dirname(os.path.realpath(sys.executable)),
+        package,
+        *extra,
+    ]
+    found: list[str] = []
+    for path in wanted:
+        whole = os.path.normpath(os.path.join("/", path))
+        if whole != "/" and whole not in found and os.path.exists(whole):
+            found.append(whole)
+    # An outer folder shows what is in it.
+    return [
+        path
+        for path in found
+        if not any(path.startswith(outer + "/") for outer in found)
+    ]
+
+
+def count_threads() -> int:
+    """How many threads this process has."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def check_threads() -> None:
+    """Refuse to fork with a second thread: its locks would stay locked."""
+    threads = count_threads()
+    if threads != 1:
+        raise Fault(
+            f"the zygote has {threads} threads: a preloaded module started "
+            "one; take it from `preload` of the profile"
+        )
+
+
+def set_blas_threads(count: int) -> None:
+    """Undo the single thread of warming up, where OpenBLAS is loaded."""
+    import ctypes
+
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        found = {line.split()[-1] for line in maps if "openblas" in line}
+    for path in found:
+        library = ctypes.CDLL(path)
+        for name in (
+            "scipy_openblas_set_num_threads64_",
+            "openblas_set_num_threads64_",
+            "openblas_set_num_threads",
+        ):
+            if hasattr(library, name):
+                getattr(library, name)(count)
+                break
+
+
+def become_kernel(order: Order, link_fd: int) -> None:
+    """Be a session's kernel: in the payload, after the sandbox is entered."""
+    from hearth_kernel import kernel
+    from hearth_kernel.reseed import reseed
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    reseed()
+    os.environ.clear()
+    os.environ.update(order.get("env") or {})
+    os.environ["HOME"] = "/workspace"
+    os.chdir("/workspace")
+    sys.argv = [""]
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
+    if threads.isdigit() and int(threads) > 1:
+        set_blas_threads(int(threads))
+    kernel.main(link_fd, int(order["retain"]))
+
+
+def launch(gateway: socket.socket, order: Order, fds: list[int]) -> None:
+    """Fork one kernel and tell the gateway, in the zygote."""
+    from hearth_kernel import _sandbox
+
+    number = order.get("launch")
+    try:
+        if len(fds) != len(LAUNCH_FDS):
+            raise Fault(f"{len(fds)} descriptors, {len(LAUNCH_FDS)} wanted")
+        check_threads()
+        spec = {**order, **dict(zip(LAUNCH_FDS, fds))}
+        pid, pidfd = _sandbox.fork(spec)
+    except (Fault, OSError, ValueError, TypeError, KeyError) as error:
+        code = getattr(error, "errno", None) or 0
+        text = getattr(error, "strerror", None) or str(error)
+        tell(gateway, {"failed": number, "code": code, "text": text[:500]})
+        return
+    if pid == 0:
+        try:
+            become_kernel(order, spec["link_fd"])
+        finally:
+            os._exit(70)
+    tell(gateway, {"launched": number, "pid": pid}, pidfd)
+    os.close(pidfd)
+
+
+def reap(*_: Any) -> None:
+    """Collect kernels that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def serve(gateway: socket.socket) -> None:
+    """Fork kernels until the gateway closes its end."""
+    while True:
+        data, fds, _, _ = socket.recv_fds(
+            gateway, DATAGRAM_MAX, len(LAUNCH_FDS) + 4
+        )
+        if not data:
+            return
+        try:
+            launch(gateway, json.loads(data), fds)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+
+def describe(profile: Order) -> Order:
+    """Warm up; return the datagram that says so."""
+    try:
+        import IPython
+    except ImportError as error:
+        raise Fault(
+            f"IPython is not installed in {sys.executable}: run "
+            f"{sys.executable} -m pip install ipython matplotlib-inline comm"
+            f" ({error})"
+        ) from None
+    try:
+        from hearth_kernel import _sandbox
+        from hearth_kernel.warm import warm
+    except ImportError as error:
+        raise Fault(f"{sys.executable}: {error}") from None
+    _, loaded, missing = warm([str(name) for name in profile["preload"]])
+    check_threads()
+    _sandbox.describe(readonly_folders(profile.get("readonly") or []))
+    return {
+        "ready": 1,
+        "protocol": PROTOCOL,
+        "python": platform.python_version(),
+        "ipython": IPython.__version__,
+        "preloaded": loaded,
+        "missing": missing,
+        "threads": count_threads(),
+    }
+
+
+def main() -> None:
+    """Be the zygote of the profile in argv[1]."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gateway = socket.socket(fileno=SOCKET_FD)
+    gateway.set_inheritable(False)
+    try:
+        ready = describe(json.loads(sys.argv[1]))
+    except (Fault, OSError) as error:
+        tell(gateway, {"fault": str(error)[:1000]})
+        sys.exit(1)
+    signal.signal(signal.SIGCHLD, reap)
+    tell(gateway, ready)
+    serve(gateway)
