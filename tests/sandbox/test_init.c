@@ -107,13 +107,14 @@ static void passes_signals_on(void **state)
 
 static void keeps_the_end_for_a_later_gateway(void **state)
 {
+    cleanup_buffer buffer_t report = BUFFER_EMPTY;
     char line[LINE_MAX_SIZE];
     inside_t inside;
     int gateway;
 
     (void) state;
     start(&inside, exit_seven, ORPHAN_SECONDS);
-    inside_report(&inside, &(buffer_t){0});
+    inside_report(&inside, &report);
     gateway = connect_to(&inside);
     read_line(gateway, line);
     /* Pid 1 may hear of us before it hears of the end. */
