@@ -77,6 +77,7 @@ struct registry {
     uint64_t uid_counter;
     uint8_t journal_key[32];
     bool is_stopping; /* sessions are being left or ended */
+    bool ends_all;    /* --end-sessions: nothing of them stays here */
     bool stop_now;    /* nothing has to be waited for */
 };
 
@@ -981,6 +982,7 @@ static bool stop(registry_t *self, bool ends_sessions)
     if (self->is_stopping)
         return false;
     self->is_stopping = true;
+    self->ends_all = ends_sessions;
     snprintf(grace, sizeof grace, "%" PRId64, grace_ms);
     for (entry_t *at = self->entries; at; at = at->next) {
         if (at->is_gone)
@@ -1065,6 +1067,17 @@ static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 
 /* ---- birth and death ---- */
 
+static void end_entry(registry_t *self, entry_t **entry_p)
+{
+    bool is_over = self->ends_all && (*entry_p)->is_gone;
+    cleanup_free char *folder = mem_text((*entry_p)->runtime_folder);
+    fault_t fault;
+
+    entry_destroy(entry_p);
+    if (is_over)
+        (void) path_remove_tree(folder, &fault);
+}
+
 void registry_destroy(registry_t **self_p)
 {
     registry_t *self = *self_p;
@@ -1074,7 +1087,7 @@ void registry_destroy(registry_t **self_p)
     while (self->entries) {
         entry_t *first = self->entries;
         self->entries = first->next;
-        entry_destroy(&first);
+        end_entry(self, &first);
     }
     while (self->pending) {
         pending_t *first = self->pending;

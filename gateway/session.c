@@ -242,8 +242,6 @@ void session_end(self_t *self, life_reason_t reason, const char *format, ...)
         vsnprintf(self->detail, sizeof self->detail, format, args);
         va_end(args);
     }
-    log_notice("session=%s ending reason=%s detail=\"%s\"", self->spec->id,
-               life_reason_name(self->reason), self->detail);
     life_step(&self->state, LIFE_ON_STOP);
     session_start_timer(self, &self->stop_timer, STOP_MS, on_stop_overdue);
     if (self->kernel)
@@ -386,10 +384,23 @@ static void relaunch(self_t *self)
     session_tell(self, "LAUNCH");
 }
 
+/* Nobody listens there any more. */
+static void remove_kernel_sockets(const self_t *self)
+{
+    static const char *const names[] = {"link.sock", "init.sock"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_free char *path =
+            mem_format("%s/%s", self->spec->runtime_folder, names[i]);
+        (void) unlink(path);
+    }
+}
+
 static void bury(self_t *self)
 {
     session_spec_t *spec = self->spec;
 
+    remove_kernel_sockets(self);
     note(self, "gone");
     snprintf(spec->reason, sizeof spec->reason, "%s",
              life_reason_name(self->reason));
@@ -425,6 +436,8 @@ static void on_kernel_end(self_t *self)
         unwatch_kernel(self);
     }
     explain_end(self);
+    log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
+               self->spec->id, life_reason_name(self->reason), self->detail);
     tell_requests(self);
     if (self->kernel)
         kernel_kill(self->kernel);

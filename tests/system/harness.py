@@ -1,0 +1,515 @@
+"""A gateway, its sessions and their clients, as tests need them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from queue import Empty
+from typing import Any, Callable, Iterator, Optional, TypeVar
+
+from jupyter_client import BlockingKernelClient
+
+ROOT = Path(__file__).resolve().parents[2]
+HEARTH = os.environ.get("HEARTH", str(ROOT / "build" / "hearth"))
+# Generous: it only says that nothing will come any more.
+DEADLINE = 60.0
+
+Message = dict[str, Any]
+T = TypeVar("T")
+
+
+def wait_for(
+    condition: Callable[[], Optional[T]],
+    what: str,
+    deadline: float = DEADLINE,
+) -> T:
+    """The condition's first true value."""
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline:g} s: {what}")
+        time.sleep(0.02)
+
+
+def processes() -> Iterator[int]:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            yield int(name)
+
+
+def start_time(pid: int) -> Optional[str]:
+    """None when there is no such process, or only what is left of one."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def children(pid: int) -> dict[int, str]:
+    found = {}
+    for child in processes():
+        try:
+            text = Path(f"/proc/{child}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        fields = text.rpartition(")")[2].split()
+        if int(fields[1]) == pid:
+            found[child] = fields[19]
+    return found
+
+
+def pid_namespace(pid: int) -> Optional[str]:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
+def members(namespace: str) -> list[int]:
+    """The processes of a session: those in its pid namespace."""
+    return [
+        pid
+        for pid in processes()
+        if pid_namespace(pid) == namespace and start_time(pid)
+    ]
+
+
+class Turn:
+    """One request, with all that belongs to it."""
+
+    def __init__(self, reply: Message, messages: list[Message]) -> None:
+        self.reply = reply
+        self.content: dict[str, Any] = reply["content"]
+        self.messages = messages
+
+    @property
+    def status(self) -> str:
+        return self.content["status"]
+
+    @property
+    def types(self) -> list[str]:
+        return [message["msg_type"] for message in self.messages]
+
+    def contents(self, msg_type: str) -> list[dict[str, Any]]:
+        return [
+            message["content"]
+            for message in self.messages
+            if message["msg_type"] == msg_type
+        ]
+
+    def stream(self, name: str = "stdout") -> str:
+        return "".join(
+            content["text"]
+            for content in self.contents("stream")
+            if content["name"] == name
+        )
+
+    @property
+    def result(self) -> Optional[str]:
+        results = self.contents("execute_result")
+        return results[-1]["data"]["text/plain"] if results else None
+
+
+class Client:
+    """jupyter_client's own client, and a way to wait for whole turns."""
+
+    def __init__(self, connection_file: str) -> None:
+        self.kc = BlockingKernelClient(connection_file=connection_file)
+        self.kc.load_connection_file()
+        self.kc.start_channels()
+        self.others: list[Message] = []
+
+    def close(self) -> None:
+        self.kc.stop_channels()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def wait_ready(self) -> Client:
+        self.kc.wait_for_ready(timeout=DEADLINE)
+        return self
+
+    def subscribed(self) -> Client:
+        """Until iopub surely reaches this client; no kernel needed."""
+        self.iopub(DEADLINE, lambda message: True)
+        return self
+
+    def iopub(
+        self, timeout: float, wanted: Callable[[Message], bool]
+    ) -> Message:
+        end = time.monotonic() + timeout
+        while True:
+            message = self.kc.get_iopub_msg(
+                timeout=max(0.0, end - time.monotonic())
+            )
+            if wanted(message):
+                return message
+            self.others.append(message)
+
+    def stream_until(self, msg_id: str, text: str) -> list[Message]:
+        """The iopub messages of a request until its output has the text."""
+        messages: list[Message] = []
+        seen = ""
+        while text not in seen:
+            message = self.iopub(DEADLINE, lambda m: parent_of(m) == msg_id)
+            messages.append(message)
+            if message["msg_type"] == "stream":
+                seen += message["content"]["text"]
+        return messages
+
+    def finish(
+        self,
+        msg_id: str,
+        timeout: float = DEADLINE,
+        channel: str = "shell",
+        begun: Optional[list[Message]] = None,
+    ) -> Turn:
+        """The reply and all messages until idle, in any order."""
+        end = time.monotonic() + timeout
+        messages = list(begun or [])
+
+        def left() -> float:
+            return max(0.0, end - time.monotonic())
+
+        try:
+            while not is_idle(messages, msg_id):
+                message = self.kc.get_iopub_msg(timeout=left())
+                if parent_of(message) == msg_id:
+                    messages.append(message)
+                else:
+                    self.others.append(message)
+        except Empty:
+            types = [message["msg_type"] for message in messages]
+            raise AssertionError(
+                f"no idle within {timeout:g} s after {types[-20:]}"
+            ) from None
+        return Turn(self.reply(msg_id, left() + 1, channel), messages)
+
+    def reply(
+        self, msg_id: str, timeout: float = DEADLINE, channel: str = "shell"
+    ) -> Message:
+        end = time.monotonic() + timeout
+        get = getattr(self.kc, f"get_{channel}_msg")
+        while True:
+            try:
+                message = get(timeout=max(0.0, end - time.monotonic()))
+            except Empty:
+                raise AssertionError(
+                    f"no reply on {channel} within {timeout:g} s"
+                ) from None
+            if parent_of(message) == msg_id:
+                return message
+
+    def run(
+        self, code: str, timeout: float = DEADLINE, **options: Any
+    ) -> Turn:
+        options.setdefault("allow_stdin", False)
+        return self.finish(self.kc.execute(code, **options), timeout)
+
+    def value(self, expression: str) -> Any:
+        """An expression's value, by way of its repr."""
+        import ast
+
+        turn = self.run(expression)
+        assert turn.status == "ok", turn.content
+        assert turn.result is not None
+        return ast.literal_eval(turn.result)
+
+    def send(
+        self,
+        channel: str,
+        msg_type: str,
+        content: Optional[dict[str, Any]] = None,
+        metadata: Optional[dict[str, Any]] = None,
+    ) -> str:
+        message = self.kc.session.msg(
+            msg_type, content or {}, metadata=metadata
+        )
+        getattr(self.kc, f"{channel}_channel").send(message)
+        return message["header"]["msg_id"]
+
+    def ask(
+        self,
+        channel: str,
+        msg_type: str,
+        content: Optional[dict[str, Any]] = None,
+        metadata: Optional[dict[str, Any]] = None,
+    ) -> Turn:
+        msg_id = self.send(channel, msg_type, content, metadata)
+        return self.finish(msg_id, channel=channel)
+
+    def is_silent(self, seconds: float = 0.3) -> bool:
+        """Nothing at all comes on iopub."""
+        try:
+            self.others.append(self.kc.get_iopub_msg(timeout=seconds))
+        except Empty:
+            return True
+        return False
+
+
+def parent_of(message: Message) -> Optional[str]:
+    return message["parent_header"].get("msg_id")
+
+
+def is_idle(messages: list[Message], msg_id: str) -> bool:
+    return any(
+        message["msg_type"] == "status"
+        and message["content"]["execution_state"] == "idle"
+        and parent_of(message) == msg_id
+        for message in messages[-1:]
+    )
+
+
+class Session:
+    """One session of a gateway, as `hearth session create` told of it."""
+
+    def __init__(self, gateway: Gateway, model: dict[str, Any]) -> None:
+        self.gateway = gateway
+        self.model = model
+        self.id: str = model["id"]
+        self.connection_file: str = model["connection_file"]
+        self.workspace = Path(model["workspace"])
+
+    def client(self, ready: bool = True) -> Client:
+        client = Client(self.connection_file)
+        if not ready:
+            return client
+        try:
+            return client.wait_ready()
+        except BaseException:
+            client.close()
+            raise
+
+    def show(self) -> dict[str, Any]:
+        return self.gateway.json("session", "show", "--json", self.id)
+
+    def wait_state(self, state: str) -> dict[str, Any]:
+        def look() -> Optional[dict[str, Any]]:
+            model = self.show()
+            return model if model["state"] == state else None
+
+        return wait_for(look, f"session in state {state}")
+
+    def delete(self) -> None:
+        self.gateway.run("session", "delete", self.id)
+
+    def processes(self) -> list[int]:
+        return members(self.namespace())
+
+    def namespace(self) -> str:
+        namespace = self.gateway.note_namespace(self.show()["pid"])
+        assert namespace, "the kernel's pid 1 is not there"
+        return namespace
+
+    def exec(
+        self, code: str, *options: str, timeout: float = DEADLINE
+    ) -> subprocess.CompletedProcess[str]:
+        return self.gateway.run(
+            "exec", *options, self.id, "-c", code, timeout=timeout
+        )
+
+    def notebook(self) -> dict[str, Any]:
+        return self.gateway.json("notebook", "export", self.id)
+
+
+class Gateway:
+    """`hearth serve` with folders of its own."""
+
+    def __init__(self, *options: str) -> None:
+        # Short: the paths of sockets have at most 107 bytes.
+        self.folder = Path(tempfile.mkdtemp(prefix="ht-", dir="/tmp"))
+        self.runtime = self.folder / "r"
+        self.state = self.folder / "s"
+        self.log = self.folder / "log"
+        self.options = list(options)
+        self.process: Optional[subprocess.Popen[bytes]] = None
+        # Held open, so that no other namespace gets the same number.
+        self.namespaces: dict[str, int] = {}
+        self.helpers: dict[int, str] = {}
+        keep = ("PATH", "LANG", "TERM", "HEARTH_PYTHON", "ASAN_OPTIONS")
+        self.env = {k: v for k, v in os.environ.items() if k in keep}
+        self.env.update(
+            HOME=str(self.folder / "h"),
+            HEARTH_RUNTIME_DIR=str(self.runtime),
+            HEARTH_STATE_DIR=str(self.state),
+        )
+        (self.folder / "h").mkdir()
+
+    # -- life --
+
+    def start(self, *options: str) -> Gateway:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [HEARTH, "serve", *self.options, *options],
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        wait_for(self.is_up, "a gateway that answers")
+        return self
+
+    def is_up(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise AssertionError(
+                f"gateway ended with {self.process.returncode}:\n"
+                + self.log.read_text()
+            )
+        if not (self.runtime / "management.sock").exists():
+            return False
+        info = self.run("gateway", "info", "--json")
+        if info.returncode != 0:
+            return False
+        if json.loads(info.stdout)["pid"] != self.process.pid:
+            return False
+        self.helpers.update(children(self.process.pid))
+        return True
+
+    def info(self) -> dict[str, Any]:
+        return self.json("gateway", "info", "--json")
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.helpers.update(children(self.process.pid))
+        self.process.kill()
+        self.process.wait(DEADLINE)
+        self.process = None
+
+    def terminate(self) -> None:
+        assert self.process is not None
+        self.helpers.update(children(self.process.pid))
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(DEADLINE)
+        self.process = None
+        assert code == 0, f"exit code {code}\n" + self.log.read_text()
+
+    def end(self) -> None:
+        """Sessions and gateway end; nothing is left of them."""
+        try:
+            if self.process is None or self.process.poll() is not None:
+                self.start()
+            for model in self.sessions():
+                self.note_namespace(model["pid"])
+            assert self.process is not None
+            self.helpers.update(children(self.process.pid))
+            self.run("gateway", "stop", "--end-sessions")
+            code = self.process.wait(DEADLINE)
+            assert code == 0, f"exit code {code}\n" + self.log.read_text()
+            wait_for(lambda: not self.left_over(), "nothing left over", 20)
+        except BaseException:
+            sys.stderr.write(self.log.read_text()[-8000:])
+            left = self.left_over()
+            if left:
+                sys.stderr.write("left over: " + "; ".join(left) + "\n")
+            raise
+        finally:
+            self.sweep()
+
+    def note_namespace(self, pid: int) -> Optional[str]:
+        if not pid:
+            return None
+        try:
+            held = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        namespace = f"pid:[{os.fstat(held).st_ino}]"
+        if namespace == pid_namespace(os.getpid()):
+            os.close(held)
+            raise AssertionError("a session in the namespace of this test")
+        if namespace in self.namespaces:
+            os.close(held)
+        else:
+            self.namespaces[namespace] = held
+        return namespace
+
+    def left_over(self) -> list[str]:
+        left = [
+            f"process {pid} of a session"
+            for namespace in self.namespaces
+            for pid in members(namespace)
+        ]
+        left += [
+            f"process {pid} of the gateway"
+            for pid, born in self.helpers.items()
+            if start_time(pid) == born
+        ]
+        left += [
+            f"socket {path}"
+            for path in self.runtime.rglob("*")
+            if path.is_socket()
+        ]
+        if self.state.exists():
+            with (self.state / "hearth.lock").open() as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    left.append("the lock")
+        return left
+
+    def sweep(self) -> None:
+        """What a failed test leaves must not disturb the next one."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(DEADLINE)
+        for namespace in self.namespaces:
+            for pid in members(namespace):
+                os.kill(pid, signal.SIGKILL)
+        for held in self.namespaces.values():
+            os.close(held)
+        self.namespaces.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # -- the command line --
+
+    def run(
+        self,
+        *arguments: str,
+        timeout: float = DEADLINE,
+        stdin: Optional[str] = None,
+        env: Optional[dict[str, str]] = None,
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [HEARTH, *arguments],
+            env={**self.env, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            input=stdin if stdin is not None else "",
+        )
+
+    def json(self, *arguments: str) -> Any:
+        done = self.run(*arguments)
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
+    def create(self, *options: str) -> Session:
+        session = Session(
+            self, self.json("session", "create", "--json", *options)
+        )
+        session.namespace()
+        return session
+
+    def sessions(self, *options: str) -> list[dict[str, Any]]:
+        return self.json("session", "list", "--json", *options)

@@ -1,0 +1,10 @@
+"""The turns again, with the oldest jupyter_client that is promised to work."""
+
+from __future__ import annotations
+
+import jupyter_client
+from test_turns import *  # noqa: F403
+
+
+def test_it_is_the_old_one() -> None:
+    assert jupyter_client.version_info[:2] == (7, 4)
