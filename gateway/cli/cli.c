@@ -13,8 +13,8 @@
 
 /* In the order of --help. */
 static const command_t *const tables[] = {
-    exec_commands,  session_commands, attach_commands, gateway_commands,
-    serve_commands, kernel_commands,  doctor_commands,
+    exec_commands,    session_commands, attach_commands, notebook_commands,
+    gateway_commands, serve_commands,   kernel_commands, doctor_commands,
 };
 
 #define TABLES (sizeof tables / sizeof *tables)

@@ -139,6 +139,10 @@ static gateway_exit_t find_session(run_t *self, json_t **ret_session)
             member_text(session, "reason"), *detail ? ": " : "", detail);
 
         outputs_say(self->outputs, text);
+        self->reply = json_pack("{s:s, s:s, s:s, s:O*, s:O*}", "status",
+                                "error", "ename", "SessionGone", "evalue", text,
+                                "reason", json_object_get(session, "reason"),
+                                "ended", json_object_get(session, "ended"));
         return GATEWAY_EXIT_GONE;
     }
     *ret_session = json_incref(session);
@@ -407,18 +411,12 @@ static gateway_exit_t judge(run_t *self)
 static void print_pages(run_t *self)
 {
     const json_t *payload = json_object_get(self->reply, "payload");
-    const json_t *item;
+    json_t *item;
     size_t i;
 
-    json_array_foreach(payload, i, item)
-    {
-        json_t *data = json_object_get(item, "data");
-
-        if (strcmp(member_text(item, "source"), "page") == 0 && data) {
-            json_auto_t *content = json_pack("{s:O}", "data", data);
-            outputs_add(self->outputs, "display_data", content);
-        }
-    }
+    json_array_foreach(
+        payload, i, item) if (strcmp(member_text(item, "source"), "page") == 0)
+        outputs_add(self->outputs, "page", item);
 }
 
 static void print_document(run_t *self, const char *id, gateway_exit_t status)
@@ -433,8 +431,9 @@ static void print_document(run_t *self, const char *id, gateway_exit_t status)
         {GATEWAY_EXIT_UNREACHABLE, "no_gateway"},
         {GATEWAY_EXIT_FAILED, "error"},
     };
-    static const char *const members[] = {"execution_count", "ename", "evalue",
-                                          "traceback", NULL};
+    static const char *const members[] = {
+        "execution_count", "ename", "evalue", "traceback",
+        "reason",          "ended", NULL};
     json_auto_t *document = json_pack(
         "{s:s, s:s, s:O, s:O}", "session", id, "status", "error", "outputs",
         outputs_list(self->outputs), "files", outputs_files(self->outputs));
@@ -456,8 +455,10 @@ static gateway_exit_t tell(run_t *self, const char *id, bool is_json)
     gateway_exit_t status = judge(self);
 
     print_pages(self);
+    /* The traceback shows where the limit hit, not that it did. */
     if (self->reply && status != GATEWAY_EXIT_OK && !is_json
-        && !outputs_has_error(self->outputs)) {
+        && (status == GATEWAY_EXIT_TIME_LIMIT
+            || !outputs_has_error(self->outputs))) {
         const char *evalue = member_text(self->reply, "evalue");
         cleanup_free char *text =
             mem_format("%s%s%s", member_text(self->reply, "ename"),

@@ -271,14 +271,19 @@ static int keepalive(const arguments_t *arguments)
     json_auto_t *reply = NULL;
     gateway_exit_t status =
         ask("session_keepalive", for_session(arguments), false, &reply);
+    const json_t *session = json_object_get(reply, "session");
+    const char *expires;
 
     if (status != GATEWAY_EXIT_OK)
         return status;
-    json_object_del(reply, "status");
-    if (arguments_has(arguments, "json"))
-        print_json(reply);
-    else
-        printf("expires at %s\n", clock_time(member_text(reply, "expires_at")));
+    expires = member_text(session ? session : reply, "expires_at");
+    if (arguments_has(arguments, "json")) {
+        json_auto_t *answer =
+            json_pack("{s:s?}", "expires_at", *expires ? expires : NULL);
+        print_json(answer);
+    } else {
+        printf("expires at %s\n", clock_time(expires));
+    }
     return GATEWAY_EXIT_OK;
 }
 

@@ -139,6 +139,15 @@ static bool save_picture(outputs_t *self, const char *extension,
     return true;
 }
 
+/* IPython's own pages are full of colours, which a file does not want. */
+static void print_page(outputs_t *self, const json_t *data)
+{
+    cleanup_free char *text = text_of(json_object_get(data, "text/plain"));
+
+    terminal_colored(self->out, text, strlen(text));
+    terminal_fresh_line(self->out);
+}
+
 static void print_text(outputs_t *self, const json_t *data)
 {
     static const char *const types[] = {"text/plain", "text/markdown",
@@ -162,6 +171,7 @@ static bool on_display(outputs_t *self, const char *type, json_t *content)
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
     cleanup_free char *path = NULL;
     const char *extension = image_find(data, &bytes);
+    bool is_page = strcmp(type, "page") == 0;
     bool is_saved = true;
 
     if (extension && self->folder)
@@ -169,13 +179,21 @@ static bool on_display(outputs_t *self, const char *type, json_t *content)
     if (self->is_json) {
         json_t *output = json_copy(content);
 
+        if (is_page) {
+            json_object_clear(output);
+            json_object_set(output, "data", data);
+            json_object_set_new(output, "metadata", json_object());
+        }
         json_object_del(output, "transient");
-        json_object_set_new(output, "output_type", json_string(type));
+        json_object_set_new(output, "output_type",
+                            json_string(is_page ? "display_data" : type));
         json_array_append_new(self->list, output);
         return is_saved;
     }
     terminal_fresh_line(self->out);
-    if (!extension || !image_show(stdout, extension, &bytes))
+    if (is_page)
+        print_page(self, data);
+    else if (!extension || !image_show(stdout, extension, &bytes))
         print_text(self, data);
     if (path) {
         cleanup_free char *line = mem_format("saved %s\n", path);
@@ -222,6 +240,7 @@ static void on_error(outputs_t *self, json_t *content)
 bool outputs_add(outputs_t *self, const char *type, json_t *content)
 {
     bool is_display = strcmp(type, "display_data") == 0
+                      || strcmp(type, "page") == 0
                       || strcmp(type, "update_display_data") == 0
                       || strcmp(type, "execute_result") == 0;
     bool is_error = strcmp(type, "error") == 0;

@@ -15,7 +15,8 @@ outputs_t *outputs_new(const char *folder, bool is_json);
 void outputs_destroy(outputs_t **self_p);
 #define cleanup_outputs CLEANUP(outputs_destroy)
 
-/* One iopub message of the cell; other types than outputs are ignored. False
+/* One iopub message of the cell, or a "page" out of its reply's payload; other
+ * types than outputs are ignored. False
  * when a picture could not be saved. */
 bool outputs_add(outputs_t *self, const char *type, json_t *content);
 /* One line about the end, on standard error; untrusted. */

@@ -72,7 +72,7 @@ void terminal_mark_line_start(terminal_t *self)
 static void put(terminal_t *self, char byte)
 {
     putc(byte, self->file);
-    self->at_line_start = byte == '\n' || byte == '\r';
+    self->at_line_start = byte == '\n';
 }
 
 static void put_color(terminal_t *self)
