@@ -41,30 +41,24 @@ typedef struct {
     uint32_t buffers;
 } header_t;
 
+/* By code; the gaps are none. */
+static const struct {
+    const char *name;
+    const char *message; /* Jupyter's type, or "" */
+} types[] = {
+#define X(name, code, way, message) [code] = {#name, message},
+    FRAME_TYPES(X)
+#undef X
+};
+
 const char *frame_type_name(uint16_t type)
 {
-    switch (type) {
-#define X(name, code, way, message)                                            \
-    case code:                                                                 \
-        return #name;
-        FRAME_TYPES(X)
-#undef X
-    default:
-        return NULL;
-    }
+    return type < sizeof types / sizeof *types ? types[type].name : NULL;
 }
 
 const char *frame_message_type(uint16_t type)
 {
-    switch (type) {
-#define X(name, code, way, message)                                            \
-    case code:                                                                 \
-        return message;
-        FRAME_TYPES(X)
-#undef X
-    default:
-        return "";
-    }
+    return frame_type_name(type) != NULL ? types[type].message : "";
 }
 
 static uint8_t *put16(uint8_t *at, uint16_t value)

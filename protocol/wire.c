@@ -203,7 +203,7 @@ wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
                            history_t *history, message_t **ret_message,
                            fault_t *fault)
 {
-    envelope_t envelope;
+    envelope_t envelope = {0};
     wire_verdict_t verdict = open_envelope(frames, &envelope, fault);
     if (verdict == WIRE_OK)
         verdict = authenticate(&envelope, secret, history, fault);
