@@ -419,12 +419,32 @@ static void bury(self_t *self)
                         spec->is_external ? 1 : spec->gone_keep_ms, on_removed);
 }
 
+/* What the launch says: a fault, or nothing and the end when all went well. */
+static void read_status(self_t *self)
+{
+    zmq_pollitem_t item = {.fd = self->status_fd};
+    fault_t fault;
+    ssize_t size;
+
+    if (self->status_fd < 0)
+        return;
+    size = read(self->status_fd, &fault, sizeof fault);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    zloop_poller_end(self->loop, &item);
+    close(take_fd(&self->status_fd));
+    if (size != (ssize_t) sizeof fault)
+        return;
+    fault.text[sizeof fault.text - 1] = '\0';
+    session_end(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+}
+
 /* The one place where a kernel's end is dealt with. */
 static void on_kernel_end(self_t *self)
 {
     if (self->state == LIFE_GONE)
         return;
-    session_stop_timer(self, &self->stop_timer);
+    read_status(self);
     session_stop_timer(self, &self->limit_timer);
     session_stop_timer(self, &self->stuck_timer);
     if (self->kernel) {
@@ -435,6 +455,7 @@ static void on_kernel_end(self_t *self)
         kernel_read_end(self->kernel, &self->end);
         unwatch_kernel(self);
     }
+    session_stop_timer(self, &self->stop_timer);
     explain_end(self);
     log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
                self->spec->id, life_reason_name(self->reason), self->detail);
@@ -473,7 +494,9 @@ static int on_init(zloop_t *loop, zmq_pollitem_t *item, void *arg)
         on_kernel_end(self);
     } else if (kernel_init_fd(self->kernel) < 0) {
         zloop_poller_end(loop, &ended);
-        on_kernel_end(self);
+        /* Before LAUNCHED, the zygote's answer tells why. */
+        if (kernel_pidfd(self->kernel) >= 0 || self->spec->is_adopted)
+            on_kernel_end(self);
     }
     return 0;
 }
@@ -509,7 +532,8 @@ void session_on_link_closed(self_t *self)
 {
     session_unwatch_link(self);
     self->is_greeted = false;
-    if (self->state != LIFE_STOPPING && self->state != LIFE_GONE)
+    if (self->state != LIFE_STOPPING && self->state != LIFE_GONE
+        && kernel_pidfd(self->kernel) >= 0)
         session_start_timer(self, &self->stop_timer, LINK_GRACE_MS,
                             on_link_grace);
 }
@@ -751,22 +775,9 @@ void session_leave(self_t *self, bool restart)
 
 static int on_status(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
-    self_t *self = arg;
-    fault_t fault;
-    ssize_t size = read(self->status_fd, &fault, sizeof fault);
-    zmq_pollitem_t ended = {.fd = self->status_fd};
-
+    (void) loop;
     (void) item;
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    zloop_poller_end(loop, &ended);
-    close(take_fd(&self->status_fd));
-    if (size == (ssize_t) sizeof fault) {
-        fault.text[sizeof fault.text - 1] = '\0';
-        self->reason = LIFE_REASON_LAUNCH;
-        snprintf(self->detail, sizeof self->detail, "%s", fault.text);
-        session_end(self, LIFE_REASON_LAUNCH, "%s", fault.text);
-    }
+    read_status(arg);
     return 0;
 }
 

@@ -382,7 +382,7 @@ void turns_send(self_t *self, const request_t *request)
 {
     fault_t fault;
 
-    if (send_to_kernel(self, request, &fault) < 0)
+    if (self->kernel && send_to_kernel(self, request, &fault) < 0)
         log_debug("session=%s %s", self->spec->id, fault.text);
 }
 
