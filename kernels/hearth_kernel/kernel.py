@@ -8,6 +8,7 @@ anything: whatever happens, a request is answered or the process ends.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # signal's own makes enums
 import asyncio
 import atexit
 import builtins
@@ -41,6 +42,7 @@ from hearth_kernel.shell import ZMQInteractiveShell, describe_error
 Content = dict[str, Any]
 Handler = Callable[[Any, Content], Content]
 
+_SIGINT = int(signal.SIGINT)
 _SENT_SECONDS = 2.0  # how long the last reply may take to leave
 
 _ANSWERS: dict[int, Handler] = {
@@ -222,7 +224,7 @@ class Kernel:
         shell.is_cancelled = False
         shell.is_executing = True
         # User code may have put its own handler there, or IPython's magics.
-        if signal.getsignal(signal.SIGINT) != self.on_sigint:
+        if _signal.getsignal(_SIGINT) != self.on_sigint:
             signal.signal(signal.SIGINT, self.on_sigint)
 
     def execute(self, content: Content) -> None:
@@ -289,7 +291,8 @@ class Kernel:
         else:
             reply["user_expressions"] = self.evaluate()
         reply["payload"] = shell.payload_manager.read_payload()
-        shell.payload_manager.clear_payload()
+        if reply["payload"]:
+            shell.payload_manager.clear_payload()
         reply["execution_count"] = shell.execution_count - 1
         usage = resource.getrusage(resource.RUSAGE_SELF)
         metadata = {

@@ -530,6 +530,9 @@ static void on_hello(link_t *self, const frame_t *hello)
     uint64_t oldest = self->first ? self->first->seq : self->last + 1;
     frame_t welcome = {.type = FRAME_WELCOME};
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    uint64_t busy = self->running     ? self->running
+                  : self->requests.first ? self->requests.first->frame.request
+                                         : 0;
     bool is_known = find_number(hello->content, "\"protocol\"", &protocol)
                  && find_number(hello->content, "\"acked\"", &acked)
                  && protocol == FRAME_VERSION;
@@ -541,7 +544,7 @@ static void on_hello(link_t *self, const frame_t *hello)
                       FRAME_VERSION, (unsigned long long) self->last,
                       acked + 1 < oldest || acked > self->last ? "true"
                                                                : "false",
-                      (unsigned long long) self->running);
+                      (unsigned long long) busy);
     else
         buffer_format(&content,
                       "{\"protocol\":%d,\"error\":\"the kernel speaks "

@@ -18,11 +18,12 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Any as AnyTrait
-from traitlets import Bool, Instance, Type, default, observe
+from traitlets import Instance, Type, default, observe
 
 from hearth_kernel import _link, outlet
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
+from hearth_kernel.shortcuts import Shortcuts
 
 _MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;.*)?\Z", re.ASCII)
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -62,6 +63,13 @@ def add_size(data: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
 
 class ResultHook(DisplayHook):  # type: ignore[misc]
     """The value of a cell's last line becomes a RESULT event."""
+
+    exec_result = None
+
+    def compute_format_data(self, result: Any) -> Any:
+        return self.shell.shortcuts.format(result) or (
+            self.shell.display_formatter.format(result)
+        )
 
     def quiet(self) -> bool:
         """Whether the cell ends in a semicolon; most have none at all."""
@@ -148,7 +156,11 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     display_pub_class = Type(Publisher)
     exiter = Instance(Exit)
     kernel = AnyTrait()
-    is_executing = Bool(False)
+    is_executing = False
+    # Nobody observes these; as traits they would cost every cell its time.
+    execution_count = 1
+    last_execution_succeeded = True
+    last_execution_result = None
 
     # The last error that was shown: the content of its ERROR event.
     shown: Optional[dict[str, Any]] = None
@@ -173,6 +185,17 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     def init_hooks(self) -> None:
         super().init_hooks()
         self.set_hook("show_in_pager", page.as_hook(payloadpage.page), 99)
+
+    def init_payload(self) -> None:
+        """The last part of the shell to be made."""
+        super().init_payload()
+        self.shortcuts = Shortcuts(self)
+
+    def transform_cell(self, raw_cell: str) -> str:
+        if self.shortcuts.is_plain(raw_cell):
+            return raw_cell if raw_cell.endswith("\n") else raw_cell + "\n"
+        cell: str = super().transform_cell(raw_cell)
+        return cell
 
     def init_magics(self) -> None:
         super().init_magics()

@@ -1,0 +1,176 @@
+"""What happens while a cell runs: input, interrupts, tasks, threads, children."""
+
+import time
+
+import pytest
+from gateway import kinds, only, text
+
+
+def test_input(kernel):
+    request = kernel.execute("print('before')\nprint(input('who? '))", allow_stdin=True)
+    events = []
+    while not events or events[-1].kind != "INPUT_REQUEST":
+        events.append(kernel.event())
+    assert text(events) == "before\n"
+    assert events[-1].content == {"prompt": "who? ", "password": False}
+    assert events[-1].request == request
+    kernel.send("INPUT_REPLY", {"value": "me"}, request=request)
+    assert text(kernel.until_reply(request)) == "me\n"
+
+
+def test_getpass(kernel):
+    request = kernel.execute(
+        "import getpass\ngetpass.getpass('secret: ')", allow_stdin=True
+    )
+    assert kernel.event().content == {"prompt": "secret: ", "password": True}
+    kernel.send("INPUT_REPLY", {"value": "x"}, request=request)
+    assert only(kernel.until_reply(request), "RESULT")
+
+
+def test_input_that_is_not_allowed(kernel):
+    events = kernel.run("input()")
+    assert events[-1].content["ename"] == "StdinNotImplementedError"
+
+
+def test_interrupts(kernel):
+    for code in [
+        "while True: pass",
+        "import time\ntime.sleep(100)",
+        "input()",
+        "import asyncio\nawait asyncio.sleep(100)",
+        "import time, asyncio\nawait asyncio.sleep(0)\ntime.sleep(100)",
+        "import subprocess\nsubprocess.run(['sleep', '100'])",
+        "%%bash\nsleep 100",
+        "!sleep 100",
+        "import threading\nthreading.Event().wait()",
+    ]:
+        request = kernel.execute("print('on')\n" + code if code[0] not in "%!" else code, allow_stdin=True)
+        seen = []
+        try:
+            while True:
+                seen.append(kernel.event(0.3))
+        except TimeoutError:
+            kernel.interrupt()
+        events = seen + kernel.until_reply(request)
+        if code[0] not in "%!":
+            assert events[-1].content["status"] == "error", code
+            assert events[-1].content["ename"] == "KeyboardInterrupt", code
+            assert only(events, "ERROR").content["ename"] == "KeyboardInterrupt"
+    assert kernel.value("1") == "1"
+
+
+def test_an_interrupt_between_cells_is_nothing(kernel):
+    for _ in range(3):
+        kernel.interrupt()
+        assert kernel.value("1") == "1"
+
+
+def test_late_answers_are_forgotten(kernel):
+    request = kernel.execute("input('a')", allow_stdin=True)
+    assert kernel.event().kind == "INPUT_REQUEST"
+    kernel.interrupt()
+    kernel.until_reply(request)
+    kernel.send("INPUT_REPLY", {"value": "late"}, request=request)
+    request = kernel.execute("print(input('b'))", allow_stdin=True)
+    assert kernel.event().kind == "INPUT_REQUEST"
+    kernel.send("INPUT_REPLY", {"value": "right"}, request=request)
+    assert text(kernel.until_reply(request)) == "right\n"
+
+
+def test_top_level_await_and_tasks_between_cells(kernel):
+    events = kernel.run(
+        "import asyncio\n"
+        "async def tick():\n"
+        "    for i in range(3):\n"
+        "        await asyncio.sleep(0.2); print('tick', i)\n"
+        "task = asyncio.create_task(tick())\n"
+        "await asyncio.sleep(0)\n'done'"
+    )
+    first = events[-1].request
+    assert kinds(events) == ["RESULT", "REPLY"]
+    assert kernel.value("2") == "2"
+    ticks = [kernel.event() for _ in range(3)]
+    assert [e.content["text"] for e in ticks] == [
+        f"tick {i}\n" for i in range(3)
+    ]
+    # A task belongs to the cell that made it, whatever ran since.
+    assert {e.request for e in ticks} == {first}
+
+
+def test_an_error_in_an_awaiting_cell(kernel):
+    events = kernel.run("import asyncio\nawait asyncio.sleep(0)\n1/0")
+    assert only(events, "ERROR").content["ename"] == "ZeroDivisionError"
+    assert events[-1].content["status"] == "error"
+
+
+def test_threads_speak_for_the_most_recent_cell(kernel):
+    kernel.run(
+        "import threading\ngo = threading.Event()\n"
+        "def speak():\n    go.wait(); print('spoken')\n"
+        "threading.Thread(target=speak).start()"
+    )
+    request = kernel.execute("go.set()\nimport time\ntime.sleep(0.2)")
+    events = kernel.until_reply(request)
+    assert text(events) == "spoken\n"
+    assert {e.request for e in events} == {request}
+
+
+def test_children_print_into_the_cell(kernel):
+    events = kernel.run(
+        "import multiprocessing, sys\n"
+        "def work(i):\n    print('child', i)\n    return i\n"
+        "ctx = multiprocessing.get_context('fork')\n"
+        "ps = [ctx.Process(target=work, args=(i,)) for i in range(3)]\n"
+        "print('start')\n"
+        "for p in ps: p.start()\n"
+        "for p in ps: p.join()\n"
+        "print('end')"
+    )
+    assert text(events, "stderr") == ""
+    lines = text(events).splitlines()
+    assert lines[0] == "start"
+    assert lines[-1] == "end"
+    assert sorted(lines[1:-1]) == ["child 0", "child 1", "child 2"]
+    events = kernel.run("with ctx.Pool(2) as p: print(p.map(work, range(4)))")
+    assert "[0, 1, 2, 3]" in text(events)
+
+
+def test_a_forked_child_is_no_second_kernel(kernel):
+    events = kernel.run(
+        "import os\npid = os.fork()\n"
+        "if pid == 0:\n    print('in the child'); os._exit(0)\n"
+        "os.waitpid(pid, 0)[1]"
+    )
+    assert text(events) == "in the child\n"
+    assert kernel.value("6") == "6"
+
+
+def test_two_kernels_draw_different_numbers(fork):
+    code = (
+        "import random, numpy, uuid, tempfile, multiprocessing\n"
+        "print(random.random(), numpy.random.rand(), uuid.uuid1(),\n"
+        "  next(tempfile._get_candidate_names()),\n"
+        "  bytes(multiprocessing.current_process().authkey).hex())"
+    )
+    one, two = (text(fork().run(code)).split() for _ in range(2))
+    assert len(one) == 5
+    for first, second in zip(one, two):
+        assert first != second
+
+
+def test_output_behind_the_reply_is_seen_soon(kernel):
+    kernel.run(
+        "import threading, time\n"
+        "def later():\n    time.sleep(0.3); print('late', end='')\n"
+        "threading.Thread(target=later).start()"
+    )
+    start = time.monotonic()
+    assert kernel.event(2).content["text"] == "late"
+    assert time.monotonic() - start < 1
+
+
+def test_a_kernel_whose_descriptors_are_closed_ends(kernel):
+    with pytest.raises((EOFError, ConnectionError, OSError)):
+        kernel.run("import os\nos.closerange(3, 1000)")
+        kernel.connect()
+        kernel.run("1")
