@@ -107,12 +107,12 @@ def set_blas_threads(count: int) -> None:
 
 def become_kernel(order: Order, link_fd: int) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
-    from hearth_kernel import kernel
-    from hearth_kernel.reseed import reseed
+    # Loaded since the zygote warmed up: their folder may be out of sight here.
+    from hearth_kernel import kernel, reseed
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    reseed()
+    reseed.reseed()
     os.environ.clear()
     os.environ.update(order.get("env") or {})
     os.environ["HOME"] = "/workspace"
@@ -184,7 +184,9 @@ def describe(profile: Order) -> Order:
             f" ({error})"
         ) from None
     try:
-        from hearth_kernel import _sandbox
+        # With all that kernels need: what is loaded here is not loaded again
+        # by each of them.
+        from hearth_kernel import _sandbox, kernel, reseed  # noqa: F401
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None
