@@ -296,6 +296,7 @@ class Hearth:
             [str(program), "serve"],
             env={
                 **os.environ,
+                "HEARTH_PYTHON": sys.executable,
                 "HEARTH_RUNTIME_DIR": str(self.runtime),
                 "HEARTH_STATE_DIR": str(scratch / "state"),
                 "HEARTH_CONFIG": str(config),
