@@ -216,9 +216,7 @@ class Client:
             if parent_of(message) == msg_id:
                 return message
 
-    def run(
-        self, code: str, timeout: float = DEADLINE, **options: Any
-    ) -> Turn:
+    def run(self, code: str, timeout: float = DEADLINE, **options: Any) -> Turn:
         options.setdefault("allow_stdin", False)
         return self.finish(self.kc.execute(code, **options), timeout)
 
@@ -506,7 +504,8 @@ class Gateway:
 
     def create(self, *options: str) -> Session:
         session = Session(
-            self, self.json("session", "create", "--json", *options)
+            self,
+            self.json("session", "create", "--no-start", "--json", *options),
         )
         session.namespace()
         return session

@@ -1,0 +1,408 @@
+"""However a kernel ends, its clients hear of it at once and nothing stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Iterator
+
+import pytest
+from harness import (
+    DEADLINE,
+    Client,
+    Gateway,
+    Session,
+    members,
+    parent_of,
+    wait_for,
+)
+
+# Everything here must be heard within this; a machine under load is slow.
+SOON = 30.0
+
+DEATHS = {
+    "exit": "import os; os._exit(3)",
+    "segfault": "import ctypes; ctypes.string_at(0)",
+    "abort": "import os; os.abort()",
+    "kill": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "descriptors": (
+        "import os, time\nos.closerange(0, 4096)\nwhile True: time.sleep(1)"
+    ),
+    "descriptors_loop": "import os; os.closerange(0, 4096)",
+}
+
+
+@pytest.fixture
+def gateway() -> Iterator[Gateway]:
+    running = Gateway(
+        "--set",
+        "profile/python3/preload=",
+        "--set",
+        "sessions/interrupt_grace=1s",
+    )
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+def expect_no_process(session: Session, namespace: str) -> None:
+    wait_for(
+        lambda: not members(namespace),
+        f"no process of session {session.id}",
+        SOON,
+    )
+
+
+def expect_gone(client: Client, session: Session, reason: str) -> None:
+    turn = client.run("1", timeout=SOON)
+
+    assert turn.status == "error"
+    assert turn.content["ename"] == "SessionGone"
+    assert reason in turn.content["evalue"]
+    ended = session.show()["ended"]
+    assert ended[:19] in turn.content["evalue"]
+    assert "discarded" in turn.content["evalue"]
+    assert turn.contents("error")[0]["ename"] == "SessionGone"
+
+
+def test_idle_timeout(gateway: Gateway) -> None:
+    session = gateway.create("--idle-timeout", "1s")
+    namespace = session.namespace()
+    with session.client() as client:
+        client.run("x = 1")
+        model = session.wait_state("gone")
+        assert model["reason"] == "idle"
+        assert "idle" in model["detail"]
+        expect_no_process(session, namespace)
+        expect_gone(client, session, "idle")
+    # Also for those who come later, by a new connection.
+    with session.client(ready=False) as late:
+        expect_gone(late.subscribed(), session, "idle")
+
+
+def test_busy_is_not_idle(gateway: Gateway) -> None:
+    session = gateway.create("--idle-timeout", "1s")
+    with session.client() as client:
+        turn = client.run("import time; time.sleep(3); 'done'")
+        assert turn.result == "'done'"
+
+
+def test_looking_is_not_working(gateway: Gateway) -> None:
+    session = gateway.create("--idle-timeout", "2s")
+    with session.client() as client:
+
+        def look() -> bool:
+            msg_id = client.kc.kernel_info()
+            client.finish(msg_id)
+            return session.show()["state"] == "gone"
+
+        wait_for(look, "the end of a session that is only looked at", SOON)
+
+
+def test_keepalive(gateway: Gateway) -> None:
+    session = gateway.create("--idle-timeout", "60s")
+    before = session.show()["expires_at"]
+    told = gateway.json("session", "keepalive", "--json", session.id)
+
+    after = told.get("session", told)
+    assert after["expires_at"] > before
+
+
+def test_time_limit_of_a_well_behaved_cell(gateway: Gateway) -> None:
+    session = gateway.create("--time-limit", "1s")
+    with session.client() as client:
+        client.run("kept = 5")
+        turn = client.run("import time; time.sleep(600)", timeout=SOON)
+        assert turn.status == "error"
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert "variables: preserved" in turn.content["evalue"]
+        assert turn.contents("error")[0]["ename"] == "TimeLimitExceeded"
+        assert client.run("kept").result == "5"
+
+
+def test_time_limit_of_one_request(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        client.run("kept = 5")
+        turn = client.ask(
+            "shell",
+            "execute_request",
+            {"code": "while True: pass"},
+            {"hearth": {"time_limit": 0.5}},
+        )
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert client.run("kept").result == "5"
+
+
+def test_time_limit_of_a_stubborn_cell(gateway: Gateway) -> None:
+    session = gateway.create("--time-limit", "1s")
+    namespace = session.namespace()
+    with session.client() as client:
+        turn = client.run(
+            "import signal, time\n"
+            "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            "while True: time.sleep(1)",
+            timeout=SOON,
+        )
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert "variables: lost" in turn.content["evalue"]
+        model = session.wait_state("gone")
+        assert model["reason"] == "wall"
+        expect_no_process(session, namespace)
+        expect_gone(client, session, "wall")
+
+
+@pytest.mark.parametrize("code", DEATHS.values(), ids=DEATHS.keys())
+def test_death(gateway: Gateway, code: str) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        client.run("x = 1")
+        first = client.kc.execute(f"print('go')\n{code}")
+        waiting = client.kc.execute("x")
+        turn = client.finish(first, timeout=SOON)
+        assert turn.status == "error"
+        assert turn.content["ename"] == "KernelDied"
+        assert "variables: lost" in turn.content["evalue"]
+        assert turn.stream() == "go\n"
+        other = client.finish(waiting, timeout=SOON)
+        assert other.status in ("error", "aborted")
+        session.wait_state("gone")
+        expect_no_process(session, namespace)
+        expect_gone(client, session, session.show()["reason"])
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "detail"),
+    [
+        (DEATHS["exit"], "exit", "3"),
+        (DEATHS["segfault"], "signal", "11"),
+        (DEATHS["kill"], "signal", "9"),
+    ],
+)
+def test_cause_is_told(
+    gateway: Gateway, code: str, reason: str, detail: str
+) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        turn = client.run(code, timeout=SOON)
+        assert detail in turn.content["evalue"]
+        model = session.wait_state("gone")
+        assert model["reason"] == reason
+        assert detail in model["detail"]
+
+
+def test_killed_from_outside(gateway: Gateway) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        msg_id = client.kc.execute(
+            "import subprocess, time\n"
+            "p = subprocess.Popen(['sleep', '600'])\n"
+            "print('go')\ntime.sleep(600)"
+        )
+        begun = client.stream_until(msg_id, "go")
+        # All but pid 1: the payload and its child, as the OOM killer would.
+        first = session.show()["pid"]
+        for pid in members(namespace):
+            if pid != first:
+                os.kill(pid, signal.SIGKILL)
+        turn = client.finish(msg_id, timeout=SOON, begun=begun)
+        assert turn.content["ename"] == "KernelDied"
+        expect_no_process(session, namespace)
+        session.wait_state("gone")
+
+
+def test_pid_one_killed(gateway: Gateway) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
+        begun = client.stream_until(msg_id, "go")
+        os.kill(session.show()["pid"], signal.SIGKILL)
+        turn = client.finish(msg_id, timeout=SOON, begun=begun)
+        assert turn.content["ename"] == "KernelDied"
+        expect_no_process(session, namespace)
+        session.wait_state("gone")
+
+
+def test_death_between_cells(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        client.run("import os, threading")
+        client.run("threading.Timer(0.5, lambda: os._exit(1)).start()")
+        session.wait_state("gone")
+        expect_gone(client, session, "exit")
+
+
+def test_children_end_with_the_kernel(gateway: Gateway) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        client.run(
+            "import subprocess\n"
+            "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+            "subprocess.Popen('trap \"\" TERM HUP INT; sleep 600', shell=True)"
+        )
+        assert len(members(namespace)) >= 4
+        session.delete()
+        expect_no_process(session, namespace)
+
+
+@pytest.mark.parametrize("code", DEATHS.values(), ids=DEATHS.keys())
+def test_restart_auto(gateway: Gateway, code: str) -> None:
+    session = gateway.create("--restart", "auto")
+    namespace = session.namespace()
+    with session.client() as client:
+        client.run("x = 1")
+        turn = client.run(code, timeout=SOON)
+        assert turn.content["ename"] == "KernelDied"
+        assert "lost" in turn.content["evalue"]
+        after = client.run("'x' in globals()", timeout=SOON)
+        assert after.result == "False"
+        assert after.content["execution_count"] == 1
+        expect_no_process(session, namespace)
+        assert session.show()["state"] in ("idle", "busy")
+
+
+def test_delete(gateway: Gateway) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        client.run("x = 1")
+        session.delete()
+        session.wait_state("gone")
+        expect_no_process(session, namespace)
+        expect_gone(client, session, "deleted")
+
+
+def test_delete_while_busy(gateway: Gateway) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
+        begun = client.stream_until(msg_id, "go")
+        session.delete()
+        turn = client.finish(msg_id, timeout=SOON, begun=begun)
+        assert turn.content["ename"] == "SessionGone"
+        expect_no_process(session, namespace)
+
+
+def test_command_line_restart(gateway: Gateway) -> None:
+    session = gateway.create()
+    (session.workspace / "stays").write_text("yes")
+    with session.client() as client:
+        client.run("x = 1")
+        assert gateway.run("session", "restart", session.id).returncode == 0
+        turn = client.run("'x' in globals()", timeout=SOON)
+        assert turn.result == "False"
+        assert client.run("open('stays').read()").result == "'yes'"
+
+
+@pytest.mark.parametrize("restart", [True, False])
+@pytest.mark.parametrize("channel", ["control", "shell"])
+def test_shutdown_request(
+    gateway: Gateway, restart: bool, channel: str
+) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        client.run("x = 1")
+        client.run(
+            "import atexit\n"
+            "atexit.register(lambda: open('bye', 'w').write('bye'))"
+        )
+        msg_id = client.send(channel, "shutdown_request", {"restart": restart})
+        reply = client.reply(msg_id, channel=channel)
+        assert reply["content"] == {"status": "ok", "restart": restart}
+        shown = client.iopub(
+            DEADLINE,
+            lambda m: m["msg_type"] == "shutdown_reply",
+        )
+        assert shown["content"] == {"status": "ok", "restart": restart}
+        assert parent_of(shown) == msg_id
+        expect_no_process(session, namespace)
+        assert (session.workspace / "bye").read_text() == "bye"
+        if restart:
+            assert client.run("'x' in globals()").result == "False"
+        else:
+            session.wait_state("gone")
+            expect_gone(client, session, "deleted")
+
+
+def test_shutdown_while_busy(gateway: Gateway) -> None:
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
+        begun = client.stream_until(msg_id, "go")
+        client.send("control", "shutdown_request", {"restart": False})
+        assert client.finish(msg_id, SOON, begun=begun).status == "error"
+        expect_no_process(session, namespace)
+
+
+def test_exit_and_quit(gateway: Gateway) -> None:
+    """Jupyter's convention: the front end is asked, the kernel stays."""
+    session = gateway.create()
+    with session.client() as client:
+        turn = client.run("exit", timeout=SOON)
+        assert [p["source"] for p in turn.content["payload"]] == ["ask_exit"]
+
+
+def test_memory_limit(gateway: Gateway) -> None:
+    gateway.terminate()
+    gateway.start("--set", "profile/python3/limits/address_space=2G")
+    session = gateway.create()
+    with session.client() as client:
+        turn = client.run("x = bytearray(8 << 30)", timeout=SOON)
+        assert turn.content["ename"] == "MemoryError"
+        assert client.run("1").result == "1"
+
+
+def test_processor_time_limit(gateway: Gateway) -> None:
+    gateway.terminate()
+    gateway.start("--set", "profile/python3/limits/cpu_seconds=2")
+    session = gateway.create()
+    with session.client() as client:
+        turn = client.run("while True: pass", timeout=DEADLINE)
+        assert turn.status == "error"
+        model = session.wait_state("gone")
+        assert model["reason"] == "cpu"
+
+
+def test_lifetime(gateway: Gateway) -> None:
+    gateway.terminate()
+    gateway.start("--set", "sessions/lifetime=10s")
+    session = gateway.create()
+    with session.client() as client:
+        turn = client.run("import time; time.sleep(600)", timeout=SOON)
+        assert turn.content["ename"] == "SessionGone"
+        assert session.wait_state("gone")["reason"] == "lifetime"
+
+
+def test_dead_is_told_to_viewers(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as viewer:
+        session.delete()
+        viewer.iopub(
+            DEADLINE,
+            lambda m: m["content"].get("execution_state") == "dead",
+        )
+
+
+def test_gone_session_still_answers_everything(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        session.delete()
+        session.wait_state("gone")
+        for send in (
+            client.kc.kernel_info,
+            lambda: client.kc.complete("a"),
+            lambda: client.kc.inspect("a"),
+            lambda: client.kc.history(n=1),
+        ):
+            turn = client.finish(send(), timeout=SOON)
+            assert turn.status == "error"
+            assert turn.content["ename"] == "SessionGone"
