@@ -39,11 +39,9 @@ static bool wait_for(int fd)
     struct pollfd poller = {.fd = fd, .events = POLLIN};
     eventfd_t value;
 
-    Py_BEGIN_ALLOW_THREADS
-    if (poll(&poller, 1, WAIT_MS) > 0)
+    Py_BEGIN_ALLOW_THREADS if (poll(&poller, 1, WAIT_MS) > 0)
         eventfd_read(fd, &value);
-    Py_END_ALLOW_THREADS
-    return PyErr_CheckSignals() == 0;
+    Py_END_ALLOW_THREADS return PyErr_CheckSignals() == 0;
 }
 
 static PyObject *start(PyObject *module, PyObject *args)
@@ -177,7 +175,7 @@ static Py_ssize_t read_buffers(PyObject *list, frame_part_t *parts)
 static bool check_limits(const frame_t *frame)
 {
     size_t size = frame->metadata.size + frame->content.size
-                + frame->buffer_count * sizeof(uint64_t);
+                  + frame->buffer_count * sizeof(uint64_t);
 
     for (size_t i = 0; i < frame->buffer_count; i++)
         size += frame->buffers[i].size;
@@ -204,7 +202,7 @@ static PyObject *emit(PyObject *module, PyObject *args)
     const char *content, *metadata = "";
     Py_ssize_t content_size, metadata_size = 0;
     PyObject *buffers = NULL;
-    int hold = 0;
+    int hold = 0, r;
     frame_part_t parts[FRAME_BUFFERS_MAX];
     Py_ssize_t count;
     frame_t frame;
@@ -224,9 +222,13 @@ static PyObject *emit(PyObject *module, PyObject *args)
                       .buffer_count = (size_t) count};
     if (!check_limits(&frame))
         return NULL;
-    while (link_emit(the_link, &frame, hold) == -EAGAIN)
+    while ((r = link_emit(the_link, &frame, hold)) == -EAGAIN)
         if (!wait_for(link_room_fd(the_link)))
             return NULL;
+    if (r < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "the request has ended");
+        return NULL;
+    }
     Py_RETURN_NONE;
 }
 

@@ -52,7 +52,7 @@ class MemoryHistory(HistoryManager):  # type: ignore[misc]
             entries = entries[:-1]
         return entries[-n:] if n > 0 else []
 
-    def search(  # noqa: PLR0917
+    def search(
         self,
         pattern: str = "*",
         raw: bool = True,

@@ -51,7 +51,12 @@ def complete(shell: Any, content: Content) -> Content:
 def inspect(shell: Any, content: Content) -> Content:
     """Tell about the name at the cursor."""
     name = token_at_cursor(content["code"], _cursor(content))
-    reply: Content = {"status": "ok", "found": False, "data": {}, "metadata": {}}
+    reply: Content = {
+        "status": "ok",
+        "found": False,
+        "data": {},
+        "metadata": {},
+    }
     try:
         data = shell.object_inspect_mime(
             name,

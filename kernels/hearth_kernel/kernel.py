@@ -40,6 +40,7 @@ from hearth_kernel import (
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
 
 Content = dict[str, Any]
+Rest = Coroutine[Any, Any, Any]
 Handler = Callable[[Any, Content], Content]
 
 _SIGINT = int(signal.SIGINT)
@@ -118,6 +119,11 @@ class Kernel:
         self.allow_stdin = False
         self.is_interruptible = False  # user code runs
         self.task: Optional[asyncio.Task[Any]] = None  # a cell that awaits
+        self.content: Content = {}  # of the running cell
+        self.result: Any = None  # IPython's, of the running cell
+        self.stray: Optional[BaseException] = None  # passed IPython by
+        self.started = ""
+        self.cpu_us = 0
         self.is_ending = False
 
     # What libraries ask a kernel for
@@ -135,7 +141,7 @@ class Kernel:
     def ask(self, prompt: object, password: bool) -> str:
         """Ask the client that sent the running cell for a line."""
         request = _link.cause()
-        if not self.allow_stdin or request != self.request:
+        if not self.allow_stdin or request != self.request or _link.is_child():
             raise StdinNotImplementedError(
                 "input() was called, but this request does not allow input."
             )
@@ -175,7 +181,9 @@ class Kernel:
 
     # Cells
 
-    def start_cell(self, content: Content) -> Optional[Coroutine[Any, Any, Any]]:
+    def start_cell(
+        self, content: Content
+    ) -> Optional[Coroutine[Any, Any, Any]]:
         """Run the cell, or return what is left of it when it awaits."""
         shell = self.shell
         code = str(content["code"])
@@ -186,7 +194,7 @@ class Kernel:
             cell = shell.transform_cell(code)
         except Exception:
             cell, failure = code, sys.exc_info()
-        coroutine: Coroutine[Any, Any, Any] = shell.run_cell_async(
+        coroutine: Rest = shell.run_cell_async(
             code,
             store_history=store,
             silent=silent,
@@ -217,7 +225,7 @@ class Kernel:
         self.started = _iso_now()
         self.cpu_us = _cpu_us()
         self.content = content
-        self.result: Any = None
+        self.result = None
         self.last_cell = self.request
         self.allow_stdin = bool(content.get("allow_stdin", False))
         shell.shown = shell.display_fault = None
@@ -244,7 +252,7 @@ class Kernel:
             self.task = self.loop.create_task(self.finish_cell(rest))
             self.task.add_done_callback(self.on_task_done)
 
-    async def finish_cell(self, rest: Coroutine[Any, Any, Any]) -> None:
+    async def finish_cell(self, rest: Rest) -> None:
         """Run a cell with top-level await."""
         result = await rest
         self.end_code(result, bool(self.content.get("silent", False)))
@@ -305,8 +313,6 @@ class Kernel:
         }
         self.reply(reply, metadata)
 
-    stray: Optional[BaseException] = None
-
     def evaluate(self) -> Content:
         """Evaluate the user expressions of the request."""
         expressions = self.content.get("user_expressions")
@@ -318,16 +324,16 @@ class Kernel:
         except BaseException as error:
             name, value = describe_error(type(error), error)
             fault = {"ename": name, "evalue": value, "traceback": []}
-            found = {
-                key: {"status": "error", **fault} for key in expressions
-            }
+            found = {key: {"status": "error", **fault} for key in expressions}
         finally:
             self.is_interruptible = False
         return found
 
     # Requests
 
-    def reply(self, content: Content, metadata: Optional[Content] = None) -> None:
+    def reply(
+        self, content: Content, metadata: Optional[Content] = None
+    ) -> None:
         """End the request."""
         try:
             outlet.emit(_link.REPLY, content, metadata, request=self.request)

@@ -24,21 +24,27 @@
 #include <unistd.h>
 
 #define THREAD_STACK (128 * 1024)
-#define PIPE_READ (64 * 1024)   /* what a pipe holds by default */
-#define DRAIN_MAX (256 * 1024)  /* read for one caller's sake */
-#define SEND_PARTS 64           /* events in one system call */
-#define MILLISECOND 1000000     /* in nanoseconds */
-#define TEXT_DELAY (20 * MILLISECOND) /* a partial line is seen after it */
-#define TEXT_PAUSE (5 * MILLISECOND) /* a line after it is sent at once */
+#define PIPE_READ    (64 * 1024)        /* what a pipe holds by default */
+#define DRAIN_MAX    (256 * 1024)       /* read for one caller's sake */
+#define SEND_PARTS   64                 /* events in one system call */
+#define MILLISECOND  1000000            /* in nanoseconds */
+#define TEXT_DELAY   (20 * MILLISECOND) /* a partial line is seen after it */
+#define TEXT_PAUSE   (5 * MILLISECOND)  /* a line after it is sent at once */
 /* Nobody writes to a pipe in less than the time of a system call: between two
  * pieces of text that follow each other faster the pipes need no look. */
 #define WRITE_GAP 1000
 
-enum source { LISTENER, CONNECTION, TIMER, PIPE_STDOUT, PIPE_STDERR };
+enum source {
+    LISTENER,
+    CONNECTION,
+    TIMER,
+    PIPE_STDOUT,
+    PIPE_STDERR
+};
 
 struct request {
     struct request *next;
-    frame_t frame;       /* points into what follows the struct */
+    frame_t frame; /* points into what follows the struct */
     frame_part_t parts[];
 };
 
@@ -55,17 +61,17 @@ struct event {
 
 struct link {
     pthread_mutex_t lock;
-    bool is_child;   /* a fork of the process that owns the link */
-    int epoll;       /* owned, as all descriptors here */
+    bool is_child; /* a fork of the process that owns the link */
+    int epoll;     /* owned, as all descriptors here */
     int listener;
-    int connection;  /* -1: no gateway */
+    int connection;      /* -1: no gateway */
     uint64_t generation; /* of the connection; epoll may tell of an old one */
-    bool is_greeted; /* HELLO came on this connection */
-    bool is_stuck;   /* the socket is full: the thread goes on */
-    bool is_choked;  /* no room: the pipes are not read */
-    bool is_armed;   /* the timer runs */
+    bool is_greeted;     /* HELLO came on this connection */
+    bool is_stuck;       /* the socket is full: the thread goes on */
+    bool is_choked;      /* no room: the pipes are not read */
+    bool is_armed;       /* the timer runs */
     int timer, requests_fd, inputs_fd, room_fd;
-    int pipes[2];    /* reading ends */
+    int pipes[2]; /* reading ends */
     text_decoder_t decoders[2];
     frame_decoder_t *decoder; /* owned */
 
@@ -74,20 +80,20 @@ struct link {
     uint64_t running;    /* the request that is served, or 0 */
     uint64_t attributed; /* cause of text of unknown origin */
 
-    buffer_t text;       /* waits to become an event */
+    buffer_t text; /* waits to become an event */
     link_stream_t text_stream;
     uint64_t text_request;
     int64_t committed_at; /* when text last became an event */
     int64_t written_at;   /* when text was last written */
     buffer_t content;     /* scratch of commit_text */
 
-    buffer_t greeting;   /* WELCOME on its way */
+    buffer_t greeting;          /* WELCOME on its way */
     struct event *first, **end; /* unacknowledged events */
-    struct event *unsent; /* the first that is not wholly sent */
-    size_t sent;         /* bytes of it, or of the greeting, that are */
-    size_t retained;     /* bytes of all events */
-    size_t retain;       /* bound of it */
-    uint64_t last;       /* seq of the newest event */
+    struct event *unsent;       /* the first that is not wholly sent */
+    size_t sent;                /* bytes of it, or of the greeting, that are */
+    size_t retained;            /* bytes of all events */
+    size_t retain;              /* bound of it */
+    uint64_t last;              /* seq of the newest event */
     uint8_t bytes[PIPE_READ];
 };
 
@@ -131,7 +137,8 @@ static frame_part_t copy_part(frame_part_t part, uint8_t **end)
 
 static request_t *request_new(const frame_t *frame)
 {
-    size_t head = sizeof(request_t) + frame->buffer_count * sizeof(frame_part_t);
+    size_t head =
+        sizeof(request_t) + frame->buffer_count * sizeof(frame_part_t);
     size_t size = head + frame->metadata.size + frame->content.size;
     request_t *self;
     uint8_t *end;
@@ -198,8 +205,8 @@ static size_t collect(const link_t *self, struct iovec parts[SEND_PARTS])
     size_t count = 0;
 
     if (self->greeting.size)
-        parts[count++] = (struct iovec){self->greeting.data,
-                                        self->greeting.size};
+        parts[count++] =
+            (struct iovec){self->greeting.data, self->greeting.size};
     for (struct event *event = self->unsent; event && count < SEND_PARTS;
          event = event->next)
         parts[count++] = (struct iovec){event->frame.data, event->frame.size};
@@ -363,8 +370,8 @@ static void write_child(link_t *self)
     size_t size = self->text.size;
 
     while (size > 0) {
-        ssize_t written = write(self->text_stream == LINK_STDOUT ? 1 : 2,
-                                bytes, size);
+        ssize_t written =
+            write(self->text_stream == LINK_STDOUT ? 1 : 2, bytes, size);
 
         if (written < 0 && errno != EINTR)
             break;
@@ -376,8 +383,8 @@ static void write_child(link_t *self)
     buffer_clear(&self->text);
 }
 
-static void write_as_child(link_t *self, link_stream_t stream,
-                           const char *text, size_t size)
+static void write_as_child(link_t *self, link_stream_t stream, const char *text,
+                           size_t size)
 {
     if (self->text_stream != stream)
         write_child(self);
@@ -438,7 +445,8 @@ void link_flush(link_t *self)
 
 int link_emit(link_t *self, frame_t *frame, bool hold)
 {
-    size_t size = FRAME_HEADER_SIZE + frame->metadata.size + frame->content.size;
+    size_t size =
+        FRAME_HEADER_SIZE + frame->metadata.size + frame->content.size;
     int r = 0;
 
     for (size_t i = 0; i < frame->buffer_count; i++)
@@ -450,7 +458,9 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     }
     drain_pipes(self);
     commit_text(self);
-    if (has_room(self, size)) {
+    if (frame->type == FRAME_INPUT_REQUEST && frame->request != self->running) {
+        r = -ESTALE;
+    } else if (has_room(self, size)) {
         append_event(self, frame);
         if (frame->type == FRAME_REPLY && frame->request == self->running)
             self->running = 0;
@@ -530,12 +540,12 @@ static void on_hello(link_t *self, const frame_t *hello)
     uint64_t oldest = self->first ? self->first->seq : self->last + 1;
     frame_t welcome = {.type = FRAME_WELCOME};
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    uint64_t busy = self->running     ? self->running
-                  : self->requests.first ? self->requests.first->frame.request
-                                         : 0;
+    uint64_t busy = self->running          ? self->running
+                    : self->requests.first ? self->requests.first->frame.request
+                                           : 0;
     bool is_known = find_number(hello->content, "\"protocol\"", &protocol)
-                 && find_number(hello->content, "\"acked\"", &acked)
-                 && protocol == FRAME_VERSION;
+                    && find_number(hello->content, "\"acked\"", &acked)
+                    && protocol == FRAME_VERSION;
 
     if (is_known)
         buffer_format(&content,
@@ -671,7 +681,7 @@ static void on_pipe(link_t *self, link_stream_t stream)
 
 static void on_event(link_t *self, const struct epoll_event *event)
 {
-    switch ((enum source) (event->data.u64 & 0xff)) {
+    switch ((enum source)(event->data.u64 & 0xff)) {
     case LISTENER:
         accept_connection(self);
         break;

@@ -19,7 +19,10 @@
 
 #define LINK_TEXT_MAX (1u << 20) /* bytes of text in one stream event */
 
-typedef enum { LINK_STDOUT, LINK_STDERR } link_stream_t;
+typedef enum {
+    LINK_STDOUT,
+    LINK_STDERR
+} link_stream_t;
 
 typedef struct link link_t;
 
@@ -57,7 +60,8 @@ int link_write(link_t *self, link_stream_t stream, uint64_t request,
 /* Sends the text that waits. */
 void link_flush(link_t *self);
 /* An event, behind all text that was written before. With `hold` it waits for
- * the next event to travel with. 0, or -EAGAIN as link_write. */
+ * the next event to travel with. 0, -EAGAIN as link_write, or -ESTALE for a
+ * question of a request that is not being served: it would end the session. */
 int link_emit(link_t *self, frame_t *frame, bool hold);
 /* Whether everything was handed to the gateway. */
 bool link_is_sent(link_t *self);

@@ -1,8 +1,9 @@
 """Two ways round IPython that end at the same place, for the commonest cells.
 
 A cell without a sign of IPython's own syntax needs no transformation, and a
-number or a string has no representation but its text. Each is taken only while nobody has
-changed what would have been asked: transformers, prefilters, formatters.
+number or a string has no representation but its text. Each is taken only while
+nobody has changed what would have been asked: transformers, prefilters,
+formatters.
 """
 
 from __future__ import annotations

@@ -127,9 +127,9 @@ def forget_files() -> None:
             cached.cache_clear()
 
 
-def warm(names: list[str]) -> tuple[
-    ZMQInteractiveShell, list[str], list[dict[str, str]]
-]:
+def warm(
+    names: list[str],
+) -> tuple[ZMQInteractiveShell, list[str], list[dict[str, str]]]:
     """Do it all; return the shell, what is loaded and what is missing."""
     # Completion would keep its caches below the session's workspace.
     os.environ.setdefault("XDG_CACHE_HOME", "/tmp/.cache")

@@ -102,6 +102,24 @@ class Gateway:
             events.append(self.event(timeout))
         return events
 
+    def until_silence(self, seconds=0.5):
+        """All events until none comes for a while."""
+        events = []
+        try:
+            while True:
+                events.append(self.event(seconds))
+        except TimeoutError:
+            return events
+
+    def until_end(self):
+        """All events until the kernel ends the connection."""
+        events = []
+        try:
+            while True:
+                events.append(self.event())
+        except (EOFError, ConnectionError):
+            return events
+
     def ask(self, kind, **content):
         """Send a request and return the content of its reply."""
         return self.until_reply(self.send(kind, content))[-1].content

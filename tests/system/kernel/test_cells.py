@@ -1,5 +1,7 @@
 """Cells: results, errors, counts, streams, displays."""
 
+import re
+
 from gateway import kinds, only, text
 
 
@@ -42,8 +44,6 @@ def test_an_error_is_told_once_and_replied(kernel):
 
 
 def strip(coloured):
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m", "", coloured)
 
 
@@ -132,10 +132,12 @@ def test_streams_keep_their_order(kernel):
 
 
 def test_what_is_no_text(kernel):
-    events = kernel.run("import os\nos.write(1, b'\\xff\\xc3')\nos.write(1, b'\\xa4\\n')")
+    events = kernel.run(
+        "import os\nos.write(1, b'\\xff\\xc3')\nos.write(1, b'\\xa4\\n')"
+    )
     assert text(events) == "\ufffdä\n"
     events = kernel.run("print('\\ud800|\\0|\"\\\\|\\U0001f600')")
-    assert text(events) == "?|\0|\"\\|\U0001f600\n"
+    assert text(events) == '?|\0|"\\|\U0001f600\n'
 
 
 def test_flushed_prints_are_messages_of_their_own(kernel):
@@ -255,7 +257,6 @@ def test_magics(kernel):
     assert kernel.value("c.stdout") == "'1\\n'"
     kernel.run("%%writefile s.py\nprint('script', __name__)")
     assert text(kernel.run("%run s.py")) == "script __main__\n"
-    assert "Type:" in text(kernel.run("x = 5\n%pinfo x")) or True
     assert text(kernel.run("%hist -n 1")).strip().startswith("1:")
 
 
@@ -269,7 +270,6 @@ def test_hostile_cells_leave_a_kernel(kernel):
         "get_ipython().events.register('post_execute', lambda: 1/0)",
         "import sys; sys.excepthook = None; sys.displayhook = None",
         "raise BaseException('x')",
-        "get_ipython().run_cell_async = None",
-    ][:-1]:
+    ]:
         kernel.run(code)
     assert kernel.run("1")[-1].content["status"] == "ok"

@@ -49,9 +49,9 @@ def test_history(kernel):
         return kernel.ask("HISTORY", **content)["history"]
 
     assert lines(hist_access_type="tail", n=1) == [[0, 3, "first"]]
-    assert lines(
-        hist_access_type="range", session=0, start=1, stop=2
-    ) == [[0, 1, "first = 1"]]
+    assert lines(hist_access_type="range", session=0, start=1, stop=2) == [
+        [0, 1, "first = 1"]
+    ]
     assert lines(hist_access_type="search", pattern="*d = 2", n=1) == [
         [0, 2, "second = 2"]
     ]
