@@ -1,18 +1,28 @@
 /* A session's HMAC key. It lives in libsodium's guarded memory together with
  * the state of HMAC after the key was hashed in, from which each signature
- * starts. Does not change after it was made: threads may share it. */
+ * starts. Does not change after it was made: threads may share it.
+ *
+ * libsodium keeps the key, OpenSSL hashes: its SHA-256 uses the processor's
+ * own instructions, libsodium's does not (27 MB: 26 and 230 ms). Of OpenSSL's
+ * two interfaces it is the old one, because its state is a plain struct, which
+ * can be guarded, copied and wiped; the other one keeps it on the heap. HMAC
+ * around it is RFC 2104, to the letter. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include "protocol/secret.h"
 
 #include <errno.h>
+#include <openssl/sha.h>
 #include <sodium.h>
 #include <string.h>
 
 #define RANDOM_SIZE 32 /* bytes of a key that we make */
 
 struct secret {
-    crypto_auth_hmacsha256_state keyed; /* the key is in, nothing signed yet */
-    size_t size;                        /* bytes of the text */
-    char text[];                        /* the key, NUL-terminated */
+    SHA256_CTX inner; /* the key is in, nothing signed yet */
+    SHA256_CTX outer; /* the same, for the digest of the inner one */
+    size_t size;      /* bytes of the text */
+    char text[];      /* the key, NUL-terminated */
 };
 
 /* Without it sodium_malloc aborts. Threads may call it at the same time. */
@@ -20,6 +30,31 @@ static void init_sodium(void)
 {
     if (sodium_init() < 0)
         abort();
+}
+
+static void start(SHA256_CTX *ret_state, unsigned char byte,
+                  const unsigned char key[SHA256_CBLOCK])
+{
+    unsigned char block[SHA256_CBLOCK];
+
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = key[i] ^ byte;
+    SHA256_Init(ret_state);
+    SHA256_Update(ret_state, block, sizeof block);
+    sodium_memzero(block, sizeof block);
+}
+
+static void hash_key_in(secret_t *self)
+{
+    unsigned char key[SHA256_CBLOCK] = {0};
+
+    if (self->size > sizeof key)
+        SHA256((unsigned char *) self->text, self->size, key);
+    else
+        memcpy(key, self->text, self->size);
+    start(&self->inner, 0x36, key);
+    start(&self->outer, 0x5c, key);
+    sodium_memzero(key, sizeof key);
 }
 
 static secret_t *make(const char *key, size_t size)
@@ -35,8 +70,7 @@ static secret_t *make(const char *key, size_t size)
     if (size > 0)
         memcpy(self->text, key, size);
     self->text[size] = '\0';
-    crypto_auth_hmacsha256_init(&self->keyed, (unsigned char *) self->text,
-                                size);
+    hash_key_in(self);
     return self;
 }
 
@@ -82,12 +116,14 @@ const char *secret_text(const secret_t *self)
 void secret_sign(const secret_t *self, const struct iovec *parts, size_t count,
                  char ret_signature[SECRET_SIGNATURE_SIZE])
 {
-    crypto_auth_hmacsha256_state state = self->keyed;
+    SHA256_CTX state = self->inner;
     for (size_t i = 0; i < count; i++)
-        crypto_auth_hmacsha256_update(&state, parts[i].iov_base,
-                                      parts[i].iov_len);
-    unsigned char digest[crypto_auth_hmacsha256_BYTES];
-    crypto_auth_hmacsha256_final(&state, digest);
+        SHA256_Update(&state, parts[i].iov_base, parts[i].iov_len);
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    SHA256_Final(digest, &state);
+    state = self->outer;
+    SHA256_Update(&state, digest, sizeof digest);
+    SHA256_Final(digest, &state);
     /* What is left of the state would do as the key. */
     sodium_memzero(&state, sizeof state);
 
