@@ -118,6 +118,15 @@ def _introspect(shell: ZMQInteractiveShell) -> None:
     introspection.is_complete(shell, {"code": "for i in x:"})
 
 
+def _rehearse(shell: ZMQInteractiveShell) -> None:
+    """Do once what each kernel does at its start."""
+    from hearth_kernel import kernel, reseed
+
+    reseed.reseed()
+    kernel.info(shell.banner)
+    kernel.Kernel(shell).loop.close()
+
+
 def forget_files() -> None:
     """Let go of cached objects that hold descriptors: kernels close them."""
     fonts = sys.modules.get("matplotlib.font_manager")
@@ -125,6 +134,13 @@ def forget_files() -> None:
         cached = getattr(fonts, "_get_font", None)
         if cached is not None:
             cached.cache_clear()
+
+
+def start_openssl() -> None:
+    """Let OpenSSL set itself up: each kernel would, and it takes 4 MB."""
+    ssl = sys.modules.get("ssl")
+    if ssl is not None:
+        ssl.RAND_bytes(1)
 
 
 def warm(
@@ -140,7 +156,9 @@ def warm(
         warnings.simplefilter("ignore")
         loaded, missing = preload(names)
         run_cells(shell)
+        _rehearse(shell)
     forget_files()
+    start_openssl()
     gc.collect()
     gc.freeze()
     return shell, loaded, missing
