@@ -324,7 +324,7 @@ static void unwatch_kernel(self_t *self)
     }
 }
 
-static void tell_requests(self_t *self)
+static void fail_requests(self_t *self)
 {
     const char *ename = "KernelDied";
     cleanup_free char *evalue = NULL;
@@ -459,7 +459,10 @@ static void on_kernel_end(self_t *self)
     explain_end(self);
     log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
                self->spec->id, life_reason_name(self->reason), self->detail);
-    tell_requests(self);
+    /* Those before a restart were told when it was asked for; what has come
+     * since is for the fresh kernel. */
+    if (!self->is_relaunching)
+        fail_requests(self);
     if (self->kernel)
         kernel_kill(self->kernel);
     kernel_destroy(&self->kernel);
@@ -759,6 +762,8 @@ void session_leave(self_t *self, bool restart)
     self->reason = LIFE_REASON_DELETED;
     snprintf(self->detail, sizeof self->detail, "%s",
              restart ? "restarted on request" : "ended on request");
+    if (self->is_relaunching)
+        fail_requests(self);
     frame.content.bytes =
         restart ? "{\"restart\":true}" : "{\"restart\":false}";
     frame.content.size = strlen(frame.content.bytes);

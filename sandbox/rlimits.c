@@ -71,9 +71,15 @@ int rlimits_apply(entry_t *entry, fault_t *fault)
             return fault_errno(fault, rows[i].name);
         /* Never more than the caller may have: raising a hard limit is a
          * privilege even root may lack in a container. */
-        if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max)
-            limit.rlim_max = value;
-        limit.rlim_cur = limit.rlim_max;
+        if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) {
+            limit.rlim_cur = limit.rlim_max = value;
+            /* At the hard limit Linux kills without a word; a second earlier
+             * SIGXCPU tells the cause. */
+            if (rows[i].resource == RLIMIT_CPU && value != RLIM_INFINITY)
+                limit.rlim_max++;
+        } else {
+            limit.rlim_cur = limit.rlim_max;
+        }
         if (setrlimit(rows[i].resource, &limit) < 0)
             return fault_errno(fault, rows[i].name);
     }
