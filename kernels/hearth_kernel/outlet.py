@@ -10,6 +10,7 @@ import datetime
 import json
 import math
 import numbers
+import os
 from contextvars import ContextVar
 from typing import Any, Optional
 
@@ -18,6 +19,8 @@ from hearth_kernel import _link
 # The request that the running code belongs to. Tasks inherit it; threads
 # begin without one, and then the most recent cell is the cause.
 cause: ContextVar[Optional[int]] = ContextVar("hearth_cause", default=None)
+
+_LARGE = 1 << 16  # encoded bytes that JSON's encoder need not go over
 
 _is_started = False
 
@@ -30,8 +33,19 @@ def start(listener: int, retain: int) -> int:
     return descriptor
 
 
+class Base64:
+    """Bytes on their way into JSON: encoded once, copied rarely."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, value: bytes) -> None:
+        self.text = base64.b64encode(value)
+
+
 def _plain(value: object) -> object:
     """What stands for a value that JSON does not know."""
+    if isinstance(value, Base64):
+        return value.text.decode("ascii")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, (datetime.datetime, datetime.date)):
@@ -72,8 +86,28 @@ def _without_nan(value: object) -> object:
     return value
 
 
+def _pack_with(content: dict[str, Any], large: dict[str, Base64]) -> bytes:
+    """Pack with names for the large parts, then put the parts in."""
+    names = {key: os.urandom(16).hex() for key in large}
+    packed = pack({**content, "data": {**content["data"], **names}})
+    pieces = []
+    for key, part in large.items():
+        head, _, packed = packed.partition(names[key].encode())
+        pieces += [head, part.text]
+    return b"".join([*pieces, packed])
+
+
 def pack(content: dict[str, Any]) -> bytes:
     """JSON in UTF-8; surrogates that stand alone become question marks."""
+    data = content.get("data")
+    if isinstance(data, dict):
+        large = {
+            key: part
+            for key, part in data.items()
+            if isinstance(part, Base64) and len(part.text) > _LARGE
+        }
+        if large:
+            return _pack_with(content, large)
     try:
         text = _encoder.encode(content)
     except ValueError:

@@ -39,9 +39,7 @@ def check_bundle(data: dict[str, Any]) -> dict[str, Any]:
         if not (isinstance(key, str) and _MIME.match(key)):
             raise ValueError(f"{key!r} is no MIME type")
     return {
-        key: base64.b64encode(value).decode("ascii")
-        if isinstance(value, bytes)
-        else value
+        key: outlet.Base64(value) if isinstance(value, bytes) else value
         for key, value in data.items()
     }
 
@@ -49,6 +47,8 @@ def check_bundle(data: dict[str, Any]) -> dict[str, Any]:
 def add_size(data: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
     """Tell front ends how large a PNG is before they decode it."""
     image = data.get("image/png")
+    if isinstance(image, outlet.Base64):
+        image = image.text[:32].decode("ascii")
     if not isinstance(image, str) or "image/png" in metadata:
         return metadata
     try:
