@@ -421,7 +421,7 @@ class Kernel:
 
     def wake(self) -> None:
         """Look for a request soon, after what else waits in the loop."""
-        self.loop.call_soon_threadsafe(self.on_requests)
+        self.loop.call_soon(self.on_requests)
 
     def on_requests(self) -> None:
         """Take a request, unless one is being served."""
@@ -469,6 +469,9 @@ class Kernel:
     def start(self, listener: int, retain: int) -> None:
         """Take over the process: streams, input, signals, the loop."""
         self.requests_fd = outlet.start(listener, retain)
+        # The session's own modules, and none of ours by accident.
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        sys.path[:] = ["", *(path for path in sys.path if path != package)]
         sys.stdout = sys.__stdout__ = streams.stdout()  # type: ignore
         sys.stderr = sys.__stderr__ = streams.stderr()  # type: ignore
         streams.flush_at_exit()

@@ -69,6 +69,7 @@ struct link {
     bool is_greeted;     /* HELLO came on this connection */
     bool is_stuck;       /* the socket is full: the thread goes on */
     bool is_choked;      /* no room: the pipes are not read */
+    bool is_awaited;     /* somebody waits for room */
     bool is_armed;       /* the timer runs */
     int timer, requests_fd, inputs_fd, room_fd;
     int pipes[2]; /* reading ends */
@@ -423,6 +424,7 @@ int link_write(link_t *self, link_stream_t stream, uint64_t request,
             arm_timer(self);
         }
     } else {
+        self->is_awaited = true;
         commit_text(self);
         send_events(self);
     }
@@ -465,6 +467,7 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
         if (frame->type == FRAME_REPLY && frame->request == self->running)
             self->running = 0;
     } else {
+        self->is_awaited = true;
         hold = false;
         r = -EAGAIN;
     }
@@ -527,7 +530,9 @@ static void forget_events(link_t *self, uint64_t acked)
         buffer_reset(&event->frame);
         free(event);
     }
-    signal_fd(self->room_fd);
+    if (self->is_awaited)
+        signal_fd(self->room_fd);
+    self->is_awaited = false;
     if (self->is_choked && has_room(self, 1)) {
         self->is_choked = false;
         watch_pipes(self, EPOLLIN);
