@@ -127,13 +127,6 @@ def _rehearse(shell: ZMQInteractiveShell) -> None:
     kernel.Kernel(shell).loop.close()
 
 
-def begin_random() -> None:
-    """Start OpenSSL, which every kernel reseeds: that alone takes 3 MB."""
-    ssl = sys.modules.get("ssl")
-    if ssl is not None:
-        ssl.RAND_bytes(1)
-
-
 def forget_files() -> None:
     """Let go of cached objects that hold descriptors: kernels close them."""
     fonts = sys.modules.get("matplotlib.font_manager")
