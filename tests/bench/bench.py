@@ -272,8 +272,9 @@ class Ipykernel:
             "kernel_name": "python3",
         }
 
-    def memory(self, kernels: list[Kernel]) -> tuple[float, float]:
-        return sum(pss(family(kernel.pid)) for kernel in kernels), 0.0
+    def processes(self, kernels: list[Kernel]) -> list[int]:
+        """All that there is because of these kernels."""
+        return [pid for kernel in kernels for pid in family(kernel.pid)]
 
 
 class Hearth:
@@ -361,10 +362,9 @@ class Hearth:
         client.wait_for_welcome()
         return Kernel(client, session["pid"], end)
 
-    def memory(self, kernels: list[Kernel]) -> tuple[float, float]:
-        """PSS of the sessions' processes, and of the gateway alone."""
-        sessions = sum(pss(family(kernel.pid)) for kernel in kernels)
-        return sessions, pss([self.process.pid])
+    def processes(self, kernels: list[Kernel]) -> list[int]:
+        """Gateway, warm Python and sessions; those of no use too."""
+        return family(self.process.pid)
 
     def stop(self) -> None:
         if hasattr(self, "management"):
@@ -513,29 +513,35 @@ def measure_round_trip(sides: list[Side], rounds: int) -> list[Figure]:
 
 
 def measure_memory(sides: list[Side], more: int) -> list[Figure]:
-    """Beside one session that is there already, `more` others."""
-    figure = Figure(
-        "memory of one more idle session", "MB", "12x (20x)", note="PSS"
-    )
+    """Beside one session that is there already, `more` others.
+
+    A page that several processes share counts in parts that sum up to one
+    page, so what one more session costs is by how much the sum over all
+    processes grows: its own and the gateway's pages, and none twice.
+    """
+    growth = Figure("memory of one more idle session", "MB", "12x (20x)")
+    total = Figure(f"memory of all, with {more + 1} sessions", "MB", "")
     for side in sides:
         with ExitStack() as stack:
-            first = stack.enter_context(kernel_of(side))
-            first.client.execute(IMPORTS)
-            time.sleep(0.5)
-            _, gateway_before = side.memory([first])
-            others = []
-            for _ in range(more):
+
+            def one_more(side: Side = side, stack: ExitStack = stack) -> Kernel:
                 kernel = stack.enter_context(kernel_of(side))
                 kernel.client.execute(IMPORTS)
-                others.append(kernel)
+                return kernel
+
+            kernels = [one_more()]
             time.sleep(0.5)
             try:
-                sessions, gateway = side.memory(others)
+                before = pss(side.processes(kernels))
+                kernels += [one_more() for _ in range(more)]
+                time.sleep(0.5)
+                after = pss(side.processes(kernels))
             except PermissionError as error:
                 print(f"bench: memory not measured: {error}", file=sys.stderr)
                 return []
-            figure.add(side.name, (sessions + gateway - gateway_before) / more)
-    return [figure]
+            growth.add(side.name, (after - before) / more)
+            total.add(side.name, after)
+    return [growth, total]
 
 
 def check_lines(outcome: Outcome, count: int) -> None:
