@@ -1046,6 +1046,30 @@ static int begin(self_t *self, fault_t *fault)
     return 0;
 }
 
+/* A session that cannot be taken over is ended, and its tombstone says why:
+ * nobody could ever reach it. */
+static void abandon(self_t *self, const fault_t *why)
+{
+    session_spec_t *spec = self->spec;
+    fault_t fault;
+
+    if (!spec->is_adopted || spec->reason[0])
+        return;
+    if (!self->kernel
+        && kernel_new(spec->runtime_folder, &self->kernel, &fault) == 0)
+        (void) kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
+                                    &fault);
+    if (self->kernel)
+        kernel_kill(self->kernel);
+    snprintf(spec->reason, sizeof spec->reason, "%s",
+             life_reason_name(LIFE_REASON_LOST));
+    free(spec->detail);
+    spec->detail = mem_format("it could not be taken over: %s", why->text);
+    spec->ended_us = clock_wall_us();
+    if (session_spec_write(spec, &fault) < 0)
+        log_error("session=%s state: %s", spec->id, fault.text);
+}
+
 static void self_destroy(self_t **self_p)
 {
     self_t *self = *self_p;
@@ -1107,6 +1131,7 @@ void session_actor(zsock_t *pipe, void *args)
     if (begin(self, &fault) < 0) {
         log_error("session=%s not started: %s", self->spec->id, fault.text);
         self->is_broken = true;
+        abandon(self, &fault);
         zstr_sendx(pipe, "BROKEN", fault.text, NULL);
     }
     zloop_reader(self->loop, pipe, on_pipe, self);
