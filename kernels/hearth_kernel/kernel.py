@@ -189,6 +189,7 @@ class Kernel:
         code = str(content["code"])
         silent = bool(content.get("silent", False))
         store = not silent and bool(content.get("store_history", True))
+        shell.is_storing = store
         failure = None
         try:
             cell = shell.transform_cell(code)

@@ -66,6 +66,13 @@ class ResultHook(DisplayHook):  # type: ignore[misc]
 
     exec_result = None
 
+    @property
+    def prompt_count(self) -> int:
+        """The number in Out[…]; up to IPython 8 it forgot about history."""
+        count: int = super().prompt_count
+        late = count == self.shell.execution_count
+        return count - 1 if late and not self.shell.is_storing else count
+
     def compute_format_data(self, result: Any) -> Any:
         return self.shell.shortcuts.format(result) or (
             self.shell.display_formatter.format(result)
@@ -157,6 +164,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     exiter = Instance(Exit)
     kernel = AnyTrait()
     is_executing = False
+    is_storing = True  # the running cell counts
     # Nobody observes these; as traits they would cost every cell its time.
     execution_count = 1
     last_execution_succeeded = True
