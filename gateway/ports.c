@@ -12,9 +12,11 @@
 #include <string.h>
 #include <zmq.h>
 
-#define HOLD_MS   (60 * 1000) /* how long a reply waits for its client */
-#define HOLD_MAX  1024        /* replies that wait, the oldest goes first */
-#define LINGER_MS 2000
+#define HOLD_MS       (60 * 1000) /* how long a reply waits for its client */
+#define HOLD_MAX      1024        /* replies that wait, the oldest goes first */
+#define LINGER_MS     2000
+#define BIND_MS       5000 /* a port that is taken is waited for */
+#define BIND_RETRY_MS 20
 
 /* A reply whose peer is not connected at the moment. */
 typedef struct held {
@@ -92,6 +94,20 @@ static void set_options(zsock_t *socket, int type)
     }
 }
 
+/* A port that was a session's can be somebody's for a moment while there is
+ * no gateway: that of an outgoing connection. */
+static int bind_patiently(void *socket, const char *endpoint)
+{
+    int64_t deadline = clock_monotonic_ms() + BIND_MS;
+
+    while (zmq_bind(socket, endpoint) < 0) {
+        if (zmq_errno() != EADDRINUSE || clock_monotonic_ms() > deadline)
+            return -1;
+        zclock_sleep(BIND_RETRY_MS);
+    }
+    return 0;
+}
+
 static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
                     fault_t *fault)
 {
@@ -110,7 +126,7 @@ static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
     if (strcmp(connection->transport, "tcp") == 0
         && connection->ports[channel] == 0)
         snprintf(endpoint, sizeof endpoint, "tcp://%s:*", connection->ip);
-    if (zmq_bind(zsock_resolve(socket), endpoint) < 0)
+    if (bind_patiently(zsock_resolve(socket), endpoint) < 0)
         return fault_set(fault, zmq_errno(), "cannot bind %s: %s", endpoint,
                          zmq_strerror(zmq_errno()));
     if (strcmp(connection->transport, "tcp") != 0)

@@ -11,6 +11,7 @@
 #include "gateway/gateway.h"
 #include "gateway/management.h"
 #include "gateway/session.h"
+#include "kernels/kernel.h"
 #include "kernels/zygote.h"
 
 #include <sodium.h>
@@ -777,6 +778,8 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
          * somebody emptied the runtime folder. */
         if (spec->reason[0])
             return 0;
+        kernel_kill_stray(spec->pid, spec->start_time);
+        spec->pid = 0;
         snprintf(spec->reason, sizeof spec->reason, "lost");
         free(spec->detail);
         spec->detail =

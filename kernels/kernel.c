@@ -50,7 +50,6 @@ void kernel_destroy(kernel_t **self_p)
 int kernel_new(const char *folder, kernel_t **ret_kernel, fault_t *fault)
 {
     cleanup_kernel kernel_t *self = mem_new(sizeof *self);
-    cleanup_free char *link_path = mem_format("%s/link.sock", folder);
     cleanup_free char *init_path = mem_format("%s/init.sock", folder);
     int r;
 
@@ -59,9 +58,6 @@ int kernel_new(const char *folder, kernel_t **ret_kernel, fault_t *fault)
     r = fd_connect_unix(init_path, &self->init_fd, fault);
     if (r < 0)
         return fault_wrap(fault, "the sandbox's pid 1");
-    r = fd_connect_unix(link_path, &self->link_fd, fault);
-    if (r < 0)
-        return fault_wrap(fault, "the kernel link");
     *ret_kernel = take_ptr(self);
     return 0;
 }
@@ -110,6 +106,15 @@ int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
                          (int) pid);
     kernel_set_process(self, pid, take_fd(&pidfd));
     return 0;
+}
+
+void kernel_kill_stray(pid_t pid, uint64_t start_time)
+{
+    cleanup_fd int pidfd =
+        pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
+
+    if (pidfd >= 0 && read_start_time(pid) == start_time)
+        (void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
 pid_t kernel_pid(const kernel_t *self)
@@ -176,6 +181,8 @@ static void close_link(kernel_t *self)
 void kernel_disconnect(kernel_t *self)
 {
     close_link(self);
+    /* HELLO, the next connection's first frame, says it. */
+    self->acknowledge = 0;
     frame_decoder_clear(self->decoder);
 }
 

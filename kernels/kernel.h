@@ -23,8 +23,8 @@ typedef struct {
     uint64_t maxrss_kib; /* largest resident size */
 } kernel_end_t;
 
-/* Connects to link.sock and init.sock in `folder`; both listen already.
- * -ECONNREFUSED, -ENOENT: nobody holds them any more. */
+/* Connects to init.sock in `folder`, which listens already; the link comes
+ * with kernel_reconnect. -ECONNREFUSED, -ENOENT: nobody holds it any more. */
 int kernel_new(const char *folder, kernel_t **ret_kernel, fault_t *fault);
 void kernel_destroy(kernel_t **self_p);
 #define cleanup_kernel CLEANUP(kernel_destroy)
@@ -35,6 +35,9 @@ void kernel_set_process(kernel_t *self, pid_t pid, int pidfd);
  * (/proc/PID/stat, field 22); -ESRCH when it is another process or none. */
 int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
                          fault_t *fault);
+/* Ends a kernel that cannot be reached otherwise; nothing happens when `pid`
+ * is another process by now, or none. */
+void kernel_kill_stray(pid_t pid, uint64_t start_time);
 pid_t kernel_pid(const kernel_t *self);
 uint64_t kernel_start_time(const kernel_t *self);
 /* Resident size of all processes inside, KiB; 0 when it cannot be read. */

@@ -270,6 +270,11 @@ int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
     *ret_answer = nothing;
     size = fd_receive(self->socket, text, DATAGRAM_MAX, fds, FD_PASS_MAX,
                       &fd_count, &fault);
+    /* A zygote that ended with an order unread: Linux tells of that first, and
+     * of its last words afterwards. */
+    if (size == -ECONNRESET)
+        size = fd_receive(self->socket, text, DATAGRAM_MAX, fds, FD_PASS_MAX,
+                          &fd_count, &fault);
     if (size == -EAGAIN || size == -EINTR)
         return 0;
     if (size <= 0) {
