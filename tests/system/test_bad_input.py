@@ -269,20 +269,8 @@ def test_garbage_by_the_transport(raw: Raw, client: Client) -> None:
 )
 @pytest.mark.parametrize("place", ["header", "parent", "metadata", "content"])
 def test_wrong_json(raw: Raw, junk: bytes, place: str) -> None:
-    parts: dict[str, Any] = {
-        "header": raw.header("execute_request"),
-        "content": {"code": "1"},
-    }
-    parts[place] = junk
-    frames = raw.frames(parts["header"])
-    frames = [
-        json.dumps(parts["header"]).encode(),
-        b"{}",
-        b"{}",
-        b'{"code":"1"}',
-    ]
-    order = ["header", "parent", "metadata", "content"]
-    frames[order.index(place)] = junk
+    frames = raw.frames(raw.header("execute_request"), {"code": "1"})
+    frames[["header", "parent", "metadata", "content"].index(place)] = junk
     raw.send(frames)
     # Dropped or answered with an error, but answered is what follows.
     assert raw.is_answered()

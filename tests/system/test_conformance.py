@@ -58,7 +58,7 @@ class TestKernel(jupyter_kernel_test.KernelTests):
             "mime": "image/png",
         },
     )
-    code_history_pattern = "1?2*"
+    code_history_pattern = "6?7*"
     supported_history_operations = ("tail", "range", "search")
     code_inspect_sample = "open"
     code_clear_output = (

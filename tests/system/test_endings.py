@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -380,6 +382,29 @@ def test_lifetime(gateway: Gateway) -> None:
         turn = client.run("import time; time.sleep(600)", timeout=SOON)
         assert turn.content["ename"] == "SessionGone"
         assert session.wait_state("gone")["reason"] == "lifetime"
+
+
+def test_gateway_rests(gateway: Gateway) -> None:
+    """No loop is left that turns for a kernel that is no more."""
+
+    def used() -> int:
+        stat = Path(f"/proc/{gateway.pid}/stat").read_text()
+        fields = stat.rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    for code in DEATHS.values():
+        session = gateway.create()
+        with session.client() as client:
+            client.run(code, timeout=SOON)
+        session.wait_state("gone")
+    alive = gateway.create("--restart", "auto")
+    with alive.client() as client:
+        client.run(DEATHS["exit"], timeout=SOON)
+        assert client.run("1").result == "1"
+    before = used()
+    time.sleep(2)
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert used() - before < ticks / 2
 
 
 def test_dead_is_told_to_viewers(gateway: Gateway) -> None:
