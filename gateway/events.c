@@ -65,7 +65,7 @@ static int on_stuck(zloop_t *loop, int timer, void *arg)
     }
     self->is_stuck = false;
     if (events_connect(self, &fault) < 0)
-        session_end(self, LIFE_REASON_LOST, "the kernel link: %s", fault.text);
+        ending_begin(self, LIFE_REASON_LOST, "the kernel link: %s", fault.text);
     return 0;
 }
 
@@ -346,7 +346,7 @@ void events_read(self_t *self)
     if (r == 0)
         r = flush_merge(self, &fault);
     if (r == -EPROTO) {
-        session_end(self, LIFE_REASON_PROTOCOL, "%s", fault.text);
+        ending_begin(self, LIFE_REASON_PROTOCOL, "%s", fault.text);
         return;
     }
     if (r < 0) {
@@ -354,7 +354,7 @@ void events_read(self_t *self)
         return;
     }
     if (got < 0) {
-        session_on_link_closed(self);
+        ending_on_link_closed(self);
         return;
     }
     acknowledge(self);

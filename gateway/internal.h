@@ -1,5 +1,8 @@
 /* What the files of a session share; nobody else includes it.
- *   session.c   the actor: birth, timers, commands, death
+ *   session.c   the actor: birth, death, timers, what is watched
+ *   commands.c  what the registry asks
+ *   ending.c    the end of a kernel
+ *   ladder.c    interrupts
  *   turns.c     clients' requests: queue, dispatch, replies
  *   events.c    what the kernel says
  *   recovery.c  a session that another gateway left
@@ -16,6 +19,8 @@
 #include "gateway/session.h"
 #include "kernels/kernel.h"
 #include "protocol/json.h"
+
+struct json_t; /* jansson, whose macros do not go with protocol/json.h */
 
 #define QUEUE_MAX  10000 /* requests waiting in one session */
 #define RECENT_MAX 64    /* answered requests whose late output has a parent */
@@ -44,14 +49,16 @@ typedef enum {
 } rung_t;
 
 typedef struct {
-    zsock_t *pipe;         /* borrowed from the actor */
-    zloop_t *loop;         /* owned */
-    session_spec_t *spec;  /* owned */
-    ports_t *ports;        /* owned; NULL once unbound */
-    journal_t *journal;    /* owned */
-    output_t *output;      /* owned */
-    kernel_t *kernel;      /* owned; NULL when there is none */
-    int watched_link;      /* the link's descriptor in the loop; -1 none */
+    zsock_t *pipe;        /* borrowed from the actor */
+    zloop_t *loop;        /* owned */
+    session_spec_t *spec; /* owned */
+    ports_t *ports;       /* owned; NULL once unbound */
+    journal_t *journal;   /* owned */
+    output_t *output;     /* owned */
+    kernel_t *kernel;     /* owned; NULL when there is none */
+    int watched_link;     /* the link's descriptor in the loop; -1 none */
+    int watched_init;     /* that of pid 1's socket; may be closed by now */
+    int watched_pidfd;
     int64_t drain_left_ms; /* of the grace for the running cell */
     int status_fd;         /* owned; the launch's faults come out of it */
     life_t state;
@@ -64,6 +71,7 @@ typedef struct {
     int64_t next_count;   /* execution_count of the next stored cell */
     bool is_greeted;      /* WELCOME came */
     bool is_held;         /* after a take-over: waits for subscribers */
+    bool is_end_held;     /* the kernel's end waits for them too */
     bool is_relaunching;  /* a fresh kernel follows the end of this one */
     bool is_stuck;        /* the journal cannot be written */
     bool is_broken;       /* begin failed; only $TERM counts */
@@ -98,25 +106,45 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
                          zloop_timer_fn *handler);
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
+/* The inactivity clock begins anew. */
 void session_touch(self_t *self);
 void session_save(self_t *self);
-/* Ends the kernel for a reason; `format` is the sentence for the tombstone. */
-void session_end(self_t *self, life_reason_t reason, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* After anything happened: the next request, replies that wait for peers. */
 void session_settle(self_t *self);
-void session_on_link_closed(self_t *self);
 void session_watch_link(self_t *self);
 void session_unwatch_link(self_t *self);
-void session_tell(self_t *self, const char *word);
-void session_answer(self_t *self, const char *token, const char *json);
-void session_interrupt(self_t *self, bool kills);
-void session_ladder_done(self_t *self, const char *outcome,
-                         const char *variables);
-void session_leave(self_t *self, bool restart);
+void session_watch(self_t *self, int fd, zloop_fn *handler);
+
+/* ending.c */
+/* Ends the kernel for a reason; `format` is the sentence for the tombstone. */
+void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The kernel is gone: tells everybody, buries the session or relaunches. */
+void ending_finish(self_t *self);
+/* Asks the kernel to leave by itself, ends it when it does not. */
+void ending_leave(self_t *self, bool restart);
+void ending_on_link_closed(self_t *self);
+void ending_read_status(self_t *self);
+/* Watches pid 1's words and, once it is known, the process. */
+void ending_watch(self_t *self);
+void ending_watch_process(self_t *self);
+/* A kernel that is gone already: waits a moment for how. */
+void ending_expect(self_t *self);
+/* How long the tombstone answers clients. */
+void ending_keep_tombstone(self_t *self, int64_t keep_ms);
 /* The error that requests to a session without a kernel get. */
-void session_gone_error(const self_t *self, const char **ret_name,
-                        buffer_t *ret_sentence);
+void ending_error(const self_t *self, const char **ret_name,
+                  buffer_t *ret_sentence);
+
+/* ladder.c */
+void ladder_climb(self_t *self, bool kills);
+void ladder_done(self_t *self, const char *outcome, const char *variables);
+
+/* commands.c */
+int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
+void commands_tell(self_t *self, const char *word);
+/* `object` (json_t *) is taken. */
+void commands_answer(self_t *self, const char *token, struct json_t *object);
 
 /* turns.c */
 int turns_on_shell(zloop_t *loop, zsock_t *socket, void *arg);

@@ -267,7 +267,7 @@ static void answer_connect(self_t *self, request_t *request)
 
 static void answer_interrupt(self_t *self, request_t *request)
 {
-    session_interrupt(self, false);
+    ladder_climb(self, false);
     output_send_reply(self->output, request, (bytes_t){0},
                       text_bytes("{\"status\":\"ok\"}"));
 }
@@ -286,7 +286,7 @@ static void answer_shutdown(self_t *self, request_t *request)
     output_send_reply(self->output, request, (bytes_t){0}, reply);
     output_broadcast(self->output, "shutdown_reply",
                      message_header(request->message), reply);
-    session_leave(self, restart);
+    ending_leave(self, restart);
 }
 
 /* There is no debugger: an empty reply says so to every client. */
@@ -394,7 +394,7 @@ static int on_limit(zloop_t *loop, int timer, void *arg)
     (void) timer;
     self->limit_timer = 0;
     self->limit_reached = true;
-    session_interrupt(self, true);
+    ladder_climb(self, true);
     return 0;
 }
 
@@ -498,7 +498,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         output_status(self->output, "idle", message_header(request->message));
     session_stop_timer(self, &self->limit_timer);
     life_step(&self->state, LIFE_ON_END);
-    session_ladder_done(self, "interrupted", "preserved");
+    ladder_done(self, "interrupted", "preserved");
     self->input_wanted = false;
     self->running = NULL;
     if (request->is_execute)
@@ -695,7 +695,7 @@ static void refuse_gone(self_t *self, request_t *request)
     cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
     const char *name;
 
-    session_gone_error(self, &name, &sentence);
+    ending_error(self, &name, &sentence);
     /* No journal: the session's record is closed. */
     announce(self, request);
     if (request->is_execute && !request->silent) {

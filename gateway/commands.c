@@ -1,0 +1,257 @@
+/* What the registry asks of a session over the actor's pipe, and the answers:
+ * a table of words (session.h lists them). */
+#include "gateway/internal.h"
+
+#include "base/clock.h"
+
+#include <jansson.h>
+
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+void commands_tell(self_t *self, const char *word)
+{
+    zstr_send(self->pipe, word);
+}
+
+static void set_time(json_t *object, const char *key, int64_t wall_us)
+{
+    char iso[CLOCK_ISO_SIZE];
+
+    if (!wall_us) {
+        json_object_set_new(object, key, json_null());
+        return;
+    }
+    clock_iso(wall_us, iso);
+    json_object_set_new(object, key, json_string(iso));
+}
+
+static int64_t expires_us(const self_t *self)
+{
+    if (self->state == LIFE_GONE || self->state == LIFE_BUSY
+        || !self->spec->idle_timeout_ms)
+        return 0;
+    return self->idle_since_us + self->spec->idle_timeout_ms * 1000;
+}
+
+static json_t *describe(const self_t *self)
+{
+    const session_spec_t *spec = self->spec;
+    json_t *model = json_object();
+
+    json_object_set_new(model, "id", json_string(spec->id));
+    json_object_set_new(model, "name", json_string(spec->name));
+    json_object_set_new(model, "profile", json_string(spec->profile->name));
+    json_object_set_new(model, "state", json_string(life_name(self->state)));
+    json_object_set_new(model, "connection_file",
+                        json_string(spec->connection_file));
+    json_object_set_new(model, "workspace", json_string(spec->workspace));
+    json_object_set_new(model, "journal",
+                        json_sprintf("%s/journal", spec->state_folder));
+    set_time(model, "created", spec->created_us);
+    set_time(model, "last_activity", self->idle_since_us);
+    set_time(model, "expires_at", expires_us(self));
+    json_object_set_new(model, "idle_timeout",
+                        json_real((double) spec->idle_timeout_ms / 1000));
+    json_object_set_new(model, "execution_count",
+                        json_integer(self->next_count - 1));
+    json_object_set_new(model, "pid", json_integer(spec->pid));
+    if (self->kernel)
+        json_object_set_new(
+            model, "memory_kib",
+            json_integer((json_int_t) kernel_memory_kib(self->kernel)));
+    if (spec->reason[0]) {
+        json_object_set_new(model, "reason", json_string(spec->reason));
+        json_object_set_new(model, "detail", json_string(spec->detail));
+        set_time(model, "ended", spec->ended_us);
+    }
+    return model;
+}
+
+void commands_answer(self_t *self, const char *token, json_t *object)
+{
+    cleanup_free char *text = json_dumps(object, JSON_COMPACT);
+
+    zstr_sendx(self->pipe, "DONE", token, text, NULL);
+    json_decref(object);
+}
+
+static void answer_session(self_t *self, const char *token)
+{
+    commands_answer(
+        self, token,
+        json_pack("{s:s,s:o}", "status", "ok", "session", describe(self)));
+}
+
+static int on_status(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void) loop;
+    (void) item;
+    ending_read_status(arg);
+    return 0;
+}
+
+/* The listeners stand: what is said to them waits until the kernel comes. */
+static void on_launching(self_t *self, const char *status, const char *unused)
+{
+    fault_t fault;
+
+    (void) unused;
+    self->status_fd = (int) strtol(status, NULL, 10);
+    session_watch(self, self->status_fd, on_status);
+    if (kernel_new(self->spec->runtime_folder, &self->kernel, &fault) < 0) {
+        ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+        return;
+    }
+    ending_watch(self);
+    if (events_connect(self, &fault) < 0)
+        ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+}
+
+static void on_launched(self_t *self, const char *pid, const char *pidfd)
+{
+    int fd = (int) strtol(pidfd, NULL, 10);
+
+    if (!self->kernel) {
+        close(fd);
+        return;
+    }
+    kernel_set_process(self->kernel, (pid_t) strtol(pid, NULL, 10), fd);
+    self->spec->pid = kernel_pid(self->kernel);
+    self->spec->start_time = kernel_start_time(self->kernel);
+    ending_watch_process(self);
+    session_save(self);
+    if (self->state == LIFE_STOPPING)
+        kernel_kill(self->kernel);
+}
+
+static void on_failed(self_t *self, const char *text, const char *unused)
+{
+    (void) unused;
+    ending_begin(self, LIFE_REASON_LAUNCH, "%s", text);
+    ending_finish(self);
+}
+
+static void on_show(self_t *self, const char *token, const char *unused)
+{
+    (void) unused;
+    answer_session(self, token);
+}
+
+static bool refuse_if_gone(self_t *self, const char *token)
+{
+    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
+    const char *name;
+
+    if (self->state != LIFE_GONE)
+        return false;
+    ending_error(self, &name, &sentence);
+    commands_answer(self, token,
+                    json_pack("{s:s,s:s,s:s,s:i}", "status", "error", "ename",
+                              name, "evalue", (const char *) sentence.data,
+                              "exit_code", 3));
+    return true;
+}
+
+static void on_interrupt(self_t *self, const char *token, const char *argument)
+{
+    if (refuse_if_gone(self, token))
+        return;
+    free(self->interrupt_token);
+    self->interrupt_token = mem_text(token);
+    ladder_climb(self, strcmp(argument, "kill") == 0);
+}
+
+static void on_restart(self_t *self, const char *token, const char *unused)
+{
+    (void) unused;
+    if (refuse_if_gone(self, token))
+        return;
+    ending_leave(self, true);
+    answer_session(self, token);
+}
+
+static void on_delete(self_t *self, const char *token, const char *unused)
+{
+    (void) unused;
+    if (refuse_if_gone(self, token))
+        return;
+    ending_leave(self, false);
+    answer_session(self, token);
+}
+
+static void on_keepalive(self_t *self, const char *token, const char *unused)
+{
+    (void) unused;
+    if (refuse_if_gone(self, token))
+        return;
+    session_touch(self);
+    answer_session(self, token);
+}
+
+static void finish_drain(self_t *self)
+{
+    session_unwatch_link(self);
+    session_save(self);
+    commands_tell(self, "DRAINED");
+}
+
+static int on_drained(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->drain_timer = 0;
+    self->drain_left_ms -= 20;
+    if (self->state == LIFE_BUSY && self->drain_left_ms > 0) {
+        session_start_timer(self, &self->drain_timer, 20, on_drained);
+        return 0;
+    }
+    finish_drain(self);
+    return -1;
+}
+
+/* Requests that have come are taken, and wait in the journal for the next
+ * gateway; a running cell gets the grace to finish. */
+static void on_drain(self_t *self, const char *grace_ms, const char *unused)
+{
+    (void) unused;
+    self->is_draining = true;
+    self->drain_left_ms = strtol(grace_ms, NULL, 10);
+    session_start_timer(self, &self->drain_timer, 1, on_drained);
+}
+
+static const struct {
+    const char *name;
+    void (*handler)(self_t *self, const char *first, const char *second);
+} commands[] = {
+    {"LAUNCHING", on_launching}, {"LAUNCHED", on_launched},
+    {"FAILED", on_failed},       {"SHOW", on_show},
+    {"INTERRUPT", on_interrupt}, {"RESTART", on_restart},
+    {"DELETE", on_delete},       {"TOUCH", on_keepalive},
+    {"DRAIN", on_drain},
+};
+
+int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
+{
+    self_t *self = arg;
+    cleanup_zmsg zmsg_t *message = zmsg_recv(pipe);
+    cleanup_free char *name = message ? zmsg_popstr(message) : NULL;
+    cleanup_free char *first = message ? zmsg_popstr(message) : NULL;
+    cleanup_free char *second = message ? zmsg_popstr(message) : NULL;
+
+    (void) loop;
+    if (!name || strcmp(name, "$TERM") == 0)
+        return -1;
+    if (self->is_broken)
+        return 0;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, name) == 0) {
+            commands[i].handler(self, first ? first : "", second ? second : "");
+            return 0;
+        }
+    assert(!"a command of the registry that no session knows");
+    return -1;
+}

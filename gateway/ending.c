@@ -1,0 +1,411 @@
+/* The end of a session's kernel, whoever wanted it: asked to leave, killed,
+ * died by itself. One place decides what is told to the clients, what stands
+ * in the tombstone, and whether a fresh kernel follows. */
+#include "gateway/internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <jansson.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINK_GRACE_MS 300 /* between a closed link and the end of its kernel   \
+                           */
+#define LEAVE_MS 1000     /* a kernel that was asked to leave, before kill */
+#define STOP_MS  5000     /* a killed kernel that does not end: given up */
+
+void ending_error(const self_t *self, const char **ret_name,
+                  buffer_t *ret_sentence)
+{
+    char iso[CLOCK_ISO_SIZE];
+
+    clock_iso(self->spec->ended_us, iso);
+    *ret_name = "SessionGone";
+    buffer_format(ret_sentence,
+                  "session %s is gone since %s (%s: %s); its variables were "
+                  "discarded, its recording remains; create a new session, or "
+                  "read `hearth notebook export %s`",
+                  self->spec->id, iso, self->spec->reason,
+                  self->spec->detail ? self->spec->detail : "", self->spec->id);
+}
+
+static int on_overdue(zloop_t *loop, int timer, void *arg);
+
+void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
+{
+    va_list args;
+
+    if (self->state == LIFE_GONE)
+        return;
+    /* The first reason is the cause, later ones are its consequences. */
+    if (self->reason == LIFE_REASON_NONE) {
+        self->reason = reason;
+        va_start(args, format);
+        vsnprintf(self->detail, sizeof self->detail, format, args);
+        va_end(args);
+    }
+    life_step(&self->state, LIFE_ON_STOP);
+    session_start_timer(self, &self->stop_timer, STOP_MS, on_overdue);
+    if (self->kernel)
+        kernel_kill(self->kernel);
+    else
+        session_start_timer(self, &self->stop_timer, 1, on_overdue);
+}
+
+static const char *signal_note(int number)
+{
+    switch (number) {
+    case SIGKILL:
+        return "; the machine's out-of-memory killer, or somebody's kill -9";
+    case SIGSEGV:
+        return "; a crash in native code";
+    case SIGSYS:
+        return "; a system call that the sandbox forbids";
+    case SIGXCPU:
+        return "; its limit of processor time";
+    default:
+        return "";
+    }
+}
+
+static life_reason_t signal_reason(int number)
+{
+    switch (number) {
+    case SIGSYS:
+        return LIFE_REASON_SYSCALL;
+    case SIGXCPU:
+        return LIFE_REASON_CPU;
+    default:
+        return LIFE_REASON_SIGNAL;
+    }
+}
+
+static void explain_end(self_t *self)
+{
+    const kernel_end_t *end = &self->end;
+
+    if (self->reason != LIFE_REASON_NONE)
+        return;
+    if (!end->is_known) {
+        self->reason = LIFE_REASON_LOST;
+        snprintf(self->detail, sizeof self->detail,
+                 "the kernel ended and nobody saw how");
+    } else if (end->by_signal) {
+        self->reason = signal_reason(end->code);
+        snprintf(self->detail, sizeof self->detail,
+                 "the kernel was ended by signal %d (%s)%s", end->code,
+                 strsignal(end->code), signal_note(end->code));
+    } else {
+        self->reason = LIFE_REASON_EXIT;
+        snprintf(self->detail, sizeof self->detail,
+                 "the kernel exited with code %d", end->code);
+    }
+}
+
+static bool wants_relaunch(const self_t *self)
+{
+    if (self->is_relaunching)
+        return true;
+    if (!self->spec->restarts || !self->info.size)
+        return false;
+    return self->reason != LIFE_REASON_DELETED
+           && self->reason != LIFE_REASON_IDLE_TIMEOUT
+           && self->reason != LIFE_REASON_LIFETIME
+           && self->reason != LIFE_REASON_LAUNCH;
+}
+
+static void unwatch_kernel(self_t *self)
+{
+    int fds[] = {kernel_init_fd(self->kernel), kernel_pidfd(self->kernel)};
+
+    session_unwatch_link(self);
+    for (size_t i = 0; i < 2; i++) {
+        zmq_pollitem_t item = {.fd = fds[i]};
+        if (fds[i] >= 0)
+            zloop_poller_end(self->loop, &item);
+    }
+}
+
+static void fail_requests(self_t *self)
+{
+    const char *ename = "KernelDied";
+    cleanup_free char *evalue = NULL;
+
+    if (self->reason == LIFE_REASON_WALL)
+        ename = "TimeLimitExceeded";
+    else if (!wants_relaunch(self)
+             && (self->reason == LIFE_REASON_DELETED
+                 || self->reason == LIFE_REASON_IDLE_TIMEOUT
+                 || self->reason == LIFE_REASON_LIFETIME))
+        ename = "SessionGone";
+    evalue = mem_format("%s: %s; variables: lost%s",
+                        life_reason_name(self->reason), self->detail,
+                        wants_relaunch(self) ? "; a fresh kernel takes over"
+                                             : "; create a new session");
+    turns_fail_all(self, ename, evalue);
+}
+
+static int on_removed(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->gone_timer = 0;
+    commands_tell(self, "REMOVED");
+    return 0;
+}
+
+void ending_keep_tombstone(self_t *self, int64_t keep_ms)
+{
+    session_start_timer(self, &self->gone_timer, keep_ms, on_removed);
+}
+
+static void note(self_t *self, const char *type)
+{
+    json_auto_t *object = json_pack(
+        "{s:s,s:s,s:I,s:I}", "reason", life_reason_name(self->reason), "detail",
+        self->detail, "cpu_ms", (json_int_t) self->end.cpu_ms, "maxrss_kib",
+        (json_int_t) self->end.maxrss_kib);
+    cleanup_free char *text = json_dumps(object, JSON_COMPACT);
+    fault_t fault;
+
+    if (output_note(self->output, type, 0, text, &fault) < 0)
+        log_error("session=%s journal: %s", self->spec->id, fault.text);
+}
+
+static void relaunch(self_t *self)
+{
+    note(self, "restart");
+    life_step(&self->state, LIFE_ON_RELAUNCH);
+    output_status(self->output, "restarting", (bytes_t){0});
+    output_new_kernel(self->output);
+    output_status(self->output, "starting", (bytes_t){0});
+    self->kernel_seq = self->told_seq = 0;
+    self->reason = LIFE_REASON_NONE;
+    self->is_relaunching = self->is_greeted = false;
+    self->end = (kernel_end_t){0};
+    self->next_count = 1;
+    buffer_clear(&self->info);
+    session_touch(self);
+    commands_tell(self, "LAUNCH");
+}
+
+/* Nobody listens there any more. */
+static void remove_kernel_sockets(const self_t *self)
+{
+    static const char *const names[] = {"link.sock", "init.sock"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_free char *path =
+            mem_format("%s/%s", self->spec->runtime_folder, names[i]);
+        (void) unlink(path);
+    }
+}
+
+static void bury(self_t *self)
+{
+    session_spec_t *spec = self->spec;
+
+    remove_kernel_sockets(self);
+    note(self, "gone");
+    snprintf(spec->reason, sizeof spec->reason, "%s",
+             life_reason_name(self->reason));
+    free(spec->detail);
+    spec->detail = mem_text(self->detail);
+    spec->ended_us = clock_wall_us();
+    spec->pid = 0;
+    session_stop_timer(self, &self->idle_timer);
+    session_stop_timer(self, &self->life_timer);
+    output_status(self->output, "dead", (bytes_t){0});
+    session_save(self);
+    zstr_sendx(self->pipe, "GONE", spec->reason, spec->detail, NULL);
+    /* The ports of `hearth kernel` are its launcher's: it may want them for
+     * the next kernel at once. */
+    ending_keep_tombstone(self, spec->is_external ? 1 : spec->gone_keep_ms);
+}
+
+/* What the launch says: a fault, or nothing and the end when all went well. */
+void ending_read_status(self_t *self)
+{
+    zmq_pollitem_t item = {.fd = self->status_fd};
+    fault_t fault;
+    ssize_t size;
+
+    if (self->status_fd < 0)
+        return;
+    size = read(self->status_fd, &fault, sizeof fault);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    zloop_poller_end(self->loop, &item);
+    close(take_fd(&self->status_fd));
+    if (size != (ssize_t) sizeof fault)
+        return;
+    fault.text[sizeof fault.text - 1] = '\0';
+    ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+}
+
+/* The one place where a kernel's end is dealt with. */
+void ending_finish(self_t *self)
+{
+    if (self->state == LIFE_GONE)
+        return;
+    ending_read_status(self);
+    session_stop_timer(self, &self->limit_timer);
+    session_stop_timer(self, &self->stuck_timer);
+    if (self->kernel) {
+        /* What it said before its end still counts. */
+        if (self->reason != LIFE_REASON_PROTOCOL && self->is_greeted)
+            for (int i = 0; i < 64 && kernel_link_fd(self->kernel) >= 0; i++)
+                events_read(self);
+        kernel_read_end(self->kernel, &self->end);
+        unwatch_kernel(self);
+    }
+    session_stop_timer(self, &self->stop_timer);
+    explain_end(self);
+    log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
+               self->spec->id, life_reason_name(self->reason), self->detail);
+    /* Those before a restart were told when it was asked for; what has come
+     * since is for the fresh kernel. */
+    if (!self->is_relaunching)
+        fail_requests(self);
+    if (self->kernel)
+        kernel_kill(self->kernel);
+    kernel_destroy(&self->kernel);
+    life_step(&self->state, LIFE_ON_EXIT);
+    ladder_done(self, "killed", "lost");
+    if (wants_relaunch(self))
+        relaunch(self);
+    else
+        bury(self);
+}
+
+static int on_overdue(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->stop_timer = 0;
+    ending_finish(self);
+    return 0;
+}
+
+static int on_init(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    self_t *self = arg;
+    int fd = item->fd;
+    zmq_pollitem_t ended = {.fd = fd};
+
+    if (!self->kernel)
+        return 0;
+    if (kernel_read_end(self->kernel, &self->end)) {
+        ending_finish(self);
+    } else if (kernel_init_fd(self->kernel) < 0) {
+        zloop_poller_end(loop, &ended);
+        /* Before LAUNCHED, the zygote's answer tells why. */
+        if (kernel_pidfd(self->kernel) >= 0 || self->spec->is_adopted)
+            ending_finish(self);
+    }
+    return 0;
+}
+
+static int on_pidfd(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) item;
+    if (self->kernel) {
+        kernel_read_end(self->kernel, &self->end);
+        ending_finish(self);
+    }
+    return 0;
+}
+
+void ending_watch(self_t *self)
+{
+    session_watch(self, kernel_init_fd(self->kernel), on_init);
+    ending_watch_process(self);
+}
+
+void ending_watch_process(self_t *self)
+{
+    session_watch(self, kernel_pidfd(self->kernel), on_pidfd);
+}
+
+/* A kernel that is not there any more: pid 1 may have waited to tell how. */
+void ending_expect(self_t *self)
+{
+    if (self->kernel)
+        session_watch(self, kernel_init_fd(self->kernel), on_init);
+    session_start_timer(self, &self->stop_timer, LINK_GRACE_MS, on_overdue);
+}
+
+static int on_link_grace(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->stop_timer = 0;
+    if (self->kernel && kernel_link_fd(self->kernel) < 0)
+        ending_begin(self, LIFE_REASON_PROTOCOL,
+                     "the kernel closed its link to the gateway");
+    return 0;
+}
+
+/* Mostly the kernel is ending and pid 1 tells how in a moment. */
+void ending_on_link_closed(self_t *self)
+{
+    session_unwatch_link(self);
+    self->is_greeted = false;
+    if (self->state != LIFE_STOPPING && self->state != LIFE_GONE
+        && kernel_pidfd(self->kernel) >= 0)
+        session_start_timer(self, &self->stop_timer, LINK_GRACE_MS,
+                            on_link_grace);
+}
+
+static int on_left(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->stop_timer = 0;
+    if (self->kernel)
+        kernel_kill(self->kernel);
+    session_start_timer(self, &self->stop_timer, STOP_MS, on_overdue);
+    return 0;
+}
+
+void ending_leave(self_t *self, bool restart)
+{
+    bool is_busy = self->state == LIFE_BUSY;
+    frame_t frame = {.type = FRAME_SHUTDOWN, .request = turns_number(self)};
+    fault_t fault;
+
+    if (self->state == LIFE_GONE || self->state == LIFE_STOPPING)
+        return;
+    self->is_relaunching = restart && !self->spec->is_external;
+    self->reason = LIFE_REASON_DELETED;
+    snprintf(self->detail, sizeof self->detail, "%s",
+             restart ? "restarted on request" : "ended on request");
+    if (self->is_relaunching)
+        fail_requests(self);
+    frame.content.bytes =
+        restart ? "{\"restart\":true}" : "{\"restart\":false}";
+    frame.content.size = strlen(frame.content.bytes);
+    if (is_busy || !self->kernel || !self->info.size || !self->is_greeted
+        || kernel_send(self->kernel, &frame, &fault) < 0) {
+        ending_begin(self, LIFE_REASON_DELETED, "%s", "ended on request");
+        return;
+    }
+    life_step(&self->state, LIFE_ON_STOP);
+    session_start_timer(self, &self->stop_timer, LEAVE_MS, on_left);
+}
