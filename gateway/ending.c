@@ -14,10 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINK_GRACE_MS 300 /* between a closed link and the end of its kernel   \
-                           */
-#define LEAVE_MS 1000     /* a kernel that was asked to leave, before kill */
-#define STOP_MS  5000     /* a killed kernel that does not end: given up */
+#define LINK_GRACE_MS                                                          \
+    300               /* between a closed link and the end of its kernel       \
+                       */
+#define LEAVE_MS 1000 /* a kernel that was asked to leave, before kill */
+#define STOP_MS  5000 /* a killed kernel that does not end: given up */
 
 void ending_error(const self_t *self, const char **ret_name,
                   buffer_t *ret_sentence)

@@ -1,0 +1,231 @@
+/* Zygotes, one a profile, and the launching of kernels: the zygote gets the
+ * listening sockets, the session's actor connects to them at once. A zygote
+ * that ends is started again, later each time that it fails. */
+#include "gateway/registry_internal.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ZYGOTE_RETRY_MS 2000 /* a zygote that ended is started again */
+
+static warmth_t *find_warmth(registry_t *self, const profile_t *profile)
+{
+    for (size_t i = 0; i < self->options->profile_count; i++)
+        if (self->warmths[i].profile == profile)
+            return &self->warmths[i];
+    return NULL;
+}
+
+static bool is_uid_taken(const registry_t *self, uid_t uid)
+{
+    for (const entry_t *at = self->entries; at; at = at->next)
+        if (!at->is_gone && at->host_uid == uid)
+            return true;
+    return false;
+}
+
+/* A user of its own for each session, so that even an escaped one is nobody
+ * to the others. */
+uid_t launcher_choose_uid(registry_t *self)
+{
+    const options_t *options = self->options;
+
+    if (geteuid() != 0 || !options->uid_count)
+        return geteuid();
+    for (uint64_t i = 0; i < options->uid_count; i++) {
+        uid_t uid = (uid_t) (options->uid_first
+                             + self->uid_counter++ % options->uid_count);
+        if (!is_uid_taken(self, uid))
+            return uid;
+    }
+    return (uid_t) options->uid_first;
+}
+
+static int open_listeners(const char *folder, int *ret_link, int *ret_init,
+                          fault_t *fault)
+{
+    cleanup_free char *link_path = mem_format("%s/link.sock", folder);
+    cleanup_free char *init_path = mem_format("%s/init.sock", folder);
+    cleanup_fd int link_fd = -1;
+    int r = fd_listen_unix(link_path, &link_fd, fault);
+
+    if (r < 0)
+        return r;
+    r = fd_listen_unix(init_path, ret_init, fault);
+    if (r < 0)
+        return r;
+    *ret_link = take_fd(&link_fd);
+    return 0;
+}
+
+static void fail_launch(entry_t *entry, const char *text)
+{
+    entry->launch = 0;
+    zstr_sendx(entry->actor, "FAILED", text, NULL);
+}
+
+/* The zygote gets the listening sockets, the actor connects to them at once:
+ * its greeting waits there for the kernel. */
+static int launch(registry_t *self, entry_t *entry, fault_t *fault)
+{
+    warmth_t *warmth = find_warmth(self, entry->profile);
+    cleanup_fd int link_fd = -1, init_fd = -1, workspace_fd = -1,
+                   status_fd = -1;
+    int pipe_fds[2];
+    char text[16];
+    zygote_launch_t order = {
+        .session = entry->id,
+        .host_uid = entry->host_uid,
+        .host_gid = entry->host_uid,
+        .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
+    };
+    int r;
+
+    if (!warmth->zygote)
+        return fault_set(fault, ECHILD, "profile %s cannot start: %s",
+                         entry->profile->name, warmth->fault);
+    if (geteuid() != 0)
+        order.host_gid = getegid();
+    r = open_listeners(entry->runtime_folder, &link_fd, &init_fd, fault);
+    if (r < 0)
+        return r;
+    workspace_fd = open(entry->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (workspace_fd < 0)
+        return fault_set(fault, errno, "workspace %s: %s", entry->workspace,
+                         strerror(errno));
+    if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return fault_set(fault, errno, "pipe: %s", strerror(errno));
+    status_fd = pipe_fds[1];
+    snprintf(text, sizeof text, "%d", pipe_fds[0]);
+    zstr_sendx(entry->actor, "LAUNCHING", text, NULL);
+    order.number = entry->launch = ++self->counter;
+    order.workspace_fd = workspace_fd;
+    order.link_fd = link_fd;
+    order.init_fd = init_fd;
+    order.status_fd = status_fd;
+    return zygote_launch(warmth->zygote, &order, fault);
+}
+
+void launcher_launch(registry_t *self, entry_t *entry)
+{
+    fault_t fault;
+
+    if (launch(self, entry, &fault) < 0)
+        fail_launch(entry, fault.text);
+}
+
+static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg);
+
+void launcher_start(warmth_t *warmth)
+{
+    registry_t *self = warmth->registry;
+    zmq_pollitem_t item = {.events = ZMQ_POLLIN};
+    fault_t fault;
+
+    if (zygote_new(warmth->profile, self->package_folder, &warmth->zygote,
+                   &fault)
+        < 0) {
+        snprintf(warmth->fault, sizeof warmth->fault, "%s", fault.text);
+        warmth->failures++;
+        log_error("profile=%s %s", warmth->profile->name, fault.text);
+        return;
+    }
+    item.fd = zygote_socket(warmth->zygote);
+    zloop_poller(self->loop, &item, on_zygote, warmth);
+    zloop_poller_set_tolerant(self->loop, &item);
+}
+
+static int on_zygote_retry(zloop_t *loop, int timer, void *arg)
+{
+    warmth_t *warmth = arg;
+
+    (void) loop;
+    (void) timer;
+    if (!warmth->zygote && !warmth->registry->is_stopping)
+        launcher_start(warmth);
+    return 0;
+}
+
+static void on_zygote_gone(warmth_t *warmth, const char *text)
+{
+    registry_t *self = warmth->registry;
+    zmq_pollitem_t item = {.fd = zygote_socket(warmth->zygote)};
+    bool was_ready = warmth->ready[0] != '\0';
+
+    log_error("profile=%s zygote gone: %s", warmth->profile->name, text);
+    zloop_poller_end(self->loop, &item);
+    zygote_destroy(&warmth->zygote);
+    snprintf(warmth->fault, sizeof warmth->fault, "%s", text);
+    warmth->ready[0] = '\0';
+    warmth->failures = was_ready ? 0 : warmth->failures + 1;
+    for (entry_t *at = self->entries; at; at = at->next)
+        if (at->profile == warmth->profile && at->launch)
+            fail_launch(at, text);
+    zloop_timer(self->loop,
+                (size_t) ZYGOTE_RETRY_MS
+                    << (warmth->failures < 5 ? warmth->failures : 5),
+                1, on_zygote_retry, warmth);
+}
+
+static void on_launched(registry_t *self, zygote_answer_t *answer)
+{
+    char pid[16], pidfd[16];
+
+    for (entry_t *at = self->entries; at; at = at->next) {
+        if (at->launch != answer->number)
+            continue;
+        at->launch = 0;
+        snprintf(pid, sizeof pid, "%d", (int) answer->pid);
+        snprintf(pidfd, sizeof pidfd, "%d", answer->pidfd);
+        zstr_sendx(at->actor, "LAUNCHED", pid, pidfd, NULL);
+        return;
+    }
+    /* Its session is gone meanwhile. */
+    if (answer->pidfd >= 0) {
+        (void) syscall(SYS_pidfd_send_signal, answer->pidfd, SIGKILL, NULL, 0);
+        close(answer->pidfd);
+    }
+}
+
+static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    warmth_t *warmth = arg;
+    registry_t *self = warmth->registry;
+    zygote_event_t event;
+    zygote_answer_t answer;
+
+    (void) loop;
+    (void) item;
+    while (warmth->zygote
+           && zygote_receive(warmth->zygote, &event, &answer) == 1) {
+        switch (event) {
+        case ZYGOTE_READY:
+            warmth->failures = 0;
+            snprintf(warmth->ready, sizeof warmth->ready, "%.60s",
+                     answer.text[0] ? answer.text : "?");
+            log_notice("profile=%s zygote ready python=%s",
+                       warmth->profile->name, warmth->ready);
+            break;
+        case ZYGOTE_LAUNCHED:
+            on_launched(self, &answer);
+            break;
+        case ZYGOTE_FAILED:
+            for (entry_t *at = self->entries; at; at = at->next)
+                if (at->launch == answer.number)
+                    fail_launch(at, answer.text);
+            break;
+        case ZYGOTE_GONE:
+            on_zygote_gone(warmth, answer.text);
+            break;
+        }
+    }
+    return 0;
+}

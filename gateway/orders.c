@@ -1,0 +1,354 @@
+/* Management requests (docs/PROTOCOL.management.md): a table of types; those
+ * about a session are answered when its actor has. */
+#include "gateway/registry_internal.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "gateway/gateway.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GATHER_MS 2000 /* a listing waits so long for busy actors */
+
+void orders_destroy(pending_t **pending_p)
+{
+    pending_t *pending = *pending_p;
+
+    message_destroy(&pending->request);
+    json_decref(pending->sessions);
+    free(pending);
+    *pending_p = NULL;
+}
+
+pending_t *orders_wait(registry_t *self, message_t **request_p)
+{
+    pending_t *pending = mem_new(sizeof *pending);
+
+    snprintf(pending->token, sizeof pending->token, "%" PRIu64,
+             ++self->counter);
+    pending->request = take_ptr(*request_p);
+    pending->deadline = clock_monotonic_ms() + GATHER_MS;
+    pending->next = self->pending;
+    self->pending = pending;
+    return pending;
+}
+
+static void pending_unlink(registry_t *self, pending_t *pending)
+{
+    pending_t **at = &self->pending;
+
+    while (*at && *at != pending)
+        at = &(*at)->next;
+    if (*at)
+        *at = pending->next;
+    orders_destroy(&pending);
+}
+
+static pending_t *find_pending(registry_t *self, const char *token)
+{
+    for (pending_t *at = self->pending; at; at = at->next)
+        if (strcmp(at->token, token) == 0)
+            return at;
+    return NULL;
+}
+
+static void finish_pending(registry_t *self, pending_t *pending, json_t *answer)
+{
+    management_reply(self->management, pending->request, answer);
+    pending_unlink(self, pending);
+}
+
+void orders_fail(registry_t *self, const char *token, const char *ename,
+                 int exit_code, const char *evalue)
+{
+    pending_t *pending = token ? find_pending(self, token) : NULL;
+
+    if (pending)
+        finish_pending(self, pending,
+                       management_error(ename, exit_code, "%s", evalue));
+}
+
+static int compare_created(const void *a, const void *b)
+{
+    json_t *const *left = a, *const *right = b;
+    const char *x = json_string_value(json_object_get(*left, "created"));
+    const char *y = json_string_value(json_object_get(*right, "created"));
+
+    return strcmp(x ? x : "", y ? y : "");
+}
+
+static json_t *sorted(json_t *sessions)
+{
+    size_t count = json_array_size(sessions);
+    cleanup_free json_t **items = mem_new((count + 1) * sizeof *items);
+    json_t *result = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        items[i] = json_array_get(sessions, i);
+    qsort(items, count, sizeof *items, compare_created);
+    for (size_t i = 0; i < count; i++)
+        json_array_append(result, items[i]);
+    return result;
+}
+
+static void finish_listing(registry_t *self, pending_t *pending)
+{
+    finish_pending(self, pending,
+                   json_pack("{s:s,s:o}", "status", "ok", "sessions",
+                             sorted(pending->sessions)));
+}
+
+void orders_done(registry_t *self, const char *token, const char *text)
+{
+    pending_t *pending = find_pending(self, token);
+    json_auto_t *answer = json_loads(text, 0, NULL);
+
+    if (!pending || !answer)
+        return;
+    if (!pending->sessions) {
+        finish_pending(self, pending, json_incref(answer));
+        return;
+    }
+    if (json_object_get(answer, "session"))
+        json_array_append(pending->sessions,
+                          json_object_get(answer, "session"));
+    if (--pending->missing == 0)
+        finish_listing(self, pending);
+}
+
+int orders_on_sweep(zloop_t *loop, int timer, void *arg)
+{
+    registry_t *self = arg;
+    int64_t now = clock_monotonic_ms();
+    pending_t *next;
+
+    (void) loop;
+    (void) timer;
+    for (pending_t *at = self->pending; at; at = next) {
+        next = at->next;
+        if (at->sessions && at->deadline < now)
+            finish_listing(self, at);
+    }
+    return 0;
+}
+
+/* An id, a name is not enough; a prefix is when it is the only one. */
+static entry_t *find_prefix(registry_t *self, const char *prefix,
+                            bool *ret_ambiguous)
+{
+    entry_t *found = registry_find(self, prefix);
+
+    *ret_ambiguous = false;
+    if (found || !prefix[0])
+        return found;
+    for (entry_t *at = self->entries; at; at = at->next) {
+        if (strncmp(at->id, prefix, strlen(prefix)) != 0)
+            continue;
+        if (found) {
+            *ret_ambiguous = true;
+            return NULL;
+        }
+        found = at;
+    }
+    return found;
+}
+
+/* A gone session that no actor keeps any more: its file still tells. */
+static json_t *read_tombstone(registry_t *self, const char *id)
+{
+    cleanup_session_spec session_spec_t *spec = NULL;
+    cleanup_free char *folder = NULL, *profile = NULL;
+    char created[CLOCK_ISO_SIZE], ended[CLOCK_ISO_SIZE];
+    fault_t fault;
+
+    if (strchr(id, '/') || id[0] == '.' || !id[0])
+        return NULL;
+    folder = mem_format("%s/sessions/%s", self->options->state_dir, id);
+    if (session_spec_read(folder, &spec, &profile, &fault) < 0)
+        return NULL;
+    clock_iso(spec->created_us, created);
+    clock_iso(spec->ended_us, ended);
+    return json_pack(
+        "{s:s,s:{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:n}}", "status", "ok",
+        "session", "id", spec->id, "name", spec->name ? spec->name : "",
+        "profile", profile, "state", "gone", "created", created, "ended", ended,
+        "reason", spec->reason[0] ? spec->reason : "lost", "detail",
+        spec->detail ? spec->detail : "", "workspace", spec->workspace,
+        "journal", json_sprintf("%s/journal", folder), "expires_at");
+}
+
+static void on_info(registry_t *self, json_t *content, message_t **request_p)
+{
+    json_t *profiles = json_array();
+
+    (void) content;
+    for (size_t i = 0; i < self->options->profile_count; i++) {
+        const warmth_t *warmth = &self->warmths[i];
+        bool is_ready = warmth->zygote && zygote_is_ready(warmth->zygote);
+        json_t *model = json_pack(
+            "{s:s,s:s,s:s,s:s}", "name", warmth->profile->name, "python",
+            warmth->profile->python, "python_version", warmth->ready, "state",
+            is_ready         ? "ready"
+            : warmth->zygote ? "warming"
+                             : "failed");
+
+        if (!warmth->zygote)
+            json_object_set_new(model, "fault", json_string(warmth->fault));
+        json_array_append_new(profiles, model);
+    }
+    management_reply(self->management, *request_p,
+                     json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I}", "status", "ok",
+                               "version", PACKAGE_VERSION, "pid",
+                               (int) getpid(), "runtime_dir",
+                               self->options->runtime_dir, "state_dir",
+                               self->options->state_dir, "profiles", profiles,
+                               "sessions", (json_int_t) self->alive_count));
+    message_destroy(request_p);
+}
+
+static void on_list(registry_t *self, json_t *content, message_t **request_p)
+{
+    bool wants_gone = json_is_true(json_object_get(content, "all"));
+    pending_t *pending = orders_wait(self, request_p);
+
+    pending->sessions = json_array();
+    for (entry_t *at = self->entries; at; at = at->next) {
+        if (at->is_gone && !wants_gone)
+            continue;
+        pending->missing++;
+        zstr_sendx(at->actor, "SHOW", pending->token, "", NULL);
+    }
+    if (!pending->missing)
+        finish_listing(self, pending);
+}
+
+/* Commands for one session: the actor answers. */
+static void command(registry_t *self, json_t *content, message_t **request_p,
+                    const char *word, const char *argument)
+{
+    const char *id = json_string_value(json_object_get(content, "id"));
+    bool is_ambiguous = false;
+    entry_t *entry = id ? find_prefix(self, id, &is_ambiguous) : NULL;
+    json_t *tombstone;
+
+    if (entry) {
+        pending_t *pending = orders_wait(self, request_p);
+        zstr_sendx(entry->actor, word, pending->token, argument, NULL);
+        return;
+    }
+    if (is_ambiguous)
+        management_reply(self->management, *request_p,
+                         management_error("AmbiguousSession",
+                                          GATEWAY_EXIT_USAGE,
+                                          "more than one session begins with "
+                                          "%s; give more of the id",
+                                          id));
+    else if (id && (tombstone = read_tombstone(self, id))) {
+        json_t *session = json_object_get(tombstone, "session");
+
+        if (strcmp(word, "SHOW") != 0) {
+            json_t *error = management_error(
+                "SessionGone", GATEWAY_EXIT_GONE,
+                "session %s is gone since %s (%s: %s); its variables were "
+                "discarded, its recording remains",
+                id, json_string_value(json_object_get(session, "ended")),
+                json_string_value(json_object_get(session, "reason")),
+                json_string_value(json_object_get(session, "detail")));
+            json_decref(tombstone);
+            tombstone = error;
+        }
+        management_reply(self->management, *request_p, tombstone);
+    } else
+        management_reply(self->management, *request_p,
+                         management_error("UnknownSession", GATEWAY_EXIT_GONE,
+                                          "there is no session %s; `hearth "
+                                          "session list` shows those that are",
+                                          id ? id : "without an id"));
+    message_destroy(request_p);
+}
+
+static void on_show(registry_t *self, json_t *content, message_t **request_p)
+{
+    command(self, content, request_p, "SHOW", "");
+}
+
+static void on_delete(registry_t *self, json_t *content, message_t **request_p)
+{
+    command(self, content, request_p, "DELETE", "");
+}
+
+static void on_interrupt(registry_t *self, json_t *content,
+                         message_t **request_p)
+{
+    bool kills = json_is_true(json_object_get(content, "kill"));
+
+    command(self, content, request_p, "INTERRUPT", kills ? "kill" : "");
+}
+
+static void on_restart(registry_t *self, json_t *content, message_t **request_p)
+{
+    command(self, content, request_p, "RESTART", "");
+}
+
+static void on_keepalive(registry_t *self, json_t *content,
+                         message_t **request_p)
+{
+    command(self, content, request_p, "TOUCH", "");
+}
+
+static void on_stop(registry_t *self, json_t *content, message_t **request_p)
+{
+    bool ends = json_is_true(json_object_get(content, "end_sessions"));
+
+    management_reply(
+        self->management, *request_p,
+        json_pack("{s:s,s:i}", "status", "ok", "pid", (int) getpid()));
+    message_destroy(request_p);
+    self->stop_now = registry_stop(self, ends);
+}
+
+static const struct {
+    const char *type;
+    void (*handler)(registry_t *self, json_t *content, message_t **request_p);
+} requests[] = {
+    {"gateway_info_request", on_info},
+    {"gateway_stop_request", on_stop},
+    {"session_create_request", creation_make},
+    {"session_list_request", on_list},
+    {"session_show_request", on_show},
+    {"session_delete_request", on_delete},
+    {"session_interrupt_request", on_interrupt},
+    {"session_restart_request", on_restart},
+    {"session_keepalive_request", on_keepalive},
+};
+
+static void on_request(registry_t *self, message_t **request_p)
+{
+    const char *type = message_type(*request_p);
+    bytes_t bytes = message_content(*request_p);
+    json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        if (strcmp(requests[i].type, type) == 0) {
+            requests[i].handler(self, content, request_p);
+            return;
+        }
+    management_reply(self->management, *request_p,
+                     management_error("UnknownRequest", GATEWAY_EXIT_USAGE,
+                                      "this gateway knows no such request"));
+    message_destroy(request_p);
+}
+
+int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    registry_t *self = arg;
+    message_t *request;
+
+    (void) loop;
+    (void) socket;
+    while ((request = management_receive(self->management)))
+        on_request(self, &request);
+    return self->stop_now ? -1 : 0;
+}
