@@ -4,6 +4,7 @@
  *   ending.c    the end of a kernel
  *   ladder.c    interrupts
  *   turns.c     clients' requests: queue, dispatch, replies
+ *   answers.c   what the gateway answers by itself
  *   events.c    what the kernel says
  *   recovery.c  a session that another gateway left
  */
@@ -167,6 +168,15 @@ void turns_fail(self_t *self, request_t *request, const char *ename,
 void turns_clear(self_t *self);
 bytes_t turns_parent(const self_t *self, uint64_t number);
 uint64_t turns_number(self_t *self);
+
+/* The request's busy goes out, once. */
+void turns_announce(self_t *self, request_t *request);
+
+/* answers.c */
+/* busy, the answer if there is one, idle. */
+void answers_give(self_t *self, request_t *request);
+/* Whether it has to wait in the queue. */
+bool answers_wait(const self_t *self, const request_t *request);
 
 /* events.c */
 /* Everything that the kernel has said by now. */

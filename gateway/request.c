@@ -177,3 +177,92 @@ request_t *request_from_record(const journal_record_t *record)
                            record->buffers[i].size);
     return request_new(record->request, channel, &message);
 }
+
+/* The types that the kernel relies on. */
+static const struct {
+    const char *type, *key;
+    enum {
+        WANT_STRING,
+        WANT_BOOL,
+        WANT_INTEGER,
+        WANT_OBJECT
+    } want;
+    bool is_required;
+    const char *flaw;
+} wants[] = {
+    {"execute_request", "code", WANT_STRING, true,
+     "execute_request: `code` must be a string"},
+    {"execute_request", "silent", WANT_BOOL, false,
+     "execute_request: `silent` must be true or false"},
+    {"execute_request", "store_history", WANT_BOOL, false,
+     "execute_request: `store_history` must be true or false"},
+    {"execute_request", "allow_stdin", WANT_BOOL, false,
+     "execute_request: `allow_stdin` must be true or false"},
+    {"execute_request", "stop_on_error", WANT_BOOL, false,
+     "execute_request: `stop_on_error` must be true or false"},
+    {"execute_request", "user_expressions", WANT_OBJECT, false,
+     "execute_request: `user_expressions` must be an object"},
+    {"complete_request", "code", WANT_STRING, true,
+     "complete_request: `code` must be a string"},
+    {"complete_request", "cursor_pos", WANT_INTEGER, false,
+     "complete_request: `cursor_pos` must be an integer"},
+    {"inspect_request", "code", WANT_STRING, true,
+     "inspect_request: `code` must be a string"},
+    {"inspect_request", "cursor_pos", WANT_INTEGER, false,
+     "inspect_request: `cursor_pos` must be an integer"},
+    {"inspect_request", "detail_level", WANT_INTEGER, false,
+     "inspect_request: `detail_level` must be 0 or 1"},
+    {"is_complete_request", "code", WANT_STRING, true,
+     "is_complete_request: `code` must be a string"},
+    {"history_request", "hist_access_type", WANT_STRING, true,
+     "history_request: `hist_access_type` must be range, tail or search"},
+    {"comm_open", "comm_id", WANT_STRING, true,
+     "comm_open: `comm_id` must be a string"},
+    {"comm_open", "target_name", WANT_STRING, true,
+     "comm_open: `target_name` must be a string"},
+    {"comm_msg", "comm_id", WANT_STRING, true,
+     "comm_msg: `comm_id` must be a string"},
+    {"comm_close", "comm_id", WANT_STRING, true,
+     "comm_close: `comm_id` must be a string"},
+};
+
+const char *request_flaw(const request_t *self)
+{
+    bytes_t content = message_content(self->message);
+    json_span_t object, value;
+    fault_t fault;
+
+    if (json_check(content.bytes, content.size, &object, &fault) < 0)
+        return "content is no JSON";
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+        bool is_right = false;
+
+        if (strcmp(wants[i].type, message_type(self->message)) != 0)
+            continue;
+        value = json_member(object, wants[i].key);
+        /* null stands for absent, as ipykernel has it. */
+        if (json_is(value, JSON_KIND_ABSENT)
+            || json_is(value, JSON_KIND_NULL)) {
+            if (wants[i].is_required)
+                return wants[i].flaw;
+            continue;
+        }
+        switch (wants[i].want) {
+        case WANT_STRING:
+            is_right = json_is(value, JSON_KIND_STRING);
+            break;
+        case WANT_BOOL:
+            is_right = json_is_bool(value);
+            break;
+        case WANT_INTEGER:
+            is_right = json_is_integer(value);
+            break;
+        case WANT_OBJECT:
+            is_right = json_is(value, JSON_KIND_OBJECT);
+            break;
+        }
+        if (!is_right)
+            return wants[i].flaw;
+    }
+    return NULL;
+}

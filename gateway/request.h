@@ -37,6 +37,10 @@ uint16_t request_frame_type(const char *message_type);
  * `ret_type` holds 64 bytes. */
 bool request_reply_type(const request_t *self, char ret_type[64]);
 
+/* What is wrong with the types in its content, as a sentence; NULL when they
+ * are right. */
+const char *request_flaw(const request_t *self);
+
 /* For the journal: channel and identities as JSON, and back. */
 char *request_origin(const request_t *self);
 /* NULL when the record is no request that can be read. */

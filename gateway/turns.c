@@ -13,11 +13,6 @@
 
 #define BATCH_MAX 64 /* requests taken from one socket before others' turn */
 
-static bytes_t text_bytes(const char *text)
-{
-    return (bytes_t){text, strlen(text)};
-}
-
 static bytes_t buffer_bytes(const buffer_t *buffer)
 {
     return (bytes_t){buffer->data, buffer->size};
@@ -108,7 +103,7 @@ static void write_error_reply(const self_t *self, const request_t *request,
     buffer_text(out, "}");
 }
 
-static void announce(self_t *self, request_t *request)
+void turns_announce(self_t *self, request_t *request)
 {
     if (!request->is_started)
         output_status(self->output, "busy", message_header(request->message));
@@ -143,7 +138,7 @@ void turns_fail(self_t *self, request_t *request, const char *ename,
 
     if (request->is_answered)
         return;
-    announce(self, request);
+    turns_announce(self, request);
     if (request->is_execute && !request->silent)
         publish_error(self, request, ename, evalue);
     write_error_reply(self, request, ename, evalue, &content);
@@ -224,7 +219,7 @@ static void abort_queue(self_t *self)
             kept_size++;
             continue;
         }
-        announce(self, request);
+        turns_announce(self, request);
         size =
             snprintf(content, sizeof content,
                      "{\"status\":\"aborted\",\"execution_count\":%" PRId64 "}",
@@ -241,96 +236,6 @@ static void abort_queue(self_t *self)
     self->queue_end = kept ? kept_end : &self->queue;
     self->queue_size = kept_size;
 }
-
-/* ---- what the gateway answers by itself ---- */
-
-static void answer_info(self_t *self, request_t *request)
-{
-    output_send_reply(self->output, request, (bytes_t){0},
-                      buffer_bytes(&self->info));
-}
-
-static void answer_connect(self_t *self, request_t *request)
-{
-    const int *ports = self->spec->connection.ports;
-    char content[256];
-    int size = snprintf(
-        content, sizeof content,
-        "{\"status\":\"ok\",\"shell_port\":%d,\"iopub_port\":%d"
-        ",\"stdin_port\":%d,\"hb_port\":%d,\"control_port\":%d}",
-        ports[CHANNEL_SHELL], ports[CHANNEL_IOPUB], ports[CHANNEL_STDIN],
-        ports[CHANNEL_HB], ports[CHANNEL_CONTROL]);
-
-    output_send_reply(self->output, request, (bytes_t){0},
-                      (bytes_t){content, (size_t) size});
-}
-
-static void answer_interrupt(self_t *self, request_t *request)
-{
-    ladder_climb(self, false);
-    output_send_reply(self->output, request, (bytes_t){0},
-                      text_bytes("{\"status\":\"ok\"}"));
-}
-
-static void answer_shutdown(self_t *self, request_t *request)
-{
-    bytes_t content = message_content(request->message);
-    json_span_t value;
-    fault_t fault;
-    bool restart = json_check(content.bytes, content.size, &value, &fault) == 0
-                   && json_is(json_member(value, "restart"), JSON_KIND_TRUE);
-    bytes_t reply = restart
-                        ? text_bytes("{\"status\":\"ok\",\"restart\":true}")
-                        : text_bytes("{\"status\":\"ok\",\"restart\":false}");
-
-    output_send_reply(self->output, request, (bytes_t){0}, reply);
-    output_broadcast(self->output, "shutdown_reply",
-                     message_header(request->message), reply);
-    ending_leave(self, restart);
-}
-
-/* There is no debugger: an empty reply says so to every client. */
-static void answer_debug(self_t *self, request_t *request)
-{
-    output_send_reply(self->output, request, (bytes_t){0}, text_bytes("{}"));
-}
-
-static const struct {
-    const char *type;
-    void (*answer)(self_t *self, request_t *request);
-    bool is_ordered; /* on shell it waits for its turn */
-    bool needs_info; /* waits until the kernel is ready */
-} own_requests[] = {
-    {"kernel_info_request", answer_info, true, true},
-    {"connect_request", answer_connect, true, false},
-    {"interrupt_request", answer_interrupt, false, false},
-    {"shutdown_request", answer_shutdown, false, false},
-    {"debug_request", answer_debug, false, false},
-};
-
-static int find_own(const char *type)
-{
-    for (size_t i = 0; i < sizeof own_requests / sizeof *own_requests; i++)
-        if (strcmp(own_requests[i].type, type) == 0)
-            return (int) i;
-    return -1;
-}
-
-/* busy, the answer if there is one, idle. Unknown types get the frame alone. */
-static void answer_own(self_t *self, request_t *request)
-{
-    int own = find_own(message_type(request->message));
-
-    announce(self, request);
-    if (own >= 0)
-        own_requests[own].answer(self, request);
-    else
-        log_notice("session=%s unknown request type, %zu bytes", self->spec->id,
-                   message_content(request->message).size);
-    output_status(self->output, "idle", message_header(request->message));
-}
-
-/* ---- from the queue to the kernel ---- */
 
 static int publish_input(self_t *self, const request_t *request, fault_t *fault)
 {
@@ -407,7 +312,7 @@ void turns_start(self_t *self, request_t *request)
     if (!life_step(&self->state, LIFE_ON_BEGIN))
         return;
     self->running = request;
-    announce(self, request);
+    turns_announce(self, request);
     if (request->is_execute) {
         session_stop_timer(self, &self->idle_timer);
         if (!limit)
@@ -432,7 +337,7 @@ void turns_next(self_t *self)
             turns_start(self, request);
             return;
         }
-        answer_own(self, request);
+        answers_give(self, request);
         request_destroy(&request);
     }
 }
@@ -513,97 +418,6 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     return 0;
 }
 
-/* ---- from the sockets ---- */
-
-/* Whether the content has the types that the kernel relies on; a wrong one is
- * told at once, and by name. */
-static const char *find_flaw(const message_t *message)
-{
-    static const struct {
-        const char *type, *key;
-        enum {
-            WANT_STRING,
-            WANT_BOOL,
-            WANT_INTEGER,
-            WANT_OBJECT
-        } want;
-        bool is_required;
-        const char *flaw;
-    } wants[] = {
-        {"execute_request", "code", WANT_STRING, true,
-         "execute_request: `code` must be a string"},
-        {"execute_request", "silent", WANT_BOOL, false,
-         "execute_request: `silent` must be true or false"},
-        {"execute_request", "store_history", WANT_BOOL, false,
-         "execute_request: `store_history` must be true or false"},
-        {"execute_request", "allow_stdin", WANT_BOOL, false,
-         "execute_request: `allow_stdin` must be true or false"},
-        {"execute_request", "stop_on_error", WANT_BOOL, false,
-         "execute_request: `stop_on_error` must be true or false"},
-        {"execute_request", "user_expressions", WANT_OBJECT, false,
-         "execute_request: `user_expressions` must be an object"},
-        {"complete_request", "code", WANT_STRING, true,
-         "complete_request: `code` must be a string"},
-        {"complete_request", "cursor_pos", WANT_INTEGER, false,
-         "complete_request: `cursor_pos` must be an integer"},
-        {"inspect_request", "code", WANT_STRING, true,
-         "inspect_request: `code` must be a string"},
-        {"inspect_request", "cursor_pos", WANT_INTEGER, false,
-         "inspect_request: `cursor_pos` must be an integer"},
-        {"inspect_request", "detail_level", WANT_INTEGER, false,
-         "inspect_request: `detail_level` must be 0 or 1"},
-        {"is_complete_request", "code", WANT_STRING, true,
-         "is_complete_request: `code` must be a string"},
-        {"history_request", "hist_access_type", WANT_STRING, true,
-         "history_request: `hist_access_type` must be range, tail or search"},
-        {"comm_open", "comm_id", WANT_STRING, true,
-         "comm_open: `comm_id` must be a string"},
-        {"comm_open", "target_name", WANT_STRING, true,
-         "comm_open: `target_name` must be a string"},
-        {"comm_msg", "comm_id", WANT_STRING, true,
-         "comm_msg: `comm_id` must be a string"},
-        {"comm_close", "comm_id", WANT_STRING, true,
-         "comm_close: `comm_id` must be a string"},
-    };
-    bytes_t content = message_content(message);
-    json_span_t object, value;
-    fault_t fault;
-
-    if (json_check(content.bytes, content.size, &object, &fault) < 0)
-        return "content is no JSON";
-    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
-        bool is_right = false;
-
-        if (strcmp(wants[i].type, message_type(message)) != 0)
-            continue;
-        value = json_member(object, wants[i].key);
-        /* null stands for absent, as ipykernel has it. */
-        if (json_is(value, JSON_KIND_ABSENT)
-            || json_is(value, JSON_KIND_NULL)) {
-            if (wants[i].is_required)
-                return wants[i].flaw;
-            continue;
-        }
-        switch (wants[i].want) {
-        case WANT_STRING:
-            is_right = json_is(value, JSON_KIND_STRING);
-            break;
-        case WANT_BOOL:
-            is_right = json_is_bool(value);
-            break;
-        case WANT_INTEGER:
-            is_right = json_is_integer(value);
-            break;
-        case WANT_OBJECT:
-            is_right = json_is(value, JSON_KIND_OBJECT);
-            break;
-        }
-        if (!is_right)
-            return wants[i].flaw;
-    }
-    return NULL;
-}
-
 static uint64_t find_seen(self_t *self, const message_t *message)
 {
     const char *number = zhashx_lookup(self->seen, message_id(message));
@@ -655,7 +469,7 @@ static bool is_pending(const self_t *self, uint64_t number)
 static void accept_request(self_t *self, request_t **request_p)
 {
     cleanup_request request_t *request = take_ptr(*request_p);
-    const char *flaw = find_flaw(request->message);
+    const char *flaw = request_flaw(request);
     uint64_t seen = find_seen(self, request->message);
     fault_t fault;
 
@@ -697,7 +511,7 @@ static void refuse_gone(self_t *self, request_t *request)
 
     ending_error(self, &name, &sentence);
     /* No journal: the session's record is closed. */
-    announce(self, request);
+    turns_announce(self, request);
     if (request->is_execute && !request->silent) {
         cleanup_buffer buffer_t content = BUFFER_EMPTY;
         buffer_text(&content, "{");
@@ -721,18 +535,15 @@ static void on_request(self_t *self, channel_t channel, message_t **message_p)
 {
     cleanup_request request_t *request =
         request_new(turns_number(self), channel, message_p);
-    int own = find_own(message_type(request->message));
 
     if (self->state == LIFE_GONE) {
         refuse_gone(self, request);
     } else if (request->frame_type) {
         accept_request(self, &request);
-    } else if (own >= 0
-               && ((own_requests[own].is_ordered && channel == CHANNEL_SHELL)
-                   || (own_requests[own].needs_info && !self->info.size))) {
+    } else if (answers_wait(self, request)) {
         turns_push(self, &request);
     } else {
-        answer_own(self, request);
+        answers_give(self, request);
     }
 }
 
