@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import warnings
@@ -139,6 +140,22 @@ def forget_files() -> None:
             cached.cache_clear()
 
 
+def cache_folder() -> str:
+    """A folder that nobody else can write to: there are pickles in it."""
+    path = f"/tmp/hearth-cache-{os.geteuid()}"
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        found = os.lstat(path)
+        if (
+            not stat.S_ISDIR(found.st_mode)
+            or found.st_uid != os.geteuid()
+            or found.st_mode & 0o077
+        ):
+            return tempfile.mkdtemp(prefix="hearth-cache-")
+    return path
+
+
 def start_openssl() -> None:
     """Let OpenSSL set itself up: each kernel would, and it takes 4 MB."""
     ssl = sys.modules.get("ssl")
@@ -181,7 +198,8 @@ def warm(
 ) -> tuple[ZMQInteractiveShell, list[str], list[dict[str, str]]]:
     """Do it all; return the shell, what is loaded and what is missing."""
     # Completion would keep its caches below the session's workspace.
-    os.environ.setdefault("XDG_CACHE_HOME", "/tmp/.cache")
+    os.environ["XDG_CACHE_HOME"] = folder = cache_folder()
+    os.environ["MPLCONFIGDIR"] = os.path.join(folder, "matplotlib")
     logging.getLogger("Comm").addHandler(logging.NullHandler())
     comms.install()
     shell = make_shell()
