@@ -237,6 +237,16 @@ static PyObject *part_bytes(frame_part_t part)
     return PyBytes_FromStringAndSize(part.bytes, (Py_ssize_t) part.size);
 }
 
+static PyObject *poll_requests(PyObject *module, PyObject *nothing)
+{
+    (void) module;
+    (void) nothing;
+    if (!is_started())
+        return NULL;
+    link_poll(the_link);
+    Py_RETURN_NONE;
+}
+
 static PyObject *next(PyObject *module, PyObject *nothing)
 {
     cleanup_request request_t *request = NULL;
@@ -330,6 +340,7 @@ static PyMethodDef methods[] = {
     {"flush", flush, METH_NOARGS, "Sends the text that waits."},
     {"emit", emit, METH_VARARGS,
      "emit(type, request, content, metadata=b'', buffers=None, hold=False)"},
+    {"poll", poll_requests, METH_NOARGS, "Reads what the gateway sent."},
     {"next", next, METH_NOARGS,
      "next() -> (type, request, content, metadata, buffers) or None"},
     {"input_wait", input_wait, METH_O, "input_wait(request) -> content"},

@@ -426,12 +426,9 @@ class Kernel:
 
     def on_requests(self) -> None:
         """Take a request, unless one is being served."""
+        _link.poll()
         if self.request or self.is_ending:
             return
-        try:
-            os.read(self.requests_fd, 8)
-        except BlockingIOError:
-            pass
         item = _link.next()
         if item is None:
             return

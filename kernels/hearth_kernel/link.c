@@ -63,6 +63,7 @@ struct link {
     pthread_mutex_t lock;
     bool is_child; /* a fork of the process that owns the link */
     int epoll;     /* owned, as all descriptors here */
+    int front;     /* another epoll: what Python's loop waits for */
     int listener;
     int connection;      /* -1: no gateway */
     uint64_t generation; /* of the connection; epoll may tell of an old one */
@@ -634,6 +635,15 @@ static void read_connection(link_t *self)
     }
 }
 
+/* Python's loop waits for the gateway itself too: when it is idle, a request
+ * wakes it without a detour by the thread. Both may come; one finds nothing. */
+static int watch_front(link_t *self, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(self->front, EPOLL_CTL_ADD, fd, &event);
+}
+
 /* The newest gateway is the right one: an older may be a dead one's. */
 static void accept_connection(link_t *self)
 {
@@ -645,6 +655,7 @@ static void accept_connection(link_t *self)
     self->connection = fd;
     self->generation++;
     watch_connection(self, EPOLL_CTL_ADD, EPOLLIN);
+    watch_front(self, fd);
 }
 
 /* The thread */
@@ -781,13 +792,15 @@ static int open_all(link_t *self, fault_t *fault)
     const int flags = EFD_CLOEXEC | EFD_NONBLOCK;
 
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
+    self->front = epoll_create1(EPOLL_CLOEXEC);
     self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     self->requests_fd = eventfd(0, flags);
     self->inputs_fd = eventfd(0, flags);
     self->room_fd = eventfd(0, flags);
-    if (self->epoll < 0 || self->timer < 0 || self->requests_fd < 0
-        || self->inputs_fd < 0 || self->room_fd < 0
+    if (self->epoll < 0 || self->front < 0 || self->timer < 0
+        || self->requests_fd < 0 || self->inputs_fd < 0 || self->room_fd < 0
         || open_pipe(self, LINK_STDOUT) < 0 || open_pipe(self, LINK_STDERR) < 0
+        || watch_front(self, self->requests_fd) < 0
         || watch(self, self->timer, TIMER) < 0
         || fcntl(self->listener, F_SETFL, O_NONBLOCK) < 0
         || watch(self, self->listener, LISTENER) < 0)
@@ -849,7 +862,20 @@ bool link_is_child(const link_t *self)
 
 int link_requests_fd(const link_t *self)
 {
-    return self->requests_fd;
+    return self->front;
+}
+
+void link_poll(link_t *self)
+{
+    eventfd_t value;
+
+    pthread_mutex_lock(&self->lock);
+    if (!self->is_child) {
+        eventfd_read(self->requests_fd, &value);
+        if (self->connection >= 0)
+            read_connection(self);
+    }
+    pthread_mutex_unlock(&self->lock);
 }
 
 int link_inputs_fd(const link_t *self)

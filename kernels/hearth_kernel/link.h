@@ -43,6 +43,8 @@ int link_requests_fd(const link_t *self);
 int link_inputs_fd(const link_t *self);
 int link_room_fd(const link_t *self);
 
+/* Reads what made link_requests_fd readable. */
+void link_poll(link_t *self);
 /* The next request, or NULL; it is the running one until its REPLY. */
 request_t *link_next(link_t *self);
 /* The next answer to `request`'s question, or NULL. Others are forgotten. */

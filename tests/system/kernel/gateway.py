@@ -49,7 +49,10 @@ class Gateway:
     def ack(self, seq):
         """Acknowledge."""
         self.acked = max(self.acked, seq)
-        self.socket.sendall(encode("ACK", seq=seq))
+        try:
+            self.socket.sendall(encode("ACK", seq=seq))
+        except ConnectionError:
+            pass  # a kernel that has ended may have left events to be read
 
     def event(self, timeout=LONG):
         """The next event; EOFError at the end of the connection."""
@@ -146,7 +149,7 @@ class Gateway:
                 with open(f"/proc/{self.pid}/stat", encoding="utf-8") as stat:
                     if stat.read().rsplit(")", 1)[1].split()[0] == "Z":
                         return True
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 return True
             select.select([], [], [], 0.01)
         return False
