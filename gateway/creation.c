@@ -193,6 +193,20 @@ static const profile_t *adopted_profile(registry_t *self, const char *name)
     return profile ? profile : options_profile(self->options, NULL);
 }
 
+/* Nobody can say any more whose kernel it is: it must not live on. */
+static void end_unknown(registry_t *self, const char *state_folder)
+{
+    cleanup_free char *folder =
+        mem_format("%s/sessions%s", self->options->runtime_dir,
+                   strrchr(state_folder, '/'));
+    cleanup_kernel kernel_t *kernel = NULL;
+    fault_t fault;
+
+    if (kernel_new(folder, &kernel, &fault) == 0)
+        kernel_kill(kernel);
+    (void) path_remove_tree(folder, &fault);
+}
+
 static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
@@ -201,8 +215,10 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
     entry_t *entry;
     int r = session_spec_read(folder, &spec, &profile, fault);
 
-    if (r < 0)
+    if (r < 0) {
+        end_unknown(self, folder);
         return r;
+    }
     spec->profile = adopted_profile(self, profile);
     fill_settings(self, spec);
     if (spec->reason[0]

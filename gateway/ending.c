@@ -122,8 +122,9 @@ static bool wants_relaunch(const self_t *self)
 
 static void unwatch_kernel(self_t *self)
 {
-    int fds[] = {kernel_init_fd(self->kernel), kernel_pidfd(self->kernel)};
+    int fds[] = {self->watched_init, self->watched_pidfd};
 
+    self->watched_init = self->watched_pidfd = -1;
     session_unwatch_link(self);
     for (size_t i = 0; i < 2; i++) {
         zmq_pollitem_t item = {.fd = fds[i]};
@@ -256,6 +257,12 @@ void ending_finish(self_t *self)
 {
     if (self->state == LIFE_GONE)
         return;
+    /* Those who have to hear of it are not back yet. */
+    if (self->is_held) {
+        self->is_end_held = true;
+        unwatch_kernel(self);
+        return;
+    }
     ending_read_status(self);
     session_stop_timer(self, &self->limit_timer);
     session_stop_timer(self, &self->stuck_timer);
@@ -300,8 +307,7 @@ static int on_overdue(zloop_t *loop, int timer, void *arg)
 static int on_init(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     self_t *self = arg;
-    int fd = item->fd;
-    zmq_pollitem_t ended = {.fd = fd};
+    zmq_pollitem_t ended = {.fd = item->fd};
 
     if (!self->kernel)
         return 0;
@@ -309,6 +315,7 @@ static int on_init(zloop_t *loop, zmq_pollitem_t *item, void *arg)
         ending_finish(self);
     } else if (kernel_init_fd(self->kernel) < 0) {
         zloop_poller_end(loop, &ended);
+        self->watched_init = -1;
         /* Before LAUNCHED, the zygote's answer tells why. */
         if (kernel_pidfd(self->kernel) >= 0 || self->spec->is_adopted)
             ending_finish(self);
@@ -329,22 +336,29 @@ static int on_pidfd(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+static void watch_init(self_t *self)
+{
+    self->watched_init = kernel_init_fd(self->kernel);
+    session_watch(self, self->watched_init, on_init);
+}
+
 void ending_watch(self_t *self)
 {
-    session_watch(self, kernel_init_fd(self->kernel), on_init);
+    watch_init(self);
     ending_watch_process(self);
 }
 
 void ending_watch_process(self_t *self)
 {
-    session_watch(self, kernel_pidfd(self->kernel), on_pidfd);
+    self->watched_pidfd = kernel_pidfd(self->kernel);
+    session_watch(self, self->watched_pidfd, on_pidfd);
 }
 
 /* A kernel that is not there any more: pid 1 may have waited to tell how. */
 void ending_expect(self_t *self)
 {
     if (self->kernel)
-        session_watch(self, kernel_init_fd(self->kernel), on_init);
+        watch_init(self);
     session_start_timer(self, &self->stop_timer, LINK_GRACE_MS, on_overdue);
 }
 

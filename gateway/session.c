@@ -186,8 +186,12 @@ static void release(self_t *self)
     self->is_held = false;
     session_stop_timer(self, &self->hold_timer);
     recovery_repeat(self);
-    if (events_connect(self, &fault) < 0)
-        ending_begin(self, LIFE_REASON_LOST, "the kernel link: %s", fault.text);
+    if (self->is_end_held) {
+        ending_finish(self);
+    } else if (self->watched_pidfd >= 0 && events_connect(self, &fault) < 0) {
+        log_notice("session=%s kernel link: %s", self->spec->id, fault.text);
+        ending_on_link_closed(self);
+    }
 }
 
 static int on_hold(zloop_t *loop, int timer, void *arg)
@@ -299,9 +303,9 @@ static int begin_adopted(self_t *self, fault_t *fault)
                < 0) {
         log_notice("session=%s kernel lost: %s", spec->id, fault->text);
         ending_expect(self);
-        return 0;
+    } else {
+        ending_watch(self);
     }
-    ending_watch(self);
     self->is_held = true;
     session_start_timer(self, &self->hold_timer,
                         spec->subscribers ? HOLD_MS : 1, on_hold);
@@ -400,6 +404,7 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     self->pipe = pipe;
     self->spec = spec;
     self->status_fd = self->watched_link = -1;
+    self->watched_init = self->watched_pidfd = -1;
     self->next_count = 1;
     self->queue_end = &self->queue;
     self->seen = zhashx_new();
