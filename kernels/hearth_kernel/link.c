@@ -7,6 +7,7 @@
  * Text that waits has one stream and one cause; other text pushes it out. */
 #include "kernels/hearth_kernel/link.h"
 
+#include "kernels/hearth_kernel/outbox.h"
 #include "kernels/hearth_kernel/text.h"
 
 #include <errno.h>
@@ -19,14 +20,12 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #define THREAD_STACK (128 * 1024)
 #define PIPE_READ    (64 * 1024)        /* what a pipe holds by default */
 #define DRAIN_MAX    (256 * 1024)       /* read for one caller's sake */
-#define SEND_PARTS   64                 /* events in one system call */
 #define MILLISECOND  1000000            /* in nanoseconds */
 #define TEXT_DELAY   (20 * MILLISECOND) /* a partial line is seen after it */
 #define TEXT_PAUSE   (5 * MILLISECOND)  /* a line after it is sent at once */
@@ -40,23 +39,6 @@ enum source {
     TIMER,
     PIPE_STDOUT,
     PIPE_STDERR
-};
-
-struct request {
-    struct request *next;
-    frame_t frame; /* points into what follows the struct */
-    frame_part_t parts[];
-};
-
-struct queue {
-    struct request *first;
-    struct request **end; /* where the next one is put */
-};
-
-struct event {
-    struct event *next;
-    uint64_t seq;
-    buffer_t frame; /* owned; encoded */
 };
 
 struct link {
@@ -77,7 +59,7 @@ struct link {
     text_decoder_t decoders[2];
     frame_decoder_t *decoder; /* owned */
 
-    struct queue requests, inputs;
+    request_row_t requests, inputs;
     uint64_t accepted;   /* the highest number of a request that came */
     uint64_t running;    /* the request that is served, or 0 */
     uint64_t attributed; /* cause of text of unknown origin */
@@ -89,13 +71,7 @@ struct link {
     int64_t written_at;   /* when text was last written */
     buffer_t content;     /* scratch of commit_text */
 
-    buffer_t greeting;          /* WELCOME on its way */
-    struct event *first, **end; /* unacknowledged events */
-    struct event *unsent;       /* the first that is not wholly sent */
-    size_t sent;                /* bytes of it, or of the greeting, that are */
-    size_t retained;            /* bytes of all events */
-    size_t retain;              /* bound of it */
-    uint64_t last;              /* seq of the newest event */
+    outbox_t *outbox; /* owned */
     uint8_t bytes[PIPE_READ];
 };
 
@@ -112,69 +88,6 @@ static int64_t now_ns(void)
 static void signal_fd(int fd)
 {
     eventfd_write(fd, 1);
-}
-
-/* Requests */
-
-const frame_t *request_frame(const request_t *self)
-{
-    return &self->frame;
-}
-
-void request_destroy(request_t **self_p)
-{
-    free(*self_p);
-    *self_p = NULL;
-}
-
-static frame_part_t copy_part(frame_part_t part, uint8_t **end)
-{
-    frame_part_t copy = {*end, part.size};
-
-    if (part.size)
-        memcpy(*end, part.bytes, part.size);
-    *end += part.size;
-    return copy;
-}
-
-static request_t *request_new(const frame_t *frame)
-{
-    size_t head =
-        sizeof(request_t) + frame->buffer_count * sizeof(frame_part_t);
-    size_t size = head + frame->metadata.size + frame->content.size;
-    request_t *self;
-    uint8_t *end;
-
-    for (size_t i = 0; i < frame->buffer_count; i++)
-        size += frame->buffers[i].size;
-    self = mem_new(size);
-    end = (uint8_t *) self + head;
-    self->frame = *frame;
-    self->frame.metadata = copy_part(frame->metadata, &end);
-    self->frame.content = copy_part(frame->content, &end);
-    for (size_t i = 0; i < frame->buffer_count; i++)
-        self->parts[i] = copy_part(frame->buffers[i], &end);
-    self->frame.buffers = self->parts;
-    return self;
-}
-
-static void queue_put(struct queue *self, request_t *request)
-{
-    *self->end = request;
-    self->end = &request->next;
-}
-
-static request_t *queue_take(struct queue *self)
-{
-    request_t *request = self->first;
-
-    if (request) {
-        self->first = request->next;
-        if (!self->first)
-            self->end = &self->first;
-        request->next = NULL;
-    }
-    return request;
 }
 
 /* Sending */
@@ -195,86 +108,24 @@ static void close_connection(link_t *self)
         close(self->connection);
     self->connection = -1;
     self->is_greeted = self->is_stuck = false;
-    buffer_clear(&self->greeting);
     frame_decoder_clear(self->decoder);
-    /* What was cut in the middle goes out whole on the next connection. */
-    self->unsent = self->first;
-    self->sent = 0;
-}
-
-static size_t collect(const link_t *self, struct iovec parts[SEND_PARTS])
-{
-    size_t count = 0;
-
-    if (self->greeting.size)
-        parts[count++] =
-            (struct iovec){self->greeting.data, self->greeting.size};
-    for (struct event *event = self->unsent; event && count < SEND_PARTS;
-         event = event->next)
-        parts[count++] = (struct iovec){event->frame.data, event->frame.size};
-    if (count) {
-        parts[0].iov_base = (uint8_t *) parts[0].iov_base + self->sent;
-        parts[0].iov_len -= self->sent;
-    }
-    return count;
-}
-
-/* Notes that `size` more bytes are sent. */
-static void advance(link_t *self, size_t size)
-{
-    self->sent += size;
-    if (self->greeting.size) {
-        if (self->sent < self->greeting.size)
-            return;
-        self->sent -= self->greeting.size;
-        buffer_clear(&self->greeting);
-    }
-    while (self->unsent && self->sent >= self->unsent->frame.size) {
-        self->sent -= self->unsent->frame.size;
-        self->unsent = self->unsent->next;
-    }
+    outbox_stop(self->outbox);
 }
 
 /* Sends until the socket is full; then the thread goes on when it is not. */
 static void send_events(link_t *self)
 {
-    struct iovec parts[SEND_PARTS];
+    int r;
 
-    while (self->is_greeted && !self->is_stuck) {
-        struct msghdr message = {.msg_iov = parts};
-        ssize_t sent;
-
-        message.msg_iovlen = collect(self, parts);
-        if (!message.msg_iovlen)
-            return;
-        sent = sendmsg(self->connection, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent >= 0) {
-            advance(self, (size_t) sent);
-        } else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
-            self->is_stuck = true;
-            watch_connection(self, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
-        } else if (errno != EINTR) {
-            close_connection(self);
-        }
+    if (!self->is_greeted || self->is_stuck)
+        return;
+    r = outbox_send(self->outbox, self->connection);
+    if (r == -EAGAIN) {
+        self->is_stuck = true;
+        watch_connection(self, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+    } else if (r < 0) {
+        close_connection(self);
     }
-}
-
-static bool has_room(const link_t *self, size_t more)
-{
-    return !self->retained || self->retained + more <= self->retain;
-}
-
-static void append_event(link_t *self, frame_t *frame)
-{
-    struct event *event = mem_new(sizeof *event);
-
-    frame->seq = event->seq = ++self->last;
-    frame_encode(frame, &event->frame);
-    *self->end = event;
-    self->end = &event->next;
-    self->retained += event->frame.size;
-    if (!self->unsent)
-        self->unsent = event;
 }
 
 /* Text */
@@ -303,7 +154,7 @@ static void commit_text(link_t *self)
                 &self->content);
     buffer_text(&self->content, "\"}");
     frame.content = (frame_part_t){self->content.data, self->content.size};
-    append_event(self, &frame);
+    outbox_put(self->outbox, &frame);
     buffer_clear(&self->text);
     if (self->content.capacity > LINK_TEXT_MAX)
         buffer_reset(&self->content);
@@ -325,10 +176,13 @@ static void prepare_text(link_t *self, link_stream_t stream, uint64_t request,
 /* Reads what is in a pipe, up to `max` bytes. */
 static void read_pipe(link_t *self, link_stream_t stream, size_t max)
 {
-    while (max > 0 && has_room(self, 1)) {
+    while (max > 0 && outbox_has_room(self->outbox, 1)) {
         size_t want = max < PIPE_READ ? max : PIPE_READ;
         ssize_t size = read(self->pipes[stream], self->bytes, want);
 
+        /* No end is left to write to: user code closed the descriptor. */
+        if (size == 0)
+            epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->pipes[stream], NULL);
         if (size <= 0)
             return;
         /* At worst every byte becomes the three of U+FFFD. */
@@ -414,7 +268,7 @@ int link_write(link_t *self, link_stream_t stream, uint64_t request,
     if (now - self->written_at > WRITE_GAP)
         drain_pipes(self);
     self->written_at = now;
-    is_taken = has_room(self, self->text.size + size);
+    is_taken = outbox_has_room(self->outbox, self->text.size + size);
     if (is_taken) {
         prepare_text(self, stream, request, size);
         buffer_append(&self->text, text, size);
@@ -463,8 +317,8 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     commit_text(self);
     if (frame->type == FRAME_INPUT_REQUEST && frame->request != self->running) {
         r = -ESTALE;
-    } else if (has_room(self, size)) {
-        append_event(self, frame);
+    } else if (outbox_has_room(self->outbox, size)) {
+        outbox_put(self->outbox, frame);
         if (frame->type == FRAME_REPLY && frame->request == self->running)
             self->running = 0;
     } else {
@@ -485,7 +339,7 @@ bool link_is_sent(link_t *self)
     bool is_sent;
 
     pthread_mutex_lock(&self->lock);
-    is_sent = self->is_child || !self->unsent;
+    is_sent = self->is_child || outbox_is_sent(self->outbox);
     pthread_mutex_unlock(&self->lock);
     return is_sent;
 }
@@ -517,69 +371,74 @@ static bool find_number(frame_part_t content, const char *key,
     return found;
 }
 
-/* The gateway has these in its journal. What is on its way stays whole. */
-static void forget_events(link_t *self, uint64_t acked)
+/* Wakes whoever waits for room. */
+static void tell_room(link_t *self)
 {
-    while (self->first && self->first != self->unsent
-           && self->first->seq <= acked) {
-        struct event *event = self->first;
-
-        self->first = event->next;
-        if (!self->first)
-            self->end = &self->first;
-        self->retained -= event->frame.size;
-        buffer_reset(&event->frame);
-        free(event);
-    }
     if (self->is_awaited)
         signal_fd(self->room_fd);
     self->is_awaited = false;
-    if (self->is_choked && has_room(self, 1)) {
+    if (self->is_choked && outbox_has_room(self->outbox, 1)) {
         self->is_choked = false;
         watch_pipes(self, EPOLLIN);
     }
 }
 
+/* The request that is served, or will be next; or 0. */
+static uint64_t busy_with(const link_t *self)
+{
+    if (self->running || !self->requests.first)
+        return self->running;
+    return request_frame(self->requests.first)->request;
+}
+
+static void refuse(link_t *self)
+{
+    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    frame_t welcome = {.type = FRAME_WELCOME};
+
+    buffer_format(&content,
+                  "{\"protocol\":%d,\"error\":\"the kernel speaks "
+                  "protocol %d\"}",
+                  FRAME_VERSION, FRAME_VERSION);
+    welcome.content = (frame_part_t){content.data, content.size};
+    frame_encode(&welcome, &bytes);
+    send(self->connection, bytes.data, bytes.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close_connection(self);
+}
+
 static void on_hello(link_t *self, const frame_t *hello)
 {
     uint64_t protocol = 0, acked = 0;
-    uint64_t oldest = self->first ? self->first->seq : self->last + 1;
+    uint64_t newest = outbox_newest(self->outbox);
     frame_t welcome = {.type = FRAME_WELCOME};
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    uint64_t busy = self->running          ? self->running
-                    : self->requests.first ? self->requests.first->frame.request
-                                           : 0;
-    bool is_known = find_number(hello->content, "\"protocol\"", &protocol)
-                    && find_number(hello->content, "\"acked\"", &acked)
-                    && protocol == FRAME_VERSION;
+    bool is_lost;
 
-    if (is_known)
-        buffer_format(&content,
-                      "{\"protocol\":%d,\"last\":%llu,\"lost\":%s,"
-                      "\"busy\":%llu}",
-                      FRAME_VERSION, (unsigned long long) self->last,
-                      acked + 1 < oldest || acked > self->last ? "true"
-                                                               : "false",
-                      (unsigned long long) busy);
-    else
-        buffer_format(&content,
-                      "{\"protocol\":%d,\"error\":\"the kernel speaks "
-                      "protocol %d\"}",
-                      FRAME_VERSION, FRAME_VERSION);
-    welcome.content = (frame_part_t){content.data, content.size};
-    frame_encode(&welcome, &self->greeting);
-    if (!is_known) {
-        send(self->connection, self->greeting.data, self->greeting.size,
-             MSG_DONTWAIT | MSG_NOSIGNAL);
-        close_connection(self);
+    if (!find_number(hello->content, "\"protocol\"", &protocol)
+        || !find_number(hello->content, "\"acked\"", &acked)
+        || protocol != FRAME_VERSION) {
+        refuse(self);
         return;
     }
-    self->unsent = NULL;
-    self->sent = 0;
-    forget_events(self, acked);
-    self->unsent = self->first;
+    is_lost = acked + 1 < outbox_oldest(self->outbox) || acked > newest;
+    buffer_format(
+        &content, "{\"protocol\":%d,\"last\":%llu,\"lost\":%s,\"busy\":%llu}",
+        FRAME_VERSION, (unsigned long long) newest, is_lost ? "true" : "false",
+        (unsigned long long) busy_with(self));
+    welcome.content = (frame_part_t){content.data, content.size};
+    outbox_restart(self->outbox, &welcome, acked);
+    tell_room(self);
     self->is_greeted = true;
     send_events(self);
+}
+
+static void enqueue(request_row_t *row, const frame_t *frame, int fd)
+{
+    request_t *request = request_new(frame);
+
+    request_row_put(row, &request);
+    signal_fd(fd);
 }
 
 static void on_request(link_t *self, const frame_t *frame)
@@ -587,8 +446,7 @@ static void on_request(link_t *self, const frame_t *frame)
     if (frame->request <= self->accepted)
         return;
     self->accepted = frame->request;
-    queue_put(&self->requests, request_new(frame));
-    signal_fd(self->requests_fd);
+    enqueue(&self->requests, frame, self->requests_fd);
 }
 
 static void on_frame(link_t *self, const frame_t *frame)
@@ -598,10 +456,10 @@ static void on_frame(link_t *self, const frame_t *frame)
     } else if (!self->is_greeted) {
         close_connection(self);
     } else if (frame->type == FRAME_ACK) {
-        forget_events(self, frame->seq);
+        outbox_forget(self->outbox, frame->seq);
+        tell_room(self);
     } else if (frame->type == FRAME_INPUT_REPLY) {
-        queue_put(&self->inputs, request_new(frame));
-        signal_fd(self->inputs_fd);
+        enqueue(&self->inputs, frame, self->inputs_fd);
     } else if (frame->type >= FRAME_EXECUTE && frame->type <= FRAME_SHUTDOWN) {
         on_request(self, frame);
     } else {
@@ -686,7 +544,7 @@ static void on_timer(link_t *self)
 static void on_pipe(link_t *self, link_stream_t stream)
 {
     read_pipe(self, stream, PIPE_READ);
-    if (!has_room(self, 1))
+    if (!outbox_has_room(self->outbox, 1))
         choke(self);
     if (self->text.size && self->text.data[self->text.size - 1] == '\n'
         && now_ns() - self->committed_at > TEXT_PAUSE) {
@@ -841,12 +699,9 @@ int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault)
     self = mem_new(sizeof *self);
     pthread_mutex_init(&self->lock, NULL);
     self->listener = listener;
-    self->retain = retain;
     self->connection = -1;
     self->decoder = frame_decoder_new();
-    self->requests.end = &self->requests.first;
-    self->inputs.end = &self->inputs.first;
-    self->end = &self->first;
+    self->outbox = outbox_new(retain);
     instance = self;
     if ((r = open_all(self, fault)) < 0 || (r = start_thread(self, fault)) < 0)
         return r;
@@ -893,9 +748,9 @@ request_t *link_next(link_t *self)
     request_t *request;
 
     pthread_mutex_lock(&self->lock);
-    request = self->is_child ? NULL : queue_take(&self->requests);
+    request = self->is_child ? NULL : request_row_take(&self->requests);
     if (request)
-        self->running = request->frame.request;
+        self->running = request_frame(request)->request;
     pthread_mutex_unlock(&self->lock);
     return request;
 }
@@ -905,8 +760,8 @@ request_t *link_next_input(link_t *self, uint64_t request)
     request_t *input;
 
     pthread_mutex_lock(&self->lock);
-    while ((input = queue_take(&self->inputs))
-           && input->frame.request != request)
+    while ((input = request_row_take(&self->inputs))
+           && request_frame(input)->request != request)
         request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
     return input;
@@ -917,7 +772,7 @@ void link_clear_inputs(link_t *self)
     request_t *input;
 
     pthread_mutex_lock(&self->lock);
-    while ((input = queue_take(&self->inputs)))
+    while ((input = request_row_take(&self->inputs)))
         request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
 }

@@ -11,6 +11,7 @@
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_H
 
 #include "base/fault.h"
+#include "kernels/hearth_kernel/request.h"
 #include "protocol/frame.h"
 
 #include <stdbool.h>
@@ -25,12 +26,6 @@ typedef enum {
 } link_stream_t;
 
 typedef struct link link_t;
-
-/* A request, copied from the wire; ends with request_destroy. */
-typedef struct request request_t;
-const frame_t *request_frame(const request_t *self);
-void request_destroy(request_t **self_p);
-#define cleanup_request CLEANUP(request_destroy)
 
 /* Takes over the listening socket, puts pipes over descriptors 1 and 2 and
  * starts the thread. `retain`: bytes of events kept unacknowledged. */

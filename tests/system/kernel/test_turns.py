@@ -181,3 +181,18 @@ def test_a_kernel_whose_descriptors_are_closed_ends(kernel):
     kernel.execute("import os\nos.closerange(3, 1000)")
     kernel.until_end()
     assert kernel.is_gone()
+
+
+def test_a_closed_standard_output_costs_nothing(kernel):
+    kernel.run("import os, time\nos.close(1)")
+    spent = kernel.run("time.sleep(0.5)")[-1].metadata["hearth"]["cpu_us"]
+    assert spent < 250_000
+    assert text(kernel.run("print('heard')")) == "heard\n"
+
+
+def test_a_waiting_cell_costs_nothing(kernel):
+    code = "import asyncio\nawait asyncio.sleep(0.5)"
+    first, second = kernel.execute(code), kernel.execute("1")
+    events = kernel.until_reply(first)
+    assert events[-1].metadata["hearth"]["cpu_us"] < 250_000
+    kernel.until_reply(second)

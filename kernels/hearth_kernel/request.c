@@ -1,0 +1,75 @@
+/* See request.h. One block of memory holds a request with all its parts. No
+ * thread of its own; the link's lock guards the rows. */
+#include "kernels/hearth_kernel/request.h"
+
+#include <string.h>
+
+struct request {
+    request_t *next;
+    frame_t frame; /* points into what follows the struct */
+    frame_part_t parts[];
+};
+
+void request_destroy(request_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+static frame_part_t copy_part(frame_part_t part, uint8_t **end)
+{
+    frame_part_t copy = {*end, part.size};
+
+    if (part.size)
+        memcpy(*end, part.bytes, part.size);
+    *end += part.size;
+    return copy;
+}
+
+request_t *request_new(const frame_t *frame)
+{
+    size_t head =
+        sizeof(request_t) + frame->buffer_count * sizeof(frame_part_t);
+    size_t size = head + frame->metadata.size + frame->content.size;
+    request_t *self;
+    uint8_t *end;
+
+    for (size_t i = 0; i < frame->buffer_count; i++)
+        size += frame->buffers[i].size;
+    self = mem_new(size);
+    end = (uint8_t *) self + head;
+    self->frame = *frame;
+    self->frame.metadata = copy_part(frame->metadata, &end);
+    self->frame.content = copy_part(frame->content, &end);
+    for (size_t i = 0; i < frame->buffer_count; i++)
+        self->parts[i] = copy_part(frame->buffers[i], &end);
+    self->frame.buffers = self->parts;
+    return self;
+}
+
+const frame_t *request_frame(const request_t *self)
+{
+    return &self->frame;
+}
+
+void request_row_put(request_row_t *self, request_t **request_p)
+{
+    request_t *request = take_ptr(*request_p);
+
+    if (self->first)
+        self->last->next = request;
+    else
+        self->first = request;
+    self->last = request;
+}
+
+request_t *request_row_take(request_row_t *self)
+{
+    request_t *request = self->first;
+
+    if (request) {
+        self->first = request->next;
+        request->next = NULL;
+    }
+    return request;
+}
