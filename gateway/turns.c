@@ -387,8 +387,16 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     request_t *request = self->running;
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
     bool failed = is_error(content);
+    bool aborts = failed && request->is_execute && request->stop_on_error
+                  && !request->silent;
     int r;
 
+    /* What has come by now is aborted; what is sent by somebody who knows of
+     * the failure already is not. */
+    if (aborts)
+        take_all(self, CHANNEL_SHELL);
+    if (self->running != request)
+        return 0;
     if (request->is_execute)
         read_next_count(self, metadata);
     if (self->limit_reached && failed) {
@@ -408,11 +416,8 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     self->running = NULL;
     if (request->is_execute)
         session_touch(self);
-    if (failed && request->is_execute && request->stop_on_error
-        && !request->silent) {
-        take_all(self, CHANNEL_SHELL);
+    if (aborts)
         abort_queue(self);
-    }
     remember(self, request);
     request_destroy(&request);
     return 0;
