@@ -74,18 +74,6 @@ static void tell(init_t *self)
         end_all();
 }
 
-static void on_listener(init_t *self)
-{
-    int fd = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC);
-
-    if (fd < 0)
-        return;
-    /* The newer gateway is the one that lives. */
-    drop_gateway(self);
-    self->gateway = fd;
-    tell(self);
-}
-
 static void on_gateway(init_t *self)
 {
     char command;
@@ -107,6 +95,20 @@ static void on_gateway(init_t *self)
         kill(-self->payload, SIGTERM);
     else
         drop_gateway(self);
+}
+
+static void on_listener(init_t *self)
+{
+    int fd = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    /* The newer gateway is the one that lives. */
+    drop_gateway(self);
+    self->gateway = fd;
+    /* It may have given its order and gone already. */
+    on_gateway(self);
+    tell(self);
 }
 
 static void on_payload_end(init_t *self, int status, const struct rusage *used)
