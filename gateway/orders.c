@@ -200,11 +200,11 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
     }
     management_reply(self->management, *request_p,
                      json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I}", "status", "ok",
-                               "version", PACKAGE_VERSION, "pid",
-                               (int) getpid(), "runtime_dir",
-                               self->options->runtime_dir, "state_dir",
-                               self->options->state_dir, "profiles", profiles,
-                               "sessions", (json_int_t) self->alive_count));
+                               "version", HEARTH_VERSION, "pid", (int) getpid(),
+                               "runtime_dir", self->options->runtime_dir,
+                               "state_dir", self->options->state_dir,
+                               "profiles", profiles, "sessions",
+                               (json_int_t) self->alive_count));
     message_destroy(request_p);
 }
 

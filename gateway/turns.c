@@ -258,23 +258,44 @@ static int publish_input(self_t *self, const request_t *request, fault_t *fault)
     return output_event(self->output, &event, fault);
 }
 
+/* The kernel is told the message's id: widgets that capture output ask for
+ * it. The last of two members of one name counts, so that ours does. */
+static void write_metadata(const message_t *message, buffer_t *out)
+{
+    bytes_t given = message_metadata(message);
+    json_span_t object = {.kind = JSON_KIND_ABSENT}, value;
+    size_t cursor = 0;
+    fault_t fault;
+
+    buffer_text(out, "{");
+    if (given.size && json_check(given.bytes, given.size, &object, &fault) == 0
+        && json_each(object, &cursor, NULL, &value)) {
+        buffer_append(out, object.text + 1, object.size - 2);
+        buffer_text(out, ",");
+    }
+    buffer_text(out, "\"hearth\":{\"msg_id\":");
+    json_quote_text(out, message_id(message));
+    buffer_text(out, "}}");
+}
+
 static int send_to_kernel(self_t *self, const request_t *request,
                           fault_t *fault)
 {
     const message_t *message = request->message;
     size_t count = message_buffer_count(message);
     cleanup_free frame_part_t *buffers = mem_new((count + 1) * sizeof *buffers);
+    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
     frame_t frame = {
         .type = request->frame_type,
         .request = request->number,
-        .metadata = {message_metadata(message).bytes,
-                     message_metadata(message).size},
         .content = {message_content(message).bytes,
                     message_content(message).size},
         .buffers = buffers,
         .buffer_count = count,
     };
 
+    write_metadata(message, &metadata);
+    frame.metadata = (frame_part_t){metadata.data, metadata.size};
     for (size_t i = 0; i < count; i++)
         buffers[i] = (frame_part_t){message_buffer(message, i).bytes,
                                     message_buffer(message, i).size};

@@ -110,8 +110,7 @@ int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
 
 void kernel_kill_stray(pid_t pid, uint64_t start_time)
 {
-    cleanup_fd int pidfd =
-        pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
+    cleanup_fd int pidfd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
 
     if (pidfd >= 0 && read_start_time(pid) == start_time)
         (void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
@@ -207,7 +206,9 @@ int kernel_flush(kernel_t *self, fault_t *fault)
             return 0;
         if (sent < 0) {
             int code = errno;
-            close_link(self);
+            /* What it said before its end can still be read: the reader
+             * finds the end and closes. */
+            buffer_clear(&self->out);
             return fault_set(fault, code, "the kernel link: %s",
                              strerror(code));
         }

@@ -296,7 +296,7 @@ static int go_on(journal_reader_t *self, entry_t *ret_entry, bool *ret_has,
                  fault_t *fault)
 {
     cleanup_fd int fd = -1;
-    segment_header_t next;
+    segment_header_t next = {0};
 
     int result = open_segment(self, self->header.number + 1, &fd, &next, fault);
     if (result != 1)
@@ -319,7 +319,7 @@ static int go_on(journal_reader_t *self, entry_t *ret_entry, bool *ret_has,
 static int reopen(journal_reader_t *self, bool *ret_changed, fault_t *fault)
 {
     cleanup_fd int fd = -1;
-    segment_header_t header;
+    segment_header_t header = {0};
     struct stat ours;
     struct stat there;
 

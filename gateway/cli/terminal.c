@@ -71,7 +71,7 @@ void terminal_mark_line_start(terminal_t *self)
 
 static void put(terminal_t *self, char byte)
 {
-    putc(byte, self->file);
+    putc((unsigned char) byte, self->file);
     self->at_line_start = byte == '\n';
 }
 

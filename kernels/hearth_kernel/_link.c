@@ -203,7 +203,7 @@ static PyObject *emit(PyObject *module, PyObject *args)
     Py_ssize_t content_size, metadata_size = 0;
     PyObject *buffers = NULL;
     int hold = 0, r;
-    frame_part_t parts[FRAME_BUFFERS_MAX];
+    frame_part_t parts[FRAME_BUFFERS_MAX] = {{NULL, 0}};
     Py_ssize_t count;
     frame_t frame;
 

@@ -451,11 +451,15 @@ static void on_request(link_t *self, const frame_t *frame)
 
 static void on_frame(link_t *self, const frame_t *frame)
 {
-    if (frame->type == FRAME_HELLO && !self->is_greeted) {
+    if (!self->is_greeted && frame->type == FRAME_HELLO) {
         on_hello(self, frame);
-    } else if (!self->is_greeted) {
+        return;
+    }
+    if (!self->is_greeted) {
         close_connection(self);
-    } else if (frame->type == FRAME_ACK) {
+        return;
+    }
+    if (frame->type == FRAME_ACK) {
         outbox_forget(self->outbox, frame->seq);
         tell_room(self);
     } else if (frame->type == FRAME_INPUT_REPLY) {

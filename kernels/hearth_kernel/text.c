@@ -68,6 +68,24 @@ static bool is_plain(char c)
     return (unsigned char) c >= 0x20 && c != '"' && c != '\\';
 }
 
+/* Words of 8 bytes, each byte `byte`. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Whether all 8 bytes are plain; text mostly is. It may say no to a word that
+ * is, behind one that is not: the bytes are then looked at one by one. */
+static bool is_plain_word(const char *at)
+{
+    uint64_t word, quotes, slashes;
+
+    memcpy(&word, at, sizeof word);
+    quotes = word ^ EACH('"');
+    slashes = word ^ EACH('\\');
+    return ((((word - EACH(0x20)) & ~word) | ((quotes - EACH(1)) & ~quotes)
+             | ((slashes - EACH(1)) & ~slashes))
+            & EACH(0x80))
+           == 0;
+}
+
 static void escape_one(char c, buffer_t *out)
 {
     static const char hex[] = "0123456789abcdef";
@@ -100,6 +118,8 @@ void text_escape(const char *text, size_t size, buffer_t *out)
     while (i < size) {
         size_t start = i;
 
+        while (size - i >= 8 && is_plain_word(text + i))
+            i += 8;
         while (i < size && is_plain(text[i]))
             i++;
         if (i > start)
