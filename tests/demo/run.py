@@ -299,8 +299,10 @@ class Demo:
             console.sendline(LOOK)
             console.expect(r"in the console: 150 flowers, [^\n]*\n")
             self.show(str(console.match.group()))
-            console.sendline('note = "seen"')
             console.expect(r"In \[\d+\]: ")
+            # What is typed may be echoed: only the code's own words count.
+            console.sendline('note = "seen"; print("no" + "ted")')
+            console.expect(r"noted")
         except pexpect.ExceptionPexpect as error:
             raise StepError(f"the console said: {console.before}") from error
         finally:
