@@ -201,6 +201,13 @@ def test_stop_on_error_false(client: Client) -> None:
     assert client.finish(second).stream() == "second\n"
 
 
+def test_what_follows_a_failure_runs(client: Client) -> None:
+    """Who knows of the failure already is not aborted for it."""
+    for number in range(100):
+        assert client.run("1/0").status == "error"
+        assert client.run(str(number)).result == str(number)
+
+
 def test_aborted_is_busy_then_idle(client: Client) -> None:
     client.kc.execute("import time; time.sleep(0.5); 1/0")
     aborted = client.finish(client.kc.execute("1"))
