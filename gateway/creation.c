@@ -13,9 +13,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define END_UNKNOWN_MS 2000 /* for a kernel of no known session */
 
 static void fill_settings(registry_t *self, session_spec_t *spec)
 {
@@ -193,17 +196,27 @@ static const profile_t *adopted_profile(registry_t *self, const char *name)
     return profile ? profile : options_profile(self->options, NULL);
 }
 
-/* Nobody can say any more whose kernel it is: it must not live on. */
+/* Nobody can say any more whose kernel it is: it must not live on. Its pid 1
+ * leaves when it has told the end. */
 static void end_unknown(registry_t *self, const char *state_folder)
 {
     cleanup_free char *folder =
         mem_format("%s/sessions%s", self->options->runtime_dir,
                    strrchr(state_folder, '/'));
     cleanup_kernel kernel_t *kernel = NULL;
+    kernel_end_t end = {0};
     fault_t fault;
 
-    if (kernel_new(folder, &kernel, &fault) == 0)
+    if (kernel_new(folder, &kernel, &fault) == 0) {
+        int64_t deadline = clock_monotonic_ms() + END_UNKNOWN_MS;
+
         kernel_kill(kernel);
+        while (!kernel_read_end(kernel, &end) && kernel_init_fd(kernel) >= 0
+               && clock_monotonic_ms() < deadline) {
+            struct pollfd look = {kernel_init_fd(kernel), POLLIN, 0};
+            (void) poll(&look, 1, 100);
+        }
+    }
     (void) path_remove_tree(folder, &fault);
 }
 
