@@ -1,0 +1,143 @@
+"""Code in a kernel that takes the link into its own hands: the session ends
+with the rule that was broken, and nobody else notices."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness import Gateway, members, wait_for
+
+SOON = 30.0
+
+# In the kernel: the connection to the gateway, found among the descriptors.
+TAKE_THE_LINK = """
+import json, os, socket, struct, time
+
+def find_link():
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            s = socket.socket(fileno=os.dup(int(name)))
+        except OSError:
+            continue
+        try:
+            if (s.family == socket.AF_UNIX and s.type == socket.SOCK_STREAM
+                    and not s.getsockopt(socket.SOL_SOCKET,
+                                         socket.SO_ACCEPTCONN)):
+                if str(s.getsockname()).endswith('link.sock'):
+                    return s
+        except OSError:
+            pass
+    raise LookupError('no link')
+
+def frame(kind, seq, request=0, content=b'{}', metadata=b'', version=1,
+          size=None, buffers=0):
+    body = len(metadata) + len(content) if size is None else size
+    return struct.pack('<IHHQQII', body, version, kind, seq, request,
+                       len(metadata), buffers) + metadata + content
+
+# One of them is the next one, those before it are repetitions.
+def numbered(kind, **rest):
+    return b''.join(frame(kind, seq, **rest) for seq in range(1, 60))
+
+link = find_link()
+link.setblocking(True)
+"""
+
+FORGERIES = {
+    "garbage": "os.urandom(4096)",
+    "text": "b'GET / HTTP/1.1\\r\\n\\r\\n' * 10",
+    "two gigabytes": "frame(34, 1, size=1 << 31)",
+    "four gigabytes": "frame(34, 1, size=0xffffffff)",
+    "wrong version": "frame(34, 1, version=9)",
+    "many buffers": "frame(34, 1, buffers=0xffffffff)",
+    "metadata past the end": (
+        "struct.pack('<IHHQQII', 4, 1, 34, 1, 0, 1 << 20, 0) + b'{}{}'"
+    ),
+    "far ahead": "frame(34, 1 << 40)",
+    "unknown type": "numbered(99)",
+    "a request": 'numbered(3, content=b\'{"code":"1"}\')',
+    "second welcome": 'frame(32, 0, content=b\'{"protocol":1,"last":0}\')',
+    "second ready": "numbered(33)",
+    "reply to nobody": "numbered(44, request=1 << 60)",
+    "question of nobody": (
+        "numbered(43, request=1 << 60,"
+        ' content=b\'{"prompt":"key?","password":false}\')'
+    ),
+    "no json": "numbered(35, content=b'{')",
+    "not utf-8": (
+        'numbered(34, content=b\'{"name":"stdout","text":"\\xff"}\')'
+    ),
+    "deep": "numbered(35, content=b'[' * 100000)",
+    "no object": "numbered(35, content=b'[1]')",
+    "wrong stream": 'numbered(34, content=b\'{"name":"x","text":""}\')',
+    "text of a number": (
+        'numbered(34, content=b\'{"name":"stdout","text":7}\')'
+    ),
+    "no mime type": (
+        'numbered(35, content=b\'{"data":{"x":1},"metadata":{}}\')'
+    ),
+    "no traceback": ('numbered(38, content=b\'{"ename":"a","evalue":"b"}\')'),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES.keys())
+def test_forged_frames(gateway: Gateway, forgery: str) -> None:
+    other = gateway.create()
+    session = gateway.create()
+    namespace = session.namespace()
+    other.exec("x = 1")
+    with session.client() as client:
+        assert client.run(TAKE_THE_LINK).status == "ok"
+        turn = client.run(
+            f"link.sendall({forgery})\ntime.sleep(600)", timeout=SOON
+        )
+        assert turn.status == "error"
+        assert turn.content["ename"] == "KernelDied"
+        assert "protocol" in turn.content["evalue"]
+        model = session.wait_state("gone")
+        assert model["reason"] == "protocol"
+        wait_for(lambda: not members(namespace), "the kernel's end", SOON)
+    assert other.exec("x").stdout == "1\n"
+    other.delete()
+
+
+def test_closed_link(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        client.run(TAKE_THE_LINK)
+        turn = client.run(
+            "link.shutdown(socket.SHUT_RDWR); time.sleep(600)", timeout=SOON
+        )
+        assert turn.status == "error"
+        assert "link" in turn.content["evalue"]
+
+
+def test_stopped_kernel(gateway: Gateway) -> None:
+    """One that says nothing any more, not even to an interrupt."""
+    session = gateway.create("--time-limit", "1s")
+    with session.client() as client:
+        turn = client.run(
+            "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+            timeout=SOON,
+        )
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert "variables: lost" in turn.content["evalue"]
+
+
+def test_kernel_sees_no_key(gateway: Gateway) -> None:
+    """Neither file nor environment nor command line holds one."""
+    session = gateway.create()
+    key = json.loads(Path(session.connection_file).read_text())["key"]
+    inner = (gateway.runtime / "management.key").read_text().strip()
+    with session.client() as client:
+        seen = client.value(
+            "[open(f'/proc/{p}/{n}', 'rb').read() for p in ('self', 1)"
+            " for n in ('environ', 'cmdline')]"
+        )
+        assert not [x for x in seen for k in (key, inner) if k.encode() in x]
+        for path in (session.connection_file, str(gateway.runtime)):
+            turn = client.run(f"import os; os.stat({path!r})")
+            assert turn.content["ename"] == "FileNotFoundError"
+    session.delete()
