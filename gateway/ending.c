@@ -248,8 +248,14 @@ void ending_read_status(self_t *self)
     close(take_fd(&self->status_fd));
     if (size != (ssize_t) sizeof fault)
         return;
+    /* The environment was exchanged on disk: what is warm is out of date. */
+    if (fault.code == ESTALE)
+        commands_tell(self, "STALE");
     fault.text[sizeof fault.text - 1] = '\0';
-    ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+    ending_begin(self, LIFE_REASON_LAUNCH, "%s%s", fault.text,
+                 fault.code == ESTALE ? "; it is warmed up anew, try again in "
+                                        "a few seconds"
+                                      : "");
 }
 
 /* The one place where a kernel's end is dealt with. */

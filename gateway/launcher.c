@@ -229,3 +229,12 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     }
     return 0;
 }
+
+void launcher_renew(registry_t *self, const profile_t *profile)
+{
+    warmth_t *warmth = find_warmth(self, profile);
+
+    if (warmth && warmth->zygote)
+        on_zygote_gone(warmth, "the environment on disk has changed; it is "
+                               "warmed up anew, try again in a few seconds");
+}

@@ -107,6 +107,8 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
         on_word_ready(self, entry);
     } else if (strcmp(word, "LAUNCH") == 0) {
         launcher_launch(self, entry);
+    } else if (strcmp(word, "STALE") == 0) {
+        launcher_renew(self, entry->profile);
     } else if (strcmp(word, "GONE") == 0) {
         on_word_gone(self, entry, second ? second : "");
     } else if (strcmp(word, "BROKEN") == 0) {

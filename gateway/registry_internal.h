@@ -75,6 +75,8 @@ uid_t launcher_choose_uid(registry_t *self);
 /* A kernel for the session; its actor hears of it, also of a failure. */
 void launcher_launch(registry_t *self, entry_t *entry);
 void launcher_start(warmth_t *warmth);
+/* A fresh zygote in the place of one whose environment has changed. */
+void launcher_renew(registry_t *self, const profile_t *profile);
 
 /* creation.c */
 void creation_make(registry_t *self, json_t *content, message_t **request_p);

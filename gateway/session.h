@@ -9,6 +9,7 @@
  *                     LAUNCH                      a kernel is wanted
  *                     GONE reason sentence
  *                     BROKEN sentence             it could not begin
+ *                     STALE                       its zygote is out of date
  *                     READY, REMOVED, DRAINED
  */
 #ifndef HEARTH_GATEWAY_SESSION_H

@@ -215,5 +215,8 @@ def main() -> None:
         tell(gateway, {"fault": str(error)[:1000]})
         sys.exit(1)
     signal.signal(signal.SIGCHLD, reap)
-    tell(gateway, ready)
-    serve(gateway)
+    try:
+        tell(gateway, ready)
+        serve(gateway)
+    except BrokenPipeError:
+        pass  # the gateway has gone
