@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define READY_MS 30000  /* from the fork to READY */
+#define WARM_MS  300000 /* the zygote may have a large preload list */
+
 void commands_tell(self_t *self, const char *word)
 {
     zstr_send(self->pipe, word);
@@ -92,6 +95,21 @@ static int on_status(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+static int on_unready(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->ready_timer = 0;
+    if (self->state == LIFE_STARTING)
+        ending_begin(self, LIFE_REASON_LAUNCH,
+                     "the kernel was not ready in time (%d s from its fork, "
+                     "%d s with a zygote that warms up)",
+                     READY_MS / 1000, WARM_MS / 1000);
+    return 0;
+}
+
 /* The listeners stand: what is said to them waits until the kernel comes. */
 static void on_launching(self_t *self, const char *status, const char *unused)
 {
@@ -100,6 +118,7 @@ static void on_launching(self_t *self, const char *status, const char *unused)
     (void) unused;
     self->status_fd = (int) strtol(status, NULL, 10);
     session_watch(self, self->status_fd, on_status);
+    session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);
     if (kernel_new(self->spec->runtime_folder, &self->kernel, &fault) < 0) {
         ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
         return;
@@ -122,6 +141,7 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     self->spec->start_time = kernel_start_time(self->kernel);
     ending_watch_process(self);
     session_save(self);
+    session_start_timer(self, &self->ready_timer, READY_MS, on_unready);
     if (self->state == LIFE_STOPPING)
         kernel_kill(self->kernel);
 }

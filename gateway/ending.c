@@ -271,6 +271,7 @@ void ending_finish(self_t *self)
     }
     ending_read_status(self);
     session_stop_timer(self, &self->limit_timer);
+    session_stop_timer(self, &self->ready_timer);
     session_stop_timer(self, &self->stuck_timer);
     if (self->kernel) {
         /* What it said before its end still counts. */

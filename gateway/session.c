@@ -172,6 +172,7 @@ void session_watch(self_t *self, int fd, zloop_fn *handler)
 
 void session_set_ready(self_t *self)
 {
+    session_stop_timer(self, &self->ready_timer);
     life_step(&self->state, LIFE_ON_READY);
     session_touch(self);
     commands_tell(self, "READY");
