@@ -1,0 +1,88 @@
+"""Kernels of other Pythons than the tree's own environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Iterator
+
+import pytest
+from harness import Client, Gateway
+
+# Debian's own interpreter with Debian's own packages; more by HEARTH_PYTHONS,
+# paths with colons between them (each with IPython and matplotlib).
+PYTHONS = ["/usr/bin/python3"] + [
+    path for path in os.environ.get("HEARTH_PYTHONS", "").split(":") if path
+]
+
+
+def version_of(python: str) -> str:
+    code = "import IPython, pandas, matplotlib, platform as p;"
+    done = subprocess.run(
+        [python, "-I", "-c", code + "print(p.python_version())"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode != 0:
+        pytest.skip(f"{python} lacks packages: {done.stderr.strip()[-80:]}")
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def other(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
+    python = str(request.param)
+    version = version_of(python)
+    gateway = Gateway("--set", f"profile/python3/python={python}")
+    try:
+        gateway.start()
+        session = gateway.create()
+        with session.client() as client:
+            yield version, client
+        session.delete()
+    finally:
+        gateway.end()
+
+
+def test_runs_that_python(other: tuple[str, Client]) -> None:
+    version, client = other
+    client.run("import platform")
+    assert client.value("platform.python_version()") == version
+
+
+def test_keeps_state_and_prints(other: tuple[str, Client]) -> None:
+    _, client = other
+    client.run("x = 20")
+    turn = client.run("print('hi')\nx + 1")
+    assert turn.stream() == "hi\n"
+    assert turn.result == "21"
+
+
+def test_tells_errors(other: tuple[str, Client]) -> None:
+    _, client = other
+    turn = client.run("1 / 0")
+    assert turn.status == "error"
+    assert turn.reply["content"]["ename"] == "ZeroDivisionError"
+
+
+def test_shows_tables_and_plots(other: tuple[str, Client]) -> None:
+    _, client = other
+    turn = client.run(
+        "import pandas as pd, matplotlib.pyplot as plt\n"
+        "plt.plot([1, 2, 3])\n"
+        "pd.DataFrame({'a': [1, 2]})"
+    )
+    assert turn.status == "ok"
+    table = turn.contents("execute_result")[0]["data"]
+    assert "<table" in table["text/html"]
+    plots = turn.contents("display_data")
+    assert any("image/png" in plot["data"] for plot in plots)
+
+
+def test_has_magics_and_await(other: tuple[str, Client]) -> None:
+    _, client = other
+    turn = client.run(
+        "import asyncio\nawait asyncio.sleep(0)\n!echo from the shell"
+    )
+    assert turn.status == "ok"
+    assert "from the shell" in turn.stream()
