@@ -298,6 +298,7 @@ void ending_finish(self_t *self)
         relaunch(self);
     else
         bury(self);
+    session_settle(self);
 }
 
 static int on_overdue(zloop_t *loop, int timer, void *arg)

@@ -58,6 +58,7 @@ static int on_stuck(zloop_t *loop, int timer, void *arg)
                    "the session's journal cannot be written; the cell goes on "
                    "and its output is kept and delivered when there is space "
                    "again; variables: preserved");
+    session_settle(self);
     /* A note that is written shows that the journal takes records again. */
     if (output_note(self->output, "resumed", 0, "{}", &fault) < 0) {
         session_start_timer(self, &self->stuck_timer, STUCK_RETRY_MS, on_stuck);

@@ -178,6 +178,16 @@ void session_set_ready(self_t *self)
     commands_tell(self, "READY");
 }
 
+/* Not while the session is held: a request that is answered before its
+ * client's subscription is back would lose its `idle`. */
+static void watch_requests(self_t *self)
+{
+    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_SHELL),
+                 turns_on_shell, self);
+    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_CONTROL),
+                 turns_on_control, self);
+}
+
 static void release(self_t *self)
 {
     fault_t fault;
@@ -187,12 +197,15 @@ static void release(self_t *self)
     self->is_held = false;
     session_stop_timer(self, &self->hold_timer);
     recovery_repeat(self);
+    watch_requests(self);
     if (self->is_end_held) {
         ending_finish(self);
-    } else if (self->watched_pidfd >= 0 && events_connect(self, &fault) < 0) {
+    } else if (self->kernel && self->watched_pidfd >= 0
+               && events_connect(self, &fault) < 0) {
         log_notice("session=%s kernel link: %s", self->spec->id, fault.text);
         ending_on_link_closed(self);
     }
+    session_settle(self);
 }
 
 static int on_hold(zloop_t *loop, int timer, void *arg)
@@ -206,6 +219,13 @@ static int on_hold(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+static void hold(self_t *self)
+{
+    self->is_held = true;
+    session_start_timer(self, &self->hold_timer,
+                        self->spec->subscribers ? HOLD_MS : 1, on_hold);
+}
+
 static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
 {
     self_t *self = arg;
@@ -217,7 +237,7 @@ static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
     while ((what = ports_subscription(self->ports, &topic))) {
         if (what == 1)
             output_welcome(self->output, topic);
-        if (self->state != LIFE_GONE)
+        if (self->state != LIFE_GONE && !self->is_held)
             save_soon(self);
     }
     if (self->is_held
@@ -238,16 +258,14 @@ static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
 
 static void watch_ports(self_t *self)
 {
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_SHELL),
-                 turns_on_shell, self);
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_CONTROL),
-                 turns_on_control, self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_STDIN),
                  turns_on_stdin, self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_IOPUB), on_iopub,
                  self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_HB),
                  on_heartbeat, self);
+    if (!self->is_held)
+        watch_requests(self);
 }
 
 static int begin_fresh(self_t *self, fault_t *fault)
@@ -276,6 +294,7 @@ static int begin_gone(self_t *self)
 
     self->state = LIFE_GONE;
     ending_keep_tombstone(self, left_ms);
+    hold(self);
     return 0;
 }
 
@@ -307,9 +326,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
     } else {
         ending_watch(self);
     }
-    self->is_held = true;
-    session_start_timer(self, &self->hold_timer,
-                        spec->subscribers ? HOLD_MS : 1, on_hold);
+    hold(self);
     return 0;
 }
 
