@@ -129,12 +129,25 @@ static void publish_error(self_t *self, const request_t *request,
         output_broadcast(self->output, "error", event.parent, event.content);
 }
 
-/* The client hears of it whether or not the journal takes it. */
+/* The client hears of it whether or not the journal takes it: nobody waits
+ * for ever because a disk is full. */
+static void reply_anyway(self_t *self, const request_t *request,
+                         bytes_t content)
+{
+    fault_t fault;
+
+    if (output_reply(self->output, request, 0, (bytes_t){0}, content, &fault)
+        < 0) {
+        log_warning("session=%s reply not journaled: %s", self->spec->id,
+                    fault.text);
+        output_send_reply(self->output, request, (bytes_t){0}, content);
+    }
+}
+
 void turns_fail(self_t *self, request_t *request, const char *ename,
                 const char *evalue)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    fault_t fault;
 
     if (request->is_answered)
         return;
@@ -142,11 +155,7 @@ void turns_fail(self_t *self, request_t *request, const char *ename,
     if (request->is_execute && !request->silent)
         publish_error(self, request, ename, evalue);
     write_error_reply(self, request, ename, evalue, &content);
-    if (output_reply(self->output, request, 0, (bytes_t){0},
-                     buffer_bytes(&content), &fault)
-        < 0)
-        output_send_reply(self->output, request, (bytes_t){0},
-                          buffer_bytes(&content));
+    reply_anyway(self, request, buffer_bytes(&content));
     output_status(self->output, "idle", message_header(request->message));
     request->is_answered = true;
 }
@@ -211,7 +220,6 @@ static void abort_queue(self_t *self)
     while ((request = turns_pop(self))) {
         char content[96];
         int size;
-        fault_t fault;
 
         if (!request->is_execute) {
             *kept_end = request;
@@ -224,11 +232,7 @@ static void abort_queue(self_t *self)
             snprintf(content, sizeof content,
                      "{\"status\":\"aborted\",\"execution_count\":%" PRId64 "}",
                      self->next_count - 1);
-        if (output_reply(self->output, request, 0, (bytes_t){0},
-                         (bytes_t){content, (size_t) size}, &fault)
-            < 0)
-            log_warning("session=%s abort not journaled: %s", self->spec->id,
-                        fault.text);
+        reply_anyway(self, request, (bytes_t){content, (size_t) size});
         output_status(self->output, "idle", message_header(request->message));
         request_destroy(&request);
     }
