@@ -24,6 +24,10 @@ BEGIN {
                                    "kernels/hearth_kernel "
     may["gateway"]               = " base protocol notebooks kernels gateway" \
                                    " gateway/cli/command.h "
+    may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
+                                   " protocol/websocket.h" json "notebooks" \
+                                   " gateway/front.h gateway/gateway.h" \
+                                   " gateway/options.h gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " gateway/gateway.h gateway/options.h "
 
