@@ -1,25 +1,63 @@
-/* A journal as a document: a notebook (nbformat 4.5) or Markdown. */
+/* A notebook in memory: read from a file or made of a journal; what replay
+ * and comparison look at. Texts are in one piece here (nbformat's lists of
+ * lines are joined), whatever the version of the file was. */
 #ifndef HEARTH_NOTEBOOKS_NOTEBOOK_H
 #define HEARTH_NOTEBOOKS_NOTEBOOK_H
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/fault.h"
 
+#include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* Bigger files are refused: they would be held in memory several times. */
+#define NOTEBOOK_FILE_MAX (256u << 20)
+
 typedef enum {
-    NOTEBOOK_IPYNB,    /* JSON as nbformat writes it: sorted, one blank */
-    NOTEBOOK_MARKDOWN, /* for people and terminals; images are named only */
-} notebook_format_t;
+    NOTEBOOK_CODE,
+    NOTEBOOK_MARKDOWN,
+    NOTEBOOK_RAW,
+} notebook_kind_t;
 
-/* Appends the document to `out`. -EBADMSG: the journal is damaged; the
- * document holds what stands before the damage. The same journal gives the
- * same document. */
-int notebook_export(const char *journal_folder, const uint8_t *key,
-                    notebook_format_t format, buffer_t *out, fault_t *fault);
+typedef struct {
+    notebook_kind_t kind;
+    char *id;            /* owned; unique in its notebook */
+    char *source;        /* owned; a NUL behind it */
+    size_t source_size;  /* bytes of it */
+    json_t *outputs;     /* owned; array of nbformat 4 outputs */
+    json_t *metadata;    /* owned; object. "hearth" in it is ours:
+                            docs/NOTEBOOKS.md */
+    json_t *attachments; /* owned, or NULL */
+    int64_t count;       /* execution_count; 0: none */
+} notebook_cell_t;
 
-/* The same to a file, replaced atomically; mode 0600. */
-int notebook_save(const char *journal_folder, const uint8_t *key,
-                  notebook_format_t format, const char *path, fault_t *fault);
+typedef struct {
+    notebook_cell_t *cells; /* owned */
+    size_t count;           /* of them */
+    size_t capacity;        /* room */
+    json_t *metadata;       /* owned; object, or NULL when there is none */
+} notebook_t;
+
+void notebook_cell_clear(notebook_cell_t *cell);
+#define cleanup_notebook_cell CLEANUP(notebook_cell_clear)
+
+void notebook_clear(notebook_t *self);
+#define cleanup_notebook CLEANUP(notebook_clear)
+
+/* Puts the cell behind the last one; it is empty afterwards. */
+void notebook_add(notebook_t *self, notebook_cell_t *cell);
+/* The cell of that id, or NULL; lent. */
+notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
+/* A member of the cell's metadata "hearth"; lent, NULL when there is none. */
+json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
+
+/* The notebook in a file of nbformat 4, or of nbformat 3, which is converted.
+ * -EINVAL and -EFBIG say what is wrong, and in which cell; nothing is to be
+ * cleared after a failure. `name` is for faults. */
+int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault);
+int notebook_parse(const char *text, size_t size, const char *name,
+                   notebook_t *ret_notebook, fault_t *fault);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/notebook.h"
+#include "notebooks/export.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ static int read_key(const char *state_dir, buffer_t *key, fault_t *fault)
 
 /* Also a damaged journal's document is worth having, up to the damage. */
 static gateway_exit_t print_document(const char *journal, const buffer_t *key,
-                                     notebook_format_t format)
+                                     export_format_t format)
 {
     cleanup_buffer buffer_t document = BUFFER_EMPTY;
     fault_t fault = {0};
@@ -75,7 +75,7 @@ static gateway_exit_t print_document(const char *journal, const buffer_t *key,
 }
 
 static gateway_exit_t export_from(const char *state_dir, const char *id,
-                                  notebook_format_t format, const char *output)
+                                  export_format_t format, const char *output)
 {
     cleanup_free char *folder = NULL;
     cleanup_free char *journal = NULL;
@@ -104,13 +104,13 @@ static int export(const arguments_t *arguments)
     cleanup_options options_t *options = options_new();
     const char *output = arguments_value(arguments, "output");
     const char *name = arguments_value(arguments, "format");
-    notebook_format_t format = NOTEBOOK_IPYNB;
+    export_format_t format = EXPORT_IPYNB;
     size_t size = output ? strlen(output) : 0;
     fault_t fault = {0};
 
     if (name ? strcmp(name, "md") == 0
              : size > 3 && strcmp(output + size - 3, ".md") == 0)
-        format = NOTEBOOK_MARKDOWN;
+        format = EXPORT_MARKDOWN;
     else if (name && strcmp(name, "ipynb") != 0)
         return usage_error(arguments, "--format: ipynb or md, not '%s'", name);
     if (output && strcmp(output, "-") == 0)

@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "notebooks/compaction.h"
 #include "notebooks/journal.h"
-#include "notebooks/notebook.h"
+#include "notebooks/export.h"
 #include "notebooks/segment.h"
 
 #include <sodium.h>
@@ -83,8 +83,8 @@ static void export_all(void)
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     fault_t fault;
 
-    notebook_export(folder, NULL, NOTEBOOK_IPYNB, &out, &fault);
-    notebook_export(folder, NULL, NOTEBOOK_MARKDOWN, &out, &fault);
+    notebook_export(folder, NULL, EXPORT_IPYNB, &out, &fault);
+    notebook_export(folder, NULL, EXPORT_MARKDOWN, &out, &fault);
 }
 
 static void append_one(void)

@@ -1,402 +1,209 @@
-/* Documents from a journal: cells, outputs, what is missing. */
+/* Notebooks read from files: every version, and everything that is wrong. */
 #include "tests/lib/test.h"
 
-#include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/journal.h"
 #include "notebooks/notebook.h"
 
-#include <jansson.h>
-
 #include <errno.h>
-#include <spawn.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
-extern char **environ;
-
-static int make_folder(void **state)
+static notebook_t parse(const char *text)
 {
-    char *folder = mem_text("/tmp/hearth-test-notebook-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    cleanup_free char *folder = *state;
-    fault_t fault;
-
-    return path_remove_tree(folder, &fault);
-}
-
-static journal_t *open_journal(const char *folder)
-{
-    cleanup_free char *path = mem_format("%s/journal", folder);
-    journal_t *journal = NULL;
+    notebook_t notebook = {0};
     fault_t fault = {0};
 
-    if (journal_open(path, NULL, NULL, &journal, NULL, &fault) < 0)
+    if (notebook_parse(text, strlen(text), "a.ipynb", &notebook, &fault) < 0)
         fail_msg("%s", fault.text);
-    return journal;
-}
-
-static void append(journal_t *journal, journal_kind_t kind, uint64_t request,
-                   const char *type, const char *content, const char *metadata)
-{
-    journal_record_t record = {
-        .kind = kind,
-        .wall_us =
-            1767323045000000 + 1000000 * (int64_t) journal_last_seq(journal),
-        .request = request,
-        .content = {content, strlen(content)},
-        .metadata = {metadata, strlen(metadata)},
-    };
-    fault_t fault = {0};
-
-    snprintf(record.type, sizeof(record.type), "%s", type);
-    if (journal_append(journal, &record, &fault) < 0)
-        fail_msg("%s", fault.text);
-}
-
-static void ask(journal_t *journal, uint64_t request, const char *content)
-{
-    append(journal, JOURNAL_REQUEST, request, "execute_request", content, "");
-}
-
-static void say(journal_t *journal, uint64_t request, const char *type,
-                const char *content)
-{
-    append(journal, JOURNAL_EVENT, request, type, content, "");
-}
-
-static void answer(journal_t *journal, uint64_t request, const char *content)
-{
-    append(journal, JOURNAL_REPLY, request, "execute_reply", content,
-           "{\"started\":\"2026-01-02T03:04:05.500000Z\"}");
-}
-
-/* Closes the journal and gives its notebook. */
-static json_t *export(journal_t *journal, const char *folder)
-{
-    cleanup_free char *path = mem_format("%s/journal", folder);
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    fault_t fault = {0};
-
-    journal_destroy(&journal);
-    if (notebook_export(path, NULL, NOTEBOOK_IPYNB, &out, &fault) < 0)
-        fail_msg("%s", fault.text);
-    json_t *notebook = json_loadb((char *) out.data, out.size, 0, NULL);
-    assert_non_null(notebook);
     return notebook;
 }
 
-static json_t *cell_at(json_t *notebook, size_t index)
+static const char *member(const json_t *object, const char *key)
 {
-    return json_array_get(json_object_get(notebook, "cells"), index);
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
 }
 
-static json_t *output_at(json_t *notebook, size_t cell, size_t index)
+static void texts_are_joined(void **state)
 {
-    return json_array_get(json_object_get(cell_at(notebook, cell), "outputs"),
-                          index);
-}
+    cleanup_notebook notebook_t notebook =
+        parse("{\"cells\":[{\"cell_type\":\"code\",\"id\":\"a-1\",\"metadata\":"
+              "{\"hearth\":{\"request\":7}},\"execution_count\":3,"
+              "\"source\":[\"x = 1\\n\",\"x\"],\"outputs\":["
+              "{\"output_type\":\"stream\",\"name\":\"stdout\","
+              "\"text\":[\"a\\n\",\"b\"]},"
+              "{\"output_type\":\"execute_result\",\"execution_count\":3,"
+              "\"data\":{\"text/plain\":[\"1\\n\",\"2\"],"
+              "\"application/json\":[1,2]},\"metadata\":{}}]},"
+              "{\"cell_type\":\"markdown\",\"id\":\"b\",\"metadata\":{},"
+              "\"source\":\"# title\",\"attachments\":{\"a.png\":{}}}],"
+              "\"metadata\":{\"title\":\"t\"},\"nbformat\":4,"
+              "\"nbformat_minor\":5}");
+    const notebook_cell_t *cell = &notebook.cells[0];
+    const json_t *result = json_array_get(cell->outputs, 1);
 
-static size_t output_count(json_t *notebook, size_t cell)
-{
-    return json_array_size(json_object_get(cell_at(notebook, cell), "outputs"));
-}
-
-/* A list of lines as one text; to be freed. */
-static char *joined(const json_t *lines)
-{
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    size_t index;
-    json_t *line;
-
-    buffer_text(&text, "");
-    json_array_foreach(lines, index, line)
-        buffer_text(&text, json_string_value(line));
-    return mem_copy(text.data ? (char *) text.data : "", text.size);
-}
-
-static void assert_text(const json_t *lines, const char *expected)
-{
-    cleanup_free char *text = joined(lines);
-    assert_string_equal(text, expected);
-}
-
-static void cells_have_their_outputs(void **state)
-{
-    journal_t *journal = open_journal(*state);
-
-    append(journal, JOURNAL_STATE, 0, "ready",
-           "{\"language_info\":{\"name\":\"python\",\"version\":\"3.11.2\"}}",
-           "");
-    ask(journal, 1, "{\"code\":\"print(1)\\nx\"}");
-    say(journal, 1, "stream", "{\"name\":\"stdout\",\"text\":\"a\\n\"}");
-    say(journal, 1, "stream", "{\"name\":\"stdout\",\"text\":\"b\\n\"}");
-    say(journal, 1, "stream", "{\"name\":\"stderr\",\"text\":\"c\"}");
-    say(journal, 1, "execute_result",
-        "{\"execution_count\":1,\"data\":{\"text/plain\":\"2\\n3\"},"
-        "\"metadata\":{}}");
-    answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
-    ask(journal, 2, "{\"code\":\"1/0\"}");
-    say(journal, 2, "error",
-        "{\"ename\":\"ZeroDivisionError\",\"evalue\":\"division by zero\","
-        "\"traceback\":[\"one\",\"two\"]}");
-    answer(journal, 2, "{\"status\":\"error\",\"execution_count\":2}");
-    ask(journal, 3, "{\"code\":\"x\",\"silent\":true}");
-    ask(journal, 4, "{\"code\":\"\"}");
-    json_auto_t *notebook = export(journal, *state);
-
-    assert_int_equal(json_array_size(json_object_get(notebook, "cells")), 3);
-    assert_text(json_object_get(cell_at(notebook, 0), "source"), "print(1)\nx");
-    assert_int_equal(output_count(notebook, 0), 3);
-    assert_text(json_object_get(output_at(notebook, 0, 0), "text"), "a\nb\n");
-    assert_text(json_object_get(output_at(notebook, 0, 1), "text"), "c");
-    json_t *data = json_object_get(output_at(notebook, 0, 2), "data");
-    assert_text(json_object_get(data, "text/plain"), "2\n3");
-    assert_string_equal(
-        json_string_value(json_object_get(output_at(notebook, 1, 0), "ename")),
-        "ZeroDivisionError");
-    assert_int_equal(json_integer_value(json_object_get(cell_at(notebook, 1),
-                                                        "execution_count")),
+    (void) state;
+    assert_int_equal(notebook.count, 2);
+    assert_string_equal(member(notebook.metadata, "title"), "t");
+    assert_int_equal(cell->kind, NOTEBOOK_CODE);
+    assert_int_equal(cell->count, 3);
+    assert_string_equal(cell->source, "x = 1\nx");
+    assert_int_equal(json_integer_value(notebook_cell_note(cell, "request")),
+                     7);
+    assert_string_equal(member(json_array_get(cell->outputs, 0), "text"),
+                        "a\nb");
+    assert_string_equal(member(json_object_get(result, "data"), "text/plain"),
+                        "1\n2");
+    assert_int_equal(json_array_size(json_object_get(
+                         json_object_get(result, "data"), "application/json")),
                      2);
-    json_t *timing = json_object_get(
-        json_object_get(cell_at(notebook, 0), "metadata"), "execution");
-    assert_string_equal(
-        json_string_value(json_object_get(timing, "iopub.execute_input")),
-        "2026-01-02T03:04:05.500000Z");
-    assert_string_equal(
-        json_string_value(json_object_get(timing, "shell.execute_reply")),
-        "2026-01-02T03:04:11.000000Z");
-    assert_true(
-        json_is_null(json_object_get(cell_at(notebook, 2), "execution_count")));
+    assert_int_equal(notebook.cells[1].kind, NOTEBOOK_MARKDOWN);
+    assert_non_null(notebook.cells[1].attachments);
+    assert_ptr_equal(notebook_find(&notebook, "b"), &notebook.cells[1]);
+    assert_null(notebook_find(&notebook, "c"));
 }
 
-static void outputs_are_cleared_and_updated(void **state)
+static void cells_get_the_ids_that_they_lack(void **state)
 {
-    static const char display[] =
-        "{\"data\":{\"text/plain\":\"%s\"},\"metadata\":{},"
-        "\"transient\":{\"display_id\":\"d\"}}";
-    cleanup_free char *before = mem_format(display, "before");
-    cleanup_free char *after = mem_format(display, "after");
-    journal_t *journal = open_journal(*state);
+    cleanup_notebook notebook_t notebook =
+        parse("{\"cells\":["
+              "{\"cell_type\":\"raw\",\"source\":\"1\",\"metadata\":{}},"
+              "{\"cell_type\":\"raw\",\"source\":\"2\",\"id\":\"cell-3\"},"
+              "{\"cell_type\":\"raw\",\"source\":\"3\",\"id\":\"no id!\"},"
+              "{\"cell_type\":\"raw\",\"source\":\"4\",\"id\":\"cell-3\"}],"
+              "\"metadata\":{},\"nbformat\":4,\"nbformat_minor\":2}");
+    static const char *const ids[] = {"cell-1", "cell-3", "cell-3-2", "cell-4"};
 
-    ask(journal, 1, "{\"code\":\"a\"}");
-    say(journal, 1, "stream", "{\"name\":\"stdout\",\"text\":\"old\"}");
-    say(journal, 1, "clear_output", "{\"wait\":false}");
-    say(journal, 1, "display_data", before);
-    ask(journal, 2, "{\"code\":\"b\"}");
-    say(journal, 2, "display_data", before);
-    say(journal, 2, "clear_output", "{\"wait\":true}");
-    say(journal, 2, "stream", "{\"name\":\"stdout\",\"text\":\"new\"}");
-    say(journal, 2, "clear_output", "{\"wait\":true}");
-    say(journal, 2, "update_display_data", after);
-    json_auto_t *notebook = export(journal, *state);
-
-    assert_int_equal(output_count(notebook, 0), 1);
-    json_t *data = json_object_get(output_at(notebook, 0, 0), "data");
-    assert_text(json_object_get(data, "text/plain"), "after");
-    assert_int_equal(output_count(notebook, 1), 1);
-    assert_text(json_object_get(output_at(notebook, 1, 0), "text"), "new");
+    (void) state;
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(notebook.cells[i].id, ids[i]);
 }
 
-static void a_gap_is_told_in_its_cell(void **state)
+static void nbformat_3_is_converted(void **state)
 {
-    journal_t *journal = open_journal(*state);
+    cleanup_notebook notebook_t notebook = parse(
+        "{\"metadata\":{\"name\":\"\"},\"nbformat\":3,\"nbformat_minor\":0,"
+        "\"worksheets\":[{\"cells\":["
+        "{\"cell_type\":\"heading\",\"level\":2,\"metadata\":{},"
+        "\"source\":[\"Title\"]},"
+        "{\"cell_type\":\"code\",\"collapsed\":false,\"input\":[\"1/0\"],"
+        "\"language\":\"python\",\"metadata\":{},\"prompt_number\":4,"
+        "\"outputs\":["
+        "{\"output_type\":\"stream\",\"stream\":\"stderr\",\"text\":[\"w\"]},"
+        "{\"output_type\":\"pyout\",\"prompt_number\":4,\"text\":[\"5\"],"
+        "\"png\":\"aGk=\\n\",\"json\":\"{\\\"a\\\":1}\",\"metadata\":{}},"
+        "{\"output_type\":\"pyerr\",\"ename\":\"E\",\"evalue\":\"v\","
+        "\"traceback\":[\"t\"]}]}]},"
+        "{\"cells\":[{\"cell_type\":\"html\",\"source\":\"<b>\"}]}]}");
+    const notebook_cell_t *code = &notebook.cells[1];
+    const json_t *data =
+        json_object_get(json_array_get(code->outputs, 1), "data");
 
-    append(journal, JOURNAL_GAP, 0, "gap", "{\"records\":7,\"bytes\":1000}",
-           "");
-    ask(journal, 5, "{\"code\":\"a\"}");
-    append(journal, JOURNAL_GAP, 5, "gap", "{\"records\":2,\"bytes\":100}", "");
-    json_auto_t *notebook = export(journal, *state);
-
-    assert_string_equal(
-        json_string_value(json_object_get(cell_at(notebook, 0), "cell_type")),
-        "markdown");
-    json_t *data = json_object_get(output_at(notebook, 1, 0), "data");
-    assert_text(json_object_get(data, "text/plain"),
-                "[2 outputs (100 bytes) were given up to keep the journal "
-                "within its bound]");
+    (void) state;
+    assert_int_equal(notebook.count, 3);
+    assert_string_equal(notebook.cells[0].source, "## Title");
+    assert_int_equal(notebook.cells[0].kind, NOTEBOOK_MARKDOWN);
+    assert_string_equal(code->source, "1/0");
+    assert_int_equal(code->count, 4);
+    assert_string_equal(member(json_array_get(code->outputs, 0), "name"),
+                        "stderr");
+    assert_string_equal(member(data, "text/plain"), "5");
+    assert_string_equal(member(data, "image/png"), "aGk=\n");
+    assert_int_equal(json_integer_value(json_object_get(
+                         json_object_get(data, "application/json"), "a")),
+                     1);
+    assert_string_equal(member(json_array_get(code->outputs, 2), "output_type"),
+                        "error");
+    assert_int_equal(notebook.cells[2].kind, NOTEBOOK_MARKDOWN);
 }
 
-/* A journal with everything that a kernel may say wrongly, and rightly. */
-static void append_oddities(journal_t *journal)
+#define BOOK(cells) "{\"nbformat\":4,\"metadata\":{},\"cells\":[" cells "]}"
+#define CODE(rest)                                                             \
+    BOOK("{\"cell_type\":\"code\",\"metadata\":{},\"source\":\"\"," rest "}")
+#define OUTPUT(output) CODE("\"outputs\":[" output "]")
+
+static void what_is_wrong_is_said(void **state)
 {
-    static const char *const contents[] = {
-        "{}",
-        "[]",
-        "{\"name\":5,\"text\":{}}",
-        "{\"name\":\"stdout\",\"text\":[]}",
-        "{\"name\":\"stdout\",\"text\":\"\\u0000 \\u00e4 \\ud83d\\ude00\"}",
-        "{\"data\":5,\"metadata\":[]}",
-        "{\"data\":{\"text/plain\":5,\"image/png\":null,"
-        "\"application/json\":[1,2.5,\"x\"],"
-        "\"application/vnd.x+json\":{\"a\":123456789012345678901234567890}}}",
-        "{\"data\":{\"image/png\":\"aGVsbG8=\\n\",\"text/html\":\"<b>\\n\"},"
-        "\"metadata\":{\"image/png\":{\"width\":5}},"
-        "\"execution_count\":\"one\",\"transient\":{\"display_id\":7}}",
-        "{\"ename\":1,\"evalue\":null,\"traceback\":[1,\"a\",null]}",
-        "{\"wait\":\"no\"}",
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"", "a.ipynb: no JSON: line 1"},
+        {"{\"nbformat\":4,", "no JSON"},
+        {"[]", "a notebook is a JSON object"},
+        {"{}", "`nbformat` is missing"},
+        {"{\"nbformat\":\"4\"}", "`nbformat` is missing"},
+        {"{\"nbformat\":2}", "nbformat 2 is not read"},
+        {"{\"nbformat\":5}", "nbformat 5 is not read"},
+        {"{\"nbformat\":3}", "`worksheets` is missing"},
+        {"{\"nbformat\":4}", "`cells` must be a list"},
+        {"{\"nbformat\":4,\"cells\":[],\"metadata\":3}",
+         "`metadata` must be an object"},
+        {BOOK("5"), "cell 1: a cell is an object with a `cell_type`"},
+        {BOOK("{}"), "a cell is an object with a `cell_type`"},
+        {BOOK("{\"cell_type\":\"sheet\",\"source\":\"\"}"),
+         "cell 1: its `cell_type` must be code, markdown or raw"},
+        {BOOK("{\"cell_type\":\"raw\"}"), "its `source` must be text"},
+        {BOOK("{\"cell_type\":\"raw\",\"source\":[1]}"),
+         "its `source` must be text"},
+        {BOOK("{\"cell_type\":\"raw\",\"source\":\"\",\"metadata\":[]}"),
+         "its `metadata` must be an object"},
+        {CODE("\"execution_count\":null"), "a code cell needs `outputs`"},
+        {OUTPUT("{}"), "an `output_type` must be stream"},
+        {OUTPUT("{\"output_type\":\"comic\"}"), "an `output_type` must be"},
+        {OUTPUT("{\"output_type\":\"stream\",\"text\":\"\"}"),
+         "a stream needs a `name` and a `text`"},
+        {OUTPUT("{\"output_type\":\"display_data\",\"data\":[]}"),
+         "an output's `data` must be an object"},
+        {OUTPUT("{\"output_type\":\"display_data\","
+                "\"data\":{\"text/plain\":5}}"),
+         "an output's data must be text"},
+        {OUTPUT("{\"output_type\":\"error\",\"ename\":\"E\"}"),
+         "an error needs `ename`, `evalue` and `traceback`"},
+        {OUTPUT("{\"output_type\":\"error\",\"ename\":\"E\",\"evalue\":\"\","
+                "\"traceback\":[5]}"),
+         "a traceback is a list of strings"},
     };
-    static const char *const types[] = {
-        "stream",       "display_data",        "execute_result", "error",
-        "clear_output", "update_display_data", "comm_msg",
-    };
 
-    append(journal, JOURNAL_STATE, 0, "ready", "{\"language_info\":5}", "");
-    for (uint64_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
-        ask(journal, i + 1, "{\"code\":\"x = 1\\n\\nx\"}");
-        for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
-            say(journal, i + 1, types[t], contents[i]);
-            if (strcmp(types[t], "error") == 0 && i != 9)
-                say(journal, i + 1, "stream",
-                    "{\"name\":\"stderr\",\"text\":\"1\\n2\\n\"}");
-        }
-        answer(journal, i + 1, contents[i]);
+    (void) state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        notebook_t notebook = {0};
+        fault_t fault = {0};
+        int r = notebook_parse(bad[i].text, strlen(bad[i].text), "a.ipynb",
+                               &notebook, &fault);
+        assert_int_equal(r, -EINVAL);
+        if (!strstr(fault.text, bad[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", fault.text, bad[i].says);
+        assert_null(notebook.cells);
     }
-    ask(journal, 100, "{\"code\":5}");
-    say(journal, 100, "display_data",
-        "{\"data\":{\"text/plain\":\"p\",\"image/png\":\"aGk=\","
-        "\"application/json\":{\"b\":1,\"a\":[]}},"
-        "\"metadata\":{\"image/png\":{\"width\":5}}}");
-    append(journal, JOURNAL_GAP, 100, "gap", "{}", "");
-    append(journal, JOURNAL_GAP, 0, "gap", "[]", "");
-    append(journal, JOURNAL_STATE, 0, "gone", "{\"reason\":\"idle\"}", "");
 }
 
-/* Runs a Python program on a file; its exit status, or -1. */
-static int run_python(const char *program, const char *file)
+static void a_file_that_is_too_big_is_refused(void **state)
 {
-    const char *srcdir = getenv("srcdir");
-    cleanup_free char *venv =
-        mem_format("%s/.venv/bin/python3", srcdir ? srcdir : ".");
-    const char *named = getenv("HEARTH_PYTHON");
-    const char *python = access(venv, X_OK) == 0 ? venv : "/usr/bin/python3";
-    cleanup_free char *first = mem_text(named ? named : python);
-    cleanup_free char *code = mem_text(program);
-    cleanup_free char *path = mem_text(file);
-    char flag[] = "-c";
-    char *argv[] = {first, flag, code, path, NULL};
-    int status = -1;
-    pid_t pid;
-
-    if (posix_spawn(&pid, first, NULL, NULL, argv, environ) != 0
-        || waitpid(pid, &status, 0) < 0)
-        return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void nbformat_finds_nothing_to_change(void **state)
-{
-    static const char check[] =
-        "import json, sys, warnings\n"
-        "try:\n"
-        "    import nbformat\n"
-        "except ImportError:\n"
-        "    sys.exit(77)\n"
-        "warnings.simplefilter('error')\n"
-        "with open(sys.argv[1], encoding='utf-8') as file:\n"
-        "    text = file.read()\n"
-        "notebook = nbformat.reads(text, as_version=4)\n"
-        "nbformat.validate(notebook)\n"
-        "ids = [cell.id for cell in notebook.cells]\n"
-        "assert len(ids) == len(set(ids)), ids\n"
-        "again = nbformat.writes(notebook)\n"
-        "assert json.loads(again) == json.loads(text)\n";
-    cleanup_free char *journal_path = mem_format("%s/journal", (char *) *state);
-    cleanup_free char *path = mem_format("%s/a.ipynb", (char *) *state);
-    journal_t *journal = open_journal(*state);
+    char path[] = "/tmp/hearth-test-notebook-XXXXXX";
+    int fd = mkstemp(path);
+    notebook_t notebook = {0};
     fault_t fault = {0};
 
-    append_oddities(journal);
-    journal_destroy(&journal);
-    if (notebook_save(journal_path, NULL, NOTEBOOK_IPYNB, path, &fault) < 0)
-        fail_msg("%s", fault.text);
-    int status = run_python(check, path);
-    if (status == 77) {
-        print_message("nbformat cannot be imported\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    (void) state;
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 500 << 20), 0);
+    assert_int_equal(notebook_read(path, &notebook, &fault), -EFBIG);
+    close(fd);
+    unlink(path);
+    assert_non_null(strstr(fault.text, "it has 500 MiB; notebooks of up to "
+                                       "256 MiB are read"));
 }
-
-static void markdown_cannot_be_left(void **state)
-{
-    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    journal_t *journal = open_journal(*state);
-    fault_t fault = {0};
-
-    ask(journal, 1, "{\"code\":\"print('```')\"}");
-    say(journal, 1, "stream",
-        "{\"name\":\"stdout\",\"text\":\"\\u001b[31mred\\u001b[0m\\n"
-        "```` \\u009b1m\\u001b]0;t\\u0007x\\n10%\\r100%\\r\\nend\\n\"}");
-    answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
-    append_oddities(journal);
-    journal_destroy(&journal);
-    assert_int_equal(
-        notebook_export(path, NULL, NOTEBOOK_MARKDOWN, &out, &fault), 0);
-    const char *expected = "## [1] 2026-01-02 03:04:05 (2.000 s)\n\n"
-                           "````python\nprint('```')\n````\n\n"
-                           "`````text\nred\n```` 1mx\n100%\nend\n`````\n\n";
-    assert_memory_equal(out.data, expected, strlen(expected));
-    for (size_t i = 0; i < out.size; i++)
-        assert_true(out.data[i] >= ' ' || out.data[i] == '\n'
-                    || out.data[i] == '\t');
-    assert_non_null(strstr((char *) out.data, "*The session ended 2026-01-02"));
-}
-
-static void a_damaged_journal_gives_what_stands_before(void **state)
-{
-    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
-    cleanup_free char *file = mem_format("%s/journal-000001.log", path);
-    cleanup_buffer buffer_t log = BUFFER_EMPTY;
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    journal_t *journal = open_journal(*state);
-    fault_t fault = {0};
-
-    ask(journal, 1, "{\"code\":\"first\"}");
-    ask(journal, 2, "{\"code\":\"second\"}");
-    journal_destroy(&journal);
-    assert_int_equal(file_read(file, 1 << 20, &log, &fault), 0);
-    log.data[log.size - 1] ^= 1;
-    assert_int_equal(file_write_atomic(file, 0600, log.data, log.size, &fault),
-                     0);
-    assert_int_equal(notebook_export(path, NULL, NOTEBOOK_IPYNB, &out, &fault),
-                     -EBADMSG);
-    assert_non_null(strstr((char *) out.data, "first"));
-    assert_null(strstr((char *) out.data, "second"));
-}
-
-static void a_missing_journal_is_a_fault(void **state)
-{
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
-    fault_t fault = {0};
-
-    assert_int_equal(notebook_export(path, NULL, NOTEBOOK_IPYNB, &out, &fault),
-                     -ENOENT);
-    assert_non_null(strstr(fault.text, path));
-}
-
-#define with_folder(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_folder(cells_have_their_outputs),
-        with_folder(outputs_are_cleared_and_updated),
-        with_folder(a_gap_is_told_in_its_cell),
-        with_folder(nbformat_finds_nothing_to_change),
-        with_folder(markdown_cannot_be_left),
-        with_folder(a_damaged_journal_gives_what_stands_before),
-        with_folder(a_missing_journal_is_a_fault),
+        cmocka_unit_test(texts_are_joined),
+        cmocka_unit_test(cells_get_the_ids_that_they_lack),
+        cmocka_unit_test(nbformat_3_is_converted),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_file_that_is_too_big_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
