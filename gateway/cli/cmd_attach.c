@@ -32,42 +32,34 @@ static char *find_console(const char *profile_name)
 
 static int attach(const arguments_t *arguments)
 {
-    cleanup_mgmt mgmt_t *mgmt = NULL;
     cleanup_free char *console = NULL;
     json_auto_t *reply = NULL;
     const json_t *session;
-    gateway_exit_t status;
+    gateway_exit_t status = mgmt_request(
+        !arguments_has(arguments, "no-start"), "session_show",
+        json_pack("{s:s}", "id", arguments_operand(arguments, 0)), &reply);
 
-    if ((status = mgmt_open(!arguments_has(arguments, "no-start"), &mgmt))
-            != GATEWAY_EXIT_OK
-        || (status = mgmt_call(
-                mgmt, "session_show",
-                json_pack("{s:s}", "id", arguments_operand(arguments, 0)),
-                &reply))
-               != GATEWAY_EXIT_OK)
+    if (status != GATEWAY_EXIT_OK)
         return status;
     session = json_object_get(reply, "session");
-    if (strcmp(member_text(session, "state"), "gone") == 0) {
-        fprintf(stderr, "hearth: session %s is gone (%s)\n",
-                terminal_cell(member_text(session, "id"), 40),
-                terminal_cell(member_text(session, "reason"), 40));
-        return GATEWAY_EXIT_GONE;
-    }
+    if (strcmp(member_text(session, "state"), "gone") == 0)
+        return complain(GATEWAY_EXIT_GONE, "session %s is gone (%s)",
+                        terminal_cell(member_text(session, "id"), 40),
+                        terminal_cell(member_text(session, "reason"), 40));
     console = find_console(member_text(session, "profile"));
-    if (!console) {
-        fputs("hearth: jupyter-console is neither beside the session's Python "
-              "nor in PATH\n'pip install jupyter-console' brings it.\n",
-              stderr);
-        return GATEWAY_EXIT_ENVIRONMENT;
-    }
+    if (!console)
+        return complain(GATEWAY_EXIT_ENVIRONMENT,
+                        "jupyter-console is neither beside the session's "
+                        "Python nor in PATH\n'pip install jupyter-console' "
+                        "brings it.");
     execl(console, "jupyter-console", "--existing",
           member_text(session, "connection_file"), (char *) NULL);
-    fprintf(stderr, "hearth: %s: %s\n", console, strerror(errno));
-    return GATEWAY_EXIT_ENVIRONMENT;
+    return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", console,
+                    strerror(errno));
 }
 
 static const flag_t flags[] = {
-    {"no-start", 0, NULL, "fail when no gateway runs"},
+    FLAG_NO_START,
     {0},
 };
 
@@ -79,8 +71,6 @@ const command_t attach_commands[] = {
         .more = "Leaving the console (Ctrl-D, then 'n') does not end the "
                 "session.",
         .flags = flags,
-        .operands_min = 1,
-        .operands_max = 1,
         .run = attach,
     },
     {0},

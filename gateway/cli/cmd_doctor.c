@@ -4,6 +4,7 @@
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/mgmt.h"
 #include "gateway/cli/program.h"
 #include "gateway/cli/terminal.h"
 
@@ -521,27 +522,24 @@ static void print_table(const json_t *findings)
 
 static int doctor(const arguments_t *arguments)
 {
-    cleanup_options options_t *options = options_new();
+    cleanup_options options_t *options = NULL;
     json_auto_t *findings = json_array();
-    report_t report = {.options = options, .findings = findings};
-    fault_t fault = {0};
+    report_t report = {.findings = findings};
 
     if (arguments_has(arguments, "probe-namespaces"))
         return probe_namespaces();
     if (arguments_has(arguments, "probe-proc"))
         return probe_proc();
-    if (options_load(options, arguments_value(arguments, "config"), &fault)
-        < 0) {
-        fprintf(stderr, "hearth: %s\n", fault.text);
+    options = arguments_options(arguments);
+    if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    }
+    report.options = options;
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         checks[i](&report);
     if (arguments_has(arguments, "json")) {
         json_auto_t *document = json_pack(
             "{s:b, s:O}", "ok", !report.is_missing, "checks", findings);
-        json_dumpf(document, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-        putchar('\n');
+        json_print(document);
     } else {
         print_table(findings);
     }
@@ -549,8 +547,8 @@ static int doctor(const arguments_t *arguments)
 }
 
 static const flag_t flags[] = {
-    {"config", 'f', "FILE", "the configuration, instead of the user's"},
-    {"json", 0, NULL, "print JSON"},
+    FLAG_CONFIG,
+    FLAG_JSON,
     {"probe-namespaces", 0, NULL, NULL},
     {"probe-proc", 0, NULL, NULL},
     {0},

@@ -446,8 +446,7 @@ static void print_document(run_t *self, const char *id, gateway_exit_t status)
         if (value)
             json_object_set(document, *key, value);
     }
-    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-    putchar('\n');
+    json_print(document);
 }
 
 static gateway_exit_t tell(run_t *self, const char *id, bool is_json)
@@ -483,7 +482,6 @@ static int exec(const arguments_t *arguments)
     };
     cleanup_buffer buffer_t code = BUFFER_EMPTY;
     json_auto_t *session = NULL;
-    const char *limit = arguments_value(arguments, "timeout");
     bool is_json = arguments_has(arguments, "json");
     bool is_from_stdin = false;
     double seconds = 0;
@@ -495,9 +493,8 @@ static int exec(const arguments_t *arguments)
     if (!arguments_has(arguments, "code") && !arguments_operand(arguments, 1)
         && isatty(STDIN_FILENO))
         return usage_error(arguments, "it needs -c CODE, a file, or -");
-    if (limit && (!parse_seconds(limit, &seconds) || !(seconds > 0)))
-        return usage_error(arguments, "--timeout: '%s' is no time (90s, 20m)",
-                           limit);
+    if (arguments_seconds(arguments, "timeout", &seconds) && !(seconds > 0))
+        return usage_error(arguments, "--timeout: a cell needs some time");
     if (read_code(arguments, &code, &is_from_stdin, &fault) < 0)
         return usage_error(arguments, "%s", fault.text);
     self.outputs =
@@ -528,7 +525,7 @@ static const flag_t flags[] = {
     {"output-dir", 'o', "DIR", "save pictures as DIR/1.png, DIR/2.png ..."},
     {"timeout", 't', "TIME", "end the cell after so long (90s, 20m)"},
     {"json", 0, NULL, "print one JSON document at the end"},
-    {"no-start", 0, NULL, "fail when no gateway runs"},
+    FLAG_NO_START,
     {0},
 };
 
@@ -541,8 +538,6 @@ const command_t exec_commands[] = {
                 "gone,\n124 the time limit was reached. Ctrl-C interrupts the "
                 "cell.",
         .flags = flags,
-        .operands_min = 1,
-        .operands_max = 2,
         .run = exec,
     },
     {0},

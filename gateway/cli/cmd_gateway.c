@@ -15,20 +15,17 @@
 
 static int info(const arguments_t *arguments)
 {
-    cleanup_mgmt mgmt_t *mgmt = NULL;
     json_auto_t *reply = NULL;
+    gateway_exit_t status =
+        mgmt_request(false, "gateway_info", json_object(), &reply);
     const json_t *profile;
-    gateway_exit_t status;
     size_t i;
 
-    if ((status = mgmt_open(false, &mgmt)) != GATEWAY_EXIT_OK
-        || (status = mgmt_call(mgmt, "gateway_info", json_object(), &reply))
-               != GATEWAY_EXIT_OK)
+    if (status != GATEWAY_EXIT_OK)
         return status;
     json_object_del(reply, "status");
     if (arguments_has(arguments, "json")) {
-        json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-        putchar('\n');
+        json_print(reply);
         return GATEWAY_EXIT_OK;
     }
     printf("version      %s\npid          %.0f\nruntime      %s\n"
@@ -72,16 +69,15 @@ static int stop(const arguments_t *arguments)
     if (status != GATEWAY_EXIT_OK)
         return status;
     end.fd = process;
-    if (process >= 0 && poll(&end, 1, END_MS) == 0) {
-        fprintf(stderr, "hearth: the gateway (pid %.0f) has not ended yet\n",
-                member_number(reply, "pid", 0));
-        return GATEWAY_EXIT_FAILED;
-    }
+    if (process >= 0 && poll(&end, 1, END_MS) == 0)
+        return complain(GATEWAY_EXIT_FAILED,
+                        "the gateway (pid %.0f) has not ended yet",
+                        member_number(reply, "pid", 0));
     return GATEWAY_EXIT_OK;
 }
 
 static const flag_t info_flags[] = {
-    {"json", 0, NULL, "print JSON"},
+    FLAG_JSON,
     {0},
 };
 

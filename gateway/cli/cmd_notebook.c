@@ -67,10 +67,8 @@ static gateway_exit_t print_document(const char *journal, const buffer_t *key,
 
     if (document.size)
         fwrite(document.data, 1, document.size, stdout);
-    if (r < 0) {
-        fprintf(stderr, "hearth: %s\n", fault.text);
-        return GATEWAY_EXIT_FAILED;
-    }
+    if (r < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     return GATEWAY_EXIT_OK;
 }
 
@@ -92,33 +90,26 @@ static gateway_exit_t export_from(const char *state_dir, const char *id,
         return print_document(journal, &key, format);
     if (r >= 0)
         r = notebook_save(journal, key.data, format, output, &fault);
-    if (r < 0) {
-        fprintf(stderr, "hearth: %s\n", fault.text);
-        return GATEWAY_EXIT_FAILED;
-    }
+    if (r < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     return GATEWAY_EXIT_OK;
 }
 
 static int export(const arguments_t *arguments)
 {
-    cleanup_options options_t *options = options_new();
+    cleanup_options options_t *options = arguments_options(arguments);
     const char *output = arguments_value(arguments, "output");
     const char *name = arguments_value(arguments, "format");
     export_format_t format = EXPORT_IPYNB;
     size_t size = output ? strlen(output) : 0;
-    fault_t fault = {0};
 
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
     if (name ? strcmp(name, "md") == 0
              : size > 3 && strcmp(output + size - 3, ".md") == 0)
         format = EXPORT_MARKDOWN;
-    else if (name && strcmp(name, "ipynb") != 0)
-        return usage_error(arguments, "--format: ipynb or md, not '%s'", name);
     if (output && strcmp(output, "-") == 0)
         output = NULL;
-    if (options_load(options, NULL, &fault) < 0) {
-        fprintf(stderr, "hearth: %s\n", fault.text);
-        return GATEWAY_EXIT_ENVIRONMENT;
-    }
     return export_from(options->state_dir, arguments_operand(arguments, 0),
                        format, output);
 }
@@ -136,8 +127,6 @@ const command_t notebook_commands[] = {
         .help = "write a session's recording as a notebook",
         .more = "Also of a session that is gone. No gateway has to run.",
         .flags = flags,
-        .operands_min = 1,
-        .operands_max = 1,
         .run = export,
     },
     {0},

@@ -21,30 +21,30 @@ static int set_one(options_t *options, const char *pair, fault_t *fault)
 
 static int serve(const arguments_t *arguments)
 {
-    cleanup_options options_t *options = options_new();
+    cleanup_options options_t *options = arguments_options(arguments);
     const char *level = arguments_value(arguments, "log-level");
     const char *pair;
     size_t cursor = 0;
     fault_t fault = {0};
-    int r = options_load(options, arguments_value(arguments, "config"), &fault);
+    int r = 0;
 
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
     while (r >= 0 && (pair = arguments_each(arguments, "set", &cursor)))
         r = set_one(options, pair, &fault);
     if (r >= 0 && level)
         r = options_set(options, "gateway/log_level", level, &fault);
-    if (r < 0) {
-        fprintf(stderr, "hearth: %s\n", fault.text);
-        return GATEWAY_EXIT_ENVIRONMENT;
-    }
+    if (r < 0)
+        return complain(GATEWAY_EXIT_ENVIRONMENT, "%s", fault.text);
     return serve_main(options);
 }
 
 static const flag_t flags[] = {
-    {"config", 'f', "FILE", "the configuration, instead of the user's"},
+    FLAG_CONFIG,
     {"set", 's', "KEY=VALUE",
      "one key of it, \"gateway/ip=127.0.0.2\"; again "
      "for more"},
-    {"log-level", 'l', "LEVEL", "error, warning, info or debug"},
+    {"log-level", 'l', "error|warning|info|debug", "how much is logged"},
     {0},
 };
 

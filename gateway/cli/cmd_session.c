@@ -12,33 +12,13 @@
 #define ID_WIDTH 36
 
 static const flag_t json_flags[] = {
-    {"json", 0, NULL, "print JSON"},
+    FLAG_JSON,
     {0},
 };
-
-static void print_json(const json_t *value)
-{
-    json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-    putchar('\n');
-}
 
 static json_t *for_session(const arguments_t *arguments)
 {
     return json_pack("{s:s}", "id", arguments_operand(arguments, 0));
-}
-
-/* Opens, asks, closes; what went wrong is printed. */
-static gateway_exit_t ask(const char *verb, json_t *content, bool may_start,
-                          json_t **ret_reply)
-{
-    cleanup_mgmt mgmt_t *mgmt = NULL;
-    gateway_exit_t status = mgmt_open(may_start, &mgmt);
-
-    if (status != GATEWAY_EXIT_OK) {
-        json_decref(content);
-        return status;
-    }
-    return mgmt_call(mgmt, verb, content, ret_reply);
 }
 
 /* "16:45:10", in the reader's time zone; "-" for a time that is not set. */
@@ -70,8 +50,8 @@ static const flag_t create_flags[] = {
     {"time-limit", 0, "TIME", "end each cell after so long"},
     {"restart", 0, "auto|never", "a fresh kernel when one dies, or the end"},
     {"workspace", 'w', "DIR", "the working folder, instead of a new one"},
-    {"no-start", 0, NULL, "fail when no gateway runs"},
-    {"json", 0, NULL, "print JSON"},
+    FLAG_NO_START,
+    FLAG_JSON,
     {0},
 };
 
@@ -85,39 +65,25 @@ static void add_text(const arguments_t *arguments, const char *flag,
         json_object_set_new(content, key, json_string(value));
 }
 
-static bool add_seconds(const arguments_t *arguments, const char *flag,
+static void add_seconds(const arguments_t *arguments, const char *flag,
                         const char *key, json_t *content)
 {
-    const char *value = arguments_value(arguments, flag);
     double seconds;
 
-    if (!value)
-        return true;
-    if (!parse_seconds(value, &seconds)) {
-        usage_error(arguments, "--%s: '%s' is no time (90s, 20m, 2h)", flag,
-                    value);
-        return false;
-    }
-    json_object_set_new(content, key, json_seconds(seconds));
-    return true;
+    if (arguments_seconds(arguments, flag, &seconds))
+        json_object_set_new(content, key, json_seconds(seconds));
 }
 
 static int create(const arguments_t *arguments)
 {
     json_auto_t *content = json_object();
     json_auto_t *reply = NULL;
-    const char *restart = arguments_value(arguments, "restart");
     const char *workspace = arguments_value(arguments, "workspace");
     const json_t *session;
     gateway_exit_t status;
 
-    if (restart && strcmp(restart, "auto") != 0
-        && strcmp(restart, "never") != 0)
-        return usage_error(arguments, "--restart: auto or never, not '%s'",
-                           restart);
-    if (!add_seconds(arguments, "idle-timeout", "idle_timeout", content)
-        || !add_seconds(arguments, "time-limit", "cell_time_limit", content))
-        return GATEWAY_EXIT_USAGE;
+    add_seconds(arguments, "idle-timeout", "idle_timeout", content);
+    add_seconds(arguments, "time-limit", "cell_time_limit", content);
     add_text(arguments, "profile", "profile", content);
     add_text(arguments, "name", "name", content);
     add_text(arguments, "restart", "restart", content);
@@ -129,13 +95,13 @@ static int create(const arguments_t *arguments)
                                workspace);
         json_object_set_new(content, "workspace", json_string(path));
     }
-    status = ask("session_create", take_ptr(content),
-                 !arguments_has(arguments, "no-start"), &reply);
+    status = mgmt_request(!arguments_has(arguments, "no-start"),
+                          "session_create", take_ptr(content), &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
     session = json_object_get(reply, "session");
     if (arguments_has(arguments, "json"))
-        print_json(session);
+        json_print(session);
     else
         puts(terminal_cell(member_text(session, "id"), ID_WIDTH));
     return GATEWAY_EXIT_OK;
@@ -145,7 +111,7 @@ static int create(const arguments_t *arguments)
 
 static const flag_t list_flags[] = {
     {"all", 'a', NULL, "also those that are gone"},
-    {"json", 0, NULL, "print JSON"},
+    FLAG_JSON,
     {0},
 };
 
@@ -173,10 +139,9 @@ static void print_row(const json_t *session)
 static int list(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status =
-        ask("session_list",
-            json_pack("{s:b}", "all", arguments_has(arguments, "all")), false,
-            &reply);
+    gateway_exit_t status = mgmt_request(
+        false, "session_list",
+        json_pack("{s:b}", "all", arguments_has(arguments, "all")), &reply);
     const json_t *sessions, *session;
     size_t i;
 
@@ -184,7 +149,7 @@ static int list(const arguments_t *arguments)
         return status;
     sessions = json_object_get(reply, "sessions");
     if (arguments_has(arguments, "json")) {
-        print_json(sessions);
+        json_print(sessions);
         return GATEWAY_EXIT_OK;
     }
     printf("%-36s  %-12s  %-10s  %-14s  %9s  %s\n", "ID", "NAME", "PROFILE",
@@ -197,7 +162,7 @@ static int show(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
     gateway_exit_t status =
-        ask("session_show", for_session(arguments), false, &reply);
+        mgmt_request(false, "session_show", for_session(arguments), &reply);
     json_t *session, *value;
     const char *key;
 
@@ -205,7 +170,7 @@ static int show(const arguments_t *arguments)
         return status;
     session = json_object_get(reply, "session");
     if (arguments_has(arguments, "json")) {
-        print_json(session);
+        json_print(session);
         return GATEWAY_EXIT_OK;
     }
     json_object_foreach(session, key, value)
@@ -228,18 +193,20 @@ static int show(const arguments_t *arguments)
 static int delete (const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    return ask("session_delete", for_session(arguments), false, &reply);
+    return mgmt_request(false, "session_delete", for_session(arguments),
+                        &reply);
 }
 
 static int restart(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    return ask("session_restart", for_session(arguments), false, &reply);
+    return mgmt_request(false, "session_restart", for_session(arguments),
+                        &reply);
 }
 
 static const flag_t interrupt_flags[] = {
     {"kill", 'k', NULL, "end the kernel when it does not stop"},
-    {"json", 0, NULL, "print JSON"},
+    FLAG_JSON,
     {0},
 };
 
@@ -251,12 +218,12 @@ static int interrupt(const arguments_t *arguments)
 
     if (arguments_has(arguments, "kill"))
         json_object_set_new(content, "kill", json_true());
-    status = ask("session_interrupt", content, false, &reply);
+    status = mgmt_request(false, "session_interrupt", content, &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
     json_object_del(reply, "status");
     if (arguments_has(arguments, "json"))
-        print_json(reply);
+        json_print(reply);
     else
         printf("%s, variables %s\n",
                terminal_cell(member_text(reply, "outcome"), 20),
@@ -269,8 +236,8 @@ static int interrupt(const arguments_t *arguments)
 static int keepalive(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status =
-        ask("session_keepalive", for_session(arguments), false, &reply);
+    gateway_exit_t status = mgmt_request(false, "session_keepalive",
+                                         for_session(arguments), &reply);
     const json_t *session = json_object_get(reply, "session");
     const char *expires;
 
@@ -280,7 +247,7 @@ static int keepalive(const arguments_t *arguments)
     if (arguments_has(arguments, "json")) {
         json_auto_t *answer =
             json_pack("{s:s?}", "expires_at", *expires ? expires : NULL);
-        print_json(answer);
+        json_print(answer);
     } else {
         printf("expires at %s\n", clock_time(expires));
     }
@@ -309,16 +276,12 @@ const command_t session_commands[] = {
         .help = "all about one session, also about one that is gone",
         .more = "The beginning of an ID is enough when it is the only one.",
         .flags = json_flags,
-        .operands_min = 1,
-        .operands_max = 1,
         .run = show,
     },
     {
         .name = "session delete",
         .operands = "ID",
         .help = "end a session; its recording stays",
-        .operands_min = 1,
-        .operands_max = 1,
         .run = delete,
     },
     {
@@ -326,16 +289,12 @@ const command_t session_commands[] = {
         .operands = "ID",
         .help = "stop the running cell, and say what became of the variables",
         .flags = interrupt_flags,
-        .operands_min = 1,
-        .operands_max = 1,
         .run = interrupt,
     },
     {
         .name = "session restart",
         .operands = "ID",
         .help = "a fresh kernel; the variables are lost",
-        .operands_min = 1,
-        .operands_max = 1,
         .run = restart,
     },
     {
@@ -343,8 +302,6 @@ const command_t session_commands[] = {
         .operands = "ID",
         .help = "begin the inactivity timeout anew",
         .flags = json_flags,
-        .operands_min = 1,
-        .operands_max = 1,
         .run = keepalive,
     },
     {0},

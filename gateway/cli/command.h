@@ -13,20 +13,32 @@
 typedef struct {
     const char *name;  /* "output-dir"; NULL ends a table */
     char letter;       /* 'o', or 0 */
-    const char *value; /* what it takes, "DIR"; NULL: a switch */
+    const char *value; /* what it takes, "DIR", see value.c; NULL: a switch */
     const char *help;  /* one line; NULL: not for people, not in --help */
 } flag_t;
+
+/* Rows that more than one command has. */
+#define FLAG_JSON                                                              \
+    {                                                                          \
+        "json", 0, NULL, "print JSON"                                          \
+    }
+#define FLAG_NO_START                                                          \
+    {                                                                          \
+        "no-start", 0, NULL, "fail when no gateway runs"                       \
+    }
+#define FLAG_CONFIG                                                            \
+    {                                                                          \
+        "config", 'f', "FILE", "the configuration, instead of the user's"      \
+    }
 
 typedef struct arguments arguments_t;
 
 typedef struct {
     const char *name;     /* "session create" */
-    const char *operands; /* for the usage line, "ID [FILE]"; "" when none */
-    const char *help;     /* one line */
+    const char *operands; /* "ID [FILE]", "FILE..."; "" when none */
+    const char *help;     /* one line; NULL: not for people, in no list */
     const char *more;     /* further lines of --help, or NULL */
     const flag_t *flags;  /* ends with an empty row; NULL when none */
-    size_t operands_min;
-    size_t operands_max;
     int (*run)(const arguments_t *arguments); /* gateway_exit_t */
 } command_t;
 
@@ -38,6 +50,9 @@ const char *arguments_value(const arguments_t *self, const char *flag);
  * *cursor = 0; NULL at the end. */
 const char *arguments_each(const arguments_t *self, const char *flag,
                            size_t *cursor);
+/* The seconds of an option whose value is a TIME; false when not given. */
+bool arguments_seconds(const arguments_t *self, const char *flag,
+                       double *ret_seconds);
 /* NULL when there are fewer. */
 const char *arguments_operand(const arguments_t *self, size_t index);
 
@@ -45,8 +60,12 @@ const char *arguments_operand(const arguments_t *self, size_t index);
  * GATEWAY_EXIT_USAGE. */
 int usage_error(const arguments_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* "1.5", "90s", "20m", "2h" -> seconds. False when it is none of them. */
-bool parse_seconds(const char *text, double *ret_seconds);
+/* Says what went wrong, "hearth: ...", and returns `status`. */
+gateway_exit_t complain(gateway_exit_t status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The configuration: of --config where the command has it, else the user's.
+ * NULL after it said what is wrong: GATEWAY_EXIT_ENVIRONMENT. */
+options_t *arguments_options(const arguments_t *self);
 
 /* The gateway itself, until it is told to end; `options` stay the caller's.
  * In gateway/serve.c. */
@@ -64,5 +83,6 @@ extern const command_t notebook_commands[];
 extern const command_t gateway_commands[];
 extern const command_t kernel_commands[];
 extern const command_t doctor_commands[];
+extern const command_t complete_commands[];
 
 #endif

@@ -55,6 +55,12 @@ json_t *json_seconds(double seconds)
     return (double) whole == seconds ? json_integer(whole) : json_real(seconds);
 }
 
+void json_print(const json_t *value)
+{
+    json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    putchar('\n');
+}
+
 void mgmt_destroy(mgmt_t **self_p)
 {
     mgmt_t *self = *self_p;
@@ -328,4 +334,16 @@ gateway_exit_t mgmt_call(mgmt_t *self, const char *verb, json_t *content,
     if (status != GATEWAY_EXIT_OK)
         mgmt_complain(self);
     return status;
+}
+
+gateway_exit_t mgmt_request(bool may_start, const char *verb, json_t *content,
+                            json_t **ret_reply)
+{
+    cleanup_mgmt mgmt_t *mgmt = NULL;
+    json_auto_t *owned = content;
+    gateway_exit_t status = mgmt_open(may_start, &mgmt);
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    return mgmt_call(mgmt, verb, take_ptr(owned), ret_reply);
 }

@@ -26,6 +26,9 @@ gateway_exit_t mgmt_ask(mgmt_t *self, const char *verb, json_t *content,
 /* The same, and prints what failed. */
 gateway_exit_t mgmt_call(mgmt_t *self, const char *verb, json_t *content,
                          json_t **ret_reply);
+/* Opens, calls once, closes: what most commands do. */
+gateway_exit_t mgmt_request(bool may_start, const char *verb, json_t *content,
+                            json_t **ret_reply);
 /* Prints the last failure and its hint to standard error. */
 void mgmt_complain(const mgmt_t *self);
 
@@ -38,5 +41,7 @@ const char *member_text(const json_t *object, const char *key);
 double member_number(const json_t *object, const char *key, double otherwise);
 /* Whole seconds as an integer, others as a real. */
 json_t *json_seconds(double seconds);
+/* To standard output, over several lines. */
+void json_print(const json_t *value);
 
 #endif

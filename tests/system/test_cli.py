@@ -16,24 +16,6 @@ from typing import Any, Iterator
 import pytest
 from harness import DEADLINE, HEARTH, Gateway, Session, members, wait_for
 
-COMMANDS = [
-    "exec",
-    "session create",
-    "session list",
-    "session show",
-    "session delete",
-    "session interrupt",
-    "session restart",
-    "session keepalive",
-    "attach",
-    "notebook export",
-    "gateway info",
-    "gateway stop",
-    "serve",
-    "kernel",
-    "doctor",
-]
-
 
 def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -329,15 +311,6 @@ def test_gateway_info(gateway: Gateway) -> None:
     assert info["pid"] == gateway.pid
     assert info["profiles"][0]["name"] == "python3"
     assert gateway.run("gateway", "info").returncode == 0
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help(gateway: Gateway, command: str) -> None:
-    done = gateway.run(*command.split(), "--help")
-
-    assert done.returncode == 0
-    assert f"hearth {command}" in done.stdout
-    assert done.stderr == ""
 
 
 def test_help_and_version(gateway: Gateway) -> None:

@@ -1,5 +1,4 @@
 /* What may reach a person's terminal out of a kernel's text. */
-#include "gateway/cli/command.h"
 #include "gateway/cli/terminal.h"
 #include "tests/lib/test.h"
 
@@ -122,21 +121,6 @@ static void cells_are_one_line_of_text(void **state)
     assert_string_equal(terminal_cell("a\xc2", 10), "a?");
 }
 
-static void reads_times(void **state)
-{
-    double seconds = 0;
-
-    (void) state;
-    assert_true(parse_seconds("1.5", &seconds) && seconds > 1.49);
-    assert_true(parse_seconds("20m", &seconds) && seconds > 1199.9);
-    assert_true(parse_seconds("2h", &seconds) && seconds > 7199.9);
-    assert_false(parse_seconds("", &seconds));
-    assert_false(parse_seconds("-1", &seconds));
-    assert_false(parse_seconds("1d", &seconds));
-    assert_false(parse_seconds("nan", &seconds));
-    assert_false(parse_seconds("5mm", &seconds));
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -145,7 +129,6 @@ int main(void)
         cmocka_unit_test(shows_what_follows_a_sequence_that_never_ends),
         cmocka_unit_test(leaves_files_as_they_are),
         cmocka_unit_test(cells_are_one_line_of_text),
-        cmocka_unit_test(reads_times),
     };
 
     setenv("TERM", "xterm", 1);

@@ -1,0 +1,64 @@
+/* The tables of commands, and the ways to find one. */
+#include "gateway/cli/catalogue.h"
+
+#include <string.h>
+
+/* In the order of --help. */
+static const command_t *const tables[] = {
+    exec_commands,     session_commands, attach_commands,
+    notebook_commands, gateway_commands, serve_commands,
+    kernel_commands,   doctor_commands,  complete_commands,
+};
+
+const command_t *catalogue_at(size_t index)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const command_t *c = tables[i]; c->name; c++)
+            if (index-- == 0)
+                return c;
+    return NULL;
+}
+
+const char *catalogue_word(const command_t *command, const char *group)
+{
+    size_t size = group ? strlen(group) : 0;
+
+    if (!command->help)
+        return NULL;
+    if (!group)
+        return command->name;
+    if (strncmp(command->name, group, size) != 0 || command->name[size] != ' ')
+        return NULL;
+    return command->name + size + 1;
+}
+
+bool catalogue_is_group(const char *word)
+{
+    const command_t *command;
+
+    for (size_t i = 0; (command = catalogue_at(i)); i++)
+        if (catalogue_word(command, word))
+            return true;
+    return false;
+}
+
+const command_t *catalogue_find(int count, const char *const *words,
+                                int *ret_words)
+{
+    const command_t *command;
+
+    for (size_t i = 0; count > 0 && (command = catalogue_at(i)); i++) {
+        size_t size = strcspn(command->name, " ");
+        const char *second =
+            command->name[size] ? command->name + size + 1 : NULL;
+
+        if (strlen(words[0]) != size
+            || strncmp(words[0], command->name, size) != 0)
+            continue;
+        if (second && (count < 2 || strcmp(words[1], second) != 0))
+            continue;
+        *ret_words = second ? 2 : 1;
+        return command;
+    }
+    return NULL;
+}
