@@ -40,6 +40,7 @@ typedef enum {
     KIND_ADDRESS,  /* char *: IPv4 or IPv6 */
     KIND_MODULES,  /* char **: names with commas between */
     KIND_FOLDERS,  /* char **: absolute paths with commas between */
+    KIND_NAMES,    /* char **: words with commas between */
     KIND_DURATION, /* int64_t: milliseconds */
     KIND_SIZE,     /* uint64_t: bytes */
     KIND_NUMBER,   /* uint64_t */
@@ -116,7 +117,13 @@ static const row_t profile_rows[] = {
      "numpy, pandas, matplotlib.pyplot",
      "modules that are imported before a session needs them"},
     {OF_PROFILE "readonly", KIND_FOLDERS, AT(readonly), 0, 0, false, NULL, "",
-     "further folders that sessions can read"},
+     "further folders, data for instance, that sessions can read"},
+    {OF_PROFILE "network", KIND_CHOICE, AT(network), 0, 0, false,
+     "none|loopback", "none", "what sockets a session can have"},
+    {OF_PROFILE "accept", KIND_NAMES, AT(accept), 0, 0, false, NULL, "",
+     "walls that this machine may lack"},
+    {OF_PROFILE "without", KIND_NAMES, AT(without), 0, 0, false, NULL, "",
+     "walls, accepted too, that are left out: for tests"},
     {OF_PROFILE "limits/address_space", KIND_SIZE, AT(limits.address_space),
      64 * MIB, 1024 * TIB, true, NULL, "0",
      "memory that a process may map; 0 no limit"},
@@ -394,6 +401,7 @@ static bool set_member(const row_t *row, void *base, const char *text)
         return set_text(member, text, *text != '\0');
     case KIND_ADDRESS:
         return set_text(member, text, is_address(text));
+    case KIND_NAMES:
     case KIND_MODULES:
         return set_list(member, parse_list(text, is_module));
     case KIND_FOLDERS:
@@ -444,6 +452,7 @@ static void write_range(const row_t *row, char *ret_text, size_t size)
         [KIND_ADDRESS] = "an IPv4 or IPv6 address",
         [KIND_MODULES] = "names of modules with commas between",
         [KIND_FOLDERS] = "absolute paths with commas between",
+        [KIND_NAMES] = "names with commas between",
         [KIND_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",
         [KIND_SIZE] = "a size such as 4096, 64K, 512M, 2G",
         [KIND_NUMBER] = "a whole number",

@@ -28,6 +28,8 @@ void profile_destroy(profile_t **self_p)
 
     if (!self)
         return;
+    destroy_list(self->without);
+    destroy_list(self->accept);
     destroy_list(self->readonly);
     destroy_list(self->preload);
     free(self->python);
@@ -83,6 +85,8 @@ profile_t *profile_new(const char *name)
     for (size_t i = 0; i < count; i++)
         self->preload[i] = mem_text(preload[i]);
     self->readonly = mem_new(sizeof(char *));
+    self->accept = mem_new(sizeof(char *));
+    self->without = mem_new(sizeof(char *));
     self->limits = (profile_limits_t){
         .file_size = 1024 * MIB,
         .open_files = 1024,

@@ -54,6 +54,11 @@ static void add_list(json_t *object, const char *key, char *const *list)
     json_object_set_new(object, key, array);
 }
 
+static void set_number(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t) value));
+}
+
 static char *describe_profile(const profile_t *profile)
 {
     json_auto_t *object = json_object();
@@ -61,6 +66,9 @@ static char *describe_profile(const profile_t *profile)
     json_object_set_new(object, "profile", json_string(profile->name));
     add_list(object, "preload", profile->preload);
     add_list(object, "readonly", profile->readonly);
+    add_list(object, "accept", profile->accept);
+    add_list(object, "without", profile->without);
+    set_number(object, "network", (uint64_t) profile->network);
     return json_dumps(object, JSON_COMPACT);
 }
 
@@ -172,11 +180,6 @@ int zygote_socket(const zygote_t *self)
 pid_t zygote_pid(const zygote_t *self)
 {
     return self->pid;
-}
-
-static void set_number(json_t *object, const char *key, uint64_t value)
-{
-    json_object_set_new(object, key, json_integer((json_int_t) value));
 }
 
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)

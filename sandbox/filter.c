@@ -47,7 +47,10 @@ typedef struct {
     uint32_t action;
     unsigned count; /* comparisons in use */
     struct scmp_arg_cmp comparisons[COMPARISONS_MAX];
+    int network; /* for that network alone; ANY: for each */
 } rule_t;
+
+#define ANY (-1)
 
 /* The kernel takes an int or a mode as 32 bits, whatever the rest holds. */
 #define LOW 0xffffffffULL
@@ -62,12 +65,24 @@ typedef struct {
 #define COUNT(...)                                                             \
     (sizeof(struct scmp_arg_cmp[]){__VA_ARGS__} / sizeof(struct scmp_arg_cmp))
 
-#define ALLOW(name)        {#name, SCMP_ACT_ALLOW, 0, {{0}}},
-#define ANSWER(name, code) {#name, SCMP_ACT_ERRNO(code), 0, {{0}}},
+#define ALLOW(name)        {#name, SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+#define ANSWER(name, code) {#name, SCMP_ACT_ERRNO(code), 0, {{0}}, ANY},
 #define ALLOW_IF(name, ...)                                                    \
-    {#name, SCMP_ACT_ALLOW, COUNT(__VA_ARGS__), {__VA_ARGS__}},
+    {#name, SCMP_ACT_ALLOW, COUNT(__VA_ARGS__), {__VA_ARGS__}, ANY},
 #define ANSWER_IF(name, code, ...)                                             \
-    {#name, SCMP_ACT_ERRNO(code), COUNT(__VA_ARGS__), {__VA_ARGS__}},
+    {#name, SCMP_ACT_ERRNO(code), COUNT(__VA_ARGS__), {__VA_ARGS__}, ANY},
+#define LOOPBACK_IF(name, ...)                                                 \
+    {#name,                                                                    \
+     SCMP_ACT_ALLOW,                                                           \
+     COUNT(__VA_ARGS__),                                                       \
+     {__VA_ARGS__},                                                            \
+     SANDBOX_NETWORK_LOOPBACK},
+#define NONE_IF(name, code, ...)                                               \
+    {#name,                                                                    \
+     SCMP_ACT_ERRNO(code),                                                     \
+     COUNT(__VA_ARGS__),                                                       \
+     {__VA_ARGS__},                                                            \
+     SANDBOX_NETWORK_NONE},
 
 static const rule_t payload_rules[] = {
 #include "sandbox/syscalls.def"
@@ -75,22 +90,22 @@ static const rule_t payload_rules[] = {
 
 /* What init.c does, and how its C library may do it. */
 static const rule_t init_rules[] = {
-    {"accept4", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"clock_gettime", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"close", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"exit_group", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"kill", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"poll", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"ppoll", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"read", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"recvfrom", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"restart_syscall", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"rt_sigreturn", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"sendto", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"accept4", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"clock_gettime", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"close", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"exit_group", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"kill", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"poll", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"ppoll", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"read", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"recvfrom", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"restart_syscall", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"rt_sigreturn", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"sendto", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
     /* Harmless, and the address sanitizer ends a process without it. */
-    {"sigaltstack", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"wait4", SCMP_ACT_ALLOW, 0, {{0}}},
-    {"write", SCMP_ACT_ALLOW, 0, {{0}}},
+    {"sigaltstack", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"wait4", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
+    {"write", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
 };
 
 #define cleanup_context CLEANUP(context_destroy)
@@ -109,14 +124,15 @@ static int refused(fault_t *fault, int r, const char *what)
 }
 
 static int add_rules(scmp_filter_ctx context, const rule_t *rules, size_t count,
-                     fault_t *fault)
+                     sandbox_network_t network, fault_t *fault)
 {
     for (size_t i = 0; i < count; i++) {
         int number = seccomp_syscall_resolve_name(rules[i].name);
         int r;
 
         /* Another architecture's, or a newer kernel's. */
-        if (number < 0)
+        if (number < 0
+            || (rules[i].network != ANY && rules[i].network != (int) network))
             continue;
         r = seccomp_rule_add_exact_array(context, rules[i].action, number,
                                          rules[i].count, rules[i].comparisons);
@@ -176,7 +192,8 @@ static int set_attributes(scmp_filter_ctx context, fault_t *fault)
     return r < 0 ? refused(fault, r, "optimise") : 0;
 }
 
-int filter_build_payload(filter_t *self, fault_t *fault)
+int filter_build_payload(filter_t *self, sandbox_network_t network,
+                         fault_t *fault)
 {
     cleanup_context scmp_filter_ctx context =
         seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -187,7 +204,7 @@ int filter_build_payload(filter_t *self, fault_t *fault)
     if ((r = set_attributes(context, fault)) < 0
         || (r = add_rules(context, payload_rules,
                           sizeof payload_rules / sizeof payload_rules[0],
-                          fault))
+                          network, fault))
                < 0
         || (r = add_young(context, fault)) < 0)
         return r;
@@ -204,7 +221,8 @@ int filter_build_init(filter_t *self, fault_t *fault)
         return fault_set(fault, ENOMEM, "sandbox: filter: seccomp_init");
     if ((r = set_attributes(context, fault)) < 0
         || (r = add_rules(context, init_rules,
-                          sizeof init_rules / sizeof init_rules[0], fault))
+                          sizeof init_rules / sizeof init_rules[0],
+                          SANDBOX_NETWORK_NONE, fault))
                < 0)
         return r;
     return export(context, self, fault);

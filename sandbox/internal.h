@@ -39,8 +39,32 @@ typedef struct {
     unsigned short length;    /* instructions */
 } filter_t;
 
+/* In the order of the table in walls.c. */
+typedef enum {
+    WALL_NETWORK,
+    WALL_IPC,
+    WALL_UTS,
+    WALL_CGROUP,
+    WALL_READONLY,
+    WALL_PROC,
+    WALL_NESTED,
+    WALL_DESCRIPTORS,
+    WALL_LIMITS,
+    WALL_CAPABILITIES,
+    WALL_LANDLOCK,
+    WALL_FILTER,
+    WALL_INIT,
+    WALL_USER,
+    WALL_MOUNT,
+    WALL_PID,
+    WALL_NO_NEW_PRIVS,
+} wall_t;
+
 struct sandbox {
     sandbox_limits_t limits; /* for launches that bring none */
+    sandbox_network_t network;
+    unsigned accepted; /* walls that may be missing, a bit each */
+    unsigned left_out; /* walls that are, though they could be there */
     mounts_t mounts;
     filter_t payload_filter;
     filter_t init_filter;
@@ -67,7 +91,8 @@ typedef int(step_fn)(entry_t *entry, fault_t *fault);
 int fault_errno(fault_t *fault, const char *what);
 
 /* namespaces.c. The first two are the caller's half. */
-int namespaces_clone(pid_t *ret_pid, int *ret_pidfd, fault_t *fault);
+int namespaces_clone(const sandbox_t *sandbox, pid_t *ret_pid, int *ret_pidfd,
+                     fault_t *fault);
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
 step_fn namespaces_await_map;
 step_fn namespaces_take_identity;
@@ -85,6 +110,8 @@ step_fn mounts_make_root;
 step_fn mounts_make_folders;
 step_fn mounts_make_devices;
 step_fn mounts_make_proc;
+step_fn mounts_forbid_user_namespaces;
+step_fn mounts_cover_proc;
 step_fn mounts_attach_sources;
 step_fn mounts_attach_workspace;
 step_fn mounts_enter_root;
@@ -95,10 +122,19 @@ void rlimits_resolve(sandbox_limits_t *limits,
 step_fn rlimits_apply;
 
 /* privileges.c */
+step_fn privileges_forbid_new;
 step_fn privileges_drop;
 
+/* landlock.c */
+step_fn landlock_enter;
+
+/* walls.c */
+bool walls_may_lack(const sandbox_t *self, wall_t wall);
+bool walls_has(const sandbox_t *self, wall_t wall);
+
 /* filter.c */
-int filter_build_payload(filter_t *self, fault_t *fault);
+int filter_build_payload(filter_t *self, sandbox_network_t network,
+                         fault_t *fault);
 int filter_build_init(filter_t *self, fault_t *fault);
 void filter_clear(filter_t *self);
 int filter_load(const filter_t *self, fault_t *fault);

@@ -245,8 +245,11 @@ static int make_link(const entry_t *entry, const char *path, const char *target,
 int mounts_open_sources(entry_t *entry, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
+    uint64_t shown = PLAIN;
     int r;
 
+    if (walls_has(entry->sandbox, WALL_READONLY))
+        shown |= MOUNT_ATTR_RDONLY;
     /* Nothing that we mount shall be seen outside, nothing new outside be
      * seen here. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -257,8 +260,7 @@ int mounts_open_sources(entry_t *entry, fault_t *fault)
                                : "make all mounts private");
     for (size_t i = 0; i < mounts->source_count; i++)
         if ((r = clone_same(mounts->sources[i].path, mounts->sources[i].fd,
-                            PLAIN | MOUNT_ATTR_RDONLY, &entry->tree_fds[i],
-                            fault))
+                            shown, &entry->tree_fds[i], fault))
             < 0)
             return r;
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
@@ -352,7 +354,7 @@ static int hide(const entry_t *entry, const char *path, bool folder,
 }
 
 /* A second wall behind the filter, which refuses new namespaces already. */
-static int forbid_user_namespaces(const entry_t *entry, fault_t *fault)
+int mounts_forbid_user_namespaces(entry_t *entry, fault_t *fault)
 {
     static const char path[] = "/proc/sys/user/max_user_namespaces";
     cleanup_fd int fd = openat(entry->root_fd, path + 1, O_WRONLY | O_CLOEXEC);
@@ -366,7 +368,6 @@ int mounts_make_proc(entry_t *entry, fault_t *fault)
 {
     static const option_t none[] = {{NULL, NULL}};
     cleanup_fd int proc = -1;
-    cleanup_fd int sys = -1;
     int r;
 
     if ((r = make_filesystem("proc", none, PLAIN | MOUNT_ATTR_NOEXEC, &proc,
@@ -376,9 +377,14 @@ int mounts_make_proc(entry_t *entry, fault_t *fault)
                          "a new one is refused: parts of this machine's /proc "
                          "are covered, as in a container without "
                          "--security-opt systempaths=unconfined");
-    if (r < 0 || (r = attach(entry, proc, "/proc", fault)) < 0
-        || (r = forbid_user_namespaces(entry, fault)) < 0)
-        return r;
+    return r < 0 ? r : attach(entry, proc, "/proc", fault);
+}
+
+int mounts_cover_proc(entry_t *entry, fault_t *fault)
+{
+    cleanup_fd int sys = -1;
+    int r;
+
     if ((r = clone_tree(entry->root_fd, "proc/sys",
                         PLAIN | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, &sys,
                         fault))

@@ -20,11 +20,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMESPACES                                                             \
-    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC  \
-     | CLONE_NEWUTS | CLONE_NEWCGROUP)
+static const struct {
+    int flag;
+    wall_t wall;
+} namespaces[] = {
+    {CLONE_NEWUSER, WALL_USER},     {CLONE_NEWNS, WALL_MOUNT},
+    {CLONE_NEWPID, WALL_PID},       {CLONE_NEWNET, WALL_NETWORK},
+    {CLONE_NEWIPC, WALL_IPC},       {CLONE_NEWUTS, WALL_UTS},
+    {CLONE_NEWCGROUP, WALL_CGROUP},
+};
 
-int namespaces_clone(pid_t *ret_pid, int *ret_pidfd, fault_t *fault)
+static unsigned long namespace_flags(const sandbox_t *sandbox)
+{
+    unsigned long flags = 0;
+
+    for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
+        if (walls_has(sandbox, namespaces[i].wall))
+            flags |= (unsigned) namespaces[i].flag;
+    return flags;
+}
+
+int namespaces_clone(const sandbox_t *sandbox, pid_t *ret_pid, int *ret_pidfd,
+                     fault_t *fault)
 {
     int pidfd = -1;
 
@@ -32,7 +49,7 @@ int namespaces_clone(pid_t *ret_pid, int *ret_pidfd, fault_t *fault)
      * at-fork handler has run in the child: pid 1 needs none, and it makes the
      * payload by fork(3), which runs them. */
     long pid =
-        syscall(SYS_clone, (unsigned long) NAMESPACES | CLONE_PIDFD | SIGCHLD,
+        syscall(SYS_clone, namespace_flags(sandbox) | CLONE_PIDFD | SIGCHLD,
                 NULL, &pidfd, NULL, NULL);
     if (pid < 0) {
         int code = errno;
@@ -124,7 +141,9 @@ int namespaces_raise_loopback(entry_t *entry, fault_t *fault)
     struct ifreq request;
     cleanup_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    (void) entry;
+    if (entry->sandbox->network == SANDBOX_NETWORK_NONE
+        || !walls_has(entry->sandbox, WALL_NETWORK))
+        return 0;
     if (fd < 0)
         return fault_errno(fault, "socket");
     memset(&request, 0, sizeof request);
@@ -141,6 +160,8 @@ int namespaces_set_hostname(entry_t *entry, fault_t *fault)
 {
     const char *name = entry->launch->hostname;
 
+    if (!walls_has(entry->sandbox, WALL_UTS))
+        return 0; /* it would be the host's */
     if (name == NULL)
         name = "hearth";
     if (sethostname(name, strlen(name)) < 0)

@@ -37,13 +37,19 @@ static int drop_thread_sets(fault_t *fault)
     return 0;
 }
 
+int privileges_forbid_new(entry_t *entry, fault_t *fault)
+{
+    (void) entry;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return fault_errno(fault, "prctl");
+    return 0;
+}
+
 int privileges_drop(entry_t *entry, fault_t *fault)
 {
     int r;
 
     (void) entry;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return fault_errno(fault, "no_new_privs");
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return fault_errno(fault, "ambient set");
     if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) < 0)

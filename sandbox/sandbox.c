@@ -4,8 +4,8 @@
  * filter last of all. A step that fails ends the launch: there is no weaker
  * sandbox.
  *
- * A further wall is a further step: file rules (landlock) belong before
- * "filter", control groups before the caller lets the child go on. */
+ * A further wall is a further step; control groups belong before the caller
+ * lets the child go on. */
 #include "sandbox/internal.h"
 
 #include "base/buffer.h"
@@ -37,35 +37,48 @@ static const sandbox_limits_t default_limits = {
 typedef struct {
     const char *name; /* "sandbox: <name>: …" in the fault */
     step_fn *run;
+    int wall; /* the wall that this step is; ALWAYS: it is part of several */
 } step_t;
+
+#define ALWAYS (-1)
 
 static step_fn forget_signals;
 static step_fn keep_own_descriptors;
 static step_fn use_null_device;
 static step_fn hide_process;
+static step_fn load_filter;
 
 /* In pid 1, before the payload is born. */
 static const step_t steps[] = {
-    {"signals", forget_signals},
-    {"descriptors", keep_own_descriptors},
+    {"signals", forget_signals, ALWAYS},
+    {"descriptors", keep_own_descriptors, WALL_DESCRIPTORS},
     /* With the caller's identity: it may reach what the session's may not. */
-    {"sources", mounts_open_sources},
-    {"id map", namespaces_await_map},
-    {"identity", namespaces_take_identity},
+    {"sources", mounts_open_sources, ALWAYS},
+    {"id map", namespaces_await_map, ALWAYS},
+    {"identity", namespaces_take_identity, ALWAYS},
     /* With the session's, and every capability in the new namespaces. */
-    {"root", mounts_make_root},
-    {"folders", mounts_make_folders},
-    {"devices", mounts_make_devices},
-    {"proc", mounts_make_proc},
-    {"read-only places", mounts_attach_sources},
-    {"workspace", mounts_attach_workspace},
-    {"enter root", mounts_enter_root},
-    {"standard streams", use_null_device},
-    {"loopback", namespaces_raise_loopback},
-    {"hostname", namespaces_set_hostname},
-    {"limits", rlimits_apply},
-    {"privileges", privileges_drop},
-    {"pid 1", hide_process},
+    {"root", mounts_make_root, ALWAYS},
+    {"folders", mounts_make_folders, ALWAYS},
+    {"devices", mounts_make_devices, ALWAYS},
+    {"proc", mounts_make_proc, ALWAYS},
+    {"user namespaces inside", mounts_forbid_user_namespaces, WALL_NESTED},
+    {"covers of /proc", mounts_cover_proc, WALL_PROC},
+    {"read-only places", mounts_attach_sources, ALWAYS},
+    {"workspace", mounts_attach_workspace, ALWAYS},
+    {"enter root", mounts_enter_root, ALWAYS},
+    {"standard streams", use_null_device, ALWAYS},
+    {"loopback", namespaces_raise_loopback, ALWAYS},
+    {"hostname", namespaces_set_hostname, WALL_UTS},
+    {"limits", rlimits_apply, WALL_LIMITS},
+    {"no_new_privs", privileges_forbid_new, WALL_NO_NEW_PRIVS},
+    {"capabilities", privileges_drop, WALL_CAPABILITIES},
+    {"pid 1", hide_process, WALL_INIT},
+};
+
+/* In the payload, last of all. */
+static const step_t payload_steps[] = {
+    {"landlock", landlock_enter, WALL_LANDLOCK},
+    {"filter", load_filter, WALL_FILTER},
 };
 
 /* What the caller had for signals: the payload gets it back. */
@@ -100,7 +113,7 @@ sandbox_t *sandbox_new(fault_t *fault)
 
     self->limits = default_limits;
     mounts_init(&self->mounts);
-    if (filter_build_payload(&self->payload_filter, fault) < 0
+    if (filter_build_payload(&self->payload_filter, self->network, fault) < 0
         || filter_build_init(&self->init_filter, fault) < 0)
         return NULL;
     return take_ptr(self);
@@ -115,6 +128,20 @@ void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits)
 {
     self->limits = *limits;
     rlimits_resolve(&self->limits, &default_limits);
+}
+
+int sandbox_set_network(sandbox_t *self, sandbox_network_t network,
+                        fault_t *fault)
+{
+    filter_t filter = {NULL, 0};
+    int r = filter_build_payload(&filter, network, fault);
+
+    if (r < 0)
+        return r;
+    filter_clear(&self->payload_filter);
+    self->payload_filter = filter;
+    self->network = network;
+    return 0;
 }
 
 /* Closes everything from 3 on, but those; -1 among them is skipped. */
@@ -191,6 +218,11 @@ static int hide_process(entry_t *entry, fault_t *fault)
     return 0;
 }
 
+static int load_filter(entry_t *entry, fault_t *fault)
+{
+    return filter_load(&entry->sandbox->payload_filter, fault);
+}
+
 static void save_signals(signals_t *signals)
 {
     sigset_t all;
@@ -262,6 +294,17 @@ static int prepare_payload(const entry_t *entry, const signals_t *signals,
                          3, fault);
 }
 
+/* Runs one step, unless its wall is left out; a failure is the end. */
+static void take_step(entry_t *entry, const step_t *step)
+{
+    fault_t fault = {0, ""};
+
+    if (step->wall != ALWAYS && !walls_has(entry->sandbox, (wall_t) step->wall))
+        return;
+    if (step->run(entry, &fault) < 0)
+        give_up(entry->launch->status_fd, step->name, &fault);
+}
+
 /* The child: returns in the payload alone. */
 static void enter(entry_t *entry, const signals_t *signals)
 {
@@ -271,8 +314,7 @@ static void enter(entry_t *entry, const signals_t *signals)
     pid_t payload;
 
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-        if (steps[i].run(entry, &fault) < 0)
-            give_up(launch->status_fd, steps[i].name, &fault);
+        take_step(entry, &steps[i]);
     if (pipe2(born_fds, O_CLOEXEC) < 0 || (payload = fork()) < 0) {
         fault_errno(&fault, "fork");
         give_up(launch->status_fd, "payload", &fault);
@@ -284,8 +326,8 @@ static void enter(entry_t *entry, const signals_t *signals)
     }
     if (prepare_payload(entry, signals, born_fds[1], &fault) < 0)
         give_up(launch->status_fd, "payload", &fault);
-    if (filter_load(&entry->sandbox->payload_filter, &fault) < 0)
-        give_up(launch->status_fd, "filter", &fault);
+    for (size_t i = 0; i < sizeof payload_steps / sizeof payload_steps[0]; i++)
+        take_step(entry, &payload_steps[i]);
     if (write(born_fds[1], "", 1) != 1) {
         fault_errno(&fault, "tell pid 1");
         give_up(launch->status_fd, "payload", &fault);
@@ -373,7 +415,7 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
     go_fd = pipe_fds[1];
 
     save_signals(&signals);
-    r = namespaces_clone(&pid, &pidfd, fault);
+    r = namespaces_clone(self, &pid, &pidfd, fault);
     if (r == 0 && pid == 0) {
         go_fd = -1; /* closed with all that is not ours, by number */
         enter(&entry, &signals);

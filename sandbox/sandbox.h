@@ -35,9 +35,36 @@ void sandbox_destroy(sandbox_t **self_p);
  * with the symbolic links on the way to it. Opened now: when the path leads to
  * something else later, sandbox_fork fails. Missing: -ENOENT. Covered by an
  * earlier one: nothing. What the sandbox makes itself (/, /dev, /etc, /proc,
- * /sys, /tmp, /workspace): -EINVAL. */
+ * /sys, /tmp, /var/tmp, /workspace): -EINVAL. */
 int sandbox_add_readonly(sandbox_t *self, const char *path, fault_t *fault);
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits);
+
+typedef enum {
+    SANDBOX_NETWORK_NONE,    /* Unix sockets alone; the loopback is down */
+    SANDBOX_NETWORK_LOOPBACK /* and TCP and UDP on a loopback of its own */
+} sandbox_network_t;
+
+/* NONE until it is called. */
+int sandbox_set_network(sandbox_t *self, sandbox_network_t network,
+                        fault_t *fault);
+
+/* A wall by its name, in THREATS.md and in the configuration. */
+typedef struct {
+    const char *name;
+    const char *is;
+    bool can_be_left_out;
+} sandbox_wall_t;
+
+/* In turn, from 0 on; NULL behind the last. */
+const sandbox_wall_t *sandbox_wall(size_t index);
+/* A launch on a machine that lacks this wall goes on without it; unaccepted it
+ * fails. -EINVAL: no such wall, or none that there can be a sandbox without. */
+int sandbox_accept(sandbox_t *self, const char *wall, fault_t *fault);
+/* Does without a wall that was accepted (else -EPERM) though the machine has
+ * it: to show which test needs it. */
+int sandbox_leave_out(sandbox_t *self, const char *wall, fault_t *fault);
+/* Of this kernel; 0: it has no Landlock. */
+int sandbox_landlock_abi(void);
 
 /* What differs from launch to launch. */
 typedef struct {

@@ -37,6 +37,7 @@ static const struct {
     bool below;
 } own[] = {
     {"/dev", true},  {"/etc", false},           {"/proc", true}, {"/sys", true},
+    {"/var/tmp", true},
     {"/tmp", false}, {SANDBOX_WORKSPACE, true}, {"/run", false},
 };
 

@@ -1,9 +1,11 @@
 /* The Python face of sandbox/: describe once, fork for each kernel. Nothing
  * else: it decides nothing and keeps one description per interpreter.
  *
- *   describe(readonly) -> int
- *       Places of the host to be shown; the number of places given. Again:
- *       replaces the description. OSError when one is missing.
+ *   describe(plan) -> int
+ *       plan has `readonly`, the places of the host to be shown, and where
+ *       they differ from the default `network` (sandbox_network_t), `accept`
+ *       and `without` (names of walls). The number of places; again: replaces
+ *       the description. OSError when a place is missing or a wall unknown.
  *   fork(spec) -> (pid, pidfd)
  *       spec has the members of sandbox_launch_t by name, `limits` a dict of
  *       sandbox_limits_t or absent. In the payload: (0, -1). OSError when no
@@ -33,44 +35,40 @@ static PyObject *raise_fault(const fault_t *fault)
     return NULL;
 }
 
-static int add_place(sandbox_t *sandbox, PyObject *path)
+/* What is said of one text in a list of the plan. */
+typedef int(say_fn)(sandbox_t *sandbox, const char *text, fault_t *fault);
+
+static int say_one(sandbox_t *sandbox, say_fn *say, PyObject *text)
 {
     fault_t fault = {0, ""};
     PyObject *bytes = NULL;
     int r;
 
-    if (!PyUnicode_FSConverter(path, &bytes))
+    if (!PyUnicode_FSConverter(text, &bytes))
         return -1;
-    r = sandbox_add_readonly(sandbox, PyBytes_AsString(bytes), &fault);
+    r = say(sandbox, PyBytes_AsString(bytes), &fault);
     Py_DECREF(bytes);
     if (r < 0)
         raise_fault(&fault);
     return r;
 }
 
-static PyObject *describe(PyObject *module, PyObject *readonly)
+/* The number of texts in that list of the plan; a missing one is empty. */
+static Py_ssize_t say_list(sandbox_t *sandbox, say_fn *say, PyObject *plan,
+                           const char *name)
 {
-    state_t *state = PyModule_GetState(module);
-    fault_t fault = {0, ""};
-    cleanup_sandbox sandbox_t *sandbox = NULL;
-    Py_ssize_t count = PySequence_Size(readonly);
+    PyObject *list = PyDict_GetItemString(plan, name);
+    Py_ssize_t count = list == NULL ? 0 : PySequence_Size(list);
 
-    if (count < 0)
-        return NULL;
-    sandbox = sandbox_new(&fault);
-    if (sandbox == NULL)
-        return raise_fault(&fault);
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *path = PySequence_GetItem(readonly, i);
-        int r = path == NULL ? -1 : add_place(sandbox, path);
+        PyObject *text = PySequence_GetItem(list, i);
+        int r = text == NULL ? -1 : say_one(sandbox, say, text);
 
-        Py_XDECREF(path);
+        Py_XDECREF(text);
         if (r < 0)
-            return NULL;
+            return -1;
     }
-    sandbox_destroy(&state->sandbox);
-    state->sandbox = take_ptr(sandbox);
-    return PyLong_FromSsize_t(count);
+    return count;
 }
 
 /* A number of the spec, at most `max`; missing: 0 when it may be. */
@@ -97,6 +95,43 @@ static int get_number(PyObject *spec, const char *name, bool optional,
     }
     *ret_number = number;
     return 0;
+}
+
+static int set_network(sandbox_t *sandbox, PyObject *plan)
+{
+    fault_t fault = {0, ""};
+    uint64_t network;
+
+    if (get_number(plan, "network", true, SANDBOX_NETWORK_LOOPBACK, &network)
+        < 0)
+        return -1;
+    if (sandbox_set_network(sandbox, (sandbox_network_t) network, &fault) < 0) {
+        raise_fault(&fault);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *describe(PyObject *module, PyObject *plan)
+{
+    state_t *state = PyModule_GetState(module);
+    fault_t fault = {0, ""};
+    cleanup_sandbox sandbox_t *sandbox = NULL;
+    Py_ssize_t count;
+
+    if (!PyDict_Check(plan))
+        return PyErr_Format(PyExc_TypeError, "the plan is not a dict");
+    sandbox = sandbox_new(&fault);
+    if (sandbox == NULL)
+        return raise_fault(&fault);
+    count = say_list(sandbox, sandbox_add_readonly, plan, "readonly");
+    if (count < 0 || say_list(sandbox, sandbox_accept, plan, "accept") < 0
+        || say_list(sandbox, sandbox_leave_out, plan, "without") < 0
+        || set_network(sandbox, plan) < 0)
+        return NULL;
+    sandbox_destroy(&state->sandbox);
+    state->sandbox = take_ptr(sandbox);
+    return PyLong_FromSsize_t(count);
 }
 
 static int get_limits(PyObject *dict, sandbox_limits_t *ret_limits)
@@ -220,7 +255,7 @@ static PyObject *fork_method(PyObject *module, PyObject *spec)
 }
 
 static PyMethodDef methods[] = {
-    {"describe", describe, METH_O, "describe(readonly) -> int"},
+    {"describe", describe, METH_O, "describe(plan) -> int"},
     {"fork", fork_method, METH_O, "fork(spec) -> (pid, pidfd)"},
     {NULL, NULL, 0, NULL},
 };

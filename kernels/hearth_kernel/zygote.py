@@ -192,7 +192,14 @@ def describe(profile: Order) -> Order:
         raise Fault(f"{sys.executable}: {error}") from None
     _, loaded, missing = warm([str(name) for name in profile["preload"]])
     check_threads()
-    _sandbox.describe(readonly_folders(profile.get("readonly") or []))
+    _sandbox.describe(
+        {
+            "readonly": readonly_folders(profile.get("readonly") or []),
+            "network": profile.get("network") or 0,
+            "accept": profile.get("accept") or [],
+            "without": profile.get("without") or [],
+        }
+    )
     return {
         "ready": 1,
         "protocol": PROTOCOL,

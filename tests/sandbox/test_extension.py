@@ -18,6 +18,7 @@ PACKAGE = (
     / "hearth_kernel"
 )
 SESSION_USER = 100000
+LOOPBACK = 1  # sandbox_network_t
 
 # Imports what is named first, describes, forks, and runs the snippet inside.
 ZYGOTE = """
@@ -30,7 +31,9 @@ folder = {folder!r}
 user = {user!r}
 places = ["/usr", "/bin", "/sbin", "/lib", "/lib64", sys.prefix,
           sys.base_prefix]
-_sandbox.describe([place for place in places if os.path.exists(place)])
+_sandbox.describe({{
+    "readonly": [place for place in places if os.path.exists(place)],
+    "network": {network!r}}})
 init = socket.socket(socket.AF_UNIX)
 init.bind(folder + "/init.sock")
 init.listen()
@@ -67,7 +70,7 @@ for turn in range({turns!r}):
 """
 
 
-def run_inside(folder, snippet, preload=(), turns=1):
+def run_inside(folder, snippet, preload=(), turns=1, network=0):
     """The lines that the snippet's result gave, one a turn."""
     if not list(PACKAGE.glob("_sandbox*.so")):
         pytest.skip(f"no extension in {PACKAGE}: build first")
@@ -84,6 +87,7 @@ def run_inside(folder, snippet, preload=(), turns=1):
         folder=str(folder),
         user=user,
         turns=turns,
+        network=network,
         snippet=textwrap.dedent(snippet),
     )
     done = subprocess.run(
@@ -168,7 +172,7 @@ SNIPPETS = {
         """,
         [1, 2, 1, 2],
     ),
-    "asyncio over loopback, and its child processes": (
+    "asyncio, and its child processes": (
         (),
         """
         import asyncio
@@ -177,25 +181,14 @@ SNIPPETS = {
                 writer.write(await reader.readline())
                 await writer.drain()
                 writer.close()
-            await asyncio.start_server(echo, "localhost", 8765)
-            reader, writer = await asyncio.open_connection("localhost", 8765)
+            await asyncio.start_unix_server(echo, "/tmp/echo")
+            reader, writer = await asyncio.open_unix_connection("/tmp/echo")
             writer.write(b"x\\n")
             child = await asyncio.create_subprocess_exec("echo", "y", stdout=-1)
             return await reader.readline(), (await child.communicate())[0]
         result = asyncio.run(main())
         """,
         (b"x\n", b"y\n"),
-    ),
-    "no network": (
-        (),
-        """
-        import errno, socket
-        try:
-            socket.create_connection(("192.0.2.1", 80), 2)
-        except OSError as error:
-            result = errno.errorcode[error.errno]
-        """,
-        "ENETUNREACH",
     ),
     "sqlite with a write-ahead log": (
         (),
@@ -327,6 +320,21 @@ SNIPPETS = {
         """,
         [0, 1],
     ),
+}
+
+
+OVER_LOOPBACK = {
+    "nothing beyond": (
+        (),
+        """
+        import errno, socket
+        try:
+            socket.create_connection(("192.0.2.1", 80), 2)
+        except OSError as error:
+            result = errno.errorcode[error.errno]
+        """,
+        "ENETUNREACH",
+    ),
     "ZeroMQ": (
         ("zmq",),
         """
@@ -348,6 +356,31 @@ def test_works_inside(folder, name):
     assert run_inside(folder, snippet, preload) == [repr(expected)]
 
 
+@pytest.mark.parametrize("name", OVER_LOOPBACK)
+def test_works_over_loopback(folder, name):
+    preload, snippet, expected = OVER_LOOPBACK[name]
+    lines = run_inside(folder, snippet, preload, network=LOOPBACK)
+    assert lines == [repr(expected)]
+
+
+def test_has_no_network_unless_asked(folder):
+    said = run_inside(
+        folder,
+        """
+        import errno, socket
+        result = []
+        for family in (socket.AF_INET, socket.AF_INET6):
+            try:
+                socket.socket(family)
+            except OSError as error:
+                result.append(errno.errorcode[error.errno])
+        with open("/proc/net/dev") as devices:
+            result.append([line.split()[0] for line in devices][2:])
+        """,
+    )
+    assert said == [repr(["EAFNOSUPPORT", "EAFNOSUPPORT", ["lo:"]])]
+
+
 def test_runs_pythons_own_hooks(folder):
     """Two kernels of one zygote do not share a random stream."""
     lines = run_inside(
@@ -366,8 +399,16 @@ def test_refuses_a_bad_spec():
     with pytest.raises(RuntimeError):
         _sandbox.fork({})
     with pytest.raises(OSError, match="/none"):
-        _sandbox.describe(["/none"])
-    assert _sandbox.describe(["/usr"]) == 1
+        _sandbox.describe({"readonly": ["/none"]})
+    with pytest.raises(OSError, match="no wall"):
+        _sandbox.describe({"accept": ["moat"]})
+    with pytest.raises(OSError, match="no sandbox"):
+        _sandbox.describe({"accept": ["user"]})
+    with pytest.raises(OSError, match="not accepted"):
+        _sandbox.describe({"without": ["landlock"]})
+    with pytest.raises(ValueError, match="network"):
+        _sandbox.describe({"network": 2})
+    assert _sandbox.describe({"readonly": ["/usr"]}) == 1
     with pytest.raises(KeyError):
         _sandbox.fork({})
     with pytest.raises(OSError, match="descriptors"):

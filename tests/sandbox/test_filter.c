@@ -34,15 +34,18 @@ static void make_calls(int out, void *argument)
     dprintf(out, "done\n");
 }
 
-static void expect_calls(const call_t *calls)
+static void expect_calls(const call_t *calls, sandbox_network_t network)
 {
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+    fault_t fault = {0, ""};
     call_t *copy = NULL;
     size_t count = 0;
 
     while (calls[count++].name != NULL)
         continue;
     copy = mem_copy(calls, count * sizeof *calls);
-    inside_expect(make_calls, copy, NULL, "done\n");
+    assert_int_equal(sandbox_set_network(sandbox, network, &fault), 0);
+    inside_expect_of(sandbox, make_calls, copy, NULL, "done\n");
     free(copy);
 }
 
@@ -104,7 +107,7 @@ static void refuses_the_ways_out(void **state)
     };
 
     (void) state;
-    expect_calls(calls);
+    expect_calls(calls, SANDBOX_NETWORK_NONE);
 }
 
 static void refuses_what_moves_pages(void **state)
@@ -119,7 +122,7 @@ static void refuses_what_moves_pages(void **state)
     };
 
     (void) state;
-    expect_calls(calls);
+    expect_calls(calls, SANDBOX_NETWORK_NONE);
 }
 
 static void knows_families_of_sockets(void **state)
@@ -152,7 +155,25 @@ static void knows_families_of_sockets(void **state)
     };
 
     (void) state;
-    expect_calls(calls);
+    expect_calls(calls, SANDBOX_NETWORK_LOOPBACK);
+}
+
+static void has_unix_sockets_alone_without_network(void **state)
+{
+    static const call_t calls[] = {
+        {"unix", 0, SYS_socket, {AF_UNIX, SOCK_SEQPACKET, 0}},
+        {"tcp", EAFNOSUPPORT, SYS_socket, {AF_INET, SOCK_STREAM, 0}},
+        {"udp", EAFNOSUPPORT, SYS_socket, {AF_INET6, SOCK_DGRAM, 0}},
+        {"raw", EAFNOSUPPORT, SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_RAW}},
+        {"netlink", EOPNOTSUPP, SYS_socket, {AF_NETLINK, SOCK_RAW, 0}},
+        {"alg", EPERM, SYS_socket, {38, SOCK_SEQPACKET, 0}},
+        {"nodelay", EPERM, SYS_setsockopt, {-1, IPPROTO_TCP, TCP_NODELAY}},
+        {"buffer", EBADF, SYS_setsockopt, {-1, SOL_SOCKET, SO_SNDBUF}},
+        {NULL, 0, 0, {0}},
+    };
+
+    (void) state;
+    expect_calls(calls, SANDBOX_NETWORK_NONE);
 }
 
 static void looks_at_arguments(void **state)
@@ -190,7 +211,7 @@ static void looks_at_arguments(void **state)
     };
 
     (void) state;
-    expect_calls(calls);
+    expect_calls(calls, SANDBOX_NETWORK_NONE);
 }
 
 #ifdef __x86_64__
@@ -227,6 +248,7 @@ int main(void)
         cmocka_unit_test(refuses_the_ways_out),
         cmocka_unit_test(refuses_what_moves_pages),
         cmocka_unit_test(knows_families_of_sockets),
+        cmocka_unit_test(has_unix_sockets_alone_without_network),
         cmocka_unit_test(looks_at_arguments),
 #ifdef __x86_64__
         cmocka_unit_test(ends_a_process_that_uses_a_foreign_door),

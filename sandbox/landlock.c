@@ -1,0 +1,171 @@
+/* File rules: a second wall behind the private root, made from the same plan.
+ * Were a mount mistaken, or one to be had from inside, it could still not be
+ * read; nothing outside the writable places could be written, whatever mount
+ * it lies on. From ABI 6 on no abstract socket and no process outside the
+ * payload's domain, pid 1 among them, can be reached either.
+ *
+ * Entered by the payload, not by pid 1, which must be able to signal it. An
+ * older kernel knows fewer rights: what it knows is used. Rights and structures
+ * are written out here, because Debian 12's headers and C library know the
+ * first ABIs only. */
+#include "sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FS_EXECUTE     (1ULL << 0)
+#define FS_WRITE_FILE  (1ULL << 1)
+#define FS_READ_FILE   (1ULL << 2)
+#define FS_READ_DIR    (1ULL << 3)
+#define FS_REMOVE_DIR  (1ULL << 4)
+#define FS_REMOVE_FILE (1ULL << 5)
+#define FS_MAKE_CHAR   (1ULL << 6)
+#define FS_MAKE_DIR    (1ULL << 7)
+#define FS_MAKE_REG    (1ULL << 8)
+#define FS_MAKE_SOCK   (1ULL << 9)
+#define FS_MAKE_FIFO   (1ULL << 10)
+#define FS_MAKE_BLOCK  (1ULL << 11)
+#define FS_MAKE_SYM    (1ULL << 12)
+#define FS_REFER       (1ULL << 13) /* ABI 2 */
+#define FS_TRUNCATE    (1ULL << 14) /* ABI 3 */
+#define FS_IOCTL_DEV   (1ULL << 15) /* ABI 5 */
+
+#define NET_BIND_TCP    (1ULL << 0) /* ABI 4 */
+#define NET_CONNECT_TCP (1ULL << 1)
+
+#define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* ABI 6 */
+#define SCOPE_SIGNAL        (1ULL << 1)
+
+#define QUERY_VERSION     1U
+#define RULE_PATH_BENEATH 1
+
+#define OF_A_FILE                                                              \
+    (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define OF_ABI_1 ((FS_MAKE_SYM << 1) - 1)
+#define READ     (FS_READ_FILE | FS_READ_DIR)
+#define RUN      (READ | FS_EXECUTE)
+#define DEVICE   (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE)
+#define OWN                                                                    \
+    ((OF_ABI_1 | FS_REFER | FS_TRUNCATE) & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK))
+
+/* What the kernel calls landlock_ruleset_attr, as of ABI 6. An older one takes
+ * the longer form when what it does not know is zero. */
+typedef struct {
+    uint64_t fs;
+    uint64_t net;
+    uint64_t scoped;
+} ruleset_t;
+
+typedef struct {
+    uint64_t access;
+    int32_t folder_fd;
+} __attribute__((packed)) beneath_t;
+
+/* What the sandbox makes itself, and what is permitted there. */
+static const struct {
+    const char *path;
+    uint64_t access;
+} own[] = {
+    /* Names may be listed anywhere; to read is another matter. */
+    {"/", FS_READ_DIR},       {"/dev/full", DEVICE},
+    {"/dev/null", DEVICE},    {"/dev/pts", READ | DEVICE | FS_IOCTL_DEV},
+    {"/dev/random", DEVICE},  {"/dev/shm", OWN},
+    {"/dev/urandom", DEVICE}, {"/dev/zero", DEVICE},
+    {"/etc", READ},           {"/proc", READ},
+    {"/sys", READ},           {"/tmp", OWN},
+    {SANDBOX_WORKSPACE, OWN},
+};
+
+/* Which rights the kernel knows, by its ABI. */
+static ruleset_t known_rights(int abi)
+{
+    ruleset_t known = {.fs = OF_ABI_1};
+
+    if (abi >= 2)
+        known.fs |= FS_REFER;
+    if (abi >= 3)
+        known.fs |= FS_TRUNCATE;
+    if (abi >= 4)
+        known.net = NET_BIND_TCP | NET_CONNECT_TCP;
+    if (abi >= 5)
+        known.fs |= FS_IOCTL_DEV;
+    if (abi >= 6)
+        known.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
+    return known;
+}
+
+int sandbox_landlock_abi(void)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
+
+    return abi < 0 ? 0 : (int) abi;
+}
+
+static int permit(int ruleset, const char *path, bool folder, uint64_t access,
+                  fault_t *fault)
+{
+    cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
+    beneath_t rule = {access, fd};
+
+    if (fd < 0)
+        return fault_errno(fault, path);
+    if (!folder)
+        rule.access &= OF_A_FILE;
+    if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0)
+        < 0)
+        return fault_errno(fault, path);
+    return 0;
+}
+
+static int permit_all(const entry_t *entry, int ruleset, uint64_t known,
+                      fault_t *fault)
+{
+    const mounts_t *mounts = &entry->sandbox->mounts;
+    int r;
+
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        bool device = own[i].access == DEVICE;
+
+        if ((r = permit(ruleset, own[i].path, !device, own[i].access & known,
+                        fault))
+            < 0)
+            return r;
+    }
+    for (size_t i = 0; i < mounts->source_count; i++)
+        if ((r = permit(ruleset, mounts->sources[i].path,
+                        mounts->sources[i].folder, RUN & known, fault))
+            < 0)
+            return r;
+    return 0;
+}
+
+int landlock_enter(entry_t *entry, fault_t *fault)
+{
+    int abi = sandbox_landlock_abi();
+    ruleset_t handled = known_rights(abi);
+    cleanup_fd int ruleset = -1;
+    int r;
+
+    if (abi == 0 && walls_may_lack(entry->sandbox, WALL_LANDLOCK))
+        return 0;
+    if (abi == 0)
+        return fault_set(fault, EOPNOTSUPP,
+                         "this kernel has none, or it is switched off: boot "
+                         "with lsm=landlock,... (Linux 5.13 or newer), or set "
+                         "accept = landlock in the profile to do without");
+    /* A rule is for one port: a whole loopback cannot be permitted. */
+    if (entry->sandbox->network != SANDBOX_NETWORK_NONE)
+        handled.net = 0;
+    ruleset =
+        (int) syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
+    if (ruleset < 0)
+        return fault_errno(fault, "create a ruleset");
+    if ((r = permit_all(entry, ruleset, handled.fs, fault)) < 0)
+        return r;
+    if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+        return fault_errno(fault, "restrict");
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* The file rules, behind a private root that has a hole: places that are shown
+ * writable stay closed. And that each wall is what stops something: left out,
+ * it no longer does. */
+#include "tests/sandbox/inside.h"
+
+#include <stddef.h>
+#include <sys/un.h>
+
+/* A line for everything that worked. */
+static void try_all(int out, void *argument)
+{
+    static const char *const places[] = {"/usr/x", "/etc/x", "/x", "/run/x"};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = offsetof(struct sockaddr_un, sun_path) + 14;
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    (void) argument;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (open(places[i], O_WRONLY | O_CREAT, 0644) < 0 && errno != EROFS)
+            dprintf(out, "%s %s\n", places[i], strerror(errno));
+    memcpy(address.sun_path, "\0hearth-outside", 14);
+    if (connect(fd, (struct sockaddr *) &address, size) < 0)
+        dprintf(out, "abstract socket %s\n", strerror(errno));
+    if (kill(1, 0) < 0)
+        dprintf(out, "signal %s\n", strerror(errno));
+    if (mkdir("/tmp/a", 0755) < 0 || rename("/tmp/a", "/tmp/b") < 0
+        || symlink("x", "/dev/shm/l") < 0 || unlink("/dev/shm/l") < 0)
+        dprintf(out, "own places %s\n", strerror(errno));
+    dprintf(out, "done\n");
+}
+
+static sandbox_t *describe_without(const char *first, const char *second)
+{
+    sandbox_t *sandbox = inside_describe();
+    fault_t fault = {0, ""};
+    const char *const names[] = {first, second};
+
+    for (size_t i = 0; i < 2; i++)
+        if (names[i] != NULL) {
+            assert_int_equal(sandbox_accept(sandbox, names[i], &fault), 0);
+            assert_int_equal(sandbox_leave_out(sandbox, names[i], &fault), 0);
+        }
+    return sandbox;
+}
+
+static int listen_abstract(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t size = offsetof(struct sockaddr_un, sun_path) + 14;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    memcpy(address.sun_path, "\0hearth-outside", 14);
+    assert_int_equal(bind(fd, (struct sockaddr *) &address, size), 0);
+    assert_int_equal(listen(fd, 4), 0);
+    return fd;
+}
+
+/* With the host's network namespace in reach the rules alone keep the payload
+ * from the sockets there. */
+static void keeps_sockets_and_signals_out(void **state)
+{
+    cleanup_sandbox sandbox_t *sandbox = describe_without("network", NULL);
+    cleanup_sandbox sandbox_t *open = describe_without("network", "landlock");
+    cleanup_fd int listener = listen_abstract();
+
+    (void) state;
+    (void) listener;
+    if (sandbox_landlock_abi() < 6)
+        skip();
+    inside_expect_of(sandbox, try_all, NULL, NULL,
+                     "abstract socket Operation not permitted\n"
+                     "signal Operation not permitted\ndone\n");
+    inside_expect_of(open, try_all, NULL, NULL, "done\n");
+}
+
+static void write_to_source(int out, void *argument)
+{
+    int fd = open(argument, O_WRONLY | O_CREAT, 0666);
+
+    dprintf(out, "%s\n", fd < 0 ? strerror(errno) : "written");
+}
+
+/* A place that everybody may write to, shown read-only. */
+static void keeps_a_writable_mount_closed(void **state)
+{
+    cleanup_sandbox sandbox_t *closed = describe_without("readonly", NULL);
+    cleanup_sandbox sandbox_t *open = describe_without("readonly", "landlock");
+    cleanup_sandbox sandbox_t *mounted = describe_without("landlock", NULL);
+    /* Not in /tmp: what lies in a writable place is writable by its rule. */
+    cleanup_free char *here = getcwd(NULL, 0);
+    cleanup_free char *folder = mem_format("%s/hearth-places-XXXXXX", here);
+    cleanup_free char *file = NULL;
+    fault_t fault = {0, ""};
+
+    (void) state;
+    if (sandbox_landlock_abi() == 0 || strncmp(folder, "/tmp/", 5) == 0
+        || mkdtemp(folder) == NULL)
+        skip();
+    assert_int_equal(chmod(folder, 0777), 0);
+    file = mem_format("%s/file", folder);
+    assert_int_equal(sandbox_add_readonly(closed, folder, &fault), 0);
+    assert_int_equal(sandbox_add_readonly(open, folder, &fault), 0);
+    assert_int_equal(sandbox_add_readonly(mounted, folder, &fault), 0);
+    inside_expect_of(closed, write_to_source, file, NULL,
+                     "Permission denied\n");
+    inside_expect_of(mounted, write_to_source, file, NULL,
+                     "Read-only file system\n");
+    inside_expect_of(open, write_to_source, file, NULL, "written\n");
+    assert_int_equal(path_remove_tree(folder, &fault), 0);
+}
+
+static void refuses_a_hole_that_nobody_accepted(void **state)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+    fault_t fault = {0, ""};
+
+    (void) state;
+    assert_int_equal(sandbox_leave_out(sandbox, "seccomp", &fault), -EPERM);
+    assert_int_equal(sandbox_accept(sandbox, "pid", &fault), -EINVAL);
+    assert_int_equal(sandbox_accept(sandbox, "moat", &fault), -EINVAL);
+    assert_int_equal(sandbox_accept(sandbox, "seccomp", &fault), 0);
+    assert_int_equal(sandbox_leave_out(sandbox, "seccomp", &fault), 0);
+}
+
+static void names_each_wall_once(void **state)
+{
+    (void) state;
+    for (size_t i = 0; sandbox_wall(i) != NULL; i++) {
+        assert_non_null(sandbox_wall(i)->name);
+        assert_non_null(sandbox_wall(i)->is);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(sandbox_wall(i)->name,
+                                    sandbox_wall(j)->name);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_a_writable_mount_closed),
+        cmocka_unit_test(keeps_sockets_and_signals_out),
+        cmocka_unit_test(refuses_a_hole_that_nobody_accepted),
+        cmocka_unit_test(names_each_wall_once),
+    };
+
+    return inside_run("landlock", tests, sizeof tests / sizeof tests[0]);
+}
