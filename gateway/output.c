@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "gateway/figures.h"
 #include "protocol/json.h"
 #include "protocol/limits.h"
 
@@ -219,9 +220,12 @@ static void send_reply(output_t *self, const request_t *request, bytes_t header,
                        bytes_t metadata, bytes_t content)
 {
     bytes_t identities[WIRE_IDENTITIES_MAX];
+    cleanup_buffer buffer_t shorter = BUFFER_EMPTY;
     wire_parts_t parts = {
         .header = header, .metadata = metadata, .content = content};
 
+    if (!request->wants_namespace && figures_shorten(metadata, &shorter))
+        parts.metadata = (bytes_t){shorter.data, shorter.size};
     address(&parts, request, identities);
     ports_send(self->ports, request->channel, &parts);
 }

@@ -68,6 +68,7 @@ static void read_execute(request_t *self)
     self->silent = flag(content, "silent", false);
     self->store_history = !self->silent && flag(content, "store_history", true);
     self->stop_on_error = flag(content, "stop_on_error", true);
+    self->wants_namespace = flag(own, "namespace", false);
     if (json_to_real(json_member(own, "time_limit"), &seconds) && seconds > 0
         && seconds < 1e9)
         self->time_limit_ms = (int64_t) (seconds * 1000);

@@ -19,9 +19,10 @@ typedef struct request {
     message_t *message;   /* owned */
     bool is_execute;
     bool silent, store_history, stop_on_error; /* of an execute_request */
-    int64_t time_limit_ms;                     /* 0: none */
-    bool is_started;  /* its busy and execute_input are out */
-    bool is_answered; /* the client has its reply; the kernel works on */
+    bool wants_namespace;  /* the reply tells what became of the variables */
+    int64_t time_limit_ms; /* 0: none */
+    bool is_started;       /* its busy and execute_input are out */
+    bool is_answered;      /* the client has its reply; the kernel works on */
 } request_t;
 
 /* `message` is taken. */

@@ -24,6 +24,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Coroutine
+from time import perf_counter_ns, time_ns
 from types import FrameType
 from typing import Any, Callable, Optional
 
@@ -37,7 +38,9 @@ from hearth_kernel import (
     outlet,
     streams,
 )
+from hearth_kernel.namespace import Namespace
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
+from hearth_kernel.workspace import Workspace
 
 Content = dict[str, Any]
 Rest = Coroutine[Any, Any, Any]
@@ -124,6 +127,9 @@ class Kernel:
         self.stray: Optional[BaseException] = None  # passed IPython by
         self.started = ""
         self.cpu_us = 0
+        self.began_ns = 0  # the cell; no time of day
+        self.namespace = Namespace()
+        self.workspace = Workspace()
         self.is_ending = False
 
     # What libraries ask a kernel for
@@ -225,6 +231,7 @@ class Kernel:
         shell = self.shell
         self.started = _iso_now()
         self.cpu_us = _cpu_us()
+        self.began_ns = perf_counter_ns()
         self.content = content
         self.result = None
         self.last_cell = self.request
@@ -304,15 +311,27 @@ class Kernel:
             shell.payload_manager.clear_payload()
         reply["execution_count"] = shell.execution_count - 1
         usage = resource.getrusage(resource.RUSAGE_SELF)
+        figures: Content = {
+            "cpu_us": _cpu_us() - self.cpu_us,
+            "rss_kib": usage.ru_maxrss,
+        }
+        if not self.content.get("silent", False):
+            figures.update(self.difference())
         metadata = {
             "started": self.started,
             "next_count": shell.execution_count,
-            "hearth": {
-                "cpu_us": _cpu_us() - self.cpu_us,
-                "rss_kib": usage.ru_maxrss,
-            },
+            "hearth": figures,
         }
         self.reply(reply, metadata)
+
+    def difference(self) -> Content:
+        """What the cell did to variables and files, where it did anything."""
+        took_ns = perf_counter_ns() - self.began_ns
+        found = {
+            "namespace": self.namespace.difference(self.shell.user_ns),
+            "files": self.workspace.difference(time_ns() - took_ns, took_ns),
+        }
+        return {key: value for key, value in found.items() if value}
 
     def evaluate(self) -> Content:
         """Evaluate the user expressions of the request."""
@@ -480,6 +499,8 @@ class Kernel:
         # The link's thread never holds a lock of Python's.
         warnings.filterwarnings("ignore", message=".*use of fork.*")
         self.shell.kernel = self
+        self.namespace.begin(self.shell.user_ns)
+        self.workspace.begin(os.getcwd())
         asyncio.set_event_loop(self.loop)
         self.loop.add_reader(self.requests_fd, self.on_requests)
         outlet.emit(

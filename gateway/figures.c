@@ -1,0 +1,73 @@
+/* See figures.h. The text is taken apart and put together as it is: numbers
+ * keep their form, and what the kernel wrote stays valid. */
+#include "gateway/figures.h"
+
+#include "protocol/json.h"
+
+#include <string.h>
+
+static const char *const private_members[] = {"namespace", "files"};
+
+static bool is_private(json_span_t key)
+{
+    for (size_t i = 0; i < sizeof private_members / sizeof *private_members;
+         i++)
+        if (json_text_equals(key, private_members[i]))
+            return true;
+    return false;
+}
+
+/* Most replies have none: a look at the bytes settles it. */
+static bool may_have_private(bytes_t metadata)
+{
+    return memmem(metadata.bytes, metadata.size, "\"namespace\"", 11)
+           || memmem(metadata.bytes, metadata.size, "\"files\"", 7);
+}
+
+static void add_key(buffer_t *out, json_span_t key, bool is_first)
+{
+    buffer_text(out, is_first ? "" : ",");
+    buffer_append(out, key.text, key.size);
+    buffer_text(out, ":");
+}
+
+static void write_figures(json_span_t figures, buffer_t *out)
+{
+    json_span_t key, value;
+    size_t cursor = 0;
+    bool is_first = true;
+
+    buffer_text(out, "{");
+    while (json_each(figures, &cursor, &key, &value)) {
+        if (is_private(key))
+            continue;
+        add_key(out, key, is_first);
+        buffer_append(out, value.text, value.size);
+        is_first = false;
+    }
+    buffer_text(out, "}");
+}
+
+bool figures_shorten(bytes_t metadata, buffer_t *out)
+{
+    json_span_t whole, key, value;
+    size_t cursor = 0;
+    bool is_first = true;
+    fault_t fault;
+
+    if (!metadata.size || !may_have_private(metadata)
+        || json_check(metadata.bytes, metadata.size, &whole, &fault) < 0
+        || !json_is(whole, JSON_KIND_OBJECT))
+        return false;
+    buffer_text(out, "{");
+    while (json_each(whole, &cursor, &key, &value)) {
+        add_key(out, key, is_first);
+        is_first = false;
+        if (json_text_equals(key, "hearth") && json_is(value, JSON_KIND_OBJECT))
+            write_figures(value, out);
+        else
+            buffer_append(out, value.text, value.size);
+    }
+    buffer_text(out, "}");
+    return true;
+}

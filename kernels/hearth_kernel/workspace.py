@@ -1,0 +1,122 @@
+"""Which files of the workspace a cell wrote or removed: their names alone.
+
+A look costs a call for each file, so it is bounded, and a cell that was quick
+is not slowed down by it: unless the folder itself tells of a change, a look
+is taken only when the last one was short beside what the cell took. What is
+found late is told as written earlier.
+"""
+
+from __future__ import annotations
+
+import os
+from os import scandir, stat
+from time import perf_counter_ns
+from typing import Any, Optional
+
+BUDGET_NS = 2_000_000  # of a look
+ENTRIES_MAX = 1000  # files and folders looked at
+NAMES_MAX = 50  # told of one cell
+_NAME_MAX = 200  # characters
+_DEPTH_MAX = 3
+_SHARE = 25  # a look may take this part of the cell's time
+_CLOCK_NS = 10_000_000  # a file's time may be so much behind
+_SKIPPED = frozenset(("__pycache__",))
+
+State = tuple[int, int]  # time of the last change in ns, size
+
+
+class Workspace:
+    """The files as they were at the last look."""
+
+    def __init__(self) -> None:
+        self._folder = ""
+        self._files: dict[str, State] = {}
+        self._changed_ns = 0  # of the folder itself
+        self._cost_ns = 0  # of the last look
+        self._is_cut = False
+
+    def begin(self, folder: str) -> None:
+        """What is there now is not told."""
+        self._folder = folder
+        try:
+            self._files = self._look()
+        except OSError:
+            self._folder = ""
+
+    def _look(self) -> dict[str, State]:
+        began = perf_counter_ns()
+        found: dict[str, State] = {}
+        self._is_cut = False
+        self._changed_ns = stat(self._folder).st_mtime_ns
+        self._walk("", 1, began + BUDGET_NS, found)
+        self._cost_ns = perf_counter_ns() - began
+        return found
+
+    def _walk(
+        self, prefix: str, depth: int, deadline: int, found: dict[str, State]
+    ) -> None:
+        with scandir(os.path.join(self._folder, prefix)) as entries:
+            for entry in entries:
+                if len(found) >= ENTRIES_MAX or perf_counter_ns() > deadline:
+                    self._is_cut = True
+                    return
+                name = entry.name
+                if name[0] == "." or name in _SKIPPED:
+                    continue
+                if not entry.is_dir(follow_symlinks=False):
+                    about = entry.stat(follow_symlinks=False)
+                    state = about.st_mtime_ns, about.st_size
+                    found[prefix + name] = state
+                elif depth < _DEPTH_MAX:
+                    self._walk(prefix + name + "/", depth + 1, deadline, found)
+
+    def _is_due(self, cell_ns: int) -> bool:
+        return (
+            cell_ns >= _SHARE * self._cost_ns
+            or stat(self._folder).st_mtime_ns != self._changed_ns
+        )
+
+    def _compare(self, now: dict[str, State], began_ns: int) -> dict[str, Any]:
+        told: dict[str, Any] = {"written": [], "earlier": [], "removed": []}
+        before = self._files
+        for name, state in now.items():
+            if before.get(name) != state:
+                is_old = state[0] + _CLOCK_NS < began_ns and name in before
+                told["earlier" if is_old else "written"].append(name)
+        if self._is_cut:
+            # What was not reached may be there still.
+            self._files = {**before, **now}
+        else:
+            told["removed"] = [name for name in before if name not in now]
+            self._files = now
+        return told
+
+    def difference(
+        self, began_ns: int, cell_ns: int
+    ) -> Optional[dict[str, Any]]:
+        """What has happened since the last look; None when nothing has.
+
+        `began_ns` is the time of day when the cell began.
+        """
+        if not self._folder:
+            return None
+        try:
+            if not self._is_due(cell_ns):
+                return None
+            told = self._compare(self._look(), began_ns)
+        except Exception:  # a folder that goes meanwhile, no memory
+            return None
+        return self._shorten(told)
+
+    def _shorten(self, told: dict[str, Any]) -> Optional[dict[str, Any]]:
+        left, more = NAMES_MAX, 0
+        for key in ("written", "removed", "earlier"):
+            more += max(0, len(told[key]) - left)
+            told[key] = [name[:_NAME_MAX] for name in told[key][:left]]
+            left -= len(told[key])
+        found = {key: names for key, names in told.items() if names}
+        if more:
+            found["more"] = more
+        if self._is_cut and found:
+            found["partial"] = True
+        return found or None

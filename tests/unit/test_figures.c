@@ -1,0 +1,58 @@
+#include "gateway/figures.h"
+#include "protocol/json.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+static void expect(const char *given, const char *wanted)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    bool is_shorter = figures_shorten((bytes_t){given, strlen(given)}, &out);
+    json_span_t value;
+    fault_t fault;
+
+    assert_int_equal(is_shorter, wanted != NULL);
+    if (!wanted) {
+        assert_int_equal(out.size, 0);
+        return;
+    }
+    assert_int_equal(json_check(out.data, out.size, &value, &fault), 0);
+    assert_int_equal(out.size, strlen(wanted));
+    assert_memory_equal(out.data, wanted, out.size);
+}
+
+static void takes_out_what_became_of_the_variables(void **state)
+{
+    (void) state;
+    expect("{\"started\":\"x\",\"hearth\":{\"cpu_us\":1e400,\"namespace\":"
+           "{\"went\":[\"a\"]},\"rss_kib\":2},\"next_count\":3}",
+           "{\"started\":\"x\",\"hearth\":{\"cpu_us\":1e400,\"rss_kib\":2},"
+           "\"next_count\":3}");
+    expect("{\"hearth\":{\"files\":{\"written\":[\"f\"]},\"namespace\":{}}}",
+           "{\"hearth\":{}}");
+    expect("{\"hearth\":{\"files\":1,\"a\":2}}", "{\"hearth\":{\"a\":2}}");
+}
+
+static void leaves_everything_else_as_it_is(void **state)
+{
+    (void) state;
+    expect("", NULL);
+    expect("{}", NULL);
+    expect("{\"hearth\":{\"cpu_us\":1}}", NULL);
+    expect("not JSON \"namespace\"", NULL);
+    expect("[\"namespace\"]", NULL);
+    expect("{\"namespace\":{\"a\":1},\"hearth\":[\"files\"]}",
+           "{\"namespace\":{\"a\":1},\"hearth\":[\"files\"]}");
+    expect("{\"h\\u0065arth\":{\"n\\u0061mespace\":1,\"files\":2}}",
+           "{\"h\\u0065arth\":{}}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_out_what_became_of_the_variables),
+        cmocka_unit_test(leaves_everything_else_as_it_is),
+    };
+
+    return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
+}
