@@ -3,6 +3,7 @@
 #include "gateway/internal.h"
 
 #include "base/clock.h"
+#include "gateway/gateway.h"
 
 #include <jansson.h>
 
@@ -210,6 +211,27 @@ static void on_keepalive(self_t *self, const char *token, const char *unused)
     answer_session(self, token);
 }
 
+/* Checked by the registry; `note` is JSON. */
+static void on_note(self_t *self, const char *token, const char *note)
+{
+    fault_t fault;
+
+    if (refuse_if_gone(self, token))
+        return;
+    if (output_note(self->output, "note", 0, note, &fault) < 0) {
+        commands_answer(
+            self, token,
+            json_pack("{s:s,s:s,s:o,s:i}", "status", "error", "ename",
+                      "JournalError", "evalue",
+                      json_sprintf("the note was not kept: the session's "
+                                   "journal cannot be written (%s)",
+                                   fault.text),
+                      "exit_code", GATEWAY_EXIT_FAILED));
+        return;
+    }
+    answer_session(self, token);
+}
+
 static void finish_drain(self_t *self)
 {
     session_unwatch_link(self);
@@ -251,7 +273,7 @@ static const struct {
     {"FAILED", on_failed},       {"SHOW", on_show},
     {"INTERRUPT", on_interrupt}, {"RESTART", on_restart},
     {"DELETE", on_delete},       {"TOUCH", on_keepalive},
-    {"DRAIN", on_drain},
+    {"NOTE", on_note},           {"DRAIN", on_drain},
 };
 
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/gateway.h"
+#include "protocol/limits.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -298,6 +299,35 @@ static void on_keepalive(registry_t *self, json_t *content,
     command(self, content, request_p, "TOUCH", "");
 }
 
+static const char *note_flaw(const json_t *text, const json_t *by)
+{
+    if (!json_is_string(text) || !json_string_length(text)
+        || json_string_length(text) > NOTE_TEXT_MAX)
+        return "a note needs a `text` of at most 64 KiB";
+    if (by && (!json_is_string(by) || json_string_length(by) > NOTE_BY_MAX))
+        return "`by` must be a text of at most 200 bytes";
+    return NULL;
+}
+
+/* The reasoning before a cell: it stands in the notebook as a text. */
+static void on_note(registry_t *self, json_t *content, message_t **request_p)
+{
+    json_t *text = json_object_get(content, "text");
+    json_t *by = json_object_get(content, "by");
+    const char *flaw = note_flaw(text, by);
+    json_auto_t *note = json_pack("{s:O?,s:O*}", "text", text, "by", by);
+    cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
+
+    if (!flaw) {
+        command(self, content, request_p, "NOTE", packed);
+        return;
+    }
+    management_reply(
+        self->management, *request_p,
+        management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw));
+    message_destroy(request_p);
+}
+
 static void on_stop(registry_t *self, json_t *content, message_t **request_p)
 {
     bool ends = json_is_true(json_object_get(content, "end_sessions"));
@@ -322,6 +352,7 @@ static const struct {
     {"session_interrupt_request", on_interrupt},
     {"session_restart_request", on_restart},
     {"session_keepalive_request", on_keepalive},
+    {"session_note_request", on_note},
 };
 
 static void on_request(registry_t *self, message_t **request_p)

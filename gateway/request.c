@@ -6,6 +6,7 @@
 #include "protocol/json.h"
 #include "protocol/limits.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,37 @@ static json_span_t parse(bytes_t part)
     return value;
 }
 
+/* What the journal keeps of a note that came with its cell. */
+static char *write_note(const request_t *self, json_span_t text, json_span_t by)
+{
+    buffer_t out = BUFFER_EMPTY;
+
+    buffer_text(&out, "{\"text\":");
+    buffer_append(&out, text.text, text.size);
+    if (json_is(by, JSON_KIND_STRING) && by.size <= NOTE_BY_MAX) {
+        buffer_text(&out, ",\"by\":");
+        buffer_append(&out, by.text, by.size);
+    }
+    buffer_format(&out, ",\"before\":%" PRIu64 "}", self->number);
+    return (char *) out.data;
+}
+
+static void read_note(request_t *self, json_span_t own)
+{
+    json_span_t note = json_member(own, "note");
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    if (json_is(note, JSON_KIND_ABSENT) || json_is(note, JSON_KIND_NULL))
+        return;
+    if (json_is(note, JSON_KIND_STRING))
+        json_text(note, &text);
+    if (!text.size || text.size > NOTE_TEXT_MAX)
+        self->own_flaw = "metadata: `hearth.note` must be a text of at most "
+                         "64 KiB";
+    else
+        self->note = write_note(self, note, json_member(own, "client"));
+}
+
 static void read_execute(request_t *self)
 {
     json_span_t content = parse(message_content(self->message));
@@ -69,6 +101,7 @@ static void read_execute(request_t *self)
     self->store_history = !self->silent && flag(content, "store_history", true);
     self->stop_on_error = flag(content, "stop_on_error", true);
     self->wants_namespace = flag(own, "namespace", false);
+    read_note(self, own);
     if (json_to_real(json_member(own, "time_limit"), &seconds) && seconds > 0
         && seconds < 1e9)
         self->time_limit_ms = (int64_t) (seconds * 1000);
@@ -96,6 +129,7 @@ void request_destroy(request_t **self_p)
     if (!self)
         return;
     message_destroy(&self->message);
+    free(self->note);
     free(self);
     *self_p = NULL;
 }
@@ -235,6 +269,8 @@ const char *request_flaw(const request_t *self)
 
     if (json_check(content.bytes, content.size, &object, &fault) < 0)
         return "content is no JSON";
+    if (self->own_flaw)
+        return self->own_flaw;
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
         bool is_right = false;
 

@@ -21,6 +21,8 @@ typedef struct request {
     bool silent, store_history, stop_on_error; /* of an execute_request */
     bool wants_namespace;  /* the reply tells what became of the variables */
     int64_t time_limit_ms; /* 0: none */
+    char *note;            /* owned; JSON for the journal, or NULL */
+    const char *own_flaw;  /* what is wrong with our metadata, or NULL */
     bool is_started;       /* its busy and execute_input are out */
     bool is_answered;      /* the client has its reply; the kernel works on */
 } request_t;

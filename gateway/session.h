@@ -3,7 +3,8 @@
  *
  *   to the session    LAUNCHED pid pidfd status   a kernel was forked
  *                     FAILED text                 the launch failed
- *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH  token argument
+ *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE
+ *                       token argument
  *                     DRAIN                       stop, keep the kernel
  *   from the session  DONE token json             the answer
  *                     LAUNCH                      a kernel is wanted

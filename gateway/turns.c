@@ -518,7 +518,9 @@ static void accept_request(self_t *self, request_t **request_p)
                    "10000 requests wait already; send it again later");
         return;
     }
-    if (write_request(self, request, &fault) < 0) {
+    if ((request->note
+         && output_note(self->output, "note", 0, request->note, &fault) < 0)
+        || write_request(self, request, &fault) < 0) {
         cleanup_free char *sentence = mem_format(
             "the request was not run: the session's journal cannot be written "
             "(%s); free some space and send it again under a new msg_id",

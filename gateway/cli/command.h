@@ -78,6 +78,7 @@ int cli_main(int argc, char **argv);
 extern const command_t serve_commands[];
 extern const command_t session_commands[];
 extern const command_t exec_commands[];
+extern const command_t note_commands[];
 extern const command_t attach_commands[];
 extern const command_t notebook_commands[];
 extern const command_t gateway_commands[];
