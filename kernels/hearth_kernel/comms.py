@@ -24,9 +24,10 @@ manager = CommManager()
 
 
 class Comm(BaseComm):  # type: ignore[misc]
-    """A comm whose messages are events of the link."""
+    """A comm whose messages are events of the link.
 
-    kernel: Any = None
+    It has no attribute `kernel`: to widgets None there means a dead one.
+    """
 
     def publish_msg(
         self,
