@@ -262,11 +262,13 @@ static int publish_input(self_t *self, const request_t *request, fault_t *fault)
     return output_event(self->output, &event, fault);
 }
 
-/* The kernel is told the message's id: widgets that capture output ask for
- * it. The last of two members of one name counts, so that ours does. */
+/* The kernel is told the message's header: widgets that capture output and
+ * threads that speak for a cell ask for it. The last of two members of one
+ * name counts, so that ours does. */
 static void write_metadata(const message_t *message, buffer_t *out)
 {
     bytes_t given = message_metadata(message);
+    bytes_t header = message_header(message);
     json_span_t object = {.kind = JSON_KIND_ABSENT}, value;
     size_t cursor = 0;
     fault_t fault;
@@ -277,8 +279,8 @@ static void write_metadata(const message_t *message, buffer_t *out)
         buffer_append(out, object.text + 1, object.size - 2);
         buffer_text(out, ",");
     }
-    buffer_text(out, "\"hearth\":{\"msg_id\":");
-    json_quote_text(out, message_id(message));
+    buffer_text(out, "\"hearth\":{\"header\":");
+    buffer_append(out, header.bytes, header.size);
     buffer_text(out, "}}");
 }
 

@@ -89,5 +89,6 @@ class MemoryHistory(HistoryManager):  # type: ignore[misc]
     def reset(self, new_session: bool = True) -> None:
         """Forget everything, also what newer IPythons record."""
         super().reset(new_session)
+        self.output_hist_reprs.clear()
         for name in ("outputs", "exceptions"):
             getattr(self, name, {}).clear()

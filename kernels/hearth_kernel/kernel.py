@@ -34,11 +34,13 @@ from hearth_kernel import (
     __version__,
     _link,
     comms,
+    debugging,
     introspection,
     outlet,
     streams,
 )
 from hearth_kernel.namespace import Namespace
+from hearth_kernel.parents import Parents
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
 from hearth_kernel.workspace import Workspace
 
@@ -115,10 +117,12 @@ class Kernel:
         self.comm_manager = comms.manager
         self.loop = asyncio.new_event_loop()
         self.context = contextvars.copy_context()
+        self.left_over: Optional[contextvars.Context] = None  # of a task
         self.requests_fd = -1
         self.request = 0  # the one that is served, or 0
         self.last_cell = 0  # the most recent EXECUTE
         self.metadata: Content = {}  # of the last request
+        self.parents = Parents()
         self.allow_stdin = False
         self.is_interruptible = False  # user code runs
         self.task: Optional[asyncio.Task[Any]] = None  # a cell that awaits
@@ -135,12 +139,8 @@ class Kernel:
     # What libraries ask a kernel for
 
     def get_parent(self, channel: Optional[str] = None) -> Content:
-        """The request of the running code, as far as the link tells it."""
-        hearth = self.metadata.get("hearth")
-        identifier = hearth.get("msg_id") if isinstance(hearth, dict) else None
-        if not identifier:
-            return {}
-        return {"header": {"msg_id": identifier}, "metadata": self.metadata}
+        """The request that the running code belongs to."""
+        return self.parents.get()
 
     # Input
 
@@ -262,12 +262,16 @@ class Kernel:
 
     async def finish_cell(self, rest: Rest) -> None:
         """Run a cell with top-level await."""
-        result = await rest
-        self.end_code(result, bool(self.content.get("silent", False)))
+        try:
+            result = await rest
+            self.end_code(result, bool(self.content.get("silent", False)))
+        finally:
+            self.left_over = contextvars.copy_context()
 
     def on_task_done(self, task: asyncio.Task[Any]) -> None:
         self.is_interruptible = False
         self.task = None
+        self.keep_variables()
         error = None if task.cancelled() else task.exception()
         if task.cancelled():
             error = KeyboardInterrupt()
@@ -276,6 +280,13 @@ class Kernel:
         self.end_cell()
         self.request = 0
         self.wake()
+
+    def keep_variables(self) -> None:
+        """A task has context variables of its own; a cell's are for all."""
+        for variable, value in (self.left_over or {}).items():
+            if self.context.get(variable, self) is not value:
+                self.context.run(variable.set, value)
+        self.left_over = None
 
     def on_stray(self, error: BaseException) -> None:
         """An exception, mostly an interrupt, that passed IPython by."""
@@ -423,6 +434,7 @@ class Kernel:
         outlet.cause.set(request)
         fields: Content = json.loads(content) if content else {}
         self.metadata = json.loads(metadata) if metadata else {}
+        self.parents.note(request, self.metadata)
         if kind == _link.EXECUTE:
             _link.attribute(request)
             self.execute(fields)
@@ -492,6 +504,7 @@ class Kernel:
         sys.stdout = sys.__stdout__ = streams.stdout()  # type: ignore
         sys.stderr = sys.__stderr__ = streams.stderr()  # type: ignore
         streams.flush_at_exit()
+        debugging.install()
         builtins.input = self.input
         getpass.getpass = self.getpass
         signal.signal(signal.SIGINT, self.on_sigint)

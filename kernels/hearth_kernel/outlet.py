@@ -21,9 +21,7 @@ from hearth_kernel import _link
 # begin without one, and then the most recent cell is the cause.
 cause: ContextVar[Optional[int]] = ContextVar("hearth_cause", default=None)
 
-_LARGE = 1 << 16  # encoded bytes that JSON's encoder need not go over
-
-_LARGE = 1 << 16
+_LARGE = 1 << 16  # characters of base64 that go around JSON's encoder
 _BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
 
 _is_started = False
@@ -88,17 +86,6 @@ def _without_nan(value: object) -> object:
         number = float(value)
         return number if math.isfinite(number) else repr(number)
     return value
-
-
-def _pack_with(content: dict[str, Any], large: dict[str, Base64]) -> bytes:
-    """Pack with names for the large parts, then put the parts in."""
-    names = {key: os.urandom(16).hex() for key in large}
-    packed = pack({**content, "data": {**content["data"], **names}})
-    pieces = []
-    for key, part in large.items():
-        head, _, packed = packed.partition(names[key].encode())
-        pieces += [head, part.text]
-    return b"".join([*pieces, packed])
 
 
 def _encode(value: object) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any, Optional, Union
 
 from IPython.core import page, payloadpage
 from IPython.core.autocall import ExitAutocall
+from IPython.core.debugger import InterruptiblePdb
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
@@ -23,6 +24,7 @@ from traitlets import Instance, Type, default, observe
 from hearth_kernel import _link, outlet
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
+from hearth_kernel.parents import Parent, ParentToken
 from hearth_kernel.shortcuts import Shortcuts
 
 _MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;.*)?\Z", re.ASCII)
@@ -219,6 +221,31 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
 
     def enable_gui(self, gui: Any = None) -> None:
         """No display, no event loop to run."""
+
+    # What runs now, for libraries and threads
+
+    @property
+    def parent_header(self) -> Parent:
+        """The request that the running code belongs to."""
+        return self.get_parent()
+
+    def get_parent(self) -> Parent:
+        parent: Parent = self.kernel.parents.get()
+        return parent
+
+    def set_parent(self, parent: Parent) -> None:
+        self.kernel.parents.set(parent)
+
+    def set_thread_parent(self, parent: Parent) -> ParentToken:
+        token: ParentToken = self.kernel.parents.set_here(parent)
+        return token
+
+    def reset_thread_parent(self, token: ParentToken) -> None:
+        self.kernel.parents.reset_here(token)
+
+    @property
+    def debugger_cls(self) -> type[InterruptiblePdb]:
+        return InterruptiblePdb
 
     def ask_exit(self) -> None:
         self.exiter()
