@@ -182,6 +182,18 @@ class Client:
     ) -> Turn:
         """The reply and all messages until idle, in any order."""
         end = time.monotonic() + timeout
+        messages = self.until_idle(msg_id, timeout, begun)
+        left = max(0.0, end - time.monotonic())
+        return Turn(self.reply(msg_id, left + 1, channel), messages)
+
+    def until_idle(
+        self,
+        msg_id: str,
+        timeout: float,
+        begun: Optional[list[Message]] = None,
+    ) -> list[Message]:
+        """The iopub messages of a request up to its idle."""
+        end = time.monotonic() + timeout
         messages = list(begun or [])
 
         def left() -> float:
@@ -199,7 +211,7 @@ class Client:
             raise AssertionError(
                 f"no idle within {timeout:g} s after {types[-20:]}"
             ) from None
-        return Turn(self.reply(msg_id, left() + 1, channel), messages)
+        return messages
 
     def reply(
         self, msg_id: str, timeout: float = DEADLINE, channel: str = "shell"
@@ -251,6 +263,13 @@ class Client:
     ) -> Turn:
         msg_id = self.send(channel, msg_type, content, metadata)
         return self.finish(msg_id, channel=channel)
+
+    def ask_comm(self, comm_id: str, data: dict[str, Any]) -> Turn:
+        """A comm message as a front end's widget sends it; it has no reply."""
+        msg_id = self.send(
+            "shell", "comm_msg", {"comm_id": comm_id, "data": data}
+        )
+        return Turn({"content": {}}, self.until_idle(msg_id, DEADLINE))
 
     def is_silent(self, seconds: float = 0.3) -> bool:
         """Nothing at all comes on iopub."""
