@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FD_PASS_MAX 8 /* descriptors in one message */
+#define FD_PASS_MAX 16 /* descriptors in one message */
 
 int fd_write_all(int fd, const void *bytes, size_t size, fault_t *fault);
 int fd_set_nonblocking(int fd, fault_t *fault);

@@ -19,10 +19,11 @@ BEGIN {
     may["sandbox"]               = " base sandbox "
     may["notebooks"]             = " base protocol/limits.h" json "notebooks "
     may["kernels"]               = " base protocol/channel.h" link json \
-                                   "sandbox/sandbox.h kernels "
+                                   "sandbox/sandbox.h sandbox/cgroup.h kernels "
     may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
                                    "kernels/hearth_kernel "
     may["gateway"]               = " base protocol notebooks kernels gateway" \
+                                   " sandbox/cgroup.h" \
                                    " gateway/cli/command.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/websocket.h" json "notebooks" \

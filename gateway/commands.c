@@ -112,11 +112,11 @@ static int on_unready(zloop_t *loop, int timer, void *arg)
 }
 
 /* The listeners stand: what is said to them waits until the kernel comes. */
-static void on_launching(self_t *self, const char *status, const char *unused)
+static void on_launching(self_t *self, const char *status, const char *group)
 {
     fault_t fault;
 
-    (void) unused;
+    watch_begin(self, group);
     self->status_fd = (int) strtol(status, NULL, 10);
     session_watch(self, self->status_fd, on_status);
     session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);

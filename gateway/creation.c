@@ -24,6 +24,7 @@ static void fill_settings(registry_t *self, session_spec_t *spec)
 {
     const options_t *options = self->options;
 
+    spec->cgroups = self->cgroups;
     spec->grace_ms = options->interrupt_grace_ms;
     spec->gone_keep_ms = options->gone_keep_ms;
     spec->journal_options = (journal_options_t){

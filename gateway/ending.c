@@ -58,17 +58,19 @@ void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
         session_start_timer(self, &self->stop_timer, 1, on_overdue);
 }
 
-static const char *signal_note(int number)
+static const char *signal_note(const self_t *self, int number)
 {
     switch (number) {
     case SIGKILL:
-        return "; the machine's out-of-memory killer, or somebody's kill -9";
+        return self->watch.group ? "; not for its own limits: the machine's "
+                                   "out-of-memory killer, or somebody's "
+                                   "kill -9"
+                                 : "; the machine's out-of-memory killer, or "
+                                   "somebody's kill -9";
     case SIGSEGV:
         return "; a crash in native code";
     case SIGSYS:
         return "; a system call that the sandbox forbids";
-    case SIGXCPU:
-        return "; its limit of processor time";
     default:
         return "";
     }
@@ -76,21 +78,14 @@ static const char *signal_note(int number)
 
 static life_reason_t signal_reason(int number)
 {
-    switch (number) {
-    case SIGSYS:
-        return LIFE_REASON_SYSCALL;
-    case SIGXCPU:
-        return LIFE_REASON_CPU;
-    default:
-        return LIFE_REASON_SIGNAL;
-    }
+    return number == SIGSYS ? LIFE_REASON_SYSCALL : LIFE_REASON_SIGNAL;
 }
 
 static void explain_end(self_t *self)
 {
     const kernel_end_t *end = &self->end;
 
-    if (self->reason != LIFE_REASON_NONE)
+    if (self->reason != LIFE_REASON_NONE || watch_explain(self))
         return;
     if (!end->is_known) {
         self->reason = LIFE_REASON_LOST;
@@ -100,7 +95,7 @@ static void explain_end(self_t *self)
         self->reason = signal_reason(end->code);
         snprintf(self->detail, sizeof self->detail,
                  "the kernel was ended by signal %d (%s)%s", end->code,
-                 strsignal(end->code), signal_note(end->code));
+                 strsignal(end->code), signal_note(self, end->code));
     } else {
         self->reason = LIFE_REASON_EXIT;
         snprintf(self->detail, sizeof self->detail,
@@ -292,6 +287,7 @@ void ending_finish(self_t *self)
     if (self->kernel)
         kernel_kill(self->kernel);
     kernel_destroy(&self->kernel);
+    watch_end(self);
     life_step(&self->state, LIFE_ON_EXIT);
     ladder_done(self, "killed", "lost");
     if (wants_relaunch(self))

@@ -71,3 +71,38 @@ bool figures_shorten(bytes_t metadata, buffer_t *out)
     buffer_text(out, "}");
     return true;
 }
+
+/* The text of an object up to its last member, and what goes between. */
+static void open_object(json_span_t object, const char *from, buffer_t *out)
+{
+    const char *brace = object.text + object.size - 1;
+    json_span_t key, value;
+    size_t cursor = 0;
+
+    buffer_append(out, from, (size_t) (brace - from));
+    if (json_each(object, &cursor, &key, &value))
+        buffer_text(out, ",");
+}
+
+bool figures_add(bytes_t metadata, const char *members, buffer_t *out)
+{
+    json_span_t whole = {"{}", 2, JSON_KIND_OBJECT}, figures;
+    const char *end;
+    fault_t fault;
+
+    if (metadata.size
+        && (json_check(metadata.bytes, metadata.size, &whole, &fault) < 0
+            || !json_is(whole, JSON_KIND_OBJECT)))
+        return false;
+    figures = json_member(whole, "hearth");
+    if (json_is(figures, JSON_KIND_OBJECT)) {
+        open_object(figures, whole.text, out);
+        end = figures.text + figures.size - 1;
+        buffer_text(out, members);
+        buffer_append(out, end, (size_t) (whole.text + whole.size - end));
+    } else {
+        open_object(whole, whole.text, out);
+        buffer_format(out, "\"hearth\":{%s}}", members);
+    }
+    return true;
+}

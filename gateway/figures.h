@@ -13,4 +13,8 @@
  * False, and nothing appended, when they are not in it. */
 bool figures_shorten(bytes_t metadata, buffer_t *out);
 
+/* The gateway's own `members` ("\"cpu_ms\":3") behind those of `hearth`, which
+ * is made where there is none. Written to `out`; false: no object. */
+bool figures_add(bytes_t metadata, const char *members, buffer_t *out);
+
 #endif

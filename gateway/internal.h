@@ -7,6 +7,7 @@
  *   answers.c   what the gateway answers by itself
  *   events.c    what the kernel says
  *   recovery.c  a session that another gateway left
+ *   watch.c     the limits of the session as a whole
  */
 #ifndef HEARTH_GATEWAY_INTERNAL_H
 #define HEARTH_GATEWAY_INTERNAL_H
@@ -49,6 +50,19 @@ typedef enum {
     RUNG_KILL
 } rung_t;
 
+/* What bounds the session as a whole, and what was seen of it (watch.c). */
+typedef struct {
+    cgroup_t *group;     /* owned; NULL: /proc is looked at instead */
+    int timer;           /* zloop id, 0: none */
+    int64_t period_ms;   /* until the next look */
+    uint64_t told_kills; /* of the group's counters: what is no news */
+    uint64_t told_refusals;
+    uint64_t last_cpu_us;
+    int64_t cell_begun_ms; /* monotonic; of the running cell, 0: none */
+    uint64_t cell_cpu_us;  /* of the group, when it began */
+    bool has_own_peak;     /* the group's peak is the cell's */
+} watch_t;
+
 typedef struct {
     zsock_t *pipe;        /* borrowed from the actor */
     zloop_t *loop;        /* owned */
@@ -86,6 +100,7 @@ typedef struct {
     recent_t recent[RECENT_MAX]; /* a ring */
     size_t recent_next;
     merge_t merge;
+    watch_t watch;
 
     rung_t rung;
     bool limit_reached;    /* the ladder is climbed for a time limit */
@@ -191,5 +206,21 @@ int recovery_read(self_t *self, fault_t *fault);
 /* Sends replies of the last second before the end once more. */
 void recovery_repeat(self_t *self);
 void recovery_clear(self_t *self);
+
+/* watch.c */
+/* A kernel's group by its name, "" for none; looks at it from now on. */
+void watch_begin(self_t *self, const char *name);
+/* Something happens: the next look comes soon. */
+void watch_wake(self_t *self);
+/* The kernel has ended: so does its group. */
+void watch_end(self_t *self);
+/* Frees what is here; the group stays for the next gateway. */
+void watch_clear(self_t *self);
+/* The end's reason and sentence, when it was a limit. */
+bool watch_explain(self_t *self);
+void watch_cell_begin(self_t *self);
+/* The reply's metadata with what the cell took; built in `out`, or as it
+ * was. */
+bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out);
 
 #endif

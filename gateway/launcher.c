@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define GROUP_TRIES     1000
 #define ZYGOTE_RETRY_MS 2000 /* a zygote that ended is started again */
 
 static warmth_t *find_warmth(registry_t *self, const profile_t *profile)
@@ -66,6 +67,47 @@ static int open_listeners(const char *folder, int *ret_link, int *ret_init,
     return 0;
 }
 
+/* A group of its own, ahead of the fork. The number keeps it apart from one
+ * that is just being removed. */
+static int make_group(registry_t *self, const entry_t *entry,
+                      zygote_launch_t *order, cgroup_t **ret_group,
+                      fault_t *fault)
+{
+    const profile_limits_t *profile = &entry->profile->limits;
+    const cgroup_limits_t limits = {.memory = profile->memory,
+                                    .processes = profile->processes,
+                                    .cpu_percent = profile->cpu_percent,
+                                    .cpu_weight = profile->cpu_weight};
+    cleanup_cgroup cgroup_t *group = NULL;
+    int r = -EEXIST;
+
+    order->cgroup_mode = cgroups_mode(self->cgroups);
+    if (order->cgroup_mode == CGROUP_NONE)
+        return 0;
+    for (int number = 1; r == -EEXIST && number < GROUP_TRIES; number++) {
+        cleanup_free char *name = mem_format("%s.%d", entry->id, number);
+
+        r = cgroup_new(self->cgroups, name, &limits, &group, fault);
+    }
+    if (r < 0)
+        return r;
+    r = cgroup_entries(group, order->cgroup_fds, &order->cgroup_count, fault);
+    if (r < 0) {
+        fault_t ignored;
+
+        (void) cgroup_remove(group, &ignored);
+        return r;
+    }
+    *ret_group = take_ptr(group);
+    return 0;
+}
+
+static void close_group(zygote_launch_t *order)
+{
+    while (order->cgroup_count)
+        close(order->cgroup_fds[--order->cgroup_count]);
+}
+
 static void fail_launch(entry_t *entry, const char *text)
 {
     entry->launch = 0;
@@ -79,6 +121,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     warmth_t *warmth = find_warmth(self, entry->profile);
     cleanup_fd int link_fd = -1, init_fd = -1, workspace_fd = -1,
                    status_fd = -1;
+    cleanup_cgroup cgroup_t *group = NULL;
     int pipe_fds[2];
     char text[16];
     zygote_launch_t order = {
@@ -104,14 +147,20 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return fault_set(fault, errno, "pipe: %s", strerror(errno));
     status_fd = pipe_fds[1];
+    r = make_group(self, entry, &order, &group, fault);
     snprintf(text, sizeof text, "%d", pipe_fds[0]);
-    zstr_sendx(entry->actor, "LAUNCHING", text, NULL);
+    zstr_sendx(entry->actor, "LAUNCHING", text, group ? cgroup_name(group) : "",
+               NULL);
+    if (r < 0)
+        return r;
     order.number = entry->launch = ++self->counter;
     order.workspace_fd = workspace_fd;
     order.link_fd = link_fd;
     order.init_fd = init_fd;
     order.status_fd = status_fd;
-    return zygote_launch(warmth->zygote, &order, fault);
+    r = zygote_launch(warmth->zygote, &order, fault);
+    close_group(&order);
+    return r;
 }
 
 void launcher_launch(registry_t *self, entry_t *entry)

@@ -31,6 +31,7 @@ typedef struct {
     char *ip;                  /* owned; address that new sessions listen on */
     int64_t orphan_timeout_ms; /* kernels without a gateway; 0: for ever */
     int64_t drain_grace_ms;    /* for running cells at an orderly stop */
+    int cgroups;               /* cgroup_mode_t */
     uint64_t uid_first;        /* users of sessions when the gateway is root */
     uint64_t uid_count;
 

@@ -200,12 +200,14 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
         json_array_append_new(profiles, model);
     }
     management_reply(self->management, *request_p,
-                     json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I}", "status", "ok",
-                               "version", HEARTH_VERSION, "pid", (int) getpid(),
-                               "runtime_dir", self->options->runtime_dir,
-                               "state_dir", self->options->state_dir,
-                               "profiles", profiles, "sessions",
-                               (json_int_t) self->alive_count));
+                     json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I,s:{s:s,s:s}}",
+                               "status", "ok", "version", HEARTH_VERSION, "pid",
+                               (int) getpid(), "runtime_dir",
+                               self->options->runtime_dir, "state_dir",
+                               self->options->state_dir, "profiles", profiles,
+                               "sessions", (json_int_t) self->alive_count,
+                               "limits", "by", registry_limits_by(self),
+                               "where", cgroups_where(self->cgroups)));
     message_destroy(request_p);
 }
 

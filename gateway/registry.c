@@ -228,6 +228,7 @@ void registry_destroy(registry_t **self_p)
     management_destroy(&self->management);
     zloop_destroy(&self->loop);
     free(self->package_folder);
+    cgroups_destroy(&self->cgroups);
     free(self);
     *self_p = NULL;
 }
@@ -254,6 +255,59 @@ static int read_journal_key(registry_t *self, fault_t *fault)
     return 0;
 }
 
+/* Before the zygotes, which are to be where the gateway is. The name keeps
+ * gateways apart, and is the same for the next one on this state. */
+static int find_cgroups(registry_t *self, fault_t *fault)
+{
+    const char *state = self->options->state_dir;
+    uint8_t hash[crypto_generichash_BYTES_MIN];
+    char name[32];
+    int r;
+
+    crypto_generichash(hash, sizeof hash, (const uint8_t *) state,
+                       strlen(state), NULL, 0);
+    snprintf(name, sizeof name, "hearth-%02x%02x%02x%02x%02x%02x", hash[0],
+             hash[1], hash[2], hash[3], hash[4], hash[5]);
+    r = cgroups_new("/sys/fs/cgroup", "/proc/self/cgroup",
+                    (cgroup_mode_t) self->options->cgroups, name,
+                    &self->cgroups, fault);
+    if (r == 0)
+        log_notice("limits by=%s %s", registry_limits_by(self),
+                   cgroups_where(self->cgroups));
+    return r;
+}
+
+const char *registry_limits_by(const registry_t *self)
+{
+    cgroup_mode_t mode = cgroups_mode(self->cgroups);
+
+    return mode == CGROUP_NONE ? "watchdog" : cgroup_mode_name(mode);
+}
+
+/* "<session>.<number>": of a session that was taken over? */
+static bool is_group_kept(void *arg, const char *leaf)
+{
+    const registry_t *self = arg;
+
+    for (const entry_t *at = self->entries; at; at = at->next) {
+        size_t size = strlen(at->id);
+
+        if (!at->is_gone && strncmp(leaf, at->id, size) == 0
+            && leaf[size] == '.')
+            return true;
+    }
+    return false;
+}
+
+static void sweep_cgroups(registry_t *self)
+{
+    size_t count = cgroups_sweep(self->cgroups, is_group_kept, self);
+
+    if (count)
+        log_notice("%zu control groups of sessions that are gone were removed",
+                   count);
+}
+
 int registry_new(const options_t *options, const char *package_folder,
                  registry_t **ret_registry, fault_t *fault)
 {
@@ -267,6 +321,9 @@ int registry_new(const options_t *options, const char *package_folder,
     r = read_journal_key(self, fault);
     if (r < 0)
         return r;
+    r = find_cgroups(self, fault);
+    if (r < 0)
+        return r;
     self->warmths = mem_new(options->profile_count * sizeof *self->warmths);
     for (size_t i = 0; i < options->profile_count; i++) {
         self->warmths[i].registry = self;
@@ -274,6 +331,7 @@ int registry_new(const options_t *options, const char *package_folder,
         launcher_start(&self->warmths[i]);
     }
     creation_adopt_all(self);
+    sweep_cgroups(self);
     /* Bound last: who can connect finds everything there. */
     r = management_new(options->runtime_dir, &self->management, fault);
     if (r < 0)

@@ -49,6 +49,7 @@ typedef struct {
 struct registry {
     const options_t *options; /* borrowed */
     char *package_folder;     /* owned */
+    cgroups_t *cgroups;       /* owned */
     management_t *management; /* owned */
     zloop_t *loop;            /* owned */
     warmth_t *warmths;        /* owned; one a profile */
@@ -69,6 +70,8 @@ entry_t *registry_find(registry_t *self, const char *id);
 entry_t *registry_add(registry_t *self, session_spec_t **spec_p);
 /* Sessions are kept or ended; true when there is nothing to wait for. */
 bool registry_stop(registry_t *self, bool ends_sessions);
+/* "v2", "v1" or "watchdog". */
+const char *registry_limits_by(const registry_t *self);
 
 /* launcher.c */
 uid_t launcher_choose_uid(registry_t *self);

@@ -298,6 +298,13 @@ static int begin_gone(self_t *self)
     return 0;
 }
 
+static void take_group(self_t *self)
+{
+    cleanup_free char *name = take_ptr(self->spec->cgroup);
+
+    watch_begin(self, name ? name : "");
+}
+
 /* The kernel of a gateway that is no more: it has gone on meanwhile. */
 static int begin_adopted(self_t *self, fault_t *fault)
 {
@@ -312,6 +319,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
         return r;
     if (spec->reason[0])
         return begin_gone(self);
+    take_group(self);
     session_touch(self);
     if (spec->lifetime_ms)
         session_start_timer(self, &self->life_timer,
@@ -387,6 +395,7 @@ static void self_destroy(self_t **self_p)
     if (!self)
         return;
     kernel_destroy(&self->kernel);
+    watch_clear(self);
     turns_clear(self);
     zloop_destroy(&self->loop);
     output_destroy(&self->output);

@@ -1,7 +1,8 @@
 /* The session actor: one thread owns a session's five sockets, its kernel, its
  * journal and its timers. The registry talks to it over the actor's pipe:
  *
- *   to the session    LAUNCHED pid pidfd status   a kernel was forked
+ *   to the session    LAUNCHING status group      a kernel is asked for
+ *                     LAUNCHED pid pidfd          a kernel was forked
  *                     FAILED text                 the launch failed
  *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE
  *                       token argument
@@ -20,6 +21,7 @@
 #include "kernels/profile.h"
 #include "notebooks/journal.h"
 #include "protocol/connection.h"
+#include "sandbox/cgroup.h"
 
 #include <czmq.h>
 #include <stdbool.h>
@@ -48,6 +50,8 @@ typedef struct {
     bool restarts;            /* a kernel that dies is replaced */
     uint64_t epoch;           /* gateways that served this session, this one
                                  included */
+    const cgroups_t *cgroups; /* borrowed from the registry */
+    char *cgroup;             /* owned; the kernel's group, or NULL */
     journal_options_t journal_options;
     uint8_t journal_key[32];
     /* A session that another gateway left: */

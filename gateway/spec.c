@@ -25,6 +25,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->workspace);
     free(self->connection_file);
     free(self->detail);
+    free(self->cgroup);
     connection_clear(&self->connection);
     free(self);
     *self_p = NULL;
@@ -47,6 +48,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(runtime_folder)                                                          \
     X(workspace)                                                               \
     X(connection_file)                                                         \
+    X(cgroup)                                                                  \
     X(detail)
 
 int session_spec_write(const session_spec_t *self, fault_t *fault)

@@ -341,6 +341,7 @@ void turns_start(self_t *self, request_t *request)
     self->running = request;
     turns_announce(self, request);
     if (request->is_execute) {
+        watch_cell_begin(self);
         session_stop_timer(self, &self->idle_timer);
         if (!limit)
             limit = self->spec->cell_limit_ms;
@@ -413,6 +414,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
 {
     request_t *request = self->running;
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
+    cleanup_buffer buffer_t told = BUFFER_EMPTY;
     bool failed = is_error(content);
     bool aborts = failed && request->is_execute && request->stop_on_error
                   && !request->silent;
@@ -424,8 +426,10 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         take_all(self, CHANNEL_SHELL);
     if (self->running != request)
         return 0;
-    if (request->is_execute)
+    if (request->is_execute) {
         read_next_count(self, metadata);
+        metadata = watch_cell_end(self, metadata, &told);
+    }
     if (self->limit_reached && failed) {
         write_limit_reply(self, request, &limited);
         content = buffer_bytes(&limited);

@@ -88,6 +88,8 @@ profile_t *profile_new(const char *name)
     self->accept = mem_new(sizeof(char *));
     self->without = mem_new(sizeof(char *));
     self->limits = (profile_limits_t){
+        .memory = 2048 * MIB,
+        .cpu_weight = 100,
         .file_size = 1024 * MIB,
         .open_files = 1024,
         .processes = 512,

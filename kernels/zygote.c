@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define DATAGRAM_MAX (64 * 1024)
+#define LAUNCH_FDS   4 /* before those of the control group */
 
 struct zygote {
     const profile_t *profile; /* borrowed from the configuration */
@@ -187,10 +188,15 @@ int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
     json_auto_t *order = json_object();
     json_t *limits = json_object();
     const profile_limits_t *profile = &self->profile->limits;
-    const int fds[] = {launch->workspace_fd, launch->link_fd, launch->init_fd,
-                       launch->status_fd};
+    int fds[LAUNCH_FDS + CGROUP_HIERARCHIES] = {
+        launch->workspace_fd, launch->link_fd, launch->init_fd,
+        launch->status_fd};
     cleanup_free char *text = NULL;
 
+    memcpy(fds + LAUNCH_FDS, launch->cgroup_fds,
+           launch->cgroup_count * sizeof *fds);
+    json_object_set_new(order, "cgroup",
+                        json_string(cgroup_mode_name(launch->cgroup_mode)));
     set_number(order, "launch", launch->number);
     json_object_set_new(order, "session", json_string(launch->session));
     set_number(order, "host_uid", launch->host_uid);
@@ -200,14 +206,18 @@ int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
     set_number(limits, "address_space", profile->address_space);
     set_number(limits, "file_size", profile->file_size);
     set_number(limits, "open_files", profile->open_files);
-    set_number(limits, "processes", profile->processes);
+    /* Where a group counts them, the process' own limit comes second: it would
+     * refuse without anybody being told. */
+    set_number(limits, "processes",
+               profile->processes * (launch->cgroup_count ? 2 : 1));
     set_number(limits, "cpu_seconds", profile->cpu_seconds);
     set_number(limits, "tmp_bytes", profile->tmp_bytes);
     json_object_set_new(order, "limits", limits);
     json_object_set_new(order, "env", json_object());
     json_object_set_new(order, "hostname", json_string("hearth"));
     text = json_dumps(order, JSON_COMPACT);
-    return fd_send(self->socket, text, strlen(text), fds, 4, fault);
+    return fd_send(self->socket, text, strlen(text), fds,
+                   LAUNCH_FDS + launch->cgroup_count, fault);
 }
 
 static void copy_text(json_t *object, const char *key, zygote_answer_t *answer)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "kernels/profile.h"
+#include "sandbox/cgroup.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,9 @@ typedef struct {
     gid_t host_gid;
     unsigned orphan_seconds;
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
+    cgroup_mode_t cgroup_mode;
+    int cgroup_fds[CGROUP_HIERARCHIES]; /* borrowed; cgroup_entries */
+    size_t cgroup_count;
 } zygote_launch_t;
 
 typedef enum {

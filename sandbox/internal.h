@@ -91,9 +91,10 @@ typedef int(step_fn)(entry_t *entry, fault_t *fault);
 int fault_errno(fault_t *fault, const char *what);
 
 /* namespaces.c. The first two are the caller's half. */
-int namespaces_clone(const sandbox_t *sandbox, pid_t *ret_pid, int *ret_pidfd,
+int namespaces_clone(const entry_t *entry, pid_t *ret_pid, int *ret_pidfd,
                      fault_t *fault);
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
+step_fn namespaces_join_group;
 step_fn namespaces_await_map;
 step_fn namespaces_take_identity;
 step_fn namespaces_raise_loopback;

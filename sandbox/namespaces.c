@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/sched.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,14 +21,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define OOM_SCORE "500"
+
+/* The one for control groups comes when the child is in its own: what it is
+ * made in is what it shows as the root. */
 static const struct {
     int flag;
     wall_t wall;
 } namespaces[] = {
-    {CLONE_NEWUSER, WALL_USER},     {CLONE_NEWNS, WALL_MOUNT},
-    {CLONE_NEWPID, WALL_PID},       {CLONE_NEWNET, WALL_NETWORK},
-    {CLONE_NEWIPC, WALL_IPC},       {CLONE_NEWUTS, WALL_UTS},
-    {CLONE_NEWCGROUP, WALL_CGROUP},
+    {CLONE_NEWUSER, WALL_USER}, {CLONE_NEWNS, WALL_MOUNT},
+    {CLONE_NEWPID, WALL_PID},   {CLONE_NEWNET, WALL_NETWORK},
+    {CLONE_NEWIPC, WALL_IPC},   {CLONE_NEWUTS, WALL_UTS},
 };
 
 static unsigned long namespace_flags(const sandbox_t *sandbox)
@@ -40,17 +44,34 @@ static unsigned long namespace_flags(const sandbox_t *sandbox)
     return flags;
 }
 
-int namespaces_clone(const sandbox_t *sandbox, pid_t *ret_pid, int *ret_pidfd,
+/* Born in the control group of version 2. Later it could only be moved, which
+ * makes the whole machine's forks wait. */
+static long clone_into(unsigned long flags, int folder, int *ret_pidfd)
+{
+    struct clone_args args = {
+        .flags = flags | CLONE_PIDFD | CLONE_INTO_CGROUP,
+        .pidfd = (uint64_t) (uintptr_t) ret_pidfd,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t) folder,
+    };
+
+    return syscall(SYS_clone3, &args, sizeof args);
+}
+
+int namespaces_clone(const entry_t *entry, pid_t *ret_pid, int *ret_pidfd,
                      fault_t *fault)
 {
+    const sandbox_launch_t *launch = entry->launch;
+    unsigned long flags = namespace_flags(entry->sandbox);
     int pidfd = -1;
 
     /* Raw, because glibc's fork has no flags and its clone wants a stack. No
      * at-fork handler has run in the child: pid 1 needs none, and it makes the
      * payload by fork(3), which runs them. */
-    long pid =
-        syscall(SYS_clone, namespace_flags(sandbox) | CLONE_PIDFD | SIGCHLD,
-                NULL, &pidfd, NULL, NULL);
+    long pid = launch->is_cgroup_folder
+                   ? clone_into(flags, launch->cgroup_fds[0], &pidfd)
+                   : syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL,
+                             &pidfd, NULL, NULL);
     if (pid < 0) {
         int code = errno;
         const char *hint = "";
@@ -64,6 +85,23 @@ int namespaces_clone(const sandbox_t *sandbox, pid_t *ret_pid, int *ret_pidfd,
     }
     *ret_pid = (pid_t) pid;
     *ret_pidfd = pidfd;
+    return 0;
+}
+
+/* By the `tasks` files, of version 1, a thread that moves itself holds nobody
+ * up; pid 1 has one thread yet. */
+int namespaces_join_group(entry_t *entry, fault_t *fault)
+{
+    const sandbox_launch_t *launch = entry->launch;
+
+    for (size_t i = 0; i < launch->cgroup_count; i++) {
+        if (!launch->is_cgroup_folder
+            && write(launch->cgroup_fds[i], "0", 1) != 1)
+            return fault_errno(fault, "join");
+        close(launch->cgroup_fds[i]);
+    }
+    if (walls_has(entry->sandbox, WALL_CGROUP) && unshare(CLONE_NEWCGROUP) < 0)
+        return fault_errno(fault, "new namespace");
     return 0;
 }
 
@@ -82,12 +120,22 @@ static int write_map(pid_t pid, const char *file, const char *text,
     return 0;
 }
 
+/* When the machine's memory is short, sessions go before the gateway. Where
+ * this is refused the order is the kernel's own. */
+static void offer_to_oom(pid_t pid)
+{
+    fault_t ignored;
+
+    (void) write_map(pid, "oom_score_adj", OOM_SCORE, &ignored);
+}
+
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
 {
     char users[64];
     char groups[64];
     int r;
 
+    offer_to_oom(pid);
     snprintf(users, sizeof users, "%d %u 1", SANDBOX_INSIDE_UID,
              (unsigned) entry->launch->host_uid);
     snprintf(groups, sizeof groups, "%d %u 1", SANDBOX_INSIDE_GID,

@@ -4,8 +4,7 @@
  * filter last of all. A step that fails ends the launch: there is no weaker
  * sandbox.
  *
- * A further wall is a further step; control groups belong before the caller
- * lets the child go on. */
+ * A further wall is a further step. */
 #include "sandbox/internal.h"
 
 #include "base/buffer.h"
@@ -23,6 +22,7 @@
 
 #define MIB              (1024ULL * 1024)
 #define KEPT_MAX         5
+#define GROUPS_MAX       8  /* files of a control group in one launch */
 #define EXIT_NOT_ENTERED 70 /* sysexits' "internal software error" */
 
 static const sandbox_limits_t default_limits = {
@@ -52,6 +52,8 @@ static step_fn load_filter;
 static const step_t steps[] = {
     {"signals", forget_signals, ALWAYS},
     {"descriptors", keep_own_descriptors, WALL_DESCRIPTORS},
+    /* What the steps allocate counts already. */
+    {"control group", namespaces_join_group, ALWAYS},
     /* With the caller's identity: it may reach what the session's may not. */
     {"sources", mounts_open_sources, ALWAYS},
     {"id map", namespaces_await_map, ALWAYS},
@@ -169,14 +171,17 @@ static int keep_own_descriptors(entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     const mounts_t *mounts = &entry->sandbox->mounts;
-    int kept[KEPT_MAX + SOURCES_MAX] = {entry->go_fd, launch->workspace_fd,
-                                        launch->link_fd, launch->init_fd,
-                                        launch->status_fd};
+    int kept[KEPT_MAX + SOURCES_MAX + GROUPS_MAX] = {
+        entry->go_fd, launch->workspace_fd, launch->link_fd, launch->init_fd,
+        launch->status_fd};
 
     for (size_t i = 0; i < SOURCES_MAX; i++)
         kept[KEPT_MAX + i] =
             i < mounts->source_count ? mounts->sources[i].fd : -1;
-    return close_all_but(kept, KEPT_MAX + SOURCES_MAX, fault);
+    for (size_t i = 0; i < GROUPS_MAX; i++)
+        kept[KEPT_MAX + SOURCES_MAX + i] =
+            i < launch->cgroup_count ? launch->cgroup_fds[i] : -1;
+    return close_all_but(kept, KEPT_MAX + SOURCES_MAX + GROUPS_MAX, fault);
 }
 
 static int use_null_device(entry_t *entry, fault_t *fault)
@@ -343,6 +348,12 @@ static int check(const sandbox_launch_t *launch, bool privileged,
         || launch->status_fd < 3)
         return fault_set(fault, EBADF,
                          "sandbox: a launch needs four descriptors above 2");
+    if (launch->cgroup_count > GROUPS_MAX
+        || (launch->is_cgroup_folder && launch->cgroup_count != 1))
+        return fault_set(fault, EINVAL,
+                         "sandbox: a control group has one folder, or at most "
+                         "%d files",
+                         GROUPS_MAX);
     if (privileged && (launch->host_uid == 0 || launch->host_gid == 0))
         return fault_set(fault, EPERM,
                          "sandbox: a kernel never runs as root: give it a user "
@@ -415,7 +426,7 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
     go_fd = pipe_fds[1];
 
     save_signals(&signals);
-    r = namespaces_clone(self, &pid, &pidfd, fault);
+    r = namespaces_clone(&entry, &pid, &pidfd, fault);
     if (r == 0 && pid == 0) {
         go_fd = -1; /* closed with all that is not ours, by number */
         enter(&entry, &signals);

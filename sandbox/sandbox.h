@@ -8,6 +8,7 @@
 #include "base/fault.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -77,6 +78,13 @@ typedef struct {
                      * the caller is not root, never 0 when it is */
     gid_t host_gid;
     const sandbox_limits_t *limits; /* NULL: those of the description */
+    /* The session's control group, made ahead (cgroup_entries). Version 2: one
+     * descriptor, the group's folder, and the child is born in it; version 1:
+     * the `tasks` files, which the child joins by before anything else is done
+     * in it. None: it stays in the caller's. */
+    const int *cgroup_fds;
+    size_t cgroup_count;
+    bool is_cgroup_folder;
     unsigned orphan_seconds; /* without a gateway for so long: pid 1 ends all;
                               * 0: never */
     const char *hostname;

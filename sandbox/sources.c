@@ -36,9 +36,14 @@ static const struct {
     const char *path;
     bool below;
 } own[] = {
-    {"/dev", true},  {"/etc", false},           {"/proc", true}, {"/sys", true},
+    {"/dev", true},
+    {"/etc", false},
+    {"/proc", true},
+    {"/sys", true},
     {"/var/tmp", true},
-    {"/tmp", false}, {SANDBOX_WORKSPACE, true}, {"/run", false},
+    {"/tmp", false},
+    {SANDBOX_WORKSPACE, true},
+    {"/run", false},
 };
 
 static void source_clear(source_t *self)

@@ -18,7 +18,7 @@ static int info(const arguments_t *arguments)
     json_auto_t *reply = NULL;
     gateway_exit_t status =
         mgmt_request(false, "gateway_info", json_object(), &reply);
-    const json_t *profile;
+    const json_t *profile, *limits;
     size_t i;
 
     if (status != GATEWAY_EXIT_OK)
@@ -28,13 +28,16 @@ static int info(const arguments_t *arguments)
         json_print(reply);
         return GATEWAY_EXIT_OK;
     }
+    limits = json_object_get(reply, "limits");
     printf("version      %s\npid          %.0f\nruntime      %s\n"
-           "state        %s\nsessions     %.0f\n",
+           "state        %s\nsessions     %.0f\nlimits by    %s, %s\n",
            terminal_cell(member_text(reply, "version"), 40),
            member_number(reply, "pid", 0),
            terminal_cell(member_text(reply, "runtime_dir"), 400),
            terminal_cell(member_text(reply, "state_dir"), 400),
-           member_number(reply, "sessions", 0));
+           member_number(reply, "sessions", 0),
+           terminal_cell(member_text(limits, "by"), 20),
+           terminal_cell(member_text(limits, "where"), 300));
     json_array_foreach(json_object_get(reply, "profiles"), i, profile)
     {
         const char *fault = member_text(profile, "fault");

@@ -8,7 +8,8 @@
  *       the description. OSError when a place is missing or a wall unknown.
  *   fork(spec) -> (pid, pidfd)
  *       spec has the members of sandbox_launch_t by name, `limits` a dict of
- *       sandbox_limits_t or absent. In the payload: (0, -1). OSError when no
+ *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` a
+ *       bool, or both absent. In the payload: (0, -1). OSError when no
  *       child was made; what fails in the child goes to status_fd.
  */
 #define PY_SSIZE_T_CLEAN
@@ -19,6 +20,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+
+#define GROUP_FDS_MAX 8
 
 typedef struct {
     sandbox_t *sandbox; /* owned; NULL before describe */
@@ -213,6 +216,35 @@ static int get_hostname(PyObject *spec, PyObject **ret_bytes)
     return *ret_bytes == NULL ? -1 : 0;
 }
 
+/* The descriptors of the control group, into `fds`; none where the spec has
+ * none. */
+static int get_group(PyObject *spec, int *fds, sandbox_launch_t *launch)
+{
+    PyObject *list = PyDict_GetItemString(spec, "cgroup_fds");
+    PyObject *is_folder = PyDict_GetItemString(spec, "cgroup_folder");
+    Py_ssize_t count = list == NULL ? 0 : PySequence_Size(list);
+
+    if (count < 0)
+        return -1;
+    if (count > GROUP_FDS_MAX) {
+        PyErr_SetString(PyExc_ValueError, "too many cgroup_fds");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+
+        fds[i] = item == NULL ? -1 : (int) PyLong_AsLong(item);
+        Py_XDECREF(item);
+        if (PyErr_Occurred())
+            return -1;
+    }
+    launch->cgroup_fds = fds;
+    launch->cgroup_count = (size_t) count;
+    launch->is_cgroup_folder =
+        count > 0 && is_folder != NULL && PyObject_IsTrue(is_folder) == 1;
+    return 0;
+}
+
 /* Python's own hooks around it are what gives each kernel its own random
  * numbers, and a payload whose locks are free. */
 static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
@@ -238,6 +270,7 @@ static PyObject *fork_method(PyObject *module, PyObject *spec)
     state_t *state = PyModule_GetState(module);
     sandbox_limits_t limits = {0};
     sandbox_launch_t launch = {0};
+    int group_fds[GROUP_FDS_MAX];
     PyObject *hostname;
     PyObject *result;
 
@@ -246,6 +279,7 @@ static PyObject *fork_method(PyObject *module, PyObject *spec)
     if (state->sandbox == NULL)
         return PyErr_Format(PyExc_RuntimeError, "call describe first");
     if (get_launch(spec, &limits, &launch) < 0
+        || get_group(spec, group_fds, &launch) < 0
         || get_hostname(spec, &hostname) < 0)
         return NULL;
     launch.hostname = hostname == NULL ? NULL : PyBytes_AsString(hostname);

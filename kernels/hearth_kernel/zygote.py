@@ -22,6 +22,8 @@ PROTOCOL = 1
 SOCKET_FD = 3
 DATAGRAM_MAX = 64 * 1024
 LAUNCH_FDS = ("workspace_fd", "link_fd", "init_fd", "status_fd")
+# Of the control group: a folder, or one file for each hierarchy.
+CGROUP_FDS_MAX = 8
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 
 
@@ -130,10 +132,15 @@ def launch(gateway: socket.socket, order: Order, fds: list[int]) -> None:
 
     number = order.get("launch")
     try:
-        if len(fds) != len(LAUNCH_FDS):
+        if len(fds) < len(LAUNCH_FDS):
             raise Fault(f"{len(fds)} descriptors, {len(LAUNCH_FDS)} wanted")
         check_threads()
-        spec = {**order, **dict(zip(LAUNCH_FDS, fds))}
+        spec = {
+            **order,
+            **dict(zip(LAUNCH_FDS, fds)),
+            "cgroup_fds": fds[len(LAUNCH_FDS) :],
+            "cgroup_folder": order.get("cgroup") == "v2",
+        }
         pid, pidfd = _sandbox.fork(spec)
     except (Fault, OSError, ValueError, TypeError, KeyError) as error:
         code = getattr(error, "errno", None) or 0
@@ -162,7 +169,7 @@ def serve(gateway: socket.socket) -> None:
     """Fork kernels until the gateway closes its end."""
     while True:
         data, fds, _, _ = socket.recv_fds(
-            gateway, DATAGRAM_MAX, len(LAUNCH_FDS) + 4
+            gateway, DATAGRAM_MAX, len(LAUNCH_FDS) + CGROUP_FDS_MAX
         )
         if not data:
             return

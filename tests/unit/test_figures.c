@@ -47,11 +47,42 @@ static void leaves_everything_else_as_it_is(void **state)
            "{\"h\\u0065arth\":{}}");
 }
 
+static void expect_added(const char *given, const char *wanted)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    json_span_t value;
+    fault_t fault;
+
+    assert_int_equal(
+        figures_add((bytes_t){given, strlen(given)}, "\"cpu_ms\":3", &out),
+        wanted != NULL);
+    if (!wanted)
+        return;
+    assert_int_equal(json_check(out.data, out.size, &value, &fault), 0);
+    assert_int_equal(out.size, strlen(wanted));
+    assert_memory_equal(out.data, wanted, out.size);
+}
+
+static void adds_the_gateways_own(void **state)
+{
+    (void) state;
+    expect_added("", "{\"hearth\":{\"cpu_ms\":3}}");
+    expect_added("{ }", "{ \"hearth\":{\"cpu_ms\":3}}");
+    expect_added("{\"a\":1}", "{\"a\":1,\"hearth\":{\"cpu_ms\":3}}");
+    expect_added("{\"hearth\":{},\"b\":2}",
+                 "{\"hearth\":{\"cpu_ms\":3},\"b\":2}");
+    expect_added("{\"hearth\":{\"x\":{}}}",
+                 "{\"hearth\":{\"x\":{},\"cpu_ms\":3}}");
+    expect_added("[1]", NULL);
+    expect_added("{", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_out_what_became_of_the_variables),
         cmocka_unit_test(leaves_everything_else_as_it_is),
+        cmocka_unit_test(adds_the_gateways_own),
     };
 
     return cmocka_run_group_tests_name("figures", tests, NULL, NULL);

@@ -1,0 +1,22 @@
+/* The processes of one session as /proc shows them from outside: for where no
+ * control group counts. */
+#ifndef HEARTH_KERNELS_PROCESSES_H
+#define HEARTH_KERNELS_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct {
+    uint64_t memory; /* bytes: resident, and what lies in /tmp and /dev/shm */
+    uint64_t processes; /* and threads */
+    uint64_t cpu_us;    /* processor time of those alive and of those that they
+                         * have waited for */
+} processes_t;
+
+/* Everything below pid 1 of a sandbox, itself included. `exact`: a page that
+ * several processes share counts by their number, which is costly; else once
+ * for each. What cannot be read is not counted. */
+void processes_read(pid_t first, bool exact, processes_t *ret_processes);
+
+#endif

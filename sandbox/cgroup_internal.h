@@ -1,0 +1,27 @@
+/* What cgroup.c (leaves) and cgroups.c (their tree) share. */
+#ifndef HEARTH_SANDBOX_CGROUP_INTERNAL_H
+#define HEARTH_SANDBOX_CGROUP_INTERNAL_H
+
+#include "sandbox/cgroup.h"
+
+struct cgroups {
+    cgroup_mode_t mode; /* V2, V1 or NONE */
+    /* Owned. Version 2: the first alone; version 1: by hierarchy, NULL where
+     * there is none, or where it is mounted together with an earlier one. */
+    char *folders[CGROUP_HIERARCHIES];
+    char *where; /* owned; for people */
+};
+
+enum {
+    HIERARCHY_MEMORY, /* version 2's only one, too */
+    HIERARCHY_PIDS,
+    HIERARCHY_CPU,
+    HIERARCHY_CPUACCT,
+    HIERARCHY_FREEZER
+};
+
+/* Writes `text` to <folder>/<file>, which must be there. */
+int cgroup_write(const char *folder, const char *file, const char *text,
+                 fault_t *fault);
+
+#endif

@@ -1,0 +1,357 @@
+/* The tree of a gateway's leaves: which version of control groups can be used
+ * here, and where. Decided once, at the start; afterwards it is read only, by
+ * every thread. */
+#include "sandbox/cgroup_internal.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SELF_FILE_MAX (64u * 1024)
+#define CALLERS_LEAF  "gateway"
+
+static const struct {
+    const char *controller;
+    bool is_required;
+} hierarchies[CGROUP_HIERARCHIES] = {
+    [HIERARCHY_MEMORY] = {"memory", true},
+    [HIERARCHY_PIDS] = {"pids", true},
+    [HIERARCHY_CPU] = {"cpu", false},
+    [HIERARCHY_CPUACCT] = {"cpuacct", false},
+    [HIERARCHY_FREEZER] = {"freezer", false},
+};
+
+static const char *const controllers[] = {"memory", "pids", "cpu"};
+
+const char *cgroup_mode_name(cgroup_mode_t mode)
+{
+    static const char *const names[] = {"auto", "v2", "v1", "none"};
+
+    return names[mode];
+}
+
+void cgroups_destroy(cgroups_t **self_p)
+{
+    cgroups_t *self = *self_p;
+
+    if (!self)
+        return;
+    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
+        if (self->folders[i])
+            (void) rmdir(self->folders[i]);
+        free(self->folders[i]);
+    }
+    free(self->where);
+    free(self);
+    *self_p = NULL;
+}
+
+cgroup_mode_t cgroups_mode(const cgroups_t *self)
+{
+    return self->mode;
+}
+
+const char *cgroups_where(const cgroups_t *self)
+{
+    return self->where;
+}
+
+int cgroup_write(const char *folder, const char *file, const char *text,
+                 fault_t *fault)
+{
+    cleanup_free char *path = mem_format("%s/%s", folder, file);
+    cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0 || write(fd, text, strlen(text)) < 0)
+        return fault_set(fault, errno, "write \"%s\" to %s: %s", text, path,
+                         strerror(errno));
+    return 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static int make_folder(const char *path, fault_t *fault)
+{
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return fault_set(fault, errno, "make %s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* Whether `word` is one of the list's, which has `separator` between. */
+static bool has_word(const char *list, size_t size, char separator,
+                     const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; at < list + size;) {
+        const char *end = memchr(at, separator, (size_t) (list + size - at));
+        size_t found = (size_t) ((end ? end : list + size) - at);
+
+        if (found == length && memcmp(at, word, length) == 0)
+            return true;
+        at += found + 1;
+    }
+    return false;
+}
+
+/* The caller's own group in the hierarchy of a controller, out of the text of
+ * /proc/self/cgroup ("4:cpu,cpuacct:/path"); an empty controller is version
+ * 2's. NULL: there is no such line. */
+static char *find_own(const char *text, const char *controller)
+{
+    for (const char *line = text; line && *line;) {
+        const char *end = strchrnul(line, '\n');
+        const char *list = memchr(line, ':', (size_t) (end - line));
+        const char *path =
+            list ? memchr(list + 1, ':', (size_t) (end - list - 1)) : NULL;
+
+        if (path) {
+            size_t size = (size_t) (path - list - 1);
+
+            if (*controller ? has_word(list + 1, size, ',', controller)
+                            : size == 0)
+                return mem_format("%.*s", (int) (end - path - 1), path + 1);
+        }
+        line = *end ? end + 1 : end;
+    }
+    return NULL;
+}
+
+/* Where that group is mounted. A container may see its own group as the root,
+ * while /proc tells the host's path. */
+static char *own_folder(const char *mount, const char *text,
+                        const char *controller)
+{
+    cleanup_free char *own = find_own(text, controller);
+    cleanup_free char *root =
+        mem_format("%s%s%s", mount, *controller ? "/" : "", controller);
+    cleanup_free char *folder = NULL;
+
+    if (!own)
+        return NULL;
+    folder = mem_format("%s%s", root, strcmp(own, "/") == 0 ? "" : own);
+    if (is_folder(folder))
+        return take_ptr(folder);
+    return is_folder(root) ? take_ptr(root) : NULL;
+}
+
+/* ---- version 1 ---- */
+
+static bool is_known_folder(const cgroups_t *self, size_t count,
+                            const char *folder)
+{
+    struct stat one, other;
+
+    if (stat(folder, &one) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (self->folders[i] && stat(self->folders[i], &other) == 0
+            && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
+            return true;
+    return false;
+}
+
+static int add_hierarchy(cgroups_t *self, size_t index, const char *mount,
+                         const char *text, const char *name, fault_t *fault)
+{
+    const char *controller = hierarchies[index].controller;
+    cleanup_free char *own = own_folder(mount, text, controller);
+    cleanup_free char *folder = NULL;
+    int r;
+
+    if (!own)
+        return fault_set(fault, ENOENT, "version 1: there is no hierarchy %s",
+                         controller);
+    folder = mem_format("%s/%s", own, name);
+    if ((r = make_folder(folder, fault)) < 0)
+        return fault_wrap(fault, "version 1");
+    if (!is_known_folder(self, index, folder))
+        self->folders[index] = take_ptr(folder);
+    return 0;
+}
+
+static int use_v1(cgroups_t *self, const char *mount, const char *text,
+                  const char *name, fault_t *fault)
+{
+    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
+        int r = add_hierarchy(self, i, mount, text, name, fault);
+
+        if (r < 0 && hierarchies[i].is_required)
+            return r;
+    }
+    self->mode = CGROUP_V1;
+    return 0;
+}
+
+/* ---- version 2 ---- */
+
+static int require_controllers(const char *folder, fault_t *fault)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_free char *path = mem_format("%s/cgroup.controllers", folder);
+    size_t size;
+    int r = file_read(path, SELF_FILE_MAX, &content, fault);
+
+    if (r < 0)
+        return r;
+    buffer_append(&content, "", 0);
+    size = content.size ? strcspn((const char *) content.data, "\n") : 0;
+    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++)
+        if (!size
+            || !has_word((const char *) content.data, size, ' ',
+                         controllers[i]))
+            return fault_set(fault, ENODEV,
+                             "the controller %s is not delegated to %s",
+                             controllers[i], folder);
+    return 0;
+}
+
+static int share_controllers(const char *folder, fault_t *fault)
+{
+    return cgroup_write(folder, "cgroup.subtree_control", "+memory +pids +cpu",
+                        fault);
+}
+
+/* The caller leaves its group for a child of it, so that the group has no
+ * members; back again when that does not help. */
+static int make_room(const char *folder, fault_t *fault)
+{
+    cleanup_free char *leaf = mem_format("%s/%s", folder, CALLERS_LEAF);
+    fault_t ignored;
+    int r;
+
+    if ((r = make_folder(leaf, fault)) < 0
+        || (r = cgroup_write(leaf, "cgroup.procs", "0", fault)) < 0)
+        return r;
+    r = share_controllers(folder, fault);
+    if (r == -EBUSY)
+        fault_set(fault, EBUSY,
+                  "%s has other members; start the gateway in a group of its "
+                  "own",
+                  folder);
+    if (r < 0) {
+        (void) cgroup_write(folder, "cgroup.procs", "0", &ignored);
+        (void) rmdir(leaf);
+    }
+    return r;
+}
+
+static int use_v2(cgroups_t *self, const char *mount, const char *text,
+                  const char *name, fault_t *fault)
+{
+    static const char suffix[] = "/" CALLERS_LEAF;
+    cleanup_free char *own = own_folder(mount, text, "");
+    cleanup_free char *tree = NULL;
+    size_t size = own ? strlen(own) : 0;
+    int r;
+
+    if (!own)
+        return fault_set(fault, ENOENT, "version 2 is not mounted at %s",
+                         mount);
+    /* Another gateway was here before, or systemd did it (DelegateSubgroup):
+     * the caller is in the child already. */
+    if (size > sizeof suffix - 1
+        && strcmp(own + size - (sizeof suffix - 1), suffix) == 0) {
+        own[size - (sizeof suffix - 1)] = '\0';
+        r = require_controllers(own, fault);
+        r = r < 0 ? r : share_controllers(own, fault);
+    } else {
+        r = require_controllers(own, fault);
+        r = r < 0 ? r : make_room(own, fault);
+    }
+    if (r < 0)
+        return fault_wrap(fault, "version 2");
+    tree = mem_format("%s/%s", own, name);
+    if ((r = make_folder(tree, fault)) < 0
+        || (r = share_controllers(tree, fault)) < 0)
+        return fault_wrap(fault, "version 2");
+    self->folders[0] = take_ptr(tree);
+    self->mode = CGROUP_V2;
+    return 0;
+}
+
+/* ---- choice ---- */
+
+static int choose(cgroups_t *self, const char *mount, const char *text,
+                  cgroup_mode_t wish, const char *name, fault_t *fault)
+{
+    fault_t second = {0};
+    int r = -ENOENT;
+
+    if (wish == CGROUP_V2 || wish == CGROUP_AUTO)
+        r = use_v2(self, mount, text, name, fault);
+    if (r < 0 && wish == CGROUP_AUTO) {
+        r = use_v1(self, mount, text, name, &second);
+        if (r < 0)
+            fault_set(fault, -r, "%.120s; %.120s", fault->text, second.text);
+    }
+    if (wish == CGROUP_V1)
+        r = use_v1(self, mount, text, name, fault);
+    return r;
+}
+
+int cgroups_new(const char *mount, const char *self_file, cgroup_mode_t wish,
+                const char *name, cgroups_t **ret_cgroups, fault_t *fault)
+{
+    cleanup_cgroups cgroups_t *self = mem_new(sizeof *self);
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    int r = 0;
+
+    self->mode = CGROUP_NONE;
+    if (wish == CGROUP_NONE) {
+        self->where = mem_text("not wanted");
+    } else {
+        r = file_read(self_file, SELF_FILE_MAX, &text, fault);
+        if (r == 0) {
+            buffer_append(&text, "", 0);
+            r = choose(self, mount, text.size ? (const char *) text.data : "",
+                       wish, name, fault);
+        }
+        if (r < 0 && wish != CGROUP_AUTO)
+            return fault_wrap(fault, "control groups");
+        self->where = mem_text(r < 0 ? fault->text : self->folders[0]);
+    }
+    if (self->mode == CGROUP_NONE)
+        for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
+            free(take_ptr(self->folders[i]));
+    *ret_cgroups = take_ptr(self);
+    return 0;
+}
+
+size_t cgroups_sweep(const cgroups_t *self,
+                     bool (*is_kept)(void *argument, const char *leaf),
+                     void *argument)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
+        DIR *folder = self->folders[i] ? opendir(self->folders[i]) : NULL;
+        struct dirent *item;
+
+        while (folder && (item = readdir(folder))) {
+            cleanup_cgroup cgroup_t *leaf = NULL;
+            fault_t fault;
+
+            if (item->d_type != DT_DIR || item->d_name[0] == '.'
+                || is_kept(argument, item->d_name)
+                || cgroup_open(self, item->d_name, &leaf, &fault) < 0)
+                continue;
+            cgroup_kill(leaf);
+            count += cgroup_remove(leaf, &fault) == 0;
+        }
+        if (folder)
+            closedir(folder);
+    }
+    return count;
+}
