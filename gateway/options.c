@@ -104,6 +104,8 @@ static const row_t rows[] = {
      "parts of messages from this size on get a file of their own; 0 never"},
     {"sessions/sessions_max", KIND_NUMBER, AT(sessions_max), 1, 100000, false,
      NULL, "1000", "how many sessions there can be at a time"},
+    {"sessions/mask", KIND_TEXT, AT(mask), 0, 0, false, NULL, "",
+     "what notebooks do not tell: patterns and $NAMEs with blanks between"},
     {"sessions/gone_keep", KIND_DURATION, AT(gone_keep_ms), 0, 365 * DAY, true,
      NULL, "1h", "how long a session that is gone still says why"},
 };
@@ -180,6 +182,7 @@ void options_destroy(options_t **self_p)
     for (size_t i = 0; i < self->profile_count; i++)
         profile_destroy(&self->profiles[i]);
     free(self->profiles);
+    free(self->mask);
     free(self->ip);
     free(self->state_dir);
     free(self->runtime_dir);

@@ -43,6 +43,7 @@ typedef struct {
     uint64_t journal_bytes;     /* a session; 0: no bound */
     uint64_t spill;             /* bytes; 0: never */
     uint64_t sessions_max;
+    char *mask;          /* owned; patterns of secrets, or NULL */
     int64_t gone_keep_ms; /* how long a tombstone answers */
 
     profile_t **profiles; /* owned; the first one is the default */

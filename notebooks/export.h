@@ -1,25 +1,30 @@
-/* A journal as a document: a notebook (nbformat 4.5) or Markdown. */
+/* A session's journal as a document, written cell by cell: memory does not
+ * grow with the journal. */
 #ifndef HEARTH_NOTEBOOKS_EXPORT_H
 #define HEARTH_NOTEBOOKS_EXPORT_H
 
-#include "base/buffer.h"
-#include "base/fault.h"
+#include "notebooks/recording.h"
 
-#include <stdint.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 typedef enum {
-    EXPORT_IPYNB,    /* JSON as nbformat writes it: sorted, one blank */
+    EXPORT_IPYNB,    /* nbformat 4.5 as nbformat writes it, sealed (seal.h) */
     EXPORT_MARKDOWN, /* for people and terminals; images are named only */
+    EXPORT_SCRIPT,   /* Python: the code, the rest as comments */
+    EXPORT_JSONL,    /* a cell a line, texts in one piece */
 } export_format_t;
 
-/* Appends the document to `out`. -EBADMSG: the journal is damaged; the
- * document holds what stands before the damage. The same journal gives the
- * same document. */
-int notebook_export(const char *journal_folder, const uint8_t *key,
-                    export_format_t format, buffer_t *out, fault_t *fault);
+/* "ipynb", "md", "py", "jsonl", or a file's name that ends so. */
+bool export_format(const char *name, export_format_t *ret_format);
+
+/* -EBADMSG: the journal is damaged or was cut off; the document holds what
+ * stands before, and says so. The same journal gives the same document. */
+int export_write(const char *journal_folder, const recording_options_t *options,
+                 export_format_t format, FILE *out, fault_t *fault);
 
 /* The same to a file, replaced atomically; mode 0600. */
-int notebook_save(const char *journal_folder, const uint8_t *key,
-                  export_format_t format, const char *path, fault_t *fault);
+int export_save(const char *journal_folder, const recording_options_t *options,
+                export_format_t format, const char *path, fault_t *fault);
 
 #endif

@@ -8,9 +8,11 @@
 #include "notebooks/journal.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "notebooks/blobs.h"
 #include "notebooks/compaction.h"
+#include "notebooks/journal_head.h"
 #include "notebooks/segment.h"
 
 #include <sodium.h>
@@ -47,6 +49,7 @@ struct journal {
     char *folder;                     /* owned: its path, for faults */
     int folder_fd;                    /* owned; locked */
     int fd;                           /* owned: the open segment, or -1 */
+    int head_fd;                      /* owned: its note of the end, or -1 */
     segment_key_t key;                /* of the chain */
     journal_options_t options;        /* as given */
     uint64_t segment_max;             /* bytes; then the next one begins */
@@ -74,6 +77,8 @@ void journal_destroy(journal_t **self_p)
         return;
     if (self->fd >= 0)
         close(self->fd);
+    if (self->head_fd >= 0)
+        close(self->head_fd);
     if (self->folder_fd >= 0)
         close(self->folder_fd);
     buffer_reset(&self->gather);
@@ -306,6 +311,29 @@ static uint64_t segment_size(uint64_t bytes_max)
     return size < SEGMENT_MIN ? SEGMENT_MIN : size;
 }
 
+/* Records that were noted and are not there are told by one in their place:
+ * their numbers are not given again, clients may have seen them. */
+static int tell_loss(journal_t *self, fault_t *fault)
+{
+    journal_head_t head = {0};
+    char content[96];
+    journal_record_t record = {
+        .kind = JOURNAL_STATE, .wall_us = clock_wall_us(), .type = "cut"};
+
+    int result = journal_head_load(self->folder_fd, &self->key, &head);
+    self->head_fd = journal_head_open(self->folder_fd);
+    if (self->head_fd < 0)
+        return fail(self, errno, "head", fault);
+    if (result != 1 || head.seq <= self->last_seq)
+        return 0;
+    int size = snprintf(content, sizeof(content), "{\"from\":%llu,\"to\":%llu}",
+                        (unsigned long long) self->last_seq + 1,
+                        (unsigned long long) head.seq);
+    record.content = (journal_part_t){content, (size_t) size};
+    self->last_seq = head.seq;
+    return journal_append(self, &record, fault);
+}
+
 int journal_open(const char *folder, const uint8_t *key,
                  const journal_options_t *options, journal_t **ret_journal,
                  uint64_t *ret_torn, fault_t *fault)
@@ -317,6 +345,7 @@ int journal_open(const char *folder, const uint8_t *key,
 
     self->folder_fd = -1;
     self->fd = -1;
+    self->head_fd = -1;
     self->folder = mem_text(folder);
     if (options)
         self->options = *options;
@@ -337,6 +366,8 @@ int journal_open(const char *folder, const uint8_t *key,
         return result;
     for (size_t i = 0; i < self->closed_count; i++)
         learn_stage(self, &self->closed[i]);
+    if ((result = tell_loss(self, fault)) < 0)
+        return result;
     *ret_journal = take_ptr(self);
     if (ret_torn)
         *ret_torn = torn;
@@ -620,6 +651,16 @@ static int write_entry(journal_t *self, const uint8_t *header, size_t count,
     return write_pieces(self, list, count + 1, fault);
 }
 
+/* A note that fails is behind, which says nothing wrong; the next one is
+ * whole again. */
+static void note_head(journal_t *self)
+{
+    journal_head_t head = {.seq = self->last_seq};
+
+    memcpy(head.chain, self->chain, sizeof(head.chain));
+    journal_head_write(self->head_fd, &head, &self->key);
+}
+
 int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
 {
     uint8_t header[ENTRY_HEADER_SIZE];
@@ -658,6 +699,7 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
     self->size += ENTRY_HEADER_SIZE + size;
     self->weight += ENTRY_HEADER_SIZE + size + blobs;
     self->bytes += ENTRY_HEADER_SIZE + size;
+    note_head(self);
     if (self->options.bytes_max && self->bytes > self->compact_at)
         keep_bound(self);
     return 0;

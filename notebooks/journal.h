@@ -76,6 +76,39 @@ int journal_reader_new(const char *folder, const uint8_t *key, uint64_t since,
                        journal_reader_t **ret_reader, fault_t *fault);
 void journal_reader_destroy(journal_reader_t **self_p);
 #define cleanup_journal_reader CLEANUP(journal_reader_destroy)
+/* Where a record begins, for coming back to it. */
+typedef struct {
+    uint64_t segment;  /* its number */
+    uint64_t at;       /* offset in it */
+    uint64_t seq;      /* of the record before */
+    uint8_t chain[16]; /* its hash */
+} journal_mark_t;
+
+/* Of the record that was lent last. */
+journal_mark_t journal_reader_mark(const journal_reader_t *self);
+/* The next record is the marked one. -ENOENT, or -EBADMSG then: a compaction
+ * has moved it. */
+int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
+                        fault_t *fault);
+
+/* How far a journal goes: its last record, and the hash that covers all. */
+typedef struct {
+    uint64_t seq; /* 0: there is none */
+    uint8_t chain[16];
+} journal_head_t;
+
+/* What the writer has noted in the folder after its last record, so that what
+ * is missing at the end shows. seq 0: it has noted nothing.
+ * -EBADMSG: the note is not what a holder of the key wrote. */
+int journal_head_read(const char *folder, const uint8_t *key,
+                      journal_head_t *ret_head, fault_t *fault);
+
+/* Of what was read so far. */
+journal_head_t journal_reader_head(const journal_reader_t *self);
+/* Whether the record stands as it was written: in a segment that was compacted
+ * the hashes are others. */
+bool journal_reader_is_original(const journal_reader_t *self);
+
 /* 1: a record, lent until the next call (spilled parts are loaded); 0: the end
  * for now; -EBADMSG: what follows is damaged (fault says where). */
 int journal_reader_next(journal_reader_t *self, journal_record_t *ret_record,

@@ -29,6 +29,7 @@ struct journal_reader {
     uint64_t at;             /* offset in it: where the next record begins */
     uint64_t record_seq;     /* the last record that was passed */
     uint8_t chain[SEGMENT_HASH_SIZE]; /* its hash */
+    journal_mark_t mark;              /* where it begins */
     buffer_t window;                  /* owned: bytes of the segment */
     size_t window_used;               /* of them before `at` */
     buffer_t *loaded;        /* owned: spilled parts of the lent record */
@@ -231,9 +232,12 @@ static void forget_window(journal_reader_t *self)
 static int read_entry(journal_reader_t *self, entry_t *ret_entry,
                       fault_t *fault)
 {
+    journal_mark_t mark = {
+        self->header.number, self->at, self->record_seq, {0}};
     size_t needed = ENTRY_HEADER_SIZE;
     int result = 0;
 
+    memcpy(mark.chain, self->chain, sizeof(mark.chain));
     while (result == 0) {
         result = fill(self, needed, fault);
         if (result != 1)
@@ -244,6 +248,7 @@ static int read_entry(journal_reader_t *self, entry_t *ret_entry,
     }
     if (result < 0)
         return result;
+    self->mark = mark;
     self->at += ret_entry->size;
     self->window_used += ret_entry->size;
     self->record_seq = ret_entry->record.seq;
@@ -331,6 +336,45 @@ static int reopen(journal_reader_t *self, bool *ret_changed, fault_t *fault)
     if (*ret_changed)
         enter(self, &fd, &header);
     return 0;
+}
+
+journal_mark_t journal_reader_mark(const journal_reader_t *self)
+{
+    return self->mark;
+}
+
+int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
+                        fault_t *fault)
+{
+    cleanup_fd int fd = -1;
+    segment_header_t header = {0};
+
+    int result = open_segment(self, mark->segment, &fd, &header, fault);
+    if (result < 0)
+        return result;
+    if (result == 0)
+        return fault_set(fault, ENOENT, "%s: segment %llu is missing",
+                         self->folder, (unsigned long long) mark->segment);
+    enter(self, &fd, &header);
+    self->at = mark->at;
+    self->record_seq = mark->seq;
+    self->last_seq = mark->seq;
+    memcpy(self->chain, mark->chain, sizeof(self->chain));
+    return 0;
+}
+
+journal_head_t journal_reader_head(const journal_reader_t *self)
+{
+    journal_head_t head = {.seq = self->fd < 0 ? 0 : self->record_seq};
+
+    if (head.seq)
+        memcpy(head.chain, self->chain, sizeof(head.chain));
+    return head;
+}
+
+bool journal_reader_is_original(const journal_reader_t *self)
+{
+    return self->header.stage == SEGMENT_WHOLE;
 }
 
 static void make_room(journal_reader_t *self, size_t buffers)

@@ -45,3 +45,22 @@ json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key)
 {
     return json_object_get(json_object_get(cell->metadata, "hearth"), key);
 }
+
+json_t *notebook_cell_json(const notebook_cell_t *cell)
+{
+    static const char *const kinds[] = {"code", "markdown", "raw"};
+    json_t *source = json_stringn(cell->source, cell->source_size);
+    json_t *json =
+        json_pack("{s:s, s:s, s:o, s:O}", "cell_type", kinds[cell->kind], "id",
+                  cell->id, "source", source ? source : json_string(""),
+                  "metadata", cell->metadata);
+
+    if (cell->attachments)
+        json_object_set(json, "attachments", cell->attachments);
+    if (cell->kind != NOTEBOOK_CODE)
+        return json;
+    json_object_set(json, "outputs", cell->outputs);
+    json_object_set_new(json, "execution_count",
+                        cell->count ? json_integer(cell->count) : json_null());
+    return json;
+}

@@ -53,6 +53,9 @@ notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
 /* A member of the cell's metadata "hearth"; lent, NULL when there is none. */
 json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
 
+/* As nbformat 4.5 has it, texts in one piece; the caller's. */
+json_t *notebook_cell_json(const notebook_cell_t *cell);
+
 /* The notebook in a file of nbformat 4, or of nbformat 3, which is converted.
  * -EINVAL and -EFBIG say what is wrong, and in which cell; nothing is to be
  * cleared after a failure. `name` is for faults. */

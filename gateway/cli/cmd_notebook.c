@@ -1,10 +1,18 @@
-/* hearth notebook: a session's recording as a document. It is read from the
- * state folder, so that no gateway has to run. */
+/* hearth notebook: sessions' recordings, as documents, on the terminal, and
+ * whether they are what was written. They are read from the state folder, so
+ * that no gateway has to run. */
 #include "gateway/cli/command.h"
 
-#include "base/buffer.h"
-#include "base/fd.h"
+#include "base/clock.h"
+#include "gateway/cli/html.h"
+#include "gateway/cli/mgmt.h"
+#include "gateway/cli/outputs.h"
+#include "gateway/cli/recorded.h"
+#include "gateway/cli/terminal.h"
 #include "notebooks/export.h"
+#include "notebooks/output_list.h"
+#include "notebooks/summary.h"
+#include "notebooks/verify.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,87 +20,40 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEY_SIZE 32 /* of the journal's key */
+#define ID_WIDTH 36
 
-/* The folder of the one session whose id begins so. */
-static gateway_exit_t find_session(const char *state_dir, const char *prefix,
-                                   char **ret_folder)
+/* ---- export ---- */
+
+static const flag_t export_flags[] = {
+    {"output", 'o', "FILE", "where to, instead of standard output"},
+    {"format", 0, "ipynb|html|md|py|jsonl",
+     "what is written (ipynb, or as the file's name ends)"},
+    {0},
+};
+
+static gateway_exit_t export_to(const recorded_t *session,
+                                export_format_t format, const char *output)
 {
-    cleanup_free char *sessions = mem_format("%s/sessions", state_dir);
-    cleanup_free char *found = NULL;
-    DIR *folder = opendir(sessions);
-    const struct dirent *item;
-    size_t count = 0;
-
-    while (folder && *prefix && count < 2 && (item = readdir(folder))) {
-        if (item->d_name[0] == '.'
-            || strncmp(item->d_name, prefix, strlen(prefix)) != 0)
-            continue;
-        free(found);
-        found = mem_format("%s/%s", sessions, item->d_name);
-        count++;
-        if (strcmp(item->d_name, prefix) == 0)
-            break;
-    }
-    if (folder)
-        closedir(folder);
-    if (!found || count > 1) {
-        fprintf(stderr,
-                found ? "hearth: more than one session begins with %s\n"
-                      : "hearth: there is no session %s\n",
-                prefix);
-        return found ? GATEWAY_EXIT_USAGE : GATEWAY_EXIT_GONE;
-    }
-    *ret_folder = take_ptr(found);
-    return GATEWAY_EXIT_OK;
-}
-
-static int read_key(const char *state_dir, buffer_t *key, fault_t *fault)
-{
-    cleanup_free char *path = mem_format("%s/journal.key", state_dir);
-    int r = file_read(path, KEY_SIZE, key, fault);
-
-    if (r >= 0 && key->size != KEY_SIZE)
-        return fault_set(fault, EINVAL, "%s does not hold a key", path);
-    return r;
-}
-
-/* Also a damaged journal's document is worth having, up to the damage. */
-static gateway_exit_t print_document(const char *journal, const buffer_t *key,
-                                     export_format_t format)
-{
-    cleanup_buffer buffer_t document = BUFFER_EMPTY;
-    fault_t fault = {0};
-    int r = notebook_export(journal, key->data, format, &document, &fault);
-
-    if (document.size)
-        fwrite(document.data, 1, document.size, stdout);
-    if (r < 0)
-        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
-    return GATEWAY_EXIT_OK;
-}
-
-static gateway_exit_t export_from(const char *state_dir, const char *id,
-                                  export_format_t format, const char *output)
-{
-    cleanup_free char *folder = NULL;
-    cleanup_free char *journal = NULL;
-    cleanup_buffer buffer_t key = BUFFER_EMPTY;
-    gateway_exit_t status = find_session(state_dir, id, &folder);
     fault_t fault = {0};
     int r;
 
-    if (status != GATEWAY_EXIT_OK)
-        return status;
-    journal = mem_format("%s/journal", folder);
-    r = read_key(state_dir, &key, &fault);
-    if (r >= 0 && !output)
-        return print_document(journal, &key, format);
-    if (r >= 0)
-        r = notebook_save(journal, key.data, format, output, &fault);
+    if (output)
+        r = export_save(session->journal, &session->options, format, output,
+                        &fault);
+    else
+        r = export_write(session->journal, &session->options, format, stdout,
+                         &fault);
     if (r < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     return GATEWAY_EXIT_OK;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t size = name ? strlen(name) : 0;
+    size_t width = strlen(end);
+
+    return size >= width && strcmp(name + size - width, end) == 0;
 }
 
 static int export(const arguments_t *arguments)
@@ -101,33 +62,391 @@ static int export(const arguments_t *arguments)
     const char *output = arguments_value(arguments, "output");
     const char *name = arguments_value(arguments, "format");
     export_format_t format = EXPORT_IPYNB;
-    size_t size = output ? strlen(output) : 0;
+    cleanup_recorded recorded_t session = {0};
+    gateway_exit_t status;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    if (name ? strcmp(name, "md") == 0
-             : size > 3 && strcmp(output + size - 3, ".md") == 0)
-        format = EXPORT_MARKDOWN;
     if (output && strcmp(output, "-") == 0)
         output = NULL;
-    return export_from(options->state_dir, arguments_operand(arguments, 0),
-                       format, output);
+    status = recorded_find(options, arguments_operand(arguments, 0), &session);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    if (name ? strcmp(name, "html") == 0 : ends_in(output, ".html"))
+        return html_export(&session, output);
+    if (name)
+        export_format(name, &format);
+    else if (output)
+        export_format(output, &format);
+    return export_to(&session, format, output);
 }
 
-static const flag_t flags[] = {
-    {"output", 'o', "FILE", "where to, instead of standard output"},
-    {"format", 0, "ipynb|md", "Jupyter's, or Markdown (by the file's name)"},
+/* ---- list ---- */
+
+static const flag_t list_flags[] = {FLAG_JSON, {0}};
+
+static json_t *time_or_null(int64_t wall_us)
+{
+    char text[CLOCK_ISO_SIZE];
+
+    if (!wall_us)
+        return json_null();
+    clock_iso(wall_us, text);
+    return json_string(text);
+}
+
+static json_t *describe(const char *id, const summary_t *summary)
+{
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:b}", "id", id, "cells",
+        (json_int_t) summary->cells, "errors", (json_int_t) summary->errors,
+        "notes", (json_int_t) summary->notes, "bytes",
+        (json_int_t) summary->bytes, "began", time_or_null(summary->began_us),
+        "last", time_or_null(summary->last_us), "reason",
+        *summary->reason ? json_string(summary->reason) : json_null(),
+        "damaged", summary->is_damaged);
+}
+
+static int by_last(const void *left, const void *right)
+{
+    json_t *const *a = left;
+    json_t *const *b = right;
+
+    return strcmp(member_text(*b, "last"), member_text(*a, "last"));
+}
+
+/* The newest first. */
+static json_t *sort_list(json_t *list)
+{
+    size_t count = json_array_size(list);
+    cleanup_free json_t **items = mem_new((count + 1) * sizeof *items);
+    json_t *sorted = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        items[i] = json_array_get(list, i);
+    qsort(items, count, sizeof *items, by_last);
+    for (size_t i = 0; i < count; i++)
+        json_array_append(sorted, items[i]);
+    json_decref(list);
+    return sorted;
+}
+
+static json_t *find_all(const options_t *options, const recorded_t *common)
+{
+    cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
+    json_t *list = json_array();
+    DIR *folder = opendir(sessions);
+    const struct dirent *item;
+
+    while (folder && (item = readdir(folder))) {
+        cleanup_free char *journal =
+            mem_format("%s/%s/journal", sessions, item->d_name);
+        summary_t summary;
+        fault_t fault;
+        if (item->d_name[0] != '.'
+            && summary_read(journal, common->options.key, &summary, &fault)
+                   == 0)
+            json_array_append_new(list, describe(item->d_name, &summary));
+    }
+    if (folder)
+        closedir(folder);
+    return sort_list(list);
+}
+
+static void print_row(const json_t *row)
+{
+    const char *reason = member_text(row, "reason");
+
+    printf("%-36s  %5.0f  %6.0f  %9.0f  %-19.19s  %s%s\n",
+           terminal_cell(member_text(row, "id"), ID_WIDTH),
+           member_number(row, "cells", 0), member_number(row, "errors", 0),
+           member_number(row, "bytes", 0) / 1024,
+           terminal_cell(member_text(row, "last"), 19),
+           *reason ? terminal_cell(reason, 20) : "-",
+           json_is_true(json_object_get(row, "damaged")) ? ", damaged" : "");
+}
+
+static int list(const arguments_t *arguments)
+{
+    cleanup_options options_t *options = arguments_options(arguments);
+    cleanup_recorded recorded_t common = {0};
+    gateway_exit_t status;
+    size_t index;
+    json_t *row;
+
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
+    status = recorded_key(options, &common);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    json_auto_t *rows = find_all(options, &common);
+    if (arguments_has(arguments, "json")) {
+        json_print(rows);
+        return GATEWAY_EXIT_OK;
+    }
+    printf("%-36s  %5s  %6s  %9s  %-19s  %s\n", "ID", "CELLS", "ERRORS", "KIB",
+           "LAST", "ENDED");
+    json_array_foreach(rows, index, row) print_row(row);
+    return GATEWAY_EXIT_OK;
+}
+
+/* ---- show ---- */
+
+static const flag_t show_flags[] = {
+    {"output-dir", 0, "DIR", "save pictures there"},
+    FLAG_JSON,
     {0},
 };
 
+static void print_line(terminal_t *terminal, const char *color,
+                       const char *text)
+{
+    terminal_colored(terminal, color, strlen(color));
+    terminal_text(terminal, text, strlen(text));
+    terminal_colored(terminal, *color ? "\033[0m" : "", *color ? 4 : 0);
+    terminal_fresh_line(terminal);
+}
+
+/* "In [3]  2026-01-02 03:04:05  0.012 s  error" */
+static void print_head(terminal_t *terminal, const notebook_cell_t *cell)
+{
+    cleanup_buffer buffer_t line = BUFFER_EMPTY;
+    json_t *own = json_object_get(cell->metadata, "hearth");
+    const char *status = member_text(own, "status");
+    const char *user = member_text(json_object_get(own, "who"), "username");
+    const char *asked = member_text(own, "asked");
+    double duration = member_number(own, "duration_ms", -1);
+
+    if (cell->count)
+        buffer_format(&line, "In [%lld]", (long long) cell->count);
+    else
+        buffer_text(&line, "In [ ]");
+    if (*asked)
+        buffer_format(&line, "  %.10s %.8s", asked,
+                      strlen(asked) > 11 ? asked + 11 : "");
+    if (duration >= 0)
+        buffer_format(&line, "  %.3f s", duration / 1e3);
+    if (*user)
+        buffer_format(&line, "  %.40s", user);
+    if (*status && strcmp(status, "ok") != 0)
+        buffer_format(&line, "  %.40s", status);
+    print_line(terminal, "\033[1;32m", (char *) line.data);
+}
+
+/* What went to standard error is part of the notebook like the rest. */
+static void print_output(terminal_t *terminal, outputs_t *outputs,
+                         json_t *output)
+{
+    const char *type = member_text(output, "output_type");
+    json_t *text = json_object_get(output, "text");
+    size_t index;
+    json_t *line;
+
+    if (strcmp(type, "stream") == 0) {
+        terminal_text(terminal, json_string_value(text),
+                      json_string_length(text));
+    } else if (strcmp(type, "error") == 0) {
+        json_array_foreach(json_object_get(output, "traceback"), index, line)
+        {
+            terminal_colored(terminal, json_string_value(line),
+                             json_string_length(line));
+            terminal_colored(terminal, "\n", 1);
+        }
+    } else {
+        terminal_fresh_line(terminal);
+        terminal_end(terminal);
+        outputs_add(outputs, type, output);
+        outputs_end(outputs);
+    }
+}
+
+static void print_cell(terminal_t *terminal, outputs_t *outputs,
+                       const notebook_cell_t *cell)
+{
+    size_t index;
+    json_t *output;
+
+    if (cell->kind != NOTEBOOK_CODE) {
+        print_line(terminal, "\033[3m", cell->source);
+    } else {
+        print_head(terminal, cell);
+        terminal_text(terminal, cell->source, cell->source_size);
+        terminal_fresh_line(terminal);
+    }
+    json_array_foreach(cell->outputs, index, output)
+        print_output(terminal, outputs, output);
+    terminal_fresh_line(terminal);
+    terminal_end(terminal);
+    putchar('\n');
+}
+
+static json_t *notebook_json(const notebook_t *notebook)
+{
+    json_t *cells = json_array();
+
+    for (size_t i = 0; i < notebook->count; i++)
+        json_array_append_new(cells, notebook_cell_json(&notebook->cells[i]));
+    return json_pack("{s:o, s:O, s:i, s:i}", "cells", cells, "metadata",
+                     notebook->metadata, "nbformat", 4, "nbformat_minor", 5);
+}
+
+static int show(const arguments_t *arguments)
+{
+    cleanup_options options_t *options = arguments_options(arguments);
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_terminal terminal_t *terminal = NULL;
+    cleanup_outputs outputs_t *outputs = NULL;
+    gateway_exit_t status;
+
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
+    status =
+        recorded_notebook(options, arguments_operand(arguments, 0), &notebook);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    if (arguments_has(arguments, "json")) {
+        json_auto_t *json = notebook_json(&notebook);
+        json_print(json);
+        return GATEWAY_EXIT_OK;
+    }
+    terminal = terminal_new(stdout);
+    outputs = outputs_new(arguments_value(arguments, "output-dir"), false);
+    for (size_t i = 0; i < notebook.count; i++)
+        print_cell(terminal, outputs, &notebook.cells[i]);
+    return GATEWAY_EXIT_OK;
+}
+
+/* ---- verify ---- */
+
+static const flag_t verify_flags[] = {FLAG_JSON, {0}};
+
+static void print_list(const json_t *list, const char *before)
+{
+    size_t index;
+    json_t *text;
+
+    json_array_foreach(list, index, text)
+        printf("%s%s\n", before, terminal_cell(json_string_value(text), 500));
+}
+
+static gateway_exit_t print_verdict(const verify_t *verdict, bool is_file,
+                                    bool is_json)
+{
+    bool is_whole = json_array_size(verdict->problems) == 0;
+
+    if (is_json) {
+        json_auto_t *json = json_pack(
+            "{s:b, s:O, s:O, s:I, s:I, s:I}", "whole", is_whole, "problems",
+            verdict->problems, "remarks", verdict->remarks, "records",
+            (json_int_t) verdict->records, "cells", (json_int_t) verdict->cells,
+            "seq", (json_int_t) verdict->head.seq);
+        json_print(json);
+    } else {
+        if (is_whole && is_file)
+            printf("whole: %zu cells, made at record %llu\n", verdict->cells,
+                   (unsigned long long) verdict->head.seq);
+        else if (is_whole)
+            printf("whole: %llu records, the last is %llu\n",
+                   (unsigned long long) verdict->records,
+                   (unsigned long long) verdict->head.seq);
+        print_list(verdict->problems, "not whole: ");
+        print_list(verdict->remarks, "not known: ");
+    }
+    return is_whole ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
+}
+
+/* The journal of the session that a notebook names; NULL when it is not here.
+ * The name is hostile. */
+static char *journal_of(const options_t *options, const notebook_t *notebook)
+{
+    const char *id =
+        text_member(json_object_get(notebook->metadata, "hearth"), "session");
+
+    if (!*id || strspn(id, "0123456789abcdef-") != strlen(id))
+        return NULL;
+    char *path = mem_format("%s/sessions/%s/journal", options->state_dir, id);
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static int verify_file(const options_t *options, const char *name,
+                       verify_t *verdict, fault_t *fault)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_recorded recorded_t common = {0};
+    int r = notebook_read(name, &notebook, fault);
+
+    if (r < 0)
+        return r;
+    if (recorded_key(options, &common) != GATEWAY_EXIT_OK)
+        return fault_set(fault, ENOKEY,
+                         "without the key of the journals "
+                         "nothing can be said");
+    cleanup_free char *journal = journal_of(options, &notebook);
+    return verify_notebook(&notebook, common.options.key, journal, verdict,
+                           fault);
+}
+
+static int verify(const arguments_t *arguments)
+{
+    cleanup_options options_t *options = arguments_options(arguments);
+    const char *name = arguments_operand(arguments, 0);
+    cleanup_recorded recorded_t session = {0};
+    cleanup_verify verify_t verdict = {0};
+    fault_t fault = {0};
+    gateway_exit_t status;
+    int r;
+
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
+    if (recorded_is_file(name)) {
+        r = verify_file(options, name, &verdict, &fault);
+    } else {
+        status = recorded_find(options, name, &session);
+        if (status != GATEWAY_EXIT_OK)
+            return status;
+        r = verify_journal(session.journal, session.options.key, &verdict,
+                           &fault);
+    }
+    if (r < 0)
+        return complain(GATEWAY_EXIT_USAGE, "%s", fault.text);
+    return print_verdict(&verdict, recorded_is_file(name),
+                         arguments_has(arguments, "json"));
+}
+
 const command_t notebook_commands[] = {
+    {
+        .name = "notebook list",
+        .operands = "",
+        .help = "the recordings that are kept",
+        .flags = list_flags,
+        .run = list,
+    },
+    {
+        .name = "notebook show",
+        .operands = "ID|FILE",
+        .help = "a recording or a notebook on the terminal",
+        .flags = show_flags,
+        .run = show,
+    },
     {
         .name = "notebook export",
         .operands = "ID",
         .help = "write a session's recording as a notebook",
         .more = "Also of a session that is gone. No gateway has to run.",
-        .flags = flags,
+        .flags = export_flags,
         .run = export,
+    },
+    {
+        .name = "notebook verify",
+        .operands = "ID|FILE",
+        .help = "whether a recording or its notebook was changed",
+        .more = "Exit status 0: it is whole; 1: it was changed or cut off; "
+                "2: it cannot be read.",
+        .flags = verify_flags,
+        .run = verify,
     },
     {0},
 };

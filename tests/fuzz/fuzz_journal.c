@@ -5,8 +5,8 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "notebooks/compaction.h"
-#include "notebooks/journal.h"
 #include "notebooks/export.h"
+#include "notebooks/journal.h"
 #include "notebooks/segment.h"
 
 #include <sodium.h>
@@ -80,11 +80,21 @@ static void read_all(void)
 
 static void export_all(void)
 {
-    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    static const export_format_t formats[] = {EXPORT_IPYNB, EXPORT_MARKDOWN,
+                                              EXPORT_SCRIPT, EXPORT_JSONL};
+    recording_options_t options = {0};
     fault_t fault;
 
-    notebook_export(folder, NULL, EXPORT_IPYNB, &out, &fault);
-    notebook_export(folder, NULL, EXPORT_MARKDOWN, &out, &fault);
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        if (!out)
+            abort();
+        export_write(folder, &options, formats[i], out, &fault);
+        fclose(out);
+        free(text);
+    }
 }
 
 static void append_one(void)

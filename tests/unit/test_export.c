@@ -3,8 +3,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/journal.h"
 #include "notebooks/export.h"
+#include "notebooks/journal.h"
 
 #include <jansson.h>
 
@@ -78,6 +78,25 @@ static void answer(journal_t *journal, uint64_t request, const char *content)
            "{\"started\":\"2026-01-02T03:04:05.500000Z\"}");
 }
 
+/* The document in memory. */
+static int export_text(const char *path, export_format_t format, buffer_t *out,
+                       fault_t *fault)
+{
+    recording_options_t options = {.session = "5e55"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    assert_non_null(file);
+    int r = export_write(path, &options, format, file, fault);
+    fclose(file);
+    buffer_append(out, text, size);
+    buffer_append(out, "", 1);
+    out->size--;
+    free(text);
+    return r;
+}
+
 /* Closes the journal and gives its notebook. */
 static json_t *export(journal_t *journal, const char *folder)
 {
@@ -86,7 +105,7 @@ static json_t *export(journal_t *journal, const char *folder)
     fault_t fault = {0};
 
     journal_destroy(&journal);
-    if (notebook_export(path, NULL, EXPORT_IPYNB, &out, &fault) < 0)
+    if (export_text(path, EXPORT_IPYNB, &out, &fault) < 0)
         fail_msg("%s", fault.text);
     json_t *notebook = json_loadb((char *) out.data, out.size, 0, NULL);
     assert_non_null(notebook);
@@ -250,14 +269,14 @@ static void append_oddities(journal_t *journal)
 
     append(journal, JOURNAL_STATE, 0, "ready", "{\"language_info\":5}", "");
     for (uint64_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
-        ask(journal, i + 1, "{\"code\":\"x = 1\\n\\nx\"}");
+        ask(journal, i + 2, "{\"code\":\"x = 1\\n\\nx\"}");
         for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
-            say(journal, i + 1, types[t], contents[i]);
+            say(journal, i + 2, types[t], contents[i]);
             if (strcmp(types[t], "error") == 0 && i != 9)
-                say(journal, i + 1, "stream",
+                say(journal, i + 2, "stream",
                     "{\"name\":\"stderr\",\"text\":\"1\\n2\\n\"}");
         }
-        answer(journal, i + 1, contents[i]);
+        answer(journal, i + 2, contents[i]);
     }
     ask(journal, 100, "{\"code\":5}");
     say(journal, 100, "display_data",
@@ -311,11 +330,12 @@ static void nbformat_finds_nothing_to_change(void **state)
     cleanup_free char *journal_path = mem_format("%s/journal", (char *) *state);
     cleanup_free char *path = mem_format("%s/a.ipynb", (char *) *state);
     journal_t *journal = open_journal(*state);
+    recording_options_t options = {0};
     fault_t fault = {0};
 
     append_oddities(journal);
     journal_destroy(&journal);
-    if (notebook_save(journal_path, NULL, EXPORT_IPYNB, path, &fault) < 0)
+    if (export_save(journal_path, &options, EXPORT_IPYNB, path, &fault) < 0)
         fail_msg("%s", fault.text);
     int status = run_python(check, path);
     if (status == 77) {
@@ -339,12 +359,12 @@ static void markdown_cannot_be_left(void **state)
     answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
     append_oddities(journal);
     journal_destroy(&journal);
-    assert_int_equal(
-        notebook_export(path, NULL, EXPORT_MARKDOWN, &out, &fault), 0);
+    assert_int_equal(export_text(path, EXPORT_MARKDOWN, &out, &fault), 0);
     const char *expected = "## [1] 2026-01-02 03:04:05 (2.000 s)\n\n"
                            "````python\nprint('```')\n````\n\n"
                            "`````text\nred\n```` 1mx\n100%\nend\n`````\n\n";
-    assert_memory_equal(out.data, expected, strlen(expected));
+    if (strncmp((char *) out.data, expected, strlen(expected)) != 0)
+        fail_msg("%s", (char *) out.data);
     for (size_t i = 0; i < out.size; i++)
         assert_true(out.data[i] >= ' ' || out.data[i] == '\n'
                     || out.data[i] == '\t');
@@ -367,8 +387,7 @@ static void a_damaged_journal_gives_what_stands_before(void **state)
     log.data[log.size - 1] ^= 1;
     assert_int_equal(file_write_atomic(file, 0600, log.data, log.size, &fault),
                      0);
-    assert_int_equal(notebook_export(path, NULL, EXPORT_IPYNB, &out, &fault),
-                     -EBADMSG);
+    assert_int_equal(export_text(path, EXPORT_IPYNB, &out, &fault), -EBADMSG);
     assert_non_null(strstr((char *) out.data, "first"));
     assert_null(strstr((char *) out.data, "second"));
 }
@@ -379,8 +398,7 @@ static void a_missing_journal_is_a_fault(void **state)
     cleanup_free char *path = mem_format("%s/journal", (char *) *state);
     fault_t fault = {0};
 
-    assert_int_equal(notebook_export(path, NULL, EXPORT_IPYNB, &out, &fault),
-                     -ENOENT);
+    assert_int_equal(export_text(path, EXPORT_IPYNB, &out, &fault), -ENOENT);
     assert_non_null(strstr(fault.text, path));
 }
 

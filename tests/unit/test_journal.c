@@ -211,8 +211,15 @@ static void a_second_writer_is_refused(void **state)
     assert_null(second);
 }
 
+static void remove_head(const char *folder)
+{
+    cleanup_free char *path = mem_format("%s/head", folder);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* Cuts the log at each of its bytes: all before the cut is read, what was torn
- * is reported, and appending goes on. */
+ * is reported, and appending goes on. The head knows nothing of it, as when a
+ * writer died before it noted the record. */
 static void a_torn_tail_is_cut_off(void **state)
 {
     cleanup_free char *path = segment_path(*state, 1);
@@ -235,6 +242,7 @@ static void a_torn_tail_is_cut_off(void **state)
         uint64_t torn = 99;
         unsigned good = 0;
 
+        remove_head(*state);
         assert_int_equal(file_write_atomic(path, 0600, whole.data, cut, &fault),
                          0);
         while (good < 4 && ends[good + 1] <= cut)
@@ -248,6 +256,75 @@ static void a_torn_tail_is_cut_off(void **state)
         assert_int_equal(count_records(*state, 0), good + 1);
         journal_destroy(&journal);
     }
+}
+
+/* What the head has noted and the log lacks is told by a record of its own,
+ * and numbers that clients may have seen are not given again. */
+static void a_cut_that_the_head_knows_is_told(void **state)
+{
+    cleanup_free char *path = segment_path(*state, 1);
+    cleanup_free char *head_path = mem_format("%s/head", (char *) *state);
+    cleanup_buffer buffer_t whole = BUFFER_EMPTY;
+    cleanup_buffer buffer_t note = BUFFER_EMPTY;
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t got;
+    journal_head_t head;
+    size_t two = 0;
+    fault_t fault = {0};
+
+    journal_t *journal = open_journal(*state, 0, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        append(journal, JOURNAL_EVENT, 1, "stream", "{\"text\":\"hello\"}");
+        two = i == 1 ? journal_bytes(journal) : two;
+    }
+    journal_destroy(&journal);
+    assert_int_equal(journal_head_read(*state, key, &head, &fault), 0);
+    assert_int_equal(head.seq, 4);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &fault), 0);
+    assert_int_equal(file_write_atomic(path, 0600, whole.data, two, &fault), 0);
+
+    journal = open_journal(*state, 0, 0);
+    assert_int_equal(journal_last_seq(journal), 5);
+    journal_destroy(&journal);
+    assert_int_equal(journal_reader_new(*state, key, 2, &reader, &fault), 0);
+    assert_int_equal(next(reader, &got), 1);
+    assert_int_equal(got.kind, JOURNAL_STATE);
+    assert_string_equal(got.type, "cut");
+    assert_int_equal(got.seq, 5);
+    assert_memory_equal(got.content.bytes, "{\"from\":3,\"to\":4}",
+                        got.content.size);
+    assert_int_equal(next(reader, &got), 0);
+    assert_int_equal(journal_reader_head(reader).seq, 5);
+
+    assert_int_equal(file_read(head_path, 64, &note, &fault), 0);
+    note.data[8] ^= 1;
+    assert_int_equal(
+        file_write_atomic(head_path, 0600, note.data, note.size, &fault), 0);
+    assert_int_equal(journal_head_read(*state, key, &head, &fault), -EBADMSG);
+}
+
+/* A reader comes back to a record, as long as no compaction has moved it. */
+static void a_marked_record_is_found_again(void **state)
+{
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    cleanup_journal journal_t *journal = open_journal(*state, 64 << 10, 0);
+    journal_mark_t mark = {0};
+    journal_record_t got;
+    fault_t fault = {0};
+
+    for (unsigned i = 0; i < 60; i++)
+        append(journal, JOURNAL_STATE, 0, "idle", "{\"a\":\"b\"}");
+    assert_int_equal(journal_reader_new(*state, key, 0, &reader, &fault), 0);
+    while (next(reader, &got) == 1)
+        if (got.seq == 7)
+            mark = journal_reader_mark(reader);
+    assert_int_equal(journal_reader_seek(reader, &mark, &fault), 0);
+    assert_int_equal(next(reader, &got), 1);
+    assert_int_equal(got.seq, 7);
+    assert_int_equal(next(reader, &got), 1);
+    assert_int_equal(got.seq, 8);
+    mark.segment = 9;
+    assert_int_equal(journal_reader_seek(reader, &mark, &fault), -ENOENT);
 }
 
 /* A machine that lost its power may have grown the file without filling it. */
@@ -659,6 +736,8 @@ int main(void)
         with_folder(a_reader_starts_behind_any_record),
         with_folder(a_second_writer_is_refused),
         with_folder(a_torn_tail_is_cut_off),
+        with_folder(a_cut_that_the_head_knows_is_told),
+        with_folder(a_marked_record_is_found_again),
         with_folder(a_tail_of_zeros_is_cut_off),
         with_folder(a_changed_byte_is_found),
         with_folder(another_key_reads_nothing),

@@ -1,12 +1,11 @@
-/* The Markdown form of a transcript. Output is untrusted text: it stands in
+/* The Markdown form of a notebook. Output is untrusted text: it stands in
  * fences longer than any that it contains, without escape sequences and other
  * control characters, so that it can neither leave its block nor steer a
  * terminal. */
-#include "notebooks/markdown.h"
+#include "notebooks/output_list.h"
+#include "notebooks/writer.h"
 
-#include "base/clock.h"
-
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* The end of an escape sequence that begins at `at`. */
@@ -144,50 +143,94 @@ static void write_output(const json_t *output, buffer_t *out)
         write_display(output, out);
 }
 
-/* "## [3] 2026-01-02 03:04:05 (1.2 s)" */
-static void write_head(const cell_t *cell, buffer_t *out)
+/* "2026-01-02T03:04:05.000006Z" as "2026-01-02 03:04:05"; hostile in a file
+ * that somebody else wrote. */
+static void write_time(const char *iso, buffer_t *out)
 {
-    char when[CLOCK_ISO_SIZE];
+    size_t size = strlen(iso);
+    size_t at = out->size;
 
-    clock_iso(cell->asked_us, when);
-    when[10] = ' ';
+    write_plain(iso, size < 19 ? size : 19, out);
+    if (out->size > at + 10)
+        out->data[at + 10] = ' ';
+}
+
+/* "## [3] 2026-01-02 03:04:05 (1.2 s)" */
+static void write_head(const notebook_cell_t *cell, buffer_t *out)
+{
+    json_t *own = json_object_get(cell->metadata, "hearth");
+    json_t *duration = json_object_get(own, "duration_ms");
+    const char *status = text_member(own, "status");
+
     if (cell->count)
-        buffer_format(out, "## [%lld] %.19s", (long long) cell->count, when);
+        buffer_format(out, "## [%lld] ", (long long) cell->count);
     else
-        buffer_format(out, "## [ ] %.19s", when);
-    if (cell->ended_us)
-        buffer_format(out, " (%.3f s)",
-                      (double) (cell->ended_us - cell->asked_us) / 1e6);
-    if (!cell->status)
+        buffer_text(out, "## [ ] ");
+    write_time(text_member(own, "asked"), out);
+    if (json_is_number(duration))
+        buffer_format(out, " (%.3f s)", json_number_value(duration) / 1e3);
+    if (strcmp(status, "unanswered") == 0)
         buffer_text(out, " (no reply)");
-    else if (strcmp(cell->status, "ok") != 0) {
+    else if (*status && strcmp(status, "ok") != 0) {
         buffer_text(out, " ");
-        write_plain(cell->status, strlen(cell->status), out);
+        write_plain(status, strlen(status), out);
     }
     buffer_text(out, "\n\n");
 }
 
-void markdown_write(const transcript_t *transcript, buffer_t *out)
+static void write_code(const notebook_cell_t *cell, buffer_t *out)
 {
-    for (size_t i = 0; i < transcript->count; i++) {
-        const cell_t *cell = &transcript->cells[i];
-        size_t index;
-        json_t *output;
-        if (!cell->request) {
-            buffer_format(out, "*%s*\n\n", cell->source);
-            continue;
-        }
-        write_head(cell, out);
-        write_block("python", cell->source, strlen(cell->source), out);
-        json_array_foreach(cell->outputs, index, output)
-            write_output(output, out);
-    }
-    if (transcript->end_state) {
-        char when[CLOCK_ISO_SIZE];
-        clock_iso(transcript->end_us, when);
-        when[10] = ' ';
-        buffer_format(out, "*The session ended %.19s: ", when);
-        write_plain(transcript->end_state, strlen(transcript->end_state), out);
-        buffer_text(out, "*\n");
-    }
+    size_t index;
+    json_t *output;
+
+    write_head(cell, out);
+    write_block("python", cell->source, cell->source_size, out);
+    json_array_foreach(cell->outputs, index, output) write_output(output, out);
 }
+
+static void begin(FILE *file)
+{
+    (void) file;
+}
+
+static void write_cell(FILE *file, const notebook_cell_t *cell, size_t index)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    bool is_gap = notebook_cell_note(cell, "gap") != NULL;
+
+    (void) index;
+    if (cell->kind == NOTEBOOK_CODE) {
+        write_code(cell, &out);
+    } else {
+        buffer_text(&out, is_gap ? "*" : "");
+        write_plain(cell->source, cell->source_size, &out);
+        buffer_text(&out, is_gap ? "*\n\n" : "\n\n");
+    }
+    fwrite(out.data, 1, out.size, file);
+}
+
+static void end(FILE *file, json_t *metadata, size_t count)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    json_t *own = json_object_get(metadata, "hearth");
+    const char *reason = text_member(own, "reason");
+    const char *damage = text_member(own, "damage");
+
+    (void) count;
+    if (*damage) {
+        buffer_text(&out, "*The recording is not whole: ");
+        write_plain(damage, strlen(damage), &out);
+        buffer_text(&out, "*\n\n");
+    }
+    if (*reason) {
+        buffer_text(&out, "*The session ended ");
+        write_time(text_member(own, "ended"), &out);
+        buffer_text(&out, ": ");
+        write_plain(reason, strlen(reason), &out);
+        buffer_text(&out, "*\n");
+    }
+    if (out.size)
+        fwrite(out.data, 1, out.size, file);
+}
+
+const writer_t markdown_writer = {begin, write_cell, end};

@@ -1,0 +1,55 @@
+/* Which cells a journal holds, in which order they stand, and with which
+ * record each is complete: found by a first reading, so that a second one can
+ * write every cell as soon as nothing can change it any more. Small: of a
+ * cell its numbers, of a display where its last form is. */
+#ifndef HEARTH_NOTEBOOKS_PLAN_H
+#define HEARTH_NOTEBOOKS_PLAN_H
+
+#include "base/cleanup.h"
+#include "notebooks/journal.h"
+
+#include <jansson.h>
+
+typedef struct {
+    uint64_t seq;      /* of the record that begins it */
+    uint64_t request;  /* its number; 0: a note, or a gap */
+    uint64_t before;   /* a note: the request that it belongs to; 0: none */
+    uint64_t last_seq; /* of the last record that adds to it */
+} plan_cell_t;
+
+/* The last form of a display that is shown under an id. */
+typedef struct {
+    uint64_t seq; /* of the record that has it */
+    journal_mark_t mark;
+} plan_display_t;
+
+typedef struct {
+    plan_cell_t *cells;       /* owned; by seq, and by request */
+    size_t count;             /* of them */
+    size_t capacity;          /* room */
+    size_t *order;            /* owned; indexes in the order of the notebook */
+    uint64_t request_last;    /* the highest number so far */
+    uint64_t seq_last;        /* of the last record */
+    json_t *display_ids;      /* owned; id -> index */
+    plan_display_t *displays; /* owned */
+    size_t display_count;     /* of them */
+} plan_t;
+
+void plan_clear(plan_t *self);
+#define cleanup_plan CLEANUP(plan_clear)
+
+/* Reads all that is there. -EBADMSG: the journal is damaged; the plan holds
+ * what stands before. */
+int plan_make(plan_t *self, journal_reader_t *reader, fault_t *fault);
+
+/* The cell that the record begins, or that the request made; its index, or -1
+ * when there is none. */
+long plan_at(const plan_t *self, uint64_t seq);
+long plan_of(const plan_t *self, uint64_t request);
+/* Where the display's last form is; NULL when it was shown once. */
+const plan_display_t *plan_display(const plan_t *self, const char *id);
+
+/* The display_id in a display's content, "" when it has none. */
+const char *plan_display_id(const json_t *content);
+
+#endif

@@ -1,0 +1,224 @@
+/* See recorded_cell.h. */
+#include "notebooks/recorded_cell.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* Outputs of one cell that a notebook holds: more than that no program that
+ * shows notebooks survives. */
+#define OUTPUT_BYTES_MAX (64u << 20)
+
+/* Whole numbers beyond 64 bits, which Python writes without a thought, become
+ * floating-point ones. */
+json_t *record_object(journal_part_t part)
+{
+    size_t flags = JSON_ALLOW_NUL;
+
+    if (!part.size)
+        return NULL;
+    json_t *value = json_loadb(part.bytes, part.size, flags, NULL);
+    if (!value)
+        value = json_loadb(part.bytes, part.size,
+                           flags | JSON_DECODE_INT_AS_REAL, NULL);
+    if (json_is_object(value))
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+void recorded_cell_destroy(recorded_cell_t **self_p)
+{
+    recorded_cell_t *self = *self_p;
+
+    if (!self)
+        return;
+    json_decref(self->notes);
+    json_decref(self->timing);
+    output_list_clear(&self->outputs);
+    notebook_cell_clear(&self->cell);
+    free(self);
+    *self_p = NULL;
+}
+
+static json_t *time_of(int64_t wall_us)
+{
+    char text[CLOCK_ISO_SIZE];
+
+    clock_iso(wall_us, text);
+    return json_string(text);
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+    if (*text)
+        json_object_set_new(object, key, json_string(text));
+}
+
+static void set_number(json_t *object, const char *key, json_t *number)
+{
+    if (json_is_number(number))
+        json_object_set(object, key, number);
+}
+
+/* The name in the message's header, and the connection that it came by. */
+static json_t *who(const journal_record_t *record)
+{
+    json_auto_t *header = record_object(record->header);
+    json_auto_t *origin = record_object(record->origin);
+    json_t *who = json_object();
+
+    set_text(who, "username", text_member(header, "username"));
+    set_text(who, "client", text_member(origin, "client"));
+    set_text(who, "channel", text_member(origin, "channel"));
+    return who;
+}
+
+static void set_source(recorded_cell_t *self, const char *text, size_t size)
+{
+    self->cell.source = mem_copy(text, size);
+    self->cell.source_size = size;
+}
+
+static void begin_code(recorded_cell_t *self, const journal_record_t *record,
+                       const json_t *content)
+{
+    json_auto_t *metadata = record_object(record->metadata);
+    json_t *own = json_object_get(metadata, "hearth");
+    json_t *code = json_object_get(content, "code");
+
+    set_source(self, text_member(content, "code"), json_string_length(code));
+    json_object_set_new(self->notes, "request",
+                        json_integer((json_int_t) record->request));
+    json_object_set_new(self->notes, "asked", time_of(record->wall_us));
+    json_object_set_new(self->notes, "who", who(record));
+    json_object_set_new(self->notes, "status", json_string("unanswered"));
+    set_number(self->notes, "time_limit", json_object_get(own, "time_limit"));
+}
+
+/* Text between the code; what is missing is said where it is missing. */
+static void begin_text(recorded_cell_t *self, const journal_record_t *record,
+                       const json_t *content)
+{
+    self->cell.kind = NOTEBOOK_MARKDOWN;
+    if (record->kind == JOURNAL_GAP) {
+        cleanup_free char *text = mem_format(
+            "[%lld records (%lld bytes) were given up to keep the journal "
+            "within its bound]",
+            (long long) json_integer_value(json_object_get(content, "records")),
+            (long long) json_integer_value(json_object_get(content, "bytes")));
+        set_source(self, text, strlen(text));
+        json_object_set_new(self->notes, "gap", json_true());
+        return;
+    }
+    json_t *text = json_object_get(content, "text");
+    set_source(self, text_member(content, "text"), json_string_length(text));
+    json_object_set_new(self->notes, "note", json_true());
+    json_object_set_new(self->notes, "asked", time_of(record->wall_us));
+    set_text(self->notes, "by", text_member(content, "by"));
+}
+
+recorded_cell_t *recorded_cell_new(const journal_record_t *record,
+                                   json_t *content)
+{
+    recorded_cell_t *self = mem_new(sizeof *self);
+
+    /* Made from the record's number: the same in every export. */
+    self->cell.id = mem_format("hearth-%llu", (unsigned long long) record->seq);
+    self->outputs.bytes_max = OUTPUT_BYTES_MAX;
+    self->timing = json_object();
+    self->notes = json_object();
+    self->began_us = record->wall_us;
+    json_object_set_new(self->notes, "seq",
+                        json_integer((json_int_t) record->seq));
+    if (record->kind == JOURNAL_REQUEST)
+        begin_code(self, record, content);
+    else
+        begin_text(self, record, content);
+    return self;
+}
+
+/* What it cost, as far as whoever ran it has said. */
+static void take_figures(recorded_cell_t *self, const json_t *own,
+                         int64_t ended_us)
+{
+    static const char *const figures[] = {"cpu_ms", "duration_ms",
+                                          "peak_memory_kib", NULL};
+
+    json_object_set_new(
+        self->notes, "duration_ms",
+        json_real((double) ((ended_us - self->began_us) / 10) / 100));
+    for (const char *const *figure = figures; *figure; figure++)
+        set_number(self->notes, *figure, json_object_get(own, *figure));
+}
+
+/* The times under the names that JupyterLab writes and its extensions read. */
+static void on_reply(recorded_cell_t *self, const journal_record_t *record,
+                     const json_t *content)
+{
+    json_auto_t *metadata = record_object(record->metadata);
+    const char *started = text_member(metadata, "started");
+    json_int_t count =
+        json_integer_value(json_object_get(content, "execution_count"));
+
+    self->cell.count = count > 0 ? count : 0;
+    if (*started && !json_object_get(self->timing, "iopub.execute_input"))
+        set_text(self->timing, "iopub.execute_input", started);
+    set_text(self->timing, "iopub.status.busy", started);
+    set_text(self->timing, "shell.execute_reply.started", started);
+    json_object_set_new(self->timing, "shell.execute_reply",
+                        time_of(record->wall_us));
+    json_object_set_new(self->timing, "iopub.status.idle",
+                        time_of(record->wall_us));
+    set_text(self->notes, "status", text_member(content, "status"));
+    take_figures(self, json_object_get(metadata, "hearth"), record->wall_us);
+}
+
+static void on_event(recorded_cell_t *self, const journal_record_t *record,
+                     json_t *content)
+{
+    if (strcmp(record->type, "execute_input") == 0) {
+        json_int_t count =
+            json_integer_value(json_object_get(content, "execution_count"));
+        self->began_us = record->wall_us;
+        self->cell.count = count > 0 ? count : 0;
+        json_object_set_new(self->timing, "iopub.execute_input",
+                            time_of(record->wall_us));
+    } else
+        output_list_add(&self->outputs, record->seq, record->type, content,
+                        record->content.size);
+}
+
+void recorded_cell_add(recorded_cell_t *self, const journal_record_t *record,
+                       json_t *content)
+{
+    if (self->cell.kind != NOTEBOOK_CODE)
+        return;
+    if (record->kind == JOURNAL_REPLY)
+        on_reply(self, record, content);
+    else if (record->kind == JOURNAL_EVENT)
+        on_event(self, record, content);
+    else if (record->kind == JOURNAL_GAP)
+        output_list_add_gap(
+            &self->outputs,
+            json_integer_value(json_object_get(content, "records")),
+            json_integer_value(json_object_get(content, "bytes")));
+}
+
+void recorded_cell_finish(recorded_cell_t *self, notebook_cell_t *ret_cell)
+{
+    if (self->outputs.cut_count)
+        json_object_set_new(
+            self->notes, "cut",
+            json_pack("{s:I, s:I, s:I}", "bytes",
+                      (json_int_t) self->outputs.cut_bytes, "records",
+                      (json_int_t) self->outputs.cut_count, "seq",
+                      (json_int_t) self->outputs.cut_seq));
+    self->cell.outputs = output_list_finish(&self->outputs);
+    self->cell.metadata = json_object();
+    json_object_set(self->cell.metadata, "hearth", self->notes);
+    if (self->cell.kind == NOTEBOOK_CODE)
+        json_object_set(self->cell.metadata, "execution", self->timing);
+    *ret_cell = self->cell;
+    self->cell = (notebook_cell_t){0};
+}
