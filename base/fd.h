@@ -45,5 +45,8 @@ int path_make_folders(const char *path, mode_t mode, fault_t *fault);
 /* Removes a folder and everything in it without following links; iterative,
  * survives mode-0 folders and deep trees; missing is success. */
 int path_remove_tree(const char *path, fault_t *fault);
+/* The same where somebody may still be making files in it: -ETIMEDOUT after
+ * `limit_ms` (0: no limit). */
+int path_remove_tree_within(const char *path, int limit_ms, fault_t *fault);
 
 #endif

@@ -3,7 +3,7 @@
 # table: where it holds, where it does not, the words, why.
 set -eu
 cd "${1:-${srcdir:-.}}"
-files=$(find base protocol sandbox notebooks kernels gateway tests \
+files=$(find base protocol sandbox notebooks workspace kernels gateway tests \
     -name '*.[ch]' | sort)
 # shellcheck disable=SC2086
 exec awk '
@@ -16,8 +16,8 @@ function ban(where, except, words, why)
     reason[bans] = why
 }
 BEGIN {
-    product = "^(base|protocol|sandbox|notebooks|kernels|gateway)/"
-    library = "^(base|protocol|sandbox|notebooks|kernels)/"
+    product = "^(base|protocol|sandbox|notebooks|workspace|kernels|gateway)/"
+    library = "^(base|protocol|sandbox|notebooks|workspace|kernels)/"
     none = "^$"
 
     ban(".", none, "v?sprintf|str(n?cpy|cat|tok)|stpcpy|gets|alloca|mktemp" \

@@ -13,7 +13,7 @@ if command -v mandoc >/dev/null; then
 fi
 
 # A path in backquotes whose first part is a folder of the tree.
-folders='base|protocol|sandbox|notebooks|kernels|gateway'
+folders='base|protocol|sandbox|notebooks|workspace|kernels|gateway'
 folders="$folders|tests|docs|etc|man|build-aux"
 for document in *.md docs/*.md; do
     grep -oE "\`($folders)/[A-Za-z0-9_./-]*\`" "$document" |

@@ -6,7 +6,7 @@
 # gateway itself do.
 set -eu
 cd "${1:-${srcdir:-.}}"
-files=$(find base protocol sandbox notebooks kernels gateway \
+files=$(find base protocol sandbox notebooks workspace kernels gateway \
     -name '*.[ch]' | sort)
 # shellcheck disable=SC2086
 exec awk '
@@ -18,18 +18,20 @@ BEGIN {
     may["protocol"]              = " base protocol "
     may["sandbox"]               = " base sandbox "
     may["notebooks"]             = " base protocol/limits.h" json "notebooks "
+    may["workspace"]             = " base workspace "
     may["kernels"]               = " base protocol/channel.h" link json \
                                    "sandbox/sandbox.h sandbox/cgroup.h kernels "
     may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
                                    "kernels/hearth_kernel "
-    may["gateway"]               = " base protocol notebooks kernels gateway" \
-                                   " sandbox/cgroup.h" \
+    may["gateway"]               = " base protocol notebooks workspace kernels" \
+                                   " gateway sandbox/cgroup.h" \
                                    " gateway/cli/command.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/websocket.h" json "notebooks" \
                                    " gateway/front.h gateway/gateway.h" \
                                    " gateway/options.h gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
+                                   " workspace/name.h" \
                                    " gateway/gateway.h gateway/options.h "
 
     # Whatever the folder may include, never this.

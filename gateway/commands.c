@@ -232,6 +232,12 @@ static void on_note(self_t *self, const char *token, const char *note)
     answer_session(self, token);
 }
 
+static void on_full(self_t *self, const char *text, const char *unused)
+{
+    (void) unused;
+    ending_begin(self, LIFE_REASON_WORKSPACE, "%s", text);
+}
+
 static void finish_drain(self_t *self)
 {
     session_unwatch_link(self);
@@ -274,6 +280,7 @@ static const struct {
     {"INTERRUPT", on_interrupt}, {"RESTART", on_restart},
     {"DELETE", on_delete},       {"TOUCH", on_keepalive},
     {"NOTE", on_note},           {"DRAIN", on_drain},
+    {"FULL", on_full},
 };
 
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)

@@ -112,6 +112,7 @@ static bool wants_relaunch(const self_t *self)
     return self->reason != LIFE_REASON_DELETED
            && self->reason != LIFE_REASON_IDLE_TIMEOUT
            && self->reason != LIFE_REASON_LIFETIME
+           && self->reason != LIFE_REASON_WORKSPACE /* it is full as before */
            && self->reason != LIFE_REASON_LAUNCH;
 }
 

@@ -123,6 +123,12 @@ static void reply_type(const message_t *request, char ret_type[64])
 void management_reply(management_t *self, const message_t *request,
                       json_t *answer)
 {
+    management_reply_data(self, request, answer, (bytes_t){0});
+}
+
+void management_reply_data(management_t *self, const message_t *request,
+                           json_t *answer, bytes_t data)
+{
     cleanup_free char *text = json_dumps(answer, JSON_COMPACT);
     cleanup_buffer buffer_t header = BUFFER_EMPTY;
     bytes_t identities[WIRE_IDENTITIES_MAX];
@@ -132,6 +138,8 @@ void management_reply(management_t *self, const message_t *request,
         .identities = identities,
         .parent = message_header(request),
         .content = {text, text ? strlen(text) : 0},
+        .buffers = &data,
+        .buffer_count = data.size ? 1 : 0,
     };
 
     for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)

@@ -136,8 +136,7 @@ int orders_on_sweep(zloop_t *loop, int timer, void *arg)
 }
 
 /* An id, a name is not enough; a prefix is when it is the only one. */
-static entry_t *find_prefix(registry_t *self, const char *prefix,
-                            bool *ret_ambiguous)
+entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous)
 {
     entry_t *found = registry_find(self, prefix);
 
@@ -227,13 +226,29 @@ static void on_list(registry_t *self, json_t *content, message_t **request_p)
         finish_listing(self, pending);
 }
 
+json_t *orders_ambiguous(const char *id)
+{
+    return management_error("AmbiguousSession", GATEWAY_EXIT_USAGE,
+                            "more than one session begins with %s; give more "
+                            "of the id",
+                            id);
+}
+
+json_t *orders_unknown(const char *id)
+{
+    return management_error("UnknownSession", GATEWAY_EXIT_GONE,
+                            "there is no session %s; `hearth session list` "
+                            "shows those that are",
+                            id ? id : "without an id");
+}
+
 /* Commands for one session: the actor answers. */
 static void command(registry_t *self, json_t *content, message_t **request_p,
                     const char *word, const char *argument)
 {
     const char *id = json_string_value(json_object_get(content, "id"));
     bool is_ambiguous = false;
-    entry_t *entry = id ? find_prefix(self, id, &is_ambiguous) : NULL;
+    entry_t *entry = id ? orders_find(self, id, &is_ambiguous) : NULL;
     json_t *tombstone;
 
     if (entry) {
@@ -242,12 +257,7 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
         return;
     }
     if (is_ambiguous)
-        management_reply(self->management, *request_p,
-                         management_error("AmbiguousSession",
-                                          GATEWAY_EXIT_USAGE,
-                                          "more than one session begins with "
-                                          "%s; give more of the id",
-                                          id));
+        management_reply(self->management, *request_p, orders_ambiguous(id));
     else if (id && (tombstone = read_tombstone(self, id))) {
         json_t *session = json_object_get(tombstone, "session");
 
@@ -264,11 +274,7 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
         }
         management_reply(self->management, *request_p, tombstone);
     } else
-        management_reply(self->management, *request_p,
-                         management_error("UnknownSession", GATEWAY_EXIT_GONE,
-                                          "there is no session %s; `hearth "
-                                          "session list` shows those that are",
-                                          id ? id : "without an id"));
+        management_reply(self->management, *request_p, orders_unknown(id));
     message_destroy(request_p);
 }
 
@@ -368,6 +374,10 @@ static void on_request(registry_t *self, message_t **request_p)
             requests[i].handler(self, content, request_p);
             return;
         }
+    if (strncmp(type, "files_", 6) == 0) {
+        errands_make(self, content, request_p);
+        return;
+    }
     management_reply(self->management, *request_p,
                      management_error("UnknownRequest", GATEWAY_EXIT_USAGE,
                                       "this gateway knows no such request"));

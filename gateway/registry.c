@@ -68,8 +68,10 @@ static void on_word_ready(registry_t *self, entry_t *entry)
 
 static void count_gone(registry_t *self, entry_t *entry)
 {
-    if (!entry->is_gone)
+    if (!entry->is_gone) {
         self->alive_count--;
+        files_unwatch(self->files, entry->id);
+    }
     entry->is_gone = true;
 }
 
@@ -145,8 +147,14 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     entry->next = self->entries;
     self->entries = entry;
     self->entry_count++;
-    if (!entry->is_gone)
+    if (!entry->is_gone) {
+        const profile_limits_t *limits = &entry->profile->limits;
+
         self->alive_count++;
+        files_watch(
+            self->files, entry->id, entry->workspace,
+            (files_limits_t){limits->workspace_bytes, limits->workspace_files});
+    }
     zloop_reader(self->loop, zactor_sock(entry->actor), on_actor, entry);
     return entry;
 }
@@ -225,6 +233,7 @@ void registry_destroy(registry_t **self_p)
     for (size_t i = 0; self->warmths && i < self->options->profile_count; i++)
         zygote_destroy(&self->warmths[i].zygote);
     free(self->warmths);
+    files_destroy(&self->files);
     management_destroy(&self->management);
     zloop_destroy(&self->loop);
     free(self->package_folder);
@@ -330,6 +339,7 @@ int registry_new(const options_t *options, const char *package_folder,
         self->warmths[i].profile = options->profiles[i];
         launcher_start(&self->warmths[i]);
     }
+    self->files = files_new();
     creation_adopt_all(self);
     sweep_cgroups(self);
     /* Bound last: who can connect finds everything there. */
@@ -338,6 +348,7 @@ int registry_new(const options_t *options, const char *package_folder,
         return r;
     zloop_reader(self->loop, management_socket(self->management),
                  orders_on_management, self);
+    zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
     zloop_timer(self->loop, SWEEP_MS, 0, orders_on_sweep, self);
     *ret_registry = take_ptr(self);
     return 0;

@@ -3,11 +3,13 @@
  *   launcher.c   zygotes and launches
  *   creation.c   sessions made and taken over
  *   orders.c     management requests
+ *   errands.c    those about files
  */
 #ifndef HEARTH_GATEWAY_REGISTRY_INTERNAL_H
 #define HEARTH_GATEWAY_REGISTRY_INTERNAL_H
 
 #include "gateway/czmq_owners.h"
+#include "gateway/files.h"
 #include "gateway/management.h"
 #include "gateway/registry.h"
 #include "gateway/session.h"
@@ -51,6 +53,7 @@ struct registry {
     char *package_folder;     /* owned */
     cgroups_t *cgroups;       /* owned */
     management_t *management; /* owned */
+    files_t *files;           /* owned */
     zloop_t *loop;            /* owned */
     warmth_t *warmths;        /* owned; one a profile */
     entry_t *entries;         /* owned */
@@ -91,9 +94,18 @@ int orders_on_sweep(zloop_t *loop, int timer, void *arg);
 /* A request that waits for an actor; lent. */
 pending_t *orders_wait(registry_t *self, message_t **request_p);
 void orders_destroy(pending_t **pending_p);
+/* A session by its id or the only one that begins so. */
+entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous);
+/* What is answered when there is none, or more than one. */
+json_t *orders_unknown(const char *id);
+json_t *orders_ambiguous(const char *id);
 /* An actor's answer, and an error in its place. */
 void orders_done(registry_t *self, const char *token, const char *text);
 void orders_fail(registry_t *self, const char *token, const char *ename,
                  int exit_code, const char *evalue);
+
+/* errands.c */
+void errands_make(registry_t *self, json_t *content, message_t **request_p);
+int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg);
 
 #endif

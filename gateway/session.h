@@ -7,6 +7,7 @@
  *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE
  *                       token argument
  *                     DRAIN                       stop, keep the kernel
+ *                     FULL text                   its workspace is
  *   from the session  DONE token json             the answer
  *                     LAUNCH                      a kernel is wanted
  *                     GONE reason sentence

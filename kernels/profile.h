@@ -14,9 +14,11 @@ typedef struct {
     uint64_t file_size;     /* bytes */
     uint64_t open_files;
     uint64_t processes;
-    uint64_t cpu_seconds; /* 0: no limit */
-    uint64_t tmp_bytes;   /* of /tmp and of /dev/shm, each */
-    uint64_t retain;      /* bytes of events a kernel keeps unacknowledged */
+    uint64_t cpu_seconds;     /* 0: no limit */
+    uint64_t tmp_bytes;       /* of /tmp and of /dev/shm, each */
+    uint64_t workspace_bytes; /* on disk; 0: no limit */
+    uint64_t workspace_files; /* folders included; 0: no limit */
+    uint64_t retain; /* bytes of events a kernel keeps unacknowledged */
 } profile_limits_t;
 
 typedef struct {

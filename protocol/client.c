@@ -165,6 +165,14 @@ int client_send(client_t *self, channel_t channel, const char *msg_type,
                 bytes_t content, bytes_t metadata, const char **ret_msg_id,
                 fault_t *fault)
 {
+    return client_send_data(self, channel, msg_type, content, metadata,
+                            (bytes_t){0}, ret_msg_id, fault);
+}
+
+int client_send_data(client_t *self, channel_t channel, const char *msg_type,
+                     bytes_t content, bytes_t metadata, bytes_t data,
+                     const char **ret_msg_id, fault_t *fault)
+{
     zsock_t *socket = self->lines[channel].socket;
     if (socket == NULL || channels[channel].type != ZMQ_DEALER)
         return fault_set(fault, EINVAL, "nothing can be sent on %s",
@@ -179,6 +187,8 @@ int client_send(client_t *self, channel_t channel, const char *msg_type,
         .header = {.bytes = self->header.data, .size = self->header.size},
         .metadata = metadata,
         .content = content,
+        .buffers = &data,
+        .buffer_count = data.size > 0 ? 1 : 0,
     };
     int r = wire_send(zsock_resolve(socket), &parts, self->secret);
     if (r < 0)

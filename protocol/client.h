@@ -25,6 +25,12 @@ void client_destroy(client_t **self_p);
 int client_send(client_t *self, channel_t channel, const char *msg_type,
                 bytes_t content, bytes_t metadata, const char **ret_msg_id,
                 fault_t *fault);
+/* The same with one buffer behind it, unless it is empty. The signature does
+ * not cover buffers (so it is in Jupyter): what must not change on its way
+ * has its digest in the content. */
+int client_send_data(client_t *self, channel_t channel, const char *msg_type,
+                     bytes_t content, bytes_t metadata, bytes_t data,
+                     const char **ret_msg_id, fault_t *fault);
 /* The next message of any channel within `timeout_ms` (-1: for ever),
  * *ret_channel says which. 0: got one; -ETIMEDOUT; -EINTR after a signal. Bad
  * messages are dropped and counted. */

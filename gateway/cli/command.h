@@ -80,6 +80,7 @@ extern const command_t session_commands[];
 extern const command_t exec_commands[];
 extern const command_t note_commands[];
 extern const command_t attach_commands[];
+extern const command_t files_commands[];
 extern const command_t notebook_commands[];
 extern const command_t gateway_commands[];
 extern const command_t kernel_commands[];

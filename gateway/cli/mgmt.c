@@ -291,6 +291,23 @@ static gateway_exit_t unreachable(mgmt_t *self, const char *why)
 gateway_exit_t mgmt_ask(mgmt_t *self, const char *verb, json_t *content,
                         json_t **ret_reply)
 {
+    return mgmt_exchange(self, verb, content, (bytes_t){0}, ret_reply, NULL);
+}
+
+static void take_data(const message_t *message, buffer_t *ret_data)
+{
+    bytes_t data;
+
+    if (!ret_data || !message_buffer_count(message))
+        return;
+    data = message_buffer(message, 0);
+    buffer_append(ret_data, data.bytes, data.size);
+}
+
+gateway_exit_t mgmt_exchange(mgmt_t *self, const char *verb, json_t *content,
+                             bytes_t data, json_t **ret_reply,
+                             buffer_t *ret_data)
+{
     json_auto_t *owned = content;
     cleanup_free char *type = mem_format("%s_request", verb);
     cleanup_free char *text = json_dumps(owned, JSON_COMPACT);
@@ -302,9 +319,9 @@ gateway_exit_t mgmt_ask(mgmt_t *self, const char *verb, json_t *content,
     if (!text)
         return set_failure(self, "a value is no UTF-8 text", NULL),
                GATEWAY_EXIT_USAGE;
-    if (client_send(self->client, CHANNEL_CONTROL, type,
-                    (bytes_t){text, strlen(text)}, (bytes_t){"", 0}, &lent_id,
-                    &fault)
+    if (client_send_data(self->client, CHANNEL_CONTROL, type,
+                         (bytes_t){text, strlen(text)}, (bytes_t){"", 0}, data,
+                         &lent_id, &fault)
         < 0)
         return unreachable(self, fault.text);
     id = mem_text(lent_id);
@@ -314,8 +331,10 @@ gateway_exit_t mgmt_ask(mgmt_t *self, const char *verb, json_t *content,
         int r =
             client_receive(self->client, LOOK_MS, &channel, &message, &fault);
 
-        if (r == 0 && is_answer(message, id))
+        if (r == 0 && is_answer(message, id)) {
+            take_data(message, ret_data);
             return read_reply(self, message, ret_reply);
+        }
         if (r == -ETIMEDOUT && !mgmt_is_served(self))
             return unreachable(self, "the gateway ended before it answered");
         if (r == -EINTR)

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "gateway/gateway.h"
+#include "protocol/message.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,7 +24,12 @@ void mgmt_destroy(mgmt_t **self_p);
  * mgmt_complain. A gateway that ends meanwhile is GATEWAY_EXIT_UNREACHABLE. */
 gateway_exit_t mgmt_ask(mgmt_t *self, const char *verb, json_t *content,
                         json_t **ret_reply);
-/* The same, and prints what failed. */
+/* The same with bytes beside the content, there and back; `ret_data` may be
+ * NULL. */
+gateway_exit_t mgmt_exchange(mgmt_t *self, const char *verb, json_t *content,
+                             bytes_t data, json_t **ret_reply,
+                             buffer_t *ret_data);
+/* The same as mgmt_ask, and prints what failed. */
 gateway_exit_t mgmt_call(mgmt_t *self, const char *verb, json_t *content,
                          json_t **ret_reply);
 /* Opens, calls once, closes: what most commands do. */

@@ -1,0 +1,108 @@
+/* What the files of the thread for files share; nobody else includes it.
+ *   files.c           the face, the thread, the table of requests
+ *   files_tree.c      requests about names: list, stat, delete …
+ *   files_transfer.c  what goes on over several requests: get, put, long lists
+ *   files_quota.c     how much the workspaces hold
+ */
+#ifndef HEARTH_GATEWAY_FILES_INTERNAL_H
+#define HEARTH_GATEWAY_FILES_INTERNAL_H
+
+#include "base/fault.h"
+#include "gateway/files.h"
+#include "workspace/usage.h"
+
+#include <openssl/evp.h>
+#include <sys/stat.h>
+
+struct reader;
+struct writer;
+struct walk;
+
+#define TRANSFERS_MAX 256
+#define TRANSFER_ID   24
+
+/* What a request is about; lent for its time. */
+typedef struct {
+    const char *session;
+    const char *workspace; /* folder */
+    const json_t *content;
+    bytes_t data;  /* the request's buffer */
+    buffer_t *out; /* the answer's */
+} errand_t;
+
+typedef struct transfer {
+    struct transfer *next; /* owned */
+    char id[TRANSFER_ID];
+    char session[64];
+    char *path;            /* owned; bytes */
+    struct reader *reader; /* owned; of a get, or NULL */
+    struct writer *writer; /* owned; of a put, or NULL */
+    struct walk *walk;     /* owned; of a listing, or NULL */
+    EVP_MD_CTX *hash;      /* owned; NULL: given up */
+    uint64_t hashed;       /* bytes in it */
+    uint64_t holes;        /* of them zeros that are not stored */
+    uint64_t page, listed; /* of a listing */
+    bool is_recursive;     /* the listing */
+    int64_t deadline;      /* of a listing; monotonic ms */
+    int64_t touched;       /* monotonic ms */
+} transfer_t;
+
+typedef struct quota {
+    struct quota *next; /* owned */
+    char session[64];
+    char *workspace; /* owned */
+    files_limits_t limits;
+    measure_t *measure; /* owned; under way, or NULL */
+    usage_t usage;      /* of the last whole measure */
+    bool is_told;       /* that it is full */
+    int64_t begun, due; /* monotonic ms */
+} quota_t;
+
+typedef struct {
+    zsock_t *pipe; /* borrowed from the actor */
+    zloop_t *loop; /* owned */
+    transfer_t *transfers;
+    size_t transfer_count;
+    quota_t *quotas;
+    int sweep_timer, measure_timer; /* zloop ids, 0: none */
+} self_t;
+
+/* files.c */
+/* The member's path below the workspace; NULL, and the fault, when it is none
+ * (a member that is missing is ""). */
+int files_path(const json_t *content, const char *key, char **ret_path,
+               fault_t *fault);
+/* {path, type, size, …} of one file. */
+json_t *files_entry(const char *path, const struct stat *status);
+int files_root(const errand_t *errand, int *ret_root, fault_t *fault);
+void files_tell(self_t *self, files_news_t *news);
+
+/* Each answers with *ret_answer, or a fault. */
+typedef int files_handler_t(self_t *self, const errand_t *errand,
+                            json_t **ret_answer, fault_t *fault);
+
+/* files_tree.c */
+files_handler_t files_on_stat, files_on_make_folder, files_on_delete,
+    files_on_rename, files_on_list, files_on_next;
+
+/* files_transfer.c */
+files_handler_t files_on_get, files_on_read, files_on_put, files_on_write,
+    files_on_commit, files_on_close;
+int transfer_new(self_t *self, const errand_t *errand, const char *path,
+                 transfer_t **ret_transfer, fault_t *fault);
+int transfer_find(self_t *self, const errand_t *errand,
+                  transfer_t **ret_transfer, fault_t *fault);
+void transfer_end(self_t *self, transfer_t *transfer);
+/* Ends those that nobody asks for any more, or all. */
+void transfer_sweep(self_t *self, bool all);
+
+/* files_quota.c */
+void quota_add(self_t *self, const char *session, const char *workspace,
+               files_limits_t limits);
+void quota_remove(self_t *self, const char *session);
+void quota_clear(self_t *self);
+/* -EDQUOT when so much more would be too much. */
+int quota_check(const self_t *self, const char *session, uint64_t more,
+                fault_t *fault);
+
+#endif

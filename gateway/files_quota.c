@@ -1,0 +1,182 @@
+/* How much the workspaces hold: those with a limit are measured again and
+ * again, a slice at a time, with a share of the thread that does not grow with
+ * the trees. In the thread for files. */
+#include "gateway/files_internal.h"
+
+#include "base/clock.h"
+#include "workspace/beneath.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SLICE    500  /* entries between two looks at requests */
+#define PAUSE_MS 1000 /* between two measures of a workspace, at least */
+#define SHARE    10   /* and so many times what the last one took */
+
+static void quota_destroy(quota_t **self_p)
+{
+    quota_t *self = *self_p;
+
+    measure_destroy(&self->measure);
+    free(self->workspace);
+    free(self);
+    *self_p = NULL;
+}
+
+void quota_clear(self_t *self)
+{
+    while (self->quotas) {
+        quota_t *first = self->quotas;
+        self->quotas = first->next;
+        quota_destroy(&first);
+    }
+}
+
+void quota_remove(self_t *self, const char *session)
+{
+    for (quota_t **at = &self->quotas; *at; at = &(*at)->next)
+        if (strcmp((*at)->session, session) == 0) {
+            quota_t *quota = *at;
+            *at = quota->next;
+            quota_destroy(&quota);
+            return;
+        }
+}
+
+static void write_excess(const quota_t *self, char *ret_text, size_t size)
+{
+    const usage_t *usage = &self->usage;
+
+    if (usage->is_deeper)
+        snprintf(ret_text, size,
+                 "the workspace's folders are nested too deeply to be counted");
+    else if (self->limits.bytes && usage->bytes > self->limits.bytes)
+        snprintf(ret_text, size,
+                 "the workspace holds %" PRIu64 " bytes, its limit is %" PRIu64
+                 " (limits/workspace_bytes)",
+                 usage->bytes, self->limits.bytes);
+    else if (self->limits.files && usage->files > self->limits.files)
+        snprintf(ret_text, size,
+                 "the workspace holds %" PRIu64 " files, its limit is %" PRIu64
+                 " (limits/workspace_files)",
+                 usage->files, self->limits.files);
+}
+
+static void tell_if_full(self_t *self, quota_t *quota)
+{
+    files_news_t *news;
+    char text[256] = "";
+
+    write_excess(quota, text, sizeof text);
+    if (!text[0] || quota->is_told)
+        return;
+    quota->is_told = true;
+    news = mem_new(sizeof *news);
+    news->word = FILES_FULL;
+    snprintf(news->session, sizeof news->session, "%s", quota->session);
+    snprintf(news->text, sizeof news->text, "%s", text);
+    files_tell(self, news);
+}
+
+static void begin_measure(quota_t *quota, int64_t now)
+{
+    cleanup_fd int root = -1;
+    fault_t fault;
+
+    quota->begun = now;
+    /* A folder that is gone holds nothing. */
+    if (beneath_root(quota->workspace, &root, &fault) < 0
+        || measure_new(root, &quota->measure, &fault) < 0)
+        quota->due = now + PAUSE_MS;
+}
+
+static void end_measure(self_t *self, quota_t *quota)
+{
+    int64_t now = clock_monotonic_ms();
+
+    quota->usage = measure_result(quota->measure);
+    measure_destroy(&quota->measure);
+    quota->due = now + PAUSE_MS + SHARE * (now - quota->begun);
+    tell_if_full(self, quota);
+}
+
+static void schedule(self_t *self);
+
+static int on_measure(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+    int64_t now = clock_monotonic_ms();
+    quota_t *quota = self->quotas;
+
+    (void) loop;
+    (void) timer;
+    self->measure_timer = 0;
+    /* One that was begun is finished first. */
+    while (quota && !quota->measure)
+        quota = quota->next;
+    for (quota_t *at = self->quotas; at && !quota; at = at->next)
+        if (at->due <= now)
+            quota = at;
+    if (quota && !quota->measure)
+        begin_measure(quota, now);
+    if (quota && quota->measure && measure_step(quota->measure, SLICE))
+        end_measure(self, quota);
+    schedule(self);
+    return 0;
+}
+
+static void schedule(self_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+    int64_t soonest = INT64_MAX;
+
+    for (const quota_t *at = self->quotas; at; at = at->next) {
+        int64_t due = at->measure ? now : at->due;
+        soonest = due < soonest ? due : soonest;
+    }
+    if (self->measure_timer || soonest == INT64_MAX)
+        return;
+    self->measure_timer =
+        zloop_timer(self->loop, soonest > now ? (size_t) (soonest - now) : 1, 1,
+                    on_measure, self);
+}
+
+void quota_add(self_t *self, const char *session, const char *workspace,
+               files_limits_t limits)
+{
+    quota_t *quota;
+
+    quota_remove(self, session);
+    quota = mem_new(sizeof *quota);
+    snprintf(quota->session, sizeof quota->session, "%s", session);
+    quota->workspace = mem_text(workspace);
+    quota->limits = limits;
+    quota->due = clock_monotonic_ms() + PAUSE_MS;
+    quota->next = self->quotas;
+    self->quotas = quota;
+    schedule(self);
+}
+
+int quota_check(const self_t *self, const char *session, uint64_t more,
+                fault_t *fault)
+{
+    const quota_t *quota = self->quotas;
+
+    while (quota && strcmp(quota->session, session) != 0)
+        quota = quota->next;
+    if (!quota)
+        return 0;
+    if (quota->limits.bytes && quota->usage.bytes + more > quota->limits.bytes)
+        return fault_set(fault, EDQUOT,
+                         "the workspace holds %" PRIu64
+                         " bytes and may hold %" PRIu64
+                         ": there is no room for more",
+                         quota->usage.bytes, quota->limits.bytes);
+    if (quota->limits.files && quota->usage.files >= quota->limits.files)
+        return fault_set(fault, EDQUOT,
+                         "the workspace holds %" PRIu64
+                         " files and may hold %" PRIu64,
+                         quota->usage.files, quota->limits.files);
+    return 0;
+}

@@ -1,0 +1,469 @@
+"""Files of a workspace, by the gateway, whatever the session made of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import HEARTH, Gateway, Session
+
+
+@pytest.fixture(scope="module")
+def session(gateway: Gateway) -> Iterator[Session]:
+    made = gateway.create()
+    yield made
+    made.delete()
+
+
+def files(
+    session: Session, *arguments: str, code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    verb, *rest = arguments
+    done = session.gateway.run("files", verb, session.id, *rest)
+    assert done.returncode == code, (arguments, done.stdout, done.stderr)
+    return done
+
+
+def ls(session: Session, *arguments: str) -> dict[str, dict[str, Any]]:
+    listing = json.loads(files(session, "ls", "--json", *arguments).stdout)
+    return {entry["path"]: entry for entry in listing}
+
+
+def refused(session: Session, path: str, target: Path) -> str:
+    """Why a file cannot be had; nothing of it is left here."""
+    done = files(session, "get", path, str(target), code=1)
+    assert not list(target.parent.glob(target.name + "*"))
+    return done.stderr
+
+
+def test_a_file_goes_in_and_comes_out(session: Session, tmp_path: Path) -> None:
+    here = tmp_path / "table.csv"
+    here.write_bytes(os.urandom(3_500_000))
+    files(session, "put", str(here))
+    assert session.exec(
+        "import hashlib\n"
+        "print(hashlib.sha256(open('table.csv','rb').read()).hexdigest())"
+    ).stdout.split() == [hashlib.sha256(here.read_bytes()).hexdigest()]
+    session.exec("open('table.csv', 'ab').write(b'more'); None")
+    files(session, "get", "table.csv", str(tmp_path / "back"))
+    assert (tmp_path / "back").read_bytes() == here.read_bytes() + b"more"
+    entry = ls(session)["table.csv"]
+    assert (entry["type"], entry["size"]) == ("file", 3_500_004)
+
+
+def test_a_file_belongs_to_the_session(session: Session) -> None:
+    done = session.gateway.run(
+        "files", "put", session.id, "-", "mine.txt", stdin="abc"
+    )
+    assert done.returncode == 0, done.stderr
+    ran = session.exec(
+        "import os\n"
+        "print(os.stat('mine.txt').st_uid == os.getuid())\n"
+        "os.remove('mine.txt')"
+    )
+    assert (ran.returncode, ran.stdout) == (0, "True\n")
+
+
+def test_a_put_replaces_only_when_it_may(session: Session) -> None:
+    def put(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return session.gateway.run(
+            "files", "put", *options, session.id, "-", "one", stdin=text
+        )
+
+    assert put("first").returncode == 0
+    again = put("second", "--no-replace")
+    assert again.returncode == 1
+    assert "exists" in again.stderr
+    assert files(session, "get", "one", "-").stdout == "first"
+    assert put("second").returncode == 0
+    assert files(session, "get", "one", "-").stdout == "second"
+
+
+def test_nothing_leads_out(session: Session, tmp_path: Path) -> None:
+    session.exec(
+        "import os, socket\n"
+        "os.makedirs('trap/inner')\n"
+        "os.symlink('/etc/passwd', 'trap/absolute')\n"
+        "os.symlink('../../../../../../etc/passwd', 'trap/relative')\n"
+        "os.symlink('/proc/self/root', 'trap/root')\n"
+        "os.symlink('/proc/1/cwd', 'trap/cwd')\n"
+        "os.symlink('..', 'trap/up')\n"
+        "os.symlink('loop', 'trap/loop')\n"
+        "os.mkfifo('trap/fifo')\n"
+        "open('trap/plain', 'w').write('x')\n"
+        "os.link('trap/plain', 'trap/second')\n"
+        "os.mkdir('trap/locked'); os.chmod('trap/locked', 0)\n"
+        "s = socket.socket(socket.AF_UNIX); s.bind('trap/socket')\n"
+    )
+    target = tmp_path / "out"
+    for name in ("absolute", "relative", "root/etc/passwd", "cwd", "loop"):
+        assert "symbolic link" in refused(session, f"trap/{name}", target)
+    assert "symbolic link" in refused(session, "trap/up/trap/plain", target)
+    for name in ("fifo", "socket"):
+        assert "no regular file" in refused(session, f"trap/{name}", target)
+    assert "links" in refused(session, "trap/second", target)
+    assert "directory" in refused(session, "trap/inner", target)
+    for path in ("../session.json", "trap/../../x", "/etc/passwd"):
+        assert "hearth: a path" in refused(session, path, target)
+    # What is put there goes to no other place either.
+    for path in ("trap/up/x", "trap/root/tmp/x", "../x", "trap/fifo/x"):
+        done = session.gateway.run(
+            "files", "put", session.id, "-", path, stdin="x"
+        )
+        assert done.returncode == 1, path
+    assert not (session.workspace.parent / "x").exists()
+    types = {
+        path.removeprefix("trap/"): entry["type"]
+        for path, entry in ls(session, "-r", "trap").items()
+    }
+    assert types == {
+        **dict.fromkeys(
+            ("absolute", "relative", "root", "cwd", "up", "loop"), "link"
+        ),
+        **dict.fromkeys(("inner", "locked"), "folder"),
+        **dict.fromkeys(("plain", "second"), "file"),
+        "fifo": "fifo",
+        "socket": "socket",
+    }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="devices are made by root")
+def test_a_device_is_not_opened(session: Session, tmp_path: Path) -> None:
+    device = session.workspace / "device"
+    try:
+        os.mknod(device, 0o600 | 0o020000, os.makedev(1, 9))
+    except PermissionError:
+        pytest.skip("no devices can be made here")
+    assert "no regular file" in refused(session, "device", tmp_path / "out")
+    device.unlink()
+
+
+NAMES = [
+    b"line\nbreak",
+    b"\x1b]0;owned\x07\x1b[2J",
+    b"\xff\xfe\x80",
+    "\u202egpj.exe".encode(),
+    "caf\u00e9".encode(),
+    b"back\\slash",
+    b"-rf",
+    b" ",
+]
+
+
+def test_names_survive_and_reach_no_terminal(
+    session: Session, tmp_path: Path
+) -> None:
+    session.exec(
+        f"import os\nos.mkdir('names')\nfor name in {NAMES!r}:\n"
+        "    open(b'names/' + name, 'wb').write(name)\n"
+    )
+    shown = files(session, "ls", "names").stdout
+    assert len(shown.splitlines()) == len(NAMES)
+    assert all(
+        character.isprintable() for character in shown if character != "\n"
+    )
+    listing = ls(session, "names")
+    assert len(listing) == len(NAMES)
+    for number, path in enumerate(listing):
+        target = tmp_path / f"{number}"
+        files(session, "get", path, str(target))
+    assert {
+        (tmp_path / f"{number}").read_bytes() for number in range(len(NAMES))
+    } == set(NAMES)
+    # And the same name on this side, byte for byte.
+    folder = tmp_path / "here"
+    folder.mkdir()
+    for path in listing:
+        files(session, "get", path, str(folder))
+    assert set(os.listdir(os.fsencode(folder))) == set(NAMES)
+    for name in NAMES:
+        done = subprocess.run(
+            [
+                HEARTH,
+                "files",
+                "put",
+                session.id,
+                os.fsencode(folder) + b"/" + name,
+                "again/",
+            ],
+            env=session.gateway.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "No such file" in done.stderr
+    session.exec("os.mkdir('again')")
+    for name in NAMES:
+        subprocess.run(
+            [
+                HEARTH,
+                "files",
+                "put",
+                session.id,
+                os.fsencode(folder) + b"/" + name,
+                "again/",
+            ],
+            env=session.gateway.env,
+            check=True,
+        )
+    assert set(os.listdir(os.fsencode(session.workspace / "again"))) == set(
+        NAMES
+    )
+
+
+def test_a_terminal_gets_no_escape_sequence(session: Session) -> None:
+    session.exec("open('esc\\x1b[31m', 'w').close()")
+    master, slave = os.openpty()
+    done = subprocess.run(
+        [HEARTH, "files", "ls", session.id],
+        env=session.gateway.env,
+        stdout=slave,
+        check=True,
+    )
+    os.close(slave)
+    shown = os.read(master, 65536)
+    os.close(master)
+    assert done.returncode == 0
+    assert b"esc\\x1b[31m" in shown
+    assert b"\x1b" not in shown
+
+
+def test_a_file_that_changes_is_no_mixture(
+    session: Session, tmp_path: Path
+) -> None:
+    victim = session.workspace / "victim"
+    victim.write_bytes(b"a" * 40_000_000)
+    stop = threading.Event()
+
+    def change() -> None:
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            with victim.open("r+b") as file:
+                file.seek(turn * 4096 % 40_000_000)
+                file.write(b"b")
+
+    worker = threading.Thread(target=change)
+    worker.start()
+    try:
+        error = refused(session, "victim", tmp_path / "out")
+    finally:
+        stop.set()
+        worker.join()
+    assert "changed while it was read" in error
+
+
+def test_a_file_that_grows_or_shrinks(session: Session, tmp_path: Path) -> None:
+    """The reader is held up by a pipe, so that the change is in between."""
+    for change, option, code, words in (
+        (lambda file: file.write(b"x" * 10), [], 1, "grew from"),
+        (lambda file: file.write(b"x" * 10), ["--growing"], 0, "as it was"),
+        (lambda file: file.truncate(1000), ["--growing"], 1, "shrank from"),
+    ):
+        log = session.workspace / "log"
+        log.write_bytes(b"l" * 30_000_000)
+        getter = subprocess.Popen(
+            [HEARTH, "files", "get", *option, session.id, "log", "-"],
+            env=session.gateway.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert getter.stdout
+        assert getter.stderr
+        assert getter.stdout.read(1) == b"l"
+        with log.open("ab") as file:
+            change(file)
+        rest = getter.stdout.read()
+        error = getter.stderr.read().decode()
+        assert getter.wait() == code, error
+        assert words in error
+        if code == 0:
+            assert len(rest) + 1 == 30_000_000
+        getter.stdout.close()
+        getter.stderr.close()
+
+
+def memory_kib(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1])
+    raise AssertionError("no VmHWM")
+
+
+def test_a_large_file_needs_no_large_gateway(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    size = 1 << 30
+    here = tmp_path / "sparse"
+    with here.open("wb") as file:
+        file.truncate(size)
+        for place in (0, size // 2 - 3, size - 2_000_000):
+            file.seek(place)
+            file.write(os.urandom(2_000_000))
+    Path(f"/proc/{gateway.pid}/clear_refs").write_text("5")
+    before = memory_kib(gateway.pid)
+    files(session, "put", str(here), "large")
+    files(session, "get", "large", str(tmp_path / "back"))
+    # Sessions have megabytes of their own; the file would be a gigabyte.
+    assert memory_kib(gateway.pid) - before < 48 << 10
+    assert (
+        subprocess.run(
+            ["cmp", str(here), str(tmp_path / "back")], check=False
+        ).returncode
+        == 0
+    )
+    for copy in (session.workspace / "large", tmp_path / "back"):
+        assert copy.stat().st_size == size
+        assert copy.stat().st_blocks * 512 < 32 << 20
+    (session.workspace / "large").unlink()
+
+
+def test_a_petabyte_of_nothing(session: Session, tmp_path: Path) -> None:
+    big = session.workspace / "petabyte"
+    with big.open("wb") as file:
+        try:
+            file.truncate(1 << 50)
+        except OSError:
+            file.truncate(1 << 42)
+    assert ls(session)["petabyte"]["size"] == big.stat().st_size
+    assert ls(session)["petabyte"]["stored"] < 1 << 20
+    target = tmp_path / "petabyte"
+    files(session, "get", "petabyte", str(target))
+    assert target.stat().st_size == big.stat().st_size
+    big.unlink()
+
+
+def test_a_hundred_thousand_files_are_listed(session: Session) -> None:
+    many = session.workspace / "many"
+    many.mkdir()
+    fd = os.open(many, os.O_RDONLY)
+    for number in range(100_000):
+        os.mknod(f"{number:06}", dir_fd=fd)
+    os.close(fd)
+    client = session.client()
+    try:
+        listing = subprocess.Popen(
+            [HEARTH, "files", "ls", "--json", session.id, "many"],
+            env=session.gateway.env,
+            stdout=subprocess.PIPE,
+        )
+        # Whoever asks for something else meanwhile is served.
+        assert client.value("1 + 1") == 2
+        assert listing.stdout
+        paths = [entry["path"] for entry in json.load(listing.stdout)]
+        listing.stdout.close()
+        assert listing.wait() == 0
+    finally:
+        client.close()
+    assert paths == [f"many/{number:06}" for number in range(100_000)]
+
+
+def test_a_tree_that_is_too_deep_is_cut(session: Session) -> None:
+    session.exec(
+        "import os\nos.mkdir('deep'); os.chdir('deep')\n"
+        "for i in range(1000):\n    os.mkdir('d'); os.chdir('d')\n"
+        "os.chdir('/workspace')\n"
+    )
+    done = session.gateway.run("files", "ls", "-r", session.id, "deep")
+    assert done.returncode == 1
+    assert "its limit of depth" in done.stderr
+    assert len(done.stdout.splitlines()) == 64
+    listing = ls(session, "/".join(["deep"] + ["d"] * 999))
+    assert len(listing) == 1
+    # The clean-up of the tests does not go so deep.
+    subprocess.run(["rm", "-rf", str(session.workspace / "deep")], check=True)
+
+
+def test_a_swapped_folder_leads_nowhere(
+    session: Session, tmp_path: Path
+) -> None:
+    """While a link and a folder take turns, either the file or a refusal."""
+    (session.workspace.parent / "prey").write_text("prey")
+    session.exec(
+        "import os, threading, ctypes\n"
+        "os.mkdir('turn'); open('turn/prey', 'w').write('decoy')\n"
+        "os.symlink('..', 'link')\n"
+        "libc = ctypes.CDLL(None)\n"
+        "going = True\n"
+        "def swap():\n"
+        "    while going:\n"
+        "        libc.renameat2(-100, b'turn', -100, b'link', 2)\n"
+        "threading.Thread(target=swap, daemon=True).start()\n"
+    )
+    seen = set()
+    for _ in range(40):
+        done = session.gateway.run("files", "get", session.id, "turn/prey", "-")
+        seen.add(done.stdout)
+    session.exec("going = False")
+    assert seen <= {"decoy", ""}
+
+
+def test_files_of_a_session_that_is_gone(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    made = gateway.create()
+    made.exec("open('result', 'w').write('42'); None")
+    made.delete()
+    made.wait_state("gone")
+    assert list(ls(made)) == ["result"]
+    assert files(made, "get", "result", "-").stdout == "42"
+
+
+def test_unknown_sessions_and_files(session: Session) -> None:
+    unknown = session.gateway.run("files", "ls", "no-such")
+    assert (unknown.returncode, "no session" in unknown.stderr) == (3, True)
+    assert "No such file" in files(session, "ls", "nothing", code=1).stderr
+    assert session.gateway.run("files", "put", session.id, "-").returncode == 2
+
+
+def test_a_full_workspace_ends_the_session() -> None:
+    with_limit = Gateway(
+        "--set",
+        "profile/python3/limits/workspace_bytes=4M",
+        "--set",
+        "profile/python3/limits/workspace_files=100",
+    ).start()
+    try:
+        session = with_limit.create()
+        done = with_limit.run(
+            "files", "put", session.id, "-", "big", stdin="x" * 6_000_000
+        )
+        assert done.returncode == 1
+        assert "no room for more" in done.stderr
+        assert ls(session) == {}
+        session.exec("open('big', 'wb').write(bytes(5_000_000)); None")
+        model = session.wait_state("gone")
+        assert model["reason"] == "workspace"
+        assert "its limit is 4194304" in model["detail"]
+        session = with_limit.create()
+        session.exec("for i in range(101): open(f'f{i}', 'w').close()")
+        model = session.wait_state("gone")
+        assert model["reason"] == "workspace"
+        assert "holds 101 files, its limit is 100" in model["detail"]
+    finally:
+        with_limit.end()
+
+
+def test_a_copy_that_is_broken_off_leaves_nothing(session: Session) -> None:
+    putter = subprocess.Popen(
+        [HEARTH, "files", "put", session.id, "-", "half"],
+        env=session.gateway.env,
+        stdin=subprocess.PIPE,
+    )
+    assert putter.stdin
+    putter.stdin.write(b"x" * 3_000_000)
+    putter.stdin.flush()
+    putter.send_signal(signal.SIGTERM)
+    putter.wait()
+    putter.stdin.close()
+    assert "half" not in ls(session)
+    assert not list(session.workspace.glob(".hearth*"))

@@ -1,0 +1,185 @@
+/* See name.h. Knows no file system: bytes to text and back. Stateless, any
+ * thread. */
+#include "workspace/name.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct {
+    uint32_t first, last;
+} range_t;
+
+/* What is not shown as itself. The ranges are generous: an escape that was
+ * not needed is ugly, one that is missing hides what a name is. */
+static const range_t hidden[] = {
+    {0x0000, 0x001F}, /* C0: newline, ESC … */
+    {0x007F, 0x009F}, /* DEL, C1: CSI, OSC … in one byte's clothes */
+    {0x00AD, 0x00AD}, /* soft hyphen */
+    {0x061C, 0x061C}, /* Arabic letter mark: direction */
+    {0x180E, 0x180E},
+    {0x200B, 0x200F},   /* zero width, left-to-right, right-to-left marks */
+    {0x2028, 0x202E},   /* line and paragraph end, embeddings, overrides */
+    {0x2060, 0x206F},   /* invisible operators, isolates */
+    {0xFEFF, 0xFEFF},   /* byte order mark */
+    {0xFFF9, 0xFFFB},   /* interlinear annotations */
+    {0xE0000, 0xE0FFF}, /* tags */
+};
+
+static bool is_hidden(uint32_t code)
+{
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (code >= hidden[i].first && code <= hidden[i].last)
+            return true;
+    return false;
+}
+
+/* The bytes of the character at `at`, 0 when there is none: overlong forms,
+ * surrogates and what is past U+10FFFF are none. */
+static size_t decode(const uint8_t *at, size_t left, uint32_t *ret_code)
+{
+    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint32_t code = at[0];
+    size_t size = code < 0x80           ? 1
+                  : (code >> 5) == 0x06 ? 2
+                  : (code >> 4) == 0x0E ? 3
+                  : (code >> 3) == 0x1E ? 4
+                                        : 0;
+
+    if (size == 0 || size > left)
+        return 0;
+    if (size > 1)
+        code &= 0x7Fu >> size;
+    for (size_t i = 1; i < size; i++) {
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3F);
+    }
+    if (code < lowest[size] || code > 0x10FFFF
+        || (code >= 0xD800 && code < 0xE000))
+        return 0;
+    *ret_code = code;
+    return size;
+}
+
+void name_escape(buffer_t *out, const void *name, size_t size)
+{
+    const uint8_t *at = name;
+    const uint8_t *end = at + size;
+
+    while (at < end) {
+        uint32_t code = 0;
+        size_t length = decode(at, (size_t) (end - at), &code);
+
+        if (length && code == '\\') {
+            buffer_append(out, "\\\\", 2);
+        } else if (length && !is_hidden(code)) {
+            buffer_append(out, at, length);
+        } else {
+            length = length ? length : 1;
+            for (size_t i = 0; i < length; i++)
+                buffer_format(out, "\\x%02x", at[i]);
+        }
+        at += length;
+    }
+    buffer_append(out, "", 0);
+}
+
+char *name_text(const char *name)
+{
+    buffer_t text = BUFFER_EMPTY;
+
+    name_escape(&text, name, strlen(name));
+    return text.data ? (char *) text.data : mem_text("");
+}
+
+static int hex(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'a' && digit <= 'f')
+        return digit - 'a' + 10;
+    if (digit >= 'A' && digit <= 'F')
+        return digit - 'A' + 10;
+    return -1;
+}
+
+/* The byte of the escape at `at`, its length in *ret_size; -1: none. */
+static int read_escape(const char *at, size_t left, size_t *ret_size)
+{
+    if (left >= 2 && at[1] == '\\') {
+        *ret_size = 2;
+        return '\\';
+    }
+    if (left < 4 || at[1] != 'x' || hex(at[2]) < 0 || hex(at[3]) < 0)
+        return -1;
+    *ret_size = 4;
+    return hex(at[2]) << 4 | hex(at[3]);
+}
+
+int name_unescape(const char *text, size_t size, buffer_t *ret_name,
+                  fault_t *fault)
+{
+    const char *end = text + size;
+
+    while (text < end) {
+        size_t length = 1;
+        int byte = *text == '\\'
+                       ? read_escape(text, (size_t) (end - text), &length)
+                       : (unsigned char) *text;
+        uint8_t plain = (uint8_t) byte;
+
+        if (byte < 0)
+            return fault_set(fault, EINVAL,
+                             "a backslash in a name is written \\\\, any other "
+                             "byte may be written \\xHH");
+        if (byte == 0)
+            return fault_set(fault, EINVAL, "a name has no NUL in it");
+        buffer_append(ret_name, &plain, 1);
+        text += length;
+    }
+    buffer_append(ret_name, "", 0);
+    return 0;
+}
+
+/* One component of the path; true: it is left out. */
+static int check_component(const char *name, size_t size, fault_t *fault)
+{
+    if (size == 2 && memcmp(name, "..", 2) == 0)
+        return fault_set(fault, EINVAL,
+                         "a path has no \"..\": it begins at the workspace and "
+                         "goes down");
+    return size == 0 || (size == 1 && *name == '.');
+}
+
+int name_path(const char *text, size_t size, char **ret_path, fault_t *fault)
+{
+    cleanup_buffer buffer_t name = BUFFER_EMPTY, path = BUFFER_EMPTY;
+    int r = name_unescape(text, size, &name, fault);
+
+    if (r < 0)
+        return r;
+    if (name.size && name.data[0] == '/')
+        return fault_set(fault, EINVAL,
+                         "a path begins at the workspace, not with a slash");
+    for (size_t at = 0; at < name.size;) {
+        const char *component = (const char *) name.data + at;
+        const char *slash = memchr(component, '/', name.size - at);
+        size_t length = slash ? (size_t) (slash - component) : name.size - at;
+
+        r = check_component(component, length, fault);
+        if (r < 0)
+            return r;
+        if (r == 0) {
+            buffer_append(&path, "/", path.size ? 1 : 0);
+            buffer_append(&path, component, length);
+        }
+        at += length + 1;
+    }
+    if (path.size > PATH_BYTES_MAX)
+        return fault_set(fault, ENAMETOOLONG,
+                         "the path has %zu bytes, %d are the most", path.size,
+                         PATH_BYTES_MAX);
+    *ret_path = mem_copy(path.data ? (const char *) path.data : "", path.size);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* A walk through a tree that untrusted code made and may be changing: each
+ * folder before what is in it, links never followed, one open folder a level,
+ * any number of steps at a time. */
+#ifndef HEARTH_WORKSPACE_WALK_H
+#define HEARTH_WORKSPACE_WALK_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#define WALK_DEPTH_MAX 512 /* folders that are open at a time */
+
+typedef struct walk walk_t;
+
+typedef struct {
+    const char *path; /* lent until the next step; bytes, from the start on */
+    const char *name; /* its last component */
+    struct stat status;
+    bool is_unreadable; /* a folder whose insides stay unknown */
+} walk_entry_t;
+
+/* `folder` is a descriptor of the folder (it stays the caller's). Folders at
+ * `depth_max` are told of and not entered: 1 stays in the first one.
+ * `forces`: a folder that its owner cannot read gets mode u+rwx. */
+int walk_new(int folder, size_t depth_max, bool forces, walk_t **ret_walk,
+             fault_t *fault);
+void walk_destroy(walk_t **self_p);
+#define cleanup_walk CLEANUP(walk_destroy)
+
+/* The next entry; false at the end. */
+bool walk_next(walk_t *self, walk_entry_t *ret_entry);
+/* Whether a folder was left out because of depth_max. */
+bool walk_is_cut(const walk_t *self);
+
+#endif
