@@ -233,6 +233,15 @@ int file_read(const char *path, size_t max, buffer_t *ret_content,
     return 0;
 }
 
+/* A rename over a file makes ext4 write the new one's data out before it
+ * returns (auto_da_alloc, ext4(5)), which took 0.6 ms; an exchange does not. */
+static int swap_in(const char *beside, const char *path)
+{
+    if (renameat2(AT_FDCWD, beside, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return unlink(beside);
+    return rename(beside, path);
+}
+
 static int write_beside(const char *path, mode_t mode, const void *bytes,
                         size_t size, bool is_durable, fault_t *fault)
 {
@@ -244,7 +253,7 @@ static int write_beside(const char *path, mode_t mode, const void *bytes,
     int r = fd_write_all(fd, bytes, size, fault);
     if (r == 0
         && (fchmod(fd, mode) < 0 || (is_durable && fsync(fd) < 0)
-            || rename(beside, path) < 0))
+            || (is_durable ? rename(beside, path) : swap_in(beside, path)) < 0))
         r = fault_set(fault, errno, "%s", strerror(errno));
     if (r < 0) {
         (void) unlink(beside);

@@ -160,6 +160,39 @@ static void on_show(self_t *self, const char *token, const char *unused)
     answer_session(self, token);
 }
 
+static int64_t number(json_t *object, const char *key)
+{
+    return (int64_t) json_integer_value(json_object_get(object, key));
+}
+
+/* Out of the pool: from now on it is somebody's, and begins to age. */
+static void on_hand(self_t *self, const char *token, const char *settings)
+{
+    session_spec_t *spec = self->spec;
+    json_auto_t *object = json_loads(settings, 0, NULL);
+    const char *name = json_string_value(json_object_get(object, "name"));
+
+    if (self->state != LIFE_IDLE) {
+        zstr_sendx(self->pipe, "SPENT", token, NULL);
+        return;
+    }
+    if (name) {
+        free(spec->name);
+        spec->name = mem_text(name);
+    }
+    spec->idle_timeout_ms = number(object, "idle_timeout_ms");
+    spec->lifetime_ms = number(object, "lifetime_ms");
+    spec->cell_limit_ms = number(object, "cell_limit_ms");
+    spec->gone_keep_ms = number(object, "gone_keep_ms");
+    spec->restarts = json_is_true(json_object_get(object, "restarts"));
+    spec->is_pooled = false;
+    spec->created_us = clock_wall_us();
+    session_touch(self);
+    session_count_lifetime(self);
+    session_save(self);
+    answer_session(self, token);
+}
+
 static bool refuse_if_gone(self_t *self, const char *token)
 {
     cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
@@ -276,11 +309,11 @@ static const struct {
     void (*handler)(self_t *self, const char *first, const char *second);
 } commands[] = {
     {"LAUNCHING", on_launching}, {"LAUNCHED", on_launched},
-    {"FAILED", on_failed},       {"SHOW", on_show},
-    {"INTERRUPT", on_interrupt}, {"RESTART", on_restart},
-    {"DELETE", on_delete},       {"TOUCH", on_keepalive},
-    {"NOTE", on_note},           {"DRAIN", on_drain},
-    {"FULL", on_full},
+    {"FAILED", on_failed},       {"HAND", on_hand},
+    {"SHOW", on_show},           {"INTERRUPT", on_interrupt},
+    {"RESTART", on_restart},     {"DELETE", on_delete},
+    {"TOUCH", on_keepalive},     {"NOTE", on_note},
+    {"DRAIN", on_drain},         {"FULL", on_full},
 };
 
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)

@@ -1,5 +1,6 @@
-/* Sessions begin here: made on request, or taken over from a gateway that is
- * no more. What a session is made from is its spec (session.h). */
+/* Sessions begin here, on request or for the pool: out of the pool where one
+ * waits there, else by a fork, a few at a time; the others stand in a queue.
+ * What a session is made from is its spec (session.h). */
 #include "gateway/registry_internal.h"
 
 #include "base/buffer.h"
@@ -7,20 +8,15 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
-#include "kernels/kernel.h"
 
 #include <sodium.h>
 
-#include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define END_UNKNOWN_MS 2000 /* for a kernel of no known session */
-
-static void fill_settings(registry_t *self, session_spec_t *spec)
+void creation_fill_settings(const registry_t *self, session_spec_t *spec)
 {
     const options_t *options = self->options;
 
@@ -112,29 +108,17 @@ static int64_t get_ms(json_t *content, const char *key, int64_t otherwise)
                                  : otherwise;
 }
 
-static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
-                     uid_t host_uid, fault_t *fault)
+/* What the request says of the session's life. */
+static int fill_wishes(const registry_t *self, json_t *content,
+                       session_spec_t *spec, fault_t *fault)
 {
     const options_t *options = self->options;
-    const char *profile =
-        json_string_value(json_object_get(content, "profile"));
-    const char *name = json_string_value(json_object_get(content, "name"));
     const char *restart =
         json_string_value(json_object_get(content, "restart"));
-    int r;
 
-    spec->profile = options_profile(options, profile);
-    if (!spec->profile)
-        return fault_set(fault, EINVAL,
-                         "there is no profile \"%s\"; `hearth "
-                         "gateway info` lists them",
-                         profile);
     if (restart && strcmp(restart, "auto") != 0
         && strcmp(restart, "never") != 0)
         return fault_set(fault, EINVAL, "restart must be auto or never");
-    make_id(spec->id);
-    spec->created_us = clock_wall_us();
-    spec->epoch = 1;
     spec->idle_timeout_ms =
         get_ms(content, "idle_timeout", options->idle_timeout_ms);
     spec->lifetime_ms = get_ms(content, "lifetime", options->lifetime_ms);
@@ -147,7 +131,30 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                          "cell_time_limit are seconds, 0 or more");
     spec->restarts = restart ? strcmp(restart, "auto") == 0
                              : options->restart == OPTIONS_RESTART_AUTO;
-    fill_settings(self, spec);
+    return 0;
+}
+
+static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
+                     uid_t host_uid, fault_t *fault)
+{
+    const char *profile =
+        json_string_value(json_object_get(content, "profile"));
+    const char *name = json_string_value(json_object_get(content, "name"));
+    int r;
+
+    spec->profile = options_profile(self->options, profile);
+    if (!spec->profile)
+        return fault_set(fault, EINVAL,
+                         "there is no profile \"%s\"; `hearth "
+                         "gateway info` lists them",
+                         profile);
+    r = fill_wishes(self, content, spec, fault);
+    if (r < 0)
+        return r;
+    make_id(spec->id);
+    spec->created_us = clock_wall_us();
+    spec->epoch = 1;
+    creation_fill_settings(self, spec);
     r = make_folders(self, spec,
                      json_string_value(json_object_get(content, "workspace")),
                      host_uid, fault);
@@ -159,134 +166,203 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
         json_string_value(json_object_get(content, "connection_file")), fault);
 }
 
-void creation_make(registry_t *self, json_t *content, message_t **request_p)
+/* What a pooled session can be given afterwards is all that was asked for:
+ * its folder and its ports are made already. */
+static bool fits_pool(json_t *content)
+{
+    return !json_object_get(content, "workspace")
+           && !json_object_get(content, "connection_file");
+}
+
+/* The settings that the session gets when it is handed out; NULL: wrong. */
+static json_t *handover(registry_t *self, json_t *content, fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
-    cleanup_message message_t *request = take_ptr(*request_p);
+    json_t *settings;
+
+    if (fill_wishes(self, content, spec, fault) < 0)
+        return NULL;
+    settings = json_pack("{s:I,s:I,s:I,s:I,s:b}", "idle_timeout_ms",
+                         (json_int_t) spec->idle_timeout_ms, "lifetime_ms",
+                         (json_int_t) spec->lifetime_ms, "cell_limit_ms",
+                         (json_int_t) spec->cell_limit_ms, "gone_keep_ms",
+                         (json_int_t) self->options->gone_keep_ms, "restarts",
+                         spec->restarts);
+    if (json_object_get(content, "name"))
+        json_object_set(settings, "name", json_object_get(content, "name"));
+    return settings;
+}
+
+static bool hand_out(registry_t *self, const profile_t *profile,
+                     json_t *content, message_t **request_p, fault_t *fault)
+{
+    entry_t *member = fits_pool(content) ? pool_take(self, profile) : NULL;
+    cleanup_free char *text = NULL;
+    json_auto_t *settings = NULL;
+
+    if (!member || !(settings = handover(self, content, fault)))
+        return false;
+    text = json_dumps(settings, JSON_COMPACT);
+    registry_own(self, member);
+    launcher_warmth(self, profile)->handed_out++;
+    zstr_sendx(member->actor, "HAND", orders_wait(self, request_p)->token, text,
+               NULL);
+    pool_refill_soon(self);
+    return true;
+}
+
+static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
+                      fault_t *fault)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
     uid_t host_uid = launcher_choose_uid(self);
     entry_t *entry;
-    fault_t fault;
 
-    if (self->alive_count >= self->options->sessions_max) {
-        management_reply(self->management, request,
-                         management_error("TooManySessions",
-                                          GATEWAY_EXIT_FAILED,
-                                          "%zu sessions are alive, the limit "
-                                          "sessions/sessions_max; delete one "
-                                          "or try again later",
-                                          self->alive_count));
-        return;
-    }
-    if (fill_spec(self, content, spec, host_uid, &fault) < 0) {
-        management_reply(self->management, request,
+    if (fill_spec(self, content, spec, host_uid, fault) < 0)
+        return NULL;
+    spec->is_pooled = is_pooled;
+    if (is_pooled)
+        spec->idle_timeout_ms = spec->lifetime_ms = spec->gone_keep_ms = 0;
+    entry = registry_add(self, &spec);
+    entry->host_uid = host_uid;
+    entry->is_starting = true;
+    self->starting_count++;
+    return entry;
+}
+
+static void fork_one(registry_t *self, const profile_t *profile,
+                     json_t *content, message_t **request_p)
+{
+    fault_t fault;
+    entry_t *entry = start(self, content, false, &fault);
+
+    if (!entry) {
+        management_reply(self->management, *request_p,
                          management_error("SessionNotStarted",
                                           GATEWAY_EXIT_FAILED, "%s",
                                           fault.text));
+        message_destroy(request_p);
         return;
     }
-    entry = registry_add(self, &spec);
-    entry->host_uid = host_uid;
-    entry->create_token = mem_text(orders_wait(self, &request)->token);
+    launcher_warmth(self, profile)->forked++;
+    entry->create_token = mem_text(orders_wait(self, request_p)->token);
     launcher_launch(self, entry);
 }
 
-static const profile_t *adopted_profile(registry_t *self, const char *name)
+static void wait_in_line(registry_t *self, message_t **request_p)
 {
-    const profile_t *profile = options_profile(self->options, name);
+    waiting_t *waiting = mem_new(sizeof *waiting);
 
-    return profile ? profile : options_profile(self->options, NULL);
+    waiting->request = take_ptr(*request_p);
+    *self->waiting_end = waiting;
+    self->waiting_end = &waiting->next;
+    self->waiting_count++;
 }
 
-/* Nobody can say any more whose kernel it is: it must not live on. Its pid 1
- * leaves when it has told the end. */
-static void end_unknown(registry_t *self, const char *state_folder)
+/* Seconds until the line is through, at the pace of late. */
+static unsigned retry_after(const registry_t *self)
 {
-    cleanup_free char *folder =
-        mem_format("%s/sessions%s", self->options->runtime_dir,
-                   strrchr(state_folder, '/'));
-    cleanup_kernel kernel_t *kernel = NULL;
-    kernel_end_t end = {0};
+    double ms = self->start_ms * (double) self->waiting_count
+                / (double) self->options->starts_max;
+
+    return 1 + (unsigned) (ms / 1000);
+}
+
+static void refuse(registry_t *self, message_t *request)
+{
+    json_t *answer;
+
+    if (self->alive_count >= self->options->sessions_max) {
+        answer = management_error(
+            "TooManySessions", GATEWAY_EXIT_FAILED,
+            "%zu sessions are alive, the limit sessions/sessions_max; delete "
+            "one or try again later",
+            self->alive_count);
+    } else {
+        unsigned seconds = retry_after(self);
+
+        answer = management_error(
+            "GatewayBusy", GATEWAY_EXIT_FAILED,
+            "%zu sessions wait for their start already, the limit "
+            "gateway/starts_queue; try again in %u s",
+            self->waiting_count, seconds);
+        json_object_set_new(answer, "retry_after", json_integer(seconds));
+    }
+    management_reply(self->management, request, answer);
+}
+
+static void make(registry_t *self, json_t *content, message_t **request_p)
+{
+    const char *name = json_string_value(json_object_get(content, "profile"));
+    const profile_t *profile = options_profile(self->options, name);
     fault_t fault;
 
-    if (kernel_new(folder, &kernel, &fault) == 0) {
-        int64_t deadline = clock_monotonic_ms() + END_UNKNOWN_MS;
-
-        kernel_kill(kernel);
-        while (!kernel_read_end(kernel, &end) && kernel_init_fd(kernel) >= 0
-               && clock_monotonic_ms() < deadline) {
-            struct pollfd look = {kernel_init_fd(kernel), POLLIN, 0};
-            (void) poll(&look, 1, 100);
-        }
-    }
-    (void) path_remove_tree(folder, &fault);
+    if (!profile || !hand_out(self, profile, content, request_p, &fault))
+        fork_one(self, profile, content, request_p);
 }
 
-static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
+/* Those who came before are served before. */
+void creation_make(registry_t *self, json_t *content, message_t **request_p)
 {
-    cleanup_session_spec session_spec_t *spec = NULL;
-    cleanup_free char *profile = NULL;
-    struct stat about;
-    entry_t *entry;
-    int r = session_spec_read(folder, &spec, &profile, fault);
+    cleanup_message message_t *request = take_ptr(*request_p);
+    const char *name = json_string_value(json_object_get(content, "profile"));
+    const profile_t *profile = options_profile(self->options, name);
+    bool is_full = self->starting_count >= self->options->starts_max;
 
-    if (r < 0) {
-        end_unknown(self, folder);
-        return r;
-    }
-    spec->profile = adopted_profile(self, profile);
-    fill_settings(self, spec);
-    if (spec->reason[0]
-        && clock_wall_us() - spec->ended_us > spec->gone_keep_ms * 1000)
-        return 0;
-    spec->epoch++;
-    r = connection_read(spec->connection_file, &spec->connection, fault);
-    if (r < 0) {
-        /* Without its key and ports nobody can talk to it: a reboot, or
-         * somebody emptied the runtime folder. */
-        if (spec->reason[0])
-            return 0;
-        kernel_kill_stray(spec->pid, spec->start_time);
-        spec->pid = 0;
-        snprintf(spec->reason, sizeof spec->reason, "lost");
-        free(spec->detail);
-        spec->detail =
-            mem_format("its connection file is gone (%s)", fault->text);
-        spec->ended_us = clock_wall_us();
-        return session_spec_write(spec, fault);
-    }
-    r = session_spec_write(spec, fault);
-    if (r < 0)
-        return r;
-    entry = registry_add(self, &spec);
-    if (stat(entry->workspace, &about) == 0)
-        entry->host_uid = about.st_uid;
-    return 0;
-}
-
-void creation_adopt_all(registry_t *self)
-{
-    cleanup_free char *sessions =
-        mem_format("%s/sessions", self->options->state_dir);
-    DIR *folder = opendir(sessions);
-    struct dirent *item;
-    size_t count = 0;
-
-    while (folder && (item = readdir(folder))) {
-        cleanup_free char *path = mem_format("%s/%s", sessions, item->d_name);
-        fault_t fault = {0};
-
-        if (item->d_name[0] == '.')
-            continue;
-        if (adopt_one(self, path, &fault) < 0)
-            log_error("session=%s not taken over: %s", item->d_name,
-                      fault.text);
+    if (profile)
+        pool_count_arrival(self, profile);
+    if (self->alive_count + self->waiting_count
+        >= self->options->sessions_max) {
+        refuse(self, request);
+    } else if (self->waiting
+               || (is_full
+                   && !(profile && fits_pool(content)
+                        && pool_take(self, profile)))) {
+        if (self->waiting_count >= self->options->starts_queue)
+            refuse(self, request);
         else
-            count++;
+            wait_in_line(self, &request);
+    } else {
+        make(self, content, &request);
     }
-    if (folder)
-        closedir(folder);
-    if (count)
-        log_notice("%zu sessions of an earlier gateway were found, %zu of them "
-                   "alive",
-                   count, self->alive_count);
+}
+
+void creation_next(registry_t *self)
+{
+    while (self->waiting && !self->is_stopping
+           && self->starting_count < self->options->starts_max) {
+        waiting_t *first = self->waiting;
+        bytes_t bytes = message_content(first->request);
+        json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+
+        self->waiting = first->next;
+        if (!self->waiting)
+            self->waiting_end = &self->waiting;
+        self->waiting_count--;
+        make(self, content, &first->request);
+        free(first);
+    }
+}
+
+void creation_clear(registry_t *self)
+{
+    while (self->waiting) {
+        waiting_t *first = self->waiting;
+
+        self->waiting = first->next;
+        message_destroy(&first->request);
+        free(first);
+    }
+}
+
+int creation_make_pooled(registry_t *self, const profile_t *profile,
+                         fault_t *fault)
+{
+    json_auto_t *content = json_pack("{s:s}", "profile", profile->name);
+    entry_t *entry = start(self, content, true, fault);
+
+    if (!entry)
+        return -fault->code;
+    launcher_launch(self, entry);
+    return 0;
 }

@@ -225,7 +225,8 @@ static void bury(self_t *self)
     zstr_sendx(self->pipe, "GONE", spec->reason, spec->detail, NULL);
     /* The ports of `hearth kernel` are its launcher's: it may want them for
      * the next kernel at once. */
-    ending_keep_tombstone(self, spec->is_external ? 1 : spec->gone_keep_ms);
+    ending_keep_tombstone(
+        self, spec->is_external || spec->is_pooled ? 1 : spec->gone_keep_ms);
 }
 
 /* What the launch says: a fault, or nothing and the end when all went well. */

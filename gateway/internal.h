@@ -124,6 +124,8 @@ void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 /* The inactivity clock begins anew. */
 void session_touch(self_t *self);
+/* Its lifetime ends so long after it was created. */
+void session_count_lifetime(self_t *self);
 void session_save(self_t *self);
 /* After anything happened: the next request, replies that wait for peers. */
 void session_settle(self_t *self);

@@ -17,7 +17,7 @@
 #define GROUP_TRIES     1000
 #define ZYGOTE_RETRY_MS 2000 /* a zygote that ended is started again */
 
-static warmth_t *find_warmth(registry_t *self, const profile_t *profile)
+warmth_t *launcher_warmth(registry_t *self, const profile_t *profile)
 {
     for (size_t i = 0; i < self->options->profile_count; i++)
         if (self->warmths[i].profile == profile)
@@ -118,7 +118,7 @@ static void fail_launch(entry_t *entry, const char *text)
  * its greeting waits there for the kernel. */
 static int launch(registry_t *self, entry_t *entry, fault_t *fault)
 {
-    warmth_t *warmth = find_warmth(self, entry->profile);
+    warmth_t *warmth = launcher_warmth(self, entry->profile);
     cleanup_fd int link_fd = -1, init_fd = -1, workspace_fd = -1,
                    status_fd = -1;
     cleanup_cgroup cgroup_t *group = NULL;
@@ -281,9 +281,29 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 
 void launcher_renew(registry_t *self, const profile_t *profile)
 {
-    warmth_t *warmth = find_warmth(self, profile);
+    warmth_t *warmth = launcher_warmth(self, profile);
 
-    if (warmth && warmth->zygote)
+    pool_drain(self, profile);
+    warmth->is_changing = false;
+    if (warmth->zygote)
         on_zygote_gone(warmth, "the environment on disk has changed; it is "
                                "warmed up anew, try again in a few seconds");
+}
+
+/* An installation takes a while: what has changed is loaded anew when it has
+ * stopped changing. */
+void launcher_look(registry_t *self)
+{
+    for (size_t i = 0; i < self->options->profile_count; i++) {
+        warmth_t *warmth = &self->warmths[i];
+        zygote_change_t change =
+            warmth->zygote ? zygote_look(warmth->zygote) : ZYGOTE_SAME;
+
+        if (change != ZYGOTE_SAME && !warmth->is_changing) {
+            warmth->is_changing = true;
+            pool_drain(self, warmth->profile);
+        } else if (change == ZYGOTE_CHANGED) {
+            launcher_renew(self, warmth->profile);
+        }
+    }
 }

@@ -55,6 +55,18 @@ static pending_t *find_pending(registry_t *self, const char *token)
     return NULL;
 }
 
+message_t *orders_take_back(registry_t *self, const char *token)
+{
+    pending_t *pending = find_pending(self, token);
+    message_t *request;
+
+    if (!pending)
+        return NULL;
+    request = take_ptr(pending->request);
+    pending_unlink(self, pending);
+    return request;
+}
+
 static void finish_pending(registry_t *self, pending_t *pending, json_t *answer)
 {
     management_reply(self->management, pending->request, answer);
@@ -144,7 +156,7 @@ entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous)
     if (found || !prefix[0])
         return found;
     for (entry_t *at = self->entries; at; at = at->next) {
-        if (strncmp(at->id, prefix, strlen(prefix)) != 0)
+        if (at->is_pooled || strncmp(at->id, prefix, strlen(prefix)) != 0)
             continue;
         if (found) {
             *ret_ambiguous = true;
@@ -166,7 +178,8 @@ static json_t *read_tombstone(registry_t *self, const char *id)
     if (strchr(id, '/') || id[0] == '.' || !id[0])
         return NULL;
     folder = mem_format("%s/sessions/%s", self->options->state_dir, id);
-    if (session_spec_read(folder, &spec, &profile, &fault) < 0)
+    if (session_spec_read(folder, &spec, &profile, &fault) < 0
+        || spec->is_pooled)
         return NULL;
     clock_iso(spec->created_us, created);
     clock_iso(spec->ended_us, ended);
@@ -196,6 +209,7 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
 
         if (!warmth->zygote)
             json_object_set_new(model, "fault", json_string(warmth->fault));
+        json_object_set_new(model, "pool", pool_describe(self, warmth));
         json_array_append_new(profiles, model);
     }
     management_reply(self->management, *request_p,
@@ -217,7 +231,7 @@ static void on_list(registry_t *self, json_t *content, message_t **request_p)
 
     pending->sessions = json_array();
     for (entry_t *at = self->entries; at; at = at->next) {
-        if (at->is_gone && !wants_gone)
+        if (at->is_pooled || (at->is_gone && !wants_gone))
             continue;
         pending->missing++;
         zstr_sendx(at->actor, "SHOW", pending->token, "", NULL);

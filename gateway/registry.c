@@ -4,6 +4,7 @@
 #include "gateway/registry_internal.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
@@ -17,15 +18,26 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define SWEEP_MS 2000 /* listings that wait are looked through */
-#define END_MS   8000 /* --end-sessions waits so long */
+#define SWEEP_MS     2000 /* listings that wait are looked through */
+#define POOL_TICK_MS 1000
+#define END_MS       8000 /* --end-sessions waits so long */
 
 entry_t *registry_find(registry_t *self, const char *id)
 {
     for (entry_t *at = self->entries; at; at = at->next)
-        if (strcmp(at->id, id) == 0)
+        if (!at->is_pooled && strcmp(at->id, id) == 0)
             return at;
     return NULL;
+}
+
+/* Nobody ever had a session that ended in the pool. */
+static void forget_pooled(const registry_t *self, const char *id)
+{
+    cleanup_free char *folder =
+        mem_format("%s/sessions/%s", self->options->state_dir, id);
+    fault_t fault;
+
+    (void) path_remove_tree(folder, &fault);
 }
 
 static void entry_destroy(entry_t **entry_p)
@@ -54,12 +66,30 @@ static void unlink_entry(registry_t *self, entry_t *entry)
     zloop_reader_end(self->loop, zactor_sock(entry->actor));
     if (!self->is_stopping || entry->is_gone)
         (void) path_remove_tree(entry->runtime_folder, &fault);
+    if (entry->is_pooled)
+        forget_pooled(self, entry->id);
     entry_destroy(&entry);
+}
+
+/* Its start is over, well or not: there is room for the next one. */
+static void end_start(registry_t *self, entry_t *entry)
+{
+    double took = (double) (clock_monotonic_ms() - entry->started_ms);
+
+    if (!entry->is_starting)
+        return;
+    entry->is_starting = false;
+    self->starting_count--;
+    self->start_ms =
+        self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;
+    creation_next(self);
+    pool_refill_soon(self);
 }
 
 static void on_word_ready(registry_t *self, entry_t *entry)
 {
     entry->is_ready = true;
+    end_start(self, entry);
     if (entry->create_token)
         zstr_sendx(entry->actor, "SHOW", entry->create_token, "", NULL);
     free(take_ptr(entry->create_token));
@@ -69,10 +99,23 @@ static void on_word_ready(registry_t *self, entry_t *entry)
 static void count_gone(registry_t *self, entry_t *entry)
 {
     if (!entry->is_gone) {
-        self->alive_count--;
+        if (!entry->is_pooled)
+            self->alive_count--;
         files_unwatch(self->files, entry->id);
     }
     entry->is_gone = true;
+    end_start(self, entry);
+}
+
+/* A member that ended in the moment it was to be handed out. */
+static void on_word_spent(registry_t *self, const char *token)
+{
+    cleanup_message message_t *request = orders_take_back(self, token);
+    bytes_t bytes = request ? message_content(request) : (bytes_t){0};
+    json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+
+    if (request)
+        creation_make(self, content, &request);
 }
 
 static void on_word_gone(registry_t *self, entry_t *entry, const char *detail)
@@ -111,6 +154,8 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
         launcher_launch(self, entry);
     } else if (strcmp(word, "STALE") == 0) {
         launcher_renew(self, entry->profile);
+    } else if (strcmp(word, "SPENT") == 0) {
+        on_word_spent(self, first ? first : "");
     } else if (strcmp(word, "GONE") == 0) {
         on_word_gone(self, entry, second ? second : "");
     } else if (strcmp(word, "BROKEN") == 0) {
@@ -143,6 +188,8 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     entry->workspace = mem_text(spec->workspace);
     entry->is_gone = spec->reason[0] != '\0';
     entry->is_external = spec->is_external;
+    entry->is_pooled = spec->is_pooled;
+    entry->started_ms = clock_monotonic_ms();
     entry->actor = zactor_new(session_actor, spec);
     entry->next = self->entries;
     self->entries = entry;
@@ -150,13 +197,20 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     if (!entry->is_gone) {
         const profile_limits_t *limits = &entry->profile->limits;
 
-        self->alive_count++;
+        if (!entry->is_pooled)
+            self->alive_count++;
         files_watch(
             self->files, entry->id, entry->workspace,
             (files_limits_t){limits->workspace_bytes, limits->workspace_files});
     }
     zloop_reader(self->loop, zactor_sock(entry->actor), on_actor, entry);
     return entry;
+}
+
+void registry_own(registry_t *self, entry_t *entry)
+{
+    entry->is_pooled = false;
+    self->alive_count++;
 }
 
 static int on_stop_deadline(zloop_t *loop, int timer, void *arg)
@@ -180,7 +234,7 @@ bool registry_stop(registry_t *self, bool ends_sessions)
     for (entry_t *at = self->entries; at; at = at->next) {
         if (at->is_gone)
             continue;
-        if (ends_sessions || at->is_external)
+        if (ends_sessions || at->is_external || at->is_pooled)
             zstr_sendx(at->actor, "DELETE", "", "", NULL);
         else
             zstr_sendx(at->actor, "DRAIN", grace, NULL);
@@ -205,13 +259,17 @@ static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 
 static void end_entry(registry_t *self, entry_t **entry_p)
 {
-    bool is_over = self->ends_all && (*entry_p)->is_gone;
+    bool is_pooled = (*entry_p)->is_pooled;
+    bool is_over = (self->ends_all || is_pooled) && (*entry_p)->is_gone;
     cleanup_free char *folder = mem_text((*entry_p)->runtime_folder);
+    cleanup_free char *id = mem_text((*entry_p)->id);
     fault_t fault;
 
     entry_destroy(entry_p);
     if (is_over)
         (void) path_remove_tree(folder, &fault);
+    if (is_pooled && is_over)
+        forget_pooled(self, id);
 }
 
 void registry_destroy(registry_t **self_p)
@@ -225,6 +283,7 @@ void registry_destroy(registry_t **self_p)
         self->entries = first->next;
         end_entry(self, &first);
     }
+    creation_clear(self);
     while (self->pending) {
         pending_t *first = self->pending;
         self->pending = first->next;
@@ -325,6 +384,7 @@ int registry_new(const options_t *options, const char *package_folder,
 
     self->options = options;
     self->package_folder = mem_text(package_folder);
+    self->waiting_end = &self->waiting;
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true);
     r = read_journal_key(self, fault);
@@ -340,7 +400,7 @@ int registry_new(const options_t *options, const char *package_folder,
         launcher_start(&self->warmths[i]);
     }
     self->files = files_new();
-    creation_adopt_all(self);
+    adoption_take_all(self);
     sweep_cgroups(self);
     /* Bound last: who can connect finds everything there. */
     r = management_new(options->runtime_dir, &self->management, fault);
@@ -350,6 +410,7 @@ int registry_new(const options_t *options, const char *package_folder,
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
     zloop_timer(self->loop, SWEEP_MS, 0, orders_on_sweep, self);
+    zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
     *ret_registry = take_ptr(self);
     return 0;
 }

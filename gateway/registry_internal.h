@@ -1,7 +1,9 @@
 /* What the files of the registry share; nobody else includes it.
  *   registry.c   the table, the actors' words, birth and death
  *   launcher.c   zygotes and launches
- *   creation.c   sessions made and taken over
+ *   creation.c   sessions made
+ *   adoption.c   sessions taken over
+ *   pool.c       sessions that wait to be handed out
  *   orders.c     management requests
  *   errands.c    those about files
  */
@@ -15,6 +17,8 @@
 #include "gateway/session.h"
 #include "kernels/zygote.h"
 
+#define POOL_ARRIVALS_MAX 256
+
 /* One session in the table. */
 typedef struct entry {
     struct entry *next; /* owned */
@@ -26,6 +30,9 @@ typedef struct entry {
     uid_t host_uid;
     uint64_t launch; /* number of the launch under way; 0 none */
     bool is_ready, is_gone, is_drained, is_external;
+    bool is_starting;   /* from its making to READY or its end */
+    bool is_pooled;     /* nobody's yet: waits in the pool */
+    int64_t started_ms; /* monotonic; when it was made */
     char *create_token; /* owned; who waits for READY, or NULL */
 } entry_t;
 
@@ -46,7 +53,18 @@ typedef struct {
     char fault[512];   /* why the last one ended */
     char ready[64];    /* its Python's version */
     unsigned failures; /* in a row */
+    bool is_changing;  /* its environment on disk is being changed */
+    /* The pool's: */
+    int64_t arrivals[POOL_ARRIVALS_MAX]; /* monotonic ms; a ring */
+    uint64_t arrival_count;
+    uint64_t handed_out, forked; /* sessions from the pool, and beside it */
 } warmth_t;
+
+/* A request for a session that waits for its turn. */
+typedef struct waiting {
+    struct waiting *next; /* owned */
+    message_t *request;   /* owned */
+} waiting_t;
 
 struct registry {
     const options_t *options; /* borrowed */
@@ -57,7 +75,13 @@ struct registry {
     zloop_t *loop;            /* owned */
     warmth_t *warmths;        /* owned; one a profile */
     entry_t *entries;         /* owned */
-    size_t entry_count, alive_count;
+    size_t entry_count;
+    size_t alive_count;    /* sessions of somebody's that are not gone */
+    size_t starting_count; /* sessions on their way to READY */
+    waiting_t *waiting, **waiting_end; /* owned; creations, in order */
+    size_t waiting_count;
+    double start_ms;    /* how long a start took lately */
+    int refill_timer;   /* zloop id; 0 none */
     pending_t *pending; /* owned */
     uint64_t counter;   /* of tokens and launches */
     uint64_t uid_counter;
@@ -80,19 +104,52 @@ const char *registry_limits_by(const registry_t *self);
 uid_t launcher_choose_uid(registry_t *self);
 /* A kernel for the session; its actor hears of it, also of a failure. */
 void launcher_launch(registry_t *self, entry_t *entry);
+warmth_t *launcher_warmth(registry_t *self, const profile_t *profile);
 void launcher_start(warmth_t *warmth);
+/* Renews zygotes whose environment was changed on disk. */
+void launcher_look(registry_t *self);
 /* A fresh zygote in the place of one whose environment has changed. */
 void launcher_renew(registry_t *self, const profile_t *profile);
 
+/* A member of the pool is somebody's now. */
+void registry_own(registry_t *self, entry_t *entry);
+
 /* creation.c */
+/* Out of the pool, by a fork, in the queue, or refused. */
 void creation_make(registry_t *self, json_t *content, message_t **request_p);
-void creation_adopt_all(registry_t *self);
+/* Those who wait, as far as there is room. */
+void creation_next(registry_t *self);
+void creation_clear(registry_t *self);
+/* A session for the pool. */
+int creation_make_pooled(registry_t *self, const profile_t *profile,
+                         fault_t *fault);
+/* Settings that are the configuration's, not the session's. */
+void creation_fill_settings(const registry_t *self, session_spec_t *spec);
+
+/* adoption.c */
+void adoption_take_all(registry_t *self);
+
+/* pool.c */
+/* The member that has waited longest; NULL when none is ready. It stays in
+ * the table and is the caller's to hand out. */
+entry_t *pool_take(registry_t *self, const profile_t *profile);
+/* A session was asked for. */
+void pool_count_arrival(registry_t *self, const profile_t *profile);
+/* Fills up in a moment, when something is missing. */
+void pool_refill_soon(registry_t *self);
+/* Ends the members of a profile; NULL: of all. */
+void pool_drain(registry_t *self, const profile_t *profile);
+int pool_on_tick(zloop_t *loop, int timer, void *arg);
+/* {"ready","target","handed_out","forked"} */
+json_t *pool_describe(const registry_t *self, const warmth_t *warmth);
 
 /* orders.c */
 int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg);
 int orders_on_sweep(zloop_t *loop, int timer, void *arg);
 /* A request that waits for an actor; lent. */
 pending_t *orders_wait(registry_t *self, message_t **request_p);
+/* The request back: the actor cannot answer it. NULL when it is not there. */
+message_t *orders_take_back(registry_t *self, const char *token);
 void orders_destroy(pending_t **pending_p);
 /* A session by its id or the only one that begins so. */
 entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous);

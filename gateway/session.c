@@ -116,6 +116,17 @@ static int on_lifetime(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+void session_count_lifetime(self_t *self)
+{
+    const session_spec_t *spec = self->spec;
+
+    if (spec->lifetime_ms)
+        session_start_timer(self, &self->life_timer,
+                            spec->lifetime_ms
+                                - (clock_wall_us() - spec->created_us) / 1000,
+                            on_lifetime);
+}
+
 static int on_link(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     self_t *self = arg;
@@ -280,9 +291,7 @@ static int begin_fresh(self_t *self, fault_t *fault)
         return fault_wrap(fault, "the journal of session %s", spec->id);
     output_status(self->output, "starting", (bytes_t){0});
     session_touch(self);
-    if (spec->lifetime_ms)
-        session_start_timer(self, &self->life_timer, spec->lifetime_ms,
-                            on_lifetime);
+    session_count_lifetime(self);
     session_save(self);
     return 0;
 }
@@ -309,7 +318,6 @@ static void take_group(self_t *self)
 static int begin_adopted(self_t *self, fault_t *fault)
 {
     session_spec_t *spec = self->spec;
-    int64_t now = clock_wall_us();
     int r;
 
     if (spec->kernel_session[0])
@@ -321,10 +329,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
         return begin_gone(self);
     take_group(self);
     session_touch(self);
-    if (spec->lifetime_ms)
-        session_start_timer(self, &self->life_timer,
-                            spec->lifetime_ms - (now - spec->created_us) / 1000,
-                            on_lifetime);
+    session_count_lifetime(self);
     if (kernel_new(spec->runtime_folder, &self->kernel, fault) < 0
         || kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
                                 fault)

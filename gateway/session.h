@@ -4,6 +4,7 @@
  *   to the session    LAUNCHING status group      a kernel is asked for
  *                     LAUNCHED pid pidfd          a kernel was forked
  *                     FAILED text                 the launch failed
+ *                     HAND token json             out of the pool, to somebody
  *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE
  *                       token argument
  *                     DRAIN                       stop, keep the kernel
@@ -13,6 +14,7 @@
  *                     GONE reason sentence
  *                     BROKEN sentence             it could not begin
  *                     STALE                       its zygote is out of date
+ *                     SPENT token                 it cannot be handed out
  *                     READY, REMOVED, DRAINED
  */
 #ifndef HEARTH_GATEWAY_SESSION_H
@@ -41,6 +43,7 @@ typedef struct {
     char *workspace;          /* owned */
     char *connection_file;    /* owned; written, or given by the caller */
     bool is_external;         /* connection_file was given: `hearth kernel` */
+    bool is_pooled;           /* nobody's yet; ended, not taken over */
     connection_t connection;  /* ports 0: chosen; the secret is owned */
     int64_t created_us;       /* wall clock */
     int64_t idle_timeout_ms;  /* 0: never */

@@ -96,5 +96,10 @@ profile_t *profile_new(const char *name)
         .tmp_bytes = 256 * MIB,
         .retain = 64 * MIB,
     };
+    self->pool = (profile_pool_t){
+        .min = 1,
+        .max = 8,
+        .max_age_ms = 30 * 60 * 1000,
+    };
     return self;
 }

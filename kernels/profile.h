@@ -21,6 +21,12 @@ typedef struct {
     uint64_t retain; /* bytes of events a kernel keeps unacknowledged */
 } profile_limits_t;
 
+/* Complete sessions that wait to be handed out. */
+typedef struct {
+    uint64_t min, max;
+    int64_t max_age_ms; /* a member is replaced at this age; 0: never */
+} profile_pool_t;
+
 typedef struct {
     char *name;         /* owned; "python3" */
     char *display_name; /* owned; "Python 3 (hearth)" */
@@ -31,6 +37,7 @@ typedef struct {
     char **without;     /* owned; walls to leave out, NULL at the end */
     int network;        /* sandbox_network_t */
     profile_limits_t limits;
+    profile_pool_t pool;
 } profile_t;
 
 /* A profile with every default. */

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ struct zygote {
     int socket;               /* owned */
     pid_t pid;                /* to be reaped; 0 once it is */
     bool is_ready;
+    json_t *environment; /* owned; {path: mtime in ns} as it was loaded */
+    json_t *last_look;   /* owned; the same, as it was seen last */
 };
 
 void zygote_destroy(zygote_t **self_p)
@@ -42,6 +45,8 @@ void zygote_destroy(zygote_t **self_p)
         while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
+    json_decref(self->environment);
+    json_decref(self->last_look);
     free(self);
     *self_p = NULL;
 }
@@ -173,6 +178,37 @@ bool zygote_is_ready(const zygote_t *self)
     return self->is_ready;
 }
 
+static json_t *look_at(json_t *environment)
+{
+    json_t *seen = json_object();
+    const char *path;
+    json_t *unused;
+
+    json_object_foreach(environment, path, unused)
+    {
+        struct stat about;
+        json_int_t changed = 0; /* it is not there */
+
+        if (stat(path, &about) == 0)
+            changed =
+                about.st_mtim.tv_sec * 1000000000LL + about.st_mtim.tv_nsec;
+        json_object_set_new(seen, path, json_integer(changed));
+    }
+    return seen;
+}
+
+zygote_change_t zygote_look(zygote_t *self)
+{
+    json_auto_t *last = take_ptr(self->last_look);
+
+    if (!self->environment)
+        return ZYGOTE_SAME;
+    self->last_look = look_at(self->environment);
+    if (json_equal(self->last_look, self->environment))
+        return ZYGOTE_SAME;
+    return json_equal(self->last_look, last) ? ZYGOTE_CHANGED : ZYGOTE_CHANGING;
+}
+
 int zygote_socket(const zygote_t *self)
 {
     return self->socket;
@@ -250,6 +286,8 @@ static int on_datagram(zygote_t *self, json_t *object, const int *fds,
     } else if (json_object_get(object, "ready")) {
         self->is_ready = true;
         copy_text(object, "python", answer);
+        json_decref(self->environment);
+        self->environment = json_incref(json_object_get(object, "environment"));
         *ret_event = ZYGOTE_READY;
     } else if ((number = json_object_get(object, "launched"))) {
         answer->number = (uint64_t) json_integer_value(number);

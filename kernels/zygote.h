@@ -41,6 +41,12 @@ typedef struct {
     char text[512];
 } zygote_answer_t;
 
+typedef enum {
+    ZYGOTE_SAME,     /* its environment on disk is as it was loaded */
+    ZYGOTE_CHANGING, /* it is not, and it has changed since the last look */
+    ZYGOTE_CHANGED,  /* it is not, and it has been so for a look */
+} zygote_change_t;
+
 /* Starts the interpreter; it warms up meanwhile. */
 int zygote_new(const profile_t *profile, const char *package_folder,
                zygote_t **ret_zygote, fault_t *fault);
@@ -52,6 +58,9 @@ const profile_t *zygote_profile(const zygote_t *self);
 bool zygote_is_ready(const zygote_t *self);
 int zygote_socket(const zygote_t *self); /* to poll for reading */
 pid_t zygote_pid(const zygote_t *self);
+
+/* Whether packages were installed or removed since it began to warm up. */
+zygote_change_t zygote_look(zygote_t *self);
 
 /* Asks for a kernel; the answer comes by zygote_receive. */
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch,

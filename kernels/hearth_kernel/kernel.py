@@ -51,6 +51,10 @@ Handler = Callable[[Any, Content], Content]
 _SIGINT = int(signal.SIGINT)
 _SENT_SECONDS = 2.0  # how long the last reply may take to leave
 
+# Behind READY: a request that comes at once is served at once.
+_REHEARSAL_SECONDS = 0.02
+_REHEARSAL = ("x = [1 + 1]\nfor i in x:\n    print(i)", "import sys")
+
 _ANSWERS: dict[int, Handler] = {
     _link.COMPLETE: introspection.complete,
     _link.INSPECT: introspection.inspect,
@@ -495,6 +499,23 @@ class Kernel:
         while not _link.is_sent() and time.monotonic() < deadline:
             time.sleep(0.002)
 
+    def rehearse(self) -> None:
+        """Run cells that nobody sees, in a session that waits in the pool.
+
+        The first cell of a fork copies the pages that it writes to; a session
+        that was handed out at once has its own first cell for that.
+        """
+        if self.request or self.last_cell or self.is_ending:
+            return
+        kept = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = streams.SilentStream()  # type: ignore
+        try:
+            for cell in _REHEARSAL:
+                self.shell.run_cell(cell, store_history=True)
+        finally:
+            sys.stdout, sys.stderr = kept
+        self.shell.forget_warming()
+
     def start(self, listener: int, retain: int) -> None:
         """Take over the process: streams, input, signals, the loop."""
         self.requests_fd = outlet.start(listener, retain)
@@ -520,6 +541,7 @@ class Kernel:
             _link.READY, info(self.shell.banner), {"next_count": 1}, request=0
         )
         self.wake()
+        self.loop.call_later(_REHEARSAL_SECONDS, self.rehearse)
 
 
 def main(

@@ -1,0 +1,121 @@
+/* Sessions that a gateway which is no more has left: taken over with their
+ * kernels, or ended when nobody can say whose they are. */
+#include "gateway/registry_internal.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "kernels/kernel.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define END_UNKNOWN_MS 2000 /* for a kernel of no known session */
+
+static const profile_t *adopted_profile(registry_t *self, const char *name)
+{
+    const profile_t *profile = options_profile(self->options, name);
+
+    return profile ? profile : options_profile(self->options, NULL);
+}
+
+/* Nobody can say any more whose kernel it is: it must not live on. Its pid 1
+ * leaves when it has told the end. */
+static void end_unknown(registry_t *self, const char *state_folder)
+{
+    cleanup_free char *folder =
+        mem_format("%s/sessions%s", self->options->runtime_dir,
+                   strrchr(state_folder, '/'));
+    cleanup_kernel kernel_t *kernel = NULL;
+    kernel_end_t end = {0};
+    fault_t fault;
+
+    if (kernel_new(folder, &kernel, &fault) == 0) {
+        int64_t deadline = clock_monotonic_ms() + END_UNKNOWN_MS;
+
+        kernel_kill(kernel);
+        while (!kernel_read_end(kernel, &end) && kernel_init_fd(kernel) >= 0
+               && clock_monotonic_ms() < deadline) {
+            struct pollfd look = {kernel_init_fd(kernel), POLLIN, 0};
+            (void) poll(&look, 1, 100);
+        }
+    }
+    (void) path_remove_tree(folder, &fault);
+}
+
+static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
+{
+    cleanup_session_spec session_spec_t *spec = NULL;
+    cleanup_free char *profile = NULL;
+    struct stat about;
+    entry_t *entry;
+    int r = session_spec_read(folder, &spec, &profile, fault);
+
+    if (r < 0) {
+        end_unknown(self, folder);
+        return r;
+    }
+    if (spec->is_pooled) {
+        end_unknown(self, folder);
+        return path_remove_tree(folder, fault);
+    }
+    spec->profile = adopted_profile(self, profile);
+    creation_fill_settings(self, spec);
+    if (spec->reason[0]
+        && clock_wall_us() - spec->ended_us > spec->gone_keep_ms * 1000)
+        return 0;
+    spec->epoch++;
+    r = connection_read(spec->connection_file, &spec->connection, fault);
+    if (r < 0) {
+        /* Without its key and ports nobody can talk to it: a reboot, or
+         * somebody emptied the runtime folder. */
+        if (spec->reason[0])
+            return 0;
+        kernel_kill_stray(spec->pid, spec->start_time);
+        spec->pid = 0;
+        snprintf(spec->reason, sizeof spec->reason, "lost");
+        free(spec->detail);
+        spec->detail =
+            mem_format("its connection file is gone (%s)", fault->text);
+        spec->ended_us = clock_wall_us();
+        return session_spec_write(spec, fault);
+    }
+    r = session_spec_write(spec, fault);
+    if (r < 0)
+        return r;
+    entry = registry_add(self, &spec);
+    if (stat(entry->workspace, &about) == 0)
+        entry->host_uid = about.st_uid;
+    return 0;
+}
+
+void adoption_take_all(registry_t *self)
+{
+    cleanup_free char *sessions =
+        mem_format("%s/sessions", self->options->state_dir);
+    DIR *folder = opendir(sessions);
+    struct dirent *item;
+    size_t count = 0;
+
+    while (folder && (item = readdir(folder))) {
+        cleanup_free char *path = mem_format("%s/%s", sessions, item->d_name);
+        fault_t fault = {0};
+
+        if (item->d_name[0] == '.')
+            continue;
+        if (adopt_one(self, path, &fault) < 0)
+            log_error("session=%s not taken over: %s", item->d_name,
+                      fault.text);
+        else
+            count++;
+    }
+    if (folder)
+        closedir(folder);
+    if (count)
+        log_notice("%zu sessions of an earlier gateway were found, %zu of them "
+                   "alive",
+                   count, self->alive_count);
+}

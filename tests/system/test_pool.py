@@ -1,0 +1,282 @@
+"""Sessions that wait to be handed out, and what happens when none does."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Gateway, start_time, wait_for
+
+POOL = "profile/python3/pool/"
+
+
+@contextmanager
+def gateway_with(**settings: object) -> Iterator[Gateway]:
+    """Settings by their last words: pool_min, gateway_starts_max."""
+    words = []
+    for name, value in settings.items():
+        key = name.replace("pool_", POOL, 1).replace("gateway_", "gateway/", 1)
+        words += ["--set", f"{key}={value}"]
+    running = Gateway(*words)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+def pool(gateway: Gateway) -> dict[str, Any]:
+    found: dict[str, Any] = gateway.info()["profiles"][0]["pool"]
+    return found
+
+
+def wait_ready(gateway: Gateway, count: int) -> None:
+    wait_for(
+        lambda: pool(gateway)["ready"] >= count, f"{count} sessions waiting"
+    )
+
+
+def members(gateway: Gateway) -> dict[str, int]:
+    """The waiting sessions and their pid 1."""
+    found = {}
+    for path in gateway.state.glob("sessions/*/session.json"):
+        model = json.loads(path.read_text())
+        if model["pooled"] and model["pid"]:
+            found[model["id"]] = model["pid"]
+    return found
+
+
+def test_a_session_comes_out_of_the_pool_and_another_takes_its_place() -> None:
+    with gateway_with(pool_min=2, pool_max=2) as gateway:
+        wait_ready(gateway, 2)
+        before = members(gateway)
+        session = gateway.create()
+        assert session.model["pid"] == before[session.id]
+        assert pool(gateway)["handed_out"] == 1
+        with session.client() as client:
+            assert client.value("1 + 1") == 2
+        wait_ready(gateway, 2)
+        assert session.id not in members(gateway)
+
+
+def test_a_pooled_session_is_as_fresh_as_any() -> None:
+    with gateway_with(pool_min=2, pool_max=2) as gateway:
+        wait_ready(gateway, 2)
+        with gateway.create().client() as first:
+            turn = first.run("sorted(k for k in globals() if k[0] != '_')")
+            assert turn.content["execution_count"] == 1
+            names = {"In", "Out", "exit", "get_ipython", "open", "quit"}
+            assert set(ast.literal_eval(turn.result or "")) == names
+            assert first.value("In") == [
+                "",
+                "sorted(k for k in globals() if k[0] != '_')",
+                "In",
+            ]
+            code = "__import__('random').random()"
+            assert gateway.create().client().value(code) != first.value(code)
+
+
+def test_what_was_asked_for_holds_for_a_pooled_session() -> None:
+    with gateway_with(pool_min=1, pool_max=1) as gateway:
+        wait_ready(gateway, 1)
+        asked = time.time()
+        session = gateway.create(
+            "--name", "mine", "--idle-timeout", "90", "--restart", "auto"
+        )
+        assert pool(gateway)["handed_out"] == 1
+        assert session.model["name"] == "mine"
+        assert session.model["idle_timeout"] == 90
+        created = session.model["created"]
+        assert created >= time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(asked))
+        with session.client() as client:
+            turn = client.run("import os; os._exit(3)")
+            assert turn.status == "error"
+            assert client.value("1 + 1") == 2
+
+
+def test_an_idle_timeout_ends_a_session_from_the_pool() -> None:
+    with gateway_with(pool_min=1, pool_max=1) as gateway:
+        wait_ready(gateway, 1)
+        session = gateway.create("--idle-timeout", "0.3")
+        assert pool(gateway)["handed_out"] == 1
+        assert session.wait_state("gone")["reason"] == "idle"
+
+
+def test_waiting_sessions_are_nobody_s() -> None:
+    with gateway_with(pool_min=2, pool_max=2) as gateway:
+        wait_ready(gateway, 2)
+        assert gateway.sessions("--all") == []
+        assert gateway.info()["sessions"] == 0
+        for member in members(gateway):
+            assert gateway.run("session", "show", member).returncode == 3
+            assert gateway.run("session", "delete", member).returncode == 3
+
+
+def test_a_folder_of_one_s_own_is_not_pooled(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with gateway_with(pool_min=1, pool_max=1) as gateway:
+        wait_ready(gateway, 1)
+        session = gateway.create("--workspace", str(tmp_path))
+        assert session.model["workspace"] == str(tmp_path)
+        assert pool(gateway)["handed_out"] == 0
+        assert pool(gateway)["forked"] == 1
+
+
+def test_the_pool_follows_the_arrivals() -> None:
+    with gateway_with(pool_min=1, pool_max=4) as gateway:
+        wait_ready(gateway, 1)
+        assert pool(gateway)["target"] == 1
+        for _ in range(2):
+            gateway.create().delete()
+        assert pool(gateway)["target"] == 3
+        wait_ready(gateway, 3)
+        # And gives them up when nobody comes any more.
+        wait_for(
+            lambda: pool(gateway)["ready"] == 1, "the pool is small again", 60
+        )
+
+
+def test_no_pool_when_it_is_switched_off() -> None:
+    with gateway_with(pool_max=0) as gateway:
+        gateway.create().delete()
+        found = pool(gateway)
+        assert (found["target"], found["ready"]) == (0, 0)
+        assert found["forked"] == 1
+
+
+def test_short_memory_takes_the_pool_away() -> None:
+    with gateway_with(pool_min=2, gateway_memory_reserve="1T") as gateway:
+        session = gateway.create()
+        with session.client() as client:
+            assert client.value("1 + 1") == 2
+        assert members(gateway) == {}
+        assert pool(gateway)["ready"] == 0
+
+
+def test_a_member_that_dies_is_replaced() -> None:
+    with gateway_with(pool_min=1, pool_max=1) as gateway:
+        wait_ready(gateway, 1)
+        ((name, pid),) = members(gateway).items()
+        os.kill(pid, signal.SIGKILL)
+        session = gateway.create()
+        assert session.id != name
+        with session.client() as client:
+            assert client.value("1 + 1") == 2
+        wait_ready(gateway, 1)
+        wait_for(
+            lambda: not (gateway.state / "sessions" / name).exists(),
+            "nothing left of the member that died",
+        )
+
+
+def test_an_old_member_is_replaced() -> None:
+    with gateway_with(
+        pool_min=1, pool_max=1, **{"pool_max_age": "1s"}
+    ) as gateway:
+        wait_ready(gateway, 1)
+        first = members(gateway)
+        wait_for(
+            lambda: members(gateway) and not (first.keys() & members(gateway)),
+            "another member",
+        )
+
+
+def test_no_gateway_takes_waiting_sessions_over() -> None:
+    with gateway_with(pool_min=2, pool_max=2) as gateway:
+        wait_ready(gateway, 2)
+        session = gateway.create()
+        wait_ready(gateway, 2)
+        waiting = members(gateway)
+        born = {pid: start_time(pid) for pid in waiting.values()}
+        gateway.kill()
+        assert all(start_time(pid) == t for pid, t in born.items())
+        gateway.start("--set", POOL + "max=0")
+        wait_for(
+            lambda: all(start_time(pid) != t for pid, t in born.items()),
+            "the waiting kernels have ended",
+        )
+        assert [s["id"] for s in gateway.sessions()] == [session.id]
+        for name in waiting:
+            assert not (gateway.state / "sessions" / name).exists()
+            assert not (gateway.runtime / "sessions" / name).exists()
+        with session.client() as client:
+            assert client.value("1 + 1") == 2
+
+
+def test_an_orderly_stop_keeps_sessions_and_ends_those_that_wait() -> None:
+    with gateway_with(pool_min=2, pool_max=2) as gateway:
+        wait_ready(gateway, 2)
+        session = gateway.create()
+        wait_ready(gateway, 2)
+        waiting = members(gateway)
+        gateway.terminate()
+        for name, pid in waiting.items():
+            assert start_time(pid) is None
+            assert not (gateway.state / "sessions" / name).exists()
+        gateway.start()
+        with session.client() as client:
+            assert client.value("1 + 1") == 2
+
+
+def test_a_burst_waits_in_order_and_then_is_refused() -> None:
+    with gateway_with(
+        pool_max=0, gateway_starts_max=1, gateway_starts_queue=2
+    ) as gateway:
+        gateway.create().delete()
+
+        def create(_: int) -> subprocess.CompletedProcess[str]:
+            return gateway.run("session", "create", "--no-start", "--json")
+
+        with ThreadPoolExecutor(12) as many:
+            done = list(many.map(create, range(12)))
+        made = [run for run in done if run.returncode == 0]
+        refused = [run for run in done if run.returncode != 0]
+        assert len(made) >= 3
+        for run in refused:
+            assert "try again in" in run.stderr
+            assert "gateway/starts_queue" in run.stderr
+        assert len(gateway.sessions()) == len(made)
+
+
+@pytest.fixture
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python with a folder of packages of its own."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run(
+        ["/usr/bin/python3", "-m", "venv", "--without-pip", str(folder)],
+        check=True,
+    )
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "all.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
+    return folder
+
+
+def test_installing_a_package_renews_what_waits(environment: Path) -> None:
+    python = environment / "bin" / "python3"
+    (packages,) = environment.glob("lib/python*/site-packages")
+    for folder in [*environment.parents[:-2], environment]:
+        os.chmod(folder, 0o755)
+    with gateway_with(
+        pool_min=1,
+        pool_max=1,
+        **{"profile/python3/python": python, "profile/python3/preload": "json"},
+    ) as gateway:
+        wait_ready(gateway, 1)
+        before = members(gateway)
+        (packages / "newcomer.py").write_text("VALUE = 41\n")
+        wait_for(
+            lambda: members(gateway) and not before.keys() & members(gateway),
+            "a member that knows the new package",
+        )
+        with gateway.create().client() as client:
+            assert client.value("__import__('newcomer').VALUE") == 41
