@@ -172,8 +172,8 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     json_auto_t *object = json_loads(settings, 0, NULL);
     const char *name = json_string_value(json_object_get(object, "name"));
 
-    if (self->state != LIFE_IDLE) {
-        zstr_sendx(self->pipe, "SPENT", token, NULL);
+    if (self->state != LIFE_IDLE || !kernel_is_alive(self->kernel)) {
+        commands_tell(self, "SPENT");
         return;
     }
     if (name) {

@@ -199,14 +199,15 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     entry_t *member = fits_pool(content) ? pool_take(self, profile) : NULL;
     cleanup_free char *text = NULL;
     json_auto_t *settings = NULL;
+    const char *token;
 
     if (!member || !(settings = handover(self, content, fault)))
         return false;
     text = json_dumps(settings, JSON_COMPACT);
-    registry_own(self, member);
+    token = orders_wait(self, request_p)->token;
+    registry_own(self, member, token);
     launcher_warmth(self, profile)->handed_out++;
-    zstr_sendx(member->actor, "HAND", orders_wait(self, request_p)->token, text,
-               NULL);
+    zstr_sendx(member->actor, "HAND", token, text, NULL);
     pool_refill_soon(self);
     return true;
 }

@@ -49,6 +49,7 @@ static void entry_destroy(entry_t **entry_p)
     free(entry->runtime_folder);
     free(entry->workspace);
     free(entry->create_token);
+    free(entry->hand_token);
     free(entry);
     *entry_p = NULL;
 }
@@ -107,20 +108,31 @@ static void count_gone(registry_t *self, entry_t *entry)
     end_start(self, entry);
 }
 
-/* A member that ended in the moment it was to be handed out. */
-static void on_word_spent(registry_t *self, const char *token)
+/* A member that ended in the moment it was handed out: it was nobody's, and
+ * who asked gets another. Nothing happens when it was given out well. */
+static void on_word_spent(registry_t *self, entry_t *entry)
 {
-    cleanup_message message_t *request = orders_take_back(self, token);
-    bytes_t bytes = request ? message_content(request) : (bytes_t){0};
-    json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+    cleanup_free char *token = take_ptr(entry->hand_token);
+    cleanup_message message_t *request =
+        token ? orders_take_back(self, token) : NULL;
+    json_auto_t *content = NULL;
+    bytes_t bytes;
 
-    if (request)
-        creation_make(self, content, &request);
+    if (!request)
+        return;
+    if (!entry->is_gone)
+        self->alive_count--;
+    entry->is_pooled = true;
+    entry->is_ready = false; /* not to be taken again */
+    bytes = message_content(request);
+    content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+    creation_make(self, content, &request);
 }
 
 static void on_word_gone(registry_t *self, entry_t *entry, const char *detail)
 {
     count_gone(self, entry);
+    on_word_spent(self, entry);
     orders_fail(self, entry->create_token, "SessionNotStarted",
                 GATEWAY_EXIT_FAILED, detail);
     free(take_ptr(entry->create_token));
@@ -155,7 +167,7 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
     } else if (strcmp(word, "STALE") == 0) {
         launcher_renew(self, entry->profile);
     } else if (strcmp(word, "SPENT") == 0) {
-        on_word_spent(self, first ? first : "");
+        on_word_spent(self, entry);
     } else if (strcmp(word, "GONE") == 0) {
         on_word_gone(self, entry, second ? second : "");
     } else if (strcmp(word, "BROKEN") == 0) {
@@ -207,8 +219,10 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     return entry;
 }
 
-void registry_own(registry_t *self, entry_t *entry)
+void registry_own(registry_t *self, entry_t *entry, const char *token)
 {
+    free(entry->hand_token);
+    entry->hand_token = mem_text(token);
     entry->is_pooled = false;
     self->alive_count++;
 }

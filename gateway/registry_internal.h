@@ -34,6 +34,7 @@ typedef struct entry {
     bool is_pooled;     /* nobody's yet: waits in the pool */
     int64_t started_ms; /* monotonic; when it was made */
     char *create_token; /* owned; who waits for READY, or NULL */
+    char *hand_token;   /* owned; who got it out of the pool, or NULL */
 } entry_t;
 
 /* A management request that waits for actors' answers. */
@@ -111,8 +112,8 @@ void launcher_look(registry_t *self);
 /* A fresh zygote in the place of one whose environment has changed. */
 void launcher_renew(registry_t *self, const profile_t *profile);
 
-/* A member of the pool is somebody's now. */
-void registry_own(registry_t *self, entry_t *entry);
+/* A member of the pool is theirs now who wait with the token. */
+void registry_own(registry_t *self, entry_t *entry, const char *token);
 
 /* creation.c */
 /* Out of the pool, by a fork, in the queue, or refused. */

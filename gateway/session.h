@@ -14,7 +14,7 @@
  *                     GONE reason sentence
  *                     BROKEN sentence             it could not begin
  *                     STALE                       its zygote is out of date
- *                     SPENT token                 it cannot be handed out
+ *                     SPENT                       it cannot be handed out
  *                     READY, REMOVED, DRAINED
  */
 #ifndef HEARTH_GATEWAY_SESSION_H

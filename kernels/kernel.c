@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,14 @@ void kernel_kill_stray(pid_t pid, uint64_t start_time)
 
     if (pidfd >= 0 && read_start_time(pid) == start_time)
         (void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+bool kernel_is_alive(const kernel_t *self)
+{
+    struct pollfd look = {self->pidfd, POLLIN, 0};
+
+    /* A pidfd is readable once its process has ended (pidfd_open(2)). */
+    return self->pidfd >= 0 && poll(&look, 1, 0) == 0;
 }
 
 pid_t kernel_pid(const kernel_t *self)

@@ -38,6 +38,8 @@ int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
 /* Ends a kernel that cannot be reached otherwise; nothing happens when `pid`
  * is another process by now, or none. */
 void kernel_kill_stray(pid_t pid, uint64_t start_time);
+/* Whether its pid 1 is there still, as the system says in this moment. */
+bool kernel_is_alive(const kernel_t *self);
 pid_t kernel_pid(const kernel_t *self);
 uint64_t kernel_start_time(const kernel_t *self);
 /* Resident size of all processes inside, KiB; 0 when it cannot be read. */

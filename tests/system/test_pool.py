@@ -168,6 +168,7 @@ def test_a_member_that_dies_is_replaced() -> None:
         wait_ready(gateway, 1)
         ((name, pid),) = members(gateway).items()
         os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: start_time(pid) is None, "its end")
         session = gateway.create()
         assert session.id != name
         with session.client() as client:
@@ -221,7 +222,7 @@ def test_an_orderly_stop_keeps_sessions_and_ends_those_that_wait() -> None:
         waiting = members(gateway)
         gateway.terminate()
         for name, pid in waiting.items():
-            assert start_time(pid) is None
+            wait_for(lambda pid=pid: start_time(pid) is None, "its end")
             assert not (gateway.state / "sessions" / name).exists()
         gateway.start()
         with session.client() as client:
