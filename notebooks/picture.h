@@ -1,0 +1,14 @@
+/* A picture by its content. */
+#ifndef HEARTH_NOTEBOOKS_PICTURE_H
+#define HEARTH_NOTEBOOKS_PICTURE_H
+
+#include <jansson.h>
+
+#define PICTURE_NAME_SIZE 80
+
+/* "640x480 png, 0f3a…": two pictures with the same name show the same. Of a
+ * PNG only the chunks that make the picture count, not those that tell when
+ * and by which program it was made. `value` is base64. */
+void picture_name(const json_t *value, char ret_name[PICTURE_NAME_SIZE]);
+
+#endif
