@@ -33,17 +33,30 @@ static bool is_uid_taken(const registry_t *self, uid_t uid)
     return false;
 }
 
+/* The last user of the range is that of all sessions' pid 1; 0: it has the
+ * session's. */
+static uid_t choose_init_uid(const registry_t *self)
+{
+    const options_t *options = self->options;
+
+    if (geteuid() != 0 || options->uid_count < 2)
+        return 0;
+    return (uid_t) (options->uid_first + options->uid_count - 1);
+}
+
 /* A user of its own for each session, so that even an escaped one is nobody
  * to the others. */
 uid_t launcher_choose_uid(registry_t *self)
 {
     const options_t *options = self->options;
+    uint64_t count = options->uid_count;
 
-    if (geteuid() != 0 || !options->uid_count)
+    if (geteuid() != 0 || !count)
         return geteuid();
-    for (uint64_t i = 0; i < options->uid_count; i++) {
-        uid_t uid = (uid_t) (options->uid_first
-                             + self->uid_counter++ % options->uid_count);
+    if (count > 1)
+        count--; /* choose_init_uid's */
+    for (uint64_t i = 0; i < count; i++) {
+        uid_t uid = (uid_t) (options->uid_first + self->uid_counter++ % count);
         if (!is_uid_taken(self, uid))
             return uid;
     }
@@ -128,6 +141,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
         .session = entry->id,
         .host_uid = entry->host_uid,
         .host_gid = entry->host_uid,
+        .init_uid = choose_init_uid(self),
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };
     int r;

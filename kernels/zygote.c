@@ -237,6 +237,8 @@ int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
     json_object_set_new(order, "session", json_string(launch->session));
     set_number(order, "host_uid", launch->host_uid);
     set_number(order, "host_gid", launch->host_gid);
+    set_number(order, "init_uid", launch->init_uid);
+    set_number(order, "init_gid", launch->init_uid);
     set_number(order, "orphan_seconds", launch->orphan_seconds);
     set_number(order, "retain", profile->retain);
     set_number(limits, "address_space", profile->address_space);

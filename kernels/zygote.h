@@ -20,6 +20,7 @@ typedef struct {
     const char *session; /* id */
     uid_t host_uid;
     gid_t host_gid;
+    uid_t init_uid; /* pid 1's user and group; 0: the session's */
     unsigned orphan_seconds;
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
     cgroup_mode_t cgroup_mode;

@@ -1,6 +1,6 @@
-/* The system call filters: built with libseccomp in the caller, kept as plain
- * instructions, loaded in the child by one raw call that allocates nothing.
- * The payload's is syscalls.def; pid 1 has a tiny one of its own.
+/* The payload's system call filter: built with libseccomp in the caller, kept
+ * as plain instructions, loaded in the child by one raw call that allocates
+ * nothing. It is syscalls.def; pid 1 has a tiny one of its own, in init.c.
  *
  * A call through a foreign door (int 0x80, x32) ends the process: nothing
  * legitimate does that. Whatever else is not listed gets EPERM, because agents'
@@ -86,26 +86,6 @@ typedef struct {
 
 static const rule_t payload_rules[] = {
 #include "sandbox/syscalls.def"
-};
-
-/* What init.c does, and how its C library may do it. */
-static const rule_t init_rules[] = {
-    {"accept4", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"clock_gettime", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"close", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"exit_group", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"kill", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"poll", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"ppoll", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"read", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"recvfrom", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"restart_syscall", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"rt_sigreturn", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"sendto", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    /* Harmless, and the address sanitizer ends a process without it. */
-    {"sigaltstack", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"wait4", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
-    {"write", SCMP_ACT_ALLOW, 0, {{0}}, ANY},
 };
 
 #define cleanup_context CLEANUP(context_destroy)
@@ -207,23 +187,6 @@ int filter_build_payload(filter_t *self, sandbox_network_t network,
                           network, fault))
                < 0
         || (r = add_young(context, fault)) < 0)
-        return r;
-    return export(context, self, fault);
-}
-
-int filter_build_init(filter_t *self, fault_t *fault)
-{
-    cleanup_context scmp_filter_ctx context =
-        seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int r;
-
-    if (context == NULL)
-        return fault_set(fault, ENOMEM, "sandbox: filter: seccomp_init");
-    if ((r = set_attributes(context, fault)) < 0
-        || (r = add_rules(context, init_rules,
-                          sizeof init_rules / sizeof init_rules[0],
-                          SANDBOX_NETWORK_NONE, fault))
-               < 0)
         return r;
     return export(context, self, fault);
 }

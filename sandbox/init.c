@@ -1,23 +1,64 @@
-/* Pid 1 of the sandbox: reaps, tells the gateway how the payload ended, and
- * passes on its signals (docs/PROTOCOL.init.md). It has one listening socket,
- * one connection at most, and one payload; when it ends, the system ends all
- * that is left. Its code runs in the image of the zygote's process, so it calls
- * nothing that allocates, and its filter would not let it.
+/* hearth-init, pid 1 of a sandbox: reaps, tells the gateway how the payload
+ * ended, and passes on its signals (docs/PROTOCOL.init.md). It has one
+ * listening socket, one connection at most, and one payload; when it ends, the
+ * system ends all that is left.
  *
- * It trusts nobody inside: it reads nothing from the payload. */
-#include "sandbox/internal.h"
+ * A program of its own, so that nothing of the zygote's memory is in it; it is
+ * started from a sealed copy with an empty environment, hides itself, takes
+ * its filter and only then lets the payload go on. It allocates nothing and
+ * trusts nobody inside: of the payload it reads one byte, once.
+ *
+ * Arguments, all numbers: the listener, the status pipe, the socket to the
+ * payload, the payload's pid, orphan_seconds, and 1 to hide, 0 not to. */
+#include "base/fault.h"
 
 #include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define EXIT_NOT_ENTERED 70 /* as in launch.c */
+
+#if defined __x86_64__
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#define NR_LIMIT 0x40000000 /* from here on: x32 */
+#elif defined __aarch64__
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#define NR_LIMIT 0x40000000
+#else
+#error which number has this architecture in a filter?
+#endif
+
+/* What is called from now on; what is not here gets EPERM. */
+static const uint32_t calls[] = {
+    __NR_accept4,      __NR_clock_gettime, __NR_close,
+    __NR_exit_group,   __NR_kill,          __NR_ppoll,
+    __NR_read,         __NR_recvfrom,      __NR_restart_syscall,
+    __NR_rt_sigreturn, __NR_sendto,        __NR_wait4,
+    __NR_write,
+#ifdef __NR_poll
+    __NR_poll,
+#endif
+};
+
+#define CALLS         (sizeof calls / sizeof calls[0])
+#define FILTER_LENGTH (7 + CALLS)
 
 typedef struct {
     int signal_fd;        /* readable when a child ended */
@@ -28,7 +69,6 @@ typedef struct {
     int64_t orphan_since; /* when the last one went, monotonic ms */
     char line[96];        /* what a gateway is told */
 } init_t;
-
 enum {
     WATCH_SIGNAL,
     WATCH_LISTENER,
@@ -155,29 +195,125 @@ static int patience(const init_t *self)
     return left > 60000 ? 60000 : (int) left;
 }
 
-void init_run(int signal_fd, int listener, pid_t payload,
-              unsigned orphan_seconds)
+static _Noreturn void serve(init_t *self)
 {
-    init_t self = {signal_fd, listener, -1, payload, orphan_seconds * 1000LL,
-                   now_ms(),  ""};
-
-    snprintf(self.line, sizeof self.line, "running %d\n", (int) payload);
+    snprintf(self->line, sizeof self->line, "running %d\n",
+             (int) self->payload);
     for (;;) {
         struct pollfd watches[WATCHES] = {
-            [WATCH_SIGNAL] = {self.signal_fd, POLLIN, 0},
-            [WATCH_LISTENER] = {self.listener, POLLIN, 0},
-            [WATCH_GATEWAY] = {self.gateway, POLLIN, 0},
+            [WATCH_SIGNAL] = {self->signal_fd, POLLIN, 0},
+            [WATCH_LISTENER] = {self->listener, POLLIN, 0},
+            [WATCH_GATEWAY] = {self->gateway, POLLIN, 0},
         };
 
-        if (poll(watches, WATCHES, patience(&self)) < 0)
+        if (poll(watches, WATCHES, patience(self)) < 0)
             continue;
         /* The gateway's word before a newer gateway: what it sent before it
          * went still holds. */
         if (watches[WATCH_GATEWAY].revents != 0)
-            on_gateway(&self);
+            on_gateway(self);
         if (watches[WATCH_SIGNAL].revents != 0)
-            on_child(&self);
+            on_child(self);
         if (watches[WATCH_LISTENER].revents != 0)
-            on_listener(&self);
+            on_listener(self);
     }
+}
+
+static _Noreturn void give_up(int status_fd, const char *what)
+{
+    fault_t fault = {errno, ""};
+
+    snprintf(fault.text, sizeof fault.text, "sandbox: pid 1: %s: %s", what,
+             strerror(fault.code));
+    _exit(write(status_fd, &fault, sizeof fault) < 0 ? EXIT_NOT_ENTERED + 1
+                                                     : EXIT_NOT_ENTERED);
+}
+
+#define LOAD(member)                                                           \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+#define IF(test, value, then, otherwise)                                       \
+    BPF_JUMP(BPF_JMP | (test) | BPF_K, (value), (then), (otherwise))
+#define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
+
+/* Foreign architecture: the end. Then one comparison a call. */
+static int load_filter(void)
+{
+    const struct sock_filter head[] = {
+        LOAD(arch),
+        IF(BPF_JEQ, OWN_ARCH, 1, 0),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        LOAD(nr),
+        IF(BPF_JGE, NR_LIMIT, 0, 0),
+    };
+    const struct sock_filter tail[] = {
+        RETURN(SECCOMP_RET_ERRNO | EPERM),
+        RETURN(SECCOMP_RET_ALLOW),
+    };
+    struct sock_filter code[FILTER_LENGTH];
+    const struct sock_fprog program = {FILTER_LENGTH, code};
+
+    memcpy(code, head, sizeof head);
+    /* Past all comparisons: to the answer that refuses. */
+    code[4].jt = CALLS;
+    for (size_t i = 0; i < CALLS; i++)
+        code[5 + i] = (struct sock_filter) IF(BPF_JEQ, calls[i],
+                                              (uint8_t) (CALLS - i), 0);
+    memcpy(code + 5 + CALLS, tail, sizeof tail);
+    return (int) syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+/* Nobody inside may look into pid 1, which may have the payload's user. */
+static void hide(int status_fd)
+{
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        give_up(status_fd, "dumpable");
+}
+
+static int watch_children(int status_fd)
+{
+    sigset_t child;
+    int fd;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        give_up(status_fd, "signalfd");
+    return fd;
+}
+
+/* The payload goes on when we are hidden, and is entered when it says so; one
+ * that could not enter has told the status pipe why. */
+static void let_in(int payload_fd, int status_fd)
+{
+    char byte = 0;
+
+    if (write(payload_fd, &byte, 1) != 1 || read(payload_fd, &byte, 1) != 1)
+        _exit(EXIT_NOT_ENTERED);
+    close(payload_fd);
+    close(status_fd);
+}
+
+int main(int argc, char **argv)
+{
+    int numbers[6];
+    init_t self = {.gateway = -1};
+
+    if (argc != 7)
+        return EXIT_NOT_ENTERED;
+    for (int i = 0; i < 6; i++)
+        numbers[i] = (int) strtol(argv[i + 1], NULL, 10);
+    if (numbers[5])
+        hide(numbers[1]);
+    if (prctl(PR_SET_NAME, "hearth-init", 0, 0, 0) < 0)
+        give_up(numbers[1], "name");
+    self.listener = numbers[0];
+    self.payload = numbers[3];
+    self.orphan_ms = numbers[4] * 1000LL;
+    self.orphan_since = now_ms();
+    self.signal_fd = watch_children(numbers[1]);
+    if (load_filter() < 0)
+        give_up(numbers[1], "filter");
+    let_in(numbers[2], numbers[1]);
+    serve(&self);
 }

@@ -6,6 +6,7 @@
 #include "sandbox/sandbox.h"
 
 #include <linux/filter.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
@@ -67,21 +68,26 @@ struct sandbox {
     unsigned left_out; /* walls that are, though they could be there */
     mounts_t mounts;
     filter_t payload_filter;
-    filter_t init_filter;
+    int init_image_fd; /* owned: pid 1's program, sealed */
 };
 
 /* One launch, on its way from the caller into pid 1 and the payload. */
 typedef struct {
-    const sandbox_t *sandbox;       /* borrowed from the caller */
-    const sandbox_launch_t *launch; /* borrowed from the caller */
-    sandbox_limits_t limits;        /* the launch's, defaults filled in */
-    bool privileged;                /* the caller is root */
-    char workspace[4096];           /* where workspace_fd is */
-    int go_fd;                      /* pid 1: a byte comes when it is mapped */
-    int tree_fds[SOURCES_MAX];      /* clones of the sources, to be attached */
-    int workspace_tree_fd;          /* clone of the workspace */
-    int device_fds[8];              /* clones of the devices */
-    int root_fd;                    /* the private root */
+    const sandbox_t *sandbox;        /* borrowed from the caller */
+    const sandbox_launch_t *launch;  /* borrowed from the caller */
+    sandbox_limits_t limits;         /* the launch's, defaults filled in */
+    bool privileged;                 /* the caller is root */
+    char workspace[4096];            /* where workspace_fd is */
+    int go_fd;                       /* pid 1: a byte comes when it is mapped */
+    int tree_fds[SOURCES_MAX];       /* clones of the sources, to be attached */
+    int workspace_tree_fd;           /* clone of the workspace */
+    int device_fds[8];               /* clones of the devices */
+    int root_fd;                     /* the private root */
+    int init_fd;                     /* pid 1's end to the payload */
+    int payload_fd;                  /* the payload's end to pid 1 */
+    pid_t payload;                   /* as pid 1 counts */
+    sigset_t mask;                   /* the caller's, for the payload ... */
+    struct sigaction actions[_NSIG]; /* ... and what it did on signals */
 } entry_t;
 
 /* A step of entering: -errno with a fault ends the launch. */
@@ -90,13 +96,32 @@ typedef int(step_fn)(entry_t *entry, fault_t *fault);
 /* "<what>: <what errno says>", and -errno: how most steps fail. */
 int fault_errno(fault_t *fault, const char *what);
 
+/* clone3(2): `run` on a stack of its own, born in a control group. */
+typedef struct {
+    uint64_t flags; /* CLONE_… */
+    int cgroup_fd;  /* its folder */
+    void *stack;    /* the lowest address */
+    size_t stack_size;
+    int (*run)(void *);
+    void *argument;
+    int *ret_pidfd;
+    int *cleared; /* for CLONE_CHILD_CLEARTID */
+} clone_t;
+
+/* clone.c. The pid, or -errno. */
+long clone_run(const clone_t *self);
+
 /* namespaces.c. The first two are the caller's half. */
-int namespaces_clone(const entry_t *entry, pid_t *ret_pid, int *ret_pidfd,
-                     fault_t *fault);
+int namespaces_clone(const entry_t *entry, int (*run)(void *), void *argument,
+                     void *stack, size_t stack_size, pid_t *ret_pid,
+                     int *ret_pidfd, fault_t *fault);
+void namespaces_await_memory(void);
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
 step_fn namespaces_join_group;
 step_fn namespaces_await_map;
 step_fn namespaces_take_identity;
+step_fn namespaces_take_payload_identity;
+step_fn namespaces_offer_to_oom;
 step_fn namespaces_raise_loopback;
 step_fn namespaces_set_hostname;
 
@@ -125,6 +150,7 @@ step_fn rlimits_apply;
 /* privileges.c */
 step_fn privileges_forbid_new;
 step_fn privileges_drop;
+step_fn privileges_keep_init;
 
 /* landlock.c */
 step_fn landlock_enter;
@@ -136,13 +162,7 @@ bool walls_has(const sandbox_t *self, wall_t wall);
 /* filter.c */
 int filter_build_payload(filter_t *self, sandbox_network_t network,
                          fault_t *fault);
-int filter_build_init(filter_t *self, fault_t *fault);
 void filter_clear(filter_t *self);
 int filter_load(const filter_t *self, fault_t *fault);
-
-/* init.c: the life of pid 1 once the payload runs. SIGCHLD is blocked. The
- * descriptors 0 to 2 and listener are all that is open. */
-_Noreturn void init_run(int signal_fd, int listener, pid_t payload,
-                        unsigned orphan_seconds);
 
 #endif

@@ -1,6 +1,7 @@
 /* The namespaces of a launch: one clone(2) makes all of them, so that the
  * child is pid 1 of its own from its first instruction. One user is mapped:
- * 1000 inside is the session's user outside, and nobody else exists.
+ * 1000 inside is the session's user outside; another one for pid 1, where the
+ * caller may give it one; and nobody else exists.
  *
  * The caller writes the maps in both modes (root, and an ordinary user who
  * owns the new namespace); the child waits for a byte. Does not touch mounts.
@@ -10,7 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/sched.h>
+#include <linux/futex.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -44,38 +45,37 @@ static unsigned long namespace_flags(const sandbox_t *sandbox)
     return flags;
 }
 
-/* Born in the control group of version 2. Later it could only be moved, which
- * makes the whole machine's forks wait. */
-static long clone_into(unsigned long flags, int folder, int *ret_pidfd)
-{
-    struct clone_args args = {
-        .flags = flags | CLONE_PIDFD | CLONE_INTO_CGROUP,
-        .pidfd = (uint64_t) (uintptr_t) ret_pidfd,
-        .exit_signal = SIGCHLD,
-        .cgroup = (uint64_t) folder,
-    };
+/* Not zero while a clone shares this process's memory: the kernel clears it
+ * and wakes who waits when the clone has ended or become another program. */
+static int memory_is_shared;
 
-    return syscall(SYS_clone3, &args, sizeof args);
-}
-
-int namespaces_clone(const entry_t *entry, pid_t *ret_pid, int *ret_pidfd,
-                     fault_t *fault)
+int namespaces_clone(const entry_t *entry, int (*run)(void *), void *argument,
+                     void *stack, size_t stack_size, pid_t *ret_pid,
+                     int *ret_pidfd, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
-    unsigned long flags = namespace_flags(entry->sandbox);
+    unsigned long flags = namespace_flags(entry->sandbox) | CLONE_VM
+                          | CLONE_PIDFD | CLONE_CHILD_CLEARTID;
     int pidfd = -1;
+    pid_t pid;
 
-    /* Raw, because glibc's fork has no flags and its clone wants a stack. No
-     * at-fork handler has run in the child: pid 1 needs none, and it makes the
-     * payload by fork(3), which runs them. */
-    long pid = launch->is_cgroup_folder
-                   ? clone_into(flags, launch->cgroup_fds[0], &pidfd)
-                   : syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, NULL,
-                             &pidfd, NULL, NULL);
+    memory_is_shared = 1;
+    pid = launch->is_cgroup_folder
+              ? (pid_t) clone_run(&(clone_t){.flags = flags,
+                                             .cgroup_fd = launch->cgroup_fds[0],
+                                             .stack = stack,
+                                             .stack_size = stack_size,
+                                             .run = run,
+                                             .argument = argument,
+                                             .ret_pidfd = &pidfd,
+                                             .cleared = &memory_is_shared})
+              : clone(run, (char *) stack + stack_size, (int) flags | SIGCHLD,
+                      argument, &pidfd, NULL, &memory_is_shared);
     if (pid < 0) {
-        int code = errno;
+        int code = launch->is_cgroup_folder ? -pid : errno;
         const char *hint = "";
 
+        memory_is_shared = 0;
         if (code == ENOSPC || code == EUSERS)
             hint = " (sysctl user.max_user_namespaces and its neighbours)";
         else if (code == EPERM || code == EACCES)
@@ -83,7 +83,7 @@ int namespaces_clone(const entry_t *entry, pid_t *ret_pid, int *ret_pidfd,
         return fault_set(fault, code, "sandbox: new namespaces: %s%s",
                          strerror(code), hint);
     }
-    *ret_pid = (pid_t) pid;
+    *ret_pid = pid;
     *ret_pidfd = pidfd;
     return 0;
 }
@@ -105,6 +105,12 @@ int namespaces_join_group(entry_t *entry, fault_t *fault)
     return 0;
 }
 
+void namespaces_await_memory(void)
+{
+    while (__atomic_load_n(&memory_is_shared, __ATOMIC_ACQUIRE))
+        syscall(SYS_futex, &memory_is_shared, FUTEX_WAIT, 1, NULL, NULL, 0);
+}
+
 static int write_map(pid_t pid, const char *file, const char *text,
                      fault_t *fault)
 {
@@ -120,26 +126,29 @@ static int write_map(pid_t pid, const char *file, const char *text,
     return 0;
 }
 
-/* When the machine's memory is short, sessions go before the gateway. Where
- * this is refused the order is the kernel's own. */
-static void offer_to_oom(pid_t pid)
+/* One line for the session's id, one for pid 1's where it has its own. */
+static void format_map(char *text, size_t size, unsigned inside,
+                       unsigned outside, unsigned init_inside,
+                       unsigned init_outside)
 {
-    fault_t ignored;
+    int length = snprintf(text, size, "%u %u 1\n", inside, outside);
 
-    (void) write_map(pid, "oom_score_adj", OOM_SCORE, &ignored);
+    if (init_outside != 0)
+        snprintf(text + length, size - (size_t) length, "%u %u 1\n",
+                 init_inside, init_outside);
 }
 
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
 {
+    const sandbox_launch_t *launch = entry->launch;
     char users[64];
     char groups[64];
     int r;
 
-    offer_to_oom(pid);
-    snprintf(users, sizeof users, "%d %u 1", SANDBOX_INSIDE_UID,
-             (unsigned) entry->launch->host_uid);
-    snprintf(groups, sizeof groups, "%d %u 1", SANDBOX_INSIDE_GID,
-             (unsigned) entry->launch->host_gid);
+    format_map(users, sizeof users, SANDBOX_INSIDE_UID, launch->host_uid,
+               SANDBOX_INIT_UID, launch->init_uid);
+    format_map(groups, sizeof groups, SANDBOX_INSIDE_GID, launch->host_gid,
+               SANDBOX_INIT_GID, launch->init_gid);
     /* The price for a map without privilege; root keeps setgroups until the
      * child has dropped the caller's groups. */
     if (!entry->privileged
@@ -160,28 +169,55 @@ int namespaces_await_map(entry_t *entry, fault_t *fault)
         return fault_errno(fault, "read");
     if (got == 0)
         return fault_set(fault, ECANCELED, "the caller gave up");
-    close(entry->go_fd);
-    entry->go_fd = -1;
+    return 0;
+}
+
+/* The raw calls: glibc's tell every thread of a process about it, by means
+ * that a clone without its knowledge does not have. */
+static int become(gid_t gid, uid_t uid, fault_t *fault)
+{
+    if (syscall(SYS_setresgid, gid, gid, gid) < 0)
+        return fault_errno(fault, "setresgid");
+    if (syscall(SYS_setresuid, uid, uid, uid) < 0)
+        return fault_errno(fault, "setresuid");
     return 0;
 }
 
 int namespaces_take_identity(entry_t *entry, fault_t *fault)
 {
-    const gid_t gid = SANDBOX_INSIDE_GID;
-    const uid_t uid = SANDBOX_INSIDE_UID;
+    bool own = entry->launch->init_uid != 0;
+    int r;
 
     if (entry->privileged && setgroups(0, NULL) < 0)
         return fault_errno(fault, "setgroups");
-    /* The raw calls: glibc's tell every thread of a process about it, by
-     * means that a clone without its knowledge does not have. */
-    if (syscall(SYS_setresgid, gid, gid, gid) < 0)
-        return fault_errno(fault, "setresgid");
-    if (syscall(SYS_setresuid, uid, uid, uid) < 0)
-        return fault_errno(fault, "setresuid");
+    r = become(own ? SANDBOX_INIT_GID : SANDBOX_INSIDE_GID,
+               own ? SANDBOX_INIT_UID : SANDBOX_INSIDE_UID, fault);
+    if (r < 0)
+        return r;
     if (setsid() < 0)
         return fault_errno(fault, "setsid");
     umask(022);
     return 0;
+}
+
+/* When the machine's memory is short, sessions go before the gateway. Where
+ * this is refused the order is the kernel's own. Not before the payload has
+ * its own memory: who shares it would be offered too. */
+int namespaces_offer_to_oom(entry_t *entry, fault_t *fault)
+{
+    cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    (void) entry;
+    (void) fault;
+    if (fd >= 0)
+        (void) !write(fd, OOM_SCORE, strlen(OOM_SCORE));
+    return 0;
+}
+
+int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
+{
+    (void) entry;
+    return become(SANDBOX_INSIDE_GID, SANDBOX_INSIDE_UID, fault);
 }
 
 int namespaces_raise_loopback(entry_t *entry, fault_t *fault)

@@ -26,13 +26,14 @@ static int drop_bounding_set(fault_t *fault)
                        : fault_errno(fault, "bounding set");
 }
 
-static int drop_thread_sets(fault_t *fault)
+static int set_thread_sets(uint32_t kept, fault_t *fault)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
 
-    memset(none, 0, sizeof none);
-    if (syscall(SYS_capset, &header, none) < 0)
+    memset(sets, 0, sizeof sets);
+    sets[0].effective = sets[0].permitted = sets[0].inheritable = kept;
+    if (syscall(SYS_capset, &header, sets) < 0)
         return fault_errno(fault, "capset");
     return 0;
 }
@@ -45,16 +46,46 @@ int privileges_forbid_new(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-int privileges_drop(entry_t *entry, fault_t *fault)
+/* All but `kept`, whatever program is started from now on. */
+static int reduce(uint32_t kept, fault_t *fault)
 {
     int r;
 
+    if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) < 0)
+        return fault_errno(fault, "securebits");
+    if ((r = drop_bounding_set(fault)) < 0
+        || (r = set_thread_sets(kept, fault)) < 0)
+        return r;
+    return 0;
+}
+
+int privileges_drop(entry_t *entry, fault_t *fault)
+{
     (void) entry;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return fault_errno(fault, "ambient set");
-    if (prctl(PR_SET_SECUREBITS, LOCKED_BITS, 0, 0, 0) < 0)
-        return fault_errno(fault, "securebits");
-    if ((r = drop_bounding_set(fault)) < 0 || (r = drop_thread_sets(fault)) < 0)
-        return r;
-    return 0;
+    return reduce(0, fault);
+}
+
+/* Pid 1 of a user of its own may signal the payload's, in this namespace, and
+ * must be able to after its program has started. */
+static int keep_kill(fault_t *fault)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, sets) < 0)
+        return fault_errno(fault, "capget");
+    sets[0].inheritable |= 1U << CAP_KILL;
+    if (syscall(SYS_capset, &header, sets) < 0)
+        return fault_errno(fault, "inheritable set");
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL, 0, 0) < 0)
+        return fault_errno(fault, "ambient set");
+    return reduce(1U << CAP_KILL, fault);
+}
+
+int privileges_keep_init(entry_t *entry, fault_t *fault)
+{
+    return entry->launch->init_uid != 0 ? keep_kill(fault)
+                                        : privileges_drop(entry, fault);
 }

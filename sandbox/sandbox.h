@@ -26,9 +26,10 @@ typedef struct {
 } sandbox_limits_t;
 
 /* A description with the default limits and the few files of the host's /etc
- * that programs need (fonts, certificates, the loader's cache); NULL when the
- * system call filter cannot be built. */
-sandbox_t *sandbox_new(fault_t *fault);
+ * that programs need (fonts, certificates, the loader's cache). The program is
+ * hearth-init, which is copied. NULL when it cannot be, or the system call
+ * filter not be built. */
+sandbox_t *sandbox_new(const char *init_program, fault_t *fault);
 void sandbox_destroy(sandbox_t **self_p);
 #define cleanup_sandbox CLEANUP(sandbox_destroy)
 
@@ -77,6 +78,8 @@ typedef struct {
     uid_t host_uid; /* the session's user on the host: the caller's own when
                      * the caller is not root, never 0 when it is */
     gid_t host_gid;
+    uid_t init_uid; /* pid 1's, when the caller is root; 0: the session's */
+    gid_t init_gid;
     const sandbox_limits_t *limits; /* NULL: those of the description */
     /* The session's control group, made ahead (cgroup_entries). Version 2: one
      * descriptor, the group's folder, and the child is born in it; version 1:
@@ -95,13 +98,16 @@ typedef struct {
  * -1, with everything entered, descriptors 0, 1, 2 on /dev/null, link_fd kept
  * (close-on-exec) and nothing else; signals as the caller had them. Never
  * returns in pid 1. Until the child has its identity: -errno, and there is no
- * child; after: by status_fd. The caller has one thread and at least its
- * descriptors 0, 1, 2. */
+ * child; after: by status_fd. The caller has one thread, runs on the stack that
+ * the system gave it, and has at least its descriptors 0, 1, 2; it is not
+ * dumpable afterwards. */
 int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
                  pid_t *ret_pid, int *ret_pidfd, fault_t *fault);
 
 #define SANDBOX_INSIDE_UID 1000
 #define SANDBOX_INSIDE_GID 1000
+#define SANDBOX_INIT_UID   999 /* pid 1's, where it has one of its own */
+#define SANDBOX_INIT_GID   999
 #define SANDBOX_WORKSPACE  "/workspace"
 
 #endif

@@ -2,10 +2,11 @@
  * else: it decides nothing and keeps one description per interpreter.
  *
  *   describe(plan) -> int
- *       plan has `readonly`, the places of the host to be shown, and where
- *       they differ from the default `network` (sandbox_network_t), `accept`
- *       and `without` (names of walls). The number of places; again: replaces
- *       the description. OSError when a place is missing or a wall unknown.
+ *       plan has `init`, the path of hearth-init, `readonly`, the places of
+ *       the host to be shown, and where they differ from the default `network`
+ *       (sandbox_network_t), `accept` and `without` (names of walls). The
+ *       number of places; again: replaces the description. OSError when a
+ *       place is missing or a wall unknown.
  *   fork(spec) -> (pid, pidfd)
  *       spec has the members of sandbox_launch_t by name, `limits` a dict of
  *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` a
@@ -120,11 +121,19 @@ static PyObject *describe(PyObject *module, PyObject *plan)
     state_t *state = PyModule_GetState(module);
     fault_t fault = {0, ""};
     cleanup_sandbox sandbox_t *sandbox = NULL;
+    PyObject *program;
+    PyObject *path = NULL;
     Py_ssize_t count;
 
     if (!PyDict_Check(plan))
         return PyErr_Format(PyExc_TypeError, "the plan is not a dict");
-    sandbox = sandbox_new(&fault);
+    program = PyDict_GetItemString(plan, "init");
+    if (program == NULL)
+        return PyErr_Format(PyExc_KeyError, "init");
+    if (!PyUnicode_FSConverter(program, &path))
+        return NULL;
+    sandbox = sandbox_new(PyBytes_AsString(path), &fault);
+    Py_DECREF(path);
     if (sandbox == NULL)
         return raise_fault(&fault);
     count = say_list(sandbox, sandbox_add_readonly, plan, "readonly");
@@ -182,6 +191,8 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
         {"host_uid", false, UINT32_MAX, 0},
         {"host_gid", false, UINT32_MAX, 0},
         {"orphan_seconds", true, UINT_MAX, 0},
+        {"init_uid", true, UINT32_MAX, 0},
+        {"init_gid", true, UINT32_MAX, 0},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -201,6 +212,8 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
     ret_launch->host_uid = (uid_t) numbers[4].number;
     ret_launch->host_gid = (gid_t) numbers[5].number;
     ret_launch->orphan_seconds = (unsigned) numbers[6].number;
+    ret_launch->init_uid = (uid_t) numbers[7].number;
+    ret_launch->init_gid = (gid_t) numbers[8].number;
     return 0;
 }
 

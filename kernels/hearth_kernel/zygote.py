@@ -214,6 +214,7 @@ def describe(profile: Order) -> Order:
     check_threads()
     _sandbox.describe(
         {
+            "init": os.path.join(os.path.dirname(__file__), "hearth-init"),
             "readonly": readonly_folders(profile.get("readonly") or []),
             "network": profile.get("network") or 0,
             "accept": profile.get("accept") or [],

@@ -51,9 +51,31 @@ static inline uid_t inside_uid(void)
     return inside_is_root() ? SESSION_UID : geteuid();
 }
 
+static inline uid_t inside_init_uid(void)
+{
+    return inside_is_root() ? SESSION_UID + 1 : 0;
+}
+
 static inline gid_t inside_gid(void)
 {
     return inside_is_root() ? SESSION_UID : getegid();
+}
+
+/* Beside the tests that were built, two folders up. */
+static inline const char *inside_init_program(void)
+{
+    static char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 64);
+
+    /* libtool's program lies one folder deeper than it says. */
+    path[size < 0 ? 0 : size] = '\0';
+    for (char *slash; (slash = strrchr(path, '/')) != NULL;) {
+        memcpy(slash, "/sandbox/hearth-init", sizeof "/sandbox/hearth-init");
+        if (access(path, X_OK) == 0)
+            break;
+        *slash = '\0';
+    }
+    return path;
 }
 
 /* What every description of these tests shows: the C library. */
@@ -61,7 +83,7 @@ static inline sandbox_t *inside_describe(void)
 {
     static const char *const places[] = {"/usr", "/bin", "/lib", "/lib64"};
     fault_t fault = {0, ""};
-    sandbox_t *sandbox = sandbox_new(&fault);
+    sandbox_t *sandbox = sandbox_new(inside_init_program(), &fault);
 
     if (sandbox == NULL)
         fail_msg("%s", fault.text);
@@ -99,11 +121,11 @@ static inline void inside_read_status(inside_t *self, int status)
     assert_true(got == 0 || got == (ssize_t) sizeof self->fault);
 }
 
-/* Forks; 0 and the launch, or what sandbox_fork answered. */
-static inline int inside_start(inside_t *self, const sandbox_t *sandbox,
-                               probe_fn *probe, void *argument,
-                               const sandbox_limits_t *limits,
-                               unsigned orphan_seconds)
+/* As inside_start, born in the control group whose folder that is; -1: none. */
+static inline int inside_start_in(inside_t *self, const sandbox_t *sandbox,
+                                  probe_fn *probe, void *argument,
+                                  const sandbox_limits_t *limits,
+                                  unsigned orphan_seconds, int cgroup_fd)
 {
     cleanup_fd int workspace = -1;
     cleanup_fd int init = -1;
@@ -133,8 +155,13 @@ static inline int inside_start(inside_t *self, const sandbox_t *sandbox,
                                          .status_fd = status_in,
                                          .host_uid = inside_uid(),
                                          .host_gid = inside_gid(),
+                                         .init_uid = inside_init_uid(),
+                                         .init_gid = inside_init_uid(),
                                          .limits = limits,
                                          .orphan_seconds = orphan_seconds,
+                                         .cgroup_fds = &cgroup_fd,
+                                         .cgroup_count = cgroup_fd >= 0,
+                                         .is_cgroup_folder = cgroup_fd >= 0,
                                          .hostname = "inside"},
                      &self->pid, &self->pidfd, &self->fault);
     if (r == 0 && self->pid == 0) {
@@ -146,6 +173,16 @@ static inline int inside_start(inside_t *self, const sandbox_t *sandbox,
     close(take_fd(&status_in));
     inside_read_status(self, status);
     return 0;
+}
+
+/* Forks; 0 and the launch, or what sandbox_fork answered. */
+static inline int inside_start(inside_t *self, const sandbox_t *sandbox,
+                               probe_fn *probe, void *argument,
+                               const sandbox_limits_t *limits,
+                               unsigned orphan_seconds)
+{
+    return inside_start_in(self, sandbox, probe, argument, limits,
+                           orphan_seconds, -1);
 }
 
 /* What the probe wrote, to its end. */

@@ -17,6 +17,7 @@ PACKAGE = (
     Path(os.environ.get("HEARTH_PYTHON_DIR", ROOT / "build" / "python"))
     / "hearth_kernel"
 )
+INIT = str(PACKAGE / "hearth-init")
 SESSION_USER = 100000
 LOOPBACK = 1  # sandbox_network_t
 
@@ -32,6 +33,7 @@ user = {user!r}
 places = ["/usr", "/bin", "/sbin", "/lib", "/lib64", sys.prefix,
           sys.base_prefix]
 _sandbox.describe({{
+    "init": {package!r} + "/hearth-init",
     "readonly": [place for place in places if os.path.exists(place)],
     "network": {network!r}}})
 init = socket.socket(socket.AF_UNIX)
@@ -399,16 +401,16 @@ def test_refuses_a_bad_spec():
     with pytest.raises(RuntimeError):
         _sandbox.fork({})
     with pytest.raises(OSError, match="/none"):
-        _sandbox.describe({"readonly": ["/none"]})
+        _sandbox.describe({"init": INIT, "readonly": ["/none"]})
     with pytest.raises(OSError, match="no wall"):
-        _sandbox.describe({"accept": ["moat"]})
+        _sandbox.describe({"init": INIT, "accept": ["moat"]})
     with pytest.raises(OSError, match="no sandbox"):
-        _sandbox.describe({"accept": ["user"]})
+        _sandbox.describe({"init": INIT, "accept": ["user"]})
     with pytest.raises(OSError, match="not accepted"):
-        _sandbox.describe({"without": ["landlock"]})
+        _sandbox.describe({"init": INIT, "without": ["landlock"]})
     with pytest.raises(ValueError, match="network"):
-        _sandbox.describe({"network": 2})
-    assert _sandbox.describe({"readonly": ["/usr"]}) == 1
+        _sandbox.describe({"init": INIT, "network": 2})
+    assert _sandbox.describe({"init": INIT, "readonly": ["/usr"]}) == 1
     with pytest.raises(KeyError):
         _sandbox.fork({})
     with pytest.raises(OSError, match="descriptors"):

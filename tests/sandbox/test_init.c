@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 
 #define LINE_MAX_SIZE 96
 
@@ -271,8 +273,100 @@ static void holds_its_socket_alone(void **state)
     assert_non_null(
         strstr((char *) status.data, "CapBnd:\t0000000000000000\n"));
     assert_non_null(
-        strstr((char *) status.data, "Uid:\t100000\t100000\t100000\t100000\n"));
+        strstr((char *) status.data, "Uid:\t100001\t100001\t100001\t100001\n"));
+    /* To signal, and nothing else. */
+    assert_non_null(
+        strstr((char *) status.data, "CapEff:\t0000000000000020\n"));
     inside_end(&inside);
+}
+
+static void expect_content(pid_t pid, const char *file, const char *expected)
+{
+    cleanup_free char *path = mem_format("/proc/%d/%s", (int) pid, file);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    fault_t fault = {0, ""};
+
+    assert_int_equal(file_read(path, 65536, &content, &fault), 0);
+    buffer_append(&content, "", 1);
+    assert_string_equal((char *) content.data, expected);
+}
+
+/* A program of its own: nothing of the zygote, of its environment, of its
+ * path. */
+static void shares_nothing_with_the_zygote(void **state)
+{
+    cleanup_free char *path = NULL;
+    char program[64] = "";
+    struct stat seen;
+    inside_t inside;
+
+    (void) state;
+    if (!inside_is_root()) {
+        print_message("only root can look into pid 1\n");
+        skip();
+    }
+    setenv("HEARTH_SECRET", "of the caller", 1);
+    start(&inside, wait_for_signals, ORPHAN_SECONDS);
+    await_probe(&inside);
+    expect_content(inside.pid, "environ", "");
+    path = mem_format("/proc/%d/exe", (int) inside.pid);
+    assert_true(readlink(path, program, sizeof program - 1) > 0);
+    assert_string_equal(program, "/memfd:hearth-init (deleted)");
+    /* Not dumpable: its files in /proc belong to root. */
+    assert_int_equal(stat(path, &seen), 0);
+    assert_int_equal(seen.st_uid, 0);
+    inside_end(&inside);
+    /* And neither is who has launched it. */
+    assert_int_equal(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
+}
+
+/* Version 2, whose hierarchy can be mounted wherever the kernel has it. */
+static void is_born_in_a_control_group(void **state)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+    char folder[] = "/tmp/hearth-group-XXXXXX";
+    cleanup_free char *group = NULL;
+    cleanup_free char *path = NULL;
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_fd int fd = -1;
+    fault_t fault = {0, ""};
+    inside_t inside;
+
+    (void) state;
+    assert_non_null(mkdtemp(folder));
+    group = mem_format("%s/hearth-test-%d", folder, (int) getpid());
+    path = mem_format("%s/cgroup.procs", group);
+    if (mount("cgroup2", folder, "cgroup2", 0, NULL) < 0
+        || mkdir(group, 0755) < 0) {
+        umount2(folder, MNT_DETACH);
+        rmdir(folder);
+        print_message("no control group of version 2 to be had\n");
+        skip();
+    }
+    fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(inside_start_in(&inside, sandbox, wait_for_signals, NULL,
+                                     NULL, ORPHAN_SECONDS, fd),
+                     0);
+    assert_int_equal(inside.fault.code, 0);
+    await_probe(&inside);
+    assert_int_equal(file_read(path, 65536, &content, &fault), 0);
+    buffer_append(&content, "", 1);
+    assert_int_equal(strtol((char *) content.data, NULL, 10), inside.pid);
+    assert_non_null(strchr((char *) content.data, '\n'));
+    inside_end(&inside);
+    assert_int_equal(rmdir(group), 0);
+    assert_int_equal(umount2(folder, MNT_DETACH), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void says_that_pid_1_cannot_be_copied(void **state)
+{
+    fault_t fault = {0, ""};
+
+    (void) state;
+    assert_null(sandbox_new("/none/hearth-init", &fault));
+    assert_int_equal(fault.code, ENOENT);
+    assert_non_null(strstr(fault.text, "/none/hearth-init"));
 }
 
 int main(void)
@@ -286,6 +380,9 @@ int main(void)
         cmocka_unit_test(ends_what_the_payload_left),
         cmocka_unit_test(reaps_orphans),
         cmocka_unit_test(holds_its_socket_alone),
+        cmocka_unit_test(shares_nothing_with_the_zygote),
+        cmocka_unit_test(is_born_in_a_control_group),
+        cmocka_unit_test(says_that_pid_1_cannot_be_copied),
     };
 
     return inside_run("init", tests, sizeof tests / sizeof tests[0]);
