@@ -28,6 +28,10 @@ void profile_destroy(profile_t **self_p)
 
     if (!self)
         return;
+    destroy_list(self->policy.refuse_magics);
+    destroy_list(self->policy.refuse_calls);
+    destroy_list(self->policy.allow_imports);
+    destroy_list(self->policy.refuse_imports);
     destroy_list(self->without);
     destroy_list(self->accept);
     destroy_list(self->readonly);

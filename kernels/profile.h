@@ -27,6 +27,15 @@ typedef struct {
     int64_t max_age_ms; /* a member is replaced at this age; 0: never */
 } profile_pool_t;
 
+/* What is asked of cells before they run: advice, see policy.py. Names,
+ * NULL at the end of each list; owned. */
+typedef struct {
+    char **refuse_imports;
+    char **allow_imports; /* empty: all but the refused ones */
+    char **refuse_calls;
+    char **refuse_magics;
+} profile_policy_t;
+
 typedef struct {
     char *name;         /* owned; "python3" */
     char *display_name; /* owned; "Python 3 (hearth)" */
@@ -38,6 +47,7 @@ typedef struct {
     int network;        /* sandbox_network_t */
     profile_limits_t limits;
     profile_pool_t pool;
+    profile_policy_t policy;
 } profile_t;
 
 /* A profile with every default. */

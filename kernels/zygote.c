@@ -65,6 +65,17 @@ static void set_number(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, json_integer((json_int_t) value));
 }
 
+static json_t *describe_policy(const profile_policy_t *policy)
+{
+    json_t *object = json_object();
+
+    add_list(object, "refuse_imports", policy->refuse_imports);
+    add_list(object, "allow_imports", policy->allow_imports);
+    add_list(object, "refuse_calls", policy->refuse_calls);
+    add_list(object, "refuse_magics", policy->refuse_magics);
+    return object;
+}
+
 static char *describe_profile(const profile_t *profile)
 {
     json_auto_t *object = json_object();
@@ -75,6 +86,7 @@ static char *describe_profile(const profile_t *profile)
     add_list(object, "accept", profile->accept);
     add_list(object, "without", profile->without);
     set_number(object, "network", (uint64_t) profile->network);
+    json_object_set_new(object, "policy", describe_policy(&profile->policy));
     return json_dumps(object, JSON_COMPACT);
 }
 

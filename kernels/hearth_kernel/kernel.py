@@ -37,6 +37,7 @@ from hearth_kernel import (
     debugging,
     introspection,
     outlet,
+    policy,
     streams,
 )
 from hearth_kernel.namespace import Namespace
@@ -203,6 +204,8 @@ class Kernel:
         failure = None
         try:
             cell = shell.transform_cell(code)
+            if policy.current is not None:
+                policy.current.check(cell, shell.user_ns, shell.transform_cell)
         except Exception:
             cell, failure = code, sys.exc_info()
         coroutine: Rest = shell.run_cell_async(
@@ -355,6 +358,13 @@ class Kernel:
             return {}
         self.is_interruptible = True
         try:
+            if policy.current is not None:
+                for expression in expressions.values():
+                    policy.current.check(
+                        str(expression),
+                        self.shell.user_ns,
+                        self.shell.transform_cell,
+                    )
             found: Content = self.shell.user_expressions(expressions)
         except BaseException as error:
             name, value = describe_error(type(error), error)

@@ -10,7 +10,6 @@ import datetime
 import json
 import math
 import numbers
-import os
 import string
 from contextvars import ContextVar
 from typing import Any, Optional

@@ -206,11 +206,12 @@ def describe(profile: Order) -> Order:
     try:
         # With all that kernels need: what is loaded here is not loaded again
         # by each of them.
-        from hearth_kernel import _sandbox, kernel, reseed  # noqa: F401
+        from hearth_kernel import _sandbox, kernel, policy, reseed  # noqa: F401
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None
     _, loaded, missing = warm([str(name) for name in profile["preload"]])
+    policy.configure(profile.get("policy"))
     check_threads()
     _sandbox.describe(
         {
