@@ -12,7 +12,7 @@ files=$(find base protocol sandbox notebooks workspace kernels gateway \
 exec awk '
 BEGIN {
     link = " protocol/frame.h protocol/limits.h "
-    json = " protocol/json.h protocol/message.h "
+    json = " protocol/json.h protocol/message.h protocol/span.h "
 
     may["base"]                  = " base "
     may["protocol"]              = " base protocol "

@@ -47,11 +47,8 @@ static void answer_interrupt(self_t *self, request_t *request)
 
 static void answer_shutdown(self_t *self, request_t *request)
 {
-    bytes_t content = message_content(request->message);
-    json_span_t value;
-    fault_t fault;
-    bool restart = json_check(content.bytes, content.size, &value, &fault) == 0
-                   && json_is(json_member(value, "restart"), JSON_KIND_TRUE);
+    json_span_t content = message_content_json(request->message);
+    bool restart = json_is(json_member(content, "restart"), JSON_KIND_TRUE);
     bytes_t reply = restart
                         ? text_bytes("{\"status\":\"ok\",\"restart\":true}")
                         : text_bytes("{\"status\":\"ok\",\"restart\":false}");

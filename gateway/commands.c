@@ -61,6 +61,8 @@ static json_t *describe(const self_t *self)
     json_object_set_new(model, "execution_count",
                         json_integer(self->next_count - 1));
     json_object_set_new(model, "pid", json_integer(spec->pid));
+    json_object_set_new(model, "kernel_session",
+                        json_string(output_kernel_session(self->output)));
     if (self->kernel)
         json_object_set_new(
             model, "memory_kib",
@@ -86,6 +88,58 @@ static void answer_session(self_t *self, const char *token)
     commands_answer(
         self, token,
         json_pack("{s:s,s:o}", "status", "ok", "session", describe(self)));
+}
+
+static char *describe_text(const self_t *self)
+{
+    json_auto_t *model = describe(self);
+
+    return json_dumps(model, JSON_COMPACT);
+}
+
+void commands_greet(self_t *self, const char *front)
+{
+    cleanup_free char *text = describe_text(self);
+
+    viewers_greet(self->viewers, front, journal_last_seq(self->journal), text);
+}
+
+/* Busy and idle are told by `status`, a thousand times a second. */
+static bool is_at_work(life_t state)
+{
+    return state == LIFE_IDLE || state == LIFE_BUSY;
+}
+
+void commands_tell_state(self_t *self)
+{
+    cleanup_free char *text = NULL;
+
+    if (self->told_state == self->state
+        || (is_at_work(self->told_state) && is_at_work(self->state)))
+        return;
+    self->told_state = self->state;
+    if (!viewers_are_there(self->viewers))
+        return;
+    text = describe_text(self);
+    viewers_tell_state(self->viewers, text);
+}
+
+static void on_attach(self_t *self, const char *token, const char *front)
+{
+    zsock_t *socket;
+    fault_t fault;
+
+    if (viewers_attach(self->viewers, front, &socket, &fault) < 0) {
+        commands_answer(self, token,
+                        json_pack("{s:s,s:s,s:s,s:i}", "status", "error",
+                                  "ename", "NotAttached", "evalue", fault.text,
+                                  "exit_code", GATEWAY_EXIT_FAILED));
+        return;
+    }
+    if (socket && !self->is_held)
+        zloop_reader(self->loop, socket, intake_on_front, self);
+    commands_greet(self, front);
+    answer_session(self, token);
 }
 
 static int on_status(zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -314,6 +368,7 @@ static const struct {
     {"RESTART", on_restart},     {"DELETE", on_delete},
     {"TOUCH", on_keepalive},     {"NOTE", on_note},
     {"DRAIN", on_drain},         {"FULL", on_full},
+    {"ATTACH", on_attach},
 };
 
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)

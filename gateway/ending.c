@@ -51,6 +51,7 @@ void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
         va_end(args);
     }
     life_step(&self->state, LIFE_ON_STOP);
+    commands_tell_state(self);
     session_start_timer(self, &self->stop_timer, STOP_MS, on_overdue);
     if (self->kernel)
         kernel_kill(self->kernel);
@@ -428,5 +429,6 @@ void ending_leave(self_t *self, bool restart)
         return;
     }
     life_step(&self->state, LIFE_ON_STOP);
+    commands_tell_state(self);
     session_start_timer(self, &self->stop_timer, LEAVE_MS, on_left);
 }

@@ -19,7 +19,7 @@
 typedef struct front front_t;
 
 /* `name` is unique in the gateway ("http"); the management key is read from
- * `runtime_dir`. Made before or after the registry is bound. */
+ * `runtime_dir`, so the registry comes first. */
 int front_new(const char *name, const char *runtime_dir, front_t **ret_front,
               fault_t *fault);
 /* Leaves every session. */

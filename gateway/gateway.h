@@ -6,6 +6,8 @@
 #define GATEWAY_LOCK_FILE   "hearth.lock"     /* in the state folder */
 #define GATEWAY_SOCKET_FILE "management.sock" /* in the runtime folder */
 #define GATEWAY_KEY_FILE    "management.key"  /* in the runtime folder, 0600 */
+/* The management socket for threads of the gateway. */
+#define GATEWAY_INPROC_ENDPOINT "inproc://management"
 
 typedef enum {
     GATEWAY_EXIT_OK = 0,

@@ -3,7 +3,8 @@
  *   commands.c  what the registry asks
  *   ending.c    the end of a kernel
  *   ladder.c    interrupts
- *   turns.c     clients' requests: queue, dispatch, replies
+ *   intake.c    clients' requests as they come
+ *   turns.c     their turn: queue, dispatch, replies
  *   answers.c   what the gateway answers by itself
  *   events.c    what the kernel says
  *   recovery.c  a session that another gateway left
@@ -19,6 +20,7 @@
 #include "gateway/ports.h"
 #include "gateway/request.h"
 #include "gateway/session.h"
+#include "gateway/viewers.h"
 #include "kernels/kernel.h"
 #include "protocol/json.h"
 
@@ -68,6 +70,7 @@ typedef struct {
     zloop_t *loop;        /* owned */
     session_spec_t *spec; /* owned */
     ports_t *ports;       /* owned; NULL once unbound */
+    viewers_t *viewers;   /* owned */
     journal_t *journal;   /* owned */
     output_t *output;     /* owned */
     kernel_t *kernel;     /* owned; NULL when there is none */
@@ -77,6 +80,7 @@ typedef struct {
     int64_t drain_left_ms; /* of the grace for the running cell */
     int status_fd;         /* owned; the launch's faults come out of it */
     life_t state;
+    life_t told_state;    /* the fronts know of */
     life_reason_t reason; /* of the end that is on its way, or was */
     buffer_t info;        /* content of kernel_info_reply; empty until READY */
     uint64_t counter;     /* of requests in this epoch */
@@ -164,10 +168,21 @@ void commands_tell(self_t *self, const char *word);
 /* `object` (json_t *) is taken. */
 void commands_answer(self_t *self, const char *token, struct json_t *object);
 
+/* The front learns where the session stands. */
+void commands_greet(self_t *self, const char *front);
+/* The fronts hear of a state that is neither idle nor busy, and of the end of
+ * one. */
+void commands_tell_state(self_t *self);
+
+/* intake.c */
+int intake_on_shell(zloop_t *loop, zsock_t *socket, void *arg);
+int intake_on_control(zloop_t *loop, zsock_t *socket, void *arg);
+int intake_on_stdin(zloop_t *loop, zsock_t *socket, void *arg);
+int intake_on_front(zloop_t *loop, zsock_t *socket, void *arg);
+/* Requests on shell that have come by now, also those of viewers. */
+void intake_take_all(self_t *self);
+
 /* turns.c */
-int turns_on_shell(zloop_t *loop, zsock_t *socket, void *arg);
-int turns_on_control(zloop_t *loop, zsock_t *socket, void *arg);
-int turns_on_stdin(zloop_t *loop, zsock_t *socket, void *arg);
 void turns_push(self_t *self, request_t **request_p);
 request_t *turns_pop(self_t *self);
 /* The request becomes the running one and goes to the kernel. */
@@ -185,6 +200,11 @@ void turns_fail(self_t *self, request_t *request, const char *ename,
 void turns_clear(self_t *self);
 bytes_t turns_parent(const self_t *self, uint64_t number);
 uint64_t turns_number(self_t *self);
+
+/* Content of an error reply; the members of an error alone. */
+void turns_write_error(const self_t *self, const request_t *request,
+                       const char *ename, const char *evalue, buffer_t *out);
+void turns_write_flaw(buffer_t *out, const char *ename, const char *evalue);
 
 /* The request's busy goes out, once. */
 void turns_announce(self_t *self, request_t *request);

@@ -35,6 +35,8 @@ void management_destroy(management_t **self_p)
     if (!self)
         return;
     if (self->socket) {
+        /* Closing alone frees the name some time later. */
+        (void) zmq_unbind(zsock_resolve(self->socket), GATEWAY_INPROC_ENDPOINT);
         zsock_destroy(&self->socket);
         unlink(self->path);
         unlink(self->key_path);
@@ -81,6 +83,9 @@ int management_new(const char *runtime_dir, management_t **ret_management,
     if (chmod(self->path, 0600) < 0)
         return fault_set(fault, errno, "chmod of %s: %s", self->path,
                          strerror(errno));
+    if (zmq_bind(zsock_resolve(self->socket), GATEWAY_INPROC_ENDPOINT) < 0)
+        return fault_set(fault, zmq_errno(), "cannot bind %s: %s",
+                         GATEWAY_INPROC_ENDPOINT, zmq_strerror(zmq_errno()));
     *ret_management = take_ptr(self);
     return 0;
 }

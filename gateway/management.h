@@ -1,5 +1,6 @@
-/* The management socket: ROUTER over ipc in the runtime folder, the same
- * signed messages as Jupyter's, a key of its own in a file of mode 0600. */
+/* The management socket: ROUTER over ipc in the runtime folder and over inproc
+ * for the gateway's own fronts, the same signed messages as Jupyter's, a key of
+ * its own in a file of mode 0600. */
 #ifndef HEARTH_GATEWAY_MANAGEMENT_H
 #define HEARTH_GATEWAY_MANAGEMENT_H
 

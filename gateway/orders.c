@@ -350,6 +350,14 @@ static void on_note(registry_t *self, json_t *content, message_t **request_p)
     message_destroy(request_p);
 }
 
+/* For fronts: a whole id, since they name the session so from then on. */
+static void on_attach(registry_t *self, json_t *content, message_t **request_p)
+{
+    const char *front = json_string_value(json_object_get(content, "front"));
+
+    command(self, content, request_p, "ATTACH", front ? front : "");
+}
+
 static void on_stop(registry_t *self, json_t *content, message_t **request_p)
 {
     bool ends = json_is_true(json_object_get(content, "end_sessions"));
@@ -375,6 +383,7 @@ static const struct {
     {"session_restart_request", on_restart},
     {"session_keepalive_request", on_keepalive},
     {"session_note_request", on_note},
+    {"session_attach_request", on_attach},
 };
 
 static void on_request(registry_t *self, message_t **request_p)

@@ -16,6 +16,7 @@
 
 struct output {
     ports_t *ports;     /* borrowed from the session */
+    viewers_t *viewers; /* borrowed from the session */
     journal_t *journal; /* borrowed from the session */
     uint64_t epoch;
     uint64_t counter;              /* of message ids */
@@ -34,11 +35,13 @@ void output_destroy(output_t **self_p)
     *self_p = NULL;
 }
 
-output_t *output_new(ports_t *ports, journal_t *journal, uint64_t epoch)
+output_t *output_new(ports_t *ports, viewers_t *viewers, journal_t *journal,
+                     uint64_t epoch)
 {
     output_t *self = mem_new(sizeof *self);
 
     self->ports = ports;
+    self->viewers = viewers;
     self->journal = journal;
     self->epoch = epoch;
     output_new_kernel(self);
@@ -97,6 +100,16 @@ static void topic_of(const output_t *self, const char *type, bytes_t content,
         snprintf(ret_topic, 96, "kernel.%s.%s", self->session, type);
 }
 
+static void publish(output_t *self, const char *type, uint64_t seq,
+                    uint64_t request, const wire_parts_t *parts)
+{
+    char topic[96];
+
+    topic_of(self, type, parts->content, topic);
+    ports_publish(self->ports, topic, parts);
+    viewers_publish(self->viewers, seq, request, parts);
+}
+
 void output_status(output_t *self, const char *state, bytes_t parent)
 {
     char content[64];
@@ -109,12 +122,10 @@ void output_status(output_t *self, const char *state, bytes_t parent)
 void output_broadcast(output_t *self, const char *type, bytes_t parent,
                       bytes_t content)
 {
-    char topic[96];
     wire_parts_t parts = {.parent = parent, .content = content};
 
-    topic_of(self, type, content, topic);
     parts.header = make_header(self, type, clock_wall_us());
-    ports_publish(self->ports, topic, &parts);
+    publish(self, type, 0, 0, &parts);
 }
 
 /* Topics that are no UTF-8 get none (JEP 65). */
@@ -135,10 +146,12 @@ void output_welcome(output_t *self, bytes_t topic)
 }
 
 static int write_event(output_t *self, const output_event_t *event,
-                       int64_t wall_us, bytes_t header, fault_t *fault)
+                       int64_t wall_us, bytes_t header, uint64_t *ret_seq,
+                       fault_t *fault)
 {
     journal_part_t buffers[16], *many = NULL;
     cleanup_free void *owned = NULL;
+    int r;
     journal_record_t record = {
         .kind = JOURNAL_EVENT,
         .wall_us = wall_us,
@@ -158,7 +171,9 @@ static int write_event(output_t *self, const output_event_t *event,
             (journal_part_t){event->buffers[i].bytes, event->buffers[i].size};
     record.buffers = many;
     snprintf(record.type, sizeof record.type, "%s", event->type);
-    return journal_append(self->journal, &record, fault);
+    r = journal_append(self->journal, &record, fault);
+    *ret_seq = record.seq;
+    return r;
 }
 
 static wire_parts_t event_parts(const output_event_t *event, bytes_t header)
@@ -178,56 +193,57 @@ int output_event(output_t *self, const output_event_t *event, fault_t *fault)
     int64_t now = clock_wall_us();
     bytes_t header = make_header(self, event->type, now);
     wire_parts_t parts = event_parts(event, header);
-    char topic[96];
-    int r = write_event(self, event, now, header, fault);
+    uint64_t seq;
+    int r = write_event(self, event, now, header, &seq, fault);
 
-    if (r < 0)
-        return r;
-    topic_of(self, event->type, event->content, topic);
-    ports_publish(self->ports, topic, &parts);
-    return 0;
+    if (r == 0)
+        publish(self, event->type, seq, event->request, &parts);
+    return r;
 }
 
-static void address(wire_parts_t *parts, const request_t *request,
-                    bytes_t identities[WIRE_IDENTITIES_MAX])
+/* To who asked: the journal's number goes to viewers alone. */
+static void send_to_asker(output_t *self, channel_t channel, uint64_t seq,
+                          const request_t *request, wire_parts_t *parts)
 {
+    bytes_t identities[WIRE_IDENTITIES_MAX];
     size_t count = message_identity_count(request->message);
 
+    parts->parent = message_header(request->message);
+    if (request->front[0]) {
+        viewers_answer(self->viewers, seq, channel, request, parts);
+        return;
+    }
     for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)
         identities[i] = message_identity(request->message, i);
     parts->identities = identities;
     parts->identity_count = count;
-    parts->parent = message_header(request->message);
+    ports_send(self->ports, channel, parts);
 }
 
 int output_input_request(output_t *self, const output_event_t *event,
                          const request_t *request, fault_t *fault)
 {
-    bytes_t identities[WIRE_IDENTITIES_MAX];
     int64_t now = clock_wall_us();
     bytes_t header = make_header(self, event->type, now);
     wire_parts_t parts = event_parts(event, header);
-    int r = write_event(self, event, now, header, fault);
+    uint64_t seq;
+    int r = write_event(self, event, now, header, &seq, fault);
 
-    if (r < 0)
-        return r;
-    address(&parts, request, identities);
-    ports_send(self->ports, CHANNEL_STDIN, &parts);
-    return 0;
+    if (r == 0)
+        send_to_asker(self, CHANNEL_STDIN, seq, request, &parts);
+    return r;
 }
 
-static void send_reply(output_t *self, const request_t *request, bytes_t header,
-                       bytes_t metadata, bytes_t content)
+static void send_reply(output_t *self, const request_t *request, uint64_t seq,
+                       bytes_t header, bytes_t metadata, bytes_t content)
 {
-    bytes_t identities[WIRE_IDENTITIES_MAX];
     cleanup_buffer buffer_t shorter = BUFFER_EMPTY;
     wire_parts_t parts = {
         .header = header, .metadata = metadata, .content = content};
 
     if (!request->wants_namespace && figures_shorten(metadata, &shorter))
         parts.metadata = (bytes_t){shorter.data, shorter.size};
-    address(&parts, request, identities);
-    ports_send(self->ports, request->channel, &parts);
+    send_to_asker(self, request->channel, seq, request, &parts);
 }
 
 void output_send_reply(output_t *self, const request_t *request,
@@ -236,7 +252,7 @@ void output_send_reply(output_t *self, const request_t *request,
     char type[64];
 
     if (request_reply_type(request, type))
-        send_reply(self, request, make_header(self, type, clock_wall_us()),
+        send_reply(self, request, 0, make_header(self, type, clock_wall_us()),
                    metadata, content);
 }
 
@@ -263,7 +279,7 @@ int output_reply(output_t *self, const request_t *request, uint64_t kernel_seq,
     if (r < 0)
         return r;
     if (is_sent && !request->is_answered)
-        send_reply(self, request, header, metadata, content);
+        send_reply(self, request, record.seq, header, metadata, content);
     return 0;
 }
 

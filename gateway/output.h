@@ -7,13 +7,15 @@
 #include "base/fault.h"
 #include "gateway/ports.h"
 #include "gateway/request.h"
+#include "gateway/viewers.h"
 #include "notebooks/journal.h"
 
 typedef struct output output_t;
 
-/* `ports` and `journal` are borrowed; `epoch` makes message ids unique over
- * the gateways that serve one session. */
-output_t *output_new(ports_t *ports, journal_t *journal, uint64_t epoch);
+/* All three are borrowed; `epoch` makes message ids unique over the gateways
+ * that serve one session. */
+output_t *output_new(ports_t *ports, viewers_t *viewers, journal_t *journal,
+                     uint64_t epoch);
 void output_destroy(output_t **self_p);
 #define cleanup_output CLEANUP(output_destroy)
 
@@ -37,9 +39,9 @@ typedef struct {
     size_t buffer_count;
 } output_event_t;
 
-/* Journal, then iopub. On failure nothing was sent. */
+/* Journal, then iopub and every front. On failure nothing was sent. */
 int output_event(output_t *self, const output_event_t *event, fault_t *fault);
-/* Journal, then stdin, to the requester. */
+/* Journal, then stdin, to the requester, be it a viewer. */
 int output_input_request(output_t *self, const output_event_t *event,
                          const request_t *request, fault_t *fault);
 /* Journal (unless the request never entered it), then its channel. Comm

@@ -92,9 +92,9 @@ static void read_note(request_t *self, json_span_t own)
 
 static void read_execute(request_t *self)
 {
-    json_span_t content = parse(message_content(self->message));
+    json_span_t content = message_content_json(self->message);
     json_span_t own =
-        json_member(parse(message_metadata(self->message)), "hearth");
+        json_member(message_metadata_json(self->message), "hearth");
     double seconds;
 
     self->silent = flag(content, "silent", false);
@@ -148,12 +148,29 @@ bool request_reply_type(const request_t *self, char ret_type[64])
     return true;
 }
 
+bool request_is_of(const request_t *self, const char *front, bytes_t identity)
+{
+    bytes_t own;
+
+    if (!message_identity_count(self->message)
+        || strcmp(self->front, front) != 0)
+        return false;
+    own = message_identity(self->message, 0);
+    return own.size == identity.size
+           && memcmp(own.bytes, identity.bytes, own.size) == 0;
+}
+
 char *request_origin(const request_t *self)
 {
     buffer_t out = BUFFER_EMPTY;
 
-    buffer_format(&out, "{\"channel\":\"%s\",\"identities\":[",
-                  channel_names[self->channel]);
+    buffer_format(&out, "{\"channel\":\"%s\",", channel_names[self->channel]);
+    if (self->front[0]) {
+        buffer_text(&out, "\"front\":");
+        json_quote_text(&out, self->front);
+        buffer_text(&out, ",");
+    }
+    buffer_text(&out, "\"identities\":[");
     for (size_t i = 0; i < message_identity_count(self->message); i++) {
         bytes_t identity = message_identity(self->message, i);
         const uint8_t *bytes = identity.bytes;
@@ -196,8 +213,10 @@ request_t *request_from_record(const journal_record_t *record)
         parse((bytes_t){record->origin.bytes, record->origin.size});
     channel_t channel = parse_channel(json_member(origin, "channel"));
     json_span_t identities = json_member(origin, "identities"), value;
+    cleanup_free char *front = json_text_new(json_member(origin, "front"));
     cleanup_message message_t *message = NULL;
     size_t cursor = 0;
+    request_t *request;
 
     if (channel == CHANNEL_COUNT || !record->header.size)
         return NULL;
@@ -210,7 +229,9 @@ request_t *request_from_record(const journal_record_t *record)
     for (size_t i = 0; i < record->buffer_count; i++)
         message_add_buffer(message, record->buffers[i].bytes,
                            record->buffers[i].size);
-    return request_new(record->request, channel, &message);
+    request = request_new(record->request, channel, &message);
+    snprintf(request->front, sizeof request->front, "%s", front ? front : "");
+    return request;
 }
 
 /* The types that the kernel relies on. */
@@ -263,11 +284,9 @@ static const struct {
 
 const char *request_flaw(const request_t *self)
 {
-    bytes_t content = message_content(self->message);
-    json_span_t object, value;
-    fault_t fault;
+    json_span_t object = message_content_json(self->message), value;
 
-    if (json_check(content.bytes, content.size, &object, &fault) < 0)
+    if (json_is(object, JSON_KIND_ABSENT))
         return "content is no JSON";
     if (self->own_flaw)
         return self->own_flaw;

@@ -4,6 +4,7 @@
 #define HEARTH_GATEWAY_REQUEST_H
 
 #include "base/cleanup.h"
+#include "gateway/front.h"
 #include "notebooks/journal.h"
 #include "protocol/channel.h"
 #include "protocol/message.h"
@@ -16,7 +17,8 @@ typedef struct request {
     uint64_t number;      /* epoch << 32 | counter: unique for the session */
     channel_t channel;    /* where it came from and the reply goes */
     uint16_t frame_type;  /* frame_type_t; 0: the gateway answers by itself */
-    message_t *message;   /* owned */
+    message_t *message;   /* owned; its identities say who asks */
+    char front[FRONT_NAME_MAX + 1]; /* whose viewer asks; "": over ZeroMQ */
     bool is_execute;
     bool silent, store_history, stop_on_error; /* of an execute_request */
     bool wants_namespace;  /* the reply tells what became of the variables */
@@ -43,6 +45,10 @@ bool request_reply_type(const request_t *self, char ret_type[64]);
 /* What is wrong with the types in its content, as a sentence; NULL when they
  * are right. */
 const char *request_flaw(const request_t *self);
+
+/* Whether it was asked by that peer: an identity on a socket, or the name of a
+ * front's viewer. */
+bool request_is_of(const request_t *self, const char *front, bytes_t identity);
 
 /* For the journal: channel and identities as JSON, and back. */
 char *request_origin(const request_t *self);

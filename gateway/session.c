@@ -74,6 +74,7 @@ static int on_retry(zloop_t *loop, int timer, void *arg)
 void session_settle(self_t *self)
 {
     turns_next(self);
+    commands_tell_state(self);
     if (self->ports && ports_is_holding(self->ports) && !self->retry_timer)
         session_start_timer(self, &self->retry_timer, RETRY_MS, on_retry);
 }
@@ -186,6 +187,7 @@ void session_set_ready(self_t *self)
     session_stop_timer(self, &self->ready_timer);
     life_step(&self->state, LIFE_ON_READY);
     session_touch(self);
+    commands_tell_state(self);
     commands_tell(self, "READY");
 }
 
@@ -193,10 +195,14 @@ void session_set_ready(self_t *self)
  * client's subscription is back would lose its `idle`. */
 static void watch_requests(self_t *self)
 {
+    zsock_t *front;
+
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_SHELL),
-                 turns_on_shell, self);
+                 intake_on_shell, self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_CONTROL),
-                 turns_on_control, self);
+                 intake_on_control, self);
+    for (size_t i = 0; (front = viewers_socket(self->viewers, i)); i++)
+        zloop_reader(self->loop, front, intake_on_front, self);
 }
 
 static void release(self_t *self)
@@ -270,7 +276,7 @@ static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
 static void watch_ports(self_t *self)
 {
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_STDIN),
-                 turns_on_stdin, self);
+                 intake_on_stdin, self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_IOPUB), on_iopub,
                  self);
     zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_HB),
@@ -360,7 +366,8 @@ static int begin(self_t *self, fault_t *fault)
         log_warning("session=%s journal: %" PRIu64 " bytes of an unfinished "
                     "record were cut off",
                     spec->id, torn);
-    self->output = output_new(self->ports, self->journal, spec->epoch);
+    self->output =
+        output_new(self->ports, self->viewers, self->journal, spec->epoch);
     r = spec->is_adopted ? begin_adopted(self, fault)
                          : begin_fresh(self, fault);
     if (r < 0)
@@ -404,6 +411,7 @@ static void self_destroy(self_t **self_p)
     turns_clear(self);
     zloop_destroy(&self->loop);
     output_destroy(&self->output);
+    viewers_destroy(&self->viewers);
     journal_destroy(&self->journal);
     ports_destroy(&self->ports);
     zhashx_destroy(&self->seen);
@@ -439,6 +447,7 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     self->watched_init = self->watched_pidfd = -1;
     self->next_count = 1;
     self->queue_end = &self->queue;
+    self->viewers = viewers_new(spec->id);
     self->seen = zhashx_new();
     zhashx_set_duplicator(self->seen, duplicate_text);
     zhashx_set_destructor(self->seen, destroy_text);
@@ -461,5 +470,11 @@ void session_actor(zsock_t *pipe, void *args)
     }
     zloop_reader(self->loop, pipe, commands_on_pipe, self);
     zloop_start(self->loop);
+    if (self->is_draining)
+        viewers_bid_farewell(self->viewers, "drained",
+                             "the gateway stops; the session is kept");
+    else
+        viewers_bid_farewell(self->viewers, "removed",
+                             "the session was removed");
     self_destroy(&self);
 }

@@ -5,7 +5,7 @@
  *                     LAUNCHED pid pidfd          a kernel was forked
  *                     FAILED text                 the launch failed
  *                     HAND token json             out of the pool, to somebody
- *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE
+ *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE, ATTACH
  *                       token argument
  *                     DRAIN                       stop, keep the kernel
  *                     FULL text                   its workspace is

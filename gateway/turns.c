@@ -1,6 +1,6 @@
-/* Clients' requests. The session keeps them in one queue and hands them to the
- * kernel one at a time, so that it knows at every moment what runs, what
- * waits and what an abort takes away. The protocol's rules are in
+/* Clients' requests in their turn. The session keeps them in one queue and
+ * hands them to the kernel one at a time, so that it knows at every moment what
+ * runs, what waits and what an abort takes away. The protocol's rules are in
  * jupyter_client's messaging.rst; busy and idle surround every request. */
 #include "gateway/internal.h"
 
@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-#define BATCH_MAX 64 /* requests taken from one socket before others' turn */
 
 static bytes_t buffer_bytes(const buffer_t *buffer)
 {
@@ -44,39 +42,8 @@ static void remember(self_t *self, const request_t *request)
     buffer_append(&recent->header, header.bytes, header.size);
 }
 
-static int write_request(self_t *self, const request_t *request, fault_t *fault)
-{
-    cleanup_free char *origin = request_origin(request);
-    const message_t *message = request->message;
-    journal_part_t parts[16];
-    size_t count = message_buffer_count(message);
-    cleanup_free void *owned = NULL;
-    journal_part_t *buffers = parts;
-    journal_record_t record = {
-        .kind = JOURNAL_REQUEST,
-        .wall_us = clock_wall_us(),
-        .request = request->number,
-        .origin = {origin, strlen(origin)},
-        .header = {message_header(message).bytes, message_header(message).size},
-        .metadata = {message_metadata(message).bytes,
-                     message_metadata(message).size},
-        .content = {message_content(message).bytes,
-                    message_content(message).size},
-        .buffer_count = count,
-    };
-
-    if (count > 16)
-        buffers = owned = mem_new(count * sizeof *buffers);
-    for (size_t i = 0; i < count; i++)
-        buffers[i] = (journal_part_t){message_buffer(message, i).bytes,
-                                      message_buffer(message, i).size};
-    record.buffers = buffers;
-    snprintf(record.type, sizeof record.type, "%.39s", message_type(message));
-    return journal_append(self->journal, &record, fault);
-}
-
 /* The one line of traceback has the form of IPython's last one. */
-static void error_content(buffer_t *out, const char *ename, const char *evalue)
+void turns_write_flaw(buffer_t *out, const char *ename, const char *evalue)
 {
     cleanup_free char *line = mem_format("%s: %s", ename, evalue);
 
@@ -89,12 +56,11 @@ static void error_content(buffer_t *out, const char *ename, const char *evalue)
     buffer_text(out, "]");
 }
 
-static void write_error_reply(const self_t *self, const request_t *request,
-                              const char *ename, const char *evalue,
-                              buffer_t *out)
+void turns_write_error(const self_t *self, const request_t *request,
+                       const char *ename, const char *evalue, buffer_t *out)
 {
     buffer_text(out, "{\"status\":\"error\",");
-    error_content(out, ename, evalue);
+    turns_write_flaw(out, ename, evalue);
     if (request->is_execute)
         buffer_format(out,
                       ",\"execution_count\":%" PRId64
@@ -122,7 +88,7 @@ static void publish_error(self_t *self, const request_t *request,
     fault_t fault;
 
     buffer_text(&content, "{");
-    error_content(&content, ename, evalue);
+    turns_write_flaw(&content, ename, evalue);
     buffer_text(&content, "}");
     event.content = buffer_bytes(&content);
     if (output_event(self->output, &event, &fault) < 0)
@@ -154,7 +120,7 @@ void turns_fail(self_t *self, request_t *request, const char *ename,
     turns_announce(self, request);
     if (request->is_execute && !request->silent)
         publish_error(self, request, ename, evalue);
-    write_error_reply(self, request, ename, evalue, &content);
+    turns_write_error(self, request, ename, evalue, &content);
     reply_anyway(self, request, buffer_bytes(&content));
     output_status(self->output, "idle", message_header(request->message));
     request->is_answered = true;
@@ -243,18 +209,15 @@ static void abort_queue(self_t *self)
 
 static int publish_input(self_t *self, const request_t *request, fault_t *fault)
 {
-    bytes_t content = message_content(request->message);
+    json_span_t code =
+        json_member(message_content_json(request->message), "code");
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
-    json_span_t value, code;
     output_event_t event = {
         .type = "execute_input",
         .request = request->number,
         .parent = message_header(request->message),
     };
 
-    if (json_check(content.bytes, content.size, &value, fault) < 0)
-        return -EBADMSG;
-    code = json_member(value, "code");
     buffer_text(&out, "{\"code\":");
     buffer_append(&out, code.text, code.size);
     buffer_format(&out, ",\"execution_count\":%" PRId64 "}", self->next_count);
@@ -267,14 +230,12 @@ static int publish_input(self_t *self, const request_t *request, fault_t *fault)
  * name counts, so that ours does. */
 static void write_metadata(const message_t *message, buffer_t *out)
 {
-    bytes_t given = message_metadata(message);
     bytes_t header = message_header(message);
-    json_span_t object = {.kind = JSON_KIND_ABSENT}, value;
+    json_span_t object = message_metadata_json(message), value;
     size_t cursor = 0;
-    fault_t fault;
 
     buffer_text(out, "{");
-    if (given.size && json_check(given.bytes, given.size, &object, &fault) == 0
+    if (json_is(object, JSON_KIND_OBJECT)
         && json_each(object, &cursor, NULL, &value)) {
         buffer_append(out, object.text + 1, object.size - 2);
         buffer_text(out, ",");
@@ -381,7 +342,7 @@ static void write_limit_reply(const self_t *self, const request_t *request,
         "variables: preserved",
         (double) limit / 1000);
 
-    write_error_reply(self, request, "TimeLimitExceeded", evalue, out);
+    turns_write_error(self, request, "TimeLimitExceeded", evalue, out);
 }
 
 static void read_next_count(self_t *self, bytes_t metadata)
@@ -406,9 +367,6 @@ static bool is_error(bytes_t content)
            && json_text_equals(json_member(value, "status"), "error");
 }
 
-/* What came before the abort is aborted: take it out of the sockets first. */
-static void take_all(self_t *self, channel_t channel);
-
 int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
                  bytes_t content, fault_t *fault)
 {
@@ -423,7 +381,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     /* What has come by now is aborted; what is sent by somebody who knows of
      * the failure already is not. */
     if (aborts)
-        take_all(self, CHANNEL_SHELL);
+        intake_take_all(self);
     if (self->running != request)
         return 0;
     if (request->is_execute) {
@@ -451,213 +409,5 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         abort_queue(self);
     remember(self, request);
     request_destroy(&request);
-    return 0;
-}
-
-static uint64_t find_seen(self_t *self, const message_t *message)
-{
-    const char *number = zhashx_lookup(self->seen, message_id(message));
-
-    return number ? strtoull(number, NULL, 10) : 0;
-}
-
-/* Exactly once: a request whose msg_id is in the journal is not run again; its
- * events and its reply go out once more, under fresh ids. */
-static void replay(self_t *self, request_t *request, uint64_t number)
-{
-    cleanup_free char *folder =
-        mem_format("%s/journal", self->spec->state_folder);
-    cleanup_journal_reader journal_reader_t *reader = NULL;
-    bytes_t parent = message_header(request->message);
-    journal_record_t record;
-    fault_t fault;
-
-    if (journal_reader_new(folder, self->spec->journal_key, 0, &reader, &fault)
-        < 0)
-        return;
-    output_status(self->output, "busy", parent);
-    while (journal_reader_next(reader, &record, &fault) == 1) {
-        bytes_t metadata = {record.metadata.bytes, record.metadata.size};
-        bytes_t content = {record.content.bytes, record.content.size};
-
-        if (record.request != number)
-            continue;
-        if (record.kind == JOURNAL_EVENT
-            && strcmp(record.type, "input_request") != 0)
-            output_broadcast(self->output, record.type, parent, content);
-        if (record.kind == JOURNAL_REPLY)
-            output_send_reply(self->output, request, metadata, content);
-    }
-    output_status(self->output, "idle", parent);
-}
-
-static bool is_pending(const self_t *self, uint64_t number)
-{
-    if (self->running && self->running->number == number)
-        return true;
-    for (const request_t *at = self->queue; at; at = at->next)
-        if (at->number == number)
-            return true;
-    return false;
-}
-
-/* Journal first, then the queue. */
-static void accept_request(self_t *self, request_t **request_p)
-{
-    cleanup_request request_t *request = take_ptr(*request_p);
-    const char *flaw = request_flaw(request);
-    uint64_t seen = find_seen(self, request->message);
-    fault_t fault;
-
-    if (seen && is_pending(self, seen))
-        return;
-    if (seen) {
-        replay(self, request, seen);
-        return;
-    }
-    if (flaw) {
-        turns_fail(self, request, "BadRequest", flaw);
-        return;
-    }
-    if (self->queue_size >= QUEUE_MAX) {
-        turns_fail(self, request, "QueueFull",
-                   "10000 requests wait already; send it again later");
-        return;
-    }
-    if ((request->note
-         && output_note(self->output, "note", 0, request->note, &fault) < 0)
-        || write_request(self, request, &fault) < 0) {
-        cleanup_free char *sentence = mem_format(
-            "the request was not run: the session's journal cannot be written "
-            "(%s); free some space and send it again under a new msg_id",
-            fault.text);
-        turns_fail(self, request, "JournalError", sentence);
-        return;
-    }
-    {
-        char number[24];
-        snprintf(number, sizeof number, "%" PRIu64, request->number);
-        zhashx_update(self->seen, message_id(request->message), number);
-    }
-    turns_push(self, &request);
-}
-
-static void refuse_gone(self_t *self, request_t *request)
-{
-    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
-    const char *name;
-
-    ending_error(self, &name, &sentence);
-    /* No journal: the session's record is closed. */
-    turns_announce(self, request);
-    if (request->is_execute && !request->silent) {
-        cleanup_buffer buffer_t content = BUFFER_EMPTY;
-        buffer_text(&content, "{");
-        error_content(&content, name, (const char *) sentence.data);
-        buffer_text(&content, "}");
-        output_broadcast(self->output, "error",
-                         message_header(request->message),
-                         buffer_bytes(&content));
-    }
-    {
-        cleanup_buffer buffer_t content = BUFFER_EMPTY;
-        write_error_reply(self, request, name, (const char *) sentence.data,
-                          &content);
-        output_send_reply(self->output, request, (bytes_t){0},
-                          buffer_bytes(&content));
-    }
-    output_status(self->output, "idle", message_header(request->message));
-}
-
-static void on_request(self_t *self, channel_t channel, message_t **message_p)
-{
-    cleanup_request request_t *request =
-        request_new(turns_number(self), channel, message_p);
-
-    if (self->state == LIFE_GONE) {
-        refuse_gone(self, request);
-    } else if (request->frame_type) {
-        accept_request(self, &request);
-    } else if (answers_wait(self, request)) {
-        turns_push(self, &request);
-    } else {
-        answers_give(self, request);
-    }
-}
-
-static void take_all(self_t *self, channel_t channel)
-{
-    message_t *message;
-
-    for (int i = 0;
-         i < BATCH_MAX * 16 && (message = ports_receive(self->ports, channel));
-         i++)
-        on_request(self, channel, &message);
-}
-
-static void take_batch(self_t *self, channel_t channel)
-{
-    message_t *message;
-
-    for (int i = 0; i < BATCH_MAX && self->ports
-                    && (message = ports_receive(self->ports, channel));
-         i++)
-        on_request(self, channel, &message);
-    session_settle(self);
-}
-
-int turns_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    (void) loop;
-    (void) socket;
-    take_batch(arg, CHANNEL_SHELL);
-    return 0;
-}
-
-int turns_on_control(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    (void) loop;
-    (void) socket;
-    take_batch(arg, CHANNEL_CONTROL);
-    return 0;
-}
-
-static bool is_requester(const self_t *self, const message_t *message)
-{
-    const message_t *asked = self->running->message;
-    bytes_t theirs = message_identity(message, 0);
-    bytes_t ours = message_identity(asked, 0);
-
-    return message_identity_count(message) && message_identity_count(asked)
-           && theirs.size == ours.size
-           && memcmp(theirs.bytes, ours.bytes, ours.size) == 0;
-}
-
-/* An answer counts when one is wanted and the one who was asked gives it. */
-int turns_on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    self_t *self = arg;
-    message_t *message;
-
-    (void) loop;
-    (void) socket;
-    while ((message = ports_receive(self->ports, CHANNEL_STDIN))) {
-        frame_t frame = {
-            .type = FRAME_INPUT_REPLY,
-            .content = {message_content(message).bytes,
-                        message_content(message).size},
-        };
-        fault_t fault;
-
-        if (strcmp(message_type(message), "input_reply") == 0 && self->running
-            && self->input_wanted && is_requester(self, message)) {
-            frame.request = self->running->number;
-            self->input_wanted = false;
-            if (kernel_send(self->kernel, &frame, &fault) < 0)
-                log_warning("session=%s input_reply: %s", self->spec->id,
-                            fault.text);
-        }
-        message_destroy(&message);
-    }
     return 0;
 }

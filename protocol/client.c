@@ -265,6 +265,11 @@ int client_receive(client_t *self, int timeout_ms, channel_t *ret_channel,
     return 0;
 }
 
+int client_fd(const client_t *self, channel_t channel)
+{
+    return (int) zsock_fd(self->lines[channel].socket);
+}
+
 unsigned long client_dropped(const client_t *self)
 {
     return self->dropped;

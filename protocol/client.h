@@ -36,6 +36,10 @@ int client_send_data(client_t *self, channel_t channel, const char *msg_type,
  * messages are dropped and counted. */
 int client_receive(client_t *self, int timeout_ms, channel_t *ret_channel,
                    message_t **ret_message, fault_t *fault);
+/* ZMQ_FD of a channel's socket: readable when there may be something. Whoever
+ * polls it receives until -ETIMEDOUT, also after each send (libzmq's manual,
+ * zmq_getsockopt). */
+int client_fd(const client_t *self, channel_t channel);
 /* How many bad messages were dropped. */
 unsigned long client_dropped(const client_t *self);
 

@@ -8,28 +8,11 @@
 
 #include "base/buffer.h"
 #include "base/fault.h"
+#include "protocol/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef enum {
-    JSON_KIND_ABSENT, /* no such member */
-    JSON_KIND_NULL,
-    JSON_KIND_FALSE,
-    JSON_KIND_TRUE,
-    JSON_KIND_NUMBER,
-    JSON_KIND_STRING,
-    JSON_KIND_ARRAY,
-    JSON_KIND_OBJECT,
-} json_kind_t;
-
-/* A piece of checked JSON text; borrowed from whoever owns the text. */
-typedef struct {
-    const char *text; /* first byte, no white space before it */
-    size_t size;      /* bytes, no white space behind */
-    json_kind_t kind;
-} json_span_t;
 
 /* -EBADMSG with what is wrong and at which byte. */
 int json_check(const void *text, size_t size, json_span_t *ret_value,

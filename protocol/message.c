@@ -1,13 +1,15 @@
 /* A Jupyter message. One block holds it and its four parts, as they came; the
- * names from the header stand unescaped in a second one. Belongs to one
- * thread at a time; does not know how it travels (wire) nor what its content
- * means. */
+ * names from the header stand unescaped in a second one. The parts are passed
+ * over once, when they are copied: what that found is kept, and whoever reads
+ * content later walks it without checking it again. Belongs to one thread at
+ * a time; does not know how it travels (wire) nor what its content means. */
 #include "protocol/message.h"
 
 #include "base/clock.h"
 #include "protocol/json.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 /* Copies of frames. */
@@ -16,13 +18,22 @@ typedef struct {
     size_t count;
 } list_t;
 
+typedef enum {
+    PART_HEADER,
+    PART_PARENT,
+    PART_METADATA,
+    PART_CONTENT,
+    PART_COUNT
+} part_t;
+
+static const char *const part_names[PART_COUNT] = {"header", "parent header",
+                                                   "metadata", "content"};
+
 struct message {
-    bytes_t header; /* these four lie in `text` */
-    bytes_t parent;
-    bytes_t metadata;
-    bytes_t content;
-    buffer_t names; /* owned: the three strings below */
-    size_t id;      /* where in names each begins */
+    bytes_t parts[PART_COUNT];     /* they lie in `text` */
+    json_span_t spans[PART_COUNT]; /* ABSENT: that part is no JSON */
+    buffer_t names;                /* owned: the three strings below */
+    size_t id;                     /* where in names each begins */
     size_t type;
     size_t session;
     list_t identities;
@@ -84,21 +95,16 @@ static void read_names(message_t *self)
     json_span_t id = {0};
     json_span_t type = {0};
     json_span_t session = {0};
-    json_span_t header;
-    fault_t fault;
-    if (json_check(self->header.bytes, self->header.size, &header, &fault)
-        == 0) {
-        size_t cursor = 0;
-        json_span_t key;
-        json_span_t value;
-        while (json_each(header, &cursor, &key, &value)) {
-            if (json_text_equals(key, "msg_id"))
-                id = value;
-            else if (json_text_equals(key, "msg_type"))
-                type = value;
-            else if (json_text_equals(key, "session"))
-                session = value;
-        }
+    size_t cursor = 0;
+    json_span_t key;
+    json_span_t value;
+    while (json_each(self->spans[PART_HEADER], &cursor, &key, &value)) {
+        if (json_text_equals(key, "msg_id"))
+            id = value;
+        else if (json_text_equals(key, "msg_type"))
+            type = value;
+        else if (json_text_equals(key, "session"))
+            session = value;
     }
     buffer_reserve(&self->names, id.size + type.size + session.size + 3);
     self->id = add_name(&self->names, id);
@@ -109,25 +115,52 @@ static void read_names(message_t *self)
 message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
                        bytes_t content)
 {
-    const bytes_t parts[] = {or_empty_object(header), or_empty_object(parent),
-                             or_empty_object(metadata),
-                             or_empty_object(content)};
+    const bytes_t parts[PART_COUNT] = {
+        or_empty_object(header), or_empty_object(parent),
+        or_empty_object(metadata), or_empty_object(content)};
     size_t size = 0;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < PART_COUNT; i++)
         size += parts[i].size;
 
     message_t *self = mem_resize(NULL, sizeof *self + size);
     *self = (message_t){0};
-    bytes_t *const own[] = {&self->header, &self->parent, &self->metadata,
-                            &self->content};
     uint8_t *end = self->text;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        fault_t fault;
         memcpy(end, parts[i].bytes, parts[i].size);
-        *own[i] = (bytes_t){.bytes = end, .size = parts[i].size};
+        self->parts[i] = (bytes_t){.bytes = end, .size = parts[i].size};
+        (void) json_check(end, parts[i].size, &self->spans[i], &fault);
         end += parts[i].size;
     }
     read_names(self);
     return self;
+}
+
+/* A NUL would end the name early wherever it is a C string: two different
+ * msg_ids would be the same. */
+static bool is_name(json_span_t value)
+{
+    return json_is(value, JSON_KIND_STRING) && value.size > 2
+           && memmem(value.text, value.size, "\\u0000", 6) == NULL;
+}
+
+int message_check(const message_t *self, fault_t *fault)
+{
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        json_span_t again;
+        if (json_is(self->spans[i], JSON_KIND_OBJECT))
+            continue;
+        if (json_check(self->parts[i].bytes, self->parts[i].size, &again, fault)
+            < 0)
+            return fault_wrap(fault, "%s", part_names[i]);
+        return fault_set(fault, EBADMSG, "the %s is no object", part_names[i]);
+    }
+    static const char *const required[] = {"msg_id", "msg_type"};
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+        if (!is_name(json_member(self->spans[PART_HEADER], required[i])))
+            return fault_set(fault, EINVAL, "the header has no %s",
+                             required[i]);
+    return 0;
 }
 
 void message_add_identity(message_t *self, const void *bytes, size_t size)
@@ -157,22 +190,32 @@ const char *message_session(const message_t *self)
 
 bytes_t message_header(const message_t *self)
 {
-    return self->header;
+    return self->parts[PART_HEADER];
 }
 
 bytes_t message_parent(const message_t *self)
 {
-    return self->parent;
+    return self->parts[PART_PARENT];
 }
 
 bytes_t message_metadata(const message_t *self)
 {
-    return self->metadata;
+    return self->parts[PART_METADATA];
 }
 
 bytes_t message_content(const message_t *self)
 {
-    return self->content;
+    return self->parts[PART_CONTENT];
+}
+
+json_span_t message_metadata_json(const message_t *self)
+{
+    return self->spans[PART_METADATA];
+}
+
+json_span_t message_content_json(const message_t *self)
+{
+    return self->spans[PART_CONTENT];
 }
 
 size_t message_identity_count(const message_t *self)

@@ -6,6 +6,8 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/fault.h"
+#include "protocol/span.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +27,10 @@ message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
 void message_destroy(message_t **self_p);
 #define cleanup_message CLEANUP(message_destroy)
 
+/* Whether its parts are JSON objects in UTF-8 (-EBADMSG) and its header names
+ * msg_id and msg_type (-EINVAL). */
+int message_check(const message_t *self, fault_t *fault);
+
 /* One identity or topic frame, one buffer; copied. */
 void message_add_identity(message_t *self, const void *bytes, size_t size);
 void message_add_buffer(message_t *self, const void *bytes, size_t size);
@@ -37,6 +43,9 @@ bytes_t message_header(const message_t *self);
 bytes_t message_parent(const message_t *self);
 bytes_t message_metadata(const message_t *self);
 bytes_t message_content(const message_t *self);
+/* The same as checked JSON, to be walked; ABSENT when it is none. */
+json_span_t message_metadata_json(const message_t *self);
+json_span_t message_content_json(const message_t *self);
 size_t message_identity_count(const message_t *self);
 bytes_t message_identity(const message_t *self, size_t index);
 size_t message_buffer_count(const message_t *self);

@@ -92,6 +92,7 @@ static void survives_the_journal(void **state)
     (void) state;
     message_add_identity(request->message, identity, sizeof identity);
     message_add_buffer(request->message, "abc", 3);
+    snprintf(request->front, sizeof request->front, "http");
     origin = request_origin(request);
     record.origin = (journal_part_t){origin, strlen(origin)};
     kept = message_header(request->message);
@@ -110,6 +111,10 @@ static void survives_the_journal(void **state)
     assert_memory_equal(message_identity(again->message, 0).bytes, identity,
                         sizeof identity);
     assert_int_equal(message_buffer_count(again->message), 1);
+    assert_string_equal(again->front, "http");
+    assert_true(request_is_of(again, "http", (bytes_t){identity, 4}));
+    assert_false(request_is_of(again, "", (bytes_t){identity, 4}));
+    assert_false(request_is_of(again, "http", (bytes_t){identity, 3}));
 }
 
 static void refuses_a_record_that_is_no_request(void **state)

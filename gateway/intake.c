@@ -1,0 +1,304 @@
+/* What clients send, by the session's own sockets and by fronts: told apart,
+ * journaled, and queued; refused when it is wrong, replayed when it came
+ * before. */
+#include "gateway/internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define BATCH_MAX 64 /* requests taken from one socket before others' turn */
+
+static bytes_t buffer_bytes(const buffer_t *buffer)
+{
+    return (bytes_t){buffer->data, buffer->size};
+}
+
+static int write_request(self_t *self, const request_t *request, fault_t *fault)
+{
+    cleanup_free char *origin = request_origin(request);
+    const message_t *message = request->message;
+    journal_part_t parts[16];
+    size_t count = message_buffer_count(message);
+    cleanup_free void *owned = NULL;
+    journal_part_t *buffers = parts;
+    journal_record_t record = {
+        .kind = JOURNAL_REQUEST,
+        .wall_us = clock_wall_us(),
+        .request = request->number,
+        .origin = {origin, strlen(origin)},
+        .header = {message_header(message).bytes, message_header(message).size},
+        .metadata = {message_metadata(message).bytes,
+                     message_metadata(message).size},
+        .content = {message_content(message).bytes,
+                    message_content(message).size},
+        .buffer_count = count,
+    };
+
+    if (count > 16)
+        buffers = owned = mem_new(count * sizeof *buffers);
+    for (size_t i = 0; i < count; i++)
+        buffers[i] = (journal_part_t){message_buffer(message, i).bytes,
+                                      message_buffer(message, i).size};
+    record.buffers = buffers;
+    snprintf(record.type, sizeof record.type, "%.39s", message_type(message));
+    return journal_append(self->journal, &record, fault);
+}
+
+static uint64_t find_seen(self_t *self, const message_t *message)
+{
+    const char *number = zhashx_lookup(self->seen, message_id(message));
+
+    return number ? strtoull(number, NULL, 10) : 0;
+}
+
+/* Exactly once: a request whose msg_id is in the journal is not run again; its
+ * events and its reply go out once more, under fresh ids. */
+static void replay(self_t *self, request_t *request, uint64_t number)
+{
+    cleanup_free char *folder =
+        mem_format("%s/journal", self->spec->state_folder);
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    bytes_t parent = message_header(request->message);
+    journal_record_t record;
+    fault_t fault;
+
+    if (journal_reader_new(folder, self->spec->journal_key, 0, &reader, &fault)
+        < 0)
+        return;
+    output_status(self->output, "busy", parent);
+    while (journal_reader_next(reader, &record, &fault) == 1) {
+        bytes_t metadata = {record.metadata.bytes, record.metadata.size};
+        bytes_t content = {record.content.bytes, record.content.size};
+
+        if (record.request != number)
+            continue;
+        if (record.kind == JOURNAL_EVENT
+            && strcmp(record.type, "input_request") != 0)
+            output_broadcast(self->output, record.type, parent, content);
+        if (record.kind == JOURNAL_REPLY)
+            output_send_reply(self->output, request, metadata, content);
+    }
+    output_status(self->output, "idle", parent);
+}
+
+static bool is_pending(const self_t *self, uint64_t number)
+{
+    if (self->running && self->running->number == number)
+        return true;
+    for (const request_t *at = self->queue; at; at = at->next)
+        if (at->number == number)
+            return true;
+    return false;
+}
+
+/* Journal first, then the queue. */
+static void accept_request(self_t *self, request_t **request_p)
+{
+    cleanup_request request_t *request = take_ptr(*request_p);
+    const char *flaw = request_flaw(request);
+    uint64_t seen = find_seen(self, request->message);
+    fault_t fault;
+
+    if (seen && is_pending(self, seen))
+        return;
+    if (seen) {
+        replay(self, request, seen);
+        return;
+    }
+    if (flaw) {
+        turns_fail(self, request, "BadRequest", flaw);
+        return;
+    }
+    if (self->queue_size >= QUEUE_MAX) {
+        turns_fail(self, request, "QueueFull",
+                   "10000 requests wait already; send it again later");
+        return;
+    }
+    if ((request->note
+         && output_note(self->output, "note", 0, request->note, &fault) < 0)
+        || write_request(self, request, &fault) < 0) {
+        cleanup_free char *sentence = mem_format(
+            "the request was not run: the session's journal cannot be written "
+            "(%s); free some space and send it again under a new msg_id",
+            fault.text);
+        turns_fail(self, request, "JournalError", sentence);
+        return;
+    }
+    {
+        char number[24];
+        snprintf(number, sizeof number, "%" PRIu64, request->number);
+        zhashx_update(self->seen, message_id(request->message), number);
+    }
+    turns_push(self, &request);
+}
+
+static void refuse_gone(self_t *self, request_t *request)
+{
+    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
+    const char *name;
+
+    ending_error(self, &name, &sentence);
+    /* No journal: the session's record is closed. */
+    turns_announce(self, request);
+    if (request->is_execute && !request->silent) {
+        cleanup_buffer buffer_t content = BUFFER_EMPTY;
+        buffer_text(&content, "{");
+        turns_write_flaw(&content, name, (const char *) sentence.data);
+        buffer_text(&content, "}");
+        output_broadcast(self->output, "error",
+                         message_header(request->message),
+                         buffer_bytes(&content));
+    }
+    {
+        cleanup_buffer buffer_t content = BUFFER_EMPTY;
+        turns_write_error(self, request, name, (const char *) sentence.data,
+                          &content);
+        output_send_reply(self->output, request, (bytes_t){0},
+                          buffer_bytes(&content));
+    }
+    output_status(self->output, "idle", message_header(request->message));
+}
+
+static void on_request(self_t *self, const char *front, channel_t channel,
+                       message_t **message_p)
+{
+    cleanup_request request_t *request =
+        request_new(turns_number(self), channel, message_p);
+
+    snprintf(request->front, sizeof request->front, "%s", front);
+    if (self->state == LIFE_GONE) {
+        refuse_gone(self, request);
+    } else if (request->frame_type) {
+        accept_request(self, &request);
+    } else if (answers_wait(self, request)) {
+        turns_push(self, &request);
+    } else {
+        answers_give(self, request);
+    }
+}
+
+/* An answer counts when one is wanted and the one who was asked gives it. */
+static void on_input_reply(self_t *self, const char *front,
+                           const message_t *message)
+{
+    bytes_t content = message_content(message);
+    frame_t frame = {
+        .type = FRAME_INPUT_REPLY,
+        .content = {content.bytes, content.size},
+    };
+    fault_t fault;
+
+    if (strcmp(message_type(message), "input_reply") != 0 || !self->running
+        || !self->input_wanted || !self->kernel
+        || !message_identity_count(message)
+        || !request_is_of(self->running, front, message_identity(message, 0)))
+        return;
+    frame.request = self->running->number;
+    self->input_wanted = false;
+    if (kernel_send(self->kernel, &frame, &fault) < 0)
+        log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
+}
+
+static void take_port(self_t *self, channel_t channel, int most)
+{
+    message_t *message;
+
+    while (most-- > 0 && (message = ports_receive(self->ports, channel)))
+        on_request(self, "", channel, &message);
+}
+
+static void take_viewers_request(self_t *self, const char *front,
+                                 channel_t channel, message_t **message_p)
+{
+    cleanup_message message_t *message = take_ptr(*message_p);
+
+    if (channel == CHANNEL_SHELL || channel == CHANNEL_CONTROL)
+        on_request(self, front, channel, &message);
+    else if (channel == CHANNEL_STDIN)
+        on_input_reply(self, front, message);
+}
+
+/* False when the front left. */
+static bool take_front(self_t *self, zsock_t *socket, int most)
+{
+    message_t *message = NULL;
+    const char *front;
+    channel_t channel;
+
+    while (most-- > 0)
+        switch (
+            viewers_next(self->viewers, socket, &front, &channel, &message)) {
+        case VIEWERS_NOTHING:
+            return true;
+        case VIEWERS_REQUEST:
+            take_viewers_request(self, front, channel, &message);
+            break;
+        case VIEWERS_CAUGHT_UP:
+            commands_greet(self, front);
+            break;
+        case VIEWERS_LEFT:
+            zloop_reader_end(self->loop, socket);
+            viewers_drop(self->viewers, socket);
+            return false;
+        }
+    return true;
+}
+
+void intake_take_all(self_t *self)
+{
+    zsock_t *socket;
+    size_t i = 0;
+
+    take_port(self, CHANNEL_SHELL, BATCH_MAX * 16);
+    while ((socket = viewers_socket(self->viewers, i)))
+        i += take_front(self, socket, BATCH_MAX * 16) ? 1 : 0;
+}
+
+int intake_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) socket;
+    take_port(self, CHANNEL_SHELL, BATCH_MAX);
+    session_settle(self);
+    return 0;
+}
+
+int intake_on_control(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) socket;
+    take_port(self, CHANNEL_CONTROL, BATCH_MAX);
+    session_settle(self);
+    return 0;
+}
+
+int intake_on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    self_t *self = arg;
+    message_t *message;
+
+    (void) loop;
+    (void) socket;
+    while ((message = ports_receive(self->ports, CHANNEL_STDIN))) {
+        on_input_reply(self, "", message);
+        message_destroy(&message);
+    }
+    return 0;
+}
+
+int intake_on_front(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) take_front(self, socket, BATCH_MAX);
+    session_settle(self);
+    return 0;
+}

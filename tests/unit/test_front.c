@@ -1,0 +1,397 @@
+/* Both ends of docs/PROTOCOL.front.md against each other: a front, the
+ * sessions' viewers, and a registry that only passes words on. */
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/front.h"
+#include "gateway/management.h"
+#include "gateway/viewers.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HEADER                                                                 \
+    "{\"msg_id\":\"m1\",\"session\":\"s\",\"msg_type\":\"execute_request\"}"
+
+typedef struct {
+    char folder[64];
+    management_t *management;
+    front_t *front;
+    viewers_t *viewers;
+    zsock_t *socket; /* of the session to the front; lent */
+} house_t;
+
+static bytes_t text(const char *string)
+{
+    return (bytes_t){.bytes = string, .size = strlen(string)};
+}
+
+static bool is_text(bytes_t bytes, const char *string)
+{
+    return bytes.size == strlen(string)
+           && memcmp(bytes.bytes, string, bytes.size) == 0;
+}
+
+static int build(void **state)
+{
+    house_t *house = mem_new(sizeof *house);
+    fault_t fault;
+
+    *state = house;
+    snprintf(house->folder, sizeof house->folder,
+             "/tmp/hearth-test-front-XXXXXX");
+    if (!mkdtemp(house->folder)
+        || management_new(house->folder, &house->management, &fault) < 0
+        || front_new("test", house->folder, &house->front, &fault) < 0)
+        return -1;
+    house->viewers = viewers_new("s-1");
+    return 0;
+}
+
+static int pull_down(void **state)
+{
+    house_t *house = *state;
+    fault_t fault;
+
+    front_destroy(&house->front);
+    viewers_destroy(&house->viewers);
+    management_destroy(&house->management);
+    (void) path_remove_tree(house->folder, &fault);
+    free(house);
+    return 0;
+}
+
+/* What the registry and the session do when they are told to attach. */
+static void obey(house_t *house)
+{
+    struct pollfd look = {(int) zsock_fd(management_socket(house->management)),
+                          POLLIN, 0};
+    message_t *request;
+    fault_t fault;
+    zsock_t *socket;
+
+    while (!(request = management_receive(house->management)))
+        assert_int_equal(poll(&look, 1, 5000), 1);
+    assert_string_equal(message_type(request), "session_attach_request");
+    assert_true(is_text(message_content(request),
+                        "{\"id\":\"s-1\",\"front\":\"test\"}"));
+    assert_int_equal(viewers_attach(house->viewers, "test", &socket, &fault),
+                     0);
+    if (socket)
+        house->socket = socket;
+    viewers_greet(house->viewers, "test", 41, "{\"state\":\"idle\"}");
+    management_reply(house->management, request,
+                     json_pack("{s:s}", "status", "ok"));
+    message_destroy(&request);
+}
+
+static void expect(house_t *house, front_what_t what, front_event_t *ret_event)
+{
+    struct pollfd look = {front_fd(house->front), POLLIN, 0};
+
+    while (!front_next(house->front, ret_event))
+        assert_int_equal(poll(&look, 1, 5000), 1);
+    assert_int_equal(ret_event->what, what);
+}
+
+static viewers_word_t hear(house_t *house, const char **ret_front,
+                           channel_t *ret_channel, message_t **ret_message)
+{
+    struct pollfd look = {(int) zsock_fd(house->socket), POLLIN, 0};
+    viewers_word_t word;
+
+    while ((word = viewers_next(house->viewers, house->socket, ret_front,
+                                ret_channel, ret_message))
+           == VIEWERS_NOTHING)
+        assert_int_equal(poll(&look, 1, 5000), 1);
+    return word;
+}
+
+static void attach(house_t *house)
+{
+    front_event_t event;
+    fault_t fault;
+
+    assert_int_equal(front_attach(house->front, "s-1", &fault), 0);
+    assert_false(front_is_attached(house->front, "s-1"));
+    obey(house);
+    expect(house, FRONT_HELLO, &event);
+    assert_string_equal(event.session, "s-1");
+    assert_int_equal(event.seq, 41);
+    assert_true(is_text(event.json, "{\"state\":\"idle\"}"));
+    assert_true(front_is_attached(house->front, "s-1"));
+}
+
+static void brings_the_answer_to_an_order(void **state)
+{
+    house_t *house = *state;
+    message_t *request = NULL;
+    front_event_t event;
+    fault_t fault;
+
+    assert_int_equal(front_order(house->front, "session_list_request",
+                                 text("{\"all\":true}"), 77, &fault),
+                     0);
+    while (!request)
+        request = management_receive(house->management);
+    assert_string_equal(message_type(request), "session_list_request");
+    management_reply(house->management, request,
+                     json_pack("{s:s}", "status", "ok"));
+    message_destroy(&request);
+    expect(house, FRONT_ANSWER, &event);
+    assert_int_equal(event.tag, 77);
+    assert_true(is_text(event.json, "{\"status\":\"ok\"}"));
+    assert_false(front_next(house->front, &event));
+}
+
+static void carries_a_request_and_its_answer(void **state)
+{
+    house_t *house = *state;
+    message_t *asked =
+        message_new(text(HEADER), text("{}"), text("{\"a\":1}"), text("{}"));
+    message_t *came = NULL;
+    const char *front;
+    channel_t channel;
+    fault_t fault;
+
+    assert_int_equal(front_request(house->front, "s-1", "tab 1", CHANNEL_SHELL,
+                                   asked, &fault),
+                     -ENOTCONN);
+    attach(house);
+    message_add_buffer(asked, "\0\1", 2);
+    assert_int_equal(front_request(house->front, "s-1", "tab 1", CHANNEL_SHELL,
+                                   asked, &fault),
+                     0);
+    message_destroy(&asked);
+    assert_int_equal(hear(house, &front, &channel, &came), VIEWERS_REQUEST);
+    assert_string_equal(front, "test");
+    assert_int_equal(channel, CHANNEL_SHELL);
+    assert_string_equal(message_id(came), "m1");
+    assert_true(is_text(message_metadata(came), "{\"a\":1}"));
+    assert_true(is_text(message_identity(came, 0), "tab 1"));
+    assert_int_equal(message_buffer_count(came), 1);
+    {
+        cleanup_request request_t *request =
+            request_new(9, CHANNEL_SHELL, &came);
+        wire_parts_t parts = {.header = text("{\"h\":1}"),
+                              .content = text("{\"c\":2}")};
+        front_event_t event;
+
+        snprintf(request->front, sizeof request->front, "test");
+        viewers_answer(house->viewers, 42, CHANNEL_SHELL, request, &parts);
+        expect(house, FRONT_EVENT, &event);
+        assert_int_equal(event.seq, 42);
+        assert_int_equal(event.request, 9);
+        assert_int_equal(event.channel, CHANNEL_SHELL);
+        assert_true(is_text(event.viewer, "tab 1"));
+        assert_true(is_text(event.header, "{\"h\":1}"));
+        assert_true(is_text(event.content, "{\"c\":2}"));
+        assert_int_equal(event.parent.size, 0);
+    }
+}
+
+static void refuses_what_is_no_message(void **state)
+{
+    house_t *house = *state;
+    message_t *nameless =
+        message_new(text("{}"), text("{}"), text("{}"), text("{}"));
+    message_t *broken =
+        message_new(text(HEADER), text("{}"), text("{}"), text("{\"a\":"));
+    fault_t fault;
+
+    attach(house);
+    assert_int_equal(front_request(house->front, "s-1", "v", CHANNEL_SHELL,
+                                   nameless, &fault),
+                     -EINVAL);
+    assert_int_equal(
+        front_request(house->front, "s-1", "v", CHANNEL_SHELL, broken, &fault),
+        -EBADMSG);
+    message_destroy(&nameless);
+    message_destroy(&broken);
+}
+
+static void publishes_to_everybody(void **state)
+{
+    house_t *house = *state;
+    const bytes_t buffers[] = {text("one"), text("")};
+    wire_parts_t parts = {
+        .header = text("{}"), .buffers = buffers, .buffer_count = 2};
+    front_event_t event;
+
+    attach(house);
+    viewers_publish(house->viewers, 43, 9, &parts);
+    expect(house, FRONT_EVENT, &event);
+    assert_int_equal(event.seq, 43);
+    assert_int_equal(event.channel, CHANNEL_IOPUB);
+    assert_int_equal(event.viewer.size, 0);
+    assert_int_equal(event.buffer_count, 2);
+    assert_true(is_text(event.buffers[0], "one"));
+    assert_int_equal(event.buffers[1].size, 0);
+    viewers_tell_state(house->viewers, "{\"state\":\"gone\"}");
+    expect(house, FRONT_STATE, &event);
+    assert_true(is_text(event.json, "{\"state\":\"gone\"}"));
+    viewers_bid_farewell(house->viewers, "removed", "it is \"over\"");
+    expect(house, FRONT_BYE, &event);
+    assert_true(is_text(
+        event.json,
+        "{\"reason\":\"removed\",\"sentence\":\"it is \\\"over\\\"\"}"));
+    assert_false(front_is_attached(house->front, "s-1"));
+}
+
+/* The socket closes at once behind BYE, which arrives all the same. */
+static void says_bye_before_it_goes(void **state)
+{
+    house_t *house = *state;
+    front_event_t event;
+
+    attach(house);
+    viewers_bid_farewell(house->viewers, "removed", "");
+    viewers_destroy(&house->viewers);
+    expect(house, FRONT_BYE, &event);
+}
+
+static void tells_of_a_session_that_is_not_there(void **state)
+{
+    house_t *house = *state;
+    message_t *request = NULL;
+    front_event_t event;
+    fault_t fault;
+
+    assert_int_equal(front_attach(house->front, "s-2", &fault), 0);
+    while (!request)
+        request = management_receive(house->management);
+    management_reply(house->management, request,
+                     management_error("NoSuchSession", 3, "there is none"));
+    message_destroy(&request);
+    expect(house, FRONT_BYE, &event);
+    assert_string_equal(event.session, "s-2");
+    assert_true(is_text(event.json, "{\"reason\":\"absent\",\"sentence\":"
+                                    "\"there is none\"}"));
+}
+
+/* Leaving and coming again in one breath: attached once more, and nothing of
+ * the first time is seen. */
+static void comes_again_while_it_leaves(void **state)
+{
+    house_t *house = *state;
+    wire_parts_t parts = {.header = text("{}")};
+    const char *front;
+    channel_t channel;
+    message_t *message;
+    front_event_t event;
+    fault_t fault;
+
+    attach(house);
+    front_leave(house->front, "s-1");
+    viewers_publish(house->viewers, 50, 0, &parts);
+    assert_int_equal(front_attach(house->front, "s-1", &fault), 0);
+    assert_false(front_is_attached(house->front, "s-1"));
+    assert_int_equal(hear(house, &front, &channel, &message), VIEWERS_LEFT);
+    viewers_drop(house->viewers, house->socket);
+    assert_false(viewers_are_there(house->viewers));
+    /* The front reads BYE and asks again. */
+    assert_false(front_next(house->front, &event));
+    obey(house);
+    expect(house, FRONT_HELLO, &event);
+    assert_true(front_is_attached(house->front, "s-1"));
+    viewers_publish(house->viewers, 51, 0, &parts);
+    expect(house, FRONT_EVENT, &event);
+    assert_int_equal(event.seq, 51);
+}
+
+static void leaves_before_it_was_greeted(void **state)
+{
+    house_t *house = *state;
+    const char *front;
+    channel_t channel;
+    message_t *message;
+    front_event_t event;
+    fault_t fault;
+
+    assert_int_equal(front_attach(house->front, "s-1", &fault), 0);
+    front_leave(house->front, "s-1");
+    obey(house);
+    assert_false(front_next(house->front, &event));
+    assert_int_equal(hear(house, &front, &channel, &message), VIEWERS_LEFT);
+}
+
+/* A front that does not read: what waits is bounded, answers go on, and when
+ * it reads it is told from where to read the journal. */
+static void bounds_what_a_slow_front_leaves_lying(void **state)
+{
+    house_t *house = *state;
+    const size_t size = 4 << 20;
+    cleanup_free char *big = mem_new(size);
+    wire_parts_t parts = {.header = text("{}"), .content = {big, size}};
+    message_t *asked =
+        message_new(text(HEADER), text("{}"), text("{}"), text("{}"));
+    cleanup_request request_t *request = NULL;
+    const char *front;
+    channel_t channel;
+    message_t *message;
+    front_event_t event;
+    size_t got = 0;
+
+    attach(house);
+    message_add_identity(asked, "v", 1);
+    request = request_new(1, CHANNEL_SHELL, &asked);
+    snprintf(request->front, sizeof request->front, "test");
+    for (uint64_t seq = 1; seq <= 100; seq++)
+        viewers_publish(house->viewers, seq, 0, &parts);
+    parts.content = text("{\"status\":\"ok\"}");
+    viewers_answer(house->viewers, 101, CHANNEL_SHELL, request, &parts);
+    for (;;) {
+        expect(house, FRONT_EVENT, &event);
+        if (event.channel == CHANNEL_SHELL)
+            break;
+        assert_int_equal(event.seq, ++got);
+    }
+    assert_int_equal(event.seq, 101);
+    /* The bound, and the one that reached it. */
+    assert_in_range(got, 16, 17);
+    assert_int_equal(hear(house, &front, &channel, &message),
+                     VIEWERS_CAUGHT_UP);
+    viewers_greet(house->viewers, front, 101, "{}");
+    expect(house, FRONT_HELLO, &event);
+    assert_int_equal(event.seq, 101);
+    viewers_publish(house->viewers, 102, 0, &parts);
+    expect(house, FRONT_EVENT, &event);
+    assert_int_equal(event.seq, 102);
+}
+
+static void knows_what_can_be_a_fronts_name(void **state)
+{
+    static const char *const wrong[] = {"", "a b", "../x", "tcp://1",
+                                        "abcdefghijklmnopqrstuvwxy"};
+    cleanup_viewers viewers_t *viewers = viewers_new("s");
+    zsock_t *socket;
+    fault_t fault;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(viewers_attach(viewers, wrong[i], &socket, &fault),
+                         -EINVAL);
+}
+
+#define test(function)                                                         \
+    cmocka_unit_test_setup_teardown(function, build, pull_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(brings_the_answer_to_an_order),
+        test(carries_a_request_and_its_answer),
+        test(refuses_what_is_no_message),
+        test(publishes_to_everybody),
+        test(says_bye_before_it_goes),
+        test(tells_of_a_session_that_is_not_there),
+        test(comes_again_while_it_leaves),
+        test(leaves_before_it_was_greeted),
+        test(bounds_what_a_slow_front_leaves_lying),
+        cmocka_unit_test(knows_what_can_be_a_fronts_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
