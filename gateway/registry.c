@@ -348,7 +348,7 @@ static int find_cgroups(registry_t *self, fault_t *fault)
 
     crypto_generichash(hash, sizeof hash, (const uint8_t *) state,
                        strlen(state), NULL, 0);
-    snprintf(name, sizeof name, "hearth-%02x%02x%02x%02x%02x%02x", hash[0],
+    snprintf(name, sizeof name, "hearth-%02x%02x%02x%02x%02x%02x.", hash[0],
              hash[1], hash[2], hash[3], hash[4], hash[5]);
     r = cgroups_new("/sys/fs/cgroup", "/proc/self/cgroup",
                     (cgroup_mode_t) self->options->cgroups, name,

@@ -105,7 +105,8 @@ static cgroup_t *handle_new(const cgroups_t *tree, const char *name)
     self->cpu_fd = self->peak_fd = -1;
     for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
         if (tree->folders[i])
-            self->folders[i] = mem_format("%s/%s", tree->folders[i], name);
+            self->folders[i] =
+                mem_format("%s/%s%s", tree->folders[i], tree->prefix, name);
     return self;
 }
 

@@ -1,8 +1,9 @@
-/* Control groups: what bounds a session as a whole. One tree for a gateway,
- * one leaf below it for each session, made ahead of the fork; the launch
- * enters it (sandbox_launch_t). Both versions of Linux behind one face, or
- * neither: the caller is told which. Used by the trusted parent alone; knows
- * no more of a session than its name. */
+/* Control groups: what bounds a session as a whole. One leaf for each session,
+ * made ahead of the fork beside the gateway's own, not below a group of all
+ * sessions: there one that takes all it gets would make the others wait for
+ * the share of all. The launch enters it (sandbox_launch_t). Both versions of
+ * Linux behind one face, or neither: the caller is told which. Used by the
+ * trusted parent alone; knows no more of a session than its name. */
 #ifndef HEARTH_SANDBOX_CGROUP_H
 #define HEARTH_SANDBOX_CGROUP_H
 
@@ -29,24 +30,24 @@ const char *cgroup_mode_name(cgroup_mode_t mode);
 typedef struct cgroups cgroups_t;
 
 /* Finds where leaves can be made: `mount` is "/sys/fs/cgroup", `self` is
- * "/proc/self/cgroup" but in tests. `name` keeps the trees of several callers
- * apart. Version 2 needs a delegated group: the caller is moved into its child
- * `gateway`, since a group with members cannot share out its controllers.
- * CGROUP_AUTO never fails for want of a hierarchy; another wish does, with the
- * sentence that says why. */
+ * "/proc/self/cgroup" but in tests. `prefix`, before the names of leaves, keeps
+ * those of several callers apart. Version 2 needs a delegated group: the caller
+ * is moved into its child `gateway`, since a group with members cannot share
+ * out its controllers. CGROUP_AUTO never fails for want of a hierarchy; another
+ * wish does, with the sentence that says why. */
 int cgroups_new(const char *mount, const char *self, cgroup_mode_t wish,
-                const char *name, cgroups_t **ret_cgroups, fault_t *fault);
-/* Frees it; the tree stays while it has leaves, for the next gateway. */
+                const char *prefix, cgroups_t **ret_cgroups, fault_t *fault);
+/* Frees it; the leaves stay. */
 void cgroups_destroy(cgroups_t **self_p);
 #define cleanup_cgroups CLEANUP(cgroups_destroy)
 
 cgroup_mode_t cgroups_mode(const cgroups_t *self);
-/* The tree's folder, or why there is none. */
+/* The folder of the leaves, or why there are none. */
 const char *cgroups_where(const cgroups_t *self);
 /* Ends and removes every leaf that `is_kept` does not want; the number of
  * those that were removed. */
 size_t cgroups_sweep(const cgroups_t *self,
-                     bool (*is_kept)(void *argument, const char *leaf),
+                     bool (*is_kept)(void *argument, const char *name),
                      void *argument);
 
 /* ---- a leaf ---- */

@@ -6,8 +6,10 @@
 
 struct cgroups {
     cgroup_mode_t mode; /* V2, V1 or NONE */
-    /* Owned. Version 2: the first alone; version 1: by hierarchy, NULL where
-     * there is none, or where it is mounted together with an earlier one. */
+    char *prefix;       /* owned; of the leaves' names */
+    /* Owned; where leaves are made. Version 2: the first alone; version 1: by
+     * hierarchy, NULL where there is none, or where it is mounted together with
+     * an earlier one. */
     char *folders[CGROUP_HIERARCHIES];
     char *where; /* owned; for people */
 };

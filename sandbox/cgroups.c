@@ -13,8 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SELF_FILE_MAX (64u * 1024)
-#define CALLERS_LEAF  "gateway"
+#define SELF_FILE_MAX  (64u * 1024)
+#define CALLERS_LEAF   "gateway"
+#define CALLERS_WEIGHT "1000" /* a session has 100 */
 
 static const struct {
     const char *controller;
@@ -42,11 +43,9 @@ void cgroups_destroy(cgroups_t **self_p)
 
     if (!self)
         return;
-    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
-        if (self->folders[i])
-            (void) rmdir(self->folders[i]);
+    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
         free(self->folders[i]);
-    }
+    free(self->prefix);
     free(self->where);
     free(self);
     *self_p = NULL;
@@ -163,29 +162,27 @@ static bool is_known_folder(const cgroups_t *self, size_t count,
 }
 
 static int add_hierarchy(cgroups_t *self, size_t index, const char *mount,
-                         const char *text, const char *name, fault_t *fault)
+                         const char *text, fault_t *fault)
 {
     const char *controller = hierarchies[index].controller;
     cleanup_free char *own = own_folder(mount, text, controller);
-    cleanup_free char *folder = NULL;
-    int r;
 
     if (!own)
         return fault_set(fault, ENOENT, "version 1: there is no hierarchy %s",
                          controller);
-    folder = mem_format("%s/%s", own, name);
-    if ((r = make_folder(folder, fault)) < 0)
-        return fault_wrap(fault, "version 1");
-    if (!is_known_folder(self, index, folder))
-        self->folders[index] = take_ptr(folder);
+    if (access(own, W_OK) < 0)
+        return fault_set(fault, errno, "version 1: %s: %s", own,
+                         strerror(errno));
+    if (!is_known_folder(self, index, own))
+        self->folders[index] = take_ptr(own);
     return 0;
 }
 
 static int use_v1(cgroups_t *self, const char *mount, const char *text,
-                  const char *name, fault_t *fault)
+                  fault_t *fault)
 {
     for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
-        int r = add_hierarchy(self, i, mount, text, name, fault);
+        int r = add_hierarchy(self, i, mount, text, fault);
 
         if (r < 0 && hierarchies[i].is_required)
             return r;
@@ -247,12 +244,20 @@ static int make_room(const char *folder, fault_t *fault)
     return r;
 }
 
+/* All sessions wait for the gateway. */
+static void favour_caller(const char *folder)
+{
+    cleanup_free char *leaf = mem_format("%s/%s", folder, CALLERS_LEAF);
+    fault_t ignored;
+
+    (void) cgroup_write(leaf, "cpu.weight", CALLERS_WEIGHT, &ignored);
+}
+
 static int use_v2(cgroups_t *self, const char *mount, const char *text,
-                  const char *name, fault_t *fault)
+                  fault_t *fault)
 {
     static const char suffix[] = "/" CALLERS_LEAF;
     cleanup_free char *own = own_folder(mount, text, "");
-    cleanup_free char *tree = NULL;
     size_t size = own ? strlen(own) : 0;
     int r;
 
@@ -272,11 +277,8 @@ static int use_v2(cgroups_t *self, const char *mount, const char *text,
     }
     if (r < 0)
         return fault_wrap(fault, "version 2");
-    tree = mem_format("%s/%s", own, name);
-    if ((r = make_folder(tree, fault)) < 0
-        || (r = share_controllers(tree, fault)) < 0)
-        return fault_wrap(fault, "version 2");
-    self->folders[0] = take_ptr(tree);
+    favour_caller(own);
+    self->folders[0] = take_ptr(own);
     self->mode = CGROUP_V2;
     return 0;
 }
@@ -284,31 +286,32 @@ static int use_v2(cgroups_t *self, const char *mount, const char *text,
 /* ---- choice ---- */
 
 static int choose(cgroups_t *self, const char *mount, const char *text,
-                  cgroup_mode_t wish, const char *name, fault_t *fault)
+                  cgroup_mode_t wish, fault_t *fault)
 {
     fault_t second = {0};
     int r = -ENOENT;
 
     if (wish == CGROUP_V2 || wish == CGROUP_AUTO)
-        r = use_v2(self, mount, text, name, fault);
+        r = use_v2(self, mount, text, fault);
     if (r < 0 && wish == CGROUP_AUTO) {
-        r = use_v1(self, mount, text, name, &second);
+        r = use_v1(self, mount, text, &second);
         if (r < 0)
             fault_set(fault, -r, "%.120s; %.120s", fault->text, second.text);
     }
     if (wish == CGROUP_V1)
-        r = use_v1(self, mount, text, name, fault);
+        r = use_v1(self, mount, text, fault);
     return r;
 }
 
 int cgroups_new(const char *mount, const char *self_file, cgroup_mode_t wish,
-                const char *name, cgroups_t **ret_cgroups, fault_t *fault)
+                const char *prefix, cgroups_t **ret_cgroups, fault_t *fault)
 {
     cleanup_cgroups cgroups_t *self = mem_new(sizeof *self);
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     int r = 0;
 
     self->mode = CGROUP_NONE;
+    self->prefix = mem_text(prefix);
     if (wish == CGROUP_NONE) {
         self->where = mem_text("not wanted");
     } else {
@@ -316,7 +319,7 @@ int cgroups_new(const char *mount, const char *self_file, cgroup_mode_t wish,
         if (r == 0) {
             buffer_append(&text, "", 0);
             r = choose(self, mount, text.size ? (const char *) text.data : "",
-                       wish, name, fault);
+                       wish, fault);
         }
         if (r < 0 && wish != CGROUP_AUTO)
             return fault_wrap(fault, "control groups");
@@ -330,9 +333,10 @@ int cgroups_new(const char *mount, const char *self_file, cgroup_mode_t wish,
 }
 
 size_t cgroups_sweep(const cgroups_t *self,
-                     bool (*is_kept)(void *argument, const char *leaf),
+                     bool (*is_kept)(void *argument, const char *name),
                      void *argument)
 {
+    size_t size = strlen(self->prefix);
     size_t count = 0;
 
     for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
@@ -343,9 +347,10 @@ size_t cgroups_sweep(const cgroups_t *self,
             cleanup_cgroup cgroup_t *leaf = NULL;
             fault_t fault;
 
-            if (item->d_type != DT_DIR || item->d_name[0] == '.'
-                || is_kept(argument, item->d_name)
-                || cgroup_open(self, item->d_name, &leaf, &fault) < 0)
+            if (item->d_type != DT_DIR
+                || strncmp(item->d_name, self->prefix, size) != 0
+                || is_kept(argument, item->d_name + size)
+                || cgroup_open(self, item->d_name + size, &leaf, &fault) < 0)
                 continue;
             cgroup_kill(leaf);
             count += cgroup_remove(leaf, &fault) == 0;

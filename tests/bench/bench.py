@@ -30,6 +30,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import hogs
 import zmq
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -287,11 +288,15 @@ class Hearth:
         context: zmq.Context[zmq.Socket[bytes]],
         program: Path,
         scratch: Path,
+        cgroups: str = "auto",
     ) -> None:
         self.context = context
         self.runtime = scratch / "run"
         config = scratch / "hearth.cfg"
-        config.write_text("sessions\n    idle_timeout = 1h\n")
+        config.write_text(
+            f"gateway\n    cgroups = {cgroups}\n"
+            "sessions\n    idle_timeout = 1h\n"
+        )
         self.log = (scratch / "gateway.log").open("wb")
         self.process = subprocess.Popen(
             [str(program), "serve"],
@@ -677,7 +682,29 @@ def scratch_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-GROUPS = ("create", "trip", "memory", "prints", "large")
+def measure_hogs(side: Hearth) -> list[Figure]:
+    """The round trip beside sessions at their limits; 2x is permitted."""
+
+    def begin(kernel: Kernel, code: str) -> None:
+        _, frames = kernel.client.signer.request(
+            "execute_request", {"code": code, "silent": False}
+        )
+        kernel.client.shell.send_multipart(frames)
+
+    figures = []
+    for name, quiet, noisy, slow in hogs.measure(side.start, begin):
+        figure = Figure(f"1+1 beside a hog: {name}, p50", "ms", "2x of alone")
+        figure.hearth = noisy
+        figure.note = (
+            f"alone {median(quiet):.2f} ms: "
+            f"{median(noisy) / median(quiet):.2f}x; p95 {slow:.2f}x"
+        )
+        say([figure])
+        figures.append(figure)
+    return figures
+
+
+GROUPS = ("create", "trip", "memory", "prints", "large", "hogs")
 
 
 def run(options: argparse.Namespace) -> list[Figure]:
@@ -689,7 +716,9 @@ def run(options: argparse.Namespace) -> list[Figure]:
 
     with scratch_folder() as scratch:
         context = zmq.Context()
-        hearth = Hearth(context, options.hearth.resolve(), scratch)
+        hearth = Hearth(
+            context, options.hearth.resolve(), scratch, options.cgroups
+        )
         sides: list[Side] = [hearth]
         if not options.alone:
             sides.append(Ipykernel(context, scratch))
@@ -705,6 +734,8 @@ def run(options: argparse.Namespace) -> list[Figure]:
                 add(measure_prints(sides, rounds))
             if "large" in options.only:
                 add(measure_large(sides, rounds))
+            if "hogs" in options.only:
+                figures.extend(measure_hogs(hearth))
             if options.sessions:
                 add(measure_crowd(hearth, options.sessions))
         finally:
@@ -725,6 +756,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
         "--only", nargs="+", choices=GROUPS, default=list(GROUPS)
+    )
+    parser.add_argument(
+        "--cgroups",
+        default="auto",
+        choices=("auto", "v2", "v1", "none"),
+        help="the gateway's setting",
     )
     parser.add_argument(
         "--alone", action="store_true", help="hearth without ipykernel"

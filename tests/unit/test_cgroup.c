@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TREE "hearth-1"
+#define TREE "hearth-1."
 
 typedef struct {
     const char *name;
@@ -203,14 +203,14 @@ static void makes_a_leaf_with_its_limits_in_version_2(void **state)
     assert_int_equal(cgroups_mode(tree), CGROUP_V2);
     expect("unit/gateway/cgroup.procs", "0");
     expect("unit/cgroup.subtree_control", "+memory +pids +cpu");
-    expect("unit/" TREE "/cgroup.subtree_control", "+memory +pids +cpu");
+    expect("unit/gateway/cpu.weight", "1000");
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
-    expect("unit/" TREE "/s.1/memory.max", "536870912");
-    expect("unit/" TREE "/s.1/memory.swap.max", "0");
-    expect("unit/" TREE "/s.1/memory.oom.group", "1");
-    expect("unit/" TREE "/s.1/pids.max", "64");
-    expect("unit/" TREE "/s.1/cpu.max", "150000 100000");
-    expect("unit/" TREE "/s.1/cpu.weight", "200");
+    expect("unit/" TREE "s.1/memory.max", "536870912");
+    expect("unit/" TREE "s.1/memory.swap.max", "0");
+    expect("unit/" TREE "s.1/memory.oom.group", "1");
+    expect("unit/" TREE "s.1/pids.max", "64");
+    expect("unit/" TREE "s.1/cpu.max", "150000 100000");
+    expect("unit/" TREE "s.1/cpu.weight", "200");
 }
 
 static void makes_a_leaf_with_its_limits_in_version_1(void **state)
@@ -226,11 +226,11 @@ static void makes_a_leaf_with_its_limits_in_version_1(void **state)
     assert_int_equal(open_tree(CGROUP_AUTO, &tree, &fault), 0);
     assert_int_equal(cgroups_mode(tree), CGROUP_V1);
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
-    expect("memory/" TREE "/s.1/memory.limit_in_bytes", "536870912");
-    expect("memory/" TREE "/s.1/memory.memsw.limit_in_bytes", "536870912");
-    expect("pids/" TREE "/s.1/pids.max", "64");
-    expect("cpu/" TREE "/s.1/cpu.cfs_quota_us", "150000");
-    expect("cpu/" TREE "/s.1/cpu.shares", "2048");
+    expect("memory/" TREE "s.1/memory.limit_in_bytes", "536870912");
+    expect("memory/" TREE "s.1/memory.memsw.limit_in_bytes", "536870912");
+    expect("pids/" TREE "s.1/pids.max", "64");
+    expect("cpu/" TREE "s.1/cpu.cfs_quota_us", "150000");
+    expect("cpu/" TREE "s.1/cpu.shares", "2048");
     /* cpu and cpuacct are one, there is no freezer. */
     assert_int_equal(cgroup_entries(leaf, fds, &count, &fault), 0);
     assert_int_equal(count, 3);
@@ -289,7 +289,7 @@ static void a_limit_that_cannot_be_set_leaves_nothing(void **state)
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), -ENOENT);
     assert_null(leaf);
     assert_non_null(strstr(fault.text, "pids.max"));
-    assert_false(exists("unit/" TREE "/s.1"));
+    assert_false(exists("unit/" TREE "s.1"));
     /* Where a kernel has no swap at all there is nothing to limit. */
     missing = "memory.swap.max";
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
@@ -309,10 +309,10 @@ static void a_second_leaf_of_one_name_is_refused(void **state)
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &first, &fault), 0);
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &second, &fault),
                      -EEXIST);
-    assert_true(exists("memory/" TREE "/s.1/tasks"));
+    assert_true(exists("memory/" TREE "s.1/tasks"));
     assert_int_equal(cgroup_remove(first, &fault), 0);
-    assert_false(exists("memory/" TREE "/s.1"));
-    assert_false(exists("pids/" TREE "/s.1"));
+    assert_false(exists("memory/" TREE "s.1"));
+    assert_false(exists("pids/" TREE "s.1"));
     /* Twice is as well. */
     assert_int_equal(cgroup_remove(first, &fault), 0);
     assert_int_equal(cgroup_open(tree, "s.1", &second, &fault), -ENOENT);
@@ -331,7 +331,7 @@ static void a_member_that_stays_is_told(void **state)
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
     busy = "s.1";
     cgroup_kill(leaf);
-    expect("unit/" TREE "/s.1/cgroup.kill", "1");
+    expect("unit/" TREE "s.1/cgroup.kill", "1");
     assert_int_equal(cgroup_remove(leaf, &fault), -EBUSY);
 }
 
@@ -355,8 +355,8 @@ static void sweeps_what_nobody_keeps(void **state)
     assert_int_equal(cgroup_new(tree, "dead.1", &limits, &leaf, &fault), 0);
     cgroup_destroy(&leaf);
     assert_int_equal(cgroups_sweep(tree, is_living, living), 1);
-    assert_true(exists("unit/" TREE "/lives.1"));
-    assert_false(exists("unit/" TREE "/dead.1"));
+    assert_true(exists("unit/" TREE "lives.1"));
+    assert_false(exists("unit/" TREE "dead.1"));
 }
 
 static void the_next_gateway_is_in_the_child_already(void **state)
@@ -370,7 +370,7 @@ static void the_next_gateway_is_in_the_child_already(void **state)
     assert_int_equal(mkdir(child, 0755), 0);
     put(mount, "self", "0::/unit/gateway\n");
     assert_int_equal(open_tree(CGROUP_AUTO, &tree, &fault), 0);
-    assert_string_equal(cgroups_where(tree) + strlen(mount), "/unit/" TREE);
+    assert_string_equal(cgroups_where(tree) + strlen(mount), "/unit");
 }
 
 static void says_what_is_missing(void **state)
