@@ -71,6 +71,10 @@ int options_load(options_t *self, const char *file_or_null, fault_t *fault);
 int options_set(options_t *self, const char *key, const char *value,
                 fault_t *fault);
 
+/* Whether the path of a section is the beginning of a key, also when all in it
+ * is commented out: a wrong name must not pass because of that. */
+int options_check_section(const char *path, fault_t *fault);
+
 /* NULL or "": the default one. Lent; NULL when there is none of that name. */
 const profile_t *options_profile(const options_t *self, const char *name);
 

@@ -1,0 +1,15 @@
+/* What the environment and the user's home say of where things lie. */
+#ifndef HEARTH_GATEWAY_ENVIRONMENT_H
+#define HEARTH_GATEWAY_ENVIRONMENT_H
+
+/* A variable that names a folder; NULL when it is not set. XDG says that a
+ * relative path in its variables is to be ignored. */
+const char *environment_folder(const char *name);
+/* The default folders; the caller frees them. */
+char *environment_runtime_dir(void);
+char *environment_state_dir(void);
+/* $HEARTH_CONFIG, or the first of the user's and the system's hearth.cfg that
+ * is there; NULL: none. The caller frees it. */
+char *environment_config_file(void);
+
+#endif
