@@ -25,6 +25,7 @@ BEGIN {
                                    "kernels/hearth_kernel "
     may["gateway"]               = " base protocol notebooks workspace kernels" \
                                    " gateway sandbox/cgroup.h" \
+                                   " sandbox/posture.h" \
                                    " gateway/cli/command.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/websocket.h" json "notebooks" \

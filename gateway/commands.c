@@ -171,7 +171,10 @@ static void on_launching(self_t *self, const char *status, const char *group)
     fault_t fault;
 
     watch_begin(self, group);
-    self->status_fd = (int) strtol(status, NULL, 10);
+    if (sscanf(status, "%d %u %u", &self->status_fd, &self->host_uid,
+               &self->init_uid)
+        != 3)
+        assert(!"LAUNCHING without its numbers");
     session_watch(self, self->status_fd, on_status);
     session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);
     if (kernel_new(self->spec->runtime_folder, &self->kernel, &fault) < 0) {
@@ -199,6 +202,8 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     session_start_timer(self, &self->ready_timer, READY_MS, on_unready);
     if (self->state == LIFE_STOPPING)
         kernel_kill(self->kernel);
+    else if (self->state != LIFE_STARTING) /* it was ready before */
+        session_check_posture(self);
 }
 
 static void on_failed(self_t *self, const char *text, const char *unused)

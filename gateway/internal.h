@@ -74,6 +74,8 @@ typedef struct {
     journal_t *journal;   /* owned */
     output_t *output;     /* owned */
     kernel_t *kernel;     /* owned; NULL when there is none */
+    uid_t host_uid;       /* the payload's, of the launch */
+    uid_t init_uid;       /* pid 1's; 0: the payload's */
     int watched_link;     /* the link's descriptor in the loop; -1 none */
     int watched_init;     /* that of pid 1's socket; may be closed by now */
     int watched_pidfd;
@@ -126,6 +128,9 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
                          zloop_timer_fn *handler);
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
+
+/* posture.c: ends a session whose sandbox is not as it must be. */
+void session_check_posture(self_t *self);
 /* The inactivity clock begins anew. */
 void session_touch(self_t *self);
 /* Its lifetime ends so long after it was created. */

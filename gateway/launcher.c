@@ -136,7 +136,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
                    status_fd = -1;
     cleanup_cgroup cgroup_t *group = NULL;
     int pipe_fds[2];
-    char text[16];
+    char text[48];
     zygote_launch_t order = {
         .session = entry->id,
         .host_uid = entry->host_uid,
@@ -162,7 +162,8 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
         return fault_set(fault, errno, "pipe: %s", strerror(errno));
     status_fd = pipe_fds[1];
     r = make_group(self, entry, &order, &group, fault);
-    snprintf(text, sizeof text, "%d", pipe_fds[0]);
+    snprintf(text, sizeof text, "%d %u %u", pipe_fds[0], order.host_uid,
+             order.init_uid);
     zstr_sendx(entry->actor, "LAUNCHING", text, group ? cgroup_name(group) : "",
                NULL);
     if (r < 0)

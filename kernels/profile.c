@@ -107,3 +107,8 @@ profile_t *profile_new(const char *name)
     };
     return self;
 }
+
+uint64_t profile_process_limit(const profile_t *self, bool has_group)
+{
+    return self->limits.processes * (has_group ? 2 : 1);
+}

@@ -3,6 +3,7 @@
 #ifndef HEARTH_KERNELS_PROFILE_H
 #define HEARTH_KERNELS_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,5 +54,9 @@ typedef struct {
 /* A profile with every default. */
 profile_t *profile_new(const char *name);
 void profile_destroy(profile_t **self_p);
+
+/* RLIMIT_NPROC of a session. Where a control group counts too it is what ends
+ * the session, and says so, before this one refuses. */
+uint64_t profile_process_limit(const profile_t *self, bool has_group);
 
 #endif

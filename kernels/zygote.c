@@ -259,7 +259,7 @@ int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
     /* Where a group counts them, the process' own limit comes second: it would
      * refuse without anybody being told. */
     set_number(limits, "processes",
-               profile->processes * (launch->cgroup_count ? 2 : 1));
+               profile_process_limit(self->profile, launch->cgroup_count > 0));
     set_number(limits, "cpu_seconds", profile->cpu_seconds);
     set_number(limits, "tmp_bytes", profile->tmp_bytes);
     json_object_set_new(order, "limits", limits);
