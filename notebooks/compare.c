@@ -127,7 +127,12 @@ static bool walk(const compare_t *self, cursor_t *left, cursor_t *right)
     return left->at == left->end && right->at == right->end;
 }
 
-/* The line that the cursor stands in. */
+static bool is_inner(char c)
+{
+    return ((unsigned char) c & 0xc0) == 0x80;
+}
+
+/* The line that the cursor stands in; no character of it is torn. */
 static char *excerpt(const cursor_t *cursor)
 {
     const char *start = cursor->at;
@@ -138,6 +143,10 @@ static char *excerpt(const cursor_t *cursor)
         start--;
     while (end < cursor->end && *end != '\n' && end - start < EXCERPT_MAX)
         end++;
+    while (start < end && is_inner(*start))
+        start++;
+    while (end < cursor->end && end > start && is_inner(*end))
+        end--;
     return mem_copy(start, (size_t) (end - start));
 }
 
@@ -263,8 +272,13 @@ static char *describe(const json_t *value)
             ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY)
             : mem_text("nothing");
 
-    if (text && strlen(text) > EXCERPT_MAX)
-        text[EXCERPT_MAX] = '\0';
+    size_t size = text ? strlen(text) : 0;
+
+    if (size > EXCERPT_MAX) {
+        for (size = EXCERPT_MAX; is_inner(text[size]);)
+            size--;
+        text[size] = '\0';
+    }
     return text ? text : mem_text("");
 }
 

@@ -142,8 +142,8 @@ recorded_cell_t *recorded_cell_new(const journal_record_t *record,
 static void take_figures(recorded_cell_t *self, const json_t *own,
                          int64_t ended_us)
 {
-    static const char *const figures[] = {"cpu_ms", "duration_ms",
-                                          "peak_memory_kib", NULL};
+    static const char *const figures[] = {
+        "cpu_ms", "cpu_us", "duration_ms", "peak_memory_kib", "rss_kib", NULL};
 
     json_object_set_new(
         self->notes, "duration_ms",

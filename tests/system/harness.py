@@ -521,6 +521,17 @@ class Gateway:
         assert done.returncode == 0, (arguments, done.stdout, done.stderr)
         return json.loads(done.stdout)
 
+    def json_of(
+        self,
+        status: int,
+        *arguments: str,
+        env: Optional[dict[str, str]] = None,
+    ) -> Any:
+        """What a command that ends with the status prints."""
+        done = self.run(*arguments, env=env)
+        assert done.returncode == status, (done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
     def create(self, *options: str) -> Session:
         session = Session(
             self,

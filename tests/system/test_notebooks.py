@@ -1,0 +1,405 @@
+"""Recordings as notebooks: exported, validated, opened, compared, verified."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from harness import HEARTH, Gateway, Session, wait_for
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "NOTEBOOKS.md"
+
+# One of each kind of notebook that people keep.
+KINDS = {
+    "pandas": [
+        "import pandas as pd\n"
+        "frame = pd.DataFrame({'a': [1, 2, 3], 'b': [0.5, 0.25, 1 / 3]})",
+        "frame.describe()",
+        "frame.groupby('a').sum()",
+    ],
+    "matplotlib": [
+        "import matplotlib.pyplot as plt",
+        "plt.plot([1, 4, 9])\nplt.title('squares')\nplt.show()",
+        "figure, axes = plt.subplots(2)\n"
+        "axes[0].bar([1, 2], [3, 4])\nplt.show()",
+    ],
+    "training": [
+        "import numpy as np\nrng = np.random.default_rng(7)\n"
+        "x = rng.normal(size=(200, 3))\ny = x @ [1.0, -2.0, 0.5]",
+        "w = np.zeros(3)\nfor step in range(50):\n"
+        "    w -= 0.1 * x.T @ (x @ w - y) / len(y)\n"
+        "    print(step, float(((x @ w - y) ** 2).mean()))",
+        "w.round(3)",
+    ],
+    "errors": [
+        "def f(n):\n    return 1 / n",
+        "f(0)",
+        "f(2)",
+        "undefined_name",
+        "import warnings\nwarnings.warn('careful')",
+    ],
+    "displays": [
+        "from IPython.display import HTML, JSON, clear_output, display",
+        "handle = display('one', display_id='h')",
+        "for i in range(3):\n    clear_output(wait=True)\n    print(i)",
+        "handle.update('two')",
+        "display(HTML('<b>x</b>'), JSON({'a': [1, 2.5]}))",
+    ],
+    "long": ["for i in range(5000):\n    print(i, 'x' * 60)", "'y' * 100000"],
+    "words": [
+        "print('Grüße, 世界 🌍')\n'\\u2028 \\x1b[31mrot\\x1b[0m \\x85'",
+        "größe = 1\ngröße",
+    ],
+}
+
+
+@pytest.fixture
+def recorded(session: Session) -> Session:
+    session.exec("print('hello')")
+    session.exec("1 + 1")
+    session.exec("1 / 0")
+    return session
+
+
+def read(path: Path) -> Any:
+    with open(path, encoding="utf-8") as file:
+        notebook = nbformat.read(file, as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def export(gateway: Gateway, session: str, path: Path) -> Any:
+    done = gateway.run("notebook", "export", session, "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    return read(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_recorded_and_the_same_again(
+    gateway: Gateway, tmp_path: Path, kind: str
+) -> None:
+    paths = []
+    for name in ("first", "second"):
+        session = gateway.create()
+        for code in KINDS[kind]:
+            session.exec(code)
+        paths.append(tmp_path / f"{name}.ipynb")
+        notebook = export(gateway, session.id, paths[-1])
+        assert [cell.source for cell in notebook.cells] == KINDS[kind]
+        assert len({cell.id for cell in notebook.cells}) == len(KINDS[kind])
+        session.delete()
+    first, second = map(str, paths)
+    verified = gateway.run("notebook", "verify", first)
+    assert verified.returncode == 0, verified.stdout
+    same = gateway.run("notebook", "diff", first, second)
+    assert (same.returncode, same.stdout) == (0, "")
+
+    changed = read(paths[1])
+    cell = next(cell for cell in changed.cells if cell.outputs)
+    output = cell.outputs[0]
+    if output.output_type == "stream":
+        output.text = "another text\n"
+    elif output.output_type == "error":
+        output.ename = "OtherError"
+    else:
+        output.data["text/plain"] = "another text"
+    nbformat.write(changed, paths[1])
+    found = gateway.json_of(1, "notebook", "diff", first, second, "--json")
+    changes = [step for step in found["cells"] if step["change"] != "same"]
+    assert [step["right"]["id"] for step in changes] == [cell.id]
+    assert gateway.run("notebook", "verify", second).returncode == 1
+
+
+def test_what_a_cell_says_of_itself(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    with session.client() as client:
+        client.run("1 + 1")
+    session.exec("1 / 0", "--timeout", "30")
+    notebook = export(gateway, session.id, tmp_path / "a.ipynb")
+    first, second = notebook.cells
+    own = first.metadata.hearth
+    assert own.status == "ok"
+    assert own.who.channel == "shell"
+    assert own.who.client
+    assert own.duration_ms > 0
+    assert own.cpu_us >= 0
+    assert own.rss_kib > 1000
+    assert second.metadata.hearth.status == "error"
+    assert second.metadata.hearth.time_limit == 30
+    timing = first.metadata.execution
+    assert (
+        timing["iopub.execute_input"]
+        <= timing["shell.execute_reply"]
+        <= timing["iopub.status.idle"]
+    )
+    assert notebook.metadata.hearth.session == session.id
+
+
+def test_it_outlives_the_session_and_the_gateway(tmp_path: Path) -> None:
+    gateway = Gateway()
+    try:
+        gateway.start()
+        session = gateway.create()
+        session.exec("x = 6 * 7\nx")
+        alive = export(gateway, session.id, tmp_path / "alive.ipynb")
+        gateway.kill()
+        crashed = export(gateway, session.id[:8], tmp_path / "crashed.ipynb")
+        assert crashed.cells[0].outputs == alive.cells[0].outputs
+        gateway.start()
+        session.wait_state("idle")
+        session.delete()
+        wait_for(
+            lambda: session.id not in [s["id"] for s in gateway.sessions()],
+            "the session to be gone",
+        )
+        gone = export(gateway, session.id, tmp_path / "gone.ipynb")
+        assert gone.cells[0].outputs == alive.cells[0].outputs
+        assert gone.metadata.hearth.reason == "deleted"
+        listed = gateway.json("notebook", "list", "--json")
+        assert [(row["id"], row["cells"]) for row in listed] == [
+            (session.id, 1)
+        ]
+    finally:
+        gateway.end()
+
+
+def test_other_formats(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    script = gateway.run("notebook", "export", recorded.id, "--format", "py")
+    compile(script.stdout, "exported.py", "exec")
+    assert "1 + 1" in script.stdout
+    lines = gateway.run(
+        "notebook", "export", recorded.id, "--format", "jsonl"
+    ).stdout.splitlines()
+    assert [json.loads(line).get("source") for line in lines] == [
+        "print('hello')",
+        "1 + 1",
+        "1 / 0",
+        None,
+    ]
+    text = gateway.run("notebook", "export", recorded.id, "--format", "md")
+    assert "```text\nhello\n```" in text.stdout
+    bad = gateway.run("notebook", "export", recorded.id, "--format", "pdf")
+    assert bad.returncode == 2
+    assert "ipynb|html|md|py|jsonl" in bad.stderr
+
+
+def test_html_goes_through_nbconvert(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    without = gateway.run(
+        "notebook",
+        "export",
+        recorded.id,
+        "--format",
+        "html",
+        env={"PATH": str(tools)},
+    )
+    assert without.returncode == 5
+    assert "pip install nbconvert" in without.stderr
+
+    real = shutil.which(
+        "jupyter-nbconvert", path=str(Path(sys.executable).parent)
+    )
+    program = tools / "jupyter-nbconvert"
+    if real:
+        program.symlink_to(real)
+    else:  # it is told what nbconvert is told
+        program.write_text(
+            f"#!{sys.executable}\n"
+            "import json, sys\n"
+            "to, dir, name = (sys.argv[sys.argv.index(flag) + 1] for flag in"
+            " ('--to', '--output-dir', '--output'))\n"
+            "cells = json.load(open(sys.argv[-1]))['cells']\n"
+            "open(f'{dir}/{name}.{to}', 'w').write('<html>' + ''.join("
+            "''.join(cell['source']) for cell in cells))\n"
+        )
+        program.chmod(0o755)
+    page = tmp_path / "page.html"
+    path = f"{tools}:{os.environ['PATH']}"
+    made = gateway.run(
+        "notebook", "export", recorded.id, "-o", str(page), env={"PATH": path}
+    )
+    assert made.returncode == 0, made.stderr
+    assert "<html" in page.read_text()
+    assert "hello" in page.read_text()
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+
+
+def test_secrets_are_masked(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    session.exec("key = 'sk-abcdef'; print(key, 'open sesame')")
+    config = tmp_path / "hearth.cfg"
+    state = gateway.env["HEARTH_STATE_DIR"]
+    config.write_text("sessions\n    mask = sk-[a-z]+ $PASSWORD\n")
+    env = {
+        "HEARTH_CONFIG": str(config),
+        "HEARTH_STATE_DIR": state,
+        "PASSWORD": "open sesame",
+    }
+    for command in (["export"], ["show"], ["export", "--format", "md"]):
+        done = gateway.run("notebook", *command, session.id, env=env)
+        assert done.returncode == 0, done.stderr
+        assert "[masked]" in done.stdout
+        assert "abcdef" not in done.stdout
+        assert "sesame" not in done.stdout
+    config.write_text("sessions\n    mask = sk-[a-z\n")
+    bad = gateway.run("notebook", "show", session.id, env=env)
+    assert bad.returncode == 5
+    assert "sessions/mask: the pattern 'sk-[a-z' is none" in bad.stderr
+
+
+def test_what_was_cut_off_is_told(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    """On a copy of the state: the session itself goes on."""
+    copy = tmp_path / "state"
+    shutil.copytree(gateway.env["HEARTH_STATE_DIR"], copy)
+    env = {"HEARTH_STATE_DIR": str(copy)}
+    path = tmp_path / "a.ipynb"
+    export(gateway, recorded.id, path)
+    whole = gateway.run("notebook", "verify", recorded.id, env=env)
+    assert whole.returncode == 0, whole.stdout
+    log = copy / "sessions" / recorded.id / "journal" / "journal-000001.log"
+    content = log.read_bytes()
+
+    log.write_bytes(content[: len(content) * 2 // 3])
+    for command in ("verify", "export"):
+        cut = gateway.run("notebook", command, recorded.id, env=env)
+        assert cut.returncode == 1
+        assert "cut off" in cut.stdout
+    notebook = nbformat.reads(cut.stdout, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[0].source == "print('hello')"
+    of_file = gateway.run("notebook", "verify", str(path), env=env)
+    assert of_file.returncode == 1
+    assert "its journal was cut off" in of_file.stdout
+
+    middle = len(content) // 2
+    log.write_bytes(
+        content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    )
+    changed = gateway.json_of(
+        1, "notebook", "verify", recorded.id, "--json", env=env
+    )
+    assert not changed["whole"]
+    assert "damaged" in changed["problems"][0]
+
+
+def test_notebooks_that_are_none(gateway: Gateway, tmp_path: Path) -> None:
+    old = nbformat.v3.new_notebook(
+        worksheets=[
+            nbformat.v3.new_worksheet(
+                cells=[nbformat.v3.new_code_cell(input="print(3)")]
+            )
+        ]
+    )
+    path = tmp_path / "old.ipynb"
+    path.write_text(nbformat.v3.writes_json(old))
+    shown = gateway.run("notebook", "show", str(path))
+    assert shown.returncode == 0, shown.stderr
+    assert "print(3)" in shown.stdout
+    for text, says in (
+        ("{", "no JSON"),
+        ("{}", "`nbformat` is missing"),
+        ('{"nbformat": 2}', "nbformat 2 is not read"),
+        ('{"nbformat": 4, "cells": [{"cell_type": "x"}]}', "cell 1"),
+    ):
+        path.write_text(text)
+        for command in (["show", str(path)], ["diff", str(path), str(path)]):
+            done = gateway.run("notebook", *command)
+            assert done.returncode != 0
+            assert says in done.stderr
+    with open(path, "wb") as file:
+        file.truncate(500 << 20)
+    big = gateway.run("notebook", "show", str(path))
+    assert big.returncode == 1
+    assert "notebooks of up to 256 MiB are read" in big.stderr
+
+
+def git(folder: Path, *arguments: str, **env: str) -> str:
+    return subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def commands(section: str) -> list[str]:
+    """The commands that the document shows below a heading."""
+    text = DOCUMENT.read_text()
+    below = re.split(r"^##+ ", text, flags=re.MULTILINE)
+    (found,) = [part for part in below if part.startswith(section + "\n")]
+    return re.findall(r"^    \$ (.*)$", found, re.MULTILINE)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_git_diffs_notebooks(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    git(tree, "init", "-q")
+    for command in commands("In git"):
+        line = command.replace("'hearth ", f"'{HEARTH} ")
+        subprocess.run(line, shell=True, cwd=tree, check=True)
+    path = tree / "run.ipynb"
+    export(gateway, recorded.id, path)
+    git(tree, "add", ".")
+    git(tree, "commit", "-qm", "first")
+    changed = read(path)
+    changed.cells[0].source = "print('changed')"
+    nbformat.write(changed, path)
+    shown = git(tree, "diff", **gateway.env)
+    assert shown.startswith("notebook run.ipynb\n")
+    assert "-print('hello')\n+print('changed')\n" in shown
+    path.unlink()
+    assert "removed" in git(tree, "diff", **gateway.env)
+    path.write_text("{")
+    assert git(tree, "diff", **gateway.env) == "notebook run.ipynb\n"
+
+
+def test_every_command_of_the_document(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    for name in ("run", "again"):
+        export(gateway, recorded.id, tmp_path / f"{name}.ipynb")
+    sections = (
+        "Looking",
+        "Exporting",
+        "Comparing",
+        "Whether it is what was written",
+    )
+    for section in sections:
+        shown = commands(section)
+        assert shown
+        for command in shown:
+            words = shlex.split(command.replace("SESSION", recorded.id))
+            assert words[0] == "hearth"
+            done = subprocess.run(
+                [HEARTH, *words[1:]],
+                cwd=tmp_path,
+                env=gateway.env,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, (command, done.stdout, done.stderr)
+            assert not done.stderr

@@ -1,0 +1,459 @@
+/* Recordings as they come about: random rows of records give notebooks that
+ * hold together, a cut at any byte leaves what stood before, and what was
+ * changed is found. That nbformat accepts them is tests/system's to ask. */
+#include "tests/lib/test.h"
+
+#include "base/fd.h"
+#include "notebooks/export.h"
+#include "notebooks/verify.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+static int make_folder(void **state)
+{
+    char *folder = mem_text("/tmp/hearth-test-recording-XXXXXX");
+    *state = mkdtemp(folder);
+    return *state ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    cleanup_free char *folder = *state;
+    fault_t fault;
+
+    return path_remove_tree(folder, &fault);
+}
+
+static journal_t *open_journal(const char *folder)
+{
+    journal_t *journal = NULL;
+    fault_t fault = {0};
+
+    if (journal_open(folder, NULL, NULL, &journal, NULL, &fault) < 0)
+        fail_msg("%s", fault.text);
+    return journal;
+}
+
+static void append(journal_t *journal, journal_kind_t kind, uint64_t request,
+                   const char *type, const char *content)
+{
+    journal_record_t record = {
+        .kind = kind,
+        .wall_us = 1767323045000000 + (int64_t) journal_last_seq(journal),
+        .request = request,
+        .content = {content, strlen(content)},
+    };
+    fault_t fault = {0};
+
+    snprintf(record.type, sizeof(record.type), "%s", type);
+    if (journal_append(journal, &record, &fault) < 0)
+        fail_msg("%s", fault.text);
+}
+
+static void take_all(const char *folder, const mask_t *mask,
+                     notebook_t *notebook)
+{
+    recording_options_t options = {.mask = mask};
+    fault_t fault = {0};
+
+    if (recording_notebook(folder, &options, notebook, &fault) < 0)
+        fail_msg("%s", fault.text);
+}
+
+static const char *first_text(const notebook_cell_t *cell)
+{
+    json_t *output = json_array_get(cell->outputs, 0);
+    json_t *data = json_object_get(output, "data");
+    const char *text = json_string_value(
+        json_object_get(data ? data : output, data ? "text/plain" : "text"));
+    return text ? text : "";
+}
+
+#define DISPLAY(text)                                                          \
+    "{\"data\":{\"text/plain\":\"" text "\"},\"metadata\":{},"                 \
+    "\"transient\":{\"display_id\":\"d\"}}"
+
+static void later_records_reach_earlier_cells(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    journal_t *journal = open_journal(*state);
+
+    append(journal, JOURNAL_REQUEST, 1, "execute_request", "{\"code\":\"a\"}");
+    append(journal, JOURNAL_EVENT, 1, "display_data", DISPLAY("one"));
+    append(journal, JOURNAL_REPLY, 1, "execute_reply", "{\"status\":\"ok\"}");
+    append(journal, JOURNAL_REQUEST, 2, "execute_request", "{\"code\":\"b\"}");
+    append(journal, JOURNAL_EVENT, 2, "update_display_data", DISPLAY("two"));
+    append(journal, JOURNAL_EVENT, 2, "display_data", DISPLAY("three"));
+    append(journal, JOURNAL_REPLY, 2, "execute_reply", "{\"status\":\"ok\"}");
+    append(journal, JOURNAL_EVENT, 1, "stream",
+           "{\"name\":\"stdout\",\"text\":\"late\"}");
+    journal_destroy(&journal);
+    take_all(*state, NULL, &notebook);
+    assert_int_equal(notebook.count, 2);
+    assert_string_equal(first_text(&notebook.cells[0]), "three");
+    assert_int_equal(json_array_size(notebook.cells[0].outputs), 2);
+    assert_string_equal(first_text(&notebook.cells[1]), "three");
+}
+
+static void notes_stand_before_their_code(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    journal_t *journal = open_journal(*state);
+
+    append(journal, JOURNAL_STATE, 0, "note", "{\"text\":\"first\"}");
+    append(journal, JOURNAL_REQUEST, 1, "execute_request", "{\"code\":\"a\"}");
+    append(journal, JOURNAL_REQUEST, 2, "execute_request", "{\"code\":\"b\"}");
+    append(journal, JOURNAL_STATE, 0, "note",
+           "{\"text\":\"for b\",\"before\":2,\"by\":\"agent\"}");
+    append(journal, JOURNAL_STATE, 0, "note",
+           "{\"text\":\"also\",\"before\":2}");
+    append(journal, JOURNAL_REQUEST, 3, "execute_request", "{\"code\":\"c\"}");
+    journal_destroy(&journal);
+    take_all(*state, NULL, &notebook);
+    static const char *const sources[] = {"first", "a", "for b",
+                                          "also",  "b", "c"};
+    assert_int_equal(notebook.count, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(notebook.cells[i].source, sources[i]);
+    assert_int_equal(notebook.cells[2].kind, NOTEBOOK_MARKDOWN);
+}
+
+static void secrets_are_masked(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_mask mask_t *mask = NULL;
+    journal_t *journal = open_journal(*state);
+    mask_t *none = NULL;
+    fault_t fault = {0};
+
+    setenv("HEARTH_TEST_SECRET", "a.b*c", 1);
+    append(journal, JOURNAL_REQUEST, 1, "execute_request",
+           "{\"code\":\"key = 'sk-12345678' # a.b*c axbbc\"}");
+    append(journal, JOURNAL_EVENT, 1, "stream",
+           "{\"name\":\"stdout\",\"text\":\"is sk-1234\"}");
+    append(journal, JOURNAL_EVENT, 1, "stream",
+           "{\"name\":\"stdout\",\"text\":\"5678.\"}");
+    journal_destroy(&journal);
+    assert_int_equal(mask_new("sk-[0-9]{8}  $HEARTH_TEST_SECRET "
+                              "$HEARTH_TEST_NOTHING",
+                              &mask, &fault),
+                     0);
+    take_all(*state, mask, &notebook);
+    assert_string_equal(notebook.cells[0].source,
+                        "key = '[masked]' # [masked] axbbc");
+    assert_string_equal(first_text(&notebook.cells[0]), "is [masked].");
+    assert_int_equal(mask_new(NULL, &none, &fault), 0);
+    assert_null(none);
+    assert_int_equal(mask_new("a [b", &none, &fault), -EINVAL);
+    assert_non_null(strstr(fault.text, "'[b'"));
+}
+
+/* ---- random rows of records ---- */
+
+static uint64_t seed;
+
+static unsigned random_below(unsigned bound)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned) (seed >> 33) % bound;
+}
+
+static void append_random(journal_t *journal, uint64_t *request)
+{
+    static const struct {
+        journal_kind_t kind;
+        const char *type;
+        const char *content;
+    } records[] = {
+        {JOURNAL_EVENT, "stream", "{\"name\":\"stdout\",\"text\":\"a\\n\"}"},
+        {JOURNAL_EVENT, "stream", "{\"name\":\"stderr\",\"text\":\"b\"}"},
+        {JOURNAL_EVENT, "stream", "{\"name\":7}"},
+        {JOURNAL_EVENT, "display_data", DISPLAY("x")},
+        {JOURNAL_EVENT, "update_display_data", DISPLAY("y")},
+        {JOURNAL_EVENT, "execute_result",
+         "{\"execution_count\":2,\"data\":{\"application/json\":[1]},"
+         "\"metadata\":[]}"},
+        {JOURNAL_EVENT, "error",
+         "{\"ename\":\"E\",\"evalue\":3,\"traceback\":[\"t\",5]}"},
+        {JOURNAL_EVENT, "clear_output", "{\"wait\":true}"},
+        {JOURNAL_EVENT, "clear_output", "{\"wait\":false}"},
+        {JOURNAL_EVENT, "execute_input", "{\"execution_count\":3}"},
+        {JOURNAL_EVENT, "comm_open", "{}"},
+        {JOURNAL_REPLY, "execute_reply",
+         "{\"status\":\"ok\",\"execution_count\":3}"},
+        {JOURNAL_REPLY, "execute_reply", "[]"},
+        {JOURNAL_STATE, "note", "{\"text\":\"n\",\"before\":3}"},
+        {JOURNAL_STATE, "note", "{}"},
+        {JOURNAL_STATE, "gone", "{\"reason\":\"idle\"}"},
+        {JOURNAL_GAP, "gap", "{\"records\":2,\"bytes\":5}"},
+    };
+    unsigned which = random_below(sizeof records / sizeof *records + 5);
+
+    if (which >= sizeof records / sizeof *records) {
+        append(journal, JOURNAL_REQUEST, ++*request,
+               random_below(5) ? "execute_request" : "complete_request",
+               random_below(5) ? "{\"code\":\"x\"}" : "{\"silent\":true}");
+        return;
+    }
+    append(journal, records[which].kind,
+           *request ? 1 + random_below((unsigned) *request + 1) : 0,
+           records[which].type, records[which].content);
+}
+
+static json_t *export_json(const char *folder, int expected)
+{
+    recording_options_t options = {.session = "5e55"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    fault_t fault = {0};
+
+    assert_non_null(file);
+    int r = export_write(folder, &options, EXPORT_IPYNB, file, &fault);
+    fclose(file);
+    json_t *json = json_loadb(text, size, 0, NULL);
+    free(text);
+    assert_int_equal(r, expected);
+    assert_non_null(json);
+    return json;
+}
+
+/* What the reader refuses is no notebook, and what the seals do not cover
+ * was not exported whole. */
+static void assert_holds_together(const json_t *json, const char *folder)
+{
+    cleanup_free char *text = json_dumps(json, JSON_COMPACT);
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_verify verify_t verdict = {0};
+    fault_t fault = {0};
+
+    if (notebook_parse(text, strlen(text), "it", &notebook, &fault) < 0)
+        fail_msg("%s", fault.text);
+    assert_int_equal(verify_notebook(&notebook, NULL, folder, &verdict, &fault),
+                     0);
+    if (json_array_size(verdict.problems))
+        fail_msg("seed %llu: %s", (unsigned long long) seed,
+                 json_string_value(json_array_get(verdict.problems, 0)));
+}
+
+/* Runs a Python program on a file; its exit status, or -1. */
+static int run_python(const char *program, const char *file)
+{
+    const char *srcdir = getenv("srcdir");
+    cleanup_free char *venv =
+        mem_format("%s/.venv/bin/python3", srcdir ? srcdir : ".");
+    const char *named = getenv("HEARTH_PYTHON");
+    const char *python = access(venv, X_OK) == 0 ? venv : "/usr/bin/python3";
+    cleanup_free char *first = mem_text(named ? named : python);
+    cleanup_free char *code = mem_text(program);
+    cleanup_free char *path = mem_text(file);
+    char flag[] = "-c";
+    char *argv[] = {first, flag, code, path, NULL};
+    int status = -1;
+    pid_t pid;
+
+    if (posix_spawn(&pid, first, NULL, NULL, argv, environ) != 0
+        || waitpid(pid, &status, 0) < 0)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Every line of the file is a notebook that nbformat finds valid. */
+static void assert_valid(const char *path)
+{
+    static const char check[] =
+        "import json, sys, warnings\n"
+        "try:\n"
+        "    import nbformat\n"
+        "except ImportError:\n"
+        "    sys.exit(77)\n"
+        "warnings.simplefilter('error')\n"
+        "for line in open(sys.argv[1], encoding='utf-8'):\n"
+        "    notebook = nbformat.reads(line, as_version=4)\n"
+        "    nbformat.validate(notebook)\n";
+    int status = run_python(check, path);
+
+    if (status == 77)
+        print_message("nbformat cannot be imported\n");
+    else
+        assert_int_equal(status, 0);
+}
+
+#define ROWS 1500 /* HEARTH_TEST_ROWS asks for another number */
+
+static void random_records_fold_into_notebooks(void **state)
+{
+    const char *asked = getenv("HEARTH_TEST_ROWS");
+    unsigned rows = asked ? (unsigned) strtoul(asked, NULL, 10) : ROWS;
+    cleanup_free char *path = mem_format("%s/all", (char *) *state);
+    FILE *all = fopen(path, "w");
+
+    assert_non_null(all);
+    for (unsigned row = 0; row < rows; row++) {
+        cleanup_free char *folder =
+            mem_format("%s/%u", (char *) *state, row % 50);
+        journal_t *journal;
+        uint64_t request = 0;
+        fault_t fault;
+
+        seed = row;
+        assert_int_equal(path_remove_tree(folder, &fault), 0);
+        journal = open_journal(folder);
+        for (unsigned i = random_below(30); i > 0; i--)
+            append_random(journal, &request);
+        journal_destroy(&journal);
+        json_auto_t *json = export_json(folder, 0);
+        assert_holds_together(json, folder);
+        json_dumpf(json, all, JSON_COMPACT);
+        putc('\n', all);
+    }
+    fclose(all);
+    assert_valid(path);
+}
+
+/* ---- what was cut and changed ---- */
+
+static void append_some(const char *folder)
+{
+    journal_t *journal = open_journal(folder);
+
+    for (uint64_t i = 1; i <= 3; i++) {
+        append(journal, JOURNAL_REQUEST, i, "execute_request",
+               "{\"code\":\"print('hello')\"}");
+        append(journal, JOURNAL_EVENT, i, "stream",
+               "{\"name\":\"stdout\",\"text\":\"hello\\n\"}");
+        append(journal, JOURNAL_REPLY, i, "execute_reply",
+               "{\"status\":\"ok\",\"execution_count\":1}");
+    }
+    journal_destroy(&journal);
+}
+
+static void a_cut_at_any_byte_is_told(void **state)
+{
+    cleanup_free char *path =
+        mem_format("%s/journal-000001.log", (char *) *state);
+    cleanup_buffer buffer_t whole = BUFFER_EMPTY;
+    fault_t fault = {0};
+    size_t most = 0;
+
+    append_some(*state);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &fault), 0);
+    for (size_t cut = 0; cut < whole.size; cut++) {
+        cleanup_verify verify_t verdict = {0};
+        assert_int_equal(file_replace(path, 0600, whole.data, cut, &fault), 0);
+        json_auto_t *json = export_json(*state, -EBADMSG);
+        json_t *own =
+            json_object_get(json_object_get(json, "metadata"), "hearth");
+        assert_non_null(strstr(
+            json_string_value(json_object_get(own, "damage")), "cut off"));
+        size_t cells = json_array_size(json_object_get(json, "cells"));
+        assert_in_range(cells, most, 3);
+        most = cells;
+        assert_int_equal(verify_journal(*state, NULL, &verdict, &fault), 0);
+        assert_int_equal(json_array_size(verdict.problems), 1);
+    }
+    assert_int_equal(most, 3);
+}
+
+static void assert_problem(const notebook_t *notebook, const char *folder,
+                           const char *expected)
+{
+    cleanup_verify verify_t verdict = {0};
+    fault_t fault = {0};
+
+    assert_int_equal(verify_notebook(notebook, NULL, folder, &verdict, &fault),
+                     0);
+    const char *said = json_string_value(json_array_get(verdict.problems, 0));
+    if (!expected ? said != NULL : !said || !strstr(said, expected))
+        fail_msg("\"%s\" instead of \"%s\"", said ? said : "nothing",
+                 expected ? expected : "nothing");
+}
+
+static void read_back(const char *folder, notebook_t *notebook)
+{
+    json_auto_t *json = export_json(folder, 0);
+    cleanup_free char *text = json_dumps(json, JSON_COMPACT);
+    fault_t fault = {0};
+
+    assert_int_equal(notebook_parse(text, strlen(text), "it", notebook, &fault),
+                     0);
+}
+
+static void a_changed_notebook_is_found(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    notebook_cell_t swapped;
+    journal_t *journal;
+
+    append_some(*state);
+    read_back(*state, &notebook);
+    assert_problem(&notebook, *state, NULL);
+    assert_problem(&notebook, NULL, NULL);
+
+    /* What a front end adds is its own. */
+    json_object_set_new(notebook.cells[0].metadata, "collapsed", json_true());
+    assert_problem(&notebook, *state, NULL);
+
+    notebook.cells[1].source[0] ^= 1;
+    assert_problem(&notebook, *state, "cell 2 (hearth-4) was changed");
+    notebook.cells[1].source[0] ^= 1;
+
+    swapped = notebook.cells[0];
+    notebook.cells[0] = notebook.cells[1];
+    notebook.cells[1] = swapped;
+    assert_problem(&notebook, *state, "removed, added or moved");
+    notebook.cells[1] = notebook.cells[0];
+    notebook.cells[0] = swapped;
+
+    notebook.count = 2;
+    assert_problem(&notebook, *state, "removed, added or moved");
+    notebook.count = 3;
+    assert_problem(&notebook, *state, NULL);
+
+    /* The journal may grow; one that is another is found. */
+    journal = open_journal(*state);
+    append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    journal_destroy(&journal);
+    assert_problem(&notebook, *state, NULL);
+}
+
+static void another_journal_is_found(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_free char *other = mem_format("%s/other", (char *) *state);
+    journal_t *journal;
+
+    append_some(*state);
+    read_back(*state, &notebook);
+    journal = open_journal(other);
+    append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    journal_destroy(&journal);
+    assert_problem(&notebook, other, "its journal was cut off");
+    append_some(other);
+    assert_problem(&notebook, other, "its journal is another one");
+}
+
+#define with_folder(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_folder(later_records_reach_earlier_cells),
+        with_folder(notes_stand_before_their_code),
+        with_folder(secrets_are_masked),
+        with_folder(random_records_fold_into_notebooks),
+        with_folder(a_cut_at_any_byte_is_told),
+        with_folder(a_changed_notebook_is_found),
+        with_folder(another_journal_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
