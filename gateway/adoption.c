@@ -119,3 +119,59 @@ void adoption_take_all(registry_t *self)
                    "alive",
                    count, self->alive_count);
 }
+
+/* Its ports and its key, where they still stand in the runtime folder. */
+static int find_connection(registry_t *self, session_spec_t *spec,
+                           fault_t *fault)
+{
+    int r;
+
+    free(spec->runtime_folder);
+    spec->runtime_folder =
+        mem_format("%s/sessions/%s", self->options->runtime_dir, spec->id);
+    if (connection_read(spec->connection_file, &spec->connection, fault) == 0)
+        return 0;
+    connection_clear(&spec->connection);
+    free(take_ptr(spec->connection_file));
+    r = path_make_folders(spec->runtime_folder, 0700, fault);
+    return r < 0 ? r : creation_make_connection(self, spec, NULL, fault);
+}
+
+int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
+                     fault_t *fault)
+{
+    cleanup_session_spec session_spec_t *spec = NULL;
+    cleanup_free char *folder = NULL, *profile = NULL;
+    struct stat about;
+    int r;
+
+    if (strchr(id, '/') || id[0] == '.' || !id[0])
+        return fault_set(fault, ENOENT, "there is no session %s", id);
+    folder = mem_format("%s/sessions/%s", self->options->state_dir, id);
+    r = session_spec_read(folder, &spec, &profile, fault);
+    if (r < 0)
+        return r;
+    if (spec->is_external)
+        return fault_set(fault, EPERM, "its connection file is another's");
+    spec->profile = adopted_profile(self, profile);
+    creation_fill_settings(self, spec);
+    if (!spec->reason[0])
+        snprintf(spec->reason, sizeof spec->reason, "lost");
+    spec->epoch++;
+    spec->subscribers = 0;
+    spec->ended_us = clock_wall_us(); /* its tombstone stands while we try */
+    if ((r = find_connection(self, spec, fault)) < 0)
+        return r;
+    *ret_entry = registry_add(self, &spec);
+    if (stat((*ret_entry)->workspace, &about) == 0)
+        (*ret_entry)->host_uid = about.st_uid;
+    return 0;
+}
+
+void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p)
+{
+    entry->is_ready = false;
+    registry_count_alive(self, entry);
+    entry->create_token = mem_text(orders_wait(self, request_p)->token);
+    zstr_sendx(entry->actor, "REVIVE", "", "", NULL);
+}

@@ -303,6 +303,19 @@ static void on_keepalive(self_t *self, const char *token, const char *unused)
     answer_session(self, token);
 }
 
+static void fail(self_t *self, const char *token, const char *what,
+                 const fault_t *fault)
+{
+    commands_answer(
+        self, token,
+        json_pack("{s:s,s:s,s:o,s:i}", "status", "error", "ename",
+                  "JournalError", "evalue",
+                  json_sprintf("%s was not kept: the session's journal cannot "
+                               "be written (%s)",
+                               what, fault->text),
+                  "exit_code", GATEWAY_EXIT_FAILED));
+}
+
 /* Checked by the registry; `note` is JSON. */
 static void on_note(self_t *self, const char *token, const char *note)
 {
@@ -310,18 +323,33 @@ static void on_note(self_t *self, const char *token, const char *note)
 
     if (refuse_if_gone(self, token))
         return;
-    if (output_note(self->output, "note", 0, note, &fault) < 0) {
-        commands_answer(
-            self, token,
-            json_pack("{s:s,s:s,s:o,s:i}", "status", "error", "ename",
-                      "JournalError", "evalue",
-                      json_sprintf("the note was not kept: the session's "
-                                   "journal cannot be written (%s)",
-                                   fault.text),
-                      "exit_code", GATEWAY_EXIT_FAILED));
+    if (output_note(self->output, "note", 0, note, &fault) < 0)
+        fail(self, token, "the note", &fault);
+    else
+        answer_session(self, token);
+}
+
+/* Answered when the kernel is ready, or with GONE. */
+static void on_revive(self_t *self, const char *unused, const char *unused_too)
+{
+    fault_t fault;
+
+    (void) unused;
+    (void) unused_too;
+    if (revival_begin(self, &fault) < 0)
+        zstr_sendx(self->pipe, "GONE", self->spec->reason, fault.text, NULL);
+}
+
+static void on_revived(self_t *self, const char *token, const char *report)
+{
+    fault_t fault;
+
+    if (refuse_if_gone(self, token))
         return;
-    }
-    answer_session(self, token);
+    if (revival_report(self, report, &fault) < 0)
+        fail(self, token, "the report", &fault);
+    else
+        answer_session(self, token);
 }
 
 static void on_full(self_t *self, const char *text, const char *unused)
@@ -373,7 +401,8 @@ static const struct {
     {"RESTART", on_restart},     {"DELETE", on_delete},
     {"TOUCH", on_keepalive},     {"NOTE", on_note},
     {"DRAIN", on_drain},         {"FULL", on_full},
-    {"ATTACH", on_attach},
+    {"ATTACH", on_attach},       {"REVIVE", on_revive},
+    {"REVIVED", on_revived},
 };
 
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)

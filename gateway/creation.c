@@ -42,8 +42,8 @@ static void make_id(char ret_id[SESSION_ID_MAX])
              b[11], b[12], b[13], b[14], b[15]);
 }
 
-static int make_connection(registry_t *self, session_spec_t *spec,
-                           const char *file, fault_t *fault)
+int creation_make_connection(const registry_t *self, session_spec_t *spec,
+                             const char *file, fault_t *fault)
 {
     connection_t *connection = &spec->connection;
     const options_t *options = self->options;
@@ -161,7 +161,7 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
     if (r < 0)
         return r;
     spec->name = name ? mem_text(name) : mem_format("%.8s", spec->id);
-    return make_connection(
+    return creation_make_connection(
         self, spec,
         json_string_value(json_object_get(content, "connection_file")), fault);
 }

@@ -178,9 +178,8 @@ static void note(self_t *self, const char *type)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
 }
 
-static void relaunch(self_t *self)
+void ending_relaunch(self_t *self)
 {
-    note(self, "restart");
     life_step(&self->state, LIFE_ON_RELAUNCH);
     output_status(self->output, "restarting", (bytes_t){0});
     output_new_kernel(self->output);
@@ -293,10 +292,12 @@ void ending_finish(self_t *self)
     watch_end(self);
     life_step(&self->state, LIFE_ON_EXIT);
     ladder_done(self, "killed", "lost");
-    if (wants_relaunch(self))
-        relaunch(self);
-    else
+    if (wants_relaunch(self)) {
+        note(self, "restart");
+        ending_relaunch(self);
+    } else {
         bury(self);
+    }
     session_settle(self);
 }
 

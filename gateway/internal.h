@@ -9,6 +9,7 @@
  *   events.c    what the kernel says
  *   recovery.c  a session that another gateway left
  *   watch.c     the limits of the session as a whole
+ *   revival.c   a session that is gone gets a fresh kernel
  */
 #ifndef HEARTH_GATEWAY_INTERNAL_H
 #define HEARTH_GATEWAY_INTERNAL_H
@@ -84,6 +85,7 @@ typedef struct {
     life_t state;
     life_t told_state;    /* the fronts know of */
     life_reason_t reason; /* of the end that is on its way, or was */
+    buffer_t revived;     /* JSON, until a client was told; else empty */
     buffer_t info;        /* content of kernel_info_reply; empty until READY */
     uint64_t counter;     /* of requests in this epoch */
     uint64_t kernel_seq;  /* of the link: the last event in the journal */
@@ -146,6 +148,8 @@ void session_watch(self_t *self, int fd, zloop_fn *handler);
 /* Ends the kernel for a reason; `format` is the sentence for the tombstone. */
 void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A fresh kernel is asked for; everything that counts its words begins anew. */
+void ending_relaunch(self_t *self);
 /* The kernel is gone: tells everybody, buries the session or relaunches. */
 void ending_finish(self_t *self);
 /* Asks the kernel to leave by itself, ends it when it does not. */
@@ -249,5 +253,17 @@ void watch_cell_begin(self_t *self);
 /* The reply's metadata with what the cell took; built in `out`, or as it
  * was. */
 bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out);
+
+/* revival.c */
+/* The session that is gone starts again, without its variables. */
+int revival_begin(self_t *self, fault_t *fault);
+/* What became of it, a JSON object: for the journal, and for the client whose
+ * turn is next. */
+int revival_report(self_t *self, const char *report, fault_t *fault);
+/* The metadata of the running request's reply; in `extended` when something
+ * has to be told. */
+bytes_t revival_tell(const self_t *self, bytes_t metadata, buffer_t *extended);
+/* The reply is out, or was found in the journal. */
+void revival_told(self_t *self, const request_t *request);
 
 #endif

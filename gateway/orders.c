@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GATHER_MS 2000 /* a listing waits so long for busy actors */
+#define REPORT_MAX (64u << 10) /* bytes, of what became of a revival */
+#define GATHER_MS  2000        /* a listing waits so long for busy actors */
 
 void orders_destroy(pending_t **pending_p)
 {
@@ -321,6 +322,14 @@ static void on_keepalive(registry_t *self, json_t *content,
     command(self, content, request_p, "TOUCH", "");
 }
 
+static void refuse(registry_t *self, message_t **request_p, const char *ename,
+                   int exit_code, const char *sentence)
+{
+    management_reply(self->management, *request_p,
+                     management_error(ename, exit_code, "%s", sentence));
+    message_destroy(request_p);
+}
+
 static const char *note_flaw(const json_t *text, const json_t *by)
 {
     if (!json_is_string(text) || !json_string_length(text)
@@ -340,14 +349,52 @@ static void on_note(registry_t *self, json_t *content, message_t **request_p)
     json_auto_t *note = json_pack("{s:O?,s:O*}", "text", text, "by", by);
     cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
 
-    if (!flaw) {
+    if (flaw)
+        refuse(self, request_p, "BadRequest", GATEWAY_EXIT_USAGE, flaw);
+    else
         command(self, content, request_p, "NOTE", packed);
-        return;
-    }
-    management_reply(
-        self->management, *request_p,
-        management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw));
-    message_destroy(request_p);
+}
+
+static void on_revive(registry_t *self, json_t *content, message_t **request_p)
+{
+    const char *id = json_string_value(json_object_get(content, "id"));
+    bool is_ambiguous = false;
+    entry_t *entry = id ? orders_find(self, id, &is_ambiguous) : NULL;
+    fault_t fault = {0};
+
+    if (self->alive_count >= self->options->sessions_max)
+        refuse(self, request_p, "TooManySessions", GATEWAY_EXIT_FAILED,
+               "as many sessions are alive as sessions/sessions_max permits; "
+               "delete one or try again later");
+    else if (is_ambiguous)
+        refuse(self, request_p, "AmbiguousSession", GATEWAY_EXIT_USAGE,
+               "more than one session begins so; give more of the id");
+    else if (entry && (!entry->is_gone || entry->create_token))
+        refuse(self, request_p, "SessionAlive", GATEWAY_EXIT_FAILED,
+               "the session is alive: its variables are those of its kernel, "
+               "nothing has to be revived");
+    else if (entry && entry->is_external)
+        refuse(self, request_p, "SessionNotStarted", GATEWAY_EXIT_FAILED,
+               "its connection file is another's: only its launcher can start "
+               "it again");
+    else if (!entry && adoption_unearth(self, id ? id : "", &entry, &fault) < 0)
+        refuse(self, request_p, "UnknownSession", GATEWAY_EXIT_GONE,
+               fault.text);
+    else
+        adoption_revive(self, entry, request_p);
+}
+
+static void on_revived(registry_t *self, json_t *content, message_t **request_p)
+{
+    json_t *report = json_object_get(content, "report");
+    cleanup_free char *text =
+        json_is_object(report) ? json_dumps(report, JSON_COMPACT) : NULL;
+
+    if (text && strlen(text) <= REPORT_MAX)
+        command(self, content, request_p, "REVIVED", text);
+    else
+        refuse(self, request_p, "BadRequest", GATEWAY_EXIT_USAGE,
+               "`report` must be an object of at most 64 KiB");
 }
 
 /* For fronts: a whole id, since they name the session so from then on. */
@@ -384,6 +431,8 @@ static const struct {
     {"session_keepalive_request", on_keepalive},
     {"session_note_request", on_note},
     {"session_attach_request", on_attach},
+    {"session_revive_request", on_revive},
+    {"session_revived_request", on_revived},
 };
 
 static void on_request(registry_t *self, message_t **request_p)

@@ -101,6 +101,7 @@ static void on_reply(self_t *self, const journal_record_t *record,
     read_count(self, record);
     if (!request)
         return;
+    revival_told(self, request);
     answered = mem_new(sizeof *answered);
     answered->request = request;
     answered->wall_us = record->wall_us;
@@ -120,11 +121,18 @@ static void on_state(self_t *self, const journal_record_t *record)
         buffer_clear(&self->info);
         buffer_append(&self->info, record->content.bytes, record->content.size);
     } else if (strcmp(record->type, "launch") == 0
-               || strcmp(record->type, "restart") == 0) {
+               || strcmp(record->type, "restart") == 0
+               || strcmp(record->type, "reviving") == 0) {
         /* A fresh kernel counts its events from one. */
         buffer_clear(&self->info);
         self->kernel_seq = 0;
         self->next_count = 1;
+    }
+    if (strcmp(record->type, "reviving") == 0
+        || strcmp(record->type, "revived") == 0) {
+        buffer_clear(&self->revived);
+        buffer_append(&self->revived, record->content.bytes,
+                      record->content.size);
     }
 }
 

@@ -176,8 +176,11 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
                     GATEWAY_EXIT_FAILED, first ? first : "");
         unlink_entry(self, entry);
     } else if (strcmp(word, "REMOVED") == 0) {
-        count_gone(self, entry);
-        unlink_entry(self, entry);
+        /* One that is being revived said so before it heard of it. */
+        if (!entry->create_token) {
+            count_gone(self, entry);
+            unlink_entry(self, entry);
+        }
     } else if (strcmp(word, "DRAINED") == 0) {
         /* What comes next on this pipe is czmq's own end signal. */
         entry->is_drained = true;
@@ -186,6 +189,18 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
         assert(!"a word of a session that the registry does not know");
     }
     return self->is_stopping && all_done(self) ? -1 : 0;
+}
+
+void registry_count_alive(registry_t *self, entry_t *entry)
+{
+    const profile_limits_t *limits = &entry->profile->limits;
+
+    entry->is_gone = false;
+    if (!entry->is_pooled)
+        self->alive_count++;
+    files_watch(
+        self->files, entry->id, entry->workspace,
+        (files_limits_t){limits->workspace_bytes, limits->workspace_files});
 }
 
 entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
@@ -206,15 +221,8 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     entry->next = self->entries;
     self->entries = entry;
     self->entry_count++;
-    if (!entry->is_gone) {
-        const profile_limits_t *limits = &entry->profile->limits;
-
-        if (!entry->is_pooled)
-            self->alive_count++;
-        files_watch(
-            self->files, entry->id, entry->workspace,
-            (files_limits_t){limits->workspace_bytes, limits->workspace_files});
-    }
+    if (!entry->is_gone)
+        registry_count_alive(self, entry);
     zloop_reader(self->loop, zactor_sock(entry->actor), on_actor, entry);
     return entry;
 }

@@ -96,6 +96,8 @@ struct registry {
 entry_t *registry_find(registry_t *self, const char *id);
 /* Starts the actor; `spec` is taken. */
 entry_t *registry_add(registry_t *self, session_spec_t **spec_p);
+/* It has, or gets, a kernel: it counts, and its workspace is watched. */
+void registry_count_alive(registry_t *self, entry_t *entry);
 /* Sessions are kept or ended; true when there is nothing to wait for. */
 bool registry_stop(registry_t *self, bool ends_sessions);
 /* "v2", "v1" or "watchdog". */
@@ -127,8 +129,17 @@ int creation_make_pooled(registry_t *self, const profile_t *profile,
 /* Settings that are the configuration's, not the session's. */
 void creation_fill_settings(const registry_t *self, session_spec_t *spec);
 
+/* Fresh ports and a fresh key, or those in `file`. */
+int creation_make_connection(const registry_t *self, session_spec_t *spec,
+                             const char *file, fault_t *fault);
+
 /* adoption.c */
 void adoption_take_all(registry_t *self);
+/* The entry of a session that is gone and of which only files are left. */
+int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
+                     fault_t *fault);
+/* A gone session starts again; answered when its kernel is ready. */
+void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p);
 
 /* pool.c */
 /* The member that has waited longest; NULL when none is ready. It stays in

@@ -101,6 +101,7 @@ static void read_execute(request_t *self)
     self->store_history = !self->silent && flag(content, "store_history", true);
     self->stop_on_error = flag(content, "stop_on_error", true);
     self->wants_namespace = flag(own, "namespace", false);
+    self->is_revival = flag(own, "revival", false);
     read_note(self, own);
     if (json_to_real(json_member(own, "time_limit"), &seconds) && seconds > 0
         && seconds < 1e9)

@@ -21,6 +21,7 @@ typedef struct request {
     char front[FRONT_NAME_MAX + 1]; /* whose viewer asks; "": over ZeroMQ */
     bool is_execute;
     bool silent, store_history, stop_on_error; /* of an execute_request */
+    bool is_revival;       /* a recorded cell that is run again */
     bool wants_namespace;  /* the reply tells what became of the variables */
     int64_t time_limit_ms; /* 0: none */
     char *note;            /* owned; JSON for the journal, or NULL */

@@ -416,6 +416,7 @@ static void self_destroy(self_t **self_p)
     ports_destroy(&self->ports);
     zhashx_destroy(&self->seen);
     buffer_reset(&self->info);
+    buffer_reset(&self->revived);
     buffer_reset(&self->merge.text);
     recovery_clear(self);
     if (self->status_fd >= 0)

@@ -5,8 +5,10 @@
  *                     LAUNCHED pid pidfd          a kernel was forked
  *                     FAILED text                 the launch failed
  *                     HAND token json             out of the pool, to somebody
- *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE, ATTACH
- *                       token argument
+ *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE, ATTACH,
+ *                       REVIVED  token argument
+ *                     REVIVE                      a fresh kernel for one that
+ *                                                 is gone
  *                     DRAIN                       stop, keep the kernel
  *                     FULL text                   its workspace is
  *   from the session  DONE token json             the answer

@@ -373,6 +373,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     request_t *request = self->running;
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
     cleanup_buffer buffer_t told = BUFFER_EMPTY;
+    cleanup_buffer buffer_t extended = BUFFER_EMPTY;
     bool failed = is_error(content);
     bool aborts = failed && request->is_execute && request->stop_on_error
                   && !request->silent;
@@ -392,10 +393,11 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         write_limit_reply(self, request, &limited);
         content = buffer_bytes(&limited);
     }
-    r = output_reply(self->output, request, kernel_seq, metadata, content,
-                     fault);
+    r = output_reply(self->output, request, kernel_seq,
+                     revival_tell(self, metadata, &extended), content, fault);
     if (r < 0)
         return r;
+    revival_told(self, request);
     if (!request->is_answered)
         output_status(self->output, "idle", message_header(request->message));
     session_stop_timer(self, &self->limit_timer);

@@ -34,6 +34,7 @@ typedef struct {
     answer_t *answer;      /* owned; NULL when nobody can be asked */
     char *request;         /* owned; id of the execute_request */
     json_t *reply;         /* owned; its reply's content, once it came */
+    json_t *revived;       /* owned; that the session was revived, or NULL */
     json_t *question;      /* owned; an input_request that is not shown yet */
     int64_t started;       /* monotonic ms */
     int64_t heard;         /* the last message */
@@ -70,6 +71,7 @@ static void catch_signals(void)
 static void run_clear(run_t *self)
 {
     json_decref(self->question);
+    json_decref(self->revived);
     json_decref(self->reply);
     free(self->request);
     answer_destroy(&self->answer);
@@ -245,6 +247,21 @@ static void send_answer(run_t *self)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
+/* The session was gone meanwhile and is not what it was. */
+static void read_revived(run_t *self, const message_t *message)
+{
+    bytes_t text = message_metadata(message);
+    json_auto_t *metadata =
+        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+    json_t *revived =
+        json_object_get(json_object_get(metadata, "hearth"), "revived");
+
+    if (!json_is_object(revived))
+        return;
+    json_decref(self->revived);
+    self->revived = json_incref(revived);
+}
+
 static void on_message(run_t *self, channel_t channel, const message_t *message)
 {
     bytes_t parent_text = message_parent(message);
@@ -261,6 +278,7 @@ static void on_message(run_t *self, channel_t channel, const message_t *message)
     if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0) {
         json_decref(self->reply);
         self->reply = json_incref(content);
+        read_revived(self, message);
     } else if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0) {
         json_decref(self->question);
         self->question = json_incref(content);
@@ -446,6 +464,8 @@ static void print_document(run_t *self, const char *id, gateway_exit_t status)
         if (value)
             json_object_set(document, *key, value);
     }
+    if (self->revived)
+        json_object_set(document, "revived", self->revived);
     json_print(document);
 }
 
@@ -467,6 +487,8 @@ static gateway_exit_t tell(run_t *self, const char *id, bool is_json)
                     *text ? text
                           : "the cell was not run: one before it failed");
     }
+    if (self->revived && !is_json)
+        outputs_say(self->outputs, member_text(self->revived, "sentence"));
     outputs_end(self->outputs);
     if (is_json)
         print_document(self, id, status);

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Callable
 
 import pytest
-from harness import Client, Gateway, Session, Turn
+from harness import Client, Gateway, Session, Turn, wait_for
 
 
 def ask(connected: Client, code: str, **hearth: Any) -> Turn:
@@ -32,7 +36,8 @@ def test_a_client_is_told_what_a_cell_did_when_it_asks(client: Client) -> None:
     }
     assert figures["files"] == {"written": ["f"]}
     plain = client.run("b = 1")
-    assert set(plain.reply["metadata"]["hearth"]) == {"cpu_us", "rss_kib"}
+    assert plain.reply["metadata"]["hearth"]["rss_kib"] > 0
+    assert not {"namespace", "files"} & set(plain.reply["metadata"]["hearth"])
     assert plain.reply["metadata"]["next_count"] == 3
     again = ask(client, "b", namespace=True)
     assert "namespace" not in again.reply["metadata"]["hearth"]
@@ -90,3 +95,318 @@ def test_notes_that_are_refused(gateway: Gateway, session: Session) -> None:
     gone = gateway.run("note", session.id, "too late")
     assert gone.returncode == 3
     assert "is gone" in gone.stderr
+
+
+# -- the time line --
+
+
+def run_all(session: Session, *cells: str) -> None:
+    with session.client() as client:
+        for cell in cells:
+            client.run(cell)
+
+
+def test_trace(gateway: Gateway, session: Session) -> None:
+    run_all(session, "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})")
+    gateway.run("note", session.id, "why")
+    run_all(
+        session, "df['b'] = 2\nopen('out.csv', 'w').close()", "del df", "1/0"
+    )
+    rows = gateway.json("notebook", "trace", "--json", session.id)
+    cells = [row for row in rows if row["what"] == "cell"]
+
+    assert [row["what"] for row in rows] == [
+        "ready",
+        "cell",
+        "note",
+        "cell",
+        "cell",
+        "cell",
+    ]
+    assert [row["turn"] for row in cells] == [1, 2, 3, 4]
+    assert [row["status"] for row in cells] == ["ok", "ok", "ok", "error"]
+    assert all(row["duration_ms"] > 0 for row in cells)
+    assert all(row["memory_kib"] > 1000 for row in cells)
+    assert cells[0]["namespace"]["appeared"][1] == {
+        "name": "df",
+        "type": "DataFrame",
+        "shape": [2, 1],
+    }
+    assert cells[1]["namespace"]["changed"][0]["shape"] == [2, 2]
+    assert cells[1]["files"] == {"written": ["out.csv"]}
+    assert cells[2]["namespace"] == {"went": ["df"]}
+    assert cells[3]["ename"] == "ZeroDivisionError"
+    text = gateway.run("notebook", "trace", session.id).stdout
+    assert "~ df DataFrame 2x2, was DataFrame 2x1" in text
+    assert "wrote out.csv" in text
+    assert "- df" in text
+    assert "ZeroDivisionError: division by zero" in text
+
+
+def test_trace_of_a_session_that_died(gateway: Gateway) -> None:
+    session = gateway.create("--restart", "never")
+    run_all(session, "x = 1")
+    session.exec("import time\ntime.sleep(60)", "--timeout", "0.3")
+    session.exec("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    session.wait_state("gone")
+    rows = gateway.json("notebook", "trace", "--json", session.id)
+
+    limits = [row.get("limits") for row in rows if row["what"] == "cell"]
+    assert limits == [None, ["time"], ["signal"]]
+    assert rows[-1]["what"] == "gone"
+    assert rows[-1]["reason"] == "signal"
+    assert gateway.run("notebook", "trace", "nobody").returncode == 3
+
+
+# -- again, and compared --
+
+CELLS = [
+    "import random\nrandom.seed(1)\nx = [random.random() for _ in range(3)]",
+    "print(x)\nx",
+    "from IPython.display import display, HTML\n"
+    "handle = display(HTML('<b>1</b>'), display_id=True)",
+    "handle.update(HTML('<b>2</b>'))\nprint('a'); print('b')",
+    "1 / 0",
+    "len(x)",
+]
+
+
+def replays(gateway: Gateway) -> list[str]:
+    """The sessions of replays that are alive."""
+    return [
+        model["id"]
+        for model in gateway.sessions()
+        if model["name"].startswith("replay of")
+    ]
+
+
+def test_a_session_replays_without_a_difference(
+    gateway: Gateway, session: Session
+) -> None:
+    run_all(session, *CELLS)
+    done = gateway.run("notebook", "replay", "--json", session.id)
+    found = json.loads(done.stdout)
+
+    assert done.returncode == 0, found
+    assert found["same"] == len(CELLS)
+    assert found["different"] == found["skipped"] == 0
+    assert found["session"] is None
+    wait_for(lambda: not replays(gateway), "the session is ended")
+
+
+@pytest.fixture
+def recording(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> Callable[..., Path]:
+    """Makes a notebook file of cells; each can be changed afterwards."""
+
+    def make(cells: list[str], **changed: str) -> Path:
+        run_all(session, *cells)
+        path = tmp_path / "run.ipynb"
+        gateway.run("notebook", "export", session.id, "-o", str(path))
+        notebook = json.loads(path.read_text())
+        for index, source in changed.items():
+            notebook["cells"][int(index[1:])]["source"] = source
+        path.write_text(json.dumps(notebook))
+        return path
+
+    return make
+
+
+def test_a_change_is_found(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    path = recording(["a = 1", "a + 1", "a + 2", "b = 1"], c0="a = 2")
+    done = gateway.run("notebook", "replay", "--json", str(path))
+    found = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert [cell["verdict"] for cell in found["cells"]] == [
+        "same",
+        "different",
+        "different",
+        "same",
+    ]
+    assert found["first_different"] == 2
+    early = gateway.run("notebook", "replay", "-s", str(path))
+    assert early.returncode == 1
+    assert "the first difference is at cell 2" in early.stdout
+    assert "a + 2" not in early.stdout
+    first = gateway.run("notebook", "replay", "--until", "1", str(path))
+    assert first.returncode == 0
+    assert "1 same, 0 different" in first.stdout
+
+
+def test_a_replay_is_kept(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    path = recording(["a = 41", "a", "del a"], c1="a + 1")
+    done = gateway.run("notebook", "replay", "-s", "--keep", str(path))
+    kept = re.search(r"hearth attach (\S+)", done.stdout)
+
+    assert done.returncode == 1
+    assert kept
+    asked = gateway.run("exec", kept.group(1), "-c", "a")
+    assert asked.stdout == "41\n"
+    assert gateway.run("session", "delete", kept.group(1)).returncode == 0
+
+
+def test_cells_with_effects_outside_are_left_out(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    path = recording(["a = 1", "a = 2\n  # hearth: outside-effects\n", "a"])
+    plain = gateway.run("notebook", "replay", str(path))
+    assert plain.returncode == 1
+    assert "effects outside" in plain.stdout
+    assert gateway.run("notebook", "replay", "--all", str(path)).returncode == 0
+
+
+def test_replays_that_cannot_be(gateway: Gateway, tmp_path: Path) -> None:
+    def status(*arguments: str) -> int:
+        return gateway.run("notebook", "replay", *arguments).returncode
+
+    (tmp_path / "bad.ipynb").write_text("{")
+    (tmp_path / "empty.ipynb").write_text(
+        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+    )
+    assert status(str(tmp_path / "bad.ipynb")) == 1
+    assert status(str(tmp_path / "none.ipynb")) == 1
+    assert status("nobody") == 3
+    assert status(str(tmp_path / "empty.ipynb")) == 0
+    assert status("-u", "1", str(tmp_path / "empty.ipynb")) == 2
+    assert status("-w", "/none", str(tmp_path / "empty.ipynb")) == 2
+    wait_for(lambda: not replays(gateway), "no session is left")
+
+
+# -- the first cell after which something fails --
+
+
+def test_bisect(gateway: Gateway, recording: Callable[..., Path]) -> None:
+    path = recording(["a = [1]", "a.append(2)", "a.clear()", "b = 1"])
+
+    def ask(expression: str) -> tuple[int, dict[str, Any]]:
+        done = gateway.run(
+            "notebook", "bisect", "--json", "-e", expression, str(path)
+        )
+        return done.returncode, json.loads(done.stdout)
+
+    status, found = ask("len(a) > 0")
+    assert (status, found["failed_at"], found["error"]) == (1, 3, None)
+    assert len(found["cells"]) == 3
+    status, found = ask("len(a) >= 0")
+    assert (status, found["failed_at"]) == (0, None)
+    status, found = ask("1 / len(a)")
+    assert (status, found["failed_at"]) == (1, 3)
+    assert found["error"] == "ZeroDivisionError: division by zero"
+    status, found = ask("nowhere")
+    assert (status, found["held"]) == (2, False)
+    assert "NameError" in found["error"]
+    text = gateway.run("notebook", "bisect", str(path), "-e", "len(a) > 0")
+    assert "fails first after cell 3" in text.stdout
+    assert gateway.run("notebook", "bisect", str(path)).returncode == 2
+
+
+# -- back from the dead --
+
+
+def revive(gateway: Gateway, session: Session) -> dict[str, Any]:
+    done = gateway.run("session", "revive", "--json", session.id)
+    report: dict[str, Any] = json.loads(done.stdout)
+    whole = (
+        report["is_complete"]
+        and not report["different"]
+        and not report["variables"]["missing"]
+        and not report["variables"]["different"]
+    )
+    assert done.returncode == (0 if whole else 1), done.stderr
+    return report
+
+
+def test_revive_a_deleted_session(gateway: Gateway, session: Session) -> None:
+    with session.client() as client:
+        client.run("a = [1, 2]\nb = 'text'")
+        client.run("a.append(3)\nopen('kept', 'w').write('1')")
+        client.run("gone = 1")
+        client.run("del gone\na")
+        session.delete()
+        session.wait_state("gone")
+        report = revive(gateway, session)
+        assert report["ran"] == report["same"] == 4
+        assert report["variables"]["back"] == ["a", "b"]
+        assert report["workspace"] == "reused"
+        model = session.show()
+        assert model["state"] == "idle"
+        assert model["connection_file"] == session.connection_file
+        assert Path(model["workspace"]) == session.workspace
+        # The client of before goes on, and its next turn tells.
+        turn = client.run("len(a), b, open('kept').read()")
+        assert turn.result == "(3, 'text', '1')"
+        told = turn.reply["metadata"]["hearth"]["revived"]
+        assert told == report
+        assert "has been revived: 4 cells ran again" in told["sentence"]
+        assert "revived" not in client.run("1").reply["metadata"]["hearth"]
+
+
+def test_exec_tells_of_a_revival(gateway: Gateway, session: Session) -> None:
+    run_all(session, "a = 1", "b = 2\n# hearth: skip-on-revive")
+    session.delete()
+    session.wait_state("gone")
+    report = revive(gateway, session)
+    assert [cell["number"] for cell in report["cells"]] == [2]
+    assert report["skipped"] == 1
+    assert report["variables"]["back"] == ["a"]
+    assert report["variables"]["missing"] == ["b"]
+    first = session.exec("a")
+    assert first.stdout == "1\n"
+    assert "1 were skipped (cell 2)" in first.stderr
+    assert "missing: b" in first.stderr
+    assert session.exec("a").stderr == ""
+
+
+def test_revive_what_ended_badly(gateway: Gateway) -> None:
+    session = gateway.create("--restart", "never")
+    run_all(session, "import random\na = random.random()\na", "b = 1")
+    session.exec("import os\nos.kill(os.getpid(), 9)")
+    session.wait_state("gone")
+    report = revive(gateway, session)
+
+    assert report["different"] == 1
+    assert report["skipped"] == 1
+    verdicts = [(c["number"], c["verdict"]) for c in report["cells"]]
+    assert verdicts == [(1, "different"), (3, "skipped")]
+    assert report["variables"]["back"] == ["a", "b", "random"]
+    document = json.loads(session.exec("b", "--json").stdout)
+    assert document["revived"] == report
+    # Once more: the revival's own cells are what is run now.
+    session.delete()
+    session.wait_state("gone")
+    again = revive(gateway, session)
+    assert again["ran"] == 3
+    assert again["variables"]["back"] == ["a", "b", "random"]
+
+
+def test_revive_after_the_gateway_was_away(gateway: Gateway) -> None:
+    session = gateway.create()
+    run_all(session, "a = 1")
+    session.delete()
+    session.wait_state("gone")
+    shutil.rmtree(gateway.runtime / "sessions" / session.id)
+    gateway.kill()
+    gateway.start()
+    try:
+        assert revive(gateway, session)["variables"]["back"] == ["a"]
+        gateway.kill()
+        gateway.start()
+        # Nobody was told yet, so the next gateway does.
+        assert "has been revived" in session.exec("a").stderr
+        assert "revived" not in session.exec("a").stderr
+    finally:
+        session.delete()
+
+
+def test_revivals_that_are_refused(gateway: Gateway, session: Session) -> None:
+    alive = gateway.run("session", "revive", session.id)
+    assert alive.returncode == 1
+    assert "alive" in alive.stderr
+    assert gateway.run("session", "revive", "nobody").returncode == 3
+    assert session.exec("1").stderr == ""

@@ -1,0 +1,307 @@
+/* See cell_runner.h. One cell at a time; messages of other requests are not
+ * ours. input() is not allowed: nobody is there to answer. */
+#include "gateway/cli/cell_runner.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "gateway/cli/outputs.h"
+#include "protocol/client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WELCOME_MS 3000 /* until iopub's subscription is confirmed */
+#define LAST_MS    3000 /* between a reply and its idle */
+#define DOUBT_MS   5000 /* silence before the gateway is asked */
+
+struct cell_runner {
+    mgmt_t *mgmt;       /* borrowed */
+    char *session;      /* owned; its id */
+    char *name;         /* owned; of the client, for the recording */
+    bool is_revival;    /* recorded cells of this session run again */
+    client_t *client;   /* owned */
+    outputs_t *outputs; /* owned; of the running cell */
+    json_t *displays;   /* owned; display_id -> outputs that show it */
+    char *request;      /* owned; id of the running request */
+    json_t *reply;      /* owned; content, once it came */
+    json_t *figures;    /* owned; of the reply's metadata, or NULL */
+    bool is_open;       /* it shows something that can be updated */
+    bool is_idle;       /* the session said so for the request */
+    int64_t heard;      /* monotonic ms; the last message */
+    int64_t asked;      /* the last look at the gateway */
+};
+
+void cell_runner_destroy(cell_runner_t **self_p)
+{
+    cell_runner_t *self = *self_p;
+
+    if (!self)
+        return;
+    json_decref(self->figures);
+    json_decref(self->reply);
+    json_decref(self->displays);
+    free(self->request);
+    free(self->name);
+    free(self->session);
+    outputs_destroy(&self->outputs);
+    client_destroy(&self->client);
+    free(self);
+    *self_p = NULL;
+}
+
+/* What a quick cell says would be lost before the subscription took effect. */
+static void wait_for_welcome(cell_runner_t *self)
+{
+    int64_t deadline = clock_monotonic_ms() + WELCOME_MS;
+    int64_t left;
+    fault_t fault;
+
+    while ((left = deadline - clock_monotonic_ms()) > 0) {
+        cleanup_message message_t *message = NULL;
+        channel_t channel;
+
+        if (client_receive(self->client, (int) left, &channel, &message, &fault)
+                == 0
+            && strcmp(message_type(message), "iopub_welcome") == 0)
+            return;
+    }
+}
+
+int cell_runner_new(mgmt_t *mgmt, const json_t *session, const char *client,
+                    bool is_revival, cell_runner_t **ret_runner, fault_t *fault)
+{
+    cleanup_cell_runner cell_runner_t *self = mem_new(sizeof *self);
+    int r;
+
+    self->mgmt = mgmt;
+    self->session = mem_text(member_text(session, "id"));
+    self->name = mem_text(client);
+    self->is_revival = is_revival;
+    self->displays = json_object();
+    r = client_new(member_text(session, "connection_file"), &self->client,
+                   fault);
+    if (r < 0)
+        return r;
+    wait_for_welcome(self);
+    *ret_runner = take_ptr(self);
+    return 0;
+}
+
+static int send_json(cell_runner_t *self, channel_t channel, const char *type,
+                     const json_t *content, const json_t *metadata,
+                     const char **ret_id, fault_t *fault)
+{
+    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
+    cleanup_free char *more = json_dumps(metadata, JSON_COMPACT);
+
+    return client_send(self->client, channel, type,
+                       (bytes_t){text, strlen(text)},
+                       (bytes_t){more, strlen(more)}, ret_id, fault);
+}
+
+static void begin(cell_runner_t *self, const char *id)
+{
+    free(self->request);
+    self->request = mem_text(id);
+    outputs_destroy(&self->outputs);
+    self->outputs = outputs_new(NULL, true);
+    json_decref(self->reply);
+    json_decref(self->figures);
+    self->reply = self->figures = NULL;
+    self->is_idle = self->is_open = false;
+    self->heard = self->asked = clock_monotonic_ms();
+}
+
+static int execute(void *arg, const runner_request_t *request, fault_t *fault)
+{
+    cell_runner_t *self = arg;
+    bool is_silent = request->code == NULL;
+    json_auto_t *expressions = json_object();
+    json_auto_t *content = NULL;
+    json_auto_t *metadata =
+        json_pack("{s:{s:s, s:b, s:b}}", "hearth", "client", self->name,
+                  "revival", self->is_revival, "namespace", 1);
+    const char *id;
+    int r;
+
+    if (request->expression)
+        json_object_set_new(expressions, "hearth",
+                            json_string(request->expression));
+    content = json_pack(
+        "{s:s%, s:b, s:b, s:O, s:b, s:b}", "code",
+        is_silent ? "" : request->code, is_silent ? (size_t) 0 : request->size,
+        "silent", is_silent, "store_history", !is_silent, "user_expressions",
+        expressions, "allow_stdin", 0, "stop_on_error", 0);
+    if (!content || !json_object_size(expressions) != !request->expression)
+        return fault_set(fault, EINVAL, "the code is no UTF-8 text");
+    r = send_json(self, CHANNEL_SHELL, "execute_request", content, metadata,
+                  &id, fault);
+    if (r == 0)
+        begin(self, id);
+    return r;
+}
+
+static int interrupt(void *arg, fault_t *fault)
+{
+    cell_runner_t *self = arg;
+    json_auto_t *nothing = json_object();
+    const char *id;
+
+    return send_json(self, CHANNEL_CONTROL, "interrupt_request", nothing,
+                     nothing, &id, fault);
+}
+
+/* ---- what is heard ---- */
+
+static const char *display_id(const json_t *content)
+{
+    return member_text(json_object_get(content, "transient"), "display_id");
+}
+
+/* The outputs that show it take the new form, in earlier cells too. */
+static void on_update(const cell_runner_t *self, const json_t *content)
+{
+    json_t *shown = json_object_get(self->displays, display_id(content));
+    json_t *output;
+    size_t i;
+
+    json_array_foreach(shown, i, output)
+    {
+        json_object_set(output, "data", json_object_get(content, "data"));
+        json_object_set(output, "metadata",
+                        json_object_get(content, "metadata"));
+    }
+}
+
+static void on_output(cell_runner_t *self, const char *type, json_t *content)
+{
+    const char *id = display_id(content);
+    const json_t *list;
+    json_t *shown;
+
+    if (strcmp(type, "update_display_data") == 0) {
+        on_update(self, content);
+        return;
+    }
+    outputs_add(self->outputs, type, content);
+    if (!*id || strcmp(type, "display_data") != 0)
+        return;
+    self->is_open = true;
+    list = outputs_list(self->outputs);
+    shown = json_object_get(self->displays, id);
+    if (!shown) {
+        shown = json_array();
+        json_object_set_new(self->displays, id, shown);
+    }
+    json_array_append(shown, json_array_get(list, json_array_size(list) - 1));
+}
+
+static void on_reply(cell_runner_t *self, const message_t *message,
+                     json_t *content)
+{
+    bytes_t text = message_metadata(message);
+    json_auto_t *metadata =
+        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+
+    json_decref(self->reply);
+    json_decref(self->figures);
+    self->reply = json_incref(content);
+    self->figures = json_incref(json_object_get(metadata, "hearth"));
+}
+
+static void on_message(cell_runner_t *self, channel_t channel,
+                       const message_t *message)
+{
+    bytes_t parent_text = message_parent(message);
+    bytes_t text = message_content(message);
+    json_auto_t *parent =
+        json_loadb(parent_text.bytes, parent_text.size, 0, NULL);
+    json_auto_t *content =
+        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+    const char *type = message_type(message);
+
+    /* Numbers beyond 64 bits, as the recording has them. */
+    if (!content)
+        content = json_loadb(text.bytes, text.size,
+                             JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+    if (!content || strcmp(member_text(parent, "msg_id"), self->request) != 0)
+        return;
+    self->heard = self->asked = clock_monotonic_ms();
+    if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0)
+        on_reply(self, message, content);
+    else if (channel == CHANNEL_IOPUB && strcmp(type, "status") == 0)
+        self->is_idle =
+            self->is_idle
+            || strcmp(member_text(content, "execution_state"), "idle") == 0;
+    else if (channel == CHANNEL_IOPUB)
+        on_output(self, type, content);
+}
+
+/* Nothing was heard for long: is there still a session? */
+static bool is_gone(cell_runner_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+    json_auto_t *reply = NULL;
+    gateway_exit_t status;
+
+    if (now - self->asked < DOUBT_MS || !mgmt_is_served(self->mgmt))
+        return false;
+    self->asked = now;
+    status = mgmt_ask(self->mgmt, "session_show",
+                      json_pack("{s:s}", "id", self->session), &reply);
+    return status == GATEWAY_EXIT_GONE
+           || strcmp(member_text(json_object_get(reply, "session"), "state"),
+                     "gone")
+                  == 0;
+}
+
+static int finish(cell_runner_t *self, runner_result_t *ret_result,
+                  fault_t *fault)
+{
+    if (strcmp(member_text(self->reply, "ename"), "SessionGone") == 0)
+        return fault_set(fault, ESHUTDOWN, "%s",
+                         member_text(self->reply, "evalue"));
+    runner_result_clear(ret_result);
+    ret_result->reply = take_ptr(self->reply);
+    ret_result->figures = take_ptr(self->figures);
+    ret_result->outputs = json_incref(outputs_list(self->outputs));
+    ret_result->is_open = self->is_open;
+    return 1;
+}
+
+static int wait_for_end(void *arg, int timeout_ms, runner_result_t *ret_result,
+                        fault_t *fault)
+{
+    cell_runner_t *self = arg;
+    int64_t deadline = clock_monotonic_ms() + timeout_ms;
+
+    for (;;) {
+        int64_t now = clock_monotonic_ms();
+        cleanup_message message_t *message = NULL;
+        channel_t channel;
+        int r;
+
+        if (self->reply && (self->is_idle || now - self->heard > LAST_MS))
+            return finish(self, ret_result, fault);
+        if (now >= deadline)
+            return is_gone(self) ? fault_set(
+                       fault, ESHUTDOWN, "session %s is gone", self->session)
+                                 : 0;
+        r = client_receive(self->client, (int) (deadline - now), &channel,
+                           &message, fault);
+        if (r == 0)
+            on_message(self, channel, message);
+        else if (r == -EINTR)
+            return 0;
+        else if (r != -ETIMEDOUT)
+            return r;
+    }
+}
+
+runner_t cell_runner_methods(cell_runner_t *self)
+{
+    static const runner_methods_t methods = {
+        .execute = execute, .wait = wait_for_end, .interrupt = interrupt};
+
+    return (runner_t){.methods = &methods, .self = self};
+}

@@ -1,0 +1,322 @@
+/* hearth notebook replay, hearth notebook bisect: a notebook's cells run again
+ * in a fresh session, compared with what is recorded, or asked behind each
+ * cell what an expression says. */
+#include "gateway/cli/rerun.h"
+
+#include "base/buffer.h"
+#include "gateway/cli/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ERROR_WIDTH 300
+
+/* ---- replay ---- */
+
+static bool on_step(replay_step_t *step, void *arg)
+{
+    rerun_print(arg, step);
+    return !rerun_is_interrupted();
+}
+
+static void print_replay(const rerun_t *self, const replay_summary_t *summary,
+                         bool is_kept)
+{
+    const char *id = member_text(self->session, "id");
+
+    if (self->is_json) {
+        json_auto_t *document = json_pack(
+            "{s:s?, s:O, s:I, s:I, s:I, s:I}", "session", is_kept ? id : NULL,
+            "cells", self->cells, "same", (json_int_t) summary->same,
+            "different", (json_int_t) summary->different, "skipped",
+            (json_int_t) summary->skipped, "first_different",
+            (json_int_t) summary->first_different);
+        json_print(document);
+        return;
+    }
+    printf("%zu same, %zu different, %zu skipped\n", summary->same,
+           summary->different, summary->skipped);
+    if (summary->first_different)
+        printf("the first difference is at cell %zu\n",
+               summary->first_different);
+    if (is_kept)
+        printf("the session is kept: hearth attach %s\n", id);
+}
+
+static int find_last(const arguments_t *arguments, const notebook_t *notebook,
+                     size_t *ret_last)
+{
+    const char *until = arguments_value(arguments, "until");
+    fault_t fault = {0};
+
+    if (until && replay_find(notebook, until, ret_last, &fault) < 0)
+        return usage_error(arguments, "--until: %s", fault.text);
+    return GATEWAY_EXIT_OK;
+}
+
+static gateway_exit_t begin(rerun_t *self, const arguments_t *arguments,
+                            const char *client)
+{
+    const char *operand = arguments_operand(arguments, 0);
+    const char *slash = strrchr(operand, '/');
+    cleanup_free char *name =
+        mem_format("%s of %.60s", client, slash ? slash + 1 : operand);
+    gateway_exit_t status;
+
+    self->is_json = arguments_has(arguments, "json");
+    status = rerun_create(self, arguments, name);
+    return status == GATEWAY_EXIT_OK ? rerun_connect(self, client, false)
+                                     : status;
+}
+
+static gateway_exit_t run_all(rerun_t *self, const arguments_t *arguments,
+                              const notebook_t *notebook, size_t last)
+{
+    runner_t runner = cell_runner_methods(self->runner);
+    const replay_options_t options = {
+        .compare = rerun_compare,
+        .on_begin = rerun_on_begin,
+        .on_wait = rerun_on_wait,
+        .on_step = on_step,
+        .arg = self,
+        .last = last,
+        .runs_all = arguments_has(arguments, "all"),
+        .stops_there = arguments_has(arguments, "stop-on-difference"),
+    };
+    bool is_kept = arguments_has(arguments, "keep");
+    replay_summary_t summary;
+    fault_t fault = {0};
+    int r = replay_run(notebook, &runner, &options, &summary, &fault);
+
+    print_replay(self, &summary, is_kept);
+    if (!is_kept)
+        rerun_delete(self);
+    if (r < 0)
+        return complain(r == -ESHUTDOWN ? GATEWAY_EXIT_GONE
+                                        : GATEWAY_EXIT_FAILED,
+                        "%s", fault.text);
+    return summary.different ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
+}
+
+static int replay(const arguments_t *arguments)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_rerun rerun_t self = {0};
+    size_t last = 0;
+    int status =
+        rerun_read(arguments, arguments_operand(arguments, 0), &notebook);
+
+    if (status == GATEWAY_EXIT_OK)
+        status = find_last(arguments, &notebook, &last);
+    if (status == GATEWAY_EXIT_OK)
+        status = begin(&self, arguments, "replay");
+    if (status != GATEWAY_EXIT_OK) {
+        rerun_delete(&self);
+        return status;
+    }
+    return run_all(&self, arguments, &notebook, last);
+}
+
+/* ---- bisect ---- */
+
+typedef struct {
+    rerun_t *rerun; /* borrowed */
+    runner_t runner;
+    const char *expression;
+    bool has_held;    /* behind some cell */
+    size_t failed_at; /* number of the cell; 0: none */
+    char *id;         /* owned; of that cell */
+    char *source;     /* owned; its first line */
+    char *error;      /* owned; what the expression raised there, or NULL */
+    char *last_error; /* owned; what it raised last */
+    int r;            /* of the runner */
+    fault_t fault;
+} bisect_t;
+
+static void bisect_clear(bisect_t *self)
+{
+    free(self->last_error);
+    free(self->error);
+    free(self->source);
+    free(self->id);
+}
+
+static char *not_compared(const json_t *recorded, const json_t *now)
+{
+    (void) recorded;
+    (void) now;
+    return NULL;
+}
+
+/* A cell before the expression has held once may leave it without a meaning:
+ * a name that is not there yet. False is an answer. */
+static bool on_probe(replay_step_t *step, void *arg)
+{
+    bisect_t *self = arg;
+    cleanup_free char *error = NULL;
+
+    rerun_print(self->rerun, step);
+    if (step->verdict == REPLAY_SKIPPED)
+        return !rerun_is_interrupted();
+    self->r =
+        replay_evaluate(&self->runner, self->expression, &error, &self->fault);
+    if (self->r < -1)
+        return false;
+    if (self->r == 1)
+        self->has_held = true;
+    if (self->r == 0 || (self->r < 0 && self->has_held)) {
+        self->failed_at = step->number;
+        self->id = mem_text(step->cell->id);
+        self->error = take_ptr(error);
+        return false;
+    }
+    free(self->last_error);
+    self->last_error = take_ptr(error);
+    return !rerun_is_interrupted();
+}
+
+static void print_bisect_json(const bisect_t *self)
+{
+    json_auto_t *document =
+        json_pack("{s:s, s:b, s:o, s:s?, s:s?, s:O}", "expression",
+                  self->expression, "held", self->has_held, "failed_at",
+                  self->failed_at ? json_integer((json_int_t) self->failed_at)
+                                  : json_null(),
+                  "id", self->id, "error",
+                  self->failed_at ? self->error : self->last_error, "cells",
+                  self->rerun->cells);
+
+    json_print(document);
+}
+
+static gateway_exit_t tell_bisect(const bisect_t *self)
+{
+    if (self->r < -1)
+        return complain(GATEWAY_EXIT_GONE, "%s", self->fault.text);
+    if (self->rerun->is_json)
+        print_bisect_json(self);
+    else if (self->failed_at) {
+        printf("the expression fails first after cell %zu (%s)\n",
+               self->failed_at, terminal_cell(self->id, 64));
+        if (self->error)
+            printf("  %s\n", terminal_cell(self->error, ERROR_WIDTH));
+    } else if (self->has_held)
+        puts("the expression holds to the end");
+    if (self->failed_at || self->has_held)
+        return self->failed_at ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
+    return complain(
+        GATEWAY_EXIT_USAGE, "the expression had no value after any cell: %s",
+        self->last_error ? terminal_cell(self->last_error, ERROR_WIDTH)
+                         : "there are none");
+}
+
+static gateway_exit_t probe(rerun_t *rerun, const arguments_t *arguments,
+                            const notebook_t *notebook)
+{
+    CLEANUP(bisect_clear)
+    bisect_t self = {.rerun = rerun,
+                     .runner = cell_runner_methods(rerun->runner),
+                     .expression = arguments_value(arguments, "expr")};
+    const replay_options_t options = {
+        .compare = not_compared,
+        .on_begin = rerun_on_begin,
+        .on_wait = rerun_on_wait,
+        .on_step = on_probe,
+        .arg = &self,
+        .runs_all = arguments_has(arguments, "all"),
+    };
+    bool is_kept = arguments_has(arguments, "keep");
+    replay_summary_t summary;
+    fault_t fault = {0};
+    int r = replay_run(notebook, &self.runner, &options, &summary, &fault);
+    gateway_exit_t status =
+        r < 0 ? complain(GATEWAY_EXIT_FAILED, "%s", fault.text)
+              : tell_bisect(&self);
+
+    if (!is_kept)
+        rerun_delete(rerun);
+    else if (!rerun->is_json)
+        printf("the session is kept: hearth attach %s\n",
+               member_text(rerun->session, "id"));
+    return status;
+}
+
+static int bisect(const arguments_t *arguments)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    cleanup_rerun rerun_t self = {0};
+    int status;
+
+    if (!arguments_value(arguments, "expr"))
+        return usage_error(arguments, "it needs --expr EXPRESSION");
+    status = rerun_read(arguments, arguments_operand(arguments, 0), &notebook);
+    if (status == GATEWAY_EXIT_OK)
+        status = begin(&self, arguments, "bisect");
+    if (status != GATEWAY_EXIT_OK) {
+        rerun_delete(&self);
+        return status;
+    }
+    return probe(&self, arguments, &notebook);
+}
+
+#define FLAG_PROFILE                                                           \
+    {                                                                          \
+        "profile", 'p', "NAME", "which Python, with what imported"             \
+    }
+#define FLAG_WORKSPACE                                                         \
+    {                                                                          \
+        "workspace", 'w', "DIR", "the working folder, instead of a new one"    \
+    }
+#define FLAG_ALL                                                               \
+    {                                                                          \
+        "all", 'a', NULL, "run cells with effects outside the session too"     \
+    }
+#define FLAG_KEEP                                                              \
+    {                                                                          \
+        "keep", 'k', NULL, "leave the session alive, to look into"             \
+    }
+
+static const flag_t replay_flags[] = {
+    {"until", 'u', "CELL", "the last cell: its number or its id"},
+    {"stop-on-difference", 's', NULL, "end behind the first difference"},
+    FLAG_KEEP,
+    FLAG_ALL,
+    FLAG_PROFILE,
+    FLAG_WORKSPACE,
+    FLAG_JSON,
+    {0},
+};
+
+static const flag_t bisect_flags[] = {
+    {"expr", 'e', "EXPRESSION", "what has to hold, in Python"},
+    FLAG_KEEP,
+    FLAG_ALL,
+    FLAG_PROFILE,
+    FLAG_WORKSPACE,
+    FLAG_JSON,
+    {0},
+};
+
+const command_t replay_commands[] = {
+    {
+        .name = "notebook replay",
+        .operands = "ID|FILE",
+        .help = "run a notebook again in a fresh session, and compare",
+        .more = "Exit status: 0 all outputs are the same, 1 some differ. What "
+                "has a slash or a\ndot in it is a file, else it is a session.",
+        .flags = replay_flags,
+        .run = replay,
+    },
+    {
+        .name = "notebook bisect",
+        .operands = "ID|FILE",
+        .help = "find the first cell after which an expression fails",
+        .more = "Each cell is run once, in a fresh session. Exit status: 0 it "
+                "holds to the end,\n1 a cell was found.",
+        .flags = bisect_flags,
+        .run = bisect,
+    },
+    {0},
+};

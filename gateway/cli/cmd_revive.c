@@ -1,0 +1,337 @@
+/* hearth session revive: a session that is gone gets a fresh kernel, and its
+ * recorded cells are run again. What became of them and of the variables is
+ * told here, in the journal, and to the client whose turn is next. */
+#include "gateway/cli/rerun.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "gateway/cli/recorded.h"
+#include "gateway/cli/terminal.h"
+#include "gateway/cli/variables.h"
+#include "notebooks/names.h"
+#include "notebooks/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CLIENT    "revive"
+#define NAMES_MAX 100 /* of each kind, in the report */
+#define CELLS_MAX 50  /* that did not run as they had, in the report */
+#define LISTED    20  /* names in a sentence */
+#define WHY_MAX   200 /* bytes of a reason, in the report */
+
+typedef struct {
+    rerun_t rerun;
+    recorded_t recorded;
+    notebook_t notebook;
+    json_t *rows;     /* owned; the recording as a time line */
+    json_t *expected; /* owned; variables at its end */
+    json_t *present;  /* owned; variables now */
+    json_t *odd;      /* owned; cells that were skipped or diverged */
+    size_t first;     /* number of the first cell to run */
+    replay_summary_t summary;
+} revive_t;
+
+static void revive_clear(revive_t *self)
+{
+    json_decref(self->odd);
+    json_decref(self->present);
+    json_decref(self->expected);
+    json_decref(self->rows);
+    notebook_clear(&self->notebook);
+    recorded_clear(&self->recorded);
+    rerun_clear(&self->rerun);
+}
+
+/* ---- which cells made the variables ---- */
+
+/* A restart that somebody asked for threw the variables away on purpose; a
+ * revival that came to its end begins with all cells before it. */
+static json_int_t find_beginning(const json_t *rows)
+{
+    json_int_t beginning = 0, reviving = 0;
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        const char *what = member_text(row, "what");
+        json_int_t seq = json_integer_value(json_object_get(row, "seq"));
+
+        if (strcmp(what, "restart") == 0
+            && strcmp(member_text(row, "reason"), "deleted") == 0)
+            beginning = seq;
+        else if (strcmp(what, "reviving") == 0)
+            reviving = seq;
+        else if (strcmp(what, "revived") == 0)
+            beginning = reviving;
+    }
+    return beginning;
+}
+
+static json_int_t seq_of(const notebook_cell_t *cell)
+{
+    return json_integer_value(notebook_cell_note(cell, "seq"));
+}
+
+static size_t find_first(const notebook_t *notebook, json_int_t beginning)
+{
+    size_t number = 1;
+
+    for (size_t i = 0; i < notebook->count; i++)
+        number += notebook->cells[i].kind == NOTEBOOK_CODE
+                  && seq_of(&notebook->cells[i]) <= beginning;
+    return number;
+}
+
+static json_t *add_up(const json_t *rows, json_int_t beginning)
+{
+    json_t *names = json_object();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        const char *what = member_text(row, "what");
+
+        if (json_integer_value(json_object_get(row, "seq")) < beginning)
+            continue;
+        /* Those of a kernel that died count: they are to come back. */
+        if (strcmp(what, "cell") == 0)
+            names_apply(names, json_object_get(row, "namespace"));
+    }
+    return names;
+}
+
+static gateway_exit_t read_recording(revive_t *self,
+                                     const arguments_t *arguments)
+{
+    cleanup_options options_t *options = arguments_options(arguments);
+    const char *id = arguments_operand(arguments, 0);
+    json_int_t beginning;
+    gateway_exit_t status;
+    fault_t fault = {0};
+    int r;
+
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
+    status = recorded_find(options, id, &self->recorded);
+    if (status == GATEWAY_EXIT_OK)
+        status = rerun_read(arguments, self->recorded.id, &self->notebook);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    r = trace_read(self->recorded.journal, self->recorded.options.key,
+                   &self->rows, &fault);
+    if (r < 0 && r != -EBADMSG)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    beginning = find_beginning(self->rows);
+    self->first = find_first(&self->notebook, beginning);
+    self->expected = add_up(self->rows, beginning);
+    self->present = json_object();
+    self->odd = json_array();
+    return GATEWAY_EXIT_OK;
+}
+
+/* ---- running them ---- */
+
+static gateway_exit_t start_session(revive_t *self)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status = mgmt_open(true, &self->rerun.mgmt);
+
+    if (status == GATEWAY_EXIT_OK)
+        status = mgmt_call(self->rerun.mgmt, "session_revive",
+                           json_pack("{s:s}", "id", self->recorded.id), &reply);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    self->rerun.session = json_incref(json_object_get(reply, "session"));
+    return rerun_connect(&self->rerun, CLIENT, true);
+}
+
+static bool on_step(replay_step_t *step, void *arg)
+{
+    revive_t *self = arg;
+
+    rerun_print(&self->rerun, step);
+    if (!step->is_late)
+        names_apply(self->present,
+                    json_object_get(step->result.figures, "namespace"));
+    if (step->why && step->verdict != REPLAY_WAITING
+        && json_array_size(self->odd) < CELLS_MAX)
+        json_array_append_new(
+            self->odd,
+            json_pack("{s:I, s:s, s:s, s:o}", "number",
+                      (json_int_t) step->number, "id", step->cell->id,
+                      "verdict", rerun_verdict(step->verdict), "why",
+                      json_sprintf("%.*s", WHY_MAX, step->why)));
+    return !rerun_is_interrupted();
+}
+
+static int run_cells(revive_t *self, const arguments_t *arguments,
+                     fault_t *fault)
+{
+    runner_t runner = cell_runner_methods(self->rerun.runner);
+    const replay_options_t options = {
+        .compare = rerun_compare,
+        .on_begin = rerun_on_begin,
+        .on_wait = rerun_on_wait,
+        .on_step = on_step,
+        .arg = self,
+        .first = self->first,
+        .runs_all = arguments_has(arguments, "all"),
+        .is_revival = true,
+    };
+
+    return replay_run(&self->notebook, &runner, &options, &self->summary,
+                      fault);
+}
+
+/* ---- what became of it ---- */
+
+static void write_names(const char *what, const json_t *list, buffer_t *out)
+{
+    const json_t *item;
+    size_t i, count = json_array_size(list);
+
+    if (!count)
+        return;
+    buffer_format(out, "; %s: ", what);
+    json_array_foreach(list, i, item)
+    {
+        if (i == LISTED) {
+            buffer_format(out, " and %zu more", count - i);
+            return;
+        }
+        buffer_format(out, "%s%s", i ? ", " : "",
+                      json_is_string(item) ? json_string_value(item)
+                                           : member_text(item, "name"));
+    }
+}
+
+static void write_odd(const json_t *odd, const char *verdict, buffer_t *out)
+{
+    const json_t *cell;
+    bool is_first = true;
+    size_t i;
+
+    json_array_foreach(odd, i, cell)
+    {
+        if (strcmp(member_text(cell, "verdict"), verdict) != 0)
+            continue;
+        buffer_format(out, "%s%.0f", is_first ? " (cell " : ", ",
+                      member_number(cell, "number", 0));
+        is_first = false;
+    }
+    if (!is_first)
+        buffer_text(out, ")");
+}
+
+static json_t *make_sentence(const revive_t *self, const json_t *variables,
+                             bool is_complete)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    const replay_summary_t *summary = &self->summary;
+
+    buffer_format(&out,
+                  "this session was gone and has been revived: %zu cells ran "
+                  "again, %zu of them with another outcome",
+                  summary->same + summary->different, summary->different);
+    write_odd(self->odd, "different", &out);
+    buffer_format(&out, ", %zu were skipped", summary->skipped);
+    write_odd(self->odd, "skipped", &out);
+    if (!is_complete)
+        buffer_text(&out, "; it was ended before the last cell");
+    write_names("variables back", json_object_get(variables, "back"), &out);
+    write_names("back, but different", json_object_get(variables, "different"),
+                &out);
+    write_names("missing", json_object_get(variables, "missing"), &out);
+    buffer_text(&out, "; the workspace is the same folder as before");
+    return json_stringn((const char *) out.data, out.size);
+}
+
+static json_t *make_report(const revive_t *self, bool is_complete)
+{
+    json_t *variables = names_compare(self->expected, self->present, NAMES_MAX);
+    const replay_summary_t *summary = &self->summary;
+    char now[CLOCK_ISO_SIZE];
+
+    clock_iso(clock_wall_us(), now);
+    return json_pack("{s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:o, s:s, s:o}",
+                     "is_complete", is_complete, "session", self->recorded.id,
+                     "at", now, "ran",
+                     (json_int_t) (summary->same + summary->different), "same",
+                     (json_int_t) summary->same, "different",
+                     (json_int_t) summary->different, "skipped",
+                     (json_int_t) summary->skipped, "cells", self->odd,
+                     "variables", variables, "workspace", "reused", "sentence",
+                     make_sentence(self, variables, is_complete));
+}
+
+static bool is_whole(const json_t *report)
+{
+    const json_t *variables = json_object_get(report, "variables");
+
+    return json_is_true(json_object_get(report, "is_complete"))
+           && !json_integer_value(json_object_get(report, "different"))
+           && !json_array_size(json_object_get(variables, "different"))
+           && !json_array_size(json_object_get(variables, "missing"));
+}
+
+static gateway_exit_t tell(revive_t *self, json_t *report)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status = mgmt_call(
+        self->rerun.mgmt, "session_revived",
+        json_pack("{s:s, s:O}", "id", self->recorded.id, "report", report),
+        &reply);
+
+    if (self->rerun.is_json)
+        json_print(report);
+    else
+        puts(terminal_cell(member_text(report, "sentence"), 4000));
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    return is_whole(report) ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
+}
+
+static int revive(const arguments_t *arguments)
+{
+    CLEANUP(revive_clear) revive_t self = {0};
+    json_auto_t *report = NULL;
+    fault_t fault = {0};
+    gateway_exit_t status;
+    bool is_complete;
+    int r;
+
+    self.rerun.is_json = arguments_has(arguments, "json");
+    if ((status = read_recording(&self, arguments)) != GATEWAY_EXIT_OK
+        || (status = start_session(&self)) != GATEWAY_EXIT_OK)
+        return status;
+    r = run_cells(&self, arguments, &fault);
+    if (r < 0)
+        complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    is_complete = r == 0 && !rerun_is_interrupted();
+    report = make_report(&self, is_complete);
+    return tell(&self, report);
+}
+
+static const flag_t flags[] = {
+    {"all", 'a', NULL, "run cells with effects outside the session too"},
+    FLAG_JSON,
+    {0},
+};
+
+const command_t revive_commands[] = {
+    {
+        .name = "session revive",
+        .operands = "ID",
+        .help = "start a session that is gone again, from its recording",
+        .more = "It has its id, its ports and its workspace again; its cells "
+                "are run again.\nExit status: 0 all is as it was, 1 some of it "
+                "is not.",
+        .flags = flags,
+        .run = revive,
+    },
+    {0},
+};

@@ -1,0 +1,164 @@
+/* hearth notebook trace: a session's recording as a time line. It is read from
+ * the state folder, so that no gateway has to run. */
+#include "gateway/cli/command.h"
+
+#include "base/buffer.h"
+#include "gateway/cli/mgmt.h"
+#include "gateway/cli/recorded.h"
+#include "gateway/cli/terminal.h"
+#include "gateway/cli/variables.h"
+#include "notebooks/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_WIDTH   60  /* of a cell's first line */
+#define DETAIL_WIDTH 400 /* of what it did */
+#define INDENT       "                  "
+
+/* "16:45:10.123" out of an ISO time: UTC, as it is recorded. */
+static void print_time(const char *at)
+{
+    const char *clock = strchr(at, 'T');
+
+    printf("%-12.12s  ", clock ? clock + 1 : "-");
+}
+
+static void print_detail(const char *what, const buffer_t *text)
+{
+    if (text->size)
+        printf(INDENT "%s%s\n", what,
+               terminal_cell((const char *) text->data, DETAIL_WIDTH));
+}
+
+static void print_limits(const json_t *limits)
+{
+    const json_t *limit;
+    size_t i;
+
+    json_array_foreach(limits, i, limit) printf(
+        INDENT "limit hit: %s\n", terminal_cell(json_string_value(limit), 40));
+}
+
+static void print_figures(const json_t *row)
+{
+    double duration = member_number(row, "duration_ms", -1);
+    double memory = member_number(row, "memory_kib", -1);
+
+    if (duration >= 0)
+        printf("%9.3f s  ", duration / 1000);
+    else
+        printf("%9s    ", "-");
+    if (memory >= 0)
+        printf("%5.0f MiB  ", memory / 1024);
+    else
+        printf("%9s  ", "-");
+}
+
+/* The source's first line that says something. */
+static const char *first_line(const char *source)
+{
+    static char line[4 * TEXT_WIDTH];
+
+    source += strspn(source, " \t\r\n");
+    snprintf(line, sizeof line, "%.*s", (int) strcspn(source, "\r\n"), source);
+    return terminal_cell(line, TEXT_WIDTH);
+}
+
+static void print_turn(const json_t *row)
+{
+    cleanup_buffer buffer_t names = BUFFER_EMPTY;
+    cleanup_buffer buffer_t files = BUFFER_EMPTY;
+    const char *ename = member_text(row, "ename");
+
+    printf("%4.0f  ", member_number(row, "turn", 0));
+    print_time(member_text(row, "at"));
+    printf("%-10s  ",
+           terminal_cell(*ename ? "error" : member_text(row, "status"), 10));
+    print_figures(row);
+    puts(first_line(member_text(row, "source")));
+    variables_write(json_object_get(row, "namespace"), &names);
+    variables_write_files(json_object_get(row, "files"), &files);
+    if (*ename) {
+        cleanup_free char *error =
+            mem_format("%s: %s", ename, member_text(row, "evalue"));
+        printf(INDENT "%s\n", terminal_cell(error, DETAIL_WIDTH));
+    }
+    print_detail("", &names);
+    print_detail("", &files);
+    print_limits(json_object_get(row, "limits"));
+}
+
+/* Between the cells: a kernel was ready, ended; a note, a gap. */
+static void print_event(const json_t *row)
+{
+    static const char *const members[] = {"reason", "detail", "by", "text",
+                                          NULL};
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    for (const char *const *key = members; *key; key++)
+        if (*member_text(row, *key))
+            buffer_format(&text, "%s%s", text.size ? ": " : "",
+                          member_text(row, *key));
+    printf("      ");
+    print_time(member_text(row, "at"));
+    printf("%s%s%s\n", terminal_cell(member_text(row, "what"), 20),
+           text.size ? ": " : "",
+           text.size ? terminal_cell((const char *) text.data, DETAIL_WIDTH)
+                     : "");
+}
+
+static void print_rows(const json_t *rows)
+{
+    const json_t *row;
+    size_t i;
+
+    printf("%4s  %-12s  %-10s  %11s  %9s  %s\n", "TURN", "AT (UTC)", "OUTCOME",
+           "TIME", "MEMORY", "WHAT");
+    json_array_foreach(rows, i, row)
+    {
+        if (strcmp(member_text(row, "what"), "cell") == 0)
+            print_turn(row);
+        else
+            print_event(row);
+    }
+}
+
+static int trace(const arguments_t *arguments)
+{
+    cleanup_options options_t *options = arguments_options(arguments);
+    cleanup_recorded recorded_t session = {0};
+    json_auto_t *rows = NULL;
+    gateway_exit_t status;
+    fault_t fault = {0};
+    int r;
+
+    if (!options)
+        return GATEWAY_EXIT_ENVIRONMENT;
+    status = recorded_find(options, arguments_operand(arguments, 0), &session);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    r = trace_read(session.journal, session.options.key, &rows, &fault);
+    if (rows && arguments_has(arguments, "json"))
+        json_print(rows);
+    else if (rows)
+        print_rows(rows);
+    return r < 0 ? complain(GATEWAY_EXIT_FAILED, "%s", fault.text)
+                 : GATEWAY_EXIT_OK;
+}
+
+static const flag_t flags[] = {FLAG_JSON, {0}};
+
+const command_t trace_commands[] = {
+    {
+        .name = "notebook trace",
+        .operands = "ID",
+        .help = "a session as a time line: what each cell did and cost",
+        .more = "Also of a session that is gone. No gateway has to run.\n"
+                "+ a variable appeared, ~ changed, - went.",
+        .flags = flags,
+        .run = trace,
+    },
+    {0},
+};

@@ -1,0 +1,16 @@
+/* The variables of a session as the differences behind its cells add up
+ * (docs/NOTEBOOKS.md): name -> description. */
+#ifndef HEARTH_NOTEBOOKS_NAMES_H
+#define HEARTH_NOTEBOOKS_NAMES_H
+
+#include <jansson.h>
+
+/* One cell's difference; wrong types in it are left out. */
+void names_apply(json_t *names, const json_t *difference);
+
+/* {"back": [name ...], "different": [{"name", "was", "is"} ...],
+ *  "missing": [name ...]}: what of `expected` is in `present`. Sorted; at most
+ * `max` names each, "more" counts the others. */
+json_t *names_compare(json_t *expected, const json_t *present, size_t max);
+
+#endif

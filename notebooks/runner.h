@@ -1,0 +1,52 @@
+/* Somebody who runs cells: the command line, over a session's sockets. A table
+ * of functions, so that nothing here knows of sockets. */
+#ifndef HEARTH_NOTEBOOKS_RUNNER_H
+#define HEARTH_NOTEBOOKS_RUNNER_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+    const char *code; /* UTF-8 */
+    size_t size;      /* bytes of it */
+    /* Or, when `code` is NULL: an expression to be evaluated, silently. */
+    const char *expression;
+} runner_request_t;
+
+typedef struct {
+    json_t *reply;   /* owned; content of the execute_reply */
+    json_t *figures; /* owned; `hearth` in its metadata, or NULL */
+    json_t *outputs; /* owned; array of nbformat 4 outputs */
+    bool is_open;    /* a later cell may update them, in place */
+} runner_result_t;
+
+static inline void runner_result_clear(runner_result_t *self)
+{
+    json_decref(self->reply);
+    json_decref(self->figures);
+    json_decref(self->outputs);
+    *self = (runner_result_t){0};
+}
+#define cleanup_runner_result CLEANUP(runner_result_clear)
+
+typedef struct {
+    /* Begins a cell; one at a time. */
+    int (*execute)(void *self, const runner_request_t *request, fault_t *fault);
+    /* 1: it has ended; 0: not within `timeout_ms`, or a signal came. < 0: it
+     * never will, the session is gone. */
+    int (*wait)(void *self, int timeout_ms, runner_result_t *ret_result,
+                fault_t *fault);
+    /* The cell ends soon. */
+    int (*interrupt)(void *self, fault_t *fault);
+} runner_methods_t;
+
+typedef struct {
+    const runner_methods_t *methods;
+    void *self; /* borrowed */
+} runner_t;
+
+#endif

@@ -1,0 +1,27 @@
+/* A run as a time line: what was asked, what it did and cost, which limits it
+ * hit, and what befell the kernel in between. */
+#ifndef HEARTH_NOTEBOOKS_TRACE_H
+#define HEARTH_NOTEBOOKS_TRACE_H
+
+#include "base/fault.h"
+#include "notebooks/journal.h"
+
+#include <jansson.h>
+
+typedef struct {
+    json_t *rows;     /* owned; in the journal's order */
+    json_t *open;     /* owned; request number -> row that has no reply */
+    json_int_t turns; /* execute_requests so far, silent ones left out */
+} trace_t;
+
+void trace_clear(trace_t *self);
+#define cleanup_trace CLEANUP(trace_clear)
+
+void trace_add(trace_t *self, const journal_record_t *record);
+
+/* All of a journal. The rows, an array, are the caller's: docs/NOTEBOOKS.md
+ * has their members. -EBADMSG: damaged; the rows tell what stands before. */
+int trace_read(const char *journal_folder, const uint8_t *key,
+               json_t **ret_rows, fault_t *fault);
+
+#endif
