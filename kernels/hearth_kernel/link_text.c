@@ -1,0 +1,251 @@
+/* What is printed: by Python code (link_write), and by everything that writes
+ * to descriptors 1 and 2, which are pipes. Text that waits has one stream and
+ * one cause; other text pushes it out. */
+#include "kernels/hearth_kernel/link_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DRAIN_MAX  (256 * 1024)       /* read for one caller's sake */
+#define TEXT_DELAY (20 * MILLISECOND) /* a partial line is seen after it */
+#define TEXT_PAUSE (5 * MILLISECOND)  /* a line after it is sent at once */
+/* Nobody writes to a pipe in less than the time of a system call: between two
+ * pieces of text that follow each other faster the pipes need no look. */
+#define WRITE_GAP 1000
+
+int64_t link_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000 * MILLISECOND + now.tv_nsec;
+}
+
+/* Text */
+
+void link_arm_timer(link_t *self)
+{
+    static const struct itimerspec once = {.it_value.tv_nsec = TEXT_DELAY};
+
+    if (self->is_armed)
+        return;
+    self->is_armed = true;
+    timerfd_settime(self->timer, 0, &once, NULL);
+}
+
+void link_commit_text(link_t *self)
+{
+    frame_t frame = {.type = FRAME_STREAM, .request = self->text_request};
+
+    if (!self->text.size)
+        return;
+    buffer_clear(&self->content);
+    buffer_text(&self->content, self->text_stream == LINK_STDOUT
+                                    ? "{\"name\":\"stdout\",\"text\":\""
+                                    : "{\"name\":\"stderr\",\"text\":\"");
+    text_escape((const char *) self->text.data, self->text.size,
+                &self->content);
+    buffer_text(&self->content, "\"}");
+    frame.content = (frame_part_t){self->content.data, self->content.size};
+    outbox_put(self->outbox, &frame);
+    buffer_clear(&self->text);
+    if (self->content.capacity > LINK_TEXT_MAX)
+        buffer_reset(&self->content);
+    self->committed_at = link_now();
+}
+
+/* Makes the text that waits be of this stream and request, with room. */
+static void prepare_text(link_t *self, link_stream_t stream, uint64_t request,
+                         size_t size)
+{
+    if (self->text.size
+        && (self->text_stream != stream || self->text_request != request
+            || self->text.size + size > LINK_TEXT_MAX))
+        link_commit_text(self);
+    self->text_stream = stream;
+    self->text_request = request;
+}
+
+/* Text that waits will need its place, too. */
+static bool has_room(const link_t *self)
+{
+    return outbox_has_room(self->outbox, self->text.size + 1);
+}
+
+/* Reads what is in a pipe, up to `max` bytes. */
+static void read_pipe(link_t *self, link_stream_t stream, size_t max)
+{
+    while (max > 0 && has_room(self)) {
+        size_t want = max < PIPE_READ ? max : PIPE_READ;
+        ssize_t size = read(self->pipes[stream], self->bytes, want);
+
+        /* No end is left to write to: user code closed the descriptor. */
+        if (size == 0)
+            epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->pipes[stream], NULL);
+        if (size <= 0)
+            return;
+        /* At worst every byte becomes the three of U+FFFD. */
+        prepare_text(self, stream, self->attributed, 3 * (size_t) size + 4);
+        text_decode(&self->decoders[stream], self->bytes, (size_t) size,
+                    &self->text);
+        link_arm_timer(self);
+        max -= (size_t) size;
+    }
+}
+
+void link_drain_pipes(link_t *self)
+{
+    read_pipe(self, LINK_STDOUT, DRAIN_MAX);
+    read_pipe(self, LINK_STDERR, DRAIN_MAX);
+}
+
+void link_watch_pipes(link_t *self, uint32_t events)
+{
+    for (int i = 0; i < 2; i++) {
+        struct epoll_event event = {.events = events,
+                                    .data.u64 = PIPE_STDOUT + (uint64_t) i};
+
+        epoll_ctl(self->epoll, EPOLL_CTL_MOD, self->pipes[i], &event);
+    }
+}
+
+/* What is in the pipes is left there while there is no room, so that whoever
+ * writes to them waits too. */
+static void choke(link_t *self)
+{
+    if (!self->is_choked)
+        link_watch_pipes(self, 0);
+    self->is_choked = true;
+}
+
+/* In a child the lines stay whole, so that children can share a pipe. */
+static void write_child(link_t *self)
+{
+    const uint8_t *bytes = self->text.data;
+    size_t size = self->text.size;
+
+    while (size > 0) {
+        ssize_t written =
+            write(self->text_stream == LINK_STDOUT ? 1 : 2, bytes, size);
+
+        if (written < 0 && errno != EINTR)
+            break;
+        if (written > 0) {
+            bytes += written;
+            size -= (size_t) written;
+        }
+    }
+    buffer_clear(&self->text);
+}
+
+static void write_as_child(link_t *self, link_stream_t stream, const char *text,
+                           size_t size)
+{
+    if (self->text_stream != stream)
+        write_child(self);
+    self->text_stream = stream;
+    buffer_append(&self->text, text, size);
+    if (memchr(text, '\n', size) || self->text.size > PIPE_READ)
+        write_child(self);
+}
+
+int link_write(link_t *self, link_stream_t stream, uint64_t request,
+               const char *text, size_t size)
+{
+    int64_t now;
+    bool is_taken;
+
+    if (!size)
+        return 0;
+    pthread_mutex_lock(&self->lock);
+    if (self->is_child) {
+        write_as_child(self, stream, text, size);
+        pthread_mutex_unlock(&self->lock);
+        return 0;
+    }
+    now = link_now();
+    if (now - self->written_at > WRITE_GAP)
+        link_drain_pipes(self);
+    self->written_at = now;
+    is_taken = outbox_has_room(self->outbox, self->text.size + size);
+    if (is_taken) {
+        prepare_text(self, stream, request, size);
+        buffer_append(&self->text, text, size);
+        if (text[size - 1] == '\n' && now - self->committed_at > TEXT_PAUSE) {
+            link_commit_text(self);
+            link_send_events(self);
+        } else {
+            link_arm_timer(self);
+        }
+    } else {
+        self->is_awaited = true;
+        link_commit_text(self);
+        link_send_events(self);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return is_taken ? 0 : -EAGAIN;
+}
+
+void link_flush(link_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    if (self->is_child) {
+        write_child(self);
+    } else {
+        link_drain_pipes(self);
+        link_commit_text(self);
+        link_send_events(self);
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+void link_on_timer(link_t *self)
+{
+    uint64_t expirations;
+
+    if (read(self->timer, &expirations, sizeof expirations) < 0)
+        return;
+    self->is_armed = false;
+    link_commit_text(self);
+    link_send_events(self);
+}
+
+void link_on_pipe(link_t *self, link_stream_t stream)
+{
+    read_pipe(self, stream, PIPE_READ);
+    if (!has_room(self)) {
+        link_commit_text(self);
+        link_send_events(self);
+        if (!has_room(self))
+            choke(self);
+    }
+    if (self->text.size && self->text.data[self->text.size - 1] == '\n'
+        && link_now() - self->committed_at > TEXT_PAUSE) {
+        link_commit_text(self);
+        link_send_events(self);
+    }
+}
+
+/* What lies in the pipes was written before: it belongs to the old cause. */
+void link_attribute(link_t *self, uint64_t request)
+{
+    pthread_mutex_lock(&self->lock);
+    if (!self->is_child)
+        link_drain_pipes(self);
+    self->attributed = request;
+    pthread_mutex_unlock(&self->lock);
+}
+
+uint64_t link_attributed(link_t *self)
+{
+    uint64_t request;
+
+    pthread_mutex_lock(&self->lock);
+    request = self->attributed;
+    pthread_mutex_unlock(&self->lock);
+    return request;
+}
