@@ -103,21 +103,30 @@ static int refused(fault_t *fault, int r, const char *what)
     return fault_set(fault, -r, "sandbox: filter: %s: %s", what, strerror(-r));
 }
 
-static int add_rules(scmp_filter_ctx context, const rule_t *rules, size_t count,
-                     sandbox_network_t network, fault_t *fault)
+/* Of another architecture, when the filter is for that one: libseccomp takes
+ * our own numbers and knows the others', or that there is none. */
+static bool has_no_number(int r)
 {
-    for (size_t i = 0; i < count; i++) {
-        int number = seccomp_syscall_resolve_name(rules[i].name);
+    return r == -EDOM;
+}
+
+static int add_rules(scmp_filter_ctx context, sandbox_network_t network,
+                     fault_t *fault)
+{
+    for (size_t i = 0; i < sizeof payload_rules / sizeof payload_rules[0];
+         i++) {
+        const rule_t *rule = &payload_rules[i];
+        int number = seccomp_syscall_resolve_name(rule->name);
         int r;
 
         /* Another architecture's, or a newer kernel's. */
         if (number < 0
-            || (rules[i].network != ANY && rules[i].network != (int) network))
+            || (rule->network != ANY && rule->network != (int) network))
             continue;
-        r = seccomp_rule_add_exact_array(context, rules[i].action, number,
-                                         rules[i].count, rules[i].comparisons);
-        if (r < 0)
-            return refused(fault, r, rules[i].name);
+        r = seccomp_rule_add_exact_array(context, rule->action, number,
+                                         rule->count, rule->comparisons);
+        if (r < 0 && !has_no_number(r))
+            return refused(fault, r, rule->name);
     }
     return 0;
 }
@@ -172,8 +181,21 @@ static int set_attributes(scmp_filter_ctx context, fault_t *fault)
     return r < 0 ? refused(fault, r, "optimise") : 0;
 }
 
-int filter_build_payload(filter_t *self, sandbox_network_t network,
-                         fault_t *fault)
+static int choose_architecture(scmp_filter_ctx context, uint32_t arch,
+                               fault_t *fault)
+{
+    int r;
+
+    if (arch == seccomp_arch_native())
+        return 0;
+    if ((r = seccomp_arch_remove(context, SCMP_ARCH_NATIVE)) < 0
+        || (r = seccomp_arch_add(context, arch)) < 0)
+        return refused(fault, r, "architecture");
+    return 0;
+}
+
+int filter_build_for(filter_t *self, uint32_t arch, sandbox_network_t network,
+                     fault_t *fault)
 {
     cleanup_context scmp_filter_ctx context =
         seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -181,14 +203,20 @@ int filter_build_payload(filter_t *self, sandbox_network_t network,
 
     if (context == NULL)
         return fault_set(fault, ENOMEM, "sandbox: filter: seccomp_init");
-    if ((r = set_attributes(context, fault)) < 0
-        || (r = add_rules(context, payload_rules,
-                          sizeof payload_rules / sizeof payload_rules[0],
-                          network, fault))
-               < 0
-        || (r = add_young(context, fault)) < 0)
+    if ((r = choose_architecture(context, arch, fault)) < 0
+        || (r = set_attributes(context, fault)) < 0
+        || (r = add_rules(context, network, fault)) < 0)
+        return r;
+    /* Numbers without a name cannot be translated. */
+    if (arch == seccomp_arch_native() && (r = add_young(context, fault)) < 0)
         return r;
     return export(context, self, fault);
+}
+
+int filter_build_payload(filter_t *self, sandbox_network_t network,
+                         fault_t *fault)
+{
+    return filter_build_for(self, seccomp_arch_native(), network, fault);
 }
 
 void filter_clear(filter_t *self)

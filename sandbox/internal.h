@@ -160,6 +160,9 @@ bool walls_may_lack(const sandbox_t *self, wall_t wall);
 bool walls_has(const sandbox_t *self, wall_t wall);
 
 /* filter.c */
+/* For an architecture by its AUDIT_ARCH number. */
+int filter_build_for(filter_t *self, uint32_t arch, sandbox_network_t network,
+                     fault_t *fault);
 int filter_build_payload(filter_t *self, sandbox_network_t network,
                          fault_t *fault);
 void filter_clear(filter_t *self);

@@ -1,0 +1,172 @@
+"""Each step of a launch made to fail in turn.
+
+strace lets a system call of the launch answer with an error, the nth time
+that it is made. Whatever fails: a sentence that begins with the step, no
+payload, and nothing left, neither a process nor a mount.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = (
+    Path(os.environ.get("HEARTH_PYTHON_DIR", ROOT / "build" / "python"))
+    / "hearth_kernel"
+)
+SESSION_USER = 100000
+
+# Launches once; prints the fault, or what the payload said.
+LAUNCH = """
+import os, select, socket, sys
+sys.path.insert(0, {package!r})
+import _sandbox
+_sandbox.describe({{
+    "init": {package!r} + "/hearth-init",
+    "readonly": [p for p in ("/usr", "/bin", "/lib", "/lib64")
+                 if os.path.exists(p)]}})
+folder = {folder!r}
+user = {user!r}
+init = socket.socket(socket.AF_UNIX)
+init.bind(folder + "/init.sock")
+init.listen()
+init.setblocking(False)
+ours, link = socket.socketpair()
+status, status_in = os.pipe()
+workspace = os.open(folder + "/workspace", os.O_RDONLY)
+os.sched_yield()
+try:
+    pid, pidfd = _sandbox.fork({{
+        "workspace_fd": workspace, "link_fd": link.fileno(),
+        "init_fd": init.fileno(), "status_fd": status_in,
+        "host_uid": user or os.getuid(), "host_gid": user or os.getgid(),
+        "init_uid": user and user + 1, "init_gid": user and user + 1,
+        "orphan_seconds": 60, "limits": {limits!r}}})
+except OSError as error:
+    print("refused:", error.strerror)
+    try:
+        print("left:", os.waitpid(-1, os.WNOHANG))
+    except ChildProcessError:
+        pass
+    sys.exit()
+if pid == 0:
+    link.sendall(b"entered")
+    os._exit(0)
+os.close(status_in)
+link.close()
+fault = os.read(status, 256)[4:].split(b"\\0")[0].decode()
+print("fault:", fault)
+print("payload:", ours.recv(64).decode())
+# Without the gateway's word pid 1 of a failed launch goes by itself.
+if not fault:
+    os.kill(pid, 9)
+if not select.select([pidfd], [], [], 20)[0]:
+    print("left:", pid)
+    os.kill(pid, 9)
+os.waitpid(pid, 0)
+"""
+
+# Call, the nth one, error, and what the sentence names.
+STEPS = [
+    ("clone", 1, "EPERM", "new namespaces"),
+    ("clone", 1, "ENOSPC", "max_user_namespaces"),
+    ("mount", 1, "EACCES", "sources: make all mounts private"),
+    ("open_tree", 1, "ENOENT", "sources: "),
+    ("mount_setattr", 3, "EPERM", "sources: "),
+    ("fsopen", 1, "ENODEV", "root: tmpfs"),
+    ("fsconfig", 1, "EINVAL", "root: "),
+    ("fsmount", 1, "ENOMEM", "root: "),
+    ("fsmount", 2, "ENOMEM", "devices: "),
+    ("move_mount", 1, "EINVAL", "root: attach"),
+    ("move_mount", 4, "EINVAL", "devices: "),
+    ("mkdirat", 3, "ENOSPC", "folders: "),
+    ("symlinkat", 1, "ENOSPC", "folders: "),
+    ("setresgid", 1, "EINVAL", "identity: setresgid"),
+    ("setresuid", 1, "EAGAIN", "identity: setresuid"),
+    ("setsid", 1, "EPERM", "identity: setsid"),
+    ("pivot_root", 1, "EINVAL", "enter root: pivot_root"),
+    ("umount2", 1, "EBUSY", "enter root: detach the old root"),
+    ("sethostname", 1, "EPERM", "hostname: "),
+    ("setpgid", 1, "EPERM", "process: setpgid"),
+    ("capset", 1, "EPERM", "capabilities"),
+    ("landlock_add_rule", 2, "ENOMEM", "landlock: "),
+    ("landlock_restrict_self", 1, "E2BIG", "landlock: restrict"),
+    ("execveat", 1, "ENOEXEC", "program of pid 1: exec"),
+    ("seccomp", 1, "EINVAL", "filter"),
+    ("signalfd4", 1, "EMFILE", "pid 1: signalfd"),
+]
+
+
+def launch(folder, *strace, limits=None):
+    """The lines that the launch printed."""
+    user = SESSION_USER if os.geteuid() == 0 else 0
+    workspace = folder / "workspace"
+    workspace.mkdir()
+    if user:
+        os.chown(workspace, user, user)
+    source = LAUNCH.format(
+        package=str(PACKAGE), folder=str(folder), user=user, limits=limits or {}
+    )
+    done = subprocess.run(
+        [*strace, sys.executable, "-I", "-S", "-c", source],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    """A folder whose socket paths are short enough."""
+    return tmp_path_factory.mktemp("faults")
+
+
+@pytest.fixture(autouse=True)
+def possible(tmp_path_factory):
+    """Skip where there is no sandbox to be had, or no strace."""
+    if not shutil.which("strace") or not list(PACKAGE.glob("_sandbox*.so")):
+        pytest.skip("no strace, or nothing is built")
+
+
+def test_enters_when_nothing_fails(folder):
+    lines = launch(folder)
+    assert lines[:2] == ["fault: ", "payload: entered"]
+
+
+def test_says_that_there_is_no_room_for_a_payload(folder):
+    lines = launch(folder, limits={"processes": 1})
+    assert lines[0].startswith("fault: sandbox: payload: fork: "), lines
+    assert lines[1:] == ["payload: "]
+
+
+@pytest.mark.parametrize(
+    ("call", "turn", "error", "said"),
+    STEPS,
+    ids=[f"{s[0]}-{s[1]}-{s[2]}" for s in STEPS],
+)
+def test_says_which_step_failed(folder, call, turn, error, said):
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    lines = launch(
+        folder,
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        f"trace={call}",
+        "-e",
+        f"inject={call}:error={error}:when={turn}",
+    )
+    assert said in lines[0], lines
+    assert "entered" not in "".join(lines[1:])
+    assert not any(line.startswith("left:") for line in lines)
+    assert mounts == Path("/proc/self/mountinfo").read_text(encoding="utf-8")
