@@ -23,6 +23,8 @@ void creation_fill_settings(const registry_t *self, session_spec_t *spec)
     spec->cgroups = self->cgroups;
     spec->grace_ms = options->interrupt_grace_ms;
     spec->gone_keep_ms = options->gone_keep_ms;
+    spec->subscriber_bytes = options->subscriber_bytes;
+    spec->subscriber_patience_ms = options->subscriber_patience_ms;
     spec->journal_options = (journal_options_t){
         .bytes_max = options->journal_bytes, .spill_min = options->spill};
     memcpy(spec->journal_key, self->journal_key, sizeof spec->journal_key);

@@ -272,9 +272,11 @@ void ending_finish(self_t *self)
     session_stop_timer(self, &self->stuck_timer);
     if (self->kernel) {
         /* What it said before its end still counts. */
+        self->pressure.is_ignored = true;
         if (self->reason != LIFE_REASON_PROTOCOL && self->is_greeted)
             for (int i = 0; i < 64 && kernel_link_fd(self->kernel) >= 0; i++)
                 events_read(self);
+        self->pressure.is_ignored = false;
         kernel_read_end(self->kernel, &self->end);
         unwatch_kernel(self);
     }

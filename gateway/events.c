@@ -341,6 +341,8 @@ void events_read(self_t *self)
     int r = 0, got = 0;
 
     for (int i = 0; i < READS_MAX && self->kernel && r >= 0; i++) {
+        if (pressure_is_high(self))
+            break;
         got = kernel_read(self->kernel, &fault);
         if (got <= 0)
             break;

@@ -7,6 +7,7 @@
  *   turns.c     their turn: queue, dispatch, replies
  *   answers.c   what the gateway answers by itself
  *   events.c    what the kernel says
+ *   pressure.c  and what is done when nobody takes it
  *   recovery.c  a session that another gateway left
  *   watch.c     the limits of the session as a whole
  *   revival.c   a session that is gone gets a fresh kernel
@@ -44,6 +45,15 @@ typedef struct {
     uint64_t kernel_seq; /* of the last piece */
     buffer_t text;       /* still escaped, as it came */
 } merge_t;
+
+/* Subscribers that do not take what is published (pressure.c). */
+typedef struct {
+    int timer;       /* zloop id: looks again; 0: the kernel is read */
+    int64_t since;   /* monotonic ms */
+    int64_t cut_at;  /* monotonic ms; 0: never */
+    bool owes_idle;  /* to one that was parted from */
+    bool is_ignored; /* the last words of a kernel that has ended */
+} pressure_t;
 
 /* Where the interrupt ladder stands. */
 typedef enum {
@@ -108,6 +118,7 @@ typedef struct {
     recent_t recent[RECENT_MAX]; /* a ring */
     size_t recent_next;
     merge_t merge;
+    pressure_t pressure;
     watch_t watch;
 
     rung_t rung;
@@ -229,6 +240,12 @@ bool answers_wait(const self_t *self, const request_t *request);
 void events_read(self_t *self);
 /* Links the kernel, greets it. */
 int events_connect(self_t *self, fault_t *fault);
+
+/* pressure.c */
+/* True: too much waits for subscribers; the kernel is not to be read, and will
+ * be when there is room. */
+bool pressure_is_high(self_t *self);
+void pressure_on_subscriber(self_t *self);
 
 /* recovery.c */
 /* Rebuilds the queue, the running request, numbers and counts from the

@@ -69,6 +69,12 @@ static const setting_t rows[] = {
      NULL, "1000", "how many sessions there can be at a time"},
     {"sessions/mask", KIND_TEXT, AT(mask), 0, 0, false, NULL, "",
      "what notebooks do not tell: patterns and $NAMEs with blanks between"},
+    {"sessions/subscriber_bytes", KIND_SIZE, AT(subscriber_bytes), MIB, TIB,
+     false, NULL, "64M",
+     "output of a session that subscribers have not taken, in memory"},
+    {"sessions/subscriber_patience", KIND_DURATION, AT(subscriber_patience_ms),
+     100, DAY, false, NULL, "10s",
+     "how long a subscriber that takes nothing may hold up the others"},
     {"sessions/gone_keep", KIND_DURATION, AT(gone_keep_ms), 0, 365 * DAY, true,
      NULL, "1h", "how long a session that is gone still says why"},
 };

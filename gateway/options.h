@@ -43,11 +43,13 @@ typedef struct {
     uint64_t journal_bytes;     /* a session; 0: no bound */
     uint64_t spill;             /* bytes; 0: never */
     uint64_t sessions_max;
-    uint64_t starts_max;     /* sessions that are started at a time */
-    uint64_t starts_queue;   /* requests for a session that wait */
-    uint64_t memory_reserve; /* bytes; below it the pool is given up */
-    char *mask;              /* owned; patterns of secrets, or NULL */
-    int64_t gone_keep_ms;    /* how long a tombstone answers */
+    uint64_t starts_max;            /* sessions that are started at a time */
+    uint64_t starts_queue;          /* requests for a session that wait */
+    uint64_t memory_reserve;        /* bytes; below it the pool is given up */
+    char *mask;                     /* owned; patterns of secrets, or NULL */
+    uint64_t subscriber_bytes;      /* of a session, not taken by subscribers */
+    int64_t subscriber_patience_ms; /* then the slow ones are parted from */
+    int64_t gone_keep_ms;           /* how long a tombstone answers */
 
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */

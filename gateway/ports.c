@@ -1,6 +1,6 @@
 /* See ports.h. The high-water marks are off: libzmq would drop the newest
- * message, which may be the `idle` that a client waits for; what a slow reader
- * can make the gateway hold is bounded by the session's output limits. */
+ * message, which may be the `idle` that a client waits for, and counts
+ * messages, not bytes. What lies on iopub is counted; pressure.c bounds it. */
 #include "gateway/ports.h"
 
 #include "base/buffer.h"
@@ -34,7 +34,8 @@ struct ports {
     size_t held_count;
     unsigned subscribers;
     uint64_t dropped;
-    buffer_t topic; /* of the last subscription */
+    buffer_t topic;     /* of the last subscription */
+    backlog_t *backlog; /* owned; of iopub */
 };
 
 static const int socket_types[CHANNEL_COUNT] = {
@@ -68,6 +69,7 @@ void ports_destroy(ports_t **self_p)
         history_destroy(&self->histories[i]);
     }
     buffer_reset(&self->topic);
+    backlog_destroy(&self->backlog);
     free(self);
     *self_p = NULL;
 }
@@ -144,6 +146,7 @@ int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault)
     cleanup_ports ports_t *self = mem_new(sizeof *self);
 
     self->secret = connection->secret;
+    self->backlog = backlog_new();
     for (int i = 0; i < CHANNEL_COUNT; i++) {
         int r = bind_one(self, (channel_t) i, connection, fault);
         if (r < 0)
@@ -285,6 +288,7 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
     wire_parts_t addressed = *parts;
     int r;
 
+    addressed.backlog = self->backlog;
     if (topic[0]) {
         addressed.identities = &identity;
         addressed.identity_count = 1;
@@ -322,6 +326,11 @@ int ports_subscription(ports_t *self, bytes_t *ret_topic)
             return result;
     }
     return 0;
+}
+
+size_t ports_backlog(const ports_t *self)
+{
+    return backlog_weight(self->backlog);
 }
 
 unsigned ports_subscribers(const ports_t *self)

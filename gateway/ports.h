@@ -38,6 +38,8 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts);
 /* Reads subscriptions off iopub. 1: somebody subscribed (ret_topic, lent until
  * the next call); 2: somebody left; 0: nothing. */
 int ports_subscription(ports_t *self, bytes_t *ret_topic);
+/* What was published and subscribers have not taken, in bytes of memory. */
+size_t ports_backlog(const ports_t *self);
 unsigned ports_subscribers(const ports_t *self);
 
 /* Echoes the heartbeats that wait. */

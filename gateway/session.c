@@ -252,8 +252,10 @@ static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
     (void) loop;
     (void) socket;
     while ((what = ports_subscription(self->ports, &topic))) {
-        if (what == 1)
+        if (what == 1) {
             output_welcome(self->output, topic);
+            pressure_on_subscriber(self);
+        }
         if (self->state != LIFE_GONE && !self->is_held)
             save_soon(self);
     }

@@ -38,21 +38,23 @@
 /* All that a session is made from; owned by its actor once it runs. */
 typedef struct {
     char id[SESSION_ID_MAX];
-    char *name;               /* owned; for people */
-    const profile_t *profile; /* borrowed from the options */
-    char *runtime_folder;     /* owned; link.sock, init.sock */
-    char *state_folder;       /* owned; session.json, journal/ */
-    char *workspace;          /* owned */
-    char *connection_file;    /* owned; written, or given by the caller */
-    bool is_external;         /* connection_file was given: `hearth kernel` */
-    bool is_pooled;           /* nobody's yet; ended, not taken over */
-    connection_t connection;  /* ports 0: chosen; the secret is owned */
-    int64_t created_us;       /* wall clock */
-    int64_t idle_timeout_ms;  /* 0: never */
-    int64_t lifetime_ms;      /* 0: for ever */
-    int64_t cell_limit_ms;    /* 0: none */
-    int64_t grace_ms;         /* between the rungs of the interrupt ladder */
-    int64_t gone_keep_ms;     /* how long a tombstone answers */
+    char *name;                /* owned; for people */
+    const profile_t *profile;  /* borrowed from the options */
+    char *runtime_folder;      /* owned; link.sock, init.sock */
+    char *state_folder;        /* owned; session.json, journal/ */
+    char *workspace;           /* owned */
+    char *connection_file;     /* owned; written, or given by the caller */
+    bool is_external;          /* connection_file was given: `hearth kernel` */
+    bool is_pooled;            /* nobody's yet; ended, not taken over */
+    connection_t connection;   /* ports 0: chosen; the secret is owned */
+    int64_t created_us;        /* wall clock */
+    int64_t idle_timeout_ms;   /* 0: never */
+    int64_t lifetime_ms;       /* 0: for ever */
+    int64_t cell_limit_ms;     /* 0: none */
+    int64_t grace_ms;          /* between the rungs of the interrupt ladder */
+    int64_t gone_keep_ms;      /* how long a tombstone answers */
+    uint64_t subscriber_bytes; /* published and not taken, at most */
+    int64_t subscriber_patience_ms;
     bool restarts;            /* a kernel that dies is replaced */
     uint64_t epoch;           /* gateways that served this session, this one
                                  included */

@@ -22,7 +22,7 @@
 
 /* A note that stands before a cell, and who wrote it: bytes. */
 #define NOTE_TEXT_MAX (64u << 10)
-#define NOTE_BY_MAX  200
+#define NOTE_BY_MAX   200
 
 #define CONNECTION_FILE_MAX (64u << 10)
 #define CONFIG_FILE_MAX     (1u << 20)

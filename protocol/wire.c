@@ -13,6 +13,11 @@
 #define DELIMITER_SIZE (sizeof DELIMITER - 1)
 #define SIGNED_PARTS   4 /* header, parent header, metadata, content */
 
+/* What libzmq needs for a frame beside its bytes, and for all before the
+ * content. */
+#define FRAME_WEIGHT 64
+#define HEAD_WEIGHT  1024
+
 static const char *const part_names[SIGNED_PARTS] = {"header", "parent header",
                                                      "metadata", "content"};
 
@@ -274,6 +279,28 @@ static int send_frames(void *zmq_socket, const bytes_t *frames, size_t count,
     return r;
 }
 
+static size_t sum(const bytes_t *frames, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += frames[i].size + FRAME_WEIGHT;
+    return size;
+}
+
+/* The content counts for the whole message: libzmq lets all frames of one go
+ * together, or nearly. */
+static int send_content(void *zmq_socket, const wire_parts_t *parts,
+                        bytes_t content, int more)
+{
+    if (parts->backlog == NULL)
+        return send_frame(zmq_socket, content, more);
+    size_t weight = HEAD_WEIGHT + content.size + parts->header.size
+                    + parts->parent.size + parts->metadata.size
+                    + sum(parts->buffers, parts->buffer_count);
+    return backlog_send(parts->backlog, zmq_socket, content.bytes, content.size,
+                        weight, ZMQ_DONTWAIT | more);
+}
+
 /* `fixed` are the frames from the delimiter to the content. */
 static int send_message(void *zmq_socket, const wire_parts_t *parts,
                         const bytes_t *fixed, size_t fixed_count)
@@ -282,7 +309,10 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
     int r = send_frames(zmq_socket, parts->identities, parts->identity_count,
                         false);
     if (r < 0
-        || (r = send_frames(zmq_socket, fixed, fixed_count, !has_buffers)) < 0)
+        || (r = send_frames(zmq_socket, fixed, fixed_count - 1, false)) < 0
+        || (r = send_content(zmq_socket, parts, fixed[fixed_count - 1],
+                             has_buffers ? ZMQ_SNDMORE : 0))
+               < 0)
         return r;
     return send_frames(zmq_socket, parts->buffers, parts->buffer_count, true);
 }

@@ -4,6 +4,7 @@
 #define HEARTH_PROTOCOL_WIRE_H
 
 #include "base/fault.h"
+#include "protocol/backlog.h"
 #include "protocol/history.h"
 #include "protocol/message.h"
 #include "protocol/secret.h"
@@ -44,6 +45,7 @@ typedef struct {
     bytes_t header, parent, metadata, content; /* size 0 means "{}" */
     const bytes_t *buffers;
     size_t buffer_count;
+    backlog_t *backlog; /* counts it until libzmq lets it go; or NULL */
 } wire_parts_t;
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret);

@@ -1,0 +1,103 @@
+/* What subscribers have not taken lies in the gateway's memory, and is
+ * bounded: beyond the budget the kernel is not read, so that it blocks in its
+ * output when its own buffer is full. A subscriber that takes nothing for too
+ * long is parted from, so that one does not stop the others. Nobody is made
+ * to wait for anything but output: requests, interrupts and ends go on. */
+#include "gateway/internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "gateway/subscribers.h"
+
+#include <inttypes.h>
+
+#define LOOK_MS   2 /* between two looks while the kernel waits */
+#define RESUME(x) ((x) - (x) / 16)
+#define AGAIN_MS  60000 /* who was slow a moment ago gets less patience */
+
+static int on_look(zloop_t *loop, int timer, void *arg);
+
+static void look_again(self_t *self)
+{
+    session_start_timer(self, &self->pressure.timer, LOOK_MS, on_look);
+}
+
+bool pressure_is_high(self_t *self)
+{
+    /* A kernel that is interrupted or ended must be heard. */
+    if (self->pressure.is_ignored || self->rung != RUNG_NONE
+        || self->state == LIFE_STOPPING
+        || ports_backlog(self->ports) <= self->spec->subscriber_bytes)
+        return false;
+    if (!self->pressure.timer) {
+        self->pressure.since = clock_monotonic_ms();
+        look_again(self);
+    }
+    session_unwatch_link(self);
+    return true;
+}
+
+static void resume(self_t *self)
+{
+    if (kernel_link_fd(self->kernel) >= 0) {
+        session_watch_link(self);
+        events_read(self);
+    }
+}
+
+static int64_t patience(const self_t *self, int64_t now)
+{
+    int64_t most = self->spec->subscriber_patience_ms;
+
+    return self->pressure.cut_at && now - self->pressure.cut_at < AGAIN_MS
+               ? most / 8
+               : most;
+}
+
+static void part(self_t *self, int64_t now)
+{
+    unsigned count = subscribers_cut(&self->spec->connection);
+
+    log_warning("session=%s subscribers=%u took nothing for %" PRId64
+                " ms and were parted from; %zu bytes waited for them",
+                self->spec->id, count, now - self->pressure.since,
+                ports_backlog(self->ports));
+    self->pressure.cut_at = self->pressure.since = now;
+    self->pressure.owes_idle = count > 0;
+}
+
+static int on_look(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+    int64_t now = clock_monotonic_ms();
+
+    (void) loop;
+    (void) timer;
+    self->pressure.timer = 0;
+    if (!self->kernel)
+        return 0;
+    if (self->rung != RUNG_NONE || self->state == LIFE_STOPPING
+        || ports_backlog(self->ports) <= RESUME(self->spec->subscriber_bytes)) {
+        resume(self);
+        return 0;
+    }
+    if (now - self->pressure.since >= patience(self, now))
+        part(self, now);
+    look_again(self);
+    return 0;
+}
+
+/* Who was parted from and is back may wait for the `idle` of a cell that has
+ * ended meanwhile. */
+void pressure_on_subscriber(self_t *self)
+{
+    const recent_t *last;
+
+    if (!self->pressure.owes_idle || self->state == LIFE_GONE)
+        return;
+    self->pressure.owes_idle = false;
+    last = &self->recent[(self->recent_next + RECENT_MAX - 1) % RECENT_MAX];
+    if (!self->running && last->number)
+        output_status(self->output, "idle",
+                      (bytes_t){last->header.data, last->header.size});
+}

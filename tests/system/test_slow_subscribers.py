@@ -1,0 +1,170 @@
+"""A subscriber that does not read: the gateway's memory stays within the
+budget, and the others get everything."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from typing import Any, Iterator
+
+import pytest
+import zmq
+from harness import DEADLINE, Gateway, Session, wait_for
+
+MIB = 1 << 20
+BUDGET = 16 * MIB
+# What a gateway needs beside, and what malloc keeps of what was freed.
+SLACK = 48 * MIB
+CHUNK = 1 << 18
+CHUNKS = 800  # 200 MiB
+
+
+@pytest.fixture
+def gateway() -> Iterator[Gateway]:
+    gateway = Gateway(
+        "--set", f"sessions/subscriber_bytes={BUDGET}",
+        "--set", "sessions/subscriber_patience=1s",
+    )  # fmt: skip
+    try:
+        yield gateway.start()
+    finally:
+        gateway.end()
+
+
+@pytest.fixture
+def session(gateway: Gateway) -> Session:
+    return gateway.create()
+
+
+def resident(pid: int) -> int:
+    with open(f"/proc/{pid}/status") as status:
+        found = re.search(r"VmRSS:\s+(\d+) kB", status.read())
+    assert found
+    return int(found.group(1)) * 1024
+
+
+class Peak:
+    """The largest resident size of a process while it is looked at."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.before = self.most = resident(pid)
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.look)
+
+    def look(self) -> None:
+        while not self.over.wait(0.005):
+            self.most = max(self.most, resident(self.pid))
+
+    def __enter__(self) -> Peak:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+    @property
+    def growth(self) -> int:
+        return self.most - self.before
+
+
+class Sleeper:
+    """Subscribes, and takes nothing until it is asked to."""
+
+    def __init__(self, session: Session) -> None:
+        with open(session.connection_file) as file:
+            about = json.load(file)
+        self.context = zmq.Context()
+        self.socket = self.context.socket(zmq.SUB)
+        self.socket.setsockopt(zmq.RCVHWM, 1)
+        self.socket.setsockopt(zmq.RCVBUF, 4096)
+        self.socket.setsockopt(zmq.SUBSCRIBE, b"")
+        self.socket.connect(f"tcp://{about['ip']}:{about['iopub_port']}")
+        # The welcome: from here on everything is for it, too.
+        assert self.socket.poll(int(DEADLINE) * 1000)
+        self.socket.recv_multipart()
+
+    def close(self) -> None:
+        self.socket.close(0)
+        self.context.term()
+
+    def take(self) -> dict[str, Any]:
+        assert self.socket.poll(int(DEADLINE) * 1000), "nothing comes any more"
+        frames = self.socket.recv_multipart()
+        at = frames.index(b"<IDS|MSG>")
+        return {
+            "type": json.loads(frames[at + 2])["msg_type"],
+            "parent": json.loads(frames[at + 3]),
+            "content": json.loads(frames[at + 5]),
+        }
+
+
+def is_idle(message: dict[str, Any], msg_id: str) -> bool:
+    return (
+        message["type"] == "status"
+        and message["content"]["execution_state"] == "idle"
+        and message["parent"].get("msg_id") == msg_id
+    )
+
+
+def test_one_sleeps_and_the_other_gets_all(
+    gateway: Gateway, session: Session
+) -> None:
+    sleeper = Sleeper(session)
+    with session.client() as client, Peak(gateway.pid) as peak:
+        turn = client.run(
+            f"for i in range({CHUNKS}): print('x' * ({CHUNK} - 1))"
+        )
+        assert turn.status == "ok"
+        assert len(turn.stream()) == CHUNK * CHUNKS
+        # The sleeper, awake: back by itself, and told that it is over.
+        msg_id = turn.reply["parent_header"]["msg_id"]
+        wait_for(
+            lambda: is_idle(sleeper.take(), msg_id),
+            "idle for the one that slept",
+        )
+        assert client.run("1 + 1").result == "2"
+    sleeper.close()
+    assert peak.growth < BUDGET + SLACK
+    assert "were parted from" in gateway.log.read_text()
+
+
+def test_a_slow_one_gets_everything(gateway: Gateway, session: Session) -> None:
+    """It takes little, but takes: the kernel waits for it."""
+    sleeper = Sleeper(session)
+    text = 0
+    with session.client() as client, Peak(gateway.pid) as peak:
+        msg_id = client.kc.execute(
+            f"for i in range({CHUNKS // 4}): print('x' * ({CHUNK} - 1))"
+        )
+        while True:
+            message = sleeper.take()
+            if message["type"] == "stream":
+                text += len(message["content"]["text"])
+                time.sleep(0.004)
+            if is_idle(message, msg_id):
+                break
+    sleeper.close()
+    assert text == CHUNK * CHUNKS // 4
+    assert peak.growth < BUDGET + SLACK
+    assert "were parted from" not in gateway.log.read_text()
+
+
+def test_an_interrupt_is_heard_under_pressure(
+    gateway: Gateway, session: Session
+) -> None:
+    sleeper = Sleeper(session)
+    with session.client() as client:
+        client.run("kept = 7")
+        client.kc.execute("while True: print('x' * 100000)")
+        wait_for(
+            lambda: resident(gateway.pid) > BUDGET * 2, "a budget that is full"
+        )
+        gateway.run("session", "interrupt", session.id)
+        session.wait_state("idle")
+    # A fresh one: the client above took nothing either, meanwhile.
+    assert "7" in session.exec("kept").stdout
+    sleeper.close()
