@@ -69,16 +69,28 @@ struct journal {
     size_t pieces_max;                /* room in it */
 };
 
+/* A note that fails is behind, which says nothing wrong; the next one is
+ * whole again. One for each record would double what a small one costs. */
+static void note_head(journal_t *self)
+{
+    journal_head_t head = {.seq = self->last_seq};
+
+    memcpy(head.chain, self->chain, sizeof(head.chain));
+    journal_head_write(self->head_fd, &head, &self->key);
+}
+
 void journal_destroy(journal_t **self_p)
 {
     journal_t *self = *self_p;
 
     if (!self)
         return;
+    if (self->head_fd >= 0) {
+        note_head(self);
+        close(self->head_fd);
+    }
     if (self->fd >= 0)
         close(self->fd);
-    if (self->head_fd >= 0)
-        close(self->head_fd);
     if (self->folder_fd >= 0)
         close(self->folder_fd);
     buffer_reset(&self->gather);
@@ -651,16 +663,6 @@ static int write_entry(journal_t *self, const uint8_t *header, size_t count,
     return write_pieces(self, list, count + 1, fault);
 }
 
-/* A note that fails is behind, which says nothing wrong; the next one is
- * whole again. */
-static void note_head(journal_t *self)
-{
-    journal_head_t head = {.seq = self->last_seq};
-
-    memcpy(head.chain, self->chain, sizeof(head.chain));
-    journal_head_write(self->head_fd, &head, &self->key);
-}
-
 int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
 {
     uint8_t header[ENTRY_HEADER_SIZE];
@@ -699,7 +701,8 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
     self->size += ENTRY_HEADER_SIZE + size;
     self->weight += ENTRY_HEADER_SIZE + size + blobs;
     self->bytes += ENTRY_HEADER_SIZE + size;
-    note_head(self);
+    if (record->kind == JOURNAL_REPLY || record->kind == JOURNAL_STATE)
+        note_head(self);
     if (self->options.bytes_max && self->bytes > self->compact_at)
         keep_bound(self);
     return 0;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,13 @@ static void check_told(verify_t *self, const journal_record_t *record)
 
 static void check_head(verify_t *self, const journal_head_t *promised)
 {
+    bool is_other =
+        promised->seq && promised->seq == self->head.seq
+        && memcmp(promised->chain, self->head.chain, sizeof promised->chain)
+               != 0;
+
+    if (is_other)
+        say(self->problems, "its last record is not the one that was noted");
     if (!promised->seq && self->head.seq)
         say(self->remarks, "the journal has no head: whether records are "
                            "missing at its end cannot be known");
@@ -91,7 +99,7 @@ int verify_journal(const char *journal_folder, const uint8_t *key,
         say(self.problems, "%s", found.text);
     if (reader)
         self.head = journal_reader_head(reader);
-    if (result == 0 || !self.head.seq)
+    if (result == 0)
         check_head(&self, &promised);
     *ret_verify = self;
     self = (verify_t){0};

@@ -31,6 +31,7 @@ from statistics import median
 from typing import Any
 
 import hogs
+import recordings
 import zmq
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -291,6 +292,8 @@ class Hearth:
         cgroups: str = "auto",
     ) -> None:
         self.context = context
+        self.program = program
+        self.scratch = scratch
         self.runtime = scratch / "run"
         config = scratch / "hearth.cfg"
         config.write_text(
@@ -704,7 +707,24 @@ def measure_hogs(side: Hearth) -> list[Figure]:
     return figures
 
 
-GROUPS = ("create", "trip", "memory", "prints", "large", "hogs")
+def measure_notebooks(side: Hearth, rounds: int) -> list[Figure]:
+    """A recording of 10,000 cells and 100 MB; the other side is nbformat."""
+    result = recordings.measure(side.program, side.scratch, rounds)
+    figures = [
+        Figure("export 10,000 cells, 100 MB (and nbformat)", "s", "seconds"),
+        Figure("the most memory of it (and nbformat)", "MB", "bounded"),
+        Figure("a record of a 1+1 in the journal", "us", "1.25 % of 1+1"),
+    ]
+    for figure, values in zip(figures, (result.seconds, result.megabytes)):
+        figure.hearth = values["hearth"]
+        figure.ipykernel = values["nbformat"]
+    figures[0].note = f"{result.size / 1e6:.0f} MB written"
+    figures[2].hearth = result.append_us
+    figures[2].note = "four records are written for one"
+    return figures
+
+
+GROUPS = ("create", "trip", "memory", "prints", "large", "hogs", "notebooks")
 
 
 def run(options: argparse.Namespace) -> list[Figure]:
@@ -736,6 +756,8 @@ def run(options: argparse.Namespace) -> list[Figure]:
                 add(measure_large(sides, rounds))
             if "hogs" in options.only:
                 figures.extend(measure_hogs(hearth))
+            if "notebooks" in options.only:
+                add(measure_notebooks(hearth, min(rounds, 3)))
             if options.sessions:
                 add(measure_crowd(hearth, options.sessions))
         finally:
