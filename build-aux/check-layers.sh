@@ -33,7 +33,7 @@ BEGIN {
                                    " gateway/options.h gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \
-                                   " gateway/gateway.h gateway/options.h "
+                                   " gateway/gateway.h gateway/options.h sandbox/walls.h "
 
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "sandbox/walls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,15 +51,6 @@ typedef enum {
 int sandbox_set_network(sandbox_t *self, sandbox_network_t network,
                         fault_t *fault);
 
-/* A wall by its name, in THREATS.md and in the configuration. */
-typedef struct {
-    const char *name;
-    const char *is;
-    bool can_be_left_out;
-} sandbox_wall_t;
-
-/* In turn, from 0 on; NULL behind the last. */
-const sandbox_wall_t *sandbox_wall(size_t index);
 /* A launch on a machine that lacks this wall goes on without it; unaccepted it
  * fails. -EINVAL: no such wall, or none that there can be a sandbox without. */
 int sandbox_accept(sandbox_t *self, const char *wall, fault_t *fault);

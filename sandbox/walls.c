@@ -1,48 +1,20 @@
-/* The walls by name: one table that documents, configuration and tests share.
- * A wall that can be left out is left out for one purpose: to show that a test
- * needs it, or that a machine which lacks it can do without, at its owner's
- * risk. Without the others there would be no sandbox to enter. */
+/* Walls that a description does without. One that can be left out is left out
+ * for one purpose: to show that a test needs it, or that a machine which lacks
+ * it can do without, at its owner's risk. Without the others there would be no
+ * sandbox to enter. */
 #include "sandbox/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const sandbox_wall_t walls[] = {
-    [WALL_NETWORK] = {"network", "a network namespace, its loopback down",
-                      true},
-    [WALL_IPC] = {"ipc", "System V IPC and message queues of its own", true},
-    [WALL_UTS] = {"uts", "a host name of its own", true},
-    [WALL_CGROUP] = {"cgroup", "the host's control groups out of sight", true},
-    [WALL_READONLY] = {"readonly", "what is shown of the host is read-only",
-                       true},
-    [WALL_PROC] = {"proc", "the machine's part of /proc covered", true},
-    [WALL_NESTED] = {"nested", "no user namespaces inside, by their number",
-                     true},
-    [WALL_DESCRIPTORS] = {"descriptors", "no descriptor but the link", true},
-    [WALL_LIMITS] = {"limits", "resource limits of each process", true},
-    [WALL_CAPABILITIES] = {"capabilities", "none in any set, none to be had",
-                           true},
-    [WALL_LANDLOCK] = {"landlock", "file, socket and signal rules", true},
-    [WALL_FILTER] = {"seccomp", "the list of system calls", true},
-    [WALL_INIT] = {"init", "pid 1 not dumpable", true},
-    [WALL_USER] = {"user", "a user namespace with one user", false},
-    [WALL_MOUNT] = {"mount", "a private root, the old one detached", false},
-    [WALL_PID] = {"pid", "a pid namespace; its end is everybody's", false},
-    [WALL_NO_NEW_PRIVS] = {"no_new_privs", "no privilege by starting programs",
-                           false},
-};
-
-const sandbox_wall_t *sandbox_wall(size_t index)
-{
-    return index < sizeof walls / sizeof walls[0] ? &walls[index] : NULL;
-}
-
 static int find(const char *name, unsigned *ret_bit, fault_t *fault)
 {
-    for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
-        if (strcmp(walls[i].name, name) != 0)
+    const sandbox_wall_t *wall;
+
+    for (size_t i = 0; (wall = sandbox_wall(i)) != NULL; i++) {
+        if (strcmp(wall->name, name) != 0)
             continue;
-        if (!walls[i].can_be_left_out)
+        if (!wall->can_be_left_out)
             return fault_set(fault, EINVAL,
                              "sandbox: without the wall \"%s\" there is no "
                              "sandbox",

@@ -1,6 +1,8 @@
 /* hearth doctor: what this machine offers, and what to do about the rest.
  * Each check is a function in the table; a finding says what was looked at,
  * what was found and, when that is not enough, one thing to do. */
+#include "gateway/cli/doctor.h"
+
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
@@ -36,20 +38,7 @@
 #define PYTHON_MS 60000
 #define PROBE_MS  10000
 
-typedef enum {
-    FOUND_OK,
-    FOUND_LACKS,
-    FOUND_MISSING
-} found_t;
-
-/* FOUND_LACKS: it works without, less well; FOUND_MISSING: it does not. */
 static const char *const found_names[] = {"ok", "warning", "missing"};
-
-typedef struct {
-    const options_t *options; /* borrowed */
-    json_t *findings;         /* owned by the caller */
-    bool is_missing;          /* something required */
-} report_t;
 
 static bool is_utf8(const char *text)
 {
@@ -57,11 +46,7 @@ static bool is_utf8(const char *text)
     return value != NULL;
 }
 
-static void add(report_t *report, const char *name, found_t found,
-                const char *advice, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-
-static void add(report_t *report, const char *name, found_t found,
+void doctor_add(report_t *report, const char *name, found_t found,
                 const char *advice, const char *format, ...)
 {
     char text[512];
@@ -107,10 +92,11 @@ static void check_kernel(report_t *report)
     uname(&name);
     if (pidfd >= 0)
         close(pidfd);
-    add(report, "kernel", pidfd >= 0 && has_mounts ? FOUND_OK : FOUND_MISSING,
-        "Linux 5.12 or newer is needed", "Linux %s%s%s", name.release,
-        pidfd >= 0 ? "" : ", without pidfd_open",
-        has_mounts ? "" : ", without mount_setattr");
+    doctor_add(report, "kernel",
+               pidfd >= 0 && has_mounts ? FOUND_OK : FOUND_MISSING,
+               "Linux 5.12 or newer is needed", "Linux %s%s%s", name.release,
+               pidfd >= 0 ? "" : ", without pidfd_open",
+               has_mounts ? "" : ", without mount_setattr");
 }
 
 /* ---- namespaces ---- */
@@ -119,8 +105,9 @@ static const struct {
     const char *name;
     int flag;
 } namespaces[] = {
-    {"user", CLONE_NEWUSER},   {"mount", CLONE_NEWNS}, {"pid", CLONE_NEWPID},
-    {"network", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC},  {"uts", CLONE_NEWUTS},
+    {"user", CLONE_NEWUSER},     {"mount", CLONE_NEWNS}, {"pid", CLONE_NEWPID},
+    {"network", CLONE_NEWNET},   {"ipc", CLONE_NEWIPC},  {"uts", CLONE_NEWUTS},
+    {"cgroup", CLONE_NEWCGROUP},
 };
 
 /* In the new pid namespace, as its first process. */
@@ -211,13 +198,15 @@ static void check_namespaces(report_t *report)
     int status = program_run(argv, PROBE_MS, &output, &fault);
     const char *said = output.size ? (const char *) output.data : fault.text;
 
+    report->has_namespaces = status == 0;
     if (status == 0)
-        add(report, "namespaces", FOUND_OK, NULL,
-            "user, mount, pid, network, ipc and uts were made, /proc "
+        doctor_add(
+            report, "namespaces", FOUND_OK, NULL,
+            "user, mount, pid, network, ipc, uts and cgroup were made, /proc "
             "was mounted");
     else
-        add(report, "namespaces", FOUND_MISSING, namespace_advice(), "%s",
-            *said ? said : "the trial failed");
+        doctor_add(report, "namespaces", FOUND_MISSING, namespace_advice(),
+                   "%s", *said ? said : "the trial failed");
 }
 
 static void check_seccomp(report_t *report)
@@ -225,10 +214,11 @@ static void check_seccomp(report_t *report)
     uint32_t action = SECCOMP_RET_KILL_PROCESS;
     long r = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
 
-    add(report, "seccomp", r == 0 ? FOUND_OK : FOUND_MISSING,
-        "a kernel with CONFIG_SECCOMP_FILTER is needed", "%s",
-        r == 0 ? "filters, with the end of the process as an answer"
-               : "no filters");
+    report->has_filters = r == 0;
+    doctor_add(report, "seccomp", r == 0 ? FOUND_OK : FOUND_MISSING,
+               "a kernel with CONFIG_SECCOMP_FILTER is needed", "%s",
+               r == 0 ? "filters, with the end of the process as an answer"
+                      : "no filters");
 }
 
 static void check_landlock(report_t *report)
@@ -236,10 +226,15 @@ static void check_landlock(report_t *report)
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
                        LANDLOCK_CREATE_RULESET_VERSION);
 
+    report->has_landlock = abi > 0;
     if (abi > 0)
-        add(report, "landlock", FOUND_OK, NULL, "ABI %ld", abi);
+        doctor_add(report, "landlock", FOUND_OK, NULL, "ABI %ld%s", abi,
+                   abi < 6
+                       ? ", without its rules for abstract sockets and signals"
+                       : "");
     else
-        add(report, "landlock", FOUND_LACKS,
+        doctor_add(
+            report, "landlock", FOUND_LACKS,
             "a second wall is missing: boot with lsm=landlock,... (Linux 5.13 "
             "or newer)",
             "%s", errno == ENOSYS ? "not in this kernel" : "switched off");
@@ -275,7 +270,8 @@ static void check_cgroup2(report_t *report)
     folder = mem_format("/sys/fs/cgroup%s", path);
     procs = mem_format("%s/cgroup.procs", folder);
     is_ours = access(folder, W_OK) == 0 && access(procs, W_OK) == 0;
-    add(report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
+    doctor_add(
+        report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
         "limits hold per process, not per session: run hearth under systemd "
         "with Delegate=yes, or with systemd-run --user --scope -p Delegate=yes",
         "version 2, %s %s", is_ours ? "delegated at" : "not delegated at",
@@ -288,7 +284,8 @@ static void check_cgroups(report_t *report)
     struct statfs status;
 
     if (statfs("/sys/fs/cgroup", &status) < 0) {
-        add(report, "cgroups", FOUND_LACKS,
+        doctor_add(
+            report, "cgroups", FOUND_LACKS,
             "limits hold per process, not per session: mount /sys/fs/cgroup",
             "not mounted");
     } else if (status.f_type == CGROUP2_SUPER_MAGIC) {
@@ -296,10 +293,10 @@ static void check_cgroups(report_t *report)
     } else {
         bool is_ours = access(memory, W_OK) == 0;
 
-        add(report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
-            "limits hold per process, not per session: version 2 can be "
-            "delegated (boot with systemd.unified_cgroup_hierarchy=1)",
-            "version 1, %s", is_ours ? "writable" : "not writable");
+        doctor_add(report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
+                   "limits hold per process, not per session: version 2 can be "
+                   "delegated (boot with systemd.unified_cgroup_hierarchy=1)",
+                   "version 1, %s", is_ours ? "writable" : "not writable");
     }
 }
 
@@ -310,7 +307,8 @@ static void check_files(report_t *report)
     struct rlimit limit = {0};
 
     getrlimit(RLIMIT_NOFILE, &limit);
-    add(report, "open files",
+    doctor_add(
+        report, "open files",
         limit.rlim_max >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
         "raise it: LimitNOFILE= in systemd, or /etc/security/limits.conf",
         "%llu, at most %llu: for about %llu sessions",
@@ -325,9 +323,9 @@ static void check_sockets(report_t *report)
     int sockets = zmq_ctx_get(context, ZMQ_SOCKET_LIMIT);
 
     zmq_ctx_term(context);
-    add(report, "sockets", sockets >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
-        "this libzmq permits few sockets", "libzmq permits %d, five a session",
-        sockets);
+    doctor_add(report, "sockets", sockets >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
+               "this libzmq permits few sockets",
+               "libzmq permits %d, five a session", sockets);
 }
 
 static void check_processes(report_t *report)
@@ -336,9 +334,10 @@ static void check_processes(report_t *report)
 
     getrlimit(RLIMIT_NPROC, &limit);
     if (limit.rlim_cur == RLIM_INFINITY)
-        add(report, "processes", FOUND_OK, NULL, "no limit");
+        doctor_add(report, "processes", FOUND_OK, NULL, "no limit");
     else
-        add(report, "processes",
+        doctor_add(
+            report, "processes",
             limit.rlim_cur >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
             "raise it: LimitNPROC= in systemd, or /etc/security/limits.conf",
             "%llu for this user", (unsigned long long) limit.rlim_cur);
@@ -367,29 +366,30 @@ static void check_runtime_dir(report_t *report)
     struct stat status;
 
     if (strlen(folder) + SESSION_PATH > SOCKET_PATH_MAX)
-        add(report, "runtime folder", FOUND_MISSING,
-            "choose a shorter one: HEARTH_RUNTIME_DIR",
-            "%s: too long for the paths of sockets", folder);
+        doctor_add(report, "runtime folder", FOUND_MISSING,
+                   "choose a shorter one: HEARTH_RUNTIME_DIR",
+                   "%s: too long for the paths of sockets", folder);
     else if (stat(folder, &status) == 0
              && (status.st_uid != getuid() || (status.st_mode & 077)))
-        add(report, "runtime folder", FOUND_MISSING,
-            "it must be this user's alone: chmod 700, or another one by "
-            "HEARTH_RUNTIME_DIR",
-            "%s belongs to uid %u, mode %03o", folder, status.st_uid,
-            status.st_mode & 0777);
+        doctor_add(report, "runtime folder", FOUND_MISSING,
+                   "it must be this user's alone: chmod 700, or another one by "
+                   "HEARTH_RUNTIME_DIR",
+                   "%s belongs to uid %u, mode %03o", folder, status.st_uid,
+                   status.st_mode & 0777);
     else
-        add(report, "runtime folder",
-            is_writable(folder) ? FOUND_OK : FOUND_MISSING,
-            "choose another one: HEARTH_RUNTIME_DIR", "%s", folder);
+        doctor_add(report, "runtime folder",
+                   is_writable(folder) ? FOUND_OK : FOUND_MISSING,
+                   "choose another one: HEARTH_RUNTIME_DIR", "%s", folder);
 }
 
 static void check_state_dir(report_t *report)
 {
     const char *folder = report->options->state_dir;
 
-    add(report, "state folder", is_writable(folder) ? FOUND_OK : FOUND_MISSING,
-        "choose another one: HEARTH_STATE_DIR", "%s%s", folder,
-        is_writable(folder) ? "" : " cannot be written");
+    doctor_add(report, "state folder",
+               is_writable(folder) ? FOUND_OK : FOUND_MISSING,
+               "choose another one: HEARTH_STATE_DIR", "%s%s", folder,
+               is_writable(folder) ? "" : " cannot be written");
 }
 
 /* ---- Python ---- */
@@ -443,7 +443,8 @@ static void check_packages(report_t *report, const char *name,
 
     if (!json_is_true(json_object_get(python, "is_new"))
         || !json_is_true(json_object_get(python, "is_cpython"))) {
-        add(report, name, FOUND_MISSING,
+        doctor_add(
+            report, name, FOUND_MISSING,
             "another interpreter: profile/<name>/python in hearth.cfg(5)",
             "%s is %s, CPython 3.9 or newer is needed", profile->python,
             version ? version : "unknown");
@@ -457,8 +458,9 @@ static void check_packages(report_t *report, const char *name,
                      : mem_format("%s -m pip install ipython "
                                   "matplotlib-inline",
                                   profile->python);
-        add(report, name, FOUND_MISSING, advice,
-            "%s is Python %s, without IPython", profile->python, version);
+        doctor_add(report, name, FOUND_MISSING, advice,
+                   "%s is Python %s, without IPython", profile->python,
+                   version);
         return;
     }
     json_array_foreach(lacking, i, item)
@@ -466,10 +468,10 @@ static void check_packages(report_t *report, const char *name,
     if (names.size)
         advice = mem_format("%s -m pip install%s", profile->python,
                             (const char *) names.data);
-    add(report, name, names.size ? FOUND_LACKS : FOUND_OK, advice,
-        "%s: Python %s, IPython %s%s%s", profile->python, version, ipython,
-        names.size ? "; not installed:" : "",
-        names.size ? (const char *) names.data : "");
+    doctor_add(report, name, names.size ? FOUND_LACKS : FOUND_OK, advice,
+               "%s: Python %s, IPython %s%s%s", profile->python, version,
+               ipython, names.size ? "; not installed:" : "",
+               names.size ? (const char *) names.data : "");
 }
 
 static void check_profiles(report_t *report)
@@ -483,7 +485,8 @@ static void check_profiles(report_t *report)
         if (python)
             check_packages(report, name, profile, python);
         else
-            add(report, name, FOUND_MISSING,
+            doctor_add(
+                report, name, FOUND_MISSING,
                 "another interpreter: profile/<name>/python in hearth.cfg(5)",
                 "%s", *fault.text ? fault.text : "its answer makes no sense");
     }
@@ -492,9 +495,9 @@ static void check_profiles(report_t *report)
 /* ---- the report ---- */
 
 static void (*const checks[])(report_t *report) = {
-    check_kernel,      check_namespaces, check_seccomp,  check_landlock,
-    check_cgroups,     check_files,      check_sockets,  check_processes,
-    check_runtime_dir, check_state_dir,  check_profiles,
+    check_kernel,       check_namespaces,  check_seccomp,   check_landlock,
+    doctor_check_walls, check_cgroups,     check_files,     check_sockets,
+    check_processes,    check_runtime_dir, check_state_dir, check_profiles,
 };
 
 static const char *member(const json_t *finding, const char *key)
@@ -512,11 +515,11 @@ static void print_table(const json_t *findings)
     {
         const char *advice = member(finding, "advice");
 
-        printf("%-8s %-16s %s\n", member(finding, "state"),
+        printf("%-8s %-18s %s\n", member(finding, "state"),
                member(finding, "name"),
                terminal_cell(member(finding, "found"), 400));
         if (*advice)
-            printf("%25s -> %s\n", "", terminal_cell(advice, 400));
+            printf("%27s -> %s\n", "", terminal_cell(advice, 400));
     }
 }
 

@@ -1,0 +1,33 @@
+/* What the files of hearth doctor share. */
+#ifndef HEARTH_GATEWAY_CLI_DOCTOR_H
+#define HEARTH_GATEWAY_CLI_DOCTOR_H
+
+#include "gateway/options.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* FOUND_LACKS: it works without, less well; FOUND_MISSING: it does not. */
+typedef enum {
+    FOUND_OK,
+    FOUND_LACKS,
+    FOUND_MISSING
+} found_t;
+
+typedef struct {
+    const options_t *options; /* borrowed */
+    json_t *findings;         /* owned by the caller */
+    bool is_missing;          /* something required */
+    bool has_namespaces;      /* what the walls are made of, as found */
+    bool has_filters;
+    bool has_landlock;
+} report_t;
+
+void doctor_add(report_t *report, const char *name, found_t found,
+                const char *advice, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* doctor_walls.c, behind the checks that find what they are made of. */
+void doctor_check_walls(report_t *report);
+
+#endif

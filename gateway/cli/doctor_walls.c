@@ -1,0 +1,103 @@
+/* The walls of the sandbox by name: whether each holds here, and where one does
+ * not, whether the profiles accept that. */
+#include "gateway/cli/doctor.h"
+
+#include "base/buffer.h"
+#include "sandbox/walls.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static bool is_in(char *const *list, const char *name)
+{
+    for (; list && *list; list++)
+        if (strcmp(*list, name) == 0)
+            return true;
+    return false;
+}
+
+/* Limits, capabilities and descriptors every kernel has that runs hearth. */
+static bool can_hold(const report_t *report, const char *wall)
+{
+    static const char *const namespaces[] = {
+        "user", "mount",  "pid",  "network", "ipc",
+        "uts",  "cgroup", "proc", "nested",  "readonly"};
+
+    if (strcmp(wall, "landlock") == 0)
+        return report->has_landlock;
+    if (strcmp(wall, "seccomp") == 0)
+        return report->has_filters;
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+        if (strcmp(wall, namespaces[i]) == 0)
+            return report->has_namespaces;
+    return true;
+}
+
+/* The names of the profiles with, or without, that wall in a list of theirs;
+ * empty: none. */
+static char *name_profiles(const report_t *report, const char *wall,
+                           bool is_left_out)
+{
+    cleanup_buffer buffer_t names = BUFFER_EMPTY;
+
+    for (size_t i = 0; i < report->options->profile_count; i++) {
+        const profile_t *profile = report->options->profiles[i];
+
+        if (is_left_out ? is_in(profile->without, wall)
+                        : !is_in(profile->accept, wall))
+            buffer_format(&names, "%s%s", names.size ? ", " : "",
+                          profile->name);
+    }
+    return mem_copy(names.data ? (const char *) names.data : "", names.size);
+}
+
+static void check_wall(report_t *report, const sandbox_wall_t *wall)
+{
+    cleanup_free char *name = mem_format("wall %s", wall->name);
+    cleanup_free char *strict = name_profiles(report, wall->name, false);
+    cleanup_free char *open = name_profiles(report, wall->name, true);
+    cleanup_free char *advice =
+        wall->can_be_left_out
+            ? mem_format("to do without it, at your risk: accept = %s in the "
+                         "profile",
+                         wall->name)
+            : mem_text("there is no sandbox without it");
+
+    if (!can_hold(report, wall->name))
+        doctor_add(report, name, *strict ? FOUND_MISSING : FOUND_LACKS, advice,
+                   "%s: not to be had here%s%s", wall->is,
+                   *strict ? "; not accepted by " : ", and accepted", strict);
+    else if (*open)
+        doctor_add(report, name, FOUND_LACKS,
+                   "take it from `without`, which is for tests",
+                   "%s: left out by %s", wall->is, open);
+    else
+        doctor_add(report, name, FOUND_OK, NULL, "%s", wall->is);
+}
+
+/* Counters of the kernel are per user of the host. */
+static void check_users(report_t *report)
+{
+    if (geteuid() == 0)
+        doctor_add(report, "users",
+                   report->options->uid_count > 1 ? FOUND_OK : FOUND_LACKS,
+                   "gateway/uid_count in hearth.cfg(5)",
+                   "each session has a user of %llu, from %llu on; the last "
+                   "is that of pid 1",
+                   (unsigned long long) report->options->uid_count,
+                   (unsigned long long) report->options->uid_first);
+    else
+        doctor_add(report, "users", FOUND_LACKS,
+                   "run hearth as a service, where each session has its own",
+                   "sessions share this user: one can take descriptors in "
+                   "flight, pipe buffers and pending signals from another");
+}
+
+void doctor_check_walls(report_t *report)
+{
+    const sandbox_wall_t *wall;
+
+    for (size_t i = 0; (wall = sandbox_wall(i)) != NULL; i++)
+        check_wall(report, wall);
+    check_users(report);
+}
