@@ -258,6 +258,8 @@ void recovery_clear(self_t *self);
 /* watch.c */
 /* A kernel's group by its name, "" for none; looks at it from now on. */
 void watch_begin(self_t *self, const char *name);
+/* The group of a session that was taken over, with today's limits. */
+void watch_adopt(self_t *self);
 /* Something happens: the next look comes soon. */
 void watch_wake(self_t *self);
 /* The kernel has ended: so does its group. */

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/privilege.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ static uid_t choose_init_uid(const registry_t *self)
 {
     const options_t *options = self->options;
 
-    if (geteuid() != 0 || options->uid_count < 2)
+    if (!privilege_gives_users() || options->uid_count < 2)
         return 0;
     return (uid_t) (options->uid_first + options->uid_count - 1);
 }
@@ -51,7 +52,7 @@ uid_t launcher_choose_uid(registry_t *self)
     const options_t *options = self->options;
     uint64_t count = options->uid_count;
 
-    if (geteuid() != 0 || !count)
+    if (!privilege_gives_users() || !count)
         return geteuid();
     if (count > 1)
         count--; /* choose_init_uid's */
@@ -86,11 +87,7 @@ static int make_group(registry_t *self, const entry_t *entry,
                       zygote_launch_t *order, cgroup_t **ret_group,
                       fault_t *fault)
 {
-    const profile_limits_t *profile = &entry->profile->limits;
-    const cgroup_limits_t limits = {.memory = profile->memory,
-                                    .processes = profile->processes,
-                                    .cpu_percent = profile->cpu_percent,
-                                    .cpu_weight = profile->cpu_weight};
+    const cgroup_limits_t limits = profile_group_limits(entry->profile);
     cleanup_cgroup cgroup_t *group = NULL;
     int r = -EEXIST;
 
@@ -149,7 +146,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (!warmth->zygote)
         return fault_set(fault, ECHILD, "profile %s cannot start: %s",
                          entry->profile->name, warmth->fault);
-    if (geteuid() != 0)
+    if (!privilege_gives_users())
         order.host_gid = getegid();
     r = open_listeners(entry->runtime_folder, &link_fd, &init_fd, fault);
     if (r < 0)

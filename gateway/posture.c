@@ -3,6 +3,8 @@
  * before anybody's code has run in it. Lives in the session's thread. */
 #include "gateway/internal.h"
 
+#include "base/privilege.h"
+
 #include "sandbox/posture.h"
 
 #include <unistd.h>
@@ -14,7 +16,8 @@ static posture_t expect(const self_t *self)
 
     return (posture_t){
         .host_uid = self->host_uid,
-        .host_gid = geteuid() == 0 ? (gid_t) self->host_uid : getegid(),
+        .host_gid =
+            privilege_gives_users() ? (gid_t) self->host_uid : getegid(),
         .init_uid = self->init_uid,
         .init_gid = (gid_t) self->init_uid,
         .limits = {.address_space = limits->address_space,

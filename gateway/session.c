@@ -315,13 +315,6 @@ static int begin_gone(self_t *self)
     return 0;
 }
 
-static void take_group(self_t *self)
-{
-    cleanup_free char *name = take_ptr(self->spec->cgroup);
-
-    watch_begin(self, name ? name : "");
-}
-
 /* The kernel of a gateway that is no more: it has gone on meanwhile. */
 static int begin_adopted(self_t *self, fault_t *fault)
 {
@@ -335,7 +328,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
         return r;
     if (spec->reason[0])
         return begin_gone(self);
-    take_group(self);
+    watch_adopt(self);
     session_touch(self);
     session_count_lifetime(self);
     if (kernel_new(spec->runtime_folder, &self->kernel, fault) < 0

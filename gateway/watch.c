@@ -203,6 +203,18 @@ void watch_begin(self_t *self, const char *name)
     take_group(self, group);
 }
 
+void watch_adopt(self_t *self)
+{
+    cleanup_free char *name = take_ptr(self->spec->cgroup);
+    cgroup_limits_t limits = profile_group_limits(self->spec->profile);
+    fault_t fault;
+
+    watch_begin(self, name ? name : "");
+    if (self->watch.group
+        && cgroup_limit(self->watch.group, &limits, &fault) < 0)
+        log_warning("session=%s limits: %s", self->spec->id, fault.text);
+}
+
 void watch_wake(self_t *self)
 {
     if (self->watch.period_ms > base_ms(self))

@@ -112,3 +112,11 @@ uint64_t profile_process_limit(const profile_t *self, bool has_group)
 {
     return self->limits.processes * (has_group ? 2 : 1);
 }
+
+cgroup_limits_t profile_group_limits(const profile_t *self)
+{
+    return (cgroup_limits_t){.memory = self->limits.memory,
+                             .processes = self->limits.processes,
+                             .cpu_percent = self->limits.cpu_percent,
+                             .cpu_weight = self->limits.cpu_weight};
+}

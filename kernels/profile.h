@@ -3,6 +3,8 @@
 #ifndef HEARTH_KERNELS_PROFILE_H
 #define HEARTH_KERNELS_PROFILE_H
 
+#include "sandbox/cgroup.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +56,8 @@ typedef struct {
 /* A profile with every default. */
 profile_t *profile_new(const char *name);
 void profile_destroy(profile_t **self_p);
+/* Those of its limits that a control group keeps. */
+cgroup_limits_t profile_group_limits(const profile_t *self);
 
 /* RLIMIT_NPROC of a session. Where a control group counts too it is what ends
  * the session, and says so, before this one refuses. */

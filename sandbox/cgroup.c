@@ -215,6 +215,13 @@ static int limit_v1(const cgroup_t *self, const cgroup_limits_t *limits,
     return r < 0 ? r : limit_cpu_v1(self, limits, fault);
 }
 
+int cgroup_limit(const cgroup_t *self, const cgroup_limits_t *limits,
+                 fault_t *fault)
+{
+    return self->mode == CGROUP_V2 ? limit_v2(self, limits, fault)
+                                   : limit_v1(self, limits, fault);
+}
+
 /* ---- birth ---- */
 
 static void remove_folders(const cgroup_t *self)
@@ -251,8 +258,7 @@ int cgroup_new(const cgroups_t *tree, const char *name,
 
     if (r < 0)
         return fault_wrap(fault, "control group");
-    r = self->mode == CGROUP_V2 ? limit_v2(self, limits, fault)
-                                : limit_v1(self, limits, fault);
+    r = cgroup_limit(self, limits, fault);
     if (r < 0) {
         remove_folders(self);
         return fault_wrap(fault, "control group");

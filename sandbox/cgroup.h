@@ -83,6 +83,11 @@ int cgroup_open(const cgroups_t *tree, const char *name, cgroup_t **ret_cgroup,
 void cgroup_destroy(cgroup_t **self_p);
 #define cleanup_cgroup CLEANUP(cgroup_destroy)
 
+/* Anew, for a leaf whose group lost its controllers meanwhile, or for limits
+ * that are others by now. */
+int cgroup_limit(const cgroup_t *self, const cgroup_limits_t *limits,
+                 fault_t *fault);
+
 const char *cgroup_name(const cgroup_t *self);
 /* Descriptors for the launch, to be closed by the caller: version 2 has one,
  * the leaf's folder; version 1 the `tasks` file of each hierarchy. */

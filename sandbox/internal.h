@@ -76,7 +76,7 @@ typedef struct {
     const sandbox_t *sandbox;        /* borrowed from the caller */
     const sandbox_launch_t *launch;  /* borrowed from the caller */
     sandbox_limits_t limits;         /* the launch's, defaults filled in */
-    bool privileged;                 /* the caller is root */
+    bool privileged;                 /* the caller can give users */
     char workspace[4096];            /* where workspace_fd is */
     int go_fd;                       /* pid 1: a byte comes when it is mapped */
     int tree_fds[SOURCES_MAX];       /* clones of the sources, to be attached */

@@ -14,6 +14,7 @@
 #include "sandbox/internal.h"
 
 #include "base/buffer.h"
+#include "base/privilege.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -346,11 +347,13 @@ static int check(const sandbox_launch_t *launch, bool privileged,
                          "and group of its own");
     if (!privileged && launch->init_uid != 0)
         return fault_set(fault, EPERM,
-                         "sandbox: only root can give pid 1 a user of its own");
+                         "sandbox: only root, or who has CAP_SETUID and "
+                         "CAP_SETGID, can give pid 1 a user of its own");
     if (!privileged
         && (launch->host_uid != geteuid() || launch->host_gid != getegid()))
         return fault_set(fault, EPERM,
-                         "sandbox: only root can give a kernel another user "
+                         "sandbox: only root, or who has CAP_SETUID and "
+                         "CAP_SETGID, can give a kernel another user "
                          "than its own");
     return 0;
 }
@@ -457,7 +460,7 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
         .entry = {.sandbox = self,
                   .launch = order,
                   .limits = order->limits ? *order->limits : self->limits,
-                  .privileged = geteuid() == 0,
+                  .privileged = privilege_gives_users(),
                   .go_fd = -1,
                   .root_fd = -1},
         .go_fd = -1,

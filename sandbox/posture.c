@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/privilege.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -124,8 +125,9 @@ static int check_ids(const process_t *process, const char *status,
         || (r = check_line(process, status, "Gid", gids, fault)) < 0)
         return r;
     /* A caller without privilege cannot take its groups from anybody. */
-    return geteuid() == 0 ? check_line(process, status, "Groups", "", fault)
-                          : 0;
+    return privilege_gives_users()
+               ? check_line(process, status, "Groups", "", fault)
+               : 0;
 }
 
 static int check_capabilities(const process_t *process, const char *status,

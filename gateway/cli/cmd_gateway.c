@@ -30,12 +30,13 @@ static int info(const arguments_t *arguments)
     }
     limits = json_object_get(reply, "limits");
     printf("version      %s\npid          %.0f\nruntime      %s\n"
-           "state        %s\nsessions     %.0f\nlimits by    %s, %s\n",
+           "state        %s\nsessions     %.0f\n",
            terminal_cell(member_text(reply, "version"), 40),
            member_number(reply, "pid", 0),
            terminal_cell(member_text(reply, "runtime_dir"), 400),
            terminal_cell(member_text(reply, "state_dir"), 400),
-           member_number(reply, "sessions", 0),
+           member_number(reply, "sessions", 0));
+    printf("limits by    %s: %s\n",
            terminal_cell(member_text(limits, "by"), 20),
            terminal_cell(member_text(limits, "where"), 300));
     json_array_foreach(json_object_get(reply, "profiles"), i, profile)

@@ -20,7 +20,7 @@ from jupyter_client import BlockingKernelClient
 ROOT = Path(__file__).resolve().parents[2]
 HEARTH = os.environ.get("HEARTH", str(ROOT / "build" / "hearth"))
 # Generous: it only says that nothing will come any more.
-DEADLINE = 60.0
+DEADLINE = float(os.environ.get("HEARTH_DEADLINE", "60"))
 
 Message = dict[str, Any]
 T = TypeVar("T")

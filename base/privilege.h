@@ -1,0 +1,11 @@
+/* What this process may do to others' identities. */
+#ifndef HEARTH_BASE_PRIVILEGE_H
+#define HEARTH_BASE_PRIVILEGE_H
+
+#include <stdbool.h>
+
+/* Whether it can give a process any user and group: root can, and so can a
+ * service with CAP_SETUID and CAP_SETGID. */
+bool privilege_gives_users(void);
+
+#endif
