@@ -29,8 +29,8 @@ void ending_error(const self_t *self, const char **ret_name,
     *ret_name = "SessionGone";
     buffer_format(ret_sentence,
                   "session %s is gone since %s (%s: %s); its variables were "
-                  "discarded, its recording remains; create a new session, or "
-                  "read `hearth notebook export %s`",
+                  "discarded, its recording remains; `hearth session revive "
+                  "%s` builds it again from that, or create a new session",
                   self->spec->id, iso, self->spec->reason,
                   self->spec->detail ? self->spec->detail : "", self->spec->id);
 }

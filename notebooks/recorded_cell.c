@@ -94,6 +94,9 @@ static void begin_code(recorded_cell_t *self, const journal_record_t *record,
     json_object_set_new(self->notes, "who", who(record));
     json_object_set_new(self->notes, "status", json_string("unanswered"));
     set_number(self->notes, "time_limit", json_object_get(own, "time_limit"));
+    /* Not to be run again without being asked: replay.h. */
+    if (json_is_true(json_object_get(own, "outside_effects")))
+        json_object_set_new(self->notes, "outside_effects", json_true());
 }
 
 /* Text between the code; what is missing is said where it is missing. */

@@ -30,6 +30,8 @@ typedef struct {
     json_t *present;  /* owned; variables now */
     json_t *odd;      /* owned; cells that were skipped or diverged */
     size_t first;     /* number of the first cell to run */
+    bool has_gaps;    /* cells were given up to keep the journal's bound */
+    bool is_damaged;  /* the recording ends before its end */
     replay_summary_t summary;
 } revive_t;
 
@@ -85,6 +87,20 @@ static size_t find_first(const notebook_t *notebook, json_int_t beginning)
     return number;
 }
 
+static bool has_gaps(const json_t *rows, json_int_t beginning)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (strcmp(member_text(row, "what"), "gap") == 0
+            && json_integer_value(json_object_get(row, "seq")) > beginning)
+            return true;
+    }
+    return false;
+}
+
 static json_t *add_up(const json_t *rows, json_int_t beginning)
 {
     json_t *names = json_object();
@@ -125,7 +141,9 @@ static gateway_exit_t read_recording(revive_t *self,
                    &self->rows, &fault);
     if (r < 0 && r != -EBADMSG)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    self->is_damaged = r < 0;
     beginning = find_beginning(self->rows);
+    self->has_gaps = has_gaps(self->rows, beginning);
     self->first = find_first(&self->notebook, beginning);
     self->expected = add_up(self->rows, beginning);
     self->present = json_object();
@@ -241,7 +259,12 @@ static json_t *make_sentence(const revive_t *self, const json_t *variables,
     buffer_format(&out, ", %zu were skipped", summary->skipped);
     write_odd(self->odd, "skipped", &out);
     if (!is_complete)
-        buffer_text(&out, "; it was ended before the last cell");
+        buffer_text(&out, self->is_damaged
+                              ? "; the recording is damaged, what stood behind "
+                                "is not known"
+                              : "; it was ended before the last cell");
+    if (self->has_gaps)
+        buffer_text(&out, "; older cells are not in the recording any more");
     write_names("variables back", json_object_get(variables, "back"), &out);
     write_names("back, but different", json_object_get(variables, "different"),
                 &out);
@@ -257,15 +280,16 @@ static json_t *make_report(const revive_t *self, bool is_complete)
     char now[CLOCK_ISO_SIZE];
 
     clock_iso(clock_wall_us(), now);
-    return json_pack("{s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:o, s:s, s:o}",
-                     "is_complete", is_complete, "session", self->recorded.id,
-                     "at", now, "ran",
-                     (json_int_t) (summary->same + summary->different), "same",
-                     (json_int_t) summary->same, "different",
-                     (json_int_t) summary->different, "skipped",
-                     (json_int_t) summary->skipped, "cells", self->odd,
-                     "variables", variables, "workspace", "reused", "sentence",
-                     make_sentence(self, variables, is_complete));
+    return json_pack(
+        "{s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:o, s:s, s:o}",
+        "is_complete", is_complete, "has_gaps", self->has_gaps, "session",
+        self->recorded.id, "at", now, "ran",
+        (json_int_t) (summary->same + summary->different), "same",
+        (json_int_t) summary->same, "different",
+        (json_int_t) summary->different, "skipped",
+        (json_int_t) summary->skipped, "cells", self->odd, "variables",
+        variables, "workspace", "reused", "sentence",
+        make_sentence(self, variables, is_complete));
 }
 
 static bool is_whole(const json_t *report)
@@ -273,6 +297,7 @@ static bool is_whole(const json_t *report)
     const json_t *variables = json_object_get(report, "variables");
 
     return json_is_true(json_object_get(report, "is_complete"))
+           && json_is_false(json_object_get(report, "has_gaps"))
            && !json_integer_value(json_object_get(report, "different"))
            && !json_array_size(json_object_get(variables, "different"))
            && !json_array_size(json_object_get(variables, "missing"));
@@ -311,7 +336,7 @@ static int revive(const arguments_t *arguments)
     r = run_cells(&self, arguments, &fault);
     if (r < 0)
         complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
-    is_complete = r == 0 && !rerun_is_interrupted();
+    is_complete = r == 0 && !rerun_is_interrupted() && !self.is_damaged;
     report = make_report(&self, is_complete);
     return tell(&self, report);
 }

@@ -125,6 +125,30 @@ static void print_rows(const json_t *rows)
     }
 }
 
+/* What the configuration says is not to be told. */
+static void mask_rows(const json_t *rows, const mask_t *mask)
+{
+    static const char *const members[] = {"source", "evalue", "text", "detail",
+                                          NULL};
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        for (const char *const *key = members; *key; key++) {
+            const json_t *text = json_object_get(row, *key);
+            cleanup_free char *masked = NULL;
+            size_t size;
+
+            if (!json_is_string(text))
+                continue;
+            masked = mask_text(mask, json_string_value(text),
+                               json_string_length(text), &size);
+            json_object_set_new(row, *key, json_stringn(masked, size));
+        }
+    }
+}
+
 static int trace(const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
@@ -140,6 +164,8 @@ static int trace(const arguments_t *arguments)
     if (status != GATEWAY_EXIT_OK)
         return status;
     r = trace_read(session.journal, session.options.key, &rows, &fault);
+    if (session.mask)
+        mask_rows(rows, session.mask);
     if (rows && arguments_has(arguments, "json"))
         json_print(rows);
     else if (rows)

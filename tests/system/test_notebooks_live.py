@@ -5,11 +5,22 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from harness import Client, Gateway, Session, Turn, wait_for
+from harness import (
+    DEADLINE,
+    HEARTH,
+    Client,
+    Gateway,
+    Session,
+    Turn,
+    wait_for,
+)
+from test_notebooks import KINDS
 
 
 def ask(connected: Client, code: str, **hearth: Any) -> Turn:
@@ -158,6 +169,20 @@ def test_trace_of_a_session_that_died(gateway: Gateway) -> None:
     assert gateway.run("notebook", "trace", "nobody").returncode == 3
 
 
+def test_secrets_do_not_stand_in_the_time_line(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    run_all(session, "key = 'sk-abc'\nraise ValueError(key)")
+    config = tmp_path / "hearth.cfg"
+    config.write_text("sessions\n    mask = sk-[a-z]+\n")
+    env = {"HEARTH_CONFIG": str(config)}
+    for more in ([], ["--json"]):
+        done = gateway.run("notebook", "trace", session.id, *more, env=env)
+        assert done.returncode == 0, done.stderr
+        assert "sk-abc" not in done.stdout
+        assert "[masked]" in done.stdout
+
+
 # -- again, and compared --
 
 CELLS = [
@@ -192,6 +217,29 @@ def test_a_session_replays_without_a_difference(
     assert found["different"] == found["skipped"] == 0
     assert found["session"] is None
     wait_for(lambda: not replays(gateway), "the session is ended")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_replays_and_a_change_is_found(
+    gateway: Gateway, session: Session, tmp_path: Path, kind: str
+) -> None:
+    run_all(session, *KINDS[kind])
+    path = tmp_path / "run.ipynb"
+    gateway.run("notebook", "export", session.id, "-o", str(path))
+    same = gateway.run("notebook", "replay", str(path))
+    assert same.returncode == 0, same.stdout
+
+    notebook = json.loads(path.read_text())
+    number = next(
+        index
+        for index, cell in enumerate(notebook["cells"], 1)
+        if cell["outputs"]
+    )
+    notebook["cells"][number - 1]["source"] = "print('something else')"
+    path.write_text(json.dumps(notebook))
+    done = gateway.run("notebook", "replay", "--json", str(path))
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["first_different"] == number
 
 
 @pytest.fixture
@@ -363,6 +411,47 @@ def test_exec_tells_of_a_revival(gateway: Gateway, session: Session) -> None:
     assert session.exec("a").stderr == ""
 
 
+def test_revive_after_the_inactivity_timeout(gateway: Gateway) -> None:
+    session = gateway.create("--idle-timeout", "2")
+    with session.client() as client:
+        ask(client, "a = 1")
+        ask(client, "b = 1", outside_effects=True)
+    session.wait_state("gone")
+    assert session.show()["reason"] == "idle"
+    report = revive(gateway, session)
+    assert report["variables"]["back"] == ["a"]
+    assert [cell["number"] for cell in report["cells"]] == [2]
+    assert "effects outside" in report["cells"][0]["why"]
+    session.wait_state("gone")  # its inactivity counts anew
+    rows = gateway.json("notebook", "trace", "--json", session.id)
+    assert [row["what"] for row in rows if row["what"] != "cell"] == [
+        "ready",
+        "gone",
+        "reviving",
+        "ready",
+        "revived",
+        "gone",
+    ]
+
+
+def test_a_restart_that_was_asked_for_is_a_beginning(
+    gateway: Gateway, session: Session
+) -> None:
+    run_all(session, "a = 1")
+    gateway.run("session", "restart", session.id)
+    session.wait_state("idle")
+    run_all(session, "b = 1")
+    session.delete()
+    session.wait_state("gone")
+    report = revive(gateway, session)
+    assert report["ran"] == 1
+    assert report["variables"] == {
+        "back": ["b"],
+        "different": [],
+        "missing": [],
+    }
+
+
 def test_revive_what_ended_badly(gateway: Gateway) -> None:
     session = gateway.create("--restart", "never")
     run_all(session, "import random\na = random.random()\na", "b = 1")
@@ -402,6 +491,46 @@ def test_revive_after_the_gateway_was_away(gateway: Gateway) -> None:
         assert "revived" not in session.exec("a").stderr
     finally:
         session.delete()
+
+
+SLOW_AGAIN = (
+    "import os, time\nif os.path.exists('x'):\n    time.sleep(600)\n"
+    "open('x', 'w').close()"
+)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_revival_that_is_broken_off(
+    gateway: Gateway, session: Session, how: signal.Signals
+) -> None:
+    run_all(session, "a = 1", SLOW_AGAIN, "b = 1")
+    session.delete()
+    session.wait_state("gone")
+    reviver = subprocess.Popen(
+        [HEARTH, "session", "revive", session.id],
+        env=gateway.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+    def is_in_second_cell() -> bool:
+        rows = gateway.json("notebook", "trace", "--json", session.id)
+        return rows[-1].get("turn") == 5 and rows[-1]["status"] == "running"
+
+    wait_for(is_in_second_cell, "the cell runs again")
+    reviver.send_signal(how)
+    said, _ = reviver.communicate(timeout=DEADLINE)
+    if how == signal.SIGINT:
+        assert reviver.returncode == 1
+        assert "it was ended before the last cell" in said
+        assert "missing: b" in said
+    else:
+        gateway.run("session", "interrupt", session.id)
+    told = session.exec("a")
+    assert told.stdout == "1\n"
+    assert "before the last cell" in told.stderr or "not all" in told.stderr
+    assert session.exec("a").stderr == ""
 
 
 def test_revivals_that_are_refused(gateway: Gateway, session: Session) -> None:
