@@ -359,7 +359,8 @@ class Gateway:
         # Held open, so that no other namespace gets the same number.
         self.namespaces: dict[str, int] = {}
         self.helpers: dict[int, str] = {}
-        keep = ("PATH", "LANG", "TERM", "HEARTH_PYTHON", "ASAN_OPTIONS")
+        keep = ("PATH", "LANG", "TERM", "HEARTH_PYTHON")
+        keep += ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
         self.env = {k: v for k, v in os.environ.items() if k in keep}
         self.env.update(
             HOME=str(self.folder / "h"),

@@ -567,7 +567,9 @@ def test_journal_on_a_full_disk(small_disk: Gateway) -> None:
     with session.client() as client:
         client.run("kept = 1")
         fill(ballast)
-        turn = client.run("print('not to be had')", timeout=DEADLINE)
+        # Larger than what is left of the journal's last page.
+        code = "print('not to be had') #" + "x" * 8192
+        turn = client.run(code, timeout=DEADLINE)
         assert turn.status == "error"
         assert turn.content["ename"] == "JournalError"
         # Told, not lost: with space again the session goes on.
