@@ -314,8 +314,8 @@ static void adds_up_what_cells_did_to_names(void **state)
         "{\"appeared\":[{\"name\":\"a\",\"type\":\"int\"},"
         "{\"name\":\"b\",\"type\":\"list\",\"size\":1},"
         "{\"name\":\"c\",\"type\":\"int\"}]}",
-        "{\"changed\":[{\"name\":\"b\",\"type\":\"list\",\"size\":2,\"was\":"
-        "{\"type\":\"list\",\"size\":1}}],\"went\":[\"c\",\"never\",1]}",
+        ("{\"changed\":[{\"name\":\"b\",\"type\":\"list\",\"size\":2,\"was\":"
+         "{\"type\":\"list\",\"size\":1}}],\"went\":[\"c\",\"never\",1]}"),
         "{\"appeared\":[{\"type\":\"int\"},1,null],\"changed\":{},\"went\":3}",
         "{\"appeared\":[{\"name\":\"d\",\"type\":\"int\"}]}",
     };
