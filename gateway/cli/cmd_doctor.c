@@ -272,7 +272,8 @@ static void check_cgroup2(report_t *report)
     is_ours = access(folder, W_OK) == 0 && access(procs, W_OK) == 0;
     doctor_add(
         report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
-        "limits hold per process, not per session: run hearth under systemd "
+        "the gateway watches sessions instead of the kernel: run hearth under "
+        "systemd "
         "with Delegate=yes, or with systemd-run --user --scope -p Delegate=yes",
         "version 2, %s %s", is_ours ? "delegated at" : "not delegated at",
         path);
@@ -284,17 +285,18 @@ static void check_cgroups(report_t *report)
     struct statfs status;
 
     if (statfs("/sys/fs/cgroup", &status) < 0) {
-        doctor_add(
-            report, "cgroups", FOUND_LACKS,
-            "limits hold per process, not per session: mount /sys/fs/cgroup",
-            "not mounted");
+        doctor_add(report, "cgroups", FOUND_LACKS,
+                   "the gateway watches sessions instead of the kernel: mount "
+                   "/sys/fs/cgroup",
+                   "not mounted");
     } else if (status.f_type == CGROUP2_SUPER_MAGIC) {
         check_cgroup2(report);
     } else {
         bool is_ours = access(memory, W_OK) == 0;
 
         doctor_add(report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
-                   "limits hold per process, not per session: version 2 can be "
+                   "the gateway watches sessions instead of the kernel: "
+                   "version 2 can be "
                    "delegated (boot with systemd.unified_cgroup_hierarchy=1)",
                    "version 1, %s", is_ours ? "writable" : "not writable");
     }
