@@ -184,7 +184,8 @@ static int take(recording_t *self, const journal_record_t *record,
     if (index < 0 || !self->slots[index].open)
         return 0;
     if (!is_first) {
-        content = record_object(record->content);
+        if (!content)
+            content = record_object(record->content);
         if (record->kind == JOURNAL_EVENT)
             show_latest(self, record, content);
         recorded_cell_add(self->slots[index].open, record, content);
