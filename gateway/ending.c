@@ -185,6 +185,7 @@ void ending_relaunch(self_t *self)
     output_new_kernel(self->output);
     output_status(self->output, "starting", (bytes_t){0});
     self->kernel_seq = self->told_seq = 0;
+    self->said = (said_t){0};
     self->reason = LIFE_REASON_NONE;
     self->is_relaunching = self->is_greeted = false;
     self->end = (kernel_end_t){0};

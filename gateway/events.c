@@ -74,6 +74,7 @@ static void count_journaled(self_t *self, uint64_t seq, size_t bytes)
 {
     self->kernel_seq = seq;
     self->untold_bytes += bytes;
+    allowance_count(self, bytes);
 }
 
 static int flush_merge(self_t *self, fault_t *fault)
@@ -229,6 +230,15 @@ static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
                         part_bytes(frame->content), fault);
 }
 
+static size_t body_size(const frame_t *frame)
+{
+    size_t size = frame->content.size + frame->metadata.size;
+
+    for (size_t i = 0; i < frame->buffer_count; i++)
+        size += frame->buffers[i].size;
+    return size;
+}
+
 static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
 {
     json_span_t content;
@@ -251,8 +261,7 @@ static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
     else
         r = publish(self, frame, content, fault);
     if (r == 0)
-        count_journaled(self, frame->seq,
-                        frame->content.size + frame->metadata.size);
+        count_journaled(self, frame->seq, body_size(frame));
     return r;
 }
 

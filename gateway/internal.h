@@ -7,6 +7,7 @@
  *   turns.c     their turn: queue, dispatch, replies
  *   answers.c   what the gateway answers by itself
  *   events.c    what the kernel says
+ *   allowance.c how much that may be
  *   pressure.c  and what is done when nobody takes it
  *   recovery.c  a session that another gateway left
  *   watch.c     the limits of the session as a whole
@@ -54,6 +55,13 @@ typedef struct {
     bool owes_idle;  /* to one that was parted from */
     bool is_ignored; /* the last words of a kernel that has ended */
 } pressure_t;
+
+/* What a kernel has said (allowance.c). */
+typedef struct {
+    uint64_t cell_bytes, cell_messages; /* since the last cell began */
+    uint64_t session_bytes;             /* since the kernel began, or the
+                                           gateway */
+} said_t;
 
 /* Where the interrupt ladder stands. */
 typedef enum {
@@ -119,6 +127,7 @@ typedef struct {
     size_t recent_next;
     merge_t merge;
     pressure_t pressure;
+    said_t said;
     watch_t watch;
 
     rung_t rung;
@@ -240,6 +249,11 @@ bool answers_wait(const self_t *self, const request_t *request);
 void events_read(self_t *self);
 /* Links the kernel, greets it. */
 int events_connect(self_t *self, fault_t *fault);
+
+/* allowance.c */
+void allowance_begin_cell(self_t *self);
+/* A message of so many bytes was journaled; may end the kernel. */
+void allowance_count(self_t *self, uint64_t bytes);
 
 /* pressure.c */
 /* True: too much waits for subscribers; the kernel is not to be read, and will

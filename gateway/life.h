@@ -53,6 +53,7 @@ bool life_step(life_t *state, life_event_t event);
     X(SIGNAL, "signal")                                                        \
     X(EXIT, "exit")                                                            \
     X(PROTOCOL, "protocol")                                                    \
+    X(OUTPUT, "output")                                                        \
     X(WORKSPACE, "workspace")                                                  \
     X(LAUNCH, "launch")                                                        \
     X(LOST, "lost")

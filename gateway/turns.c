@@ -304,6 +304,7 @@ void turns_start(self_t *self, request_t *request)
     if (request->is_execute) {
         watch_cell_begin(self);
         session_stop_timer(self, &self->idle_timer);
+        allowance_begin_cell(self);
         if (!limit)
             limit = self->spec->cell_limit_ms;
         if (limit)

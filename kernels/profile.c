@@ -98,6 +98,9 @@ profile_t *profile_new(const char *name)
         .open_files = 1024,
         .processes = 512,
         .tmp_bytes = 256 * MIB,
+        .cell_output = 1024 * MIB,
+        .cell_messages = 1000000,
+        .session_output = 64 * 1024 * MIB,
         .retain = 64 * MIB,
     };
     self->pool = (profile_pool_t){

@@ -21,6 +21,9 @@ typedef struct {
     uint64_t tmp_bytes;       /* of /tmp and of /dev/shm, each */
     uint64_t workspace_bytes; /* on disk; 0: no limit */
     uint64_t workspace_files; /* folders included; 0: no limit */
+    uint64_t cell_output;     /* bytes that a cell may say; 0: no limit */
+    uint64_t cell_messages;   /* in so many messages; 0: no limit */
+    uint64_t session_output;  /* bytes, by one kernel; 0: no limit */
     uint64_t retain; /* bytes of events a kernel keeps unacknowledged */
 } profile_limits_t;
 

@@ -168,3 +168,33 @@ def test_an_interrupt_is_heard_under_pressure(
     # A fresh one: the client above took nothing either, meanwhile.
     assert "7" in session.exec("kept").stdout
     sleeper.close()
+
+
+@pytest.mark.parametrize(
+    ("setting", "code", "figures"),
+    [
+        ("cell_output=1M", "while True: print('x' * 99999)", "bytes"),
+        (
+            "cell_messages=50",
+            "while True: display(1)",
+            "51 messages of output while running cell 1, 50 are the most",
+        ),
+        ("session_output=1M", "while True: print('x' * 99999)", "bytes"),
+    ],
+)
+def test_a_cell_says_too_much(setting: str, code: str, figures: str) -> None:
+    gateway = Gateway("--set", f"profile/python3/limits/{setting}")
+    try:
+        session = gateway.start().create()
+        with session.client() as client:
+            turn = client.run(code)
+        assert turn.content["ename"] == "KernelDied"
+        key = setting.partition("=")[0]
+        assert turn.content["evalue"].startswith("output: the ")
+        assert figures in turn.content["evalue"]
+        assert f"limits/{key} of profile python3" in turn.content["evalue"]
+        gone = session.wait_state("gone")
+        assert gone["reason"] == "output"
+        assert figures in gone["detail"]
+    finally:
+        gateway.end()
