@@ -49,6 +49,7 @@ void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
         va_start(args, format);
         vsnprintf(self->detail, sizeof self->detail, format, args);
         va_end(args);
+        record_stop(self);
     }
     life_step(&self->state, LIFE_ON_STOP);
     commands_tell_state(self);
@@ -285,6 +286,9 @@ void ending_finish(self_t *self)
     explain_end(self);
     log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
                self->spec->id, life_reason_name(self->reason), self->detail);
+    if (self->running && self->running->is_execute)
+        record_cell_lost(self, self->running);
+    record_end(self);
     /* Those before a restart were told when it was asked for; what has come
      * since is for the fresh kernel. */
     if (!self->is_relaunching)

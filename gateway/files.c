@@ -3,6 +3,7 @@
 #include "gateway/files_internal.h"
 
 #include "base/clock.h"
+#include "gateway/audit.h"
 #include "gateway/gateway.h"
 #include "gateway/management.h"
 #include "workspace/beneath.h"
@@ -110,6 +111,30 @@ void files_tell(self_t *self, files_news_t *news)
     zsock_send(self->pipe, "p", news);
 }
 
+void files_note(self_t *self, const char *session, const char *what,
+                const char *path, const char *outcome, json_t *details)
+{
+    cleanup_free char *text = name_text(path);
+    json_t *object = json_pack("{s:s,s:s}", "what", what, "path", text);
+
+    if (details)
+        json_object_update(object, details);
+    json_decref(details);
+    scribe_note(self->scribe, "file", session, outcome, object);
+}
+
+/* What was refused, and by which words; the path is as the request had it. */
+static void note_refusal(self_t *self, const order_t *order,
+                         const errand_t *errand, const fault_t *fault)
+{
+    const char *path =
+        json_string_value(json_object_get(errand->content, "path"));
+
+    scribe_note(self->scribe, "file", order->session, "refused",
+                json_pack("{s:s,s:s,s:s}", "what", message_type(order->request),
+                          "path", path ? path : "", "text", fault->text));
+}
+
 static const struct {
     const char *type;
     files_handler_t *handler;
@@ -179,10 +204,12 @@ static void on_ask(self_t *self, order_t *order)
     r = handler
             ? handler(self, &errand, &news->answer, &fault)
             : fault_set(&fault, EINVAL, "this gateway knows no such request");
-    if (r < 0)
+    if (r < 0) {
         news->answer = describe_fault(-r, &fault);
-    else
+        note_refusal(self, order, &errand, &fault);
+    } else {
         json_object_set_new(news->answer, "status", json_string("ok"));
+    }
     news->request = take_ptr(order->request);
     files_tell(self, news);
 }
@@ -215,7 +242,8 @@ static int on_sweep(zloop_t *loop, int timer, void *arg)
 
 static void files_actor(zsock_t *pipe, void *args)
 {
-    self_t self = {.pipe = pipe, .loop = zloop_new()};
+    self_t self = {
+        .pipe = pipe, .loop = zloop_new(), .scribe = scribe_new("files")};
 
     (void) args;
     zloop_set_nonstop(self.loop, true);
@@ -225,6 +253,7 @@ static void files_actor(zsock_t *pipe, void *args)
     zloop_start(self.loop);
     transfer_sweep(&self, true);
     quota_clear(&self);
+    scribe_destroy(&self.scribe);
     zloop_destroy(&self.loop);
 }
 

@@ -40,6 +40,7 @@ typedef struct transfer {
     struct walk *walk;     /* owned; of a listing, or NULL */
     EVP_MD_CTX *hash;      /* owned; NULL: given up */
     uint64_t hashed;       /* bytes in it */
+    bool is_told;          /* in the audit log */
     uint64_t holes;        /* of them zeros that are not stored */
     uint64_t page, listed; /* of a listing */
     bool is_recursive;     /* the listing */
@@ -59,8 +60,9 @@ typedef struct quota {
 } quota_t;
 
 typedef struct {
-    zsock_t *pipe; /* borrowed from the actor */
-    zloop_t *loop; /* owned */
+    zsock_t *pipe;         /* borrowed from the actor */
+    zloop_t *loop;         /* owned */
+    struct scribe *scribe; /* owned */
     transfer_t *transfers;
     size_t transfer_count;
     quota_t *quotas;
@@ -76,6 +78,11 @@ int files_path(const json_t *content, const char *key, char **ret_path,
 json_t *files_entry(const char *path, const struct stat *status);
 int files_root(const errand_t *errand, int *ret_root, fault_t *fault);
 void files_tell(self_t *self, files_news_t *news);
+
+/* A record of what was done with a file; `path` is bytes, `details` is taken.
+ */
+void files_note(self_t *self, const char *session, const char *what,
+                const char *path, const char *outcome, json_t *details);
 
 /* Each answers with *ret_answer, or a fault. */
 typedef int files_handler_t(self_t *self, const errand_t *errand,

@@ -34,10 +34,25 @@ static void transfer_destroy(transfer_t **self_p)
     *self_p = NULL;
 }
 
+static void note_copy(self_t *self, transfer_t *transfer, const char *what,
+                      const char *outcome, uint64_t size, json_t *sha256)
+{
+    transfer->is_told = true;
+    files_note(
+        self, transfer->session, what, transfer->path, outcome,
+        json_pack("{s:I,s:O}", "size", (json_int_t) size, "sha256", sha256));
+}
+
 void transfer_end(self_t *self, transfer_t *transfer)
 {
     transfer_t **at = &self->transfers;
 
+    if (!transfer->is_told && !transfer->walk) {
+        json_auto_t *unknown = json_null();
+
+        note_copy(self, transfer, transfer->writer ? "put" : "get",
+                  "broken off", transfer->hashed, unknown);
+    }
     while (*at != transfer)
         at = &(*at)->next;
     *at = transfer->next;
@@ -229,8 +244,12 @@ int files_on_read(self_t *self, const errand_t *errand, json_t **ret_answer,
         (json_int_t) piece.size, "hole", (json_int_t) piece.hole, "digest", sum,
         "end", offset + piece.size + piece.hole >= end, "grown",
         reader_has_grown(transfer->reader));
-    if (offset + piece.size + piece.hole >= end)
-        json_object_set_new(*ret_answer, "sha256", hash_json(transfer, end));
+    if (offset + piece.size + piece.hole >= end && !transfer->is_told) {
+        json_t *sha256 = hash_json(transfer, end);
+
+        json_object_set_new(*ret_answer, "sha256", sha256);
+        note_copy(self, transfer, "get", "ok", end, sha256);
+    }
     return 0;
 }
 
@@ -347,6 +366,8 @@ int files_on_commit(self_t *self, const errand_t *errand, json_t **ret_answer,
         return r;
     *ret_answer = json_pack("{s:I,s:o}", "size", (json_int_t) size, "sha256",
                             hash_json(transfer, size));
+    note_copy(self, transfer, "put", "ok", size,
+              json_object_get(*ret_answer, "sha256"));
     transfer_end(self, transfer);
     return 0;
 }

@@ -53,6 +53,7 @@ int files_on_make_folder(self_t *self, const errand_t *errand,
         || (r = beneath_make_folder(root, path, has(errand, "parents"), fault))
                < 0)
         return r;
+    files_note(self, errand->session, "make_folder", path, "ok", NULL);
     *ret_answer = json_object();
     return 0;
 }
@@ -64,13 +65,13 @@ int files_on_delete(self_t *self, const errand_t *errand, json_t **ret_answer,
     cleanup_fd int root = -1;
     int r;
 
-    (void) self;
     if ((r = files_path(errand->content, "path", &path, fault)) < 0
         || (r = files_root(errand, &root, fault)) < 0
         || (r = beneath_remove(root, path, has(errand, "recursive"), REMOVE_MS,
                                fault))
                < 0)
         return r;
+    files_note(self, errand->session, "delete", path, "ok", NULL);
     *ret_answer = json_object();
     return 0;
 }
@@ -82,13 +83,15 @@ int files_on_rename(self_t *self, const errand_t *errand, json_t **ret_answer,
     cleanup_fd int root = -1;
     int r;
 
-    (void) self;
     if ((r = files_path(errand->content, "from", &from, fault)) < 0
         || (r = files_path(errand->content, "to", &to, fault)) < 0
         || (r = files_root(errand, &root, fault)) < 0
         || (r = beneath_rename(root, from, to, has(errand, "replace"), fault))
                < 0)
         return r;
+    files_note(
+        self, errand->session, "rename", from, "ok",
+        json_pack("{s:O}", "to", json_object_get(errand->content, "to")));
     *ret_answer = json_object();
     return 0;
 }

@@ -9,6 +9,7 @@
  *   events.c    what the kernel says
  *   allowance.c how much that may be
  *   pressure.c  and what is done when nobody takes it
+ *   record.c    what the audit log is told
  *   recovery.c  a session that another gateway left
  *   watch.c     the limits of the session as a whole
  *   revival.c   a session that is gone gets a fresh kernel
@@ -129,6 +130,8 @@ typedef struct {
     pressure_t pressure;
     said_t said;
     watch_t watch;
+    struct scribe *scribe; /* owned */
+    int64_t cell_begun_ms; /* monotonic; for the record of its end */
 
     rung_t rung;
     bool limit_reached;    /* the ladder is climbed for a time limit */
@@ -260,6 +263,20 @@ void allowance_count(self_t *self, uint64_t bytes);
  * be when there is room. */
 bool pressure_is_high(self_t *self);
 void pressure_on_subscriber(self_t *self);
+
+/* record.c */
+void record_start(self_t *self);
+/* The kernel is gone; and before, for a reason that has a record of its own. */
+void record_end(self_t *self);
+void record_stop(self_t *self);
+/* Something was refused that is past a limit. */
+void record_limit(self_t *self, const char *name, uint64_t max);
+void record_cell_begin(self_t *self, const request_t *request);
+void record_cell_end(self_t *self, const request_t *request, bytes_t content);
+/* Its kernel ended first. */
+void record_cell_lost(self_t *self, const request_t *request);
+/* ports_watch_t; `arg` is the session. */
+void record_bad_message(void *arg, channel_t channel, const char *verdict);
 
 /* recovery.c */
 /* Rebuilds the queue, the running request, numbers and counts from the

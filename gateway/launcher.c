@@ -121,6 +121,9 @@ static void close_group(zygote_launch_t *order)
 static void fail_launch(entry_t *entry, const char *text)
 {
     entry->launch = 0;
+    scribe_note(
+        entry->registry->scribe, "fork", entry->id, "failed",
+        json_pack("{s:s,s:s}", "profile", entry->profile->name, "text", text));
     zstr_sendx(entry->actor, "FAILED", text, NULL);
 }
 
@@ -222,6 +225,9 @@ static void on_zygote_gone(warmth_t *warmth, const char *text)
     bool was_ready = warmth->ready[0] != '\0';
 
     log_error("profile=%s zygote gone: %s", warmth->profile->name, text);
+    scribe_note(
+        self->scribe, "zygote", "", "gone",
+        json_pack("{s:s,s:s}", "profile", warmth->profile->name, "text", text));
     zloop_poller_end(self->loop, &item);
     zygote_destroy(&warmth->zygote);
     snprintf(warmth->fault, sizeof warmth->fault, "%s", text);
@@ -244,6 +250,10 @@ static void on_launched(registry_t *self, zygote_answer_t *answer)
         if (at->launch != answer->number)
             continue;
         at->launch = 0;
+        scribe_note(self->scribe, "fork", at->id, "ok",
+                    json_pack("{s:s,s:i,s:I}", "profile", at->profile->name,
+                              "pid", (int) answer->pid, "host_uid",
+                              (json_int_t) at->host_uid));
         snprintf(pid, sizeof pid, "%d", (int) answer->pid);
         snprintf(pidfd, sizeof pidfd, "%d", answer->pidfd);
         zstr_sendx(at->actor, "LAUNCHED", pid, pidfd, NULL);
@@ -274,6 +284,11 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
                      answer.text[0] ? answer.text : "?");
             log_notice("profile=%s zygote ready python=%s",
                        warmth->profile->name, warmth->ready);
+            scribe_note(self->scribe, "zygote", "", "ready",
+                        json_pack("{s:s,s:s,s:i}", "profile",
+                                  warmth->profile->name, "python",
+                                  warmth->ready, "pid",
+                                  (int) zygote_pid(warmth->zygote)));
             break;
         case ZYGOTE_LAUNCHED:
             on_launched(self, &answer);

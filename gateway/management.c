@@ -20,12 +20,14 @@
 #define PATH_MAX_IPC 107 /* sun_path without its NUL */
 
 struct management {
-    zsock_t *socket;    /* owned */
-    secret_t *secret;   /* owned */
-    history_t *history; /* owned */
-    char *path;         /* owned; of the socket */
-    char *key_path;     /* owned */
-    uint64_t counter;   /* of message ids */
+    zsock_t *socket;                               /* owned */
+    secret_t *secret;                              /* owned */
+    history_t *history;                            /* owned */
+    char *path;                                    /* owned; of the socket */
+    char *key_path;                                /* owned */
+    uint64_t counter;                              /* of message ids */
+    void (*watch)(void *arg, const char *verdict); /* or NULL */
+    void *watch_arg;                               /* borrowed */
 };
 
 void management_destroy(management_t **self_p)
@@ -90,6 +92,13 @@ int management_new(const char *runtime_dir, management_t **ret_management,
     return 0;
 }
 
+void management_watch(management_t *self,
+                      void (*watch)(void *arg, const char *verdict), void *arg)
+{
+    self->watch = watch;
+    self->watch_arg = arg;
+}
+
 zsock_t *management_socket(const management_t *self)
 {
     return self->socket;
@@ -109,6 +118,8 @@ message_t *management_receive(management_t *self)
             wire_decode(frames, self->secret, self->history, &message, &fault);
         if (verdict == WIRE_OK)
             return message;
+        if (self->watch)
+            self->watch(self->watch_arg, wire_verdict_name(verdict));
         log_warning("management: dropped verdict=\"%s\"",
                     wire_verdict_name(verdict));
     }

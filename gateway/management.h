@@ -19,6 +19,9 @@ int management_new(const char *runtime_dir, management_t **ret_management,
 /* Removes socket and key. */
 void management_destroy(management_t **self_p);
 
+/* Who is told of a message that is not signed rightly. */
+void management_watch(management_t *self,
+                      void (*watch)(void *arg, const char *verdict), void *arg);
 zsock_t *management_socket(const management_t *self);
 /* The next genuine request; NULL when there is none. */
 message_t *management_receive(management_t *self);

@@ -32,6 +32,8 @@ typedef struct {
     int64_t orphan_timeout_ms; /* kernels without a gateway; 0: for ever */
     int64_t drain_grace_ms;    /* for running cells at an orderly stop */
     int cgroups;               /* cgroup_mode_t */
+    uint64_t audit_file_bytes; /* then the next file follows */
+    uint64_t audit_files;      /* that are kept; 0: no audit log */
     uint64_t uid_first;        /* users of sessions when the gateway is root */
     uint64_t uid_count;
 

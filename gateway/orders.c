@@ -435,12 +435,33 @@ static const struct {
     {"session_revived_request", on_revived},
 };
 
+/* Whoever has the management key asked for something that changes things. */
+static void note_order(registry_t *self, const char *type,
+                       const json_t *content)
+{
+    static const char *const plain[] = {
+        "gateway_info_request",
+        "session_list_request",
+        "session_show_request",
+    };
+    const char *id = json_string_value(json_object_get(content, "id"));
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(plain[i], type) == 0)
+            return;
+    if (strncmp(type, "files_", 6) == 0)
+        return; /* told with its outcome by the thread for files */
+    scribe_note(self->scribe, "order", id ? id : "", "asked",
+                json_pack("{s:s}", "request", type));
+}
+
 static void on_request(registry_t *self, message_t **request_p)
 {
     const char *type = message_type(*request_p);
     bytes_t bytes = message_content(*request_p);
     json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
 
+    note_order(self, type, content);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].type, type) == 0) {
             requests[i].handler(self, content, request_p);

@@ -34,8 +34,10 @@ struct ports {
     size_t held_count;
     unsigned subscribers;
     uint64_t dropped;
-    buffer_t topic;     /* of the last subscription */
-    backlog_t *backlog; /* owned; of iopub */
+    buffer_t topic;       /* of the last subscription */
+    backlog_t *backlog;   /* owned; of iopub */
+    ports_watch_t *watch; /* who is told of each; NULL: nobody */
+    void *watch_arg;      /* borrowed */
 };
 
 static const int socket_types[CHANNEL_COUNT] = {
@@ -163,6 +165,12 @@ zsock_t *ports_socket(const ports_t *self, channel_t channel)
     return self->sockets[channel];
 }
 
+void ports_watch(ports_t *self, ports_watch_t *watch, void *arg)
+{
+    self->watch = watch;
+    self->watch_arg = arg;
+}
+
 uint64_t ports_dropped(const ports_t *self)
 {
     return self->dropped;
@@ -186,6 +194,8 @@ message_t *ports_receive(ports_t *self, channel_t channel)
         if (verdict == WIRE_OK)
             return message;
         self->dropped++;
+        if (self->watch)
+            self->watch(self->watch_arg, channel, wire_verdict_name(verdict));
         log_warning("dropped channel=%d verdict=\"%s\" why=\"%s\"", channel,
                     wire_verdict_name(verdict), fault.text);
     }

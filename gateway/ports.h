@@ -25,6 +25,9 @@ zsock_t *ports_socket(const ports_t *self, channel_t channel);
 /* The next request of a ROUTER channel that is genuine; NULL when there is
  * none for now. Bad ones are dropped and counted. */
 message_t *ports_receive(ports_t *self, channel_t channel);
+/* Who is told of each bad one. */
+typedef void ports_watch_t(void *arg, channel_t channel, const char *verdict);
+void ports_watch(ports_t *self, ports_watch_t *watch, void *arg);
 uint64_t ports_dropped(const ports_t *self);
 
 /* To the peers in `parts->identities`. A peer that is away gets it when it is

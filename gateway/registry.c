@@ -315,6 +315,7 @@ void registry_destroy(registry_t **self_p)
         zygote_destroy(&self->warmths[i].zygote);
     free(self->warmths);
     files_destroy(&self->files);
+    scribe_destroy(&self->scribe);
     management_destroy(&self->management);
     zloop_destroy(&self->loop);
     free(self->package_folder);
@@ -398,6 +399,35 @@ static void sweep_cgroups(registry_t *self)
                    count);
 }
 
+/* What the operator took from the defaults. */
+static void note_profiles(registry_t *self)
+{
+    scribe_note(self->scribe, "gateway_start", "", "ok",
+                json_pack("{s:s,s:i,s:s}", "version", HEARTH_VERSION, "pid",
+                          (int) getpid(), "state_dir",
+                          self->options->state_dir));
+    for (size_t i = 0; i < self->options->profile_count; i++) {
+        const profile_t *profile = self->options->profiles[i];
+
+        if (!profile->network && !*profile->accept && !*profile->without)
+            continue;
+        scribe_note(self->scribe, "configuration", "", "weaker",
+                    json_pack("{s:s,s:b,s:b,s:b}", "profile", profile->name,
+                              "network", profile->network != 0, "accept",
+                              *profile->accept != NULL, "without",
+                              *profile->without != NULL));
+    }
+}
+
+static void on_bad_message(void *arg, const char *verdict)
+{
+    registry_t *self = arg;
+
+    scribe_note(
+        self->scribe, "message", "", "dropped",
+        json_pack("{s:s,s:s}", "channel", "management", "verdict", verdict));
+}
+
 int registry_new(const options_t *options, const char *package_folder,
                  registry_t **ret_registry, fault_t *fault)
 {
@@ -407,8 +437,10 @@ int registry_new(const options_t *options, const char *package_folder,
     self->options = options;
     self->package_folder = mem_text(package_folder);
     self->waiting_end = &self->waiting;
+    self->scribe = scribe_new("gateway");
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true);
+    note_profiles(self);
     r = read_journal_key(self, fault);
     if (r < 0)
         return r;
@@ -428,6 +460,7 @@ int registry_new(const options_t *options, const char *package_folder,
     r = management_new(options->runtime_dir, &self->management, fault);
     if (r < 0)
         return r;
+    management_watch(self->management, on_bad_message, self);
     zloop_reader(self->loop, management_socket(self->management),
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);

@@ -10,6 +10,7 @@
 #ifndef HEARTH_GATEWAY_REGISTRY_INTERNAL_H
 #define HEARTH_GATEWAY_REGISTRY_INTERNAL_H
 
+#include "gateway/audit.h"
 #include "gateway/czmq_owners.h"
 #include "gateway/files.h"
 #include "gateway/management.h"
@@ -73,6 +74,7 @@ struct registry {
     cgroups_t *cgroups;       /* owned */
     management_t *management; /* owned */
     files_t *files;           /* owned */
+    scribe_t *scribe;         /* owned; to the audit log */
     zloop_t *loop;            /* owned */
     warmth_t *warmths;        /* owned; one a profile */
     entry_t *entries;         /* owned */

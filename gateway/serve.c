@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "gateway/audit.h"
 #include "gateway/gateway.h"
 #include "gateway/registry.h"
 
@@ -139,11 +140,15 @@ int serve_main(const options_t *options)
     cleanup_fd int lock_fd = -1, signal_fd = -1;
     cleanup_free char *package = find_package();
     registry_t *registry = NULL;
+    cleanup_audit audit_t *audit = NULL;
     fault_t fault;
     int r;
 
     log_set_level((log_level_t) options->log_level);
     r = prepare(options, &lock_fd, &signal_fd, &fault);
+    if (r == 0 && options->audit_files)
+        r = audit_new(options->state_dir, options->audit_file_bytes,
+                      options->audit_files, &audit, &fault);
     if (r == 0)
         r = registry_new(options, package, &registry, &fault);
     if (r < 0) {
@@ -155,6 +160,7 @@ int serve_main(const options_t *options)
                (int) getpid(), options->runtime_dir, options->state_dir);
     registry_run(registry, signal_fd);
     registry_destroy(&registry);
+    audit_destroy(&audit);
     /* Waits until libzmq has written what sockets still hold (their linger). */
     zsys_shutdown();
     log_notice("gateway has stopped");

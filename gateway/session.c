@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/audit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -186,6 +187,7 @@ void session_set_ready(self_t *self)
 {
     session_stop_timer(self, &self->ready_timer);
     life_step(&self->state, LIFE_ON_READY);
+    record_start(self);
     session_touch(self);
     commands_tell_state(self);
     commands_tell(self, "READY");
@@ -353,6 +355,7 @@ static int begin(self_t *self, fault_t *fault)
 
     if (r < 0)
         return r;
+    ports_watch(self->ports, record_bad_message, self);
     r = journal_open(folder, spec->journal_key, &spec->journal_options,
                      &self->journal, &torn, fault);
     if (r < 0)
@@ -403,6 +406,7 @@ static void self_destroy(self_t **self_p)
         return;
     kernel_destroy(&self->kernel);
     watch_clear(self);
+    scribe_destroy(&self->scribe);
     turns_clear(self);
     zloop_destroy(&self->loop);
     output_destroy(&self->output);
@@ -442,6 +446,7 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     self->status_fd = self->watched_link = -1;
     self->watched_init = self->watched_pidfd = -1;
     self->next_count = 1;
+    self->scribe = scribe_new("session");
     self->queue_end = &self->queue;
     self->viewers = viewers_new(spec->id);
     self->seen = zhashx_new();

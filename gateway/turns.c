@@ -303,6 +303,7 @@ void turns_start(self_t *self, request_t *request)
     turns_announce(self, request);
     if (request->is_execute) {
         watch_cell_begin(self);
+        record_cell_begin(self, request);
         session_stop_timer(self, &self->idle_timer);
         allowance_begin_cell(self);
         if (!limit)
@@ -401,6 +402,8 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     revival_told(self, request);
     if (!request->is_answered)
         output_status(self->output, "idle", message_header(request->message));
+    if (request->is_execute)
+        record_cell_end(self, request, content);
     session_stop_timer(self, &self->limit_timer);
     life_step(&self->state, LIFE_ON_END);
     ladder_done(self, "interrupted", "preserved");

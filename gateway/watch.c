@@ -114,6 +114,7 @@ static void note_refusals(self_t *self, const cgroup_usage_t *usage)
              usage->fork_refusals - self->watch.told_refusals,
              self->next_count);
     self->watch.told_refusals = usage->fork_refusals;
+    record_limit(self, "processes", self->spec->profile->limits.processes);
     if (output_note(self->output, "limit", 0, note, &fault) < 0)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
     log_notice("session=%s limit=processes max=%" PRIu64, self->spec->id,
