@@ -26,14 +26,17 @@ BEGIN {
     may["gateway"]               = " base protocol notebooks workspace kernels" \
                                    " gateway sandbox/cgroup.h" \
                                    " sandbox/posture.h" \
-                                   " gateway/cli/command.h "
+                                   " gateway/cli/command.h" \
+                                   " gateway/http/http.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/websocket.h" json "notebooks" \
-                                   " gateway/front.h gateway/gateway.h" \
-                                   " gateway/options.h gateway/http "
+                                   " gateway/auth.h gateway/front.h" \
+                                   " gateway/gateway.h gateway/options.h" \
+                                   " gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \
-                                   " gateway/gateway.h gateway/options.h sandbox/walls.h "
+                                   " gateway/auth.h gateway/gateway.h" \
+                                   " gateway/options.h sandbox/walls.h "
 
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "

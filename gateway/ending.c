@@ -432,7 +432,7 @@ void ending_leave(self_t *self, bool restart)
         restart ? "{\"restart\":true}" : "{\"restart\":false}";
     frame.content.size = strlen(frame.content.bytes);
     if (is_busy || !self->kernel || !self->info.size || !self->is_greeted
-        || kernel_send(self->kernel, &frame, &fault) < 0) {
+        || session_send(self, &frame, &fault) < 0) {
         ending_begin(self, LIFE_REASON_DELETED, "%s", "ended on request");
         return;
     }

@@ -6,6 +6,10 @@
 #define GATEWAY_LOCK_FILE   "hearth.lock"     /* in the state folder */
 #define GATEWAY_SOCKET_FILE "management.sock" /* in the runtime folder */
 #define GATEWAY_KEY_FILE    "management.key"  /* in the runtime folder, 0600 */
+/* In the runtime folder, 0600: URL and token of the HTTP side. */
+#define GATEWAY_HTTP_FILE "http.json"
+/* In the state folder, 0600: what chains the journals. */
+#define GATEWAY_JOURNAL_KEY_FILE "journal.key"
 /* The management socket for threads of the gateway. */
 #define GATEWAY_INPROC_ENDPOINT "inproc://management"
 

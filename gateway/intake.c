@@ -198,7 +198,7 @@ static void on_input_reply(self_t *self, const char *front,
         return;
     frame.request = self->running->number;
     self->input_wanted = false;
-    if (kernel_send(self->kernel, &frame, &fault) < 0)
+    if (session_send(self, &frame, &fault) < 0)
         log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
 }
 

@@ -163,6 +163,8 @@ void session_count_lifetime(self_t *self);
 void session_save(self_t *self);
 /* After anything happened: the next request, replies that wait for peers. */
 void session_settle(self_t *self);
+/* To the kernel; what does not fit at once follows when it can. */
+int session_send(self_t *self, const frame_t *frame, fault_t *fault);
 void session_watch_link(self_t *self);
 void session_unwatch_link(self_t *self);
 void session_watch(self_t *self, int fd, zloop_fn *handler);

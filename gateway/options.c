@@ -82,6 +82,41 @@ static const setting_t rows[] = {
      "how long a subscriber that takes nothing may hold up the others"},
     {"sessions/gone_keep", KIND_DURATION, AT(gone_keep_ms), 0, 365 * DAY, true,
      NULL, "1h", "how long a session that is gone still says why"},
+    {"http/enabled", KIND_CHOICE, AT(http.enabled), 0, 0, false, "no|yes",
+     "yes", "whether there is HTTP"},
+    {"http/ip", KIND_ADDRESS, AT(http.ip), 0, 0, false, NULL, "127.0.0.1",
+     "address that HTTP listens on"},
+    {"http/port", KIND_NUMBER, AT(http.port), 1, 65535, true, NULL, "8888",
+     "port that HTTP listens on; 0 any"},
+    {"http/port_retries", KIND_NUMBER, AT(http.port_retries), 1, 65535, true,
+     NULL, "50", "how many of the next ports are tried when it is taken"},
+    {"http/base_url", KIND_BASE, AT(http.base_url), 0, 0, false, NULL, "/",
+     "the path that all others are below"},
+    {"http/auth", KIND_CHOICE, AT(http.auth), 0, 0, false, "token|none",
+     "token", "whether clients need a token"},
+    {"http/token", KIND_TEXT, AT(http.token), 0, 0, false, NULL, "",
+     "the token with every right; a random one otherwise"},
+    {"http/allow_origin", KIND_TEXT, AT(http.allow_origin), 0, 0, false, NULL,
+     "", "whose pages may use the gateway: origins with commas between, or *"},
+    {"http/certificate", KIND_FOLDER, AT(http.certificate), 0, 0, false, NULL,
+     "", "PEM file of the certificate; HTTPS then"},
+    {"http/key", KIND_FOLDER, AT(http.key), 0, 0, false, NULL, "",
+     "PEM file of the certificate's key"},
+    {"http/connections_max", KIND_NUMBER, AT(http.connections_max), 1, 100000,
+     false, NULL, "4096", "how many connections there can be at a time"},
+    {"http/header_max", KIND_SIZE, AT(http.header_max), 4 * KIB, MIB, false,
+     NULL, "32K", "size of a request's headers"},
+    {"http/body_max", KIND_SIZE, AT(http.body_max), 64 * KIB, 64 * GIB, false,
+     NULL, "512M", "size of a request's body"},
+    {"http/frame_max", KIND_SIZE, AT(http.frame_max), 64 * KIB, 256 * MIB,
+     false, NULL, "64M",
+     "size of a message to a WebSocket; bigger ones become a preview"},
+    {"http/queue_max", KIND_SIZE, AT(http.queue_max), 64 * KIB, GIB, false,
+     NULL, "4M", "what may wait for a WebSocket that reads slowly"},
+    {"http/request_timeout", KIND_DURATION, AT(http.request_timeout_ms), 1000,
+     HOUR, false, NULL, "30s", "how long a client may take to send a request"},
+    {"http/ping_interval", KIND_DURATION, AT(http.ping_interval_ms), 1000, HOUR,
+     true, NULL, "30s", "how often a WebSocket is pinged; 0 never"},
 };
 #undef AT
 
@@ -173,6 +208,12 @@ void options_destroy(options_t **self_p)
     for (size_t i = 0; i < self->profile_count; i++)
         profile_destroy(&self->profiles[i]);
     free(self->profiles);
+    free(self->http.key);
+    free(self->http.certificate);
+    free(self->http.allow_origin);
+    free(self->http.token);
+    free(self->http.base_url);
+    free(self->http.ip);
     free(self->mask);
     free(self->ip);
     free(self->state_dir);

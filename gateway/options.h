@@ -22,6 +22,32 @@ typedef enum {
     OPTIONS_RESTART_AUTO
 } options_restart_t;
 
+typedef enum {
+    OPTIONS_AUTH_TOKEN,
+    OPTIONS_AUTH_NONE
+} options_auth_t;
+
+/* HTTP and WebSockets. */
+typedef struct {
+    int enabled;           /* 0 or 1 */
+    char *ip;              /* owned */
+    uint64_t port;         /* 0: any */
+    uint64_t port_retries; /* how many of the next ones are tried */
+    char *base_url;        /* owned; begins and ends with a slash */
+    int auth;              /* options_auth_t */
+    char *token;           /* owned; NULL: a random one */
+    char *allow_origin;    /* owned; "*", or origins with commas; or NULL */
+    char *certificate;     /* owned; PEM file, or NULL */
+    char *key;             /* owned; PEM file, or NULL */
+    uint64_t connections_max;
+    uint64_t header_max; /* bytes of a request's headers */
+    uint64_t body_max;   /* bytes of a request's body */
+    uint64_t frame_max;  /* bytes of a message to a WebSocket */
+    uint64_t queue_max;  /* bytes that wait for one WebSocket */
+    int64_t request_timeout_ms;
+    int64_t ping_interval_ms; /* 0: never */
+} options_http_t;
+
 typedef struct {
     char *file;                /* owned; the file that was read, or NULL */
     char *runtime_dir;         /* owned; absolute; not made here */
@@ -52,6 +78,8 @@ typedef struct {
     uint64_t subscriber_bytes;      /* of a session, not taken by subscribers */
     int64_t subscriber_patience_ms; /* then the slow ones are parted from */
     int64_t gone_keep_ms;           /* how long a tombstone answers */
+
+    options_http_t http;
 
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */

@@ -328,7 +328,7 @@ void registry_destroy(registry_t **self_p)
 static int read_journal_key(registry_t *self, fault_t *fault)
 {
     cleanup_free char *path =
-        mem_format("%s/journal.key", self->options->state_dir);
+        mem_format("%s/%s", self->options->state_dir, GATEWAY_JOURNAL_KEY_FILE);
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     int r = file_read(path, 64, &content, fault);
 

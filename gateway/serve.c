@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "gateway/audit.h"
 #include "gateway/gateway.h"
+#include "gateway/http/http.h"
 #include "gateway/registry.h"
 
 #include <czmq.h>
@@ -141,6 +142,7 @@ int serve_main(const options_t *options)
     cleanup_free char *package = find_package();
     registry_t *registry = NULL;
     cleanup_audit audit_t *audit = NULL;
+    zactor_t *http = NULL;
     fault_t fault;
     int r;
 
@@ -151,14 +153,19 @@ int serve_main(const options_t *options)
                       options->audit_files, &audit, &fault);
     if (r == 0)
         r = registry_new(options, package, &registry, &fault);
+    if (r == 0 && options->http.enabled)
+        r = http_new(options, &http, &fault);
     if (r < 0) {
         log_error("hearth serve: %s", fault.text);
+        registry_destroy(&registry);
         return r == -EWOULDBLOCK ? GATEWAY_EXIT_FAILED
                                  : GATEWAY_EXIT_ENVIRONMENT;
     }
     log_notice("gateway runs pid=%d runtime_dir=%s state_dir=%s",
                (int) getpid(), options->runtime_dir, options->state_dir);
     registry_run(registry, signal_fd);
+    /* After the sessions have said all: its clients get it before they go. */
+    zactor_destroy(&http);
     registry_destroy(&registry);
     audit_destroy(&audit);
     /* Waits until libzmq has written what sockets still hold (their linger). */

@@ -173,6 +173,15 @@ void session_watch_link(self_t *self)
     self->watched_link = item.fd;
 }
 
+int session_send(self_t *self, const frame_t *frame, fault_t *fault)
+{
+    int r = kernel_send(self->kernel, frame, fault);
+
+    if (kernel_is_writing(self->kernel))
+        session_watch_link(self);
+    return r;
+}
+
 void session_watch(self_t *self, int fd, zloop_fn *handler)
 {
     zmq_pollitem_t item = {.fd = fd, .events = ZMQ_POLLIN | ZMQ_POLLERR};

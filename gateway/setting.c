@@ -166,6 +166,16 @@ static char **parse_list(const char *text, bool (*is_item)(const char *))
     return take_ptr(list);
 }
 
+static bool is_base(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789_-./~";
+
+    return text[0] == '/' && text[strlen(text) - 1] == '/'
+           && !strstr(text, "//") && !strstr(text, "/.")
+           && !text[strspn(text, letters)];
+}
+
 static bool is_address(const char *text)
 {
     unsigned char address[sizeof(struct in6_addr)];
@@ -204,6 +214,8 @@ static bool set_member(const setting_t *self, void *base, const char *text)
         return set_text(member, text, is_path(text));
     case KIND_TEXT:
         return set_text(member, text, *text != '\0');
+    case KIND_BASE:
+        return set_text(member, text, is_base(text));
     case KIND_ADDRESS:
         return set_text(member, text, is_address(text));
     case KIND_NAMES:
@@ -256,6 +268,7 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
         [KIND_FOLDER] = "an absolute path",
         [KIND_PROGRAM] = "an absolute path",
         [KIND_TEXT] = "a text",
+        [KIND_BASE] = "a path that begins and ends with a slash",
         [KIND_ADDRESS] = "an IPv4 or IPv6 address",
         [KIND_MODULES] = "names of modules with commas between",
         [KIND_FOLDERS] = "absolute paths with commas between",

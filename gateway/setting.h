@@ -23,6 +23,7 @@ typedef enum {
     KIND_FOLDER,   /* char *: an absolute path */
     KIND_PROGRAM,  /* char *: an absolute path */
     KIND_TEXT,     /* char *: not empty */
+    KIND_BASE,     /* char *: a URL's path that begins and ends with / */
     KIND_ADDRESS,  /* char *: IPv4 or IPv6 */
     KIND_MODULES,  /* char **: names with commas between */
     KIND_FOLDERS,  /* char **: absolute paths with commas between */

@@ -266,7 +266,7 @@ static int send_to_kernel(self_t *self, const request_t *request,
     for (size_t i = 0; i < count; i++)
         buffers[i] = (frame_part_t){message_buffer(message, i).bytes,
                                     message_buffer(message, i).size};
-    return kernel_send(self->kernel, &frame, fault);
+    return session_send(self, &frame, fault);
 }
 
 /* A link that breaks here is noticed by its reader; the request is sent again

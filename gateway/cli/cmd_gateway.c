@@ -1,6 +1,7 @@
 /* hearth gateway: what runs for this user, and its end. */
 #include "gateway/cli/command.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/terminal.h"
@@ -13,17 +14,33 @@
 
 #define END_MS 60000 /* running cells are given a grace to finish */
 
+/* What the gateway tells of its HTTP side, token included, to whoever may
+ * read its runtime folder. */
+static void add_http(json_t *reply)
+{
+    cleanup_free char *path = mem_format(
+        "%s/%s", member_text(reply, "runtime_dir"), GATEWAY_HTTP_FILE);
+    json_t *http = json_load_file(path, 0, NULL);
+
+    if (json_is_object(http)
+        && member_number(http, "pid", 0) == member_number(reply, "pid", -1))
+        json_object_set(reply, "http", http);
+    json_decref(http);
+}
+
 static int info(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
     gateway_exit_t status =
         mgmt_request(false, "gateway_info", json_object(), &reply);
-    const json_t *profile, *limits;
+    const json_t *profile, *limits, *http;
     size_t i;
 
     if (status != GATEWAY_EXIT_OK)
         return status;
     json_object_del(reply, "status");
+    add_http(reply);
+    http = json_object_get(reply, "http");
     if (arguments_has(arguments, "json")) {
         json_print(reply);
         return GATEWAY_EXIT_OK;
@@ -39,6 +56,13 @@ static int info(const arguments_t *arguments)
     printf("limits by    %s: %s\n",
            terminal_cell(member_text(limits, "by"), 20),
            terminal_cell(member_text(limits, "where"), 300));
+    if (http)
+        printf("http         %s\ntoken        %s\n",
+               terminal_cell(member_text(http, "url"), 400),
+               terminal_cell(*member_text(http, "token")
+                                 ? member_text(http, "token")
+                                 : "none is needed",
+                             400));
     json_array_foreach(json_object_get(reply, "profiles"), i, profile)
     {
         const char *fault = member_text(profile, "fault");

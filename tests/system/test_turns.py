@@ -742,3 +742,9 @@ def test_repeated_message_id_is_run_once(client: Client) -> None:
     assert first.stream() == second.stream() == "ran\n"
     assert second.content == first.content
     assert client.run("n").result == "1"
+
+
+def test_a_cell_bigger_than_a_socket_takes_at_once(client: Client) -> None:
+    turn = client.run("#" + "x" * 3_000_000 + "\n7")
+    assert turn.result == "7"
+    assert client.value("1 + 1") == 2

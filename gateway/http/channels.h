@@ -1,0 +1,86 @@
+/* The WebSocket of one client: what it sends becomes requests, what its
+ * session tells becomes frames. What waits for it in memory is bounded: past
+ * the bound it is *behind*, and reads the journal from its cursor when it has
+ * taken what waits. */
+#ifndef HEARTH_GATEWAY_HTTP_CHANNELS_H
+#define HEARTH_GATEWAY_HTTP_CHANNELS_H
+
+#include "gateway/http/internal.h"
+#include "notebooks/journal.h"
+#include "protocol/websocket.h"
+
+#define VIEWER_CLOSE_RESTART 1012 /* come back: not in libwebsockets' list */
+#define VIEWER_IDLES         32   /* requests whose idle was made here */
+
+/* A frame on its way out. */
+typedef struct frame_node frame_node_t;
+
+struct viewer {
+    http_t *http;                    /* borrowed */
+    watch_t *watch;                  /* borrowed; NULL once it is over */
+    struct lws *wsi;                 /* borrowed; NULL before and after */
+    char name[FRONT_VIEWER_MAX + 1]; /* "<who>/<session_id>" */
+    bool is_returning; /* its client gave a session_id: it may come back */
+    websocket_form_t form;
+    bool text_only;               /* its client cannot read binary frames */
+    size_t frame_max;             /* bytes of a frame that it bears */
+    unsigned scopes;              /* AUTH_ bits */
+    viewer_t *next;               /* of the same session */
+    buffer_t inbox;               /* the frame that is coming in */
+    zlistx_t *waiting;            /* owned; requests until HELLO */
+    frame_node_t *first, *last;   /* owned; the queue */
+    size_t queued;                /* bytes in it */
+    uint64_t cursor;              /* all up to here is queued or was sent */
+    uint64_t delivered;           /* all up to here was handed to the socket */
+    bool has_cursor;              /* false until HELLO when nothing is owed */
+    bool is_behind;               /* the journal is read, from the cursor */
+    journal_reader_t *reader;     /* owned; while behind */
+    uint64_t idles[VIEWER_IDLES]; /* a ring */
+    size_t idle_at;               /* the ring's next place */
+    int close_status;             /* not 0: close when the queue is empty */
+    char close_text[100];         /* why, for the client */
+    int64_t next_ping;            /* monotonic ms */
+    bool wants_ping;
+};
+
+void viewer_destroy(viewer_t **self_p);
+/* Its session is over, or the table goes. */
+void viewer_detach(viewer_t *self);
+/* What libwebsockets says about the connection. */
+int viewer_callback(viewer_t *self, struct lws *wsi,
+                    enum lws_callback_reasons reason, void *in, size_t size);
+
+bool viewer_is_named(const viewer_t *self, bytes_t name);
+void viewer_on_hello(viewer_t *self, bool is_first);
+void viewer_on_event(viewer_t *self, const front_event_t *event);
+void viewer_on_tick(viewer_t *self, int64_t now);
+/* Closes once all that is due has gone out. */
+void viewer_end(viewer_t *self, int status, const char *text);
+
+/* Queues a message. `seq` 0: not in the journal. */
+void viewer_queue(viewer_t *self, uint64_t seq, channel_t channel,
+                  const websocket_parts_t *parts);
+/* A status that the session did not send itself; `parent` is a header. */
+void viewer_queue_status(viewer_t *self, const char *state, bytes_t parent);
+/* A message that is made here. `content` is JSON text. */
+void viewer_queue_made(viewer_t *self, uint64_t seq, channel_t channel,
+                       const char *type, bytes_t parent, bytes_t content);
+bool viewer_is_full(const viewer_t *self);
+
+/* --- catchup.c --- */
+
+/* Queues what the journal holds behind the cursor, until the queue is full or
+ * the viewer is not behind any more. */
+void viewer_catch_up(viewer_t *self);
+/* Whether the idle of this request was made here, so that the session's own
+ * is one too many. */
+bool viewer_has_idled(const viewer_t *self, uint64_t request);
+
+/* --- preview.c --- */
+
+/* In place of content that a client does not bear: small parts, sizes, and
+ * the URL of the whole. JSON text. */
+void preview_write(const viewer_t *viewer, uint64_t seq, const char *type,
+                   bytes_t content, buffer_t *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* What the files of gateway/http share; one thread. */
+#ifndef HEARTH_GATEWAY_HTTP_INTERNAL_H
+#define HEARTH_GATEWAY_HTTP_INTERNAL_H
+
+/* Before jansson.h: both have a json_is_integer, there a macro. */
+#include "protocol/json.h"
+
+#include "gateway/auth.h"
+#include "gateway/front.h"
+#include "gateway/http/exchange.h"
+#include "gateway/options.h"
+
+#include <czmq.h>
+#include <jansson.h>
+#include <libwebsockets.h>
+
+typedef struct watch watch_t;
+typedef struct viewer viewer_t;
+typedef struct metrics metrics_t;
+
+/* What libwebsockets keeps for each connection. */
+typedef struct {
+    exchange_t *exchange; /* owned; the request that is being served */
+    viewer_t *viewer;     /* owned; once it is a WebSocket */
+    bool is_counted;      /* among http->connections */
+    bool is_refused;      /* its WebSocket was refused; the answer is due */
+} connection_t;
+
+/* An order to the registry whose reply is due. */
+typedef struct desk_order desk_order_t;
+
+struct http {
+    const options_t *options;    /* borrowed */
+    front_t *front;              /* owned */
+    auth_t *auth;                /* owned */
+    zsock_t *pipe;               /* borrowed; of the actor */
+    struct lws_context *context; /* owned */
+    struct lws_vhost *vhost;     /* borrowed from the context */
+    char *base;                  /* owned; base URL without the last slash */
+    char *url;                   /* owned; whole, ends with a slash */
+    int port;                    /* that it listens on */
+    int listener;                /* owned until libwebsockets has it */
+    bool is_ending;              /* the loop is about to end */
+    unsigned connections;        /* open ones */
+    uint64_t counter;            /* of orders */
+    desk_order_t *orders;        /* owned; those whose reply is due */
+    zhashx_t *watches;           /* owned; session id -> watch_t */
+    json_t *sessions;            /* owned; Jupyter's sessions, by id */
+    json_t *cursors;             /* owned; of clients that may come back */
+    metrics_t *metrics;          /* owned */
+    uint8_t journal_key[32];     /* of the journals that viewers read */
+    int64_t started_us;          /* wall clock */
+    int64_t active_us;           /* of the last request */
+};
+
+/* --- connection.c --- */
+
+int connection_callback(struct lws *wsi, enum lws_callback_reasons reason,
+                        void *user, void *in, size_t size);
+/* The exchange has its answer. */
+void connection_wake(exchange_t *exchange);
+
+/* --- access.c --- */
+
+/* Who asks, and whether this origin may; false: it was answered. */
+bool access_check(exchange_t *exchange, unsigned scope, bool is_websocket);
+/* Header lines that each answer has. */
+void access_headers(const exchange_t *exchange, buffer_t *out);
+/* A cookie of the request; to be freed, NULL when there is none. */
+char *access_cookie(const exchange_t *exchange, const char *name);
+/* The name of the cookie of those who logged in; to be freed. */
+char *access_cookie_name(const exchange_t *exchange);
+
+/* --- desk.c: orders to the registry --- */
+
+typedef void desk_reply_fn(exchange_t *exchange, const json_t *reply);
+/* `content` is taken. `fn` is called with the reply unless the client goes. */
+void desk_order(exchange_t *exchange, const char *type, json_t *content,
+                desk_reply_fn *fn);
+void desk_on_answer(http_t *http, const front_event_t *event);
+void desk_forget(const exchange_t *exchange);
+void desk_destroy(http_t *http);
+/* Answers with what the registry said was wrong. True: nothing was. */
+bool desk_is_ok(exchange_t *exchange, const json_t *reply);
+
+/* --- channels.c: a WebSocket --- */
+
+/* The request asks for a WebSocket and may have one. The kernel is the
+ * first parameter. */
+/* NULL: refused, and answered. */
+viewer_t *viewer_new(exchange_t *exchange);
+
+#endif

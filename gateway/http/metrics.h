@@ -1,0 +1,11 @@
+/* Counters of the HTTP side, as /metrics shows them. */
+#ifndef HEARTH_GATEWAY_HTTP_METRICS_H
+#define HEARTH_GATEWAY_HTTP_METRICS_H
+
+#include "gateway/http/internal.h"
+
+metrics_t *metrics_new(void);
+void metrics_destroy(metrics_t **self_p);
+void metrics_count_answer(const exchange_t *exchange);
+
+#endif

@@ -1,0 +1,119 @@
+/* hearth's sessions as Jupyter's models. */
+#include "gateway/http/models.h"
+
+#include "gateway/http/watch.h"
+
+#include <string.h>
+
+const char *model_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
+bool model_is_gone(const json_t *session)
+{
+    return strcmp(model_text(session, "state"), "gone") == 0;
+}
+
+/* The states that front ends know. */
+static const char *execution_state(const char *state)
+{
+    if (strcmp(state, "stopping") == 0)
+        return "terminating";
+    if (strcmp(state, "gone") == 0)
+        return "dead";
+    return state;
+}
+
+json_t *model_kernel(const http_t *http, const json_t *session)
+{
+    const char *id = model_text(session, "id");
+    const char *active = model_text(session, "last_activity");
+    json_t *model = json_pack(
+        "{s:s,s:s,s:s,s:s,s:i}", "id", id, "name",
+        model_text(session, "profile"), "last_activity",
+        *active ? active : model_text(session, "created"), "execution_state",
+        execution_state(model_text(session, "state")), "connections",
+        (int) watch_viewer_count(http, id));
+
+    if (*model_text(session, "detail"))
+        json_object_set(model, "reason", json_object_get(session, "detail"));
+    return model;
+}
+
+bool model_await(exchange_t *exchange, const char *id, bool is_end,
+                 desk_reply_fn *fn)
+{
+    fault_t fault;
+    watch_t *watch = watch_open(exchange->http, id, &fault);
+
+    if (!watch) {
+        exchange_fail(exchange, 503, "%s", fault.text);
+        return false;
+    }
+    watch_await(watch, exchange, is_end, fn);
+    return true;
+}
+
+json_t *model_id(const exchange_t *exchange)
+{
+    return json_pack("{s:s}", "id", exchange->parameters[0]);
+}
+
+/* Numbers of seconds and words that go to the registry as they are. */
+static bool copy_options(exchange_t *exchange, const json_t *body,
+                         json_t *content)
+{
+    static const char *const seconds[] = {"idle_timeout", "lifetime",
+                                          "cell_time_limit"};
+    static const char *const words[] = {"restart", "title"};
+
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        json_t *value = json_object_get(body, seconds[i]);
+        if (!value || json_is_null(value))
+            continue;
+        if (!json_is_number(value) || json_number_value(value) < 0) {
+            exchange_fail(exchange, 400, "%s must be seconds, 0 or more",
+                          seconds[i]);
+            return false;
+        }
+        json_object_set(content, seconds[i], value);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        json_t *value = json_object_get(body, words[i]);
+        if (!value || json_is_null(value))
+            continue;
+        if (!json_is_string(value)) {
+            exchange_fail(exchange, 400, "%s must be a text", words[i]);
+            return false;
+        }
+        /* "name" is the profile's in Jupyter's bodies. */
+        json_object_set(content, i ? "name" : words[i], value);
+    }
+    return true;
+}
+
+json_t *model_creation(exchange_t *exchange, const json_t *body,
+                       const char *profile)
+{
+    const json_t *env = json_object_get(body, "env");
+    json_auto_t *content = json_object();
+
+    if (env && !json_is_null(env) && !json_is_object(env)) {
+        exchange_fail(exchange, 400, "env must be an object");
+        return NULL;
+    }
+    if (profile && *profile) {
+        if (!options_profile(exchange->http->options, profile)) {
+            exchange_fail(exchange, 500, "No such kernel named %.100s",
+                          profile);
+            return NULL;
+        }
+        json_object_set_new(content, "profile", json_string(profile));
+    }
+    if (!copy_options(exchange, body, content))
+        return NULL;
+    return take_ptr(content);
+}

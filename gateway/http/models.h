@@ -1,0 +1,24 @@
+/* hearth's sessions as Jupyter's models, and what both REST resources do
+ * with them. */
+#ifndef HEARTH_GATEWAY_HTTP_MODELS_H
+#define HEARTH_GATEWAY_HTTP_MODELS_H
+
+#include "gateway/http/internal.h"
+
+/* A kernel model: id, name, last_activity, execution_state, connections.
+ * Given. */
+json_t *model_kernel(const http_t *http, const json_t *session);
+bool model_is_gone(const json_t *session);
+const char *model_text(const json_t *object, const char *name);
+/* Order's content for a session that is to be made as this body says; NULL:
+ * refused, and answered. Given. */
+json_t *model_creation(exchange_t *exchange, const json_t *body,
+                       const char *profile);
+/* Attaches to the session of the first parameter, so that its end or its
+ * restart will be told. False: refused, and answered. */
+bool model_await(exchange_t *exchange, const char *id, bool is_end,
+                 desk_reply_fn *fn);
+/* {"id": the first parameter}; given. */
+json_t *model_id(const exchange_t *exchange);
+
+#endif

@@ -1,0 +1,173 @@
+/* A page that asks a person for the token, and the cookie that they get. */
+#include "gateway/http/routes.h"
+
+#include "base/clock.h"
+
+#include <sodium.h>
+
+#include <ctype.h>
+#include <string.h>
+
+#define COOKIE_DAYS 30
+
+static const char page[] =
+    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<title>hearth</title></head><body><h1>hearth</h1><p>%s</p>"
+    "<form method=\"post\" action=\"%s/login\">"
+    "<input type=\"hidden\" name=\"_xsrf\" value=\"%s\">"
+    "<input type=\"hidden\" name=\"next\" value=\"%s\">"
+    "<label>Token <input type=\"password\" name=\"token\" autofocus></label> "
+    "<button>Log in</button></form>"
+    "<p><code>hearth gateway info</code> tells the token.</p></body></html>\n";
+
+/* The value of a field of a form, decoded; NULL when there is none. */
+static char *form_value(const buffer_t *body, const char *name)
+{
+    cleanup_free char *text =
+        mem_copy(body->size ? body->data : (const uint8_t *) "", body->size);
+    size_t size = strlen(name);
+
+    for (char *rest = text, *field; (field = strsep(&rest, "&"));) {
+        if (strncmp(field, name, size) != 0 || field[size] != '=')
+            continue;
+        char *value = mem_text(field + size + 1), *to = value;
+        for (const char *at = value; *at; at++) {
+            unsigned byte = (unsigned char) *at;
+            if (byte == '+') {
+                byte = ' ';
+            } else if (byte == '%' && isxdigit((unsigned char) at[1])
+                       && isxdigit((unsigned char) at[2])) {
+                const char hex[3] = {at[1], at[2], '\0'};
+                byte = (unsigned) strtoul(hex, NULL, 16);
+                at += 2;
+            }
+            *to++ = (char) byte;
+        }
+        *to = '\0';
+        return value;
+    }
+    return NULL;
+}
+
+/* A path on this gateway, never somebody else's. */
+static bool is_own_path(const char *path)
+{
+    if (!path || path[0] != '/' || path[1] == '/' || path[1] == '\\')
+        return false;
+    for (; *path; path++)
+        if ((unsigned char) *path <= ' ' || strchr("\"<>\\'&", *path))
+            return false;
+    return true;
+}
+
+static char *xsrf_of(exchange_t *exchange)
+{
+    char *cookie = access_cookie(exchange, "_xsrf");
+    char text[33];
+    uint8_t random[16];
+
+    if (cookie && strlen(cookie) == 32
+        && !cookie[strspn(cookie, "0123456789abcdef")])
+        return cookie;
+    free(cookie);
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(text, sizeof text, random, sizeof random);
+    return mem_text(text);
+}
+
+static const char *secure(const exchange_t *exchange)
+{
+    return exchange->http->options->http.certificate ? "; Secure" : "";
+}
+
+static void show_page(exchange_t *exchange, int status, const char *sentence,
+                      const char *next)
+{
+    cleanup_free char *xsrf = xsrf_of(exchange);
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    buffer_format(&text, page, sentence, exchange->http->base, xsrf,
+                  is_own_path(next) ? next : "");
+    exchange->is_page = true;
+    exchange_header(exchange, "Content-Security-Policy",
+                    "default-src 'none'; form-action 'self'; "
+                    "frame-ancestors 'none'; base-uri 'none'");
+    exchange_header(exchange, "Set-Cookie",
+                    "_xsrf=%s; Path=%s/; SameSite=Lax%s", xsrf,
+                    exchange->http->base, secure(exchange));
+    exchange_bytes(exchange, status, "text/html; charset=utf-8", text.data,
+                   text.size);
+}
+
+static void grant(exchange_t *exchange, const char *id, const char *next)
+{
+    int64_t expires = clock_wall_us() + (int64_t) COOKIE_DAYS * 86400 * 1000000;
+    cleanup_free char *name = access_cookie_name(exchange);
+    cleanup_free char *value = auth_cookie(exchange->http->auth, id, expires);
+
+    exchange_header(exchange, "Set-Cookie",
+                    "%s=%s; Path=%s/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+                    name, value, exchange->http->base, COOKIE_DAYS * 86400,
+                    secure(exchange));
+    exchange_header(exchange, "Location", "%s/%s", exchange->http->base,
+                    is_own_path(next) ? next + 1 : "login");
+    exchange_empty(exchange, 302);
+}
+
+static void show(exchange_t *exchange)
+{
+    const char *token = exchange_argument(exchange, "token");
+    const char *next = exchange_argument(exchange, "next");
+    char id[AUTH_ID_SIZE];
+
+    if (token && auth_check(exchange->http->auth, token, strlen(token), id)) {
+        grant(exchange, id, next);
+        return;
+    }
+    show_page(exchange, token ? 401 : 200,
+              exchange->scopes ? "You are logged in." : "A token is needed.",
+              next);
+}
+
+/* Jupyter calls the field password where a person types it. */
+static void take(exchange_t *exchange)
+{
+    cleanup_free char *token = form_value(&exchange->body, "token");
+    cleanup_free char *shown = form_value(&exchange->body, "_xsrf");
+    cleanup_free char *next = form_value(&exchange->body, "next");
+    cleanup_free char *cookie = access_cookie(exchange, "_xsrf");
+    char id[AUTH_ID_SIZE];
+
+    if (!token || !*token) {
+        free(token);
+        token = form_value(&exchange->body, "password");
+    }
+    if (!shown || !cookie || !auth_equals(shown, cookie)) {
+        exchange_fail(exchange, 403, "'_xsrf' argument missing from POST");
+        return;
+    }
+    if (token && auth_check(exchange->http->auth, token, strlen(token), id))
+        grant(exchange, id, next);
+    else
+        show_page(exchange, 401, "That is not the token.", next);
+    if (token)
+        sodium_memzero(token, strlen(token));
+}
+
+static void leave(exchange_t *exchange)
+{
+    cleanup_free char *name = access_cookie_name(exchange);
+
+    exchange_header(exchange, "Set-Cookie",
+                    "%s=; Path=%s/; Max-Age=0; HttpOnly; SameSite=Lax%s", name,
+                    exchange->http->base, secure(exchange));
+    exchange_header(exchange, "Location", "%s/login", exchange->http->base);
+    exchange_empty(exchange, 302);
+}
+
+const route_t login_routes[] = {
+    {METHOD_GET, "/login", SCOPE_NONE, show},
+    {METHOD_POST, "/login", SCOPE_NONE, take},
+    {METHOD_GET, "/logout", SCOPE_NONE, leave},
+    {0},
+};

@@ -1,0 +1,35 @@
+/* What there is below the base URL: one table of method, pattern, scope and
+ * function. A resource is a file route_<noun>.c with its rows. */
+#ifndef HEARTH_GATEWAY_HTTP_ROUTES_H
+#define HEARTH_GATEWAY_HTTP_ROUTES_H
+
+#include "gateway/http/internal.h"
+
+/* What a route asks of whoever calls it, beside AUTH_ bits. */
+#define SCOPE_NONE 0u /* nothing, not even a token */
+
+typedef struct {
+    unsigned method;     /* one METHOD_ bit; GET answers HEAD too */
+    const char *pattern; /* "/api/kernels/{}/restart"; {} is one segment, a
+                            {*} at the end all that follows; NULL ends */
+    unsigned scope;      /* one AUTH_ bit, or SCOPE_NONE */
+    void (*run)(exchange_t *exchange);
+} route_t;
+
+/* Each ends with a row without a pattern. */
+extern const route_t status_routes[];
+extern const route_t kernelspec_routes[];
+extern const route_t kernel_routes[];
+extern const route_t session_routes[];
+extern const route_t login_routes[];
+
+/* Finds the route, checks who asks, runs it; answers when there is none. */
+void routes_dispatch(exchange_t *exchange);
+/* The WebSocket that a request asks for; NULL: refused, and answered. */
+viewer_t *routes_upgrade(exchange_t *exchange);
+
+/* Whether a decoded path fits; fills `ret_parameters` with fresh texts. */
+bool routes_match(const char *pattern, const char *path,
+                  char *ret_parameters[EXCHANGE_PARAMETERS_MAX]);
+
+#endif

@@ -1,0 +1,446 @@
+/* The actor: binds, tells where, and runs libwebsockets' loop. Four
+ * descriptors of our own are in that loop as files: the front's, the actor's
+ * pipe, the listening socket, a clock that ticks each second. We accept
+ * ourselves, so that the number of connections is bounded before
+ * libwebsockets spends anything on one. */
+#include "gateway/http/server.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "gateway/gateway.h"
+#include "gateway/http/channels.h"
+#include "gateway/http/http.h"
+#include "gateway/http/metrics.h"
+#include "gateway/http/notes.h"
+#include "gateway/http/watch.h"
+#include "protocol/websocket.h"
+
+#include <arpa/inet.h>
+#include <sodium.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define BACKLOG        1024
+#define ACCEPTS        64          /* in a row, then others have their turn */
+#define EVENTS         512         /* of the front in a row */
+#define HEADER_POOL    512         /* requests whose headers are being read */
+#define SERVICE_BUFFER (32u << 10) /* bytes that are read at once */
+#define RECEIVE_BUFFER (32u << 10)
+#define KEEPALIVE_S    75
+#define DESCRIPTORS_MAX                                                        \
+    (1u << 20) /* above it libwebsockets' tables are cut                       \
+                */
+#define DESCRIPTORS (1u << 17)
+
+/* What a descriptor of our own is; their addresses are their names. */
+static char is_front, is_pipe, is_listener, is_clock;
+
+static const struct lws_protocols protocols[] = {
+    {.name = "hearth",
+     .callback = connection_callback,
+     .rx_buffer_size = RECEIVE_BUFFER},
+    {.name = WEBSOCKET_V1_NAME,
+     .callback = connection_callback,
+     .rx_buffer_size = RECEIVE_BUFFER},
+    {0},
+};
+
+/* --- Binding --- */
+
+static int bind_port(const char *ip, unsigned port, int *ret_fd)
+{
+    struct sockaddr_in six_or_four = {.sin_family = AF_INET,
+                                      .sin_port = htons((uint16_t) port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+                               .sin6_port = htons((uint16_t) port)};
+    const struct sockaddr *address = (const struct sockaddr *) &six_or_four;
+    socklen_t size = sizeof six_or_four;
+    int yes = 1;
+
+    if (inet_pton(AF_INET, ip, &six_or_four.sin_addr) != 1) {
+        if (inet_pton(AF_INET6, ip, &six.sin6_addr) != 1)
+            return -EINVAL;
+        address = (const struct sockaddr *) &six;
+        size = sizeof six;
+    }
+    cleanup_fd int fd = socket(address->sa_family,
+                               SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    (void) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(fd, address, size) < 0 || listen(fd, BACKLOG) < 0)
+        return -errno;
+    *ret_fd = take_fd(&fd);
+    return 0;
+}
+
+static int bound_port(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+
+    if (getsockname(fd, (struct sockaddr *) &address, &size) < 0)
+        return 0;
+    if (address.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *) (void *) &address)->sin6_port);
+    return ntohs(((struct sockaddr_in *) (void *) &address)->sin_port);
+}
+
+/* The port, or one of the next ones, or any. */
+static int bind_listener(http_t *self, fault_t *fault)
+{
+    const options_http_t *options = &self->options->http;
+    unsigned port = (unsigned) options->port;
+    int r = bind_port(options->ip, port, &self->listener);
+
+    for (unsigned i = 1;
+         r == -EADDRINUSE && i <= options->port_retries && port + i <= 65535;
+         i++)
+        r = bind_port(options->ip, port + i, &self->listener);
+    if (r == -EADDRINUSE && options->port_retries)
+        r = bind_port(options->ip, 0, &self->listener);
+    if (r < 0)
+        return fault_set(fault, -r, "HTTP on %s port %u: %s", options->ip, port,
+                         strerror(-r));
+    self->port = bound_port(self->listener);
+    return 0;
+}
+
+/* --- Telling where --- */
+
+static char *make_url(const http_t *self)
+{
+    const options_http_t *options = &self->options->http;
+    bool is_six = strchr(options->ip, ':');
+
+    return mem_format("%s://%s%s%s:%d%s",
+                      options->certificate ? "https" : "http",
+                      is_six ? "[" : "", options->ip, is_six ? "]" : "",
+                      self->port, options->base_url);
+}
+
+static char *told_path(const http_t *self)
+{
+    return mem_format("%s/%s", self->options->runtime_dir, GATEWAY_HTTP_FILE);
+}
+
+static int tell(const http_t *self, fault_t *fault)
+{
+    cleanup_free char *path = told_path(self);
+    json_auto_t *told = json_pack("{s:s,s:i,s:i}", "url", self->url, "port",
+                                  self->port, "pid", (int) getpid());
+    int r;
+
+    if (!auth_is_open(self->auth))
+        json_object_set_new(told, "token", json_string(auth_token(self->auth)));
+    cleanup_free char *text = json_dumps(told, JSON_INDENT(1));
+    r = file_replace(path, 0600, text, strlen(text), fault);
+    sodium_memzero(text, strlen(text));
+    return r;
+}
+
+/* --- libwebsockets --- */
+
+/* Its lines may hold what clients sent: only errors, and only when asked. */
+static void on_lws_log(int level, const char *line)
+{
+    (void) level;
+    log_debug("libwebsockets: %.200s", line);
+}
+
+static int make_context(http_t *self, fault_t *fault)
+{
+    const options_http_t *options = &self->options->http;
+    struct rlimit limit = {0};
+    struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .protocols = protocols,
+        .user = self,
+        .gid = (gid_t) -1,
+        .uid = (uid_t) -1,
+        .options =
+            LWS_SERVER_OPTION_EXPLICIT_VHOSTS
+            | LWS_SERVER_OPTION_HTTP_HEADERS_SECURITY_BEST_PRACTICES_ENFORCE,
+        .timeout_secs = (unsigned) (options->request_timeout_ms / 1000),
+        .timeout_secs_ah_idle = (unsigned) (options->request_timeout_ms / 1000),
+        .keepalive_timeout = KEEPALIVE_S,
+        .max_http_header_data2 = (unsigned) options->header_max,
+        .max_http_header_pool = HEADER_POOL,
+        .pt_serv_buf_size = SERVICE_BUFFER,
+        .alpn = "http/1.1",
+        .vhost_name = "hearth",
+    };
+
+    if (options->certificate) {
+        info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+        info.ssl_cert_filepath = options->certificate;
+        info.ssl_private_key_filepath = options->key;
+    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0
+        && limit.rlim_cur > DESCRIPTORS_MAX)
+        info.fd_limit_per_thread = DESCRIPTORS;
+    lws_set_log_level(LLL_ERR, on_lws_log);
+    self->context = lws_create_context(&info);
+    if (!self->context)
+        return fault_set(fault, EIO, "libwebsockets cannot start");
+    self->vhost = lws_create_vhost(self->context, &info);
+    if (!self->vhost)
+        return fault_set(fault, EINVAL,
+                         options->certificate
+                             ? "libwebsockets cannot start; are "
+                               "http/certificate and http/key a pair?"
+                             : "libwebsockets cannot start");
+    return 0;
+}
+
+/* libwebsockets closes what it has adopted: a copy is given. */
+static int adopt(http_t *self, int fd, char *what, fault_t *fault)
+{
+    cleanup_fd int copy = dup(fd);
+    lws_adopt_desc_t info = {
+        .vh = self->vhost,
+        .type = LWS_ADOPT_RAW_FILE_DESC,
+        .vh_prot_name = protocols[0].name,
+        .opaque = what,
+    };
+
+    if (copy < 0)
+        return fault_set(fault, errno, "dup: %s", strerror(errno));
+    info.fd.filefd = take_fd(&copy);
+    if (!lws_adopt_descriptor_vhost_via_info(&info))
+        return fault_set(fault, EIO, "libwebsockets takes no descriptor");
+    return 0;
+}
+
+static int adopt_clock(http_t *self, fault_t *fault)
+{
+    const struct itimerspec second = {{1, 0}, {1, 0}};
+    cleanup_fd int fd =
+        timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+    if (fd < 0 || timerfd_settime(fd, 0, &second, NULL) < 0)
+        return fault_set(fault, errno, "timerfd: %s", strerror(errno));
+    return adopt(self, fd, &is_clock, fault);
+}
+
+/* --- The loop --- */
+
+static void refuse_connection(int fd)
+{
+    static const char text[] =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+        "Content-Length: 76\r\nConnection: close\r\n\r\n"
+        "{\"message\":\"Too many connections; try again\","
+        "\"reason\":\"Service Unavailable\"}";
+
+    (void) send(fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(fd);
+}
+
+static void accept_clients(http_t *self)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        int fd =
+            accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        if (self->connections >= self->options->http.connections_max) {
+            refuse_connection(fd);
+            continue;
+        }
+        /* It closes the descriptor when it fails. */
+        struct lws *wsi = lws_adopt_socket_vhost(self->vhost, fd);
+        if (!wsi)
+            continue;
+        connection_t *connection = mem_new(sizeof *connection);
+        connection->is_counted = true;
+        self->connections++;
+        lws_set_opaque_user_data(wsi, connection);
+    }
+}
+
+static void on_event(http_t *self, const front_event_t *event)
+{
+    if (event->what == FRONT_ANSWER)
+        desk_on_answer(self, event);
+    else
+        watch_on_event(self, event);
+}
+
+void server_drain(http_t *self, int timeout_ms)
+{
+    struct pollfd ready = {.fd = front_fd(self->front), .events = POLLIN};
+    front_event_t event;
+
+    if (timeout_ms > 0)
+        (void) poll(&ready, 1, timeout_ms);
+    for (int i = 0; i < EVENTS && front_next(self->front, &event); i++)
+        on_event(self, &event);
+}
+
+static void read_pipe(http_t *self)
+{
+    while (zsock_events(self->pipe) & ZMQ_POLLIN) {
+        cleanup_free char *word = zstr_recv(self->pipe);
+        if (!word || strcmp(word, "$TERM") == 0) {
+            self->is_ending = true;
+            return;
+        }
+    }
+}
+
+bool server_is_own(struct lws *wsi)
+{
+    const char *what = lws_get_opaque_user_data(wsi);
+
+    return what == &is_front || what == &is_pipe || what == &is_listener
+           || what == &is_clock;
+}
+
+int server_on_descriptor(http_t *self, struct lws *wsi)
+{
+    const char *what = lws_get_opaque_user_data(wsi);
+    uint64_t ticks;
+
+    if (what == &is_front)
+        server_drain(self, 0);
+    else if (what == &is_listener)
+        accept_clients(self);
+    else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
+        watch_on_tick(self);
+    return 0;
+}
+
+/* --- Life --- */
+
+static void destroy(http_t **self_p)
+{
+    http_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->context)
+        lws_context_destroy(self->context);
+    desk_destroy(self);
+    watch_destroy_all(self);
+    if (self->is_ending)
+        notes_save(self);
+    metrics_destroy(&self->metrics);
+    json_decref(self->cursors);
+    json_decref(self->sessions);
+    front_destroy(&self->front);
+    auth_destroy(&self->auth);
+    if (self->listener >= 0)
+        close(self->listener);
+    free(self->url);
+    free(self->base);
+    sodium_memzero(self->journal_key, sizeof self->journal_key);
+    free(self);
+    *self_p = NULL;
+}
+
+static int read_journal_key(http_t *self, fault_t *fault)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_free char *path =
+        mem_format("%s/%s", self->options->state_dir, GATEWAY_JOURNAL_KEY_FILE);
+    int r = file_read(path, 64, &content, fault);
+
+    if (r < 0)
+        return r;
+    if (content.size != sizeof self->journal_key)
+        return fault_set(fault, EINVAL, "%s has %zu bytes, 32 are right", path,
+                         content.size);
+    memcpy(self->journal_key, content.data, sizeof self->journal_key);
+    return 0;
+}
+
+static int check_options(const options_http_t *options, fault_t *fault)
+{
+    if (!options->certificate == !options->key)
+        return 0;
+    return fault_set(fault, EINVAL,
+                     "http/certificate and http/key belong together");
+}
+
+static int make(const options_t *options, http_t **ret_http, fault_t *fault)
+{
+    CLEANUP(destroy) http_t *self = mem_new(sizeof *self);
+    const options_http_t *http = &options->http;
+    int r;
+
+    self->options = options;
+    self->listener = -1;
+    self->started_us = self->active_us = clock_wall_us();
+    self->base = mem_copy(http->base_url, strlen(http->base_url) - 1);
+    self->metrics = metrics_new();
+    self->watches = watch_table_new();
+    notes_load(self);
+    if ((r = check_options(http, fault)) < 0
+        || (r = read_journal_key(self, fault)) < 0
+        || (r = auth_new(options->state_dir, http->token,
+                         http->auth == OPTIONS_AUTH_NONE, &self->auth, fault))
+               < 0
+        || (r = front_new("http", options->runtime_dir, &self->front, fault))
+               < 0
+        || (r = bind_listener(self, fault)) < 0
+        || (r = make_context(self, fault)) < 0
+        || (r = adopt(self, self->listener, &is_listener, fault)) < 0
+        || (r = adopt(self, front_fd(self->front), &is_front, fault)) < 0
+        || (r = adopt_clock(self, fault)) < 0)
+        return r;
+    self->url = make_url(self);
+    if ((r = tell(self, fault)) < 0)
+        return r;
+    *ret_http = take_ptr(self);
+    return 0;
+}
+
+/* Viewers are told to come back: the sessions stay, the next gateway serves
+ * them. */
+static void say_goodbye(http_t *self)
+{
+    cleanup_free char *path = told_path(self);
+    int64_t end = clock_monotonic_ms() + 2000;
+
+    (void) unlink(path);
+    watch_close_all(self, VIEWER_CLOSE_RESTART);
+    while (watch_has_viewers(self) && clock_monotonic_ms() < end)
+        lws_service(self->context, 0);
+}
+
+static void actor(zsock_t *pipe, void *arguments)
+{
+    http_t *self = arguments;
+    fault_t fault;
+
+    self->pipe = pipe;
+    zsock_signal(pipe, 0);
+    if (adopt(self, zsock_fd(pipe), &is_pipe, &fault) < 0)
+        log_error("http: %s", fault.text);
+    /* The pipe's descriptor tells of a change once: look before waiting. */
+    for (read_pipe(self); !self->is_ending; read_pipe(self))
+        if (lws_service(self->context, 0) < 0)
+            break;
+    say_goodbye(self);
+    destroy(&self);
+}
+
+int http_new(const options_t *options, zactor_t **ret_http, fault_t *fault)
+{
+    http_t *self = NULL;
+    int r = make(options, &self, fault);
+
+    if (r < 0)
+        return r;
+    log_notice("http at %s", self->url);
+    *ret_http = zactor_new(actor, self);
+    return 0;
+}

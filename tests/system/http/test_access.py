@@ -1,0 +1,362 @@
+"""Who may do what, and from which page."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from harness import Gateway, wait_for
+from web import Closed, Kernel, Socket, Web, of_type, state_of
+
+EVIL = {"Origin": "https://evil.example"}
+
+
+def token(gateway: Gateway, scopes: str) -> tuple[str, str]:
+    made = gateway.json("token", "create", "--json", "--scope", scopes, "t")
+    return made["id"], made["token"]
+
+
+def test_ways_to_show_a_token(web: Web) -> None:  # A-U8
+    nobody = web.with_token(None)
+    for scheme in ("token", "Token", "Bearer", "bearer", "BEARER"):
+        sent = {"Authorization": f"{scheme} {web.token}"}
+        assert nobody.get("/api/kernels", headers=sent).status == 200
+    assert nobody.get(f"/api/kernels?token={web.token}").status == 200
+    sent = {"Authorization": "token "}
+    answer = nobody.get(f"/api/kernels?token={web.token}", headers=sent)
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["token", "token ", "token x", "Basic eDp5", "x", "tokenx", "bearer"],
+)
+def test_wrong_tokens(web: Web, value: str) -> None:
+    nobody = web.with_token(None)
+    for path in ("/api/kernels", "/api/none", "/api/status", "/none"):
+        answer = nobody.get(path, headers={"Authorization": value})
+        assert answer.status == 401, answer
+        assert answer.json["reason"] == "Unauthorized"
+        assert "token" in answer.json["message"]
+
+
+def test_a_wrong_token_is_not_logged(gateway: Gateway, web: Web) -> None:
+    web.with_token("sesame123").get("/api/kernels?token=sesame456")
+    log = gateway.log.read_text()
+    assert "sesame" not in log
+    assert str(web.token) not in log
+
+
+def test_kernels_do_not_know_it(kernel: Kernel) -> None:
+    ws = kernel.socket()
+    code = "import os; [v for v in os.environ.values()]"
+    assert str(kernel.web.token) not in ws.value(code)
+
+
+def test_origins(web: Web) -> None:
+    assert web.get("/api/kernels", headers=EVIL).status == 200
+    own = {"Origin": web.url.rstrip("/")}
+    assert web.get("/api/kernels", headers=own).status == 200
+    answer = web.get("/api/kernels", headers=EVIL)
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_preflight_needs_no_token(web: Web) -> None:  # A-U25
+    answer = web.with_token(None).ask(
+        "OPTIONS",
+        "/api/kernels",
+        headers={**EVIL, "Access-Control-Request-Method": "POST"},
+    )
+    assert answer.status == 200, answer
+    assert "POST" in answer.headers["Access-Control-Allow-Methods"]
+    assert "authorization" in answer.headers["Access-Control-Allow-Headers"]
+
+
+def test_shields(web: Web) -> None:
+    for path in ("/api", "/api/kernels", "/none", "/login"):
+        headers = web.get(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert headers["Cache-Control"] == "no-store"
+
+
+class Browser:
+    """Keeps cookies, as browsers do."""
+
+    def __init__(self, web: Web) -> None:
+        self.web = web.with_token(None)
+        self.cookies: dict[str, str] = {}
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        form: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> http.client.HTTPMessage:
+        sent = dict(headers or {})
+        if self.cookies:
+            sent["Cookie"] = "; ".join(
+                f"{k}={v}" for k, v in self.cookies.items()
+            )
+        if form:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        answer = self.web.ask(method, path, raw=form.encode(), headers=sent)
+        for line in answer.headers.get_all("Set-Cookie", []):
+            name, _, value = line.partition(";")[0].partition("=")
+            self.cookies[name] = value
+            if "Max-Age=0" in line:
+                del self.cookies[name]
+        self.status = answer.status
+        self.body = answer.body
+        return answer.headers
+
+    def login(self, word: str) -> http.client.HTTPMessage:
+        self.ask("GET", "/login")
+        form = f"token={word}&_xsrf={self.cookies['_xsrf']}&next=/api"
+        return self.ask("POST", "/login", form)
+
+
+def test_login(web: Web) -> None:
+    browser = Browser(web)
+    browser.login("wrong")
+    assert browser.status == 401
+    assert b"not the token" in browser.body
+    browser.ask("GET", "/api/kernels")
+    assert browser.status == 401
+    headers = browser.login(str(web.token))
+    assert browser.status == 302
+    assert headers["Location"] == "/api"
+    assert any("HttpOnly" in line for line in headers.get_all("Set-Cookie"))
+    browser.ask("GET", "/api/kernels")
+    assert browser.status == 200
+    browser.ask("GET", "/api/kernels", headers=EVIL)
+    assert browser.status == 404
+    browser.ask("GET", "/logout")
+    browser.ask("GET", "/api/kernels")
+    assert browser.status == 401
+
+
+def test_xsrf(web: Web) -> None:
+    browser = Browser(web)
+    browser.login(str(web.token))
+    path = "/api/kernels/00000000-0000-4000-8000-000000000000"
+    browser.ask("DELETE", path)
+    assert browser.status == 403
+    assert "'_xsrf' argument missing" in json.loads(browser.body)["message"]
+    browser.ask("DELETE", path, headers={"X-XSRFToken": "wrong"})
+    assert browser.status == 403
+    shown = {"X-XSRFToken": browser.cookies["_xsrf"]}
+    browser.ask("DELETE", path, headers=shown)
+    assert browser.status == 404
+
+
+def test_forged_cookies(web: Web) -> None:
+    browser = Browser(web)
+    browser.login(str(web.token))
+    name = next(n for n in browser.cookies if n.startswith("hearth-"))
+    good = browser.cookies[name]
+    last = "0" if good[-1] != "0" else "1"
+    ident, expiry, mac = good.split(".")
+    for value in (
+        good[:-1] + last,
+        good[:-1],
+        f"{ident}.{int(expiry) + 1}.{mac}",
+        f"x.{expiry}.{mac}",
+        "",
+        ".",
+        "..",
+        "a" * 5000,
+    ):
+        browser.cookies[name] = value
+        browser.ask("GET", "/api/kernels")
+        assert browser.status == 401, value
+    browser.cookies[name] = good
+    browser.ask("GET", "/api/kernels")
+    assert browser.status == 200
+
+
+def test_login_leads_nowhere_else(web: Web) -> None:
+    for place in ("//evil.example", "https://evil.example", "/\\evil", "x"):
+        answer = web.with_token(None).get(
+            f"/login?token={web.token}&next={place}"
+        )
+        assert answer.status == 302
+        assert answer.headers["Location"] == "/login"
+
+
+def test_scopes(gateway: Gateway, web: Web, kernel: Kernel) -> None:
+    ident, word = token(gateway, "observe")
+    assert word not in (gateway.state / "tokens.json").read_text()
+    assert (gateway.state / "tokens.json").stat().st_mode & 0o777 == 0o600
+    observer = web.with_token(word)
+    path = f"/api/kernels/{kernel.id}"
+    assert observer.get(path).status == 200
+    for method, tail in (("DELETE", ""), ("POST", "/interrupt")):
+        answer = observer.ask(method, path + tail)
+        assert answer.status == 403
+        assert "execute" in answer.json["message"]
+    assert observer.post("/api/kernels").status == 403
+    me = observer.get('/api/me?permissions={"kernels":["execute","read"]}')
+    assert me.json["permissions"] == {"kernels": ["read"]}
+    browser = Browser(web)
+    browser.login(word)
+    browser.ask("GET", path)
+    assert browser.status == 200
+    assert gateway.run("token", "revoke", ident).returncode == 0
+    assert observer.get(path).status == 401
+    browser.ask("GET", path)
+    assert browser.status == 401
+    assert gateway.run("token", "revoke", ident).returncode == 3
+    assert gateway.json("token", "list", "--json") == []
+
+
+def test_observers_execute_nothing(
+    gateway: Gateway, web: Web, kernel: Kernel
+) -> None:
+    ident, word = token(gateway, "observe")
+    with Socket(web.with_token(word), kernel.id) as observer:
+        observer.ready()
+        refused = observer.run("1/0")
+        reply = of_type(refused, "execute_reply")[0]["content"]
+        assert reply["status"] == "error"
+        assert reply["ename"] == "PermissionError"
+        assert of_type(refused, "error")
+        ask = observer.send("shutdown_request", {}, "control")
+        reply = of_type(observer.finish(ask), "shutdown_reply")[0]["content"]
+        assert reply["status"] == "error"
+        msg_id = kernel.socket().execute("print('for all')")
+        found = observer.until(
+            lambda m: (
+                m["parent_header"].get("msg_id") == msg_id
+                and state_of([m]) == "idle"
+            )
+        )
+        assert of_type(found, "stream")
+        assert not of_type(found, "execute_reply")
+    gateway.run("token", "revoke", ident)
+
+
+def test_token_command(gateway: Gateway) -> None:
+    done = gateway.run("token", "create", "--scope", "read")
+    assert done.returncode == 2
+    assert "observe" in done.stderr
+    done = gateway.run("token", "create", "--scope", "files", "a name")
+    assert done.returncode == 0
+    listed = gateway.json("token", "list", "--json")
+    assert listed[-1]["scopes"] == ["files"]
+    assert "hash" not in listed[-1]
+    assert "a name" in gateway.run("token", "list").stdout
+    gateway.run("token", "revoke", listed[-1]["id"])
+
+
+# -- other configurations --
+
+
+def running(*options: str) -> Iterator[Gateway]:
+    gateway = Gateway(*options)
+    try:
+        gateway.start()
+        yield gateway
+    finally:
+        gateway.end()
+
+
+@pytest.fixture
+def open_gateway() -> Iterator[Gateway]:
+    yield from running(
+        *("--set", "http/auth=none", "--set", "http/base_url=/a/b/")
+    )
+
+
+def test_without_token(open_gateway: Gateway) -> None:
+    web = Web.of(open_gateway)
+    assert web.token is None
+    assert web.base == "/a/b/"
+    answer = web.get("/api/kernels", headers={"Authorization": "token "})
+    assert answer.status == 200
+    assert web.get("/api/kernels", headers=EVIL).status == 404
+    rebound = {"Host": "evil.example", "Origin": "http://evil.example"}
+    assert web.get("/api/kernels", headers=rebound).status == 403
+    outside = Web(open_gateway, web.url.replace("/a/b/", "/"), None)
+    assert outside.get("/api/kernels").status == 404
+    kernel = Kernel(web, web.create())
+    assert kernel.socket().value("1+1") == "2"
+    answer = web.get(f"/api/kernels/{kernel.id}/")
+    assert answer.status == 200
+    kernel.close()
+
+
+@pytest.fixture
+def tls_gateway(tmp_path: Path) -> Iterator[Gateway]:
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl to make a certificate with")
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        (
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 "
+            f"-nodes -days 2 -subj /CN=localhost -keyout {key} "
+            f"-out {certificate}"
+        ).split(),
+        check=True,
+        capture_output=True,
+    )
+    yield from running(
+        *("--set", f"http/certificate={certificate}"),
+        *("--set", f"http/key={key}"),
+        *("--set", "http/allow_origin=https://pages.example"),
+        *("--set", "http/token=a-chosen-one"),
+    )
+
+
+def test_tls_and_cors(tls_gateway: Gateway) -> None:
+    web = Web.of(tls_gateway)
+    assert web.url.startswith("https://")
+    assert web.token == "a-chosen-one"
+    pages = {"Origin": "https://pages.example"}
+    answer = web.get("/api/kernels", headers=pages)
+    assert answer.headers["Access-Control-Allow-Origin"] == pages["Origin"]
+    assert answer.headers["Access-Control-Allow-Credentials"] == "true"
+    answer = web.get("/api/kernels", headers=EVIL)
+    assert "Access-Control-Allow-Origin" not in answer.headers
+    kernel = Kernel(web, web.create())
+    ws = kernel.socket()
+    assert ws.value("1+1") == "2"
+    assert len(ws.value("'x' * 3_000_000")) == 3_000_002
+    kernel.close()
+
+
+def test_half_a_pair_is_refused() -> None:
+    gateway = Gateway("--set", "http/key=/nowhere")
+    with pytest.raises(AssertionError, match="belong together"):
+        gateway.start()
+    gateway.sweep()
+
+
+def test_sockets_are_told_to_come_back(tmp_path: Path) -> None:
+    gateway = Gateway().start()  # A-U20, A-U21
+    try:
+        web = Web.of(gateway)
+        kernel = web.create()
+        ws = Socket(web, kernel, query={"session_id": "tab"})
+        ws.run("x = 'kept'")
+        gateway.terminate()
+        with pytest.raises(Closed) as caught:
+            ws.until(lambda m: False)
+        assert caught.value.code == 1012
+        gateway.start()
+        with Socket(
+            Web.of(gateway), kernel, query={"session_id": "tab"}
+        ) as again:
+            assert again.value("x") == "'kept'"
+            assert not [
+                m for m in again.seen if "x = 'kept'" in str(m["content"])
+            ]
+        wait_for(lambda: Web.of(gateway).get("/api").status == 200, "HTTP")
+    finally:
+        gateway.end()

@@ -1,0 +1,250 @@
+"""What no client sends: it is refused in words, and others go on."""
+
+from __future__ import annotations
+
+import socket
+from typing import Iterator
+
+import pytest
+from harness import DEADLINE, Gateway, wait_for
+from web import Kernel, Web
+
+KERNELS = b"/api/kernels"
+
+
+@pytest.fixture(autouse=True)
+def _goes_on(web: Web) -> Iterator[None]:
+    yield
+    assert web.get("/api/kernels").status == 200
+
+
+def request(web: Web, line: bytes, *headers: bytes, body: bytes = b"") -> bytes:
+    token = f"Authorization: token {web.token}".encode()
+    lines = [line, b"Host: localhost", token, *headers, b"", body]
+    return b"\r\n".join(lines)
+
+
+def status(answer: bytes) -> int:
+    assert answer.startswith((b"HTTP/1.1 ", b"HTTP/1.0 ")), answer
+    return int(answer.split()[1])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET",
+        b"\0\0\0\0",
+        b"\xff\xfe\xfd /api HTTP/1.1",
+        b"BREW /api/kernels HTTP/1.1",
+        b"GET api/kernels HTTP/1.1",
+        b"GET  HTTP/1.1",
+        b"CONNECT localhost:22 HTTP/1.1",
+        b"PRI * HTTP/2.0",
+    ],
+)
+def test_lines_that_are_none(web: Web, line: bytes) -> None:
+    data = request(web, line, b"Connection: close")
+    with socket.create_connection((web.host, web.port), DEADLINE) as one:
+        one.sendall(data)
+        one.shutdown(socket.SHUT_WR)
+        answer = b""
+        try:
+            while piece := one.recv(65536):
+                answer += piece
+        except ConnectionResetError:
+            pass
+    assert not answer or status(answer) >= 400
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "expected"),
+    [
+        ((b"Content-Length: x",), b"", 400),
+        ((b"Content-Length: -1",), b"", 400),
+        ((b"Content-Length: 99999999999999999999",), b"", 400),
+        ((b"Content-Length: 999999999999",), b"", 413),
+        ((b"Transfer-Encoding: chunked",), b"2\r\n{}\r\n0\r\n\r\n", 411),
+        ((b"Content-Length: 1",), b"{", 400),
+        ((b"Content-Length: 2",), b"\xff\xfe", 400),
+    ],
+)
+def test_bodies(
+    web: Web, headers: tuple[bytes, ...], body: bytes, expected: int
+) -> None:
+    data = request(
+        web,
+        b"POST /api/kernels HTTP/1.1",
+        b"Connection: close",
+        *headers,
+        body=body,
+    )
+    answer = web.raw(data)
+    assert status(answer) == expected, answer
+    assert b'"message"' in answer
+    assert web.get("/api/kernels").json == []
+
+
+def test_deep_json(web: Web) -> None:
+    answer = web.ask("POST", "/api/kernels", raw=b"[" * 100000)
+    assert answer.status == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/api/kernels/../../../etc/passwd",
+        "/kernelspecs/python3/..%2f..%2fetc%2fpasswd",
+        "/kernelspecs/%2e%2e/x",
+        "/api/kernels/%00",
+        "/api/kernels/%ff%fe",
+        "/api/kernels/%zz",
+        "/api//kernels",
+        "/api/kernels;x",
+        "/api/kernels/" + "x" * 5000,
+        "/api/kernels/x%0d%0aSet-Cookie:%20a=b",
+    ],
+)
+def test_paths(web: Web, path: str) -> None:
+    data = request(web, f"GET {path} HTTP/1.1".encode(), b"Connection: close")
+    answer = web.raw(data)
+    assert b"root:" not in answer
+    assert b"\nSet-Cookie" not in answer
+    # libwebsockets ends a path at its NUL, and begins the query at a ;
+    odd = path in ("/api//kernels", "/api/kernels;x", "/api/kernels/%00")
+    assert not answer or odd or status(answer) in (400, 403, 404)
+
+
+def test_huge_headers(web: Web) -> None:
+    data = request(
+        web,
+        b"GET /api HTTP/1.1",
+        b"X-Long: " + b"x" * 100000,
+        b"Connection: close",
+    )
+    answer = web.raw(data)
+    assert not answer or status(answer) >= 400
+    many = [b"X-%d: y" % i for i in range(20000)]
+    answer = web.raw(request(web, b"GET /api HTTP/1.1", *many))
+    assert not answer or status(answer) >= 400
+
+
+def test_one_connection_for_many(web: Web) -> None:
+    connection = web.connect()
+    token = {"Authorization": f"token {web.token}"}
+    for path in ("api", "api/kernels", "api/none", "api/kernels") * 5:
+        connection.request("GET", "/" + path, headers=token)
+        response = connection.getresponse()
+        response.read()
+        assert response.status == (404 if path.endswith("none") else 200)
+    connection.close()
+
+
+def test_pipelined(web: Web) -> None:
+    one = request(web, b"GET /api/kernels HTTP/1.1")
+    last = request(web, b"GET /api/none HTTP/1.1", b"Connection: close")
+    answer = web.raw(one * 4 + last)
+    assert answer.count(b"HTTP/1.1 200 OK") == 4, answer
+    assert answer.count(b"HTTP/1.1 404") == 1
+
+
+def test_an_upgrade_to_http2_is_passed_over(web: Web) -> None:
+    answer = web.raw(
+        request(
+            web,
+            b"GET /api/kernels HTTP/1.1",
+            b"Connection: Upgrade, HTTP2-Settings",
+            b"Upgrade: h2c",
+            b"HTTP2-Settings: AAMAAABkAAQAAP__",
+        ),
+        until="[]",
+    )
+    assert status(answer) == 200
+
+
+@pytest.mark.parametrize(
+    "missing", [b"Sec-WebSocket-Key", b"Sec-WebSocket-Version", b"Connection"]
+)
+def test_half_handshakes(web: Web, kernel: Kernel, missing: bytes) -> None:
+    headers = [
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        b"Sec-WebSocket-Version: 13",
+    ]
+    headers = [h for h in headers if not h.startswith(missing)]
+    line = f"GET /api/kernels/{kernel.id}/channels HTTP/1.1".encode()
+    with socket.create_connection((web.host, web.port), DEADLINE) as one:
+        one.sendall(request(web, line, *headers))
+        one.shutdown(socket.SHUT_WR)
+        answer = one.recv(65536)
+    assert not answer or status(answer) >= 400 or missing.endswith(b"Version")
+
+
+def test_a_client_that_goes_before_its_answer(web: Web) -> None:
+    data = request(
+        web, b"POST /api/kernels HTTP/1.1", b"Content-Length: 2", body=b"{}"
+    )
+    with socket.create_connection((web.host, web.port), DEADLINE) as one:
+        one.sendall(data)
+    left = wait_for(lambda: web.get("/api/kernels").json, "its kernel")
+    for model in left:
+        web.delete(model["id"])
+
+
+# -- other configurations --
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Gateway]:
+    gateway = Gateway(
+        *("--set", "http/connections_max=8"),
+        *("--set", "http/request_timeout=1s"),
+        *("--set", "http/body_max=64K"),
+    )
+    try:
+        gateway.start()
+        yield gateway
+    finally:
+        gateway.end()
+
+
+def test_slow_requests_end(strict: Gateway) -> None:
+    web = Web.of(strict)
+    for start in (
+        b"",
+        b"GET /api HT",
+        request(web, b"POST /api/kernels HTTP/1.1", b"Content-Length: 9"),
+    ):
+        with socket.create_connection((web.host, web.port), 30) as one:
+            one.sendall(start)
+            try:
+                assert one.recv(1) == b""
+            except ConnectionResetError:
+                pass
+
+
+def test_too_many_connections(strict: Gateway) -> None:
+    web = Web.of(strict)
+    idle = [socket.create_connection((web.host, web.port)) for _ in range(8)]
+
+    def is_refused() -> bool:
+        answer = web.raw(request(web, b"GET /api HTTP/1.1"), until="}")
+        return b" 503 " in answer or not answer
+
+    assert is_refused()
+    for one in idle:
+        one.close()
+    wait_for(lambda: not is_refused(), "room for another one")
+
+
+def test_a_body_that_is_too_long(strict: Gateway) -> None:
+    web = Web.of(strict)
+    answer = web.raw(
+        request(
+            web,
+            b"POST /api/kernels HTTP/1.1",
+            b"Content-Length: 70000",
+        )
+    )
+    assert status(answer) == 413

@@ -1,0 +1,251 @@
+"""The REST interface: the codes and bodies that clients insist on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from harness import Gateway, wait_for
+from web import STAMP, Web
+
+UUID = re.compile(r"\w+-\w+-\w+-\w+-\w+")
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def test_info_tells_url_and_token(gateway: Gateway, web: Web) -> None:
+    told = gateway.runtime / "http.json"
+    assert told.stat().st_mode & 0o777 == 0o600
+    assert web.token
+    assert re.fullmatch(r"[0-9a-f]{48}", web.token)
+    printed = gateway.run("gateway", "info").stdout
+    assert web.url in printed
+    assert web.token in printed
+    assert web.token not in gateway.log.read_text()
+
+
+def test_version_needs_no_token(web: Web) -> None:
+    answer = web.with_token(None).get("/api")
+    assert answer.status == 200
+    assert answer.json["version"]
+
+
+def test_status(web: Web) -> None:
+    found = web.get("/api/status").json
+    assert STAMP.fullmatch(found["started"])
+    assert STAMP.fullmatch(found["last_activity"])
+    assert found["kernels"] == 0
+    assert found["connections"] == 0
+
+
+def test_me(web: Web) -> None:
+    asked = '{"kernels":["read","execute"],"contents":["write"]}'
+    found = web.get(f"/api/me?permissions={asked}").json
+    assert set(found["identity"]) == {
+        "username",
+        "name",
+        "display_name",
+        "initials",
+        "avatar_url",
+        "color",
+    }
+    assert found["permissions"]["kernels"] == ["read", "execute"]
+    answer = web.get("/api/me?permissions=7")
+    assert answer.status == 400
+    assert "JSON dict" in answer.json["message"]
+
+
+def test_kernelspecs(web: Web) -> None:  # A-U1
+    found = web.get("/api/kernelspecs").json
+    assert found["default"] in found["kernelspecs"]
+    for name, spec in found["kernelspecs"].items():
+        assert spec["name"] == name
+        assert isinstance(spec["resources"], dict)
+        assert all(isinstance(word, str) for word in spec["spec"]["argv"])
+        assert isinstance(spec["spec"]["language"], str)
+        assert isinstance(spec["spec"]["display_name"], str)
+        assert web.get(f"/api/kernelspecs/{name}").json == spec
+        for path in spec["resources"].values():
+            picture = web.get(path)
+            assert picture.status == 200
+            assert picture.body.startswith(b"<svg")
+            assert "sandbox" in picture.headers["Content-Security-Policy"]
+    assert web.get("/api/kernelspecs/none").status == 404
+    assert web.get("/kernelspecs/python3/none.png").status == 404
+    assert web.get("/kernelspecs/none/logo-svg.svg").status == 404
+
+
+def check_model(model: dict[str, object]) -> None:  # A-U3, A-U4
+    assert UUID.fullmatch(str(model["id"]))
+    assert model["name"] == "python3"
+    assert STAMP.fullmatch(str(model["last_activity"]))
+    assert model["execution_state"] in ("starting", "idle", "busy")
+    assert type(model["connections"]) is int
+
+
+@pytest.mark.parametrize(
+    ("raw", "headers"),
+    [
+        (None, {}),
+        (b"", {"Content-Length": "0"}),
+        (b"{}", {"Content-Type": "application/json"}),
+        (b"null", {"Content-Type": "application/json"}),
+        (b'{"name":"python3","env":{"KERNEL_USERNAME":"x"}}', {}),
+        (b'{"name":"python3","path":"a/b.ipynb"}', {}),
+    ],
+)
+def test_kernel_life(
+    web: Web, raw: bytes, headers: dict[str, str]
+) -> None:  # A-U2, A-U5, A-U6
+    answer = web.ask("POST", "/api/kernels", raw=raw, headers=headers)
+    assert answer.status == 201, answer
+    model = answer.json
+    check_model(model)
+    path = f"/api/kernels/{model['id']}"
+    assert answer.headers["Location"] == path
+    try:
+        assert model["id"] in [m["id"] for m in web.get("/api/kernels").json]
+        check_model(web.get(path + "?1700000000000").json)
+        for body in (None, {}):
+            assert web.post(path + "/interrupt", body).status == 204
+        for body in (None, {}):
+            answer = web.post(path + "/restart?1700000000000", body)
+            assert answer.status == 200, answer
+            check_model(answer.json)
+    finally:
+        assert web.ask("DELETE", path).status == 204
+    assert web.ask("DELETE", path).status == 404
+    assert web.get(path).status == 404
+    assert web.get("/api/kernels").json == []
+
+
+def test_unknown_kernels(web: Web) -> None:
+    path = f"/api/kernels/{UNKNOWN}"
+    for method, tail in [
+        ("GET", ""),
+        ("DELETE", ""),
+        ("POST", "/interrupt"),
+        ("POST", "/restart"),
+    ]:
+        answer = web.ask(method, path + tail)
+        assert answer.status == 404, answer
+        assert UNKNOWN in answer.json["message"]
+        assert answer.json["reason"] == "Not Found"
+
+
+def test_the_beginning_of_an_id_is_none(web: Web) -> None:
+    kernel = web.create()
+    try:
+        for method in ("GET", "DELETE"):
+            path = f"/api/kernels/{kernel[:8]}"
+            assert web.ask(method, path).status == 404
+        assert web.get(f"/api/kernels/{kernel}").status == 200
+    finally:
+        web.delete(kernel)
+
+
+def test_a_kernel_that_is_gone_says_why(web: Web) -> None:
+    kernel = web.create(idle_timeout=0.3)
+    path = f"/api/kernels/{kernel}"
+    wait_for(lambda: web.get(path).status == 404, "the end of the session")
+    message = web.get(path).json["message"]
+    assert kernel in message
+    assert "idle" in message, message
+
+
+def test_bad_creations(web: Web) -> None:
+    for body, status, word in [
+        (b'{"name":"none"}', 500, "none"),
+        (b"{", 400, "Invalid JSON"),
+        (b"[]", 400, "object"),
+        (b'{"env":[]}', 400, "env"),
+        (b'{"idle_timeout":-1}', 400, "idle_timeout"),
+        (b'{"lifetime":"1h"}', 400, "lifetime"),
+        (b'{"name":"\xff"}', 400, "Invalid JSON"),
+    ]:
+        answer = web.ask("POST", "/api/kernels", raw=body)
+        assert answer.status == status, answer
+        assert word in answer.json["message"], answer
+        assert answer.json["reason"]
+    assert web.get("/api/kernels").json == []
+
+
+def test_sessions(web: Web) -> None:  # A-U7
+    body = {
+        "path": "work/a.ipynb",
+        "type": "notebook",
+        "name": "a.ipynb",
+        "kernel": {"name": "python3"},
+    }
+    answer = web.post("/api/sessions", body)
+    assert answer.status == 201, answer
+    made = answer.json
+    check_model(made["kernel"])
+    path = f"/api/sessions/{made['id']}"
+    assert answer.headers["Location"] == path
+    assert made["notebook"] == {"path": "work/a.ipynb", "name": "a.ipynb"}
+    try:
+        again = web.post("/api/sessions", body)
+        assert again.status == 201
+        assert again.json["id"] == made["id"]
+        assert [m["id"] for m in web.get("/api/sessions").json] == [made["id"]]
+        assert web.get(path).json["kernel"]["id"] == made["kernel"]["id"]
+        changed = web.ask("PATCH", path, {"path": "b.ipynb", "name": "b"})
+        assert changed.status == 200
+        assert changed.json["path"] == "b.ipynb"
+        other = web.create()
+        changed = web.ask("PATCH", path, {"kernel": {"id": other}})
+        assert changed.json["kernel"]["id"] == other
+        web.delete(made["kernel"]["id"])
+    finally:
+        assert web.ask("DELETE", path).status == 204
+    assert web.get(path).status == 404
+    assert web.ask("DELETE", path).status == 404
+    assert web.get("/api/sessions").json == []
+    assert web.get("/api/kernels").json == []
+
+
+def test_a_session_whose_kernel_went_first(web: Web) -> None:
+    body = {"path": "x", "type": "console", "name": "", "kernel": {}}
+    made = web.post("/api/sessions", body).json
+    assert "notebook" not in made
+    web.delete(made["kernel"]["id"])
+    answer = web.ask("DELETE", f"/api/sessions/{made['id']}")
+    assert answer.status == 410, answer
+    assert web.get("/api/sessions").json == []
+
+
+def test_bad_sessions(web: Web) -> None:
+    for body, word in [
+        (None, "No JSON data"),
+        ({"path": "x"}, "type"),
+        ({"type": "notebook"}, "path"),
+        (
+            {"path": "x", "type": "console", "kernel": {"id": UNKNOWN}},
+            "No such kernel",
+        ),
+    ]:
+        answer = web.post("/api/sessions", body)
+        assert answer.status == 400, answer
+        assert word in answer.json["message"], answer
+    old = web.post(
+        "/api/sessions",
+        {"notebook": {"path": "x.ipynb"}, "kernel": {"name": "python3"}},
+    )
+    assert old.status == 201, old
+    answer = web.ask("DELETE", f"/api/sessions/{old.json['id']}")
+    assert answer.status == 204
+
+
+def test_unknown_paths_and_methods(web: Web) -> None:
+    for path in ("/", "/tree", "/api/none", "/api/kernels/a/b/c"):
+        answer = web.get(path)
+        assert answer.status == 404, answer
+        assert answer.json["reason"] == "Not Found"
+    answer = web.ask("PUT", "/api/kernels")
+    assert answer.status == 405, answer
+    assert answer.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
+    assert web.get("/api/kernels/").status == 200
+    head = web.ask("HEAD", "/api/kernels")
+    assert head.status == 200
+    assert head.body == b""
+    assert head.headers["Content-Length"] == "2"
