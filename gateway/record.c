@@ -50,9 +50,10 @@ void record_stop(self_t *self)
         life_reason_t reason;
         const char *event;
     } events[] = {
-        {LIFE_REASON_MEMORY, "limit"},    {LIFE_REASON_PROCESSES, "limit"},
-        {LIFE_REASON_CPU, "limit"},       {LIFE_REASON_WALL, "limit"},
-        {LIFE_REASON_WORKSPACE, "limit"}, {LIFE_REASON_PROTOCOL, "protocol"},
+        {LIFE_REASON_MEMORY, "limit"},      {LIFE_REASON_PROCESSES, "limit"},
+        {LIFE_REASON_CPU, "limit"},         {LIFE_REASON_WALL, "limit"},
+        {LIFE_REASON_WORKSPACE, "limit"},   {LIFE_REASON_OUTPUT, "limit"},
+        {LIFE_REASON_PROTOCOL, "protocol"},
     };
 
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
