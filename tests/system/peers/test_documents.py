@@ -1,0 +1,109 @@
+"""Notebooks that hearth wrote, in the hands of nbformat, nbconvert, nbclient
+and papermill."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbclient
+import nbformat
+import papermill
+import pytest
+from harness import HEARTH, Gateway, Session
+
+CELLS = (
+    "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2, 3]})\nframe",
+    "import matplotlib.pyplot as plt\nplt.plot(frame['a']);",
+    "total = int(frame['a'].sum())\nprint('total', total)",
+)
+
+
+@pytest.fixture
+def recorded(session: Session) -> Session:
+    with session.client() as client:
+        for cell in CELLS:
+            assert client.run(cell).status == "ok"
+    return session
+
+
+@pytest.fixture(autouse=True)
+def jupyter(gateway: Gateway, tmp_path: Path) -> Iterator[None]:
+    """Jupyter's programs find the kernelspec "hearth"."""
+    spec = tmp_path / "kernels" / "hearth"
+    spec.mkdir(parents=True)
+    (spec / "kernel.json").write_text(
+        json.dumps(
+            {
+                "argv": [HEARTH, "kernel", "-f", "{connection_file}"],
+                "display_name": "Python (hearth)",
+                "language": "python",
+                "interrupt_mode": "message",
+            }
+        )
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in gateway.env.items():
+            if name != "PATH":
+                patch.setenv(name, value)
+        patch.setenv("JUPYTER_PATH", str(tmp_path))
+        patch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "jr"))
+        yield
+
+
+def export(gateway: Gateway, session: Session, path: Path) -> None:
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    made = gateway.run(
+        "notebook", "export", session.id, "-o", str(path),
+        env={"PATH": programs},
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+
+
+def test_nbconvert_makes_html_of_a_recording(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    export(gateway, recorded, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<table" in page
+    assert "data:image/png;base64," in page
+    assert "total 6" in page
+
+
+def test_nbclient_runs_a_recording_again(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    export(gateway, recorded, tmp_path / "run.ipynb")
+    notebook = nbformat.read(tmp_path / "run.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    before = [cell.outputs for cell in notebook.cells]
+    nbclient.NotebookClient(
+        notebook, timeout=60, kernel_name="hearth"
+    ).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.source for cell in code] == list(CELLS)
+    for old, cell in zip(before, code):
+        assert [output.output_type for output in old] == [
+            output.output_type for output in cell.outputs
+        ]
+    assert code[2].outputs[0].text == "total 6\n"
+
+
+def test_papermill_runs_a_recording_with_parameters(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    export(gateway, recorded, tmp_path / "run.ipynb")
+    result = papermill.execute_notebook(
+        str(tmp_path / "run.ipynb"),
+        str(tmp_path / "done.ipynb"),
+        parameters={"factor": 7},
+        kernel_name="hearth",
+        progress_bar=False,
+    )
+    code = [cell for cell in result.cells if cell.cell_type == "code"]
+    assert "factor = 7" in code[0].source
+    assert code[-1].outputs[0].text == "total 6\n"
+    nbformat.validate(nbformat.read(tmp_path / "done.ipynb", as_version=4))
