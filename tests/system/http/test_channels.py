@@ -285,6 +285,11 @@ def test_oversize_becomes_a_preview(kernel: Kernel) -> None:  # A-U17
     assert "text/html" not in data
     note = data["text/plain"]
     assert note.startswith("small\n[hearth: 2000")
+    path = "/" + note.rpartition("]")[0].split()[-1].partition("/hearth/")[2]
+    whole = kernel.web.get("/hearth" + path)
+    assert len(whole.json["content"]["data"]["text/html"]) == 2_000_000
+    assert "sandbox" in whole.headers["Content-Security-Policy"]
+    assert kernel.web.get("/hearth" + path + "0000").status == 404
     assert kernel.id in note
     assert len(text_of(ws.run("print('y' * 3_000_000)"))) < 1 << 20
 

@@ -150,6 +150,9 @@ def test_a_kernel_that_is_gone_says_why(web: Web) -> None:
     message = web.get(path).json["message"]
     assert kernel in message
     assert "idle" in message, message
+    tombstone = web.get(f"/hearth/sessions/{kernel}")
+    assert tombstone.status == 410
+    assert tombstone.json["reason"] == "idle"
 
 
 def test_bad_creations(web: Web) -> None:
