@@ -4,6 +4,7 @@
 #include "gateway/registry_internal.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/privilege.h"
@@ -202,9 +203,43 @@ void launcher_start(warmth_t *warmth)
         log_error("profile=%s %s", warmth->profile->name, fault.text);
         return;
     }
+    warmth->born_ms = clock_monotonic_ms();
+    warmth->forks = 0;
     item.fd = zygote_socket(warmth->zygote);
     zloop_poller(self->loop, &item, on_zygote, warmth);
     zloop_poller_set_tolerant(self->loop, &item);
+}
+
+static bool is_launching(const warmth_t *warmth)
+{
+    for (const entry_t *at = warmth->registry->entries; at; at = at->next)
+        if (at->profile == warmth->profile && at->launch)
+            return true;
+    return false;
+}
+
+/* Its sessions share a layout of addresses and a hash seed, so they are not to
+ * become too many. Not while one is on its way; who asks meanwhile waits in the
+ * new one's socket. */
+static void replace_old(warmth_t *warmth)
+{
+    const profile_t *profile = warmth->profile;
+    zmq_pollitem_t item = {.events = ZMQ_POLLIN};
+    bool is_spent =
+        profile->zygote_forks && warmth->forks >= profile->zygote_forks;
+    bool is_old =
+        profile->zygote_age_ms
+        && clock_monotonic_ms() - warmth->born_ms >= profile->zygote_age_ms;
+
+    if ((!is_spent && !is_old) || !warmth->zygote || is_launching(warmth))
+        return;
+    log_notice("profile=%s zygote replaced sessions=%llu", profile->name,
+               (unsigned long long) warmth->forks);
+    item.fd = zygote_socket(warmth->zygote);
+    zloop_poller_end(warmth->registry->loop, &item);
+    zygote_destroy(&warmth->zygote);
+    warmth->ready[0] = '\0';
+    launcher_start(warmth);
 }
 
 static int on_zygote_retry(zloop_t *loop, int timer, void *arg)
@@ -292,6 +327,8 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
             break;
         case ZYGOTE_LAUNCHED:
             on_launched(self, &answer);
+            warmth->forks++;
+            replace_old(warmth);
             break;
         case ZYGOTE_FAILED:
             for (entry_t *at = self->entries; at; at = at->next)

@@ -55,6 +55,8 @@ typedef struct {
     char fault[512];   /* why the last one ended */
     char ready[64];    /* its Python's version */
     unsigned failures; /* in a row */
+    int64_t born_ms;   /* the zygote, monotonic */
+    uint64_t forks;    /* sessions that it has given */
     bool is_changing;  /* its environment on disk is being changed */
     /* The pool's: */
     int64_t arrivals[POOL_ARRIVALS_MAX]; /* monotonic ms; a ring */

@@ -91,6 +91,8 @@ profile_t *profile_new(const char *name)
     self->readonly = mem_new(sizeof(char *));
     self->accept = mem_new(sizeof(char *));
     self->without = mem_new(sizeof(char *));
+    self->zygote_forks = 1000;
+    self->zygote_age_ms = 24 * (int64_t) 3600 * 1000;
     self->limits = (profile_limits_t){
         .memory = 2048 * MIB,
         .cpu_weight = 100,

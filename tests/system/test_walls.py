@@ -20,7 +20,12 @@ answer
 @pytest.fixture
 def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     """One with the settings of profile python3 that the test names."""
-    settings = ["preload=", *getattr(request, "param", [])]
+    settings = [
+        "preload=",
+        "pool/min=0",
+        "pool/max=0",
+        *getattr(request, "param", []),
+    ]
     running = Gateway(
         *(
             word
@@ -60,6 +65,19 @@ def test_leaves_out_what_was_accepted(gateway: Gateway) -> None:
     report = json.loads(gateway.run("doctor", "--json").stdout)
     states = {row["name"]: row["state"] for row in report["checks"]}
     assert states["wall landlock"] in ("ok", "missing")
+
+
+@pytest.mark.parametrize("gateway", [["zygote_forks=2"]], indirect=True)
+def test_replaces_a_zygote_that_is_spent(gateway: Gateway) -> None:
+    """Two sessions of one zygote have one hash seed, the third another."""
+    clients = [gateway.create().client() for _ in range(3)]
+    seeds = [client.value("hash('seed')") for client in clients]
+    assert seeds[0] == seeds[1]
+    assert seeds[2] != seeds[1]
+    # The first two have survived their zygote.
+    assert [client.value("1+1") for client in clients] == [2, 2, 2]
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize(
