@@ -3,10 +3,10 @@
 #include "gateway/cli/doctor.h"
 
 #include "base/buffer.h"
+#include "base/privilege.h"
 #include "sandbox/walls.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static bool is_in(char *const *list, const char *name)
 {
@@ -78,7 +78,7 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
 /* Counters of the kernel are per user of the host. */
 static void check_users(report_t *report)
 {
-    if (geteuid() == 0)
+    if (privilege_gives_users())
         doctor_add(report, "users",
                    report->options->uid_count > 1 ? FOUND_OK : FOUND_LACKS,
                    "gateway/uid_count in hearth.cfg(5)",
