@@ -20,6 +20,7 @@
 #include <sodium.h>
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -246,6 +247,8 @@ static void refuse_connection(int fd)
 
 static void accept_clients(http_t *self)
 {
+    const int yes = 1;
+
     for (int i = 0; i < ACCEPTS; i++) {
         int fd =
             accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -255,6 +258,9 @@ static void accept_clients(http_t *self)
             refuse_connection(fd);
             continue;
         }
+        /* Small frames follow each other: Nagle's algorithm would wait for
+         * acknowledgements that clients delay by 40 ms. */
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         /* It closes the descriptor when it fails. */
         struct lws *wsi = lws_adopt_socket_vhost(self->vhost, fd);
         if (!wsi)
