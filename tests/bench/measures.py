@@ -1,0 +1,184 @@
+"""One kernel at a time: start, round trip, memory, output."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+from clients import BenchError, Outcome
+from figures import Figure, percentile
+from sides import Hearth, Kernel, Side, kernel_of, kernel_of_each
+
+IMPORTS = "import pandas\nimport matplotlib.pyplot"
+
+TEN_MEGABYTES = 10_000_000
+TWENTY_MEGABYTES = 20_000_000
+PREPARE_PICTURE = f"""\
+import os
+from IPython.display import Image, display
+picture = Image(b"\\x89PNG\\r\\n\\x1a\\n" + os.urandom({TWENTY_MEGABYTES}),
+                format="png")
+"""
+
+
+def pss(pids: list[int]) -> float:
+    """Proportional set size, MB: what is shared counts in parts."""
+    total = 0
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1])
+    return total * 1024 / 1e6
+
+
+def measure_first_result(sides: list[Side], rounds: int) -> list[Figure]:
+    first = Figure("create -> first result, with imports", "ms", "30x (100x)")
+    for number in range(rounds + 1):
+        for side in sides:
+            started = time.perf_counter()
+            with kernel_of(side) as kernel:
+                kernel.client.execute(IMPORTS)
+                seconds = time.perf_counter() - started
+            if number:  # the first round warms the disk's cache
+                first.add(side.name, 1000 * seconds)
+    return [first]
+
+
+def measure_round_trip(sides: list[Side], rounds: int) -> list[Figure]:
+    middle = Figure("1+1 round trip, p50", "ms", "4x (8x)")
+    slow = Figure("1+1 round trip, p99", "ms", "")
+    with kernel_of_each(sides) as kernels:
+        for _, kernel in kernels:
+            for _ in range(20):
+                kernel.client.execute("1+1")
+        for _ in range(rounds):
+            for name, kernel in kernels:
+                times = []
+                for _ in range(200):
+                    outcome = kernel.client.execute("1+1")
+                    if outcome.result != "2":
+                        raise BenchError(f"{name}: 1+1 is {outcome.result!r}")
+                    times.append(1000 * outcome.seconds)
+                middle.add(name, median(times))
+                slow.add(name, percentile(times, 0.99))
+    return [middle, slow]
+
+
+def measure_memory(sides: list[Side], more: int) -> list[Figure]:
+    """Beside one session that is there already, `more` others.
+
+    A page that several processes share counts in parts that sum up to one
+    page, so what one more session costs is by how much the sum over all
+    processes grows: its own and the gateway's pages, and none twice.
+    """
+    growth = Figure("memory of one more idle session", "MB", "12x (20x)")
+    total = Figure(f"memory of all, with {more + 1} sessions", "MB", "")
+    for side in sides:
+        with ExitStack() as stack:
+
+            def one_more(side: Side = side, stack: ExitStack = stack) -> Kernel:
+                kernel = stack.enter_context(kernel_of(side))
+                kernel.client.execute(IMPORTS)
+                return kernel
+
+            kernels = [one_more()]
+            time.sleep(0.5)
+            try:
+                before = pss(side.processes(kernels))
+                kernels += [one_more() for _ in range(more)]
+                time.sleep(0.5)
+                after = pss(side.processes(kernels))
+            except PermissionError as error:
+                print(f"bench: memory not measured: {error}", file=sys.stderr)
+                return []
+            growth.add(side.name, (after - before) / more)
+            total.add(side.name, after)
+    return [growth, total]
+
+
+def check_lines(outcome: Outcome, count: int) -> None:
+    text = "".join(outcome.text)
+    if text != "".join(f"{number}\n" for number in range(count)):
+        raise BenchError(f"{len(text)} characters of {count} lines came")
+
+
+def measure_prints(sides: list[Side], rounds: int) -> list[Figure]:
+    figures = []
+    with kernel_of_each(sides) as kernels:
+        for count in (20_000, 100_000):
+            figure = Figure(f"{count:,} prints", "ms", "1x")
+            messages = {}
+            for number in range(rounds + 1):
+                for name, kernel in kernels:
+                    outcome = kernel.client.execute(
+                        f"for number in range({count}):\n    print(number)"
+                    )
+                    check_lines(outcome, count)
+                    messages[name] = outcome.messages
+                    if number:
+                        figure.add(name, 1000 * outcome.seconds)
+            figure.note = "messages: " + ", ".join(
+                f"{name} {many}" for name, many in messages.items()
+            )
+            figures.append(figure)
+    return figures
+
+
+def measure_large(sides: list[Side], rounds: int) -> list[Figure]:
+    text = Figure("10 MB in one print", "ms", "1x")
+    lines = Figure("10 MB in lines of 100 bytes", "ms", "1x")
+    picture = Figure("a display of a 20 MB PNG", "ms", "1x")
+    with kernel_of_each(sides) as kernels:
+        for _, kernel in kernels:
+            kernel.client.execute(PREPARE_PICTURE)
+        for number in range(rounds + 1):
+            for name, kernel in kernels:
+                whole = kernel.client.execute(f"print('x' * {TEN_MEGABYTES})")
+                if len("".join(whole.text)) != TEN_MEGABYTES + 1:
+                    raise BenchError(f"{name}: not 10 MB came")
+                many = kernel.client.execute(
+                    f"for _ in range({TEN_MEGABYTES // 100}):\n"
+                    "    print('x' * 99)"
+                )
+                if len("".join(many.text)) != TEN_MEGABYTES:
+                    raise BenchError(f"{name}: not 10 MB of lines came")
+                shown = kernel.client.execute("display(picture)")
+                size = len(shown.pictures[0].strip())
+                if not TWENTY_MEGABYTES * 4 / 3 <= size < 28_000_000:
+                    raise BenchError(f"{name}: a picture of {size} came")
+                if number:
+                    text.add(name, 1000 * whole.seconds)
+                    lines.add(name, 1000 * many.seconds)
+                    picture.add(name, 1000 * shown.seconds)
+    return [text, lines, picture]
+
+
+def measure_crowd(side: Hearth, crowd: int) -> list[Figure]:
+    """The round trip with many idle sessions beside it."""
+
+    def round_trips(kernel: Kernel) -> float:
+        return median(
+            1000 * kernel.client.execute("1+1").seconds for _ in range(500)
+        )
+
+    figure = Figure(
+        f"1+1 round trip, p50, beside {crowd} idle sessions", "ms", ""
+    )
+    create = Figure(f"create -> 1+1, beside {crowd} idle sessions", "ms", "")
+    with ExitStack() as stack:
+        kernel = stack.enter_context(kernel_of(side))
+        round_trips(kernel)
+        alone = round_trips(kernel)
+        for _ in range(crowd):
+            side.ask("session_create", {})
+        figure.add(side.name, round_trips(kernel))
+        figure.note = f"alone {alone:.3f} ms"
+        for _ in range(5):
+            started = time.perf_counter()
+            with kernel_of(side) as another:
+                another.client.execute("1+1")
+                create.add(side.name, 1000 * (time.perf_counter() - started))
+    return [figure, create]

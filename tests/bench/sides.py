@@ -1,0 +1,238 @@
+"""What is measured: gateways and kernels, each with the same `start`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import zmq
+from clients import PATIENCE_MS, BenchError, Client, Signer
+
+Context = zmq.Context[zmq.Socket[bytes]]
+
+
+@dataclass
+class Kernel:
+    """One running kernel and how to talk to it."""
+
+    client: Client
+    pid: int
+    end: Callable[[], None]
+
+
+class Side(Protocol):
+    """One row's column."""
+
+    name: str
+
+    def start(self) -> Kernel:
+        """Returns as soon as it may be asked."""
+
+    def processes(self, kernels: list[Kernel]) -> list[int]:
+        """All that there is because of these kernels."""
+
+
+class Ipykernel:
+    """Each kernel is a process of its own."""
+
+    name = "ipykernel"
+
+    def __init__(self, context: Context, scratch: Path) -> None:
+        self.context = context
+        self.scratch = scratch
+
+    def start(self) -> Kernel:
+        """Returns as soon as it may be asked; the process still starts."""
+        connection = self.connection()
+        path = self.scratch / f"ipykernel-{uuid.uuid4().hex}.json"
+        path.write_text(json.dumps(connection))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ipykernel_launcher", "-f", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        client = Client(self.context, connection)
+
+        def end() -> None:
+            client.close()
+            process.kill()
+            process.wait()
+
+        client.wait_for_welcome()
+        return Kernel(client, process.pid, end)
+
+    @staticmethod
+    def connection() -> dict[str, Any]:
+        names = ("shell", "iopub", "stdin", "control", "hb")
+        with ExitStack() as stack:
+            ports = {}
+            for name in names:
+                sock = stack.enter_context(socket.socket())
+                sock.bind(("127.0.0.1", 0))
+                ports[f"{name}_port"] = sock.getsockname()[1]
+        return {
+            **ports,
+            "ip": "127.0.0.1",
+            "transport": "tcp",
+            "key": uuid.uuid4().hex,
+            "signature_scheme": "hmac-sha256",
+            "kernel_name": "python3",
+        }
+
+    def processes(self, kernels: list[Kernel]) -> list[int]:
+        """All that there is because of these kernels."""
+        return [pid for kernel in kernels for pid in family(kernel.pid)]
+
+
+class Hearth:
+    """One gateway; a session is asked for on its management socket."""
+
+    name = "hearth"
+
+    def __init__(
+        self,
+        context: Context,
+        program: Path,
+        scratch: Path,
+        cgroups: str = "auto",
+    ) -> None:
+        self.context = context
+        self.program = program
+        self.scratch = scratch
+        self.runtime = scratch / "run"
+        config = scratch / "hearth.cfg"
+        config.write_text(
+            f"gateway\n    cgroups = {cgroups}\n"
+            "sessions\n    idle_timeout = 1h\n"
+        )
+        self.log = (scratch / "gateway.log").open("wb")
+        self.process = subprocess.Popen(
+            [str(program), "serve"],
+            env={
+                **os.environ,
+                "HEARTH_PYTHON": sys.executable,
+                "HEARTH_RUNTIME_DIR": str(self.runtime),
+                "HEARTH_STATE_DIR": str(scratch / "state"),
+                "HEARTH_CONFIG": str(config),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+        )
+        try:
+            self.connect()
+            self.wait_until_warm()
+        except BaseException:
+            self.stop()
+            raise
+
+    def connect(self) -> None:
+        key = self.runtime / "management.key"
+        path = self.runtime / "management.sock"
+        deadline = time.monotonic() + 30
+        while not (path.exists() and key.exists()):
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise BenchError("the gateway did not start")
+            time.sleep(0.02)
+        self.signer = Signer(key.read_text().strip())
+        self.management = self.context.socket(zmq.DEALER)
+        self.management.setsockopt(zmq.LINGER, 0)
+        self.management.connect(f"ipc://{path}")
+
+    def ask(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        msg_id, frames = self.signer.request(f"{kind}_request", content)
+        self.management.send_multipart(frames)
+        while True:
+            if not self.management.poll(PATIENCE_MS):
+                raise BenchError(f"no answer to {kind}")
+            _, parent, raw = self.signer.open(self.management.recv_multipart())
+            if parent == msg_id:
+                break
+        answer: dict[str, Any] = json.loads(raw)
+        if answer["status"] != "ok":
+            raise BenchError(f"{kind}: {answer.get('evalue')}")
+        return answer
+
+    def wait_until_warm(self) -> None:
+        deadline = time.monotonic() + 60
+        while True:
+            profile = self.ask("gateway_info", {})["profiles"][0]
+            if profile["state"] == "ready":
+                return
+            if time.monotonic() > deadline:
+                raise BenchError(f"no warm Python: {profile}")
+            time.sleep(0.05)
+
+    def start(self) -> Kernel:
+        session = self.ask("session_create", {})["session"]
+        connection = json.loads(Path(session["connection_file"]).read_text())
+        client = Client(self.context, connection)
+
+        def end() -> None:
+            client.close()
+            self.ask("session_delete", {"id": session["id"]})
+
+        client.wait_for_welcome()
+        return Kernel(client, session["pid"], end)
+
+    def processes(self, kernels: list[Kernel]) -> list[int]:
+        """Gateway, warm Python and sessions; those of no use too."""
+        return family(self.process.pid)
+
+    def stop(self) -> None:
+        if hasattr(self, "management"):
+            try:
+                self.ask("gateway_stop", {"end_sessions": True})
+            except BenchError as error:
+                print(f"bench: {error}", file=sys.stderr)
+            self.management.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        self.log.close()
+
+
+def family(root: int) -> list[int]:
+    """A process and its descendants."""
+    parents: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found = [root]
+    for pid in found:
+        found.extend(parents.get(pid, []))
+    return found
+
+
+@contextmanager
+def kernel_of(side: Side) -> Iterator[Kernel]:
+    kernel = side.start()
+    try:
+        yield kernel
+    finally:
+        kernel.end()
+
+
+@contextmanager
+def kernel_of_each(sides: list[Side]) -> Iterator[list[tuple[str, Kernel]]]:
+    with ExitStack() as stack:
+        yield [
+            (side.name, stack.enter_context(kernel_of(side))) for side in sides
+        ]
