@@ -114,6 +114,7 @@ void adoption_take_all(registry_t *self)
     }
     if (folder)
         closedir(folder);
+    room_forget_gone(self);
     if (count)
         log_notice("%zu sessions of an earlier gateway were found, %zu of them "
                    "alive",

@@ -391,6 +391,15 @@ static void on_drain(self_t *self, const char *grace_ms, const char *unused)
     session_start_timer(self, &self->drain_timer, 1, on_drained);
 }
 
+/* Others are gone since: its ports are given up before their time. */
+static void on_forget(self_t *self, const char *unused, const char *neither)
+{
+    (void) unused;
+    (void) neither;
+    if (self->state == LIFE_GONE)
+        commands_tell(self, "REMOVED");
+}
+
 static const struct {
     const char *name;
     void (*handler)(self_t *self, const char *first, const char *second);
@@ -402,7 +411,7 @@ static const struct {
     {"TOUCH", on_keepalive},     {"NOTE", on_note},
     {"DRAIN", on_drain},         {"FULL", on_full},
     {"ATTACH", on_attach},       {"REVIVE", on_revive},
-    {"REVIVED", on_revived},
+    {"REVIVED", on_revived},     {"FORGET", on_forget},
 };
 
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)

@@ -281,6 +281,12 @@ static void refuse(registry_t *self, message_t *request)
             "%zu sessions are alive, the limit sessions/sessions_max; delete "
             "one or try again later",
             self->alive_count);
+    } else if (!room_is_left(self)) {
+        answer = management_error(
+            "TooManySessions", GATEWAY_EXIT_FAILED,
+            "the descriptors that the gateway may have suffice for %zu "
+            "sessions; raise RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
+            self->capacity);
     } else {
         unsigned seconds = retry_after(self);
 
@@ -311,16 +317,14 @@ void creation_make(registry_t *self, json_t *content, message_t **request_p)
     const char *name = json_string_value(json_object_get(content, "profile"));
     const profile_t *profile = options_profile(self->options, name);
     bool is_full = self->starting_count >= self->options->starts_max;
+    bool has_member = profile && fits_pool(content) && pool_take(self, profile);
 
     if (profile)
         pool_count_arrival(self, profile);
-    if (self->alive_count + self->waiting_count
-        >= self->options->sessions_max) {
+    if (self->alive_count + self->waiting_count >= self->options->sessions_max
+        || (!room_is_left(self) && !has_member)) {
         refuse(self, request);
-    } else if (self->waiting
-               || (is_full
-                   && !(profile && fits_pool(content)
-                        && pool_take(self, profile)))) {
+    } else if (self->waiting || (is_full && !has_member)) {
         if (self->waiting_count >= self->options->starts_queue)
             refuse(self, request);
         else

@@ -78,6 +78,8 @@ typedef struct {
     uint64_t subscriber_bytes;      /* of a session, not taken by subscribers */
     int64_t subscriber_patience_ms; /* then the slow ones are parted from */
     int64_t gone_keep_ms;           /* how long a tombstone answers */
+    uint64_t gone_max;              /* tombstones that answer at a time */
+    int64_t journal_keep_ms;        /* how long one's files stay; 0: for ever */
 
     options_http_t http;
 

@@ -366,6 +366,10 @@ static void on_revive(registry_t *self, json_t *content, message_t **request_p)
         refuse(self, request_p, "TooManySessions", GATEWAY_EXIT_FAILED,
                "as many sessions are alive as sessions/sessions_max permits; "
                "delete one or try again later");
+    else if (!entry && !room_is_left(self))
+        refuse(self, request_p, "TooManySessions", GATEWAY_EXIT_FAILED,
+               "no descriptors are left for another session; raise "
+               "RLIMIT_NOFILE, delete one or try again later");
     else if (is_ambiguous)
         refuse(self, request_p, "AmbiguousSession", GATEWAY_EXIT_USAGE,
                "more than one session begins so; give more of the id");

@@ -123,7 +123,7 @@ static int on_refill(zloop_t *loop, int timer, void *arg)
     (void) timer;
     self->refill_timer = 0;
     if (self->is_stopping || self->starting_count || self->waiting
-        || is_memory_short(self))
+        || is_memory_short(self) || !room_is_left(self))
         return 0; /* the end of a start, or the next tick, comes back */
     for (size_t i = 0; i < self->options->profile_count; i++) {
         warmth_t *warmth = &self->warmths[i];

@@ -98,11 +98,24 @@ static void set_options(zsock_t *socket, int type)
     }
 }
 
+static int explain_bind(const char *endpoint, bool is_any, fault_t *fault)
+{
+    int code = zmq_errno();
+
+    if (is_any && code == EADDRINUSE)
+        return fault_set(fault, code,
+                         "no port is free on this machine: widen "
+                         "net.ipv4.ip_local_port_range or set "
+                         "gateway/transport = ipc");
+    return fault_set(fault, code, "cannot bind %s: %s", endpoint,
+                     zmq_strerror(code));
+}
+
 /* A port that was a session's can be somebody's for a moment while there is
  * no gateway: that of an outgoing connection. */
-static int bind_patiently(void *socket, const char *endpoint)
+static int bind_patiently(void *socket, const char *endpoint, bool is_any)
 {
-    int64_t deadline = clock_monotonic_ms() + BIND_MS;
+    int64_t deadline = clock_monotonic_ms() + (is_any ? 0 : BIND_MS);
 
     while (zmq_bind(socket, endpoint) < 0) {
         if (zmq_errno() != EADDRINUSE || clock_monotonic_ms() > deadline)
@@ -119,6 +132,8 @@ static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
     zsock_t *socket = zsock_new(socket_types[channel]);
     const char *colon;
     cleanup_free char *bound = NULL;
+    bool is_tcp = strcmp(connection->transport, "tcp") == 0;
+    bool is_any = is_tcp && connection->ports[channel] == 0;
 
     if (!socket)
         return fault_set(fault, EMFILE, "no socket for %d: raise RLIMIT_NOFILE",
@@ -127,13 +142,11 @@ static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
     set_options(socket, socket_types[channel]);
     connection_endpoint(connection, channel, endpoint);
     /* libzmq's own wildcard: czmq's sweeps the port range and costs 50 ms. */
-    if (strcmp(connection->transport, "tcp") == 0
-        && connection->ports[channel] == 0)
+    if (is_any)
         snprintf(endpoint, sizeof endpoint, "tcp://%s:*", connection->ip);
-    if (bind_patiently(zsock_resolve(socket), endpoint) < 0)
-        return fault_set(fault, zmq_errno(), "cannot bind %s: %s", endpoint,
-                         zmq_strerror(zmq_errno()));
-    if (strcmp(connection->transport, "tcp") != 0)
+    if (bind_patiently(zsock_resolve(socket), endpoint, is_any) < 0)
+        return explain_bind(endpoint, is_any, fault);
+    if (!is_tcp)
         return 0;
     bound = zsock_last_endpoint(socket);
     colon = bound ? strrchr(bound, ':') : NULL;

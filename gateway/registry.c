@@ -24,10 +24,9 @@
 
 entry_t *registry_find(registry_t *self, const char *id)
 {
-    for (entry_t *at = self->entries; at; at = at->next)
-        if (!at->is_pooled && strcmp(at->id, id) == 0)
-            return at;
-    return NULL;
+    entry_t *entry = zhashx_lookup(self->by_id, id);
+
+    return entry && !entry->is_pooled ? entry : NULL;
 }
 
 /* Nobody ever had a session that ended in the pool. */
@@ -63,7 +62,10 @@ static void unlink_entry(registry_t *self, entry_t *entry)
         at = &(*at)->next;
     if (*at)
         *at = entry->next;
+    zhashx_delete(self->by_id, entry->id);
     self->entry_count--;
+    if (entry->is_gone && !entry->is_forgotten)
+        self->gone_count--;
     zloop_reader_end(self->loop, zactor_sock(entry->actor));
     if (!self->is_stopping || entry->is_gone)
         (void) path_remove_tree(entry->runtime_folder, &fault);
@@ -104,8 +106,13 @@ static void count_gone(registry_t *self, entry_t *entry)
             self->alive_count--;
         files_unwatch(self->files, entry->id);
     }
+    if (!entry->is_gone) {
+        self->gone_count++;
+        entry->gone_ms = clock_monotonic_ms();
+    }
     entry->is_gone = true;
     end_start(self, entry);
+    room_forget_gone(self);
 }
 
 /* A member that ended in the moment it was handed out: it was nobody's, and
@@ -195,7 +202,9 @@ void registry_count_alive(registry_t *self, entry_t *entry)
 {
     const profile_limits_t *limits = &entry->profile->limits;
 
-    entry->is_gone = false;
+    if (entry->is_gone && !entry->is_forgotten)
+        self->gone_count--;
+    entry->is_gone = entry->is_forgotten = false;
     if (!entry->is_pooled)
         self->alive_count++;
     files_watch(
@@ -221,8 +230,13 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     entry->next = self->entries;
     self->entries = entry;
     self->entry_count++;
-    if (!entry->is_gone)
+    zhashx_update(self->by_id, entry->id, entry);
+    if (entry->is_gone) {
+        self->gone_count++;
+        entry->gone_ms = entry->started_ms;
+    } else {
         registry_count_alive(self, entry);
+    }
     zloop_reader(self->loop, zactor_sock(entry->actor), on_actor, entry);
     return entry;
 }
@@ -314,6 +328,8 @@ void registry_destroy(registry_t **self_p)
     for (size_t i = 0; self->warmths && i < self->options->profile_count; i++)
         zygote_destroy(&self->warmths[i].zygote);
     free(self->warmths);
+    retention_destroy(&self->retention);
+    zhashx_destroy(&self->by_id);
     files_destroy(&self->files);
     scribe_destroy(&self->scribe);
     management_destroy(&self->management);
@@ -379,15 +395,12 @@ const char *registry_limits_by(const registry_t *self)
 static bool is_group_kept(void *arg, const char *leaf)
 {
     const registry_t *self = arg;
+    char id[SESSION_ID_MAX];
+    const entry_t *entry;
 
-    for (const entry_t *at = self->entries; at; at = at->next) {
-        size_t size = strlen(at->id);
-
-        if (!at->is_gone && strncmp(leaf, at->id, size) == 0
-            && leaf[size] == '.')
-            return true;
-    }
-    return false;
+    snprintf(id, sizeof id, "%.*s", (int) strcspn(leaf, "."), leaf);
+    entry = zhashx_lookup(self->by_id, id);
+    return entry && !entry->is_gone;
 }
 
 static void sweep_cgroups(registry_t *self)
@@ -437,6 +450,8 @@ int registry_new(const options_t *options, const char *package_folder,
     self->options = options;
     self->package_folder = mem_text(package_folder);
     self->waiting_end = &self->waiting;
+    self->by_id = zhashx_new();
+    room_measure(self);
     self->scribe = scribe_new("gateway");
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true);
@@ -466,6 +481,7 @@ int registry_new(const options_t *options, const char *package_folder,
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
     zloop_timer(self->loop, SWEEP_MS, 0, orders_on_sweep, self);
     zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
+    self->retention = retention_new(self);
     *ret_registry = take_ptr(self);
     return 0;
 }

@@ -4,6 +4,8 @@
  *   creation.c   sessions made
  *   adoption.c   sessions taken over
  *   pool.c       sessions that wait to be handed out
+ *   retention.c  what of those that are gone is removed
+ *   room.c       how many fit
  *   orders.c     management requests
  *   errands.c    those about files
  */
@@ -20,6 +22,8 @@
 
 #define POOL_ARRIVALS_MAX 256
 
+typedef struct retention retention_t;
+
 /* One session in the table. */
 typedef struct entry {
     struct entry *next; /* owned */
@@ -33,6 +37,8 @@ typedef struct entry {
     bool is_ready, is_gone, is_drained, is_external;
     bool is_starting;   /* from its making to READY or its end */
     bool is_pooled;     /* nobody's yet: waits in the pool */
+    bool is_forgotten;  /* gone, and told to give up its ports */
+    int64_t gone_ms;    /* monotonic; since when it is gone */
     int64_t started_ms; /* monotonic; when it was made */
     char *create_token; /* owned; who waits for READY, or NULL */
     char *hand_token;   /* owned; who got it out of the pool, or NULL */
@@ -76,13 +82,17 @@ struct registry {
     cgroups_t *cgroups;       /* owned */
     management_t *management; /* owned */
     files_t *files;           /* owned */
+    retention_t *retention;   /* owned */
     scribe_t *scribe;         /* owned; to the audit log */
     zloop_t *loop;            /* owned */
     warmth_t *warmths;        /* owned; one a profile */
     entry_t *entries;         /* owned */
+    zhashx_t *by_id;          /* owned; the same, borrowed */
     size_t entry_count;
-    size_t alive_count;    /* sessions of somebody's that are not gone */
-    size_t starting_count; /* sessions on their way to READY */
+    size_t capacity;             /* entries that the descriptors permit */
+    size_t gone_count, gone_max; /* without those that are forgotten */
+    size_t alive_count;          /* sessions of somebody's that are not gone */
+    size_t starting_count;       /* sessions on their way to READY */
     waiting_t *waiting, **waiting_end; /* owned; creations, in order */
     size_t waiting_count;
     double start_ms;    /* how long a start took lately */
@@ -158,6 +168,19 @@ void pool_drain(registry_t *self, const profile_t *profile);
 int pool_on_tick(zloop_t *loop, int timer, void *arg);
 /* {"ready","target","handed_out","forked"} */
 json_t *pool_describe(const registry_t *self, const warmth_t *warmth);
+
+/* room.c */
+/* So many sessions as the descriptors permit. */
+void room_measure(registry_t *self);
+/* Whether there is room for one session more. */
+bool room_is_left(const registry_t *self);
+/* Those beyond sessions/gone_max give up their ports. */
+void room_forget_gone(registry_t *self);
+
+/* retention.c */
+/* Looks from time to time, in the registry's loop. */
+retention_t *retention_new(registry_t *registry);
+void retention_destroy(retention_t **self_p);
 
 /* orders.c */
 int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg);

@@ -320,8 +320,11 @@ static int begin_gone(self_t *self)
     int64_t left_ms = self->spec->gone_keep_ms
                       - (clock_wall_us() - self->spec->ended_us) / 1000;
 
+    /* The machine's clock may have been set meanwhile. */
+    if (left_ms > self->spec->gone_keep_ms)
+        left_ms = self->spec->gone_keep_ms;
     self->state = LIFE_GONE;
-    ending_keep_tombstone(self, left_ms);
+    ending_keep_tombstone(self, left_ms > 0 ? left_ms : 1);
     hold(self);
     return 0;
 }

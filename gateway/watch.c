@@ -14,9 +14,12 @@
 #include <signal.h>
 #include <string.h>
 
-#define GROUP_MS  1000 /* between two looks at a control group */
-#define PROC_MS   250  /* at /proc: nothing else holds memory back */
-#define SLOW_MS   8000 /* at a session that does nothing */
+#define GROUP_MS 1000 /* between two looks at a control group */
+#define PROC_MS  250  /* at /proc: nothing else holds memory back */
+#define SLOW_MS                                                                \
+    8000 /* at a session that does nothing; in a group, which                  \
+            holds it by itself, less often: */
+#define CALM_MS   32000
 #define SHARE     50   /* a look takes a fiftieth of the time at most */
 #define STEADY_US 2000 /* processor time of a session that does nothing */
 #define NOTE_MAX  256
@@ -27,6 +30,13 @@ static int on_look(zloop_t *loop, int timer, void *arg);
 static int64_t base_ms(const self_t *self)
 {
     return self->watch.group ? GROUP_MS : PROC_MS;
+}
+
+static int64_t slowest_ms(const self_t *self)
+{
+    return self->watch.group && !self->spec->profile->limits.cpu_seconds
+               ? CALM_MS
+               : SLOW_MS;
 }
 
 static void look_again(self_t *self, int64_t delay_ms)
@@ -166,8 +176,8 @@ static int on_look(zloop_t *loop, int timer, void *arg)
                && usage.cpu_us < self->watch.last_cpu_us + STEADY_US;
     self->watch.last_cpu_us = usage.cpu_us;
     next = is_quiet ? next * 2 : base_ms(self);
-    if (next > SLOW_MS)
-        next = SLOW_MS;
+    if (next > slowest_ms(self))
+        next = slowest_ms(self);
     if (next < (clock_monotonic_ms() - begun) * SHARE)
         next = (clock_monotonic_ms() - begun) * SHARE;
     look_again(self, next);

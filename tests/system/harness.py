@@ -355,6 +355,7 @@ class Gateway:
         self.state = self.folder / "s"
         self.log = self.folder / "log"
         self.options = list(options)
+        self.prefix: list[str] = []  # of a command that becomes the gateway
         self.process: Optional[subprocess.Popen[bytes]] = None
         # Held open, so that no other namespace gets the same number.
         self.namespaces: dict[str, int] = {}
@@ -374,7 +375,7 @@ class Gateway:
     def start(self, *options: str) -> Gateway:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [HEARTH, "serve", *self.options, *options],
+                [*self.prefix, HEARTH, "serve", *self.options, *options],
                 env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -113,6 +113,8 @@ static void has_every_default(void **state)
     assert_int_equal(options->spill, 1u << 20);
     assert_int_equal(options->sessions_max, 1000);
     assert_int_equal(options->gone_keep_ms, 3600 * 1000);
+    assert_int_equal(options->gone_max, 100);
+    assert_int_equal(options->journal_keep_ms, 30LL * 86400 * 1000);
     assert_int_equal(options->orphan_timeout_ms, 3600 * 1000);
     assert_int_equal(options->log_level, LOG_LEVEL_INFO);
     assert_string_equal(options->ip, "127.0.0.1");

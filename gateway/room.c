@@ -1,0 +1,63 @@
+/* How many sessions fit: each has a thread, ports and some twenty descriptors,
+ * also when it is gone and only says why. Lives in the main thread. */
+#include "gateway/registry_internal.h"
+
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#define FDS_OWN     256 /* descriptors of the gateway and of launches */
+#define FDS_SESSION 32  /* 21 of a session, and those of its clients */
+
+/* So many sessions there can be with the descriptors that are permitted: too
+ * few of them would end the gateway, not a session. */
+void room_measure(registry_t *self)
+{
+    struct rlimit limit = {0};
+
+    self->capacity = SIZE_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0
+        && limit.rlim_cur != RLIM_INFINITY)
+        self->capacity = limit.rlim_cur > FDS_OWN
+                             ? (limit.rlim_cur - FDS_OWN) / FDS_SESSION
+                             : 0;
+    self->gone_max = self->options->gone_max;
+    if (self->gone_max > self->capacity / 4)
+        self->gone_max = self->capacity / 4;
+    if (self->capacity < self->options->sessions_max)
+        log_warning("RLIMIT_NOFILE permits %zu sessions, not the %" PRIu64
+                    " of sessions/sessions_max",
+                    self->capacity, self->options->sessions_max);
+}
+
+bool room_is_left(const registry_t *self)
+{
+    return self->entry_count + self->waiting_count < self->capacity;
+}
+
+static entry_t *oldest_gone(const registry_t *self)
+{
+    entry_t *oldest = NULL;
+
+    for (entry_t *at = self->entries; at; at = at->next)
+        if (at->is_gone && !at->is_forgotten
+            && (!oldest || at->gone_ms < oldest->gone_ms))
+            oldest = at;
+    return oldest;
+}
+
+/* Who is gone still has a thread, its ports and what is open for them. Of many
+ * the oldest give them up: the tombstone on disk tells as much. */
+void room_forget_gone(registry_t *self)
+{
+    entry_t *oldest;
+
+    while (!self->is_stopping && self->gone_count > self->gone_max
+           && (oldest = oldest_gone(self))) {
+        oldest->is_forgotten = true;
+        self->gone_count--;
+        zstr_sendx(oldest->actor, "FORGET", NULL);
+    }
+}

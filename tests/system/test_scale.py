@@ -1,0 +1,237 @@
+"""Many sessions, one after the other and beside each other: what is left of
+them, what a machine without room for more says, what is removed in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from harness import Gateway, children, start_time, wait_for
+
+LONG = bool(os.environ.get("HEARTH_LONG"))
+CHURN = 10_000 if LONG else 60
+GONE_MAX = 5
+
+pytestmark = pytest.mark.timeout(7200 if LONG else 120)
+
+
+@pytest.fixture
+def gateway() -> Iterator[Gateway]:
+    running = Gateway(
+        "--set", "profile/python3/preload=",
+        "--set", "profile/python3/pool/max=0",
+        "--set", f"sessions/gone_max={GONE_MAX}",
+    )  # fmt: skip
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+def warm(gateway: Gateway) -> None:
+    def is_ready() -> bool:
+        return gateway.info()["profiles"][0]["state"] == "ready"
+
+    wait_for(is_ready, "a warm interpreter")
+
+
+def status_of(pid: int, key: str) -> int:
+    text = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(rf"^{key}:\s*(\d+)", text, re.MULTILINE)
+    assert found, key
+    return int(found[1])
+
+
+def below(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [pid]
+    for each in found:
+        found += children(each)
+    return [each for each in found if start_time(each)]
+
+
+def group_leaves(gateway: Gateway) -> list[str]:
+    where = gateway.info()["limits"]["where"]
+    if not where.startswith("/"):
+        return []
+    return sorted(
+        name
+        for name in os.listdir(where)
+        if name.startswith("hearth-") and "." in name
+    )
+
+
+class Left:
+    """What a gateway holds at a moment."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        pid = gateway.pid
+        self.fds = len(os.listdir(f"/proc/{pid}/fd"))
+        self.threads = status_of(pid, "Threads")
+        self.processes = len(below(pid))
+        self.mounts = len(
+            Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+        )
+        self.groups = len(group_leaves(gateway))
+        self.folders = len(list((gateway.runtime / "sessions").iterdir()))
+        self.rss_kib = status_of(pid, "VmRSS")
+
+    def counts(self) -> dict[str, int]:
+        return {k: v for k, v in vars(self).items() if k != "rss_kib"}
+
+
+def churn(gateway: Gateway, times: int) -> None:
+    for number in range(times):
+        done = gateway.run("session", "create", "--no-start", "--json")
+        assert done.returncode == 0, (number, done.stderr)
+        session = json.loads(done.stdout)["id"]
+        done = gateway.run("session", "delete", session)
+        assert done.returncode == 0, (number, done.stderr)
+
+
+def settled(gateway: Gateway) -> Left:
+    """When all but those that still say why have gone."""
+
+    def look() -> Left | None:
+        left = Left(gateway)
+        at_rest = left.folders == GONE_MAX and left.processes <= 2
+        return left if at_rest else None
+
+    return wait_for(look, "the end of what was discarded")
+
+
+def test_sessions_made_and_discarded_leave_nothing(gateway: Gateway) -> None:
+    warm(gateway)
+    churn(gateway, 3 * GONE_MAX)
+    before = settled(gateway)
+    churn(gateway, CHURN)
+    after = settled(gateway)
+
+    assert after.counts() == before.counts()
+    # The allocator's habits, not what a session leaves: 10,000 of them would
+    # be found with less than 4 KiB each.
+    assert after.rss_kib - before.rss_kib < 8192 + CHURN
+
+
+def test_the_oldest_of_many_that_are_gone_give_up_their_ports(
+    gateway: Gateway,
+) -> None:
+    warm(gateway)
+    first = gateway.create()
+    first.delete()
+    first.wait_state("gone")
+    folder = gateway.runtime / "sessions" / first.id
+    assert folder.exists()
+    churn(gateway, GONE_MAX)
+    wait_for(lambda: not folder.exists(), "the end of the oldest one's ports")
+
+    model = first.show()
+    assert model["state"] == "gone"
+    assert model["reason"] == "deleted"
+
+
+def test_a_forgotten_session_is_revived(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        client.run("x = 1")
+    session.delete()
+    churn(gateway, GONE_MAX + 1)
+    folder = gateway.runtime / "sessions" / session.id
+    wait_for(lambda: not folder.exists(), "the end of its ports")
+    done = gateway.run("session", "revive", session.id)
+    assert done.returncode == 0, done.stderr
+    with session.client() as client:
+        assert client.run("x").result == "1"
+
+
+def test_what_is_left_of_old_sessions_is_removed(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        client.run("open('made', 'w').write('kept')")
+    alive = gateway.create()
+    session.delete()
+    session.wait_state("gone")
+    folder = gateway.state / "sessions" / session.id
+    assert (folder / "journal").is_dir()
+    gateway.terminate()
+    gateway.start(
+        "--set", "sessions/gone_keep=0", "--set", "sessions/journal_keep=1s"
+    )
+
+    wait_for(lambda: not folder.exists(), "the end of the recording")
+    wait_for(
+        lambda: not (gateway.state / "discarded").exists(),
+        "the end of what was moved aside",
+    )
+    assert gateway.run("session", "show", session.id).returncode != 0
+    assert alive.show()["state"] == "idle"
+    assert (gateway.state / "sessions" / alive.id / "journal").is_dir()
+
+
+def test_recordings_are_kept_without_end(gateway: Gateway) -> None:
+    session = gateway.create()
+    session.delete()
+    session.wait_state("gone")
+    gateway.terminate()
+    gateway.start(
+        "--set", "sessions/gone_keep=0", "--set", "sessions/journal_keep=0"
+    )
+    churn(gateway, 2)
+    assert session.show()["state"] == "gone"
+
+
+def restarted(gateway: Gateway, *prefix: str) -> None:
+    gateway.terminate()
+    gateway.prefix = list(prefix)
+    gateway.start()
+    warm(gateway)
+
+
+def test_too_few_descriptors_for_another_session(gateway: Gateway) -> None:
+    restarted(gateway, "prlimit", "--nofile=400:400")
+    alive = [gateway.create() for _ in range(4)]
+    done = gateway.run("session", "create", "--no-start")
+
+    assert done.returncode == 1
+    assert "RLIMIT_NOFILE" in done.stderr
+    for session in alive:
+        with session.client() as client:
+            assert client.run("1 + 1").result == "2"
+    alive[0].delete()
+    alive[1].delete()
+    wait_for(
+        lambda: gateway.run("session", "create", "--no-start").returncode == 0,
+        "room for another session",
+    )
+
+
+FEW_PORTS = """\
+ip link set lo up
+echo "40000 40011" >/proc/sys/net/ipv4/ip_local_port_range
+exec "$@"
+"""
+
+
+def test_no_ports_left_for_another_session(gateway: Gateway) -> None:
+    try:
+        subprocess.run(
+            ["unshare", "--net", "sh", "-ec", FEW_PORTS, "sh", "true"],
+            check=True,
+            capture_output=True,
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no network namespace of one's own: {error}")
+    restarted(gateway, "unshare", "--net", "sh", "-ec", FEW_PORTS, "sh")
+    alive = [gateway.create() for _ in range(2)]
+    done = gateway.run("session", "create", "--no-start")
+
+    assert done.returncode == 1
+    assert "ip_local_port_range" in done.stderr
+    assert {alive[0].show()["state"], alive[1].show()["state"]} == {"idle"}
+    alive[0].delete()
