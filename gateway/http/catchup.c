@@ -73,27 +73,19 @@ static void read_origin(const viewer_t *viewer, const journal_record_t *record,
     ret->is_own = names_viewer(viewer, origin);
 }
 
-/* A request that stands before the cursor. Once for each: then its number is
- * known. */
+/* A request that stands before the cursor. */
 static void search_origin(const viewer_t *viewer, uint64_t number,
                           origin_t *ret)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;
     journal_record_t record;
-    fault_t fault;
 
     clear_origin(ret);
     *ret = (origin_t){.number = number, .channel = CHANNEL_SHELL};
-    if (journal_reader_new(viewer->watch->journal, viewer->http->journal_key, 0,
-                           &reader, &fault)
-        < 0)
-        return;
-    while (journal_reader_next(reader, &record, &fault) > 0) {
-        if (record.kind == JOURNAL_REQUEST && record.request == number) {
-            read_origin(viewer, &record, ret);
-            return;
-        }
-    }
+    if (positions_find_request(
+            &viewer->watch->positions, viewer->watch->journal,
+            viewer->http->journal_key, number, &reader, &record))
+        read_origin(viewer, &record, ret);
 }
 
 bool viewer_has_idled(const viewer_t *self, uint64_t request)
@@ -196,8 +188,9 @@ static bool open_journal(viewer_t *self)
         return true;
     if (!self->watch || !self->watch->journal)
         return false;
-    if (journal_reader_new(self->watch->journal, self->http->journal_key,
-                           self->cursor, &self->reader, &fault)
+    if (positions_open(&self->watch->positions, self->watch->journal,
+                       self->http->journal_key, self->cursor, &self->reader,
+                       &fault)
         == 0)
         return true;
     log_warning("http: a journal cannot be read: %s", fault.text);
@@ -221,7 +214,9 @@ void viewer_catch_up(viewer_t *self)
         r = journal_reader_next(self->reader, &record, &fault);
         if (r <= 0)
             break;
-        queue_record(self, &record, &origin);
+        positions_note(&self->watch->positions, self->reader, &record);
+        if (record.seq > self->cursor)
+            queue_record(self, &record, &origin);
     }
     clear_origin(&origin);
     if (r < 0)

@@ -128,6 +128,9 @@ static exchange_t *read_request(http_t *http, struct lws *wsi)
     exchange->protocols = header_text(wsi, WSI_TOKEN_PROTOCOL);
     exchange->asked_headers =
         header_text(wsi, WSI_TOKEN_HTTP_AC_REQUEST_HEADERS);
+    exchange->accept = header_text(wsi, WSI_TOKEN_HTTP_ACCEPT);
+    exchange->last_event = custom_text(wsi, "last-event-id:");
+    exchange->key = custom_text(wsi, "idempotency-key:");
     exchange->xsrf = custom_text(wsi, "x-xsrftoken:");
     if (!exchange->xsrf)
         exchange->xsrf = custom_text(wsi, "x-csrftoken:");
@@ -163,7 +166,9 @@ static void write_head(const exchange_t *exchange, buffer_t *out)
     buffer_append(out, exchange->head.data, exchange->head.size);
     if (exchange->type)
         buffer_format(out, "Content-Type: %s\r\n", exchange->type);
-    if (exchange->status != 204 && exchange->status != 304)
+    if (exchange->source)
+        buffer_text(out, "Transfer-Encoding: chunked\r\n");
+    else if (exchange->status != 204 && exchange->status != 304)
         buffer_format(out, "Content-Length: %llu\r\n",
                       (unsigned long long) answer_size(exchange));
     buffer_format(out, "Connection: %s\r\n\r\n",
@@ -176,8 +181,30 @@ static bool has_body(const exchange_t *exchange)
            && exchange->status != 304;
 }
 
-/* The next piece to go out; 0: the last one has gone; negative: the file
- * failed, and with it the answer. */
+/* What a source has, as a chunk; behind the last one the end's mark. */
+static int next_chunk(exchange_t *exchange)
+{
+    cleanup_buffer buffer_t piece = BUFFER_EMPTY;
+    int r = exchange->source(exchange->source_state, &piece);
+
+    if (r < 0)
+        return r;
+    buffer_clear(&exchange->out);
+    exchange->sent = 0;
+    if (piece.size) {
+        buffer_format(&exchange->out, "%zx\r\n", piece.size);
+        buffer_append(&exchange->out, piece.data, piece.size);
+        buffer_text(&exchange->out, "\r\n");
+    }
+    if (r == 0) {
+        exchange->is_drained = true;
+        buffer_text(&exchange->out, "0\r\n\r\n");
+    }
+    return 0;
+}
+
+/* The next piece to go out; 0: the last one has gone, or none is there yet;
+ * negative: the file failed, and with it the answer. */
 static ssize_t next_piece(exchange_t *exchange, const uint8_t **ret_piece)
 {
     buffer_t *out = &exchange->out;
@@ -198,6 +225,10 @@ static ssize_t next_piece(exchange_t *exchange, const uint8_t **ret_piece)
             return -EIO;
         out->size = (size_t) got;
         exchange->file_size -= (uint64_t) got;
+    } else if (exchange->sent == out->size && exchange->source
+               && has_body(exchange) && !exchange->is_drained) {
+        if (next_chunk(exchange) < 0)
+            return -EIO;
     }
     size_t left = out->size - exchange->sent;
     *ret_piece = out->data + exchange->sent;
@@ -218,6 +249,12 @@ static int finish(struct lws *wsi, connection_t *connection)
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
+/* There is more to come, but not now. */
+static bool is_waiting(const exchange_t *exchange)
+{
+    return exchange->source && has_body(exchange) && !exchange->is_drained;
+}
+
 static int on_writable(struct lws *wsi, connection_t *connection)
 {
     exchange_t *exchange = connection->exchange;
@@ -229,6 +266,10 @@ static int on_writable(struct lws *wsi, connection_t *connection)
     do {
         if ((size = next_piece(exchange, &piece)) < 0)
             return -1;
+        if (size == 0 && is_waiting(exchange)) {
+            lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0);
+            return 0;
+        }
         if (size == 0)
             return finish(wsi, connection);
         /* HTTP/1 puts nothing before what is written: no room is needed. */

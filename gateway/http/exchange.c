@@ -84,11 +84,15 @@ void exchange_destroy(exchange_t **self_p)
                            self->origin,     self->authorization,
                            self->cookie,     self->content_type,
                            self->user_agent, self->xsrf,
-                           self->protocols,  self->asked_headers};
+                           self->protocols,  self->asked_headers,
+                           self->accept,     self->last_event,
+                           self->key};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < EXCHANGE_PARAMETERS_MAX; i++)
         free(self->parameters[i]);
+    if (self->source)
+        self->source_end(&self->source_state);
     json_decref(self->query);
     buffer_reset(&self->body);
     buffer_reset(&self->head);
@@ -198,6 +202,20 @@ void exchange_file(exchange_t *self, int status, const char *type, int *fd_p,
         return;
     self->file = take_fd(&fd);
     self->file_size = size;
+    connection_wake(self);
+}
+
+void exchange_stream(exchange_t *self, int status, const char *type,
+                     exchange_source_fn *source, void *state,
+                     exchange_destroy_fn *end)
+{
+    if (!begin_answer(self, status, type)) {
+        end(&state);
+        return;
+    }
+    self->source = source;
+    self->source_state = state;
+    self->source_end = end;
     connection_wake(self);
 }
 

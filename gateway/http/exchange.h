@@ -22,6 +22,12 @@ typedef struct exchange exchange_t;
 
 #define EXCHANGE_PARAMETERS_MAX 3
 
+/* Appends the next piece of a body whose length nobody knows. 1: more may
+ * come, later when nothing was appended: connection_wake asks again; 0: that
+ * was all; negative: it failed, and the answer stays without its end. */
+typedef int exchange_source_fn(void *state, buffer_t *out);
+typedef void exchange_destroy_fn(void **state_p);
+
 /*   name     text */
 #define METHODS(X)                                                             \
     X(GET, "GET")                                                              \
@@ -53,22 +59,26 @@ struct exchange {
     char *parameters[EXCHANGE_PARAMETERS_MAX]; /* owned; of the pattern */
     /* Headers; owned, NULL when absent. */
     char *host, *origin, *authorization, *cookie, *content_type, *user_agent,
-        *xsrf, *protocols, *asked_headers;
+        *xsrf, *protocols, *asked_headers, *accept, *last_event, *key;
     buffer_t body;
     /* Who asks. */
     unsigned scopes;        /* AUTH_ bits */
     bool is_by_token;       /* a header or a query said so, not a cookie */
     char who[AUTH_ID_SIZE]; /* the token's id */
     /* The answer. */
-    int status;          /* 0: none yet */
-    buffer_t head;       /* header lines beyond the usual ones */
-    buffer_t answer;     /* the body */
-    const char *type;    /* borrowed; of the body, NULL: none */
-    bool is_page;        /* has its own Content-Security-Policy */
-    bool must_close;     /* the connection cannot be used again */
-    int file;            /* owned; streamed instead of the body, or -1 */
-    uint64_t file_size;  /* bytes of it */
-    int64_t begun_us;    /* wall clock */
+    int status;                 /* 0: none yet */
+    buffer_t head;              /* header lines beyond the usual ones */
+    buffer_t answer;            /* the body */
+    const char *type;           /* borrowed; of the body, NULL: none */
+    bool is_page;               /* has its own Content-Security-Policy */
+    bool must_close;            /* the connection cannot be used again */
+    int file;                   /* owned; streamed instead of the body, or -1 */
+    uint64_t file_size;         /* bytes of it */
+    exchange_source_fn *source; /* makes the body piece by piece, or NULL */
+    exchange_destroy_fn *source_end; /* of its state */
+    void *source_state;              /* owned */
+    bool is_drained;                 /* the source has no more */
+    int64_t begun_us;                /* wall clock */
     const char *pattern; /* borrowed; of its route, for the metrics */
     buffer_t out;        /* head and body on their way, and how far ... */
     uint64_t sent;       /* ... they came */
@@ -102,6 +112,10 @@ void exchange_bytes(exchange_t *self, int status, const char *type,
 /* The descriptor is taken; it is sent from where it stands. */
 void exchange_file(exchange_t *self, int status, const char *type, int *fd_p,
                    uint64_t size);
+/* `state` is taken, and ended by `end`. */
+void exchange_stream(exchange_t *self, int status, const char *type,
+                     exchange_source_fn *source, void *state,
+                     exchange_destroy_fn *end);
 /* {"message","reason"}: what is wrong, and the status in words. */
 void exchange_fail(exchange_t *self, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -10,8 +10,8 @@
 #define CHANNELS_PATTERN "/api/kernels/{}/channels"
 
 static const route_t *const tables[] = {
-    status_routes,  kernelspec_routes, kernel_routes,
-    session_routes, login_routes,      hearth_routes,
+    status_routes, kernelspec_routes, kernel_routes, session_routes,
+    login_routes,  hearth_routes,     event_routes,
 };
 
 static void clear_parameters(char *parameters[EXCHANGE_PARAMETERS_MAX])

@@ -18,10 +18,27 @@ struct awaiting {
     awaiting_t *next; /* owned */
 };
 
+struct follower {
+    exchange_t *exchange; /* borrowed */
+    follower_t *next;     /* owned */
+};
+
+static void wake_followers(const watch_t *self)
+{
+    for (const follower_t *at = self->followers; at; at = at->next)
+        connection_wake(at->exchange);
+}
+
 static void destroy(void **self_p)
 {
     watch_t *self = *self_p;
 
+    wake_followers(self); /* they find that it is over */
+    while (self->followers) {
+        follower_t *first = self->followers;
+        self->followers = first->next;
+        free(first);
+    }
     while (self->awaiting) {
         awaiting_t *first = self->awaiting;
         self->awaiting = first->next;
@@ -123,6 +140,29 @@ void watch_await(watch_t *self, exchange_t *exchange, bool is_end,
     self->awaiting = item;
 }
 
+void watch_follow(watch_t *self, exchange_t *exchange)
+{
+    follower_t *item = mem_new(sizeof *item);
+
+    item->exchange = exchange;
+    item->next = self->followers;
+    self->followers = item;
+}
+
+static void forget_follower(watch_t *self, const exchange_t *exchange)
+{
+    follower_t **at = &self->followers;
+
+    while (*at && (*at)->exchange != exchange)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    follower_t *item = *at;
+    *at = item->next;
+    free(item);
+    self->unused_since = clock_monotonic_ms();
+}
+
 static void forget(watch_t *self, const exchange_t *exchange)
 {
     awaiting_t **at = &self->awaiting;
@@ -144,7 +184,7 @@ void watch_forget(const exchange_t *exchange)
 
     for (watch_t *self = zhashx_first(http->watches); self;
          self = zhashx_next(http->watches))
-        forget(self, exchange);
+        forget(self, exchange), forget_follower(self, exchange);
 }
 
 /* Those for whom it has come so far; `session` is NULL when it is over. An
@@ -263,6 +303,8 @@ void watch_on_event(http_t *http, const front_event_t *event)
         return;
     if (event->what == FRONT_EVENT) {
         on_message(self, event);
+        if (event->seq)
+            wake_followers(self);
         return;
     }
     json_auto_t *json =
@@ -273,6 +315,7 @@ void watch_on_event(http_t *http, const front_event_t *event)
         on_state(self, json);
     else if (event->what == FRONT_BYE)
         on_bye(self, json);
+    wake_followers(self);
 }
 
 /* --- Time --- */
@@ -289,7 +332,8 @@ void watch_on_tick(http_t *http)
         answer(self, late, is_late, &now);
         for (viewer_t *at = self->viewers; at; at = at->next)
             viewer_on_tick(at, now);
-        if (self->viewers || self->awaiting
+        wake_followers(self);
+        if (self->viewers || self->awaiting || self->followers
             || (!self->is_over && now - self->unused_since < LINGER_MS))
             continue;
         if (!self->is_over)

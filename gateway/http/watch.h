@@ -5,11 +5,14 @@
 #define HEARTH_GATEWAY_HTTP_WATCH_H
 
 #include "gateway/http/internal.h"
+#include "gateway/http/positions.h"
 
 #define WATCH_PATIENCE_S 30
 
 /* A request that is answered when the session has come so far. */
 typedef struct awaiting awaiting_t;
+/* A request whose answer goes on with the session. */
+typedef struct follower follower_t;
 
 struct watch {
     http_t *http;          /* borrowed */
@@ -23,6 +26,8 @@ struct watch {
     uint64_t last_seq;     /* the journal's last number as told */
     viewer_t *viewers;     /* owned by their connections */
     awaiting_t *awaiting;  /* owned */
+    follower_t *followers; /* owned */
+    positions_t positions; /* where in the journal things are */
     int64_t unused_since;  /* monotonic ms, when there is no viewer */
 };
 
@@ -43,6 +48,9 @@ void watch_remove(watch_t *self, viewer_t *viewer);
  * NULL when it is over. After WATCH_PATIENCE_S `fn` gets an empty object. */
 void watch_await(watch_t *self, exchange_t *exchange, bool is_end,
                  desk_reply_fn *fn);
+/* Wakes the exchange whenever the session tells something, and each second,
+ * until watch_forget. */
+void watch_follow(watch_t *self, exchange_t *exchange);
 void watch_forget(const exchange_t *exchange);
 
 void watch_on_event(http_t *http, const front_event_t *event);
