@@ -103,6 +103,8 @@ static const setting_t rows[] = {
      "the token with every right; a random one otherwise"},
     {"http/allow_origin", KIND_TEXT, AT(http.allow_origin), 0, 0, false, NULL,
      "", "whose pages may use the gateway: origins with commas between, or *"},
+    {"http/force_profile", KIND_TEXT, AT(http.force_profile), 0, 0, false, NULL,
+     "", "profile of every session over HTTP, whatever was asked for"},
     {"http/certificate", KIND_FOLDER, AT(http.certificate), 0, 0, false, NULL,
      "", "PEM file of the certificate; HTTPS then"},
     {"http/key", KIND_FOLDER, AT(http.key), 0, 0, false, NULL, "",
@@ -221,6 +223,7 @@ void options_destroy(options_t **self_p)
     free(self->http.key);
     free(self->http.certificate);
     free(self->http.allow_origin);
+    free(self->http.force_profile);
     free(self->http.token);
     free(self->http.base_url);
     free(self->http.ip);
@@ -354,6 +357,20 @@ const profile_t *options_profile(const options_t *self, const char *name)
     if (!name || !*name)
         return self->profiles[0];
     return find_profile(self, name);
+}
+
+int options_prefer(options_t *self, const char *name, fault_t *fault)
+{
+    for (size_t i = 0; i < self->profile_count; i++) {
+        profile_t *profile = self->profiles[i];
+
+        if (strcmp(profile->name, name) != 0)
+            continue;
+        memmove(self->profiles + 1, self->profiles, i * sizeof *self->profiles);
+        self->profiles[0] = profile;
+        return 0;
+    }
+    return fault_set(fault, EINVAL, "there is no profile '%.100s'", name);
 }
 
 bool options_key(size_t index, options_key_t *ret_key)

@@ -36,6 +36,7 @@ typedef struct {
     char *base_url;        /* owned; begins and ends with a slash */
     int auth;              /* options_auth_t */
     char *token;           /* owned; NULL: a random one */
+    char *force_profile;   /* owned; of all sessions, or NULL */
     char *allow_origin;    /* owned; "*", or origins with commas; or NULL */
     char *certificate;     /* owned; PEM file, or NULL */
     char *key;             /* owned; PEM file, or NULL */
@@ -111,6 +112,9 @@ int options_check_section(const char *path, fault_t *fault);
 
 /* NULL or "": the default one. Lent; NULL when there is none of that name. */
 const profile_t *options_profile(const options_t *self, const char *name);
+
+/* Makes a profile the default one; -EINVAL: there is none of that name. */
+int options_prefer(options_t *self, const char *name, fault_t *fault);
 
 /* The table, for the manual's test and for people who ask. */
 typedef struct {

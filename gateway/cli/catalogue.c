@@ -10,7 +10,7 @@ static const command_t *const tables[] = {
     notebook_commands, notebook_diff_commands, replay_commands,
     trace_commands,    audit_commands,         gateway_commands,
     token_commands,    serve_commands,         kernel_commands,
-    doctor_commands,   complete_commands,
+    doctor_commands,   complete_commands,      kernelgateway_commands,
 };
 
 const command_t *catalogue_at(size_t index)

@@ -61,6 +61,8 @@ static void print_list(const char *group)
 
 static int run_command(const command_t *command, int count, char **words)
 {
+    if (command->run_words)
+        return command->run_words(count, words);
     for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
         if (is_help(words[i]) && command->help)
             return print_command_help(command), GATEWAY_EXIT_OK;
@@ -99,9 +101,21 @@ static int dispatch(int count, char **words)
     return count == 1 ? GATEWAY_EXIT_USAGE : GATEWAY_EXIT_OK;
 }
 
+/* Under its other name the program is that one command. */
+static bool is_kernelgateway(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    return strcmp(name, "hearth-kernelgateway") == 0
+           || strcmp(name, "jupyter-kernelgateway") == 0;
+}
+
 int cli_main(int argc, char **argv)
 {
-    int status = dispatch(argc - 1, argv + 1);
+    int status = argc > 0 && is_kernelgateway(argv[0])
+                     ? kernelgateway_main(argc - 1, argv + 1)
+                     : dispatch(argc - 1, argv + 1);
 
     /* A full disk or a closed pipe behind standard output is a failure. */
     if (fflush(stdout) != 0 && status == GATEWAY_EXIT_OK)

@@ -40,6 +40,9 @@ typedef struct {
     const char *more;     /* further lines of --help, or NULL */
     const flag_t *flags;  /* ends with an empty row; NULL when none */
     int (*run)(const arguments_t *arguments); /* gateway_exit_t */
+    /* Instead, for a command whose options are no rows: the words behind its
+     * name. */
+    int (*run_words)(int count, char **words);
 } command_t;
 
 /* Whether the option was given. */
@@ -71,11 +74,15 @@ options_t *arguments_options(const arguments_t *self);
  * In gateway/serve.c. */
 int serve_main(const options_t *options);
 
+/* `hearth-kernelgateway` and the words behind it. */
+int kernelgateway_main(int count, char **words);
+
 /* The program: finds the command and runs it. */
 int cli_main(int argc, char **argv);
 
 /* Each ends with an entry without a name. */
 extern const command_t serve_commands[];
+extern const command_t kernelgateway_commands[];
 extern const command_t session_commands[];
 extern const command_t exec_commands[];
 extern const command_t note_commands[];

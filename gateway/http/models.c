@@ -99,12 +99,15 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
                        const char *profile)
 {
     const json_t *env = json_object_get(body, "env");
+    const char *forced = exchange->http->options->http.force_profile;
     json_auto_t *content = json_object();
 
     if (env && !json_is_null(env) && !json_is_object(env)) {
         exchange_fail(exchange, 400, "env must be an object");
         return NULL;
     }
+    if (forced)
+        profile = forced;
     if (profile && *profile) {
         if (!options_profile(exchange->http->options, profile)) {
             exchange_fail(exchange, 500, "No such kernel named %.100s",

@@ -348,6 +348,8 @@ class Session:
 class Gateway:
     """`hearth serve` with folders of its own."""
 
+    command = (HEARTH, "serve")
+
     def __init__(self, *options: str) -> None:
         # Short: the paths of sockets have at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="ht-", dir="/tmp"))
@@ -375,7 +377,7 @@ class Gateway:
     def start(self, *options: str) -> Gateway:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*self.prefix, HEARTH, "serve", *self.options, *options],
+                [*self.prefix, *self.command, *self.options, *options],
                 env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -1,0 +1,249 @@
+/* The table of traits, and what becomes of their values. */
+#include "gateway/cli/traits.h"
+
+#include "base/buffer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* --- What a value becomes --- */
+
+static int take_key(options_t *options, const trait_t *trait, const char *value,
+                    fault_t *fault)
+{
+    return options_set(options, trait->more, value, fault);
+}
+
+/* The same, but nothing is nothing said. */
+static int take_text(options_t *options, const trait_t *trait,
+                     const char *value, fault_t *fault)
+{
+    return *value ? options_set(options, trait->more, value, fault) : 0;
+}
+
+/* No address is all of them for Tornado, and a name is one too. */
+static int take_address(options_t *options, const trait_t *trait,
+                        const char *value, fault_t *fault)
+{
+    if (!*value || strcmp(value, "*") == 0)
+        value = "0.0.0.0";
+    else if (strcmp(value, "localhost") == 0)
+        value = "127.0.0.1";
+    return options_set(options, trait->more, value, fault);
+}
+
+/* Slashes around it may be missing. */
+static int take_base(options_t *options, const trait_t *trait,
+                     const char *value, fault_t *fault)
+{
+    size_t size;
+
+    value += strspn(value, "/");
+    for (size = strlen(value); size && value[size - 1] == '/'; size--)
+        continue;
+    cleanup_free char *base =
+        mem_format("/%.*s%s", (int) size, value, size ? "/" : "");
+    return options_set(options, trait->more, base, fault);
+}
+
+static int take_path(options_t *options, const trait_t *trait,
+                     const char *value, fault_t *fault)
+{
+    cleanup_free char *path = realpath(value, NULL);
+
+    if (!path)
+        return fault_set(fault, errno, "%s: %s", value, strerror(errno));
+    return options_set(options, trait->more, path, fault);
+}
+
+static int take_seconds(options_t *options, const trait_t *trait,
+                        const char *value, fault_t *fault)
+{
+    cleanup_free char *duration = mem_format("%ss", value);
+
+    return options_set(options, trait->more, duration, fault);
+}
+
+static int take_token(options_t *options, const trait_t *trait,
+                      const char *value, fault_t *fault)
+{
+    int r = *value ? options_set(options, trait->more, value, fault) : 0;
+
+    return r < 0 || !*value ? r
+                            : options_set(options, "http/auth", "token", fault);
+}
+
+static int take_level(options_t *options, const trait_t *trait,
+                      const char *value, fault_t *fault)
+{
+    static const char *const levels[][3] = {
+        {"debug", "10", "debug"},    {"info", "20", "info"},
+        {"warn", "30", "warning"},   {"warning", "30", "warning"},
+        {"critical", "50", "error"}, {"error", "40", "error"},
+    };
+
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (strcasecmp(value, levels[i][0]) == 0
+            || strcmp(value, levels[i][1]) == 0)
+            return options_set(options, trait->more, levels[i][2], fault);
+    return fault_set(fault, EINVAL,
+                     "'%s' is none of DEBUG, INFO, WARN, ERROR, CRITICAL",
+                     value);
+}
+
+static int take_default(options_t *options, const trait_t *trait,
+                        const char *value, fault_t *fault)
+{
+    (void) trait;
+    return *value ? options_prefer(options, value, fault) : 0;
+}
+
+static int take_forced(options_t *options, const trait_t *trait,
+                       const char *value, fault_t *fault)
+{
+    if (!*value)
+        return 0;
+    if (!options_profile(options, value))
+        return fault_set(fault, EINVAL, "there is no profile '%s'", value);
+    return options_set(options, trait->more, value, fault);
+}
+
+/* So many wait, of the default profile. */
+static int take_prespawn(options_t *options, const trait_t *trait,
+                         const char *value, fault_t *fault)
+{
+    const profile_t *profile = options_profile(options, NULL);
+    cleanup_free char *min = mem_format("profile/%s/pool/min", profile->name);
+    cleanup_free char *max = mem_format("profile/%s/pool/max", profile->name);
+    int r = options_set(options, min, value, fault);
+
+    (void) trait;
+    if (r < 0 || profile->pool.max >= profile->pool.min)
+        return r;
+    return options_set(options, max, value, fault);
+}
+
+static int take_api(options_t *options, const trait_t *trait, const char *value,
+                    fault_t *fault)
+{
+    (void) options;
+    if (strcmp(value, "kernel_gateway.jupyter_websocket") == 0
+        || strcmp(value, "jupyter-websocket") == 0)
+        return 0;
+    return fault_set(fault, ENOTSUP, "%s", trait->more);
+}
+
+/* Whoever says no gets what no means here. */
+static int take_listing(options_t *options, const trait_t *trait,
+                        const char *value, fault_t *fault)
+{
+    (void) options, (void) fault;
+    if (strcasecmp(value, "true") != 0 && strcmp(value, "1") != 0)
+        fprintf(stderr, "hearth: %s: %s\n", trait->name, trait->more);
+    return 0;
+}
+
+static int ignore(options_t *options, const trait_t *trait, const char *value,
+                  fault_t *fault)
+{
+    (void) options, (void) fault;
+    if (*value)
+        fprintf(stderr, "hearth: %s is not used: %s\n", trait->name,
+                trait->more);
+    return 0;
+}
+
+static int accept(options_t *options, const trait_t *trait, const char *value,
+                  fault_t *fault)
+{
+    (void) options, (void) trait, (void) value, (void) fault;
+    return 0;
+}
+
+static int refuse(options_t *options, const trait_t *trait, const char *value,
+                  fault_t *fault)
+{
+    (void) options;
+    return *value ? fault_set(fault, ENOTSUP, "%s", trait->more) : 0;
+}
+
+/* --- The traits --- */
+
+#define CLASSES_OF_ITS_OWN                                                     \
+    "classes of Python cannot be put into this gateway; leave it away"
+#define CORS "answers to permitted origins say what those need by themselves"
+#define NO_ENVIRONMENT                                                         \
+    "kernels have an environment of their own, nothing comes in"
+#define NO_COOKIES "cookies are signed with a key that is never written"
+
+const trait_t traits[TRAITS + 1] = {
+    {"log_level", NULL, take_level, "gateway/log_level"},
+    {"ip", "KG_IP", take_address, "http/ip"},
+    {"port", "KG_PORT", take_key, "http/port"},
+    {"port_retries", "KG_PORT_RETRIES", take_key, "http/port_retries"},
+    {"base_url", "KG_BASE_URL", take_base, "http/base_url"},
+    {"auth_token", "KG_AUTH_TOKEN", take_token, "http/token"},
+    {"allow_origin", "KG_ALLOW_ORIGIN", take_text, "http/allow_origin"},
+    {"certfile", "KG_CERTFILE", take_path, "http/certificate"},
+    {"keyfile", "KG_KEYFILE", take_path, "http/key"},
+    {"ws_ping_interval", "KG_WS_PING_INTERVAL_SECS", take_seconds,
+     "http/ping_interval"},
+    {"max_kernels", "KG_MAX_KERNELS", take_key, "sessions/sessions_max"},
+    {"cull_idle_timeout", NULL, take_seconds, "sessions/idle_timeout"},
+    {"default_kernel_name", "KG_DEFAULT_KERNEL_NAME", take_default, NULL},
+    {"force_kernel_name", "KG_FORCE_KERNEL_NAME", take_forced,
+     "http/force_profile"},
+    {"prespawn_count", "KG_PRESPAWN_COUNT", take_prespawn, NULL},
+    {"api", "KG_API", take_api,
+     "only kernel_gateway.jupyter_websocket is served; notebooks as web "
+     "services are not"},
+    {"list_kernels", "KG_LIST_KERNELS", take_listing,
+     "kernels are listed for whoever may see them; who may not needs a token "
+     "of less scope"},
+    {"seed_uri", "KG_SEED_URI", refuse,
+     "no notebook is run in new kernels; the setting preload of a profile "
+     "imports modules beforehand"},
+    {"client_ca", "KG_CLIENT_CA", refuse,
+     "certificates of clients are not looked at; put a proxy in front that "
+     "does, or use tokens"},
+    {"kernel_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
+    {"kernel_spec_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
+    {"kernel_websocket_connection_class", NULL, refuse, CLASSES_OF_ITS_OWN},
+    {"authorizer_class", NULL, refuse, CLASSES_OF_ITS_OWN},
+    {"identity_provider_class", NULL, refuse, CLASSES_OF_ITS_OWN},
+    {"generate_config", NULL, refuse,
+     "the configuration is described in hearth.cfg(5)"},
+    {"env_process_whitelist", "KG_ENV_PROCESS_WHITELIST", ignore,
+     NO_ENVIRONMENT},
+    {"env_whitelist", "KG_ENV_WHITELIST", ignore, NO_ENVIRONMENT},
+    {"allow_credentials", "KG_ALLOW_CREDENTIALS", ignore, CORS},
+    {"allow_headers", "KG_ALLOW_HEADERS", ignore, CORS},
+    {"allow_methods", "KG_ALLOW_METHODS", ignore, CORS},
+    {"expose_headers", "KG_EXPOSE_HEADERS", ignore, CORS},
+    {"max_age", "KG_MAX_AGE", ignore, CORS},
+    {"trust_xheaders", "KG_TRUST_XHEADERS", ignore,
+     "addresses of clients decide nothing here"},
+    {"ssl_version", "KG_SSL_VERSION", ignore, "OpenSSL chooses, TLS 1.2 on"},
+    {"cookie_secret", NULL, ignore, NO_COOKIES},
+    {"cookie_secret_file", NULL, ignore, NO_COOKIES},
+    {"config_file", NULL, ignore,
+     "Jupyter's configuration is not read; hearth.cfg(5) is"},
+    {"config_file_name", NULL, ignore,
+     "Jupyter's configuration is not read; hearth.cfg(5) is"},
+    {"cull_connected", NULL, ignore,
+     "who looks on does not keep a session alive"},
+    {"cull_busy", NULL, ignore, "a session that runs a cell is not idle"},
+    {"cull_interval", NULL, ignore, "idle sessions end when their time is up"},
+    {"answer_yes", NULL, accept, NULL},
+    {"show_config", NULL, ignore, "`hearth gateway info` tells some of it"},
+    {0},
+};
+
+bool trait_is_used(const trait_t *trait)
+{
+    return trait->take != refuse && trait->take != ignore
+           && trait->take != accept;
+}

@@ -1,0 +1,59 @@
+"""Fixtures: a gateway that was started the way of Jupyter Kernel Gateway."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "http")]
+pytest.register_assert_rewrite("web")
+
+from harness import Gateway  # noqa: E402
+from kernelgateway import KernelGateway  # noqa: E402
+from web import Kernel, Web  # noqa: E402
+
+TOKEN = "a-token-of-an-image"
+
+
+@pytest.fixture(scope="module")
+def kernel_gateway() -> Iterator[KernelGateway]:
+    """A-SM1, A-AG1: what the images of smolagents and AutoGen say."""
+    running = KernelGateway(
+        "--KernelGatewayApp.ip=127.0.0.1",
+        "--KernelGatewayApp.port=18888",
+        "--JupyterApp.answer_yes=true",
+        "--JupyterWebsocketPersonality.list_kernels=true",
+        KG_AUTH_TOKEN=TOKEN,
+    )
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def open_gateway() -> Iterator[KernelGateway]:
+    """No token, as some clients cannot send one."""
+    running = KernelGateway("--KernelGatewayApp.port=18988")
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def web(kernel_gateway: Gateway) -> Web:
+    return Web.of(kernel_gateway)
+
+
+@pytest.fixture
+def kernel(web: Web) -> Iterator[Kernel]:
+    made = Kernel(web, web.create())
+    yield made
+    made.close()
