@@ -53,6 +53,21 @@ static bool is_mime_character(char c)
            || c == '.';
 }
 
+/* What stands behind the semicolon, up to the closing quote: printable ASCII,
+ * of which JSON escapes quote and backslash alone. */
+static bool is_mime_parameter(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+        if (text[i] != '\\')
+            continue;
+        if (++i == size || (text[i] != '"' && text[i] != '\\'))
+            return false;
+    }
+    return true;
+}
+
 /* A MIME type's grammar as nbformat and jupyter_kernel_test have it:
  * [\w\-+.]+/[\w\-+.]+ ; parameters such as ";version=2" are common in the
  * wild (application/vnd.vega; geo+json) and pass. */
@@ -68,7 +83,7 @@ static bool is_mime_type(json_span_t key)
         if (c == '/' && !slash && i > 1)
             slash = i;
         else if (c == ';' && slash && i > slash + 1)
-            return true;
+            return is_mime_parameter(key.text + i + 1, key.size - i - 2);
         else if (!is_mime_character(c))
             return false;
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 import struct
 import sys
@@ -27,7 +28,9 @@ from hearth_kernel.magics import KernelMagics
 from hearth_kernel.parents import Parent, ParentToken
 from hearth_kernel.shortcuts import Shortcuts
 
-_MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;.*)?\Z", re.ASCII)
+# As the gateway has it (gateway/relay.c), which ends a session that tries more.
+_MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;[ -~]*)?\Z", re.ASCII)
+_MIME_MAX = 256  # as JSON, with its quotes
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 ExceptionTuple = tuple[
@@ -40,6 +43,10 @@ def check_bundle(data: dict[str, Any]) -> dict[str, Any]:
     for key in data:
         if not (isinstance(key, str) and _MIME.match(key)):
             raise ValueError(f"{key!r} is no MIME type")
+        if len(json.dumps(key)) > _MIME_MAX:
+            raise ValueError(
+                f"a MIME type of {len(key)} characters is too long"
+            )
     return {
         key: outlet.Base64(value) if isinstance(value, bytes) else value
         for key, value in data.items()

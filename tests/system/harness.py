@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -346,13 +345,16 @@ class Session:
 
 
 class Gateway:
-    """`hearth serve` with folders of its own."""
+    """`hearth serve` with folders of its own, as root or as `user`."""
 
     command = (HEARTH, "serve")
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, user: Optional[int] = None) -> None:
         # Short: the paths of sockets have at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="ht-", dir="/tmp"))
+        self.identity: dict[str, Any] = {}
+        if user is not None:
+            self.identity = {"user": user, "group": user, "extra_groups": []}
         self.runtime = self.folder / "r"
         self.state = self.folder / "s"
         self.log = self.folder / "log"
@@ -371,6 +373,9 @@ class Gateway:
             HEARTH_STATE_DIR=str(self.state),
         )
         (self.folder / "h").mkdir()
+        if user is not None:
+            for path in (self.folder, self.folder / "h"):
+                os.chown(path, user, user)
 
     # -- life --
 
@@ -382,6 +387,7 @@ class Gateway:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                **self.identity,
             )
         wait_for(self.is_up, "a gateway that answers")
         return self
@@ -500,7 +506,8 @@ class Gateway:
         for held in self.namespaces.values():
             os.close(held)
         self.namespaces.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # Not by Python, which goes down by recursion.
+        subprocess.run(["rm", "-rf", str(self.folder)])
 
     # -- the command line --
 
@@ -518,6 +525,7 @@ class Gateway:
             text=True,
             timeout=timeout,
             input=stdin if stdin is not None else "",
+            **self.identity,
         )
 
     def json(self, *arguments: str) -> Any:

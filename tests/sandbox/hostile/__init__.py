@@ -1,0 +1,1 @@
+"""Hostile snippets, and what runs them through real sessions."""

@@ -1,0 +1,102 @@
+"""Which wall is for what, as a part of docs/THREATS.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable
+
+from .case import Case
+from .suite import CASES, Result
+
+BEGIN = "<!-- written by ./dev hostile --table -->"
+END = "<!-- end of what is written -->"
+# run(mode, walls that are left out, cases)
+Run = Callable[[str, tuple[str, ...], list[Case]], list[Result]]
+Found = dict[str, set[str]]  # the id of a case: in which modes
+
+
+def optional_walls() -> list[str]:
+    """Those that a profile can leave out, in the order of the table."""
+    source = Path(__file__).parents[3] / "sandbox" / "wall_table.c"
+    rows = [
+        line.strip().strip("{},").split(", ")
+        for line in source.read_text().splitlines()
+        if line.lstrip().startswith('{"')
+    ]
+    return [row[0].strip('"') for row in rows if row[-1] == "true"]
+
+
+def sets_of_walls(walls: list[str]) -> list[tuple[str, ...]]:
+    """Those of which the tables say that they hold a case together."""
+    found = {
+        tuple(w for w in walls if w in case.walls.split()) for case in CASES
+    }
+    return sorted((s for s in found if len(s) > 1), key=lambda s: (len(s), s))
+
+
+def through(
+    run: Run,
+    modes: tuple[str, ...],
+    without: tuple[str, ...],
+    cases: list[Case],
+) -> Found:
+    found: Found = {}
+    for mode in modes:
+        for result in run(mode, without, cases):
+            if result.through:
+                found.setdefault(result.case.id, set()).add(mode)
+    print(f"without {', '.join(without)}: {len(found)}", flush=True)
+    return found
+
+
+def told(found: Found, modes: tuple[str, ...]) -> str:
+    words = [
+        name if seen == set(modes) else f"{name} ({', '.join(sorted(seen))})"
+        for name, seen in found.items()
+    ]
+    return ", ".join(words) or "none"
+
+
+def section(
+    run: Run, control: list[Result], modes: tuple[str, ...], cases: list[Case]
+) -> str:
+    walls = optional_walls()
+    shown: set[str] = set()
+    lines = ["| without | gets through |", "|---|---|"]
+    for wall in walls:
+        found = through(run, modes, (wall,), cases)
+        shown |= set(found)
+        lines.append(f"| {wall} | {len(found)}: {told(found, modes)} |")
+    for walls_out in sets_of_walls(walls):
+        wanted = [
+            case
+            for case in cases
+            if case.id not in shown
+            and set(case.walls.split()) & set(walls) <= set(walls_out)
+        ]
+        found = through(run, modes, walls_out, wanted)
+        if found:
+            shown |= set(found)
+            lines.append(
+                f"| {' and '.join(walls_out)} | {told(found, modes)} |"
+            )
+    beside = [
+        r.case.id for r in control if r.through and r.case.id not in shown
+    ]
+    shown |= set(beside)
+    lines.append(f"| any sandbox, as root | {', '.join(beside)} |")
+    rest = [case.id for case in cases if case.id not in shown]
+    lines += [
+        "",
+        f"{len(CASES)} cases. Not shown to fail by leaving out walls are those"
+        " of the link and of output, which the gateway holds, and"
+        f" {len(rest)} more: {', '.join(rest)}.",
+    ]
+    return "\n".join(lines)
+
+
+def write(path: Path, text: str) -> None:
+    document = path.read_text()
+    before, _, rest = document.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
