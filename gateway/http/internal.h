@@ -45,6 +45,7 @@ struct http {
     uint64_t counter;            /* of orders */
     desk_order_t *orders;        /* owned; those whose reply is due */
     zhashx_t *watches;           /* owned; session id -> watch_t */
+    zhashx_t *runs;              /* owned; session id -> runs_t */
     json_t *sessions;            /* owned; Jupyter's sessions, by id */
     json_t *cursors;             /* owned; of clients that may come back */
     metrics_t *metrics;          /* owned */

@@ -43,7 +43,7 @@ json_t *model_kernel(const http_t *http, const json_t *session)
     return model;
 }
 
-bool model_await(exchange_t *exchange, const char *id, bool is_end,
+bool model_await(exchange_t *exchange, const char *id, await_t what,
                  desk_reply_fn *fn)
 {
     fault_t fault;
@@ -53,7 +53,12 @@ bool model_await(exchange_t *exchange, const char *id, bool is_end,
         exchange_fail(exchange, 503, "%s", fault.text);
         return false;
     }
-    watch_await(watch, exchange, is_end, fn);
+    if (what == AWAIT_HELLO && watch->is_greeted) {
+        json_auto_t *session = json_pack("{s:s}", "state", watch->state);
+        fn(exchange, watch_is_alive(watch) ? session : NULL);
+        return true;
+    }
+    watch_await(watch, exchange, what, fn);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define HEARTH_GATEWAY_HTTP_MODELS_H
 
 #include "gateway/http/internal.h"
+#include "gateway/http/watch.h"
 
 /* A kernel model: id, name, last_activity, execution_state, connections.
  * Given. */
@@ -14,9 +15,9 @@ const char *model_text(const json_t *object, const char *name);
  * refused, and answered. Given. */
 json_t *model_creation(exchange_t *exchange, const json_t *body,
                        const char *profile);
-/* Attaches to the session of the first parameter, so that its end or its
- * restart will be told. False: refused, and answered. */
-bool model_await(exchange_t *exchange, const char *id, bool is_end,
+/* Attaches to the session, so that what is awaited will be told; when it is
+ * there already `fn` is called at once. False: refused, and answered. */
+bool model_await(exchange_t *exchange, const char *id, await_t what,
                  desk_reply_fn *fn);
 /* {"id": the first parameter}; given. */
 json_t *model_id(const exchange_t *exchange);

@@ -98,7 +98,7 @@ static void on_ordered(exchange_t *exchange, const json_t *reply)
 static void on_remove_shown(exchange_t *exchange, const json_t *reply)
 {
     if (reply_session(exchange, reply)
-        && model_await(exchange, exchange->parameters[0], true, on_gone))
+        && model_await(exchange, exchange->parameters[0], AWAIT_END, on_gone))
         desk_order(exchange, "session_delete_request", model_id(exchange),
                    on_ordered);
 }
@@ -141,7 +141,8 @@ static void on_restarted(exchange_t *exchange, const json_t *session)
 static void on_restart_shown(exchange_t *exchange, const json_t *reply)
 {
     if (reply_session(exchange, reply)
-        && model_await(exchange, exchange->parameters[0], false, on_restarted))
+        && model_await(exchange, exchange->parameters[0], AWAIT_READY,
+                       on_restarted))
         desk_order(exchange, "session_restart_request", model_id(exchange),
                    on_ordered);
 }

@@ -272,7 +272,7 @@ static void discard(exchange_t *exchange)
     const json_t *note = find(exchange);
     const char *kernel = model_text(note, "kernel");
 
-    if (note && model_await(exchange, kernel, true, on_gone))
+    if (note && model_await(exchange, kernel, AWAIT_END, on_gone))
         desk_order(exchange, "session_delete_request",
                    json_pack("{s:s}", "id", kernel), on_ordered);
 }

@@ -13,6 +13,7 @@
 #include "gateway/http/http.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
+#include "gateway/http/runs.h"
 #include "gateway/http/watch.h"
 #include "protocol/websocket.h"
 
@@ -320,7 +321,7 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
     else if (what == &is_listener)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
-        watch_on_tick(self);
+        watch_on_tick(self), runs_on_tick(self);
     return 0;
 }
 
@@ -336,6 +337,7 @@ static void destroy(http_t **self_p)
         lws_context_destroy(self->context);
     desk_destroy(self);
     watch_destroy_all(self);
+    zhashx_destroy(&self->runs);
     if (self->is_ending)
         notes_save(self);
     metrics_destroy(&self->metrics);
@@ -388,6 +390,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
     self->base = mem_copy(http->base_url, strlen(http->base_url) - 1);
     self->metrics = metrics_new();
     self->watches = watch_table_new();
+    self->runs = runs_table_new();
     notes_load(self);
     if ((r = check_options(http, fault)) < 0
         || (r = read_journal_key(self, fault)) < 0

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/http/channels.h"
+#include "gateway/http/runs.h"
 
 #include <string.h>
 
@@ -13,7 +14,7 @@ struct awaiting {
     exchange_t *exchange; /* borrowed */
     desk_reply_fn *fn;
     int64_t deadline; /* monotonic ms */
-    bool is_end;      /* of the session, not of its restart */
+    await_t what;
     bool was_away;    /* it has not been ready in between */
     awaiting_t *next; /* owned */
 };
@@ -127,14 +128,14 @@ unsigned watch_viewer_count(const http_t *http, const char *session)
 
 /* --- Requests that wait --- */
 
-void watch_await(watch_t *self, exchange_t *exchange, bool is_end,
+void watch_await(watch_t *self, exchange_t *exchange, await_t what,
                  desk_reply_fn *fn)
 {
     awaiting_t *item = mem_new(sizeof *item);
 
     item->exchange = exchange;
     item->fn = fn;
-    item->is_end = is_end;
+    item->what = what;
     item->deadline = clock_monotonic_ms() + WATCH_PATIENCE_S * 1000;
     item->next = self->awaiting;
     self->awaiting = item;
@@ -220,7 +221,13 @@ static bool is_ready(awaiting_t *item, const void *argument)
     bool is_working = strcmp(state, "idle") == 0 || strcmp(state, "busy") == 0;
 
     item->was_away |= !is_working;
-    return !item->is_end && is_working && item->was_away;
+    return item->what == AWAIT_READY && is_working && item->was_away;
+}
+
+static bool is_greeted(awaiting_t *item, const void *argument)
+{
+    (void) argument;
+    return item->what == AWAIT_HELLO;
 }
 
 static bool is_late(awaiting_t *item, const void *argument)
@@ -269,6 +276,7 @@ static void on_hello(watch_t *self, const front_event_t *event,
     replace(&self->journal, member(json, "journal"));
     replace(&self->kernel_session, member(json, "kernel_session"));
     on_state(self, json);
+    answer(self, json, is_greeted, NULL);
     for (viewer_t *at = self->viewers; at; at = at->next)
         viewer_on_hello(at, is_first);
 }
@@ -299,6 +307,7 @@ void watch_on_event(http_t *http, const front_event_t *event)
 {
     watch_t *self = watch_find(http, event->session);
 
+    runs_on_event(http, event);
     if (!self)
         return;
     if (event->what == FRONT_EVENT) {

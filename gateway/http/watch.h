@@ -43,10 +43,16 @@ unsigned watch_viewer_count(const http_t *http, const char *session);
 void watch_add(watch_t *self, viewer_t *viewer);
 void watch_remove(watch_t *self, viewer_t *viewer);
 
-/* Answers a request later: `fn` gets the session's model when it is ready for
- * the next cell after it was not (or NULL when it is over), or, `is_end`,
- * NULL when it is over. After WATCH_PATIENCE_S `fn` gets an empty object. */
-void watch_await(watch_t *self, exchange_t *exchange, bool is_end,
+typedef enum {
+    AWAIT_HELLO, /* the session can be spoken to */
+    AWAIT_READY, /* it is ready for the next cell after it was not */
+    AWAIT_END,   /* it is over */
+} await_t;
+
+/* Answers a request later: `fn` gets the session's model when it has come so
+ * far, NULL when it is over. After WATCH_PATIENCE_S `fn` gets an empty
+ * object. */
+void watch_await(watch_t *self, exchange_t *exchange, await_t what,
                  desk_reply_fn *fn);
 /* Wakes the exchange whenever the session tells something, and each second,
  * until watch_forget. */

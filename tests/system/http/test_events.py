@@ -174,6 +174,37 @@ def test_one_record(kernel: Kernel) -> None:
     assert kernel.web.get(one + "?mime=image/png").status == 404
 
 
+def test_what_came_while_the_gateway_was_dead(kernel: Kernel) -> None:
+    """A viewer's request runs on; its end is read by cursor."""
+    ws = kernel.socket()
+    msg_id = ws.execute("import time; print(1); time.sleep(1); print(2)")
+    ws.until(lambda m: m["header"]["msg_type"] == "stream")
+    cursor = numbers(records(kernel.web, path_of(kernel)))[-1]
+    kernel.web.gateway.kill()
+    kernel.web.gateway.start()
+    kernel.web.renew()
+    found = []
+    with Stream(
+        kernel.web, path_of(kernel, f"?follow=1&since={cursor}")
+    ) as stream:
+        for line in stream.lines():
+            found.append(json.loads(line))
+            if found[-1]["kind"] == "reply":
+                break
+    assert numbers(found) == list(range(cursor + 1, found[-1]["seq"] + 1))
+    assert found[-1]["content"]["status"] == "ok"
+    text = "".join(
+        r["content"]["text"] for r in found if r["msg_type"] == "stream"
+    )
+    assert text.split()[-1] == "2"
+    own = [
+        r
+        for r in records(kernel.web, path_of(kernel))
+        if r["request"] == found[-1]["request"]
+    ]
+    assert own[0]["header"]["msg_id"] == msg_id
+
+
 @pytest.mark.parametrize(
     "query", ["?since=-1", "?since=x", "?wait=61", "?follow=2", "?since="]
 )

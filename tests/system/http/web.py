@@ -55,6 +55,11 @@ class Web:
         info = gateway.info()["http"]
         return cls(gateway, info["url"], info.get("token"))
 
+    def renew(self) -> None:
+        """The gateway is another one: with another token, perhaps port."""
+        info = self.gateway.info()["http"]
+        Web.__init__(self, self.gateway, info["url"], info.get("token"))
+
     def with_token(self, token: Optional[str]) -> Web:
         return Web(self.gateway, self.url, token)
 

@@ -1,0 +1,202 @@
+"""Execution by REST, as jupyter-server-nbmodel's clients know it (A-JK7)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+import pytest
+from harness import wait_for
+from web import Answer, Kernel, Web, text_of
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def begin(kernel: Kernel, code: str, **options: Any) -> str:
+    answer = kernel.web.post(
+        f"/api/kernels/{kernel.id}/execute", {"code": code, **options}
+    )
+    assert answer.status == 202, answer
+    location: str = answer.headers["Location"]
+    model = answer.json
+    assert model["request_url"] == location
+    assert location == f"/api/kernels/{kernel.id}/requests/" + str(
+        model["request_id"]
+    )
+    assert set(model) == {
+        "request_id",
+        "pending",
+        "request_status",
+        "request_url",
+        "outputs",
+    }
+    return location
+
+
+def ended(web: Web, location: str, status: Optional[int] = None) -> Answer:
+    answer: Answer = wait_for(
+        lambda: (
+            (found := web.get(location)).status not in (202, status) and found
+        ),
+        "the result",
+    )
+    return answer
+
+
+def outputs(answer: Answer) -> Any:
+    assert answer.status == 200, answer
+    return json.loads(answer.json["outputs"])
+
+
+def test_a_result(kernel: Kernel) -> None:
+    location = begin(kernel, "print('out')\nprint('more')\n1+1")
+    answer = ended(kernel.web, location)
+    assert answer.json["status"] == "ok"
+    assert answer.json["pending"] is False
+    assert answer.json["request_status"] == "finished"
+    shown = outputs(answer)
+    assert shown[0] == {
+        "output_type": "stream",
+        "name": "stdout",
+        "text": "out\nmore\n",
+    }
+    assert shown[1]["data"]["text/plain"] == "2"
+    assert answer.json["execution_count"] == shown[1]["execution_count"]
+    # Asked again it says the same: nothing is handed out once.
+    assert kernel.web.get(location).json == answer.json
+
+
+def test_code_that_fails_has_a_result(kernel: Kernel) -> None:
+    answer = ended(kernel.web, begin(kernel, "1/0"))
+    assert answer.status == 200
+    assert answer.json["status"] == "error"
+    assert answer.json["ename"] == "ZeroDivisionError"
+    assert outputs(answer)[0]["output_type"] == "error"
+
+
+def test_a_kernel_that_dies_is_an_error(kernel: Kernel) -> None:
+    location = begin(kernel, "import os; os.kill(os.getpid(), 9)")
+    answer = ended(kernel.web, location)
+    assert answer.status == 500
+    assert answer.json["error"]["ename"] == "KernelDied"
+    # Its journal outlives it.
+    assert kernel.web.get(location).status == 500
+
+
+def test_pending_ones_are_listed(kernel: Kernel) -> None:
+    path = f"/api/kernels/{kernel.id}/execute"
+    assert kernel.web.get(path).json == []
+    first = begin(kernel, "import time; time.sleep(600)")
+    second = begin(kernel, "2")
+    wait_for(
+        lambda: kernel.web.get(first).json["request_status"] == "running",
+        "the first one to run",
+    )
+    listed = {r["request_url"]: r for r in kernel.web.get(path).json}
+    assert set(listed) == {first, second}
+    assert listed[second]["request_status"] == "queued"
+    kernel.web.post(f"/api/kernels/{kernel.id}/interrupt")
+    answer = ended(kernel.web, first)
+    assert answer.json["ename"] == "KeyboardInterrupt"
+    assert outputs(ended(kernel.web, second))[0]["data"]["text/plain"] == "2"
+    assert kernel.web.get(path).json == []
+
+
+def test_input(kernel: Kernel) -> None:
+    location = begin(
+        kernel, "a = input('one? '); b = input('two? '); print(a + b)"
+    )
+    path = f"/api/kernels/{kernel.id}/input"
+    for prompt, value in (("one? ", "x"), ("two? ", "y")):
+        asked = wait_for(
+            lambda: (found := kernel.web.get(location)).status == 300 and found,
+            "the question",
+        )
+        assert asked.headers["Location"] == path
+        assert asked.json["input_request"]["prompt"] == prompt
+        assert asked.json["parent_header"]["msg_id"]
+        assert kernel.web.post(path, {}).status == 400
+        assert kernel.web.post(path, {"input": value}).status == 201
+    shown = outputs(ended(kernel.web, location, 300))
+    assert "".join(o["text"] for o in shown).endswith("xy\n")
+    assert kernel.web.post(path, {"input": "late"}).status == 409
+
+
+def test_a_key_runs_once(kernel: Kernel) -> None:
+    code = "n = globals().get('n', 0) + 1; n"
+    path = f"/api/kernels/{kernel.id}/execute"
+    first = begin(kernel, code, key="turn 1")
+    again = kernel.web.post(
+        path, {"code": code}, headers={"Idempotency-Key": "turn 1"}
+    )
+    assert again.status == 202
+    assert again.headers["Location"] == first
+    assert outputs(ended(kernel.web, first))[0]["data"]["text/plain"] == "1"
+    third = kernel.web.post(path, {"code": code, "key": "turn 1"})
+    assert third.status == 202
+    assert third.json["request_status"] == "finished"
+    other = kernel.web.post(path, {"code": "other", "key": "turn 1"})
+    assert other.status == 409
+    second = begin(kernel, code, key="turn 2")
+    assert second != first
+    assert outputs(ended(kernel.web, second))[0]["data"]["text/plain"] == "2"
+
+
+def test_it_survives_the_gateway(kernel: Kernel) -> None:
+    """Killed while code runs: the result and the key are still known."""
+    code = "import time; time.sleep(2); print('done')"
+    location = begin(kernel, code, key="k")
+    finished = begin(kernel, "41+1")
+    wait_for(
+        lambda: kernel.web.get(location).json["request_status"] == "running",
+        "the code to run",
+    )
+    kernel.web.gateway.kill()
+    kernel.web.gateway.start()
+    kernel.web.renew()
+    again = kernel.web.post(
+        f"/api/kernels/{kernel.id}/execute", {"code": code, "key": "k"}
+    )
+    assert again.status == 202, again
+    assert again.headers["Location"] == location
+    assert outputs(ended(kernel.web, location))[0]["text"] == "done\n"
+    assert outputs(ended(kernel.web, finished))
+    shown = text_of(kernel.socket().run("print('once')"))
+    assert shown == "once\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"code": 1},
+        {"code": "1", "metadata": []},
+        {"code": "1", "key": ""},
+        {"code": "1", "key": 7},
+        {"code": "1", "key": "k" * 256},
+        [],
+    ],
+)
+def test_bad_bodies(kernel: Kernel, body: Any) -> None:
+    answer = kernel.web.post(f"/api/kernels/{kernel.id}/execute", body or None)
+    if body == []:
+        answer = kernel.web.post(f"/api/kernels/{kernel.id}/execute", raw=b"[]")
+    assert answer.status == 400
+    assert answer.json["message"]
+
+
+def test_what_the_session_refuses(kernel: Kernel) -> None:
+    answer = ended(kernel.web, begin(kernel, "1", silent="yes"))
+    assert answer.status == 500
+    assert "silent" in answer.json["error"]["evalue"]
+
+
+def test_unknown_ones(kernel: Kernel, web: Web) -> None:
+    for ask in (
+        web.post(f"/api/kernels/{UNKNOWN}/execute", {"code": "1"}),
+        web.get(f"/api/kernels/{UNKNOWN}/execute"),
+        web.get(f"/api/kernels/{kernel.id}/requests/{UNKNOWN}"),
+        web.post(f"/api/kernels/{UNKNOWN}/input", {"input": "1"}),
+    ):
+        assert ask.status == 404, ask
+        assert ask.json["message"]
