@@ -230,6 +230,16 @@ static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
                         part_bytes(frame->content), fault);
 }
 
+/* In the journal, like every event: numbers have no gaps there. */
+static int on_marked(self_t *self, const frame_t *frame, fault_t *fault)
+{
+    int r = output_note(self->output, "marked", frame->seq, "{}", fault);
+
+    if (r == 0)
+        ladder_on_mark(self, frame->request);
+    return r;
+}
+
 static size_t body_size(const frame_t *frame)
 {
     size_t size = frame->content.size + frame->metadata.size;
@@ -256,6 +266,8 @@ static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
         r = on_ready(self, frame, fault);
     else if (frame->type == FRAME_INPUT_REQUEST)
         r = on_input_request(self, frame, fault);
+    else if (frame->type == FRAME_MARKED)
+        r = on_marked(self, frame, fault);
     else if (frame->type == FRAME_REPLY)
         r = on_reply(self, frame, fault);
     else
@@ -316,12 +328,14 @@ static int on_frame(self_t *self, const frame_t *frame, fault_t *fault)
 static void acknowledge(self_t *self)
 {
     fault_t fault;
+    int r;
 
     if (self->told_seq == self->kernel_seq || !self->kernel)
         return;
-    if (kernel_acknowledge(self->kernel, self->kernel_seq,
-                           self->untold_bytes > UNTOLD_MAX, &fault)
-        < 0)
+    r = kernel_acknowledge(self->kernel, self->kernel_seq,
+                           self->untold_bytes > UNTOLD_MAX, &fault);
+    session_mind_link(self);
+    if (r < 0)
         return;
     self->told_seq = self->kernel_seq;
     if (self->untold_bytes > UNTOLD_MAX)

@@ -50,7 +50,8 @@ typedef struct {
 
 /* Subscribers that do not take what is published (pressure.c). */
 typedef struct {
-    int timer;       /* zloop id: looks again; 0: the kernel is read */
+    int timer;       /* zloop id: looks again */
+    bool is_holding; /* the kernel is not read */
     int64_t since;   /* monotonic ms */
     int64_t cut_at;  /* monotonic ms; 0: never */
     bool owes_idle;  /* to one that was parted from */
@@ -97,6 +98,7 @@ typedef struct {
     uid_t host_uid;       /* the payload's, of the launch */
     uid_t init_uid;       /* pid 1's; 0: the payload's */
     int watched_link;     /* the link's descriptor in the loop; -1 none */
+    bool is_link_writing; /* the loop waits for room in it */
     int watched_init;     /* that of pid 1's socket; may be closed by now */
     int watched_pidfd;
     int64_t drain_left_ms; /* of the grace for the running cell */
@@ -134,9 +136,13 @@ typedef struct {
     int64_t cell_begun_ms; /* monotonic; for the record of its end */
 
     rung_t rung;
-    bool limit_reached;    /* the ladder is climbed for a time limit */
-    bool ladder_kills;     /* the last rung is permitted */
-    char *interrupt_token; /* owned; who waits for the ladder's outcome */
+    uint64_t rung_mark;     /* what was said before the signal ends there; 0: it
+                               was read */
+    uint64_t rung_received; /* bytes of the link, at the last look */
+    int64_t rung_since;     /* monotonic ms; of the signal */
+    bool limit_reached;     /* the ladder is climbed for a time limit */
+    bool ladder_kills;      /* the last rung is permitted */
+    char *interrupt_token;  /* owned; who waits for the ladder's outcome */
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
         drain_timer, ready_timer; /* zloop ids, 0: none */
@@ -163,10 +169,13 @@ void session_count_lifetime(self_t *self);
 void session_save(self_t *self);
 /* After anything happened: the next request, replies that wait for peers. */
 void session_settle(self_t *self);
-/* To the kernel; what does not fit at once follows when it can. */
-int session_send(self_t *self, const frame_t *frame, fault_t *fault);
+/* The link, for what is to be done with it: read, unless subscribers are slow,
+ * and written, while something waits for that. */
 void session_watch_link(self_t *self);
 void session_unwatch_link(self_t *self);
+/* After anything was sent: what the link did not take is written later. */
+void session_mind_link(self_t *self);
+int session_send(self_t *self, const frame_t *frame, fault_t *fault);
 void session_watch(self_t *self, int fd, zloop_fn *handler);
 
 /* ending.c */
@@ -194,6 +203,8 @@ void ending_error(const self_t *self, const char **ret_name,
 
 /* ladder.c */
 void ladder_climb(self_t *self, bool kills);
+/* The kernel's mark `number` was read. */
+void ladder_on_mark(self_t *self, uint64_t number);
 void ladder_done(self_t *self, const char *outcome, const char *variables);
 
 /* commands.c */

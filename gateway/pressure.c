@@ -33,12 +33,16 @@ bool pressure_is_high(self_t *self)
         self->pressure.since = clock_monotonic_ms();
         look_again(self);
     }
-    session_unwatch_link(self);
+    if (!self->pressure.is_holding) {
+        self->pressure.is_holding = true;
+        session_watch_link(self);
+    }
     return true;
 }
 
 static void resume(self_t *self)
 {
+    self->pressure.is_holding = false;
     if (kernel_link_fd(self->kernel) >= 0) {
         session_watch_link(self);
         events_read(self);
@@ -74,8 +78,10 @@ static int on_look(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->pressure.timer = 0;
-    if (!self->kernel)
+    if (!self->kernel) {
+        self->pressure.is_holding = false;
         return 0;
+    }
     if (self->rung != RUNG_NONE || self->state == LIFE_STOPPING
         || ports_backlog(self->ports) <= RESUME(self->spec->subscriber_bytes)) {
         resume(self);

@@ -139,8 +139,7 @@ static int on_link(zloop_t *loop, zmq_pollitem_t *item, void *arg)
         return 0;
     if (item->revents & ZMQ_POLLOUT) {
         (void) kernel_flush(self->kernel, &fault);
-        if (!kernel_is_writing(self->kernel))
-            session_watch_link(self);
+        session_mind_link(self);
     }
     if (item->revents & (ZMQ_POLLIN | ZMQ_POLLERR))
         events_read(self);
@@ -154,31 +153,38 @@ void session_unwatch_link(self_t *self)
         zloop_poller_end(self->loop, &item);
     }
     self->watched_link = -1;
+    self->is_link_writing = false;
 }
 
 void session_watch_link(self_t *self)
 {
-    zmq_pollitem_t item = {
-        .fd = kernel_link_fd(self->kernel),
-        .events = ZMQ_POLLIN | ZMQ_POLLERR,
-    };
+    zmq_pollitem_t item = {.fd = kernel_link_fd(self->kernel)};
 
     session_unwatch_link(self);
-    if (item.fd < 0)
-        return;
-    if (kernel_is_writing(self->kernel))
+    self->is_link_writing = kernel_is_writing(self->kernel);
+    if (!self->pressure.is_holding)
+        item.events |= ZMQ_POLLIN | ZMQ_POLLERR;
+    if (self->is_link_writing)
         item.events |= ZMQ_POLLOUT;
+    if (item.fd < 0 || !item.events)
+        return;
     zloop_poller(self->loop, &item, on_link, self);
     zloop_poller_set_tolerant(self->loop, &item);
     self->watched_link = item.fd;
+}
+
+void session_mind_link(self_t *self)
+{
+    if (self->kernel
+        && kernel_is_writing(self->kernel) != self->is_link_writing)
+        session_watch_link(self);
 }
 
 int session_send(self_t *self, const frame_t *frame, fault_t *fault)
 {
     int r = kernel_send(self->kernel, frame, fault);
 
-    if (kernel_is_writing(self->kernel))
-        session_watch_link(self);
+    session_mind_link(self);
     return r;
 }
 

@@ -24,6 +24,7 @@ struct kernel {
     uint64_t start_time;      /* of pid, clock ticks since boot */
     frame_decoder_t *decoder; /* owned */
     buffer_t out;             /* bytes that the link did not take yet */
+    uint64_t received;        /* bytes of the link so far */
     uint64_t acknowledge;     /* to be told with the next frame; 0 none */
     char line[128];           /* what pid 1 says, up to its newline */
     size_t line_size;
@@ -178,6 +179,11 @@ bool kernel_is_writing(const kernel_t *self)
     return self->out.size > 0;
 }
 
+uint64_t kernel_received(const kernel_t *self)
+{
+    return self->received;
+}
+
 static void close_link(kernel_t *self)
 {
     if (self->link_fd >= 0)
@@ -282,6 +288,7 @@ int kernel_read(kernel_t *self, fault_t *fault)
         return fault_set(fault, EPIPE, "the kernel closed its link");
     }
     frame_decoder_added(self->decoder, (size_t) got);
+    self->received += (uint64_t) got;
     return 1;
 }
 

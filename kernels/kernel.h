@@ -51,6 +51,8 @@ int kernel_link_fd(const kernel_t *self);
 int kernel_init_fd(const kernel_t *self);
 int kernel_pidfd(const kernel_t *self);
 bool kernel_is_writing(const kernel_t *self);
+/* Bytes that came over the link, all connections together. */
+uint64_t kernel_received(const kernel_t *self);
 
 /* A new connection of the link; the old one, and what was half read, goes. */
 int kernel_reconnect(kernel_t *self, const char *folder, fault_t *fault);

@@ -29,6 +29,7 @@
     X(COMM_CLOSE_IN, 11, DOWN, "comm_close")                                   \
     X(INPUT_REPLY, 12, DOWN, "input_reply")                                    \
     X(SHUTDOWN, 13, DOWN, "shutdown_request")                                  \
+    X(MARK, 14, DOWN, "")  /* answered behind all that was said so far */      \
     X(WELCOME, 32, UP, "") /* answer to HELLO */                               \
     X(READY, 33, UP, "")   /* once in a kernel's life, its first event */      \
     X(STREAM, 34, UP, "stream")                                                \
@@ -41,7 +42,8 @@
     X(COMM_MSG, 41, UP, "comm_msg")                                            \
     X(COMM_CLOSE, 42, UP, "comm_close")                                        \
     X(INPUT_REQUEST, 43, UP, "input_request")                                  \
-    X(REPLY, 44, UP, "") /* ends the request in `request` */
+    X(REPLY, 44, UP, "")  /* ends the request in `request` */                  \
+    X(MARKED, 45, UP, "") /* the answer to MARK, with its `request` */
 
 typedef enum {
 #define X(name, code, way, type) FRAME_##name = code,

@@ -191,6 +191,19 @@ static void on_request(link_t *self, const frame_t *frame)
     enqueue(&self->requests, frame, self->requests_fd);
 }
 
+/* Behind what was said so far, whether or not there is room. */
+static void on_mark(link_t *self, const frame_t *mark)
+{
+    frame_t marked = {
+        .type = FRAME_MARKED,
+        .request = mark->request,
+        .content = {"{}", 2},
+    };
+
+    outbox_put(self->outbox, &marked);
+    link_send_events(self);
+}
+
 static void on_frame(link_t *self, const frame_t *frame)
 {
     if (!self->is_greeted && frame->type == FRAME_HELLO) {
@@ -208,6 +221,8 @@ static void on_frame(link_t *self, const frame_t *frame)
         enqueue(&self->inputs, frame, self->inputs_fd);
     } else if (frame->type >= FRAME_EXECUTE && frame->type <= FRAME_SHUTDOWN) {
         on_request(self, frame);
+    } else if (frame->type == FRAME_MARK) {
+        on_mark(self, frame);
     } else {
         close_connection(self);
     }

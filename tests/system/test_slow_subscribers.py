@@ -170,6 +170,34 @@ def test_an_interrupt_is_heard_under_pressure(
     sleeper.close()
 
 
+def test_an_interrupt_is_judged_behind_what_was_said() -> None:
+    """The kernel yields at once, but 60 MB of output are in front of its
+    reply: the grace counts from there."""
+    gateway = Gateway(
+        "--set", f"sessions/subscriber_bytes={BUDGET}",
+        "--set", "sessions/subscriber_patience=60s",
+        "--set", "sessions/interrupt_grace=0.1s",
+    )  # fmt: skip
+    try:
+        session = gateway.start().create()
+        session.exec("kept = 5")
+        sleeper = Sleeper(session)
+        with session.client(ready=False) as client:
+            client.kc.execute("while True: print('x' * 5000)")
+            before = session.show()["memory_kib"]
+            wait_for(
+                lambda: session.show()["memory_kib"] > before + 50 * 1024,
+                "a kernel that cannot say more",
+            )
+            told = gateway.json("session", "interrupt", "--json", session.id)
+            assert told["outcome"] == "interrupted"
+            assert told["variables"] == "preserved"
+        sleeper.close()
+        assert "5" in session.exec("kept").stdout
+    finally:
+        gateway.end()
+
+
 @pytest.mark.parametrize(
     ("setting", "code", "figures"),
     [

@@ -289,6 +289,29 @@ def test_interrupt(client: Client, code: str) -> None:
     assert client.run("kept").result == "1"
 
 
+def test_a_large_request_to_a_kernel_that_computes(client: Client) -> None:
+    """More than the link takes at once, and nothing else is said after it."""
+    client.run("size = 0\nfrom comm import get_comm_manager")
+    client.run(
+        "def on_open(comm, message):\n"
+        "    global size\n"
+        "    size = sum(len(part) for part in message['buffers'])\n"
+        "get_comm_manager().register_target('sizes', on_open)"
+    )
+    client.kc.execute("sum(range(30_000_000)); None")
+    message = client.kc.session.msg(
+        "comm_open", {"comm_id": "c", "target_name": "sizes", "data": {}}
+    )
+    message["buffers"] = [bytes(25_000_000), bytes(25_000_000)]
+    client.kc.session.send(
+        client.kc.shell_channel.socket,
+        message,
+        buffers=message["buffers"],
+    )
+    client.until_idle(message["header"]["msg_id"], DEADLINE)
+    assert client.value("size") == 50_000_000
+
+
 def test_interrupt_when_idle(client: Client) -> None:
     client.run("kept = 1")
     assert client.ask("control", "interrupt_request").status == "ok"
