@@ -54,6 +54,20 @@ static uint64_t find_seen(self_t *self, const message_t *message)
     return number ? strtoull(number, NULL, 10) : 0;
 }
 
+/* It was answered, and the journal could not take the reply (debts.c). */
+static void say_unknown(self_t *self, const request_t *request)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+
+    turns_write_error(self, request, "JournalError",
+                      "this request was answered before, while the session's "
+                      "journal could not be written; what the answer was is "
+                      "not known any more, and it is not run again",
+                      &content);
+    output_send_reply(self->output, request, (bytes_t){0},
+                      buffer_bytes(&content));
+}
+
 /* Exactly once: a request whose msg_id is in the journal is not run again; its
  * events and its reply go out once more, under fresh ids. */
 static void replay(self_t *self, request_t *request, uint64_t number)
@@ -63,6 +77,7 @@ static void replay(self_t *self, request_t *request, uint64_t number)
     cleanup_journal_reader journal_reader_t *reader = NULL;
     bytes_t parent = message_header(request->message);
     journal_record_t record;
+    bool is_known = false;
     fault_t fault;
 
     if (journal_reader_new(folder, self->spec->journal_key, 0, &reader, &fault)
@@ -78,9 +93,13 @@ static void replay(self_t *self, request_t *request, uint64_t number)
         if (record.kind == JOURNAL_EVENT
             && strcmp(record.type, "input_request") != 0)
             output_broadcast(self->output, record.type, parent, content);
-        if (record.kind == JOURNAL_REPLY)
-            output_send_reply(self->output, request, metadata, content);
+        if (record.kind != JOURNAL_REPLY)
+            continue;
+        output_send_reply(self->output, request, metadata, content);
+        is_known = true;
     }
+    if (!is_known)
+        say_unknown(self, request);
     output_status(self->output, "idle", parent);
 }
 

@@ -9,6 +9,7 @@
  *   events.c    what the kernel says
  *   allowance.c how much that may be
  *   pressure.c  and what is done when nobody takes it
+ *   debts.c     answers that the journal could not take
  *   record.c    what the audit log is told
  *   recovery.c  a session that another gateway left
  *   watch.c     the limits of the session as a whole
@@ -64,6 +65,18 @@ typedef struct {
     uint64_t session_bytes;             /* since the kernel began, or the
                                            gateway */
 } said_t;
+
+/* Requests by their numbers, both ends included. */
+typedef struct {
+    uint64_t first, last;
+} number_range_t;
+
+/* Answered, and the journal does not know it (debts.c). */
+typedef struct {
+    number_range_t *ranges; /* owned */
+    size_t count;
+    int timer; /* zloop id; tries again */
+} debts_t;
 
 /* Where the interrupt ladder stands. */
 typedef enum {
@@ -131,6 +144,7 @@ typedef struct {
     merge_t merge;
     pressure_t pressure;
     said_t said;
+    debts_t debts;
     watch_t watch;
     struct scribe *scribe; /* owned */
     int64_t cell_begun_ms; /* monotonic; for the record of its end */
@@ -291,12 +305,27 @@ void record_cell_lost(self_t *self, const request_t *request);
 /* ports_watch_t; `arg` is the session. */
 void record_bad_message(void *arg, channel_t channel, const char *verdict);
 
+/* debts.c */
+/* Keeps a little of the disk for the day when it is full. */
+void debts_reserve(self_t *self);
+/* The client has the reply, the journal has not. */
+void debts_add(self_t *self, uint64_t number);
+/* Notes them in the journal, now or as soon as it can be written. */
+void debts_pay(self_t *self);
+/* Reads such a note. */
+void debts_each(bytes_t content,
+                void (*handler)(self_t *self, uint64_t first, uint64_t last),
+                self_t *self);
+void debts_clear(self_t *self);
+
 /* recovery.c */
 /* Rebuilds the queue, the running request, numbers and counts from the
  * journal. */
 int recovery_read(self_t *self, fault_t *fault);
 /* Sends replies of the last second before the end once more. */
 void recovery_repeat(self_t *self);
+/* Those without a reply get the error of a session that is gone. */
+void recovery_refuse(self_t *self);
 void recovery_clear(self_t *self);
 
 /* watch.c */

@@ -115,9 +115,27 @@ static void on_reply(self_t *self, const journal_record_t *record,
     *end = answered;
 }
 
+static void drop_pending(self_t *self, uint64_t first, uint64_t last)
+{
+    request_t *at = self->queue;
+
+    while (at) {
+        request_t *next = at->next;
+
+        if (at->number >= first && at->number <= last) {
+            request_t *answered = unlink_pending(self, at->number);
+            request_destroy(&answered);
+        }
+        at = next;
+    }
+}
+
 static void on_state(self_t *self, const journal_record_t *record)
 {
-    if (strcmp(record->type, "ready") == 0) {
+    if (strcmp(record->type, "answered") == 0) {
+        debts_each((bytes_t){record->content.bytes, record->content.size},
+                   drop_pending, self);
+    } else if (strcmp(record->type, "ready") == 0) {
         buffer_clear(&self->info);
         buffer_append(&self->info, record->content.bytes, record->content.size);
     } else if (strcmp(record->type, "launch") == 0
@@ -185,7 +203,7 @@ int recovery_read(self_t *self, fault_t *fault)
     drop_answered(&list, last_us - REPEAT_US);
     self->told_seq = self->kernel_seq;
     self->repeats = list;
-    if (self->info.size) {
+    if (self->info.size && !self->spec->reason[0]) {
         request_t *first = turns_pop(self);
 
         self->state = LIFE_IDLE;
@@ -208,6 +226,15 @@ void recovery_repeat(self_t *self)
                       message_header(at->request->message));
     }
     drop_answered(&list, INT64_MAX);
+}
+
+void recovery_refuse(self_t *self)
+{
+    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
+    const char *name;
+
+    ending_error(self, &name, &sentence);
+    turns_fail_all(self, name, (const char *) sentence.data);
 }
 
 void recovery_clear(self_t *self)

@@ -232,7 +232,10 @@ static void release(self_t *self)
     session_stop_timer(self, &self->hold_timer);
     recovery_repeat(self);
     watch_requests(self);
-    if (self->is_end_held) {
+    if (self->state == LIFE_GONE) {
+        /* It died with requests that nobody has answered. */
+        recovery_refuse(self);
+    } else if (self->is_end_held) {
         ending_finish(self);
     } else if (self->kernel && self->watched_pidfd >= 0
                && events_connect(self, &fault) < 0) {
@@ -315,6 +318,7 @@ static int begin_fresh(self_t *self, fault_t *fault)
     if (r < 0)
         return fault_wrap(fault, "the journal of session %s", spec->id);
     output_status(self->output, "starting", (bytes_t){0});
+    debts_reserve(self);
     session_touch(self);
     session_count_lifetime(self);
     session_save(self);
@@ -436,6 +440,7 @@ static void self_destroy(self_t **self_p)
     buffer_reset(&self->revived);
     buffer_reset(&self->merge.text);
     recovery_clear(self);
+    debts_clear(self);
     if (self->status_fd >= 0)
         close(self->status_fd);
     free(self->interrupt_token);

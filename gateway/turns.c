@@ -97,33 +97,51 @@ static void publish_error(self_t *self, const request_t *request,
 
 /* The client hears of it whether or not the journal takes it: nobody waits
  * for ever because a disk is full. */
-static void reply_anyway(self_t *self, const request_t *request,
+static bool reply_anyway(self_t *self, const request_t *request,
                          bytes_t content)
 {
     fault_t fault;
 
     if (output_reply(self->output, request, 0, (bytes_t){0}, content, &fault)
-        < 0) {
-        log_warning("session=%s reply not journaled: %s", self->spec->id,
-                    fault.text);
-        output_send_reply(self->output, request, (bytes_t){0}, content);
-    }
+        == 0)
+        return true;
+    log_warning("session=%s reply not journaled: %s", self->spec->id,
+                fault.text);
+    output_send_reply(self->output, request, (bytes_t){0}, content);
+    return false;
+}
+
+/* False when the journal does not know of it. */
+static bool fail(self_t *self, request_t *request, const char *ename,
+                 const char *evalue)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    bool is_journaled;
+
+    if (request->is_answered)
+        return false;
+    turns_announce(self, request);
+    if (request->is_execute && !request->silent)
+        publish_error(self, request, ename, evalue);
+    turns_write_error(self, request, ename, evalue, &content);
+    is_journaled = reply_anyway(self, request, buffer_bytes(&content));
+    output_status(self->output, "idle", message_header(request->message));
+    request->is_answered = true;
+    return is_journaled;
 }
 
 void turns_fail(self_t *self, request_t *request, const char *ename,
                 const char *evalue)
 {
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    (void) fail(self, request, ename, evalue);
+}
 
-    if (request->is_answered)
-        return;
-    turns_announce(self, request);
-    if (request->is_execute && !request->silent)
-        publish_error(self, request, ename, evalue);
-    turns_write_error(self, request, ename, evalue, &content);
-    reply_anyway(self, request, buffer_bytes(&content));
-    output_status(self->output, "idle", message_header(request->message));
-    request->is_answered = true;
+/* For good: no kernel has it, nor will. */
+static void fail_for_good(self_t *self, request_t *request, const char *ename,
+                          const char *evalue)
+{
+    if (!fail(self, request, ename, evalue))
+        debts_add(self, request->number);
 }
 
 request_t *turns_pop(self_t *self)
@@ -154,14 +172,15 @@ void turns_fail_all(self_t *self, const char *ename, const char *evalue)
     request_t *request;
 
     if (self->running) {
-        turns_fail(self, self->running, ename, evalue);
+        fail_for_good(self, self->running, ename, evalue);
         remember(self, self->running);
         request_destroy(&self->running);
     }
     while ((request = turns_pop(self))) {
-        turns_fail(self, request, ename, evalue);
+        fail_for_good(self, request, ename, evalue);
         request_destroy(&request);
     }
+    debts_pay(self);
     self->input_wanted = false;
 }
 
@@ -198,13 +217,15 @@ static void abort_queue(self_t *self)
             snprintf(content, sizeof content,
                      "{\"status\":\"aborted\",\"execution_count\":%" PRId64 "}",
                      self->next_count - 1);
-        reply_anyway(self, request, (bytes_t){content, (size_t) size});
+        if (!reply_anyway(self, request, (bytes_t){content, (size_t) size}))
+            debts_add(self, request->number);
         output_status(self->output, "idle", message_header(request->message));
         request_destroy(&request);
     }
     self->queue = kept;
     self->queue_end = kept ? kept_end : &self->queue;
     self->queue_size = kept_size;
+    debts_pay(self);
 }
 
 static int publish_input(self_t *self, const request_t *request, fault_t *fault)

@@ -602,6 +602,91 @@ def test_disk_fills_while_a_cell_runs(small_disk: Gateway) -> None:
         wait_for(again, "the session goes on")
 
 
+def wait_cell(name: str, then: str) -> str:
+    return (
+        "import os, time\nprint('go', flush=True)\n"
+        f"while not os.path.exists({name!r}): time.sleep(0.01)\n{then}"
+    )
+
+
+def is_idle_again(client: Client) -> bool:
+    """Also behind a journal that was stuck."""
+    return client.run("1").status == "ok"
+
+
+def test_aborted_without_a_journal_is_not_run_later(
+    small_disk: Gateway,
+) -> None:
+    """The failed cell's reply still fits on the disk, the aborts do not."""
+    small_disk.start("--set", "profile/python3/preload=")
+    session = small_disk.create()
+    ballast = small_disk.state / "ballast"
+    with session.client() as client:
+        first = client.kc.execute(wait_cell("now", "1 / 0"))
+        begun = client.stream_until(first, "go")
+        waiting = [
+            client.kc.session.msg(
+                "execute_request", {"code": f"os.mkdir('ran{i}')"}
+            )
+            for i in range(100)
+        ]
+        for message in waiting:
+            client.kc.shell_channel.send(message)
+        client.ask("control", "kernel_info_request")
+        fill(ballast)
+        os.truncate(ballast, ballast.stat().st_size - 12 * 1024)
+        make_without_space(session.workspace / "now")
+        turn = client.finish(first, begun=begun)
+        assert turn.content["ename"] == "ZeroDivisionError"
+        replies = {
+            message["header"]["msg_id"]: client.finish(
+                message["header"]["msg_id"]
+            )
+            for message in waiting
+        }
+        assert {turn.status for turn in replies.values()} == {"aborted"}
+        log = small_disk.log.read_text()
+        assert "reply not journaled" in log
+        small_disk.kill()
+        ballast.unlink()
+        small_disk.start()
+        wait_for(lambda: is_idle_again(client), "the session goes on")
+        assert not list(session.workspace.glob("ran*"))
+        # Who repeats it is told, and does not wait for ever.
+        last = waiting[-1]
+        last["metadata"] = {"again": True}
+        client.kc.shell_channel.send(last)
+        turn = client.finish(last["header"]["msg_id"])
+        assert turn.content["ename"] == "JournalError"
+        assert not list(session.workspace.glob("ran*"))
+
+
+def test_failed_without_a_journal_is_not_run_later(small_disk: Gateway) -> None:
+    """The kernel dies on a full disk, and a fresh one takes its place."""
+    small_disk.start("--set", "profile/python3/preload=")
+    session = small_disk.create("--restart", "auto")
+    ballast = small_disk.state / "ballast"
+    with session.client() as client:
+        first = client.kc.execute(wait_cell("now", "os._exit(7)"))
+        client.stream_until(first, "go")
+        waiting = [
+            client.kc.execute(f"import os; os.mkdir('ran{i}')")
+            for i in range(60)
+        ]
+        client.ask("control", "kernel_info_request")
+        fill(ballast)
+        make_without_space(session.workspace / "now")
+        for msg_id in [first, *waiting]:
+            content = client.reply(msg_id)["content"]
+            assert content["ename"] == "KernelDied"
+        ballast.unlink()
+        session.wait_state("idle")
+        small_disk.kill()
+        small_disk.start()
+        wait_for(lambda: is_idle_again(client), "the session goes on")
+        assert not list(session.workspace.glob("ran*"))
+
+
 def make_without_space(path: Path) -> None:
     """An empty file needs an inode and no block."""
     path.touch()
