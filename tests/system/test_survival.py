@@ -5,11 +5,13 @@ The client is a jupyter_client object that nobody touches meanwhile.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
 import signal
 import subprocess
+import time
 from typing import Iterator, Optional
 
 import pytest
@@ -300,6 +302,30 @@ def test_gone_session_over_a_restart(gateway: Gateway) -> None:
     assert session.show()["state"] == "gone"
 
 
+def test_gone_with_a_request_that_nobody_answered(gateway: Gateway) -> None:
+    """A gateway that could not take a session over leaves it like this."""
+    session = gateway.create("--time-limit", "1s")
+    with session.client() as client:
+        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
+        begun = client.stream_until(msg_id, "go")
+        namespace = session.namespace()
+        gateway.kill()
+        for pid in session_processes(namespace):
+            os.kill(pid, signal.SIGKILL)
+        state = gateway.state / "sessions" / session.id / "session.json"
+        model = json.loads(state.read_text())
+        model.update(reason="lost", detail="a test", pid=0)
+        model["ended_us"] = int(time.time() * 1e6)
+        state.write_text(json.dumps(model))
+        gateway.start()
+        turn = client.finish(msg_id, begun=begun)
+        assert turn.content["ename"] == "SessionGone"
+        assert "a test" in turn.content["evalue"]
+        # Nothing runs there, so no limit of a cell is reached.
+        assert session.show()["state"] == "gone"
+        assert client.run("1").content["ename"] == "SessionGone"
+
+
 def test_random_moments(gateway: Gateway) -> None:
     chance = random.Random(20261121)
     session = gateway.create()
@@ -350,8 +376,6 @@ def test_killed_zygote(gateway: Gateway) -> None:
             if done.returncode != 0:
                 assert done.stderr
                 return None
-            import json
-
             return Session(gateway, json.loads(done.stdout))
 
         other = wait_for(again, "a session from the next zygote")
