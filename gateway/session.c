@@ -121,12 +121,16 @@ static int on_lifetime(zloop_t *loop, int timer, void *arg)
 void session_count_lifetime(self_t *self)
 {
     const session_spec_t *spec = self->spec;
+    int64_t left_ms =
+        spec->lifetime_ms - (clock_wall_us() - spec->created_us) / 1000;
 
-    if (spec->lifetime_ms)
-        session_start_timer(self, &self->life_timer,
-                            spec->lifetime_ms
-                                - (clock_wall_us() - spec->created_us) / 1000,
-                            on_lifetime);
+    if (!spec->lifetime_ms)
+        return;
+    /* The machine's clock may have been set meanwhile. */
+    if (left_ms > spec->lifetime_ms)
+        left_ms = spec->lifetime_ms;
+    session_start_timer(self, &self->life_timer, left_ms > 0 ? left_ms : 1,
+                        on_lifetime);
 }
 
 static int on_link(zloop_t *loop, zmq_pollitem_t *item, void *arg)

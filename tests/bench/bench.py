@@ -16,25 +16,29 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import drawing
 import hogs
+import record
 import recordings
 import zmq
 from clients import BenchError
-from figures import Figure, say
+from figures import THEIRS, Figure, say
 from measures import (
-    measure_crowd,
     measure_first_result,
     measure_large,
     measure_memory,
     measure_prints,
     measure_round_trip,
 )
+from others import others
+from scale import Series, measure_scale, permit_descriptors
 from sides import Hearth, Ipykernel, Kernel, Side
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +85,7 @@ def measure_hogs(side: Hearth) -> list[Figure]:
     figures = []
     for name, quiet, noisy, slow in hogs.measure(side.start, begin):
         figure = Figure(f"1+1 beside a hog: {name}, p50", "ms", "2x of alone")
-        figure.hearth = noisy
+        figure.values["hearth"] = noisy
         figure.note = (
             f"alone {median(quiet):.2f} ms: "
             f"{median(noisy) / median(quiet):.2f}x; p95 {slow:.2f}x"
@@ -100,64 +104,122 @@ def measure_notebooks(side: Hearth, rounds: int) -> list[Figure]:
         Figure("a record of a 1+1 in the journal", "us", "1.25 % of 1+1"),
     ]
     for figure, values in zip(figures, (result.seconds, result.megabytes)):
-        figure.hearth = values["hearth"]
-        figure.ipykernel = values["nbformat"]
+        figure.values["hearth"] = values["hearth"]
+        figure.values[THEIRS] = values["nbformat"]
     figures[0].note = f"{result.size / 1e6:.0f} MB written"
-    figures[2].hearth = result.append_us
+    figures[2].values["hearth"] = result.append_us
     figures[2].note = "four records are written for one"
     return figures
 
 
-GROUPS = ("create", "trip", "memory", "prints", "large", "hogs", "notebooks")
+GROUPS = (
+    "create",
+    "trip",
+    "memory",
+    "prints",
+    "large",
+    "hogs",
+    "notebooks",
+    "scale",
+)
 
 
-def run(options: argparse.Namespace) -> list[Figure]:
-    figures: list[Figure] = []
+@dataclass
+class Run:
+    """What one run of the benchmark measures."""
 
-    def add(more: list[Figure]) -> None:
+    options: argparse.Namespace
+    figures: list[Figure] = field(default_factory=list)
+    series: Series = field(default_factory=dict)
+
+    def add(self, more: list[Figure]) -> None:
         say(more)
-        figures.extend(more)
+        self.figures.extend(more)
 
-    with scratch_folder() as scratch:
+    def document(self, about: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "machine": about,
+            "figures": [figure.as_json() for figure in self.figures],
+            "series": self.series,
+        }
+
+    def measure(self, hearth: Hearth, sides: list[Side]) -> None:
+        """Others than hearth and ipykernel only where it is about a kernel's
+        place, not about its code."""
+        rounds, only = self.options.rounds, self.options.only
+        pair = sides[:2]
+        if "create" in only:
+            self.add(measure_first_result(sides, rounds))
+        if "trip" in only:
+            self.add(measure_round_trip(sides, rounds))
+        if "memory" in only:
+            self.add(measure_memory(sides, 4))
+        if "prints" in only:
+            self.add(measure_prints(pair, rounds))
+        if "large" in only:
+            self.add(measure_large(pair, rounds))
+        if "hogs" in only:
+            self.figures.extend(measure_hogs(hearth))
+        if "notebooks" in only:
+            self.add(measure_notebooks(hearth, min(rounds, 3)))
+        if "scale" in only:
+            figures, self.series = measure_scale(
+                sides, self.options.sessions, min(rounds, 5)
+            )
+            self.add(figures)
+
+
+def run(options: argparse.Namespace) -> Run:
+    done = Run(options)
+    permit_descriptors()
+    with scratch_folder() as scratch, ExitStack() as stack:
         context = zmq.Context()
         hearth = Hearth(
             context, options.hearth.resolve(), scratch, options.cgroups
         )
         sides: list[Side] = [hearth]
-        if not options.alone:
-            sides.append(Ipykernel(context, scratch))
-        rounds = options.rounds
         try:
-            if "create" in options.only:
-                add(measure_first_result(sides, rounds))
-            if "trip" in options.only:
-                add(measure_round_trip(sides, rounds))
-            if "memory" in options.only:
-                add(measure_memory(sides, 4))
-            if "prints" in options.only:
-                add(measure_prints(sides, rounds))
-            if "large" in options.only:
-                add(measure_large(sides, rounds))
-            if "hogs" in options.only:
-                figures.extend(measure_hogs(hearth))
-            if "notebooks" in options.only:
-                add(measure_notebooks(hearth, min(rounds, 3)))
-            if options.sessions:
-                add(measure_crowd(hearth, options.sessions))
+            if not options.alone:
+                sides.append(Ipykernel(context, scratch))
+                sides += others(context, scratch, stack)
+            done.measure(hearth, sides)
         finally:
             hearth.stop()
             context.destroy(linger=0)
             if options.log:
                 shutil.copy(scratch / "gateway.log", options.log)
-    return figures
+    return done
 
 
-def main() -> int:
+def judge(document: dict[str, Any], options: argparse.Namespace) -> int:
+    """Writes what was asked for; 1 when a ratio is worse than it was."""
+    status = 0
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=2) + "\n")
+    if options.draw:
+        drawing.draw(document, options.draw)
+        print(f"drawn: {options.draw}")
+    if options.check:
+        worse = record.regressions(document)
+        for sentence in worse:
+            print(f"worse: {sentence}")
+        print(f"{len(worse)} ratios lost more than a quarter")
+        status = 1 if worse else 0
+    if options.record:
+        record.keep(document)
+        print(f"kept: {record.RECORD}")
+    return status
+
+
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--hearth", default=ROOT / "build/hearth", type=Path)
     parser.add_argument("--json", type=Path, help="write the figures there")
     parser.add_argument(
-        "--sessions", type=int, default=0, help="also beside so many idle ones"
+        "--sessions",
+        type=int,
+        default=1000,
+        help="how many there are in the part `scale`",
     )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
@@ -170,11 +232,34 @@ def main() -> int:
         help="the gateway's setting",
     )
     parser.add_argument(
-        "--alone", action="store_true", help="hearth without ipykernel"
+        "--alone", action="store_true", help="hearth without the others"
+    )
+    parser.add_argument(
+        "--draw",
+        type=Path,
+        nargs="?",
+        const=ROOT / "docs/bench.png",
+        help="draw the part `scale`",
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="keep the ratios of this run"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="fail when a ratio is worse than the kept one by a quarter",
     )
     parser.add_argument("--log", type=Path, help="keep the gateway's log there")
     options = parser.parse_args()
+    if options.draw and "scale" not in options.only:
+        parser.error("--draw needs the part `scale`")
+    if options.check and not record.RECORD.exists():
+        parser.error(f"--check needs {record.RECORD}, which --record writes")
+    return options
 
+
+def main() -> int:
+    options = parse()
     about = machine()
     print(", ".join(f"{key} {value}" for key, value in about.items()))
     print(
@@ -182,17 +267,11 @@ def main() -> int:
         f" {'ratio':>8}  {'to reach':<12}"
     )
     try:
-        figures = run(options)
+        done = run(options)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    if options.json:
-        document = {
-            "machine": about,
-            "figures": [figure.as_json() for figure in figures],
-        }
-        options.json.write_text(json.dumps(document, indent=2) + "\n")
-    return 0
+    return judge(done.document(about), options)
 
 
 if __name__ == "__main__":

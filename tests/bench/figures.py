@@ -6,44 +6,47 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+OURS = "hearth"
+THEIRS = "ipykernel"  # what the ratio is to
+
 
 @dataclass
 class Figure:
-    """One row of the table; values in `unit`, hearth first."""
+    """One row of the table: values in `unit`, by side."""
 
     name: str
     unit: str
     must: str
-    hearth: list[float] = field(default_factory=list)
-    ipykernel: list[float] = field(default_factory=list)
+    values: dict[str, list[float]] = field(default_factory=dict)
     note: str = ""
 
     def add(self, side: str, value: float) -> None:
-        (self.hearth if side == "hearth" else self.ipykernel).append(value)
+        self.values.setdefault(side, []).append(value)
 
-    def ratio(self) -> float:
-        if not self.hearth or not self.ipykernel:
+    def ratio(self, side: str = THEIRS) -> float:
+        """How many times as much as ours; not a number when one lacks."""
+        if not self.values.get(OURS) or not self.values.get(side):
             return float("nan")
-        return median(self.ipykernel) / median(self.hearth)
+        return median(self.values[side]) / median(self.values[OURS])
 
     def as_json(self) -> dict[str, Any]:
+        ratios = {
+            side: self.ratio(side) for side in self.values if side != OURS
+        }
         return {
             "name": self.name,
             "unit": self.unit,
             "must": self.must,
             "note": self.note,
-            "ratio": self.ratio(),
-            **{
+            "ratios": ratios,
+            "sides": {
                 side: {
                     "median": median(values),
                     "min": min(values),
                     "max": max(values),
                     "values": values,
                 }
-                for side, values in (
-                    ("hearth", self.hearth),
-                    ("ipykernel", self.ipykernel),
-                )
+                for side, values in self.values.items()
                 if values
             },
         }
@@ -54,17 +57,26 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+def spread(values: list[float] | None) -> str:
+    if not values:
+        return f"{'-':>10}"
+    return f"{median(values):10.2f} [{min(values):.2f}..{max(values):.2f}]"
+
+
 def say(figures: list[Figure]) -> None:
+    """Ours and ipykernel's as columns; others behind, with their ratios."""
     for figure in figures:
-        cells = [
-            f"{median(values):10.2f} [{min(values):.2f}..{max(values):.2f}]"
-            if values
-            else f"{'-':>10}"
-            for values in (figure.hearth, figure.ipykernel)
+        ratio = f"{figure.ratio():.1f}x" if figure.values.get(THEIRS) else "-"
+        others = [
+            f"{side} {median(values):.2f} ({figure.ratio(side):.1f}x)"
+            for side, values in figure.values.items()
+            if side not in (OURS, THEIRS)
         ]
-        ratio = f"{figure.ratio():.1f}x" if figure.ipykernel else "-"
+        rest = "; ".join([*others, figure.note] if figure.note else others)
         print(
-            f"{figure.name:<46} {figure.unit:<3} {cells[0]:<32}"
-            f" {cells[1]:<32} {ratio:>8}  {figure.must:<12} {figure.note}",
+            f"{figure.name:<46} {figure.unit:<3}"
+            f" {spread(figure.values.get(OURS)):<32}"
+            f" {spread(figure.values.get(THEIRS)):<32}"
+            f" {ratio:>8}  {figure.must:<12} {rest}",
             flush=True,
         )

@@ -10,7 +10,7 @@ from statistics import median
 
 from clients import BenchError, Outcome
 from figures import Figure, percentile
-from sides import Hearth, Kernel, Side, kernel_of, kernel_of_each
+from sides import Kernel, Side, kernel_of, kernel_of_each
 
 IMPORTS = "import pandas\nimport matplotlib.pyplot"
 
@@ -154,31 +154,3 @@ def measure_large(sides: list[Side], rounds: int) -> list[Figure]:
                     lines.add(name, 1000 * many.seconds)
                     picture.add(name, 1000 * shown.seconds)
     return [text, lines, picture]
-
-
-def measure_crowd(side: Hearth, crowd: int) -> list[Figure]:
-    """The round trip with many idle sessions beside it."""
-
-    def round_trips(kernel: Kernel) -> float:
-        return median(
-            1000 * kernel.client.execute("1+1").seconds for _ in range(500)
-        )
-
-    figure = Figure(
-        f"1+1 round trip, p50, beside {crowd} idle sessions", "ms", ""
-    )
-    create = Figure(f"create -> 1+1, beside {crowd} idle sessions", "ms", "")
-    with ExitStack() as stack:
-        kernel = stack.enter_context(kernel_of(side))
-        round_trips(kernel)
-        alone = round_trips(kernel)
-        for _ in range(crowd):
-            side.ask("session_create", {})
-        figure.add(side.name, round_trips(kernel))
-        figure.note = f"alone {alone:.3f} ms"
-        for _ in range(5):
-            started = time.perf_counter()
-            with kernel_of(side) as another:
-                another.client.execute("1+1")
-                create.add(side.name, 1000 * (time.perf_counter() - started))
-    return [figure, create]

@@ -19,7 +19,18 @@ from typing import Any, Protocol
 import zmq
 from clients import PATIENCE_MS, BenchError, Client, Signer
 
+LAUNCH = ("-m", "ipykernel_launcher", "-f")
+
 Context = zmq.Context[zmq.Socket[bytes]]
+
+
+def free_ports(count: int) -> list[int]:
+    """Of TCP, all different; free a moment ago."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
 
 
 @dataclass
@@ -58,7 +69,7 @@ class Ipykernel:
         path = self.scratch / f"ipykernel-{uuid.uuid4().hex}.json"
         path.write_text(json.dumps(connection))
         process = subprocess.Popen(
-            [sys.executable, "-m", "ipykernel_launcher", "-f", str(path)],
+            [*self.wrapper(), sys.executable, *LAUNCH, str(path)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -73,17 +84,16 @@ class Ipykernel:
         client.wait_for_welcome()
         return Kernel(client, process.pid, end)
 
+    def wrapper(self) -> list[str]:
+        """What the kernel's command is started by."""
+        return []
+
     @staticmethod
     def connection() -> dict[str, Any]:
         names = ("shell", "iopub", "stdin", "control", "hb")
-        with ExitStack() as stack:
-            ports = {}
-            for name in names:
-                sock = stack.enter_context(socket.socket())
-                sock.bind(("127.0.0.1", 0))
-                ports[f"{name}_port"] = sock.getsockname()[1]
+        ports = free_ports(len(names))
         return {
-            **ports,
+            **{f"{name}_port": port for name, port in zip(names, ports)},
             "ip": "127.0.0.1",
             "transport": "tcp",
             "key": uuid.uuid4().hex,
@@ -115,7 +125,7 @@ class Hearth:
         config = scratch / "hearth.cfg"
         config.write_text(
             f"gateway\n    cgroups = {cgroups}\n"
-            "sessions\n    idle_timeout = 1h\n"
+            "sessions\n    idle_timeout = 1h\n    sessions_max = 20000\n"
         )
         self.log = (scratch / "gateway.log").open("wb")
         self.process = subprocess.Popen(
@@ -164,6 +174,13 @@ class Hearth:
         if answer["status"] != "ok":
             raise BenchError(f"{kind}: {answer.get('evalue')}")
         return answer
+
+    def alive(self) -> int:
+        return int(self.ask("gateway_info", {})["sessions"])
+
+    def discard_all(self) -> None:
+        for session in self.ask("session_list", {})["sessions"]:
+            self.ask("session_delete", {"id": session["id"]})
 
     def wait_until_warm(self) -> None:
         deadline = time.monotonic() + 60

@@ -1,0 +1,55 @@
+"""The last run that was kept, and whether this one is worse.
+
+Ratios are compared, not times: they say the same on a slower machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+RECORD = Path(__file__).with_name("last.json")
+WORSE = 0.75  # of the ratio that was
+
+
+def ratios(document: dict[str, Any]) -> dict[str, float]:
+    """By figure and side; more is better in each."""
+    found = {}
+    for figure in document["figures"]:
+        for side, ratio in figure["ratios"].items():
+            if ratio is not None and math.isfinite(ratio):
+                found[f"{figure['name']}: {side}"] = ratio
+    return found
+
+
+def keep(document: dict[str, Any]) -> None:
+    """What this run measured, beside what others have measured before."""
+    kept = ratios(read()) if RECORD.exists() else {}
+    kept.update(ratios(document))
+    text = json.dumps(
+        {"machine": document["machine"], "ratios": kept}, indent=2
+    )
+    RECORD.write_text(text + "\n")
+
+
+def read() -> dict[str, Any]:
+    """The record in the form of a document."""
+    raw = json.loads(RECORD.read_text())
+    figures = []
+    for key, ratio in raw["ratios"].items():
+        name, _, side = key.rpartition(": ")
+        figures.append({"name": name, "ratios": {side: ratio}})
+    return {"machine": raw["machine"], "figures": figures}
+
+
+def regressions(document: dict[str, Any]) -> list[str]:
+    """A sentence for each ratio that lost more than a quarter; raises
+    FileNotFoundError when no run was ever kept."""
+    before, now = ratios(read()), ratios(document)
+    return [
+        f"{name}: {now[name]:.2f}x, the last run had {before[name]:.2f}x"
+        for name in sorted(before.keys() & now.keys())
+        if now[name] < WORSE * before[name]
+    ]

@@ -1,0 +1,215 @@
+"""Many sessions: what the start, the round trip and the memory of one are by
+how many are alive, and what those that do nothing cost.
+
+Up to fifty of them are asked, one after the other, so that it is the number
+of sessions and not the work that grows.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from clients import BenchError
+from figures import Figure
+from measures import IMPORTS
+from sides import Hearth, Kernel, Side, kernel_of
+
+ASKED = 50
+FEW = 10
+FLAT = "<= 1.2x"
+DESCRIPTORS = 1 << 17
+CALM_S = 40  # until looks at idle sessions are as far apart as they get
+IDLE_S = 20
+
+
+@dataclass
+class Point:
+    """Figures with so many sessions alive."""
+
+    sessions: int
+    start_ms: float
+    trip_ms: float
+    memory_mb: float
+
+
+@dataclass
+class Held:
+    """What the gateway's process has."""
+
+    descriptors: int
+    threads: int
+    resident_mb: float
+    cpu_s: float
+    wakeups: int
+
+
+def permit_descriptors() -> None:
+    """A thousand sessions need more than some machines permit; what is set
+    here the gateway inherits."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in ((DESCRIPTORS, max(hard, DESCRIPTORS)), (hard, hard)):
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, wanted)
+            return
+        except (ValueError, OSError):
+            continue
+
+
+def available_mb() -> float:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise BenchError("/proc/meminfo does not say MemAvailable")
+
+
+def held_by(pid: int) -> Held:
+    folder = Path(f"/proc/{pid}")
+    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+    tasks = list((folder / "task").iterdir())
+    wakeups = 0
+    for task in tasks:
+        try:
+            lines = (task / "status").read_text().splitlines()
+        except OSError:
+            continue  # it has ended
+        wakeups += sum(
+            int(line.split()[1])
+            for line in lines
+            if line.startswith("voluntary_ctxt_switches")
+        )
+    return Held(
+        descriptors=len(list((folder / "fd").iterdir())),
+        threads=len(tasks),
+        resident_mb=int(fields[21]) * resource.getpagesize() / 1e6,
+        cpu_s=(int(fields[11]) + int(fields[12])) / 100,
+        wakeups=wakeups,
+    )
+
+
+def round_trip(kernels: list[Kernel], rounds: int) -> float:
+    """One after the other, p50 of all."""
+    asked = kernels[:ASKED]
+    return median(
+        1000 * asked[number % len(asked)].client.execute("1+1").seconds
+        for number in range(rounds)
+    )
+
+
+def start(side: Side, rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        with kernel_of(side) as kernel:
+            kernel.client.execute(IMPORTS)
+            times.append(1000 * (time.perf_counter() - begun))
+    return median(times)
+
+
+def grow(
+    side: Side, kernels: list[Kernel], count: int, stack: ExitStack
+) -> None:
+    """Up to so many: those that are asked with a client, others without."""
+    have = len(kernels)
+    while have < min(count, ASKED):
+        kernel = stack.enter_context(kernel_of(side))
+        kernel.client.execute(IMPORTS)
+        kernels.append(kernel)
+        have += 1
+    if not isinstance(side, Hearth):
+        return
+    while side.alive() < count:
+        side.ask("session_create", {})
+
+
+def measure_points(
+    side: Side, counts: list[int], rounds: int, stack: ExitStack
+) -> list[Point]:
+    points: list[Point] = []
+    kernels: list[Kernel] = []
+    empty_mb = available_mb()
+    for count in counts:
+        grow(side, kernels, count, stack)
+        round_trip(kernels, 2 * len(kernels))
+        memory = (empty_mb - available_mb()) / count
+        points.append(
+            Point(
+                sessions=count,
+                start_ms=start(side, rounds),
+                trip_ms=round_trip(kernels, 100 * rounds),
+                memory_mb=memory if memory > 0 else float("nan"),
+            )
+        )
+    return points
+
+
+def measure_idle(side: Hearth) -> list[Figure]:
+    """What the gateway itself does and holds while nobody asks anything."""
+    alive = side.alive()
+    time.sleep(CALM_S)
+    before = held_by(side.process.pid)
+    begun = time.monotonic()
+    time.sleep(IDLE_S)
+    seconds = time.monotonic() - begun
+    after = held_by(side.process.pid)
+    rows = (
+        ("processor", "%", "< 1", 100 * (after.cpu_s - before.cpu_s) / seconds),
+        (
+            "wakeups a second",
+            "",
+            "",
+            (after.wakeups - before.wakeups) / seconds,
+        ),
+        ("descriptors a session", "", "<= 32", after.descriptors / alive),
+        ("threads a session", "", "1", after.threads / alive),
+        ("memory a session", "MB", "", after.resident_mb / alive),
+    )
+    figures = []
+    for name, unit, must, value in rows:
+        figure = Figure(f"the gateway's {name}, {alive} idle", unit, must)
+        figure.add(side.name, value)
+        figures.append(figure)
+    return figures
+
+
+def compare(few: Point, many: Point) -> list[Figure]:
+    """As ratios of few to many: 1 is flat, less is worse."""
+    figures = []
+    for name, unit, key in (
+        ("create -> first result", "ms", "start_ms"),
+        ("1+1 round trip, p50", "ms", "trip_ms"),
+    ):
+        figure = Figure(f"{name}, {many.sessions} alive", unit, FLAT)
+        figure.add("hearth", getattr(many, key))
+        figure.add(f"hearth with {few.sessions}", getattr(few, key))
+        figures.append(figure)
+    return figures
+
+
+Series = dict[str, list[dict[str, float]]]
+
+
+def measure_scale(
+    sides: list[Side], many: int, rounds: int
+) -> tuple[list[Figure], Series]:
+    series: Series = {}
+    figures: list[Figure] = []
+    for side in sides:
+        ours = isinstance(side, Hearth)
+        counts = [n for n in (1, FEW, 100, many) if ours and n <= many]
+        with ExitStack() as stack:
+            points = measure_points(
+                side, sorted(set(counts)) or [1, 4], rounds, stack
+            )
+            if isinstance(side, Hearth):
+                few = next(p for p in points if p.sessions >= min(FEW, many))
+                figures += compare(few, points[-1])
+                figures += measure_idle(side)
+        if isinstance(side, Hearth):
+            side.discard_all()
+        series[side.name] = [asdict(point) for point in points]
+    return figures, series

@@ -1,0 +1,54 @@
+/* A machine that misbehaves, put before the gateway with LD_PRELOAD: its wall
+ * clock jumps, by the seconds in the file $CHAOS_CLOCK, and its disk is slow,
+ * by $CHAOS_DISK_MS for each write to a file. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long jump(void)
+{
+    const char *path = getenv("CHAOS_CLOCK");
+    char text[32] = "";
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd < 0)
+        return 0;
+    if (read(fd, text, sizeof text - 1) < 0)
+        text[0] = '\0';
+    close(fd);
+    return atoll(text);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    int r;
+
+    if (!real)
+        *(void **) &real = dlsym(RTLD_NEXT, "clock_gettime");
+    r = real(clock, time);
+    if (r == 0 && clock == CLOCK_REALTIME)
+        time->tv_sec += jump();
+    return r;
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
+{
+    static ssize_t (*real)(int, const struct iovec *, int, off_t);
+    const char *delay = getenv("CHAOS_DISK_MS");
+    struct stat about;
+
+    if (!real)
+        *(void **) &real = dlsym(RTLD_NEXT, "pwritev");
+    if (delay && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
+        long ms = atol(delay);
+        struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+        nanosleep(&pause, NULL);
+    }
+    return real(fd, parts, count, at);
+}

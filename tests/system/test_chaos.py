@@ -1,0 +1,352 @@
+"""The machine misbehaves: processes are killed or stopped at any point of a
+cell, clocks jump, disks are slow, packets get lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+from harness import (
+    HEARTH,
+    Gateway,
+    Session,
+    Turn,
+    children,
+    members,
+    wait_for,
+)
+
+ROUNDS = 20 if os.environ.get("HEARTH_LONG") else 3
+
+COUNTING = """\
+import time
+for number in range({count}):
+    print('line', number, flush=True)
+    time.sleep(0.01)
+"""
+
+
+def lines(count: int) -> str:
+    return "".join(f"line {number}\n" for number in range(count))
+
+
+@pytest.fixture
+def folders() -> Iterator[Gateway]:
+    """A gateway that is still to be started."""
+    made = Gateway(
+        "--set", "profile/python3/preload=",
+        "--set", "profile/python3/pool/max=0",
+        "--set", "sessions/interrupt_grace=1s",
+    )  # fmt: skip
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def gateway(folders: Gateway) -> Gateway:
+    return folders.start()
+
+
+def payloads(session: Session) -> list[int]:
+    """All of a session but its pid 1."""
+    first = session.show()["pid"]
+    return [pid for pid in session.processes() if pid != first]
+
+
+class Stopped:
+    """Processes that stand still for a while."""
+
+    def __init__(self, *pids: int) -> None:
+        self.pids = pids
+
+    def __enter__(self) -> Stopped:
+        for pid in self.pids:
+            os.kill(pid, signal.SIGSTOP)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                pass
+
+
+# ---- killed ----
+
+
+def kill_kernel(gateway: Gateway, session: Session) -> None:
+    for pid in payloads(session):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_init(gateway: Gateway, session: Session) -> None:
+    os.kill(session.show()["pid"], signal.SIGKILL)
+
+
+def kill_zygote(gateway: Gateway, session: Session) -> None:
+    for pid in children(gateway.pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_gateway(gateway: Gateway, session: Session) -> None:
+    gateway.kill()
+    gateway.start()
+
+
+@pytest.mark.parametrize("kill", [kill_kernel, kill_init])
+def test_a_session_killed_at_any_point_of_a_cell(
+    gateway: Gateway, kill: Callable[[Gateway, Session], None]
+) -> None:
+    chance = random.Random(kill.__name__)
+    for _ in range(ROUNDS):
+        session = gateway.create()
+        namespace = session.namespace()
+        with session.client() as client:
+            msg_id = client.kc.execute(COUNTING.format(count=100_000))
+            last = chance.randrange(40)
+            begun = client.stream_until(msg_id, f"line {last}\n")
+            kill(gateway, session)
+            turn = client.finish(msg_id, begun=begun)
+            assert turn.content["ename"] == "KernelDied"
+            check_beginning(turn, last + 1)
+            wait_for(lambda: not members(namespace), "no process of it")
+            assert recorded(session).startswith(lines(last + 1))
+
+
+@pytest.mark.parametrize("kill", [kill_zygote, kill_gateway])
+def test_a_cell_outlives_gateway_and_zygote(
+    gateway: Gateway, kill: Callable[[Gateway, Session], None]
+) -> None:
+    chance = random.Random(kill.__name__)
+    for _ in range(ROUNDS):
+        count = 300
+
+        def made() -> Session | None:
+            # The next zygote is warming up, perhaps.
+            done = gateway.run("session", "create", "--no-start")
+            return gateway.create() if done.returncode == 0 else None
+
+        session = wait_for(made, "a session")
+        with session.client() as client:
+            msg_id = client.kc.execute(COUNTING.format(count=count))
+            last = chance.randrange(40)
+            begun = client.stream_until(msg_id, f"line {last}\n")
+            kill(gateway, session)
+            turn = client.finish(msg_id, begun=begun)
+            assert turn.status == "ok", turn.content
+            assert turn.stream().startswith(lines(last + 1))
+            assert recorded(session) == lines(count)
+
+
+def check_beginning(turn: Turn, at_least: int) -> None:
+    """In order, without a gap, and what was seen before the end."""
+    text = turn.stream()
+    seen = text.count("\n")
+    assert seen >= at_least
+    assert text == lines(seen)
+
+
+def recorded(session: Session) -> str:
+    return "".join(
+        "".join(output["text"])
+        for cell in session.notebook()["cells"]
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "stream"
+    )
+
+
+# ---- stopped ----
+
+
+def test_a_stopped_kernel_is_ended_by_its_time_limit(gateway: Gateway) -> None:
+    """It cannot heed a signal; the ladder's last rung needs nobody's help."""
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        msg_id = client.send(
+            "shell",
+            "execute_request",
+            {"code": COUNTING.format(count=100_000)},
+            {"hearth": {"time_limit": 3}},
+        )
+        begun = client.stream_until(msg_id, "line 3\n")
+        for pid in payloads(session):
+            os.kill(pid, signal.SIGSTOP)
+        turn = client.finish(msg_id, begun=begun)
+        assert turn.status == "error"
+        assert "time" in turn.content["evalue"], turn.content
+        wait_for(lambda: not members(namespace), "no process of it")
+
+
+def test_a_kernel_that_was_stopped_goes_on(gateway: Gateway) -> None:
+    session, other = gateway.create(), gateway.create()
+    with session.client() as client, other.client() as another:
+        msg_id = client.kc.execute(COUNTING.format(count=50))
+        begun = client.stream_until(msg_id, "line 3\n")
+        with Stopped(*session.processes()):
+            # Nobody else waits for it.
+            assert another.run("1 + 1").result == "2"
+            assert session.show()["state"] == "busy"
+        turn = client.finish(msg_id, begun=begun)
+        assert turn.stream() == lines(50)
+
+
+def test_a_stopped_zygote_holds_up_nobody_but_the_new(
+    gateway: Gateway,
+) -> None:
+    session = gateway.create()
+    zygotes = list(children(gateway.pid))
+    with session.client() as client:
+        with Stopped(*[pid for pid in zygotes if is_python(pid)]):
+            waiting = subprocess.Popen(
+                [HEARTH, "session", "create", "--no-start", "--json"],
+                env=gateway.env,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert client.run("1 + 1").result == "2"
+            assert len(gateway.sessions()) >= 1
+        out, _ = waiting.communicate(timeout=60)
+        assert waiting.returncode == 0, out
+
+
+def is_python(pid: int) -> bool:
+    first = session_pids_of(pid)
+    return "python" in os.readlink(f"/proc/{pid}/exe") and not first
+
+
+def session_pids_of(pid: int) -> bool:
+    """Whether the process is a session's pid 1 and not the zygote."""
+    return os.readlink(f"/proc/{pid}/ns/pid") != os.readlink(
+        "/proc/self/ns/pid"
+    )
+
+
+def test_a_stopped_gateway_loses_nothing(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        msg_id = client.kc.execute(
+            COUNTING.format(count=50) + "open('done', 'w').close()"
+        )
+        begun = client.stream_until(msg_id, "line 3\n")
+        with Stopped(gateway.pid):
+            queued = client.kc.execute("1 + 1")
+            wait_for((session.workspace / "done").exists, "the end of the cell")
+        assert client.finish(msg_id, begun=begun).stream() == lines(50)
+        assert client.finish(queued).result == "2"
+
+
+# ---- clock, disk, network ----
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("chaos") / "chaos.so"
+    source = Path(__file__).with_name("chaos.c")
+    subprocess.run(
+        [
+            "cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library),
+            str(source), "-ldl",
+        ],
+        check=True,
+    )  # fmt: skip
+    return library
+
+
+DAYS = 24 * 3600
+
+
+def test_clocks_jump(folders: Gateway, shim: Path) -> None:
+    """Deadlines are measured, not read from the wall."""
+    clock = folders.folder / "clock"
+    clock.write_text("0")
+    folders.env.update(LD_PRELOAD=str(shim), CHAOS_CLOCK=str(clock))
+    folders.start(
+        "--set", "sessions/cell_time_limit=10m", "--set", "sessions/lifetime=1d"
+    )
+    session = folders.create("--idle-timeout", "1h")
+    with session.client() as client:
+        msg_id = client.kc.execute(COUNTING.format(count=100))
+        begun = client.stream_until(msg_id, "line 3\n")
+        for days in (400, -400, 3):
+            clock.write_text(str(days * DAYS))
+            begun += client.stream_until(msg_id, "line ")
+        turn = client.finish(msg_id, begun=begun)
+        assert turn.status == "ok", turn.content
+        assert turn.stream() == lines(100)
+        assert client.run("1 + 1").result == "2"
+        assert session.show()["state"] == "idle"
+        assert recorded(session).startswith(lines(100))
+
+
+def test_the_clock_was_set_back_between_two_gateways(
+    folders: Gateway, shim: Path
+) -> None:
+    clock = folders.folder / "clock"
+    clock.write_text("0")
+    folders.env.update(LD_PRELOAD=str(shim), CHAOS_CLOCK=str(clock))
+    kept = ("--set", "sessions/gone_keep=2s", "--set", "sessions/lifetime=1d")
+    folders.start(*kept)
+    alive, gone = folders.create(), folders.create()
+    with alive.client() as client:
+        client.run("x = 1")
+        gone.delete()
+        gone.wait_state("gone")
+        folders.kill()
+        clock.write_text(str(-400 * DAYS))
+        folders.start(*kept)
+        assert client.run("x").result == "1"
+    folder = folders.runtime / "sessions" / gone.id
+    wait_for(lambda: not folder.exists(), "the end of its ports")
+
+
+def test_a_journal_on_a_slow_disk(folders: Gateway, shim: Path) -> None:
+    folders.env.update(LD_PRELOAD=str(shim), CHAOS_DISK_MS="100")
+    folders.start()
+    session = folders.create()
+    with session.client() as client:
+        turn = client.run("for n in range(2000): print('line', n)")
+        assert turn.status == "ok", turn.content
+        assert turn.stream() == lines(2000)
+        assert client.run("1 + 1").result == "2"
+    assert recorded(session) == lines(2000)
+
+
+LOSSY = """\
+ip link set lo up
+tc qdisc add dev lo root netem loss 5% delay 1ms
+exec "$@"
+"""
+
+
+def test_packets_get_lost(folders: Gateway) -> None:
+    lossy = ["unshare", "--net", "sh", "-ec", LOSSY, "sh"]
+    try:
+        subprocess.run([*lossy, "true"], check=True, capture_output=True)
+    except FileNotFoundError as error:
+        pytest.skip(f"no unshare here: {error}")
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no lossy loopback here: {error.stderr.decode().strip()}")
+    folders.prefix = lossy
+    folders.start()
+    session = folders.create()
+    done = subprocess.run(
+        [
+            "nsenter", "--net", "--target", str(folders.pid), HEARTH, "exec",
+            session.id, "-c", "for n in range(20000): print('line', n)",
+        ],
+        env=folders.env,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == lines(20000)
