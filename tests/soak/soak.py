@@ -304,10 +304,9 @@ class Soak:
             self.killed.append(self.restarted[-1])
         self.resident_kib = 0
 
-    def all_at_once(self) -> None:
+    def all_at_once(self, fate: str) -> None:
         """Everybody's cell runs while the gateway goes, or stays."""
         begun = [agent.begin_printing(pause=0.02) for agent in self.agents]
-        fate = self.chance.choice(("stay", "kill", "stop"))
         self.steps[fate] += 1
         if fate != "stay":
             self.restart(by_kill=fate == "kill")
@@ -316,7 +315,7 @@ class Soak:
 
     def step(self) -> None:
         if self.chance.randrange(12) == 0:
-            self.all_at_once()
+            self.all_at_once(self.chance.choice(("stay", "kill", "stop")))
             return
         agent = self.chance.choice(self.agents)
         acts, weights = zip(*ACTIONS, strict=True)
@@ -333,6 +332,10 @@ class Soak:
             self.agents = [Agent(self) for _ in range(AGENTS)]
             while time.monotonic() < end:
                 self.step()
+            # However short: both were there.
+            for fate in ("kill", "stop"):
+                if not self.steps[fate]:
+                    self.all_at_once(fate)
             for agent in self.agents:
                 agent.leave()
         finally:

@@ -20,7 +20,7 @@ static long long jump(void)
     if (read(fd, text, sizeof text - 1) < 0)
         text[0] = '\0';
     close(fd);
-    return atoll(text);
+    return strtoll(text, NULL, 10);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -45,7 +45,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
     if (!real)
         *(void **) &real = dlsym(RTLD_NEXT, "pwritev");
     if (delay && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
-        long ms = atol(delay);
+        long ms = strtol(delay, NULL, 10);
         struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
 
         nanosleep(&pause, NULL);
