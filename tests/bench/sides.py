@@ -180,7 +180,13 @@ class Hearth:
 
     def discard_all(self) -> None:
         for session in self.ask("session_list", {})["sessions"]:
-            self.ask("session_delete", {"id": session["id"]})
+            if session["state"] != "stopping":
+                self.ask("session_delete", {"id": session["id"]})
+        deadline = time.monotonic() + 120
+        while self.alive():
+            if time.monotonic() > deadline:
+                raise BenchError(f"{self.alive()} sessions did not end")
+            time.sleep(0.1)
 
     def wait_until_warm(self) -> None:
         deadline = time.monotonic() + 60

@@ -144,9 +144,19 @@ class Agent:
         code = PRINTING.format(first=self.printed, count=count, pause=pause)
         return self.begin(code), count
 
-    def end_printing(self, request: Request, count: int) -> None:
+    def wait_until_it_runs(self, request: Request) -> list[Message]:
+        """A request that no gateway has read yet goes with the first one."""
+        wanted = f"line {self.printed}\n"
+        return self.client.stream_until(request.msg_id, wanted)
+
+    def end_printing(
+        self,
+        request: Request,
+        count: int,
+        seen: list[Message] | None = None,
+    ) -> None:
         begun = time.monotonic()
-        turn = self.finish(request)
+        turn = self.finish(request, seen)
         assert turn.status == "ok", turn.content
         lines = [int(n) for n in re.findall(r"line (\d+)\n", turn.stream())]
         wanted = list(range(self.printed, self.printed + count))
@@ -307,11 +317,15 @@ class Soak:
     def all_at_once(self, fate: str) -> None:
         """Everybody's cell runs while the gateway goes, or stays."""
         begun = [agent.begin_printing(pause=0.02) for agent in self.agents]
+        seen = [
+            agent.wait_until_it_runs(request)
+            for agent, (request, _) in zip(self.agents, begun, strict=True)
+        ]
         self.steps[fate] += 1
         if fate != "stay":
             self.restart(by_kill=fate == "kill")
-        for agent, (request, count) in zip(self.agents, begun, strict=True):
-            agent.end_printing(request, count)
+        for agent, sent, messages in zip(self.agents, begun, seen, strict=True):
+            agent.end_printing(*sent, messages)
 
     def step(self) -> None:
         if self.chance.randrange(12) == 0:
