@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
 #include "gateway/http/server.h"
 #include "gateway/http/watch.h"
@@ -333,6 +334,40 @@ void viewer_queue_status(viewer_t *self, const char *state, bytes_t parent)
                       (bytes_t){.bytes = content, .size = (size_t) size});
 }
 
+/* --- How long replies take --- */
+
+/* FNV-1a: whoever makes two alike falsifies his own time alone. */
+static uint64_t hash_of(bytes_t bytes)
+{
+    const uint8_t *at = bytes.bytes;
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t i = 0; i < bytes.size; i++)
+        hash = (hash ^ at[i]) * 1099511628211u;
+    return hash;
+}
+
+static void begin_trip(viewer_t *self, const message_t *message)
+{
+    size_t at = self->trip_at++ % VIEWER_TRIPS;
+
+    self->trips[at].header = hash_of(message_header(message));
+    self->trips[at].begun_us = clock_wall_us();
+}
+
+static void end_trip(viewer_t *self, const front_event_t *event)
+{
+    uint64_t hash = hash_of(event->parent);
+
+    for (size_t i = 0; i < VIEWER_TRIPS; i++) {
+        if (self->trips[i].header != hash || !self->trips[i].begun_us)
+            continue;
+        metrics_count_trip(self->http->metrics,
+                           clock_wall_us() - self->trips[i].begun_us);
+        self->trips[i].begun_us = 0;
+    }
+}
+
 /* What is in the journal can wait there; the rest is small, and due. */
 void viewer_on_event(viewer_t *self, const front_event_t *event)
 {
@@ -344,6 +379,8 @@ void viewer_on_event(viewer_t *self, const front_event_t *event)
                                      .buffer_count = event->buffer_count};
     bool is_status = event->seq == 0 && event->channel == CHANNEL_IOPUB;
 
+    if (event->viewer.size && event->channel != CHANNEL_STDIN)
+        end_trip(self, event);
     if (event->seq && event->seq <= self->cursor)
         return;
     if (!self->is_behind && viewer_is_full(self))
@@ -500,6 +537,8 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
         return;
     }
     fault_set(&fault, ENOTCONN, "the session is gone");
+    if (channel != CHANNEL_STDIN)
+        begin_trip(self, message);
     if (self->watch && !self->watch->is_over)
         r = front_request(self->http->front, self->watch->id, self->name,
                           channel, message, &fault);

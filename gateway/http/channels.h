@@ -11,6 +11,7 @@
 
 #define VIEWER_CLOSE_RESTART 1012 /* come back: not in libwebsockets' list */
 #define VIEWER_IDLES         32   /* requests whose idle was made here */
+#define VIEWER_TRIPS         16   /* requests whose time is taken */
 
 /* A frame on its way out. */
 typedef struct frame_node frame_node_t;
@@ -37,9 +38,14 @@ struct viewer {
     journal_reader_t *reader;     /* owned; while behind */
     uint64_t idles[VIEWER_IDLES]; /* a ring */
     size_t idle_at;               /* the ring's next place */
-    int close_status;             /* not 0: close when the queue is empty */
-    char close_text[100];         /* why, for the client */
-    int64_t next_ping;            /* monotonic ms */
+    struct {
+        uint64_t header;   /* its hash */
+        int64_t begun_us;  /* wall clock */
+    } trips[VIEWER_TRIPS]; /* a ring */
+    size_t trip_at;        /* the ring's next place */
+    int close_status;      /* not 0: close when the queue is empty */
+    char close_text[100];  /* why, for the client */
+    int64_t next_ping;     /* monotonic ms */
     bool wants_ping;
 };
 

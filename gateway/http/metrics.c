@@ -1,26 +1,148 @@
-/* Counters of the HTTP side. */
+/* See metrics.h. Names and buckets of requests are Jupyter Server's. */
 #include "gateway/http/metrics.h"
 
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define BUCKETS 14
+
+static const double bounds[BUCKETS] = {
+    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10};
+/* Round trips are faster. */
+static const double trip_bounds[BUCKETS] = {
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
+    0.025,  0.05,   0.1,    0.5,   1,     10,    60};
+
+typedef struct {
+    uint64_t buckets[BUCKETS]; /* not cumulated */
+    uint64_t count;
+    double sum;
+} histogram_t;
+
 struct metrics {
-    uint64_t answers[6]; /* by the first digit of their status */
+    zhashx_t *requests; /* owned; labels -> histogram_t */
+    histogram_t starts, trips;
 };
 
-metrics_t *metrics_new(void)
-{
-    return mem_new(sizeof(metrics_t));
-}
-
-void metrics_destroy(metrics_t **self_p)
+static void destroy_histogram(void **self_p)
 {
     free(*self_p);
     *self_p = NULL;
 }
 
+metrics_t *metrics_new(void)
+{
+    metrics_t *self = mem_new(sizeof *self);
+
+    self->requests = zhashx_new();
+    zhashx_set_destructor(self->requests, destroy_histogram);
+    return self;
+}
+
+void metrics_destroy(metrics_t **self_p)
+{
+    metrics_t *self = *self_p;
+
+    if (!self)
+        return;
+    zhashx_destroy(&self->requests);
+    free(self);
+    *self_p = NULL;
+}
+
+static void observe(histogram_t *self, const double *limits, int64_t us)
+{
+    double seconds = us > 0 ? (double) us / 1e6 : 0;
+
+    for (size_t i = 0; i < BUCKETS; i++) {
+        if (seconds <= limits[i]) {
+            self->buckets[i]++;
+            break;
+        }
+    }
+    self->count++;
+    self->sum += seconds;
+}
+
+/* Labels are patterns of the table: there are only so many. */
 void metrics_count_answer(const exchange_t *exchange)
 {
     metrics_t *self = exchange->http->metrics;
-    int class = exchange->status / 100;
+    int64_t us = clock_wall_us() - exchange->begun_us;
+    const char *pattern = exchange->pattern ? exchange->pattern : "";
+    cleanup_free char *labels =
+        mem_format("method=\"%s\",handler=\"%s\",status_code=\"%d\"",
+                   method_text(exchange->method), pattern, exchange->status);
+    histogram_t *histogram = zhashx_lookup(self->requests, labels);
 
-    if (class > 0 && class < 6)
-        self->answers[class]++;
+    if (!histogram) {
+        histogram = mem_new(sizeof *histogram);
+        zhashx_insert(self->requests, labels, histogram);
+    }
+    observe(histogram, bounds, us);
+    if (exchange->method == METHOD_POST && exchange->status == 201
+        && (strcmp(pattern, "/api/kernels") == 0
+            || strcmp(pattern, "/api/sessions") == 0))
+        observe(&self->starts, bounds, us);
+}
+
+void metrics_count_trip(metrics_t *self, int64_t us)
+{
+    observe(&self->trips, trip_bounds, us);
+}
+
+static void write_histogram(const histogram_t *self, const double *limits,
+                            const char *name, const char *labels, buffer_t *out)
+{
+    const char *comma = *labels ? "," : "";
+    uint64_t below = 0;
+
+    for (size_t i = 0; i < BUCKETS; i++) {
+        below += self->buckets[i];
+        buffer_format(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name,
+                      labels, comma, limits[i], below);
+    }
+    buffer_format(out,
+                  "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n"
+                  "%s_count{%s} %" PRIu64 "\n%s_sum{%s} %.6f\n",
+                  name, labels, comma, self->count, name, labels, self->count,
+                  name, labels, self->sum);
+}
+
+static void write_type(const char *name, const char *help, buffer_t *out)
+{
+    buffer_format(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+}
+
+void metrics_write(const http_t *http, buffer_t *out)
+{
+    static const char requests[] = "http_request_duration_seconds";
+    static const char starts[] = "hearth_session_start_seconds";
+    static const char trips[] = "hearth_round_trip_seconds";
+    const metrics_t *self = http->metrics;
+
+    write_type(requests, "duration of HTTP requests", out);
+    for (const histogram_t *at = zhashx_first(self->requests); at;
+         at = zhashx_next(self->requests))
+        write_histogram(at, bounds, requests, zhashx_cursor(self->requests),
+                        out);
+    write_type(starts, "from the request for a session to its ready kernel",
+               out);
+    write_histogram(&self->starts, bounds, starts, "", out);
+    write_type(trips, "from a request over a WebSocket to its reply", out);
+    write_histogram(&self->trips, trip_bounds, trips, "", out);
+    buffer_format(out,
+                  "# HELP hearth_http_connections open connections\n"
+                  "# TYPE hearth_http_connections gauge\n"
+                  "hearth_http_connections %u\n"
+                  "# HELP last_activity_timestamp_seconds of the last request\n"
+                  "# TYPE last_activity_timestamp_seconds gauge\n"
+                  "last_activity_timestamp_seconds %.6f\n"
+                  "# HELP server_started_timestamp_seconds of the gateway\n"
+                  "# TYPE server_started_timestamp_seconds gauge\n"
+                  "server_started_timestamp_seconds %.6f\n",
+                  http->connections, (double) http->active_us / 1e6,
+                  (double) http->started_us / 1e6);
 }

@@ -1,4 +1,4 @@
-/* Counters of the HTTP side, as /metrics shows them. */
+/* Counters and histograms of the HTTP side, for /metrics. */
 #ifndef HEARTH_GATEWAY_HTTP_METRICS_H
 #define HEARTH_GATEWAY_HTTP_METRICS_H
 
@@ -7,5 +7,9 @@
 metrics_t *metrics_new(void);
 void metrics_destroy(metrics_t **self_p);
 void metrics_count_answer(const exchange_t *exchange);
+/* From a viewer's request to its reply. */
+void metrics_count_trip(metrics_t *self, int64_t us);
+/* In Prometheus' text format. */
+void metrics_write(const http_t *http, buffer_t *out);
 
 #endif

@@ -1,0 +1,117 @@
+/* /metrics, in Prometheus' text format: the reference's names, and what
+ * hearth knows of its sessions. */
+#include "gateway/http/metrics.h"
+#include "gateway/http/models.h"
+#include "gateway/http/routes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+/* A number for each value of a label. */
+static void count(json_t *counts, const char *name)
+{
+    json_int_t before = json_integer_value(json_object_get(counts, name));
+
+    json_object_set_new(counts, name, json_integer(before + 1));
+}
+
+static void write_counts(const char *name, const char *label, const char *help,
+                         json_t *counts, buffer_t *out)
+{
+    const char *key;
+    json_t *value;
+
+    buffer_format(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    json_object_foreach(counts, key, value)
+    {
+        buffer_format(out, "%s{%s=\"%s\"} %" JSON_INTEGER_FORMAT "\n", name,
+                      label, key, json_integer_value(value));
+    }
+}
+
+static void write_sessions(const json_t *sessions, buffer_t *out)
+{
+    json_auto_t *states = json_pack("{s:i,s:i,s:i,s:i}", "starting", 0, "idle",
+                                    0, "busy", 0, "stopping", 0);
+    json_auto_t *profiles = json_object(), *ends = json_object();
+    json_int_t memory = 0;
+
+    for (size_t i = 0; i < json_array_size(sessions); i++) {
+        const json_t *session = json_array_get(sessions, i);
+        if (model_is_gone(session)) {
+            count(ends, model_text(session, "reason"));
+            continue;
+        }
+        count(states, model_text(session, "state"));
+        count(profiles, model_text(session, "profile"));
+        memory += json_integer_value(json_object_get(session, "memory_kib"));
+    }
+    write_counts("kernel_currently_running_total", "type",
+                 "kernels that run, by kernelspec", profiles, out);
+    write_counts("hearth_sessions", "state", "sessions that live", states, out);
+    write_counts("hearth_sessions_ended", "reason",
+                 "sessions that are gone and remembered; limits are reasons",
+                 ends, out);
+    buffer_format(out,
+                  "# HELP hearth_kernels_memory_bytes resident, in all\n"
+                  "# TYPE hearth_kernels_memory_bytes gauge\n"
+                  "hearth_kernels_memory_bytes %" JSON_INTEGER_FORMAT "\n",
+                  memory * 1024);
+}
+
+static void write_pool(const json_t *profiles, const char *member,
+                       const char *name, const char *kind, const char *help,
+                       buffer_t *out)
+{
+    buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+    for (size_t i = 0; i < json_array_size(profiles); i++) {
+        const json_t *profile = json_array_get(profiles, i);
+        const json_t *pool = json_object_get(profile, "pool");
+        buffer_format(out, "%s{profile=\"%s\"} %" JSON_INTEGER_FORMAT "\n",
+                      name, model_text(profile, "name"),
+                      json_integer_value(json_object_get(pool, member)));
+    }
+}
+
+static void on_info(exchange_t *exchange, const json_t *reply)
+{
+    const json_t *profiles = json_object_get(reply, "profiles");
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    if (!desk_is_ok(exchange, reply))
+        return;
+    buffer_append(&out, exchange->body.data, exchange->body.size);
+    write_pool(profiles, "ready", "hearth_pool_ready", "gauge",
+               "sessions that wait to be handed out", &out);
+    write_pool(profiles, "target", "hearth_pool_target", "gauge",
+               "sessions that should wait", &out);
+    write_pool(profiles, "handed_out", "hearth_pool_handed_out_total",
+               "counter", "sessions that had waited", &out);
+    write_pool(profiles, "forked", "hearth_pool_forked_total", "counter",
+               "sessions that were made when they were asked for", &out);
+    metrics_write(exchange->http, &out);
+    exchange_bytes(exchange, 200, type, out.data, out.size);
+}
+
+static void on_list(exchange_t *exchange, const json_t *reply)
+{
+    if (!desk_is_ok(exchange, reply))
+        return;
+    /* Kept in the request's body, of which a GET has no need. */
+    buffer_clear(&exchange->body);
+    write_sessions(json_object_get(reply, "sessions"), &exchange->body);
+    desk_order(exchange, "gateway_info_request", json_object(), on_info);
+}
+
+static void show(exchange_t *exchange)
+{
+    desk_order(exchange, "session_list_request", json_pack("{s:b}", "all", 1),
+               on_list);
+}
+
+const route_t metrics_routes[] = {
+    {METHOD_GET, "/metrics", AUTH_OBSERVE, show},
+    {0},
+};
