@@ -1,0 +1,228 @@
+"""The real JupyterLab, and a person's browser that looks at it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Optional
+
+from harness import DEADLINE, ROOT, wait_for
+from playwright.sync_api import Locator, Page, sync_playwright
+
+JUPYTER_LAB = Path(sys.executable).parent / "jupyter-lab"
+CHROMIUM = "/usr/bin/chromium"
+SCREENSHOTS = ROOT / "build" / "screenshots"
+# Lab's start takes a small machine half a minute and more.
+PATIENCE = max(DEADLINE, 180)
+# Others' extensions, which the environment has for other tests.
+EXTRAS = (
+    "jupyter_lsp",
+    "jupyter_mcp_server",
+    "jupyter_server_fileid",
+    "jupyter_server_nbmodel",
+    "jupyter_server_terminals",
+    "jupyter_server_ydoc",
+    "notebook_shim",
+)
+WIDGETS = "@jupyter-widgets/jupyterlab-manager"
+
+
+def write_config(folder: Path) -> dict[str, str]:
+    """JupyterLab as it is published, with ipywidgets and nothing else, and
+    without asking the network for news. Returns its environment."""
+    config = folder / "config"
+    config.mkdir(parents=True)
+    extensions = folder / "labextensions"
+    widgets = extensions / WIDGETS
+    widgets.parent.mkdir(parents=True)
+    widgets.symlink_to(
+        Path(sys.prefix) / "share" / "jupyter" / "labextensions" / WIDGETS
+    )
+    settings = {
+        "ServerApp": {
+            "jpserver_extensions": {name: False for name in EXTRAS},
+            "allow_root": True,
+            "open_browser": False,
+        },
+        "LabApp": {
+            "labextensions_path": [str(extensions)],
+            "news_url": None,
+            "check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+            "expose_app_in_browser": True,
+        },
+    }
+    (config / "jupyter_server_config.json").write_text(json.dumps(settings))
+    return {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "HOME": str(folder),
+        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_DATA_DIR": str(folder / "data"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+        "JUPYTER_PREFER_ENV_PATH": "0",
+        "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+    }
+
+
+class LabServer:
+    """One JupyterLab's server, started by whichever command."""
+
+    def __init__(
+        self, command: list[str], env: dict[str, str], folder: Path
+    ) -> None:
+        self.log = folder / "lab.log"
+        self.runtime = Path(env["JUPYTER_RUNTIME_DIR"])
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command,
+                env=env,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            self.info = wait_for(self.find, "JupyterLab's server", PATIENCE)
+        except BaseException:
+            self.stop()
+            sys.stderr.write(self.log.read_text()[-8000:])
+            raise
+
+    def find(self) -> Optional[dict[str, Any]]:
+        assert self.process.poll() is None, self.log.read_text()[-4000:]
+        for path in self.runtime.glob("jpserver-*.json"):
+            try:
+                info: dict[str, Any] = json.loads(path.read_text())
+                self.get(info, "api/status")
+            except (ValueError, OSError):
+                return None
+            return info
+        return None
+
+    def get(self, info: dict[str, Any], path: str) -> Any:
+        request = urllib.request.Request(
+            f"{info['url']}{path}",
+            headers={"Authorization": f"token {info['token']}"},
+        )
+        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+            return json.load(answer)
+
+    def ask(self, path: str) -> Any:
+        return self.get(self.info, path)
+
+    def url(self, path: str) -> str:
+        return f"{self.info['url']}{path}?token={self.info['token']}&reset"
+
+    @property
+    def opened(self) -> str:
+        """What it would have shown in the browser."""
+        pattern = re.escape(self.info["url"]) + r"\S*token=\w+"
+        found = wait_for(
+            lambda: re.search(pattern, self.log.read_text()), "its URL"
+        )
+        return found.group(0)
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def browser() -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ],
+        )
+        page = chromium.new_page(viewport={"width": 1100, "height": 900})
+        page.set_default_timeout(PATIENCE * 1000)
+        try:
+            yield page
+        finally:
+            chromium.close()
+
+
+class Lab:
+    """JupyterLab in a browser, as a person uses it."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        page.goto(url, timeout=PATIENCE * 1000)
+        page.wait_for_function("() => window.jupyterapp !== undefined")
+        page.evaluate("async () => { await window.jupyterapp.restored; }")
+
+    def command(self, name: str, arguments: Optional[dict[str, Any]] = None):
+        self.page.evaluate(
+            "async ([name, args]) => {"
+            " await window.jupyterapp.commands.execute(name, args); }",
+            [name, arguments or {}],
+        )
+
+    @property
+    def notebook(self) -> Locator:
+        return self.page.locator(
+            ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook"
+        )
+
+    def wait_kernel(self, state: str = "idle") -> None:
+        """The kernel of the notebook in front is connected and so."""
+        self.page.wait_for_function(
+            """state => {
+                const panel = window.jupyterapp.shell.currentWidget;
+                const kernel = panel?.sessionContext?.session?.kernel;
+                return kernel && kernel.connectionStatus === 'connected'
+                    && kernel.status === state;
+            }""",
+            arg=state,
+        )
+
+    def kernel_id(self) -> str:
+        found: str = self.page.evaluate(
+            "() => window.jupyterapp.shell.currentWidget"
+            ".sessionContext.session.kernel.id"
+        )
+        return found
+
+    def run(self, code: str) -> Locator:
+        """Types a cell at the end and runs it; what comes out of it."""
+        cells = self.notebook.locator(".jp-CodeCell")
+        self.page.evaluate(
+            """() => {
+                const notebook =
+                    window.jupyterapp.shell.currentWidget.content;
+                notebook.activeCellIndex = notebook.widgets.length - 1;
+            }"""
+        )
+        self.command("notebook:insert-cell-below")
+        self.command("notebook:enter-edit-mode")
+        cell = cells.last
+        cell.locator(".cm-content").click()
+        self.page.keyboard.insert_text(code)
+        self.command("notebook:run-cell")
+        # Its number shows that the reply came.
+        return cell
+
+    def shot(self, name: str) -> Path:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        self.page.screenshot(path=str(path))
+        return path
