@@ -35,8 +35,9 @@ BEGIN {
                                    " gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \
-                                   " gateway/auth.h gateway/gateway.h" \
-                                   " gateway/options.h sandbox/walls.h "
+                                   " gateway/auth.h gateway/environment.h" \
+                                   " gateway/gateway.h gateway/options.h" \
+                                   " sandbox/walls.h "
 
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "

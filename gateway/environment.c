@@ -5,9 +5,13 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
+#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#define PACKAGE_FILE "hearth_kernel/zygote.py"
 
 static const char *value_of(const char *name)
 {
@@ -68,4 +72,24 @@ char *environment_config_file(void)
         return mem_text(system_wide);
 #endif
     return NULL;
+}
+
+char *environment_python_dir(void)
+{
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash;
+
+    if (size > 0) {
+        cleanup_free char *probe = NULL, *folder = NULL;
+
+        program[size] = '\0';
+        slash = strrchr(program, '/');
+        *slash = '\0';
+        folder = mem_format("%s/python", program);
+        probe = mem_format("%s/%s", folder, PACKAGE_FILE);
+        if (access(probe, R_OK) == 0)
+            return take_ptr(folder);
+    }
+    return mem_text(HEARTH_PYTHONDIR);
 }

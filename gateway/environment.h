@@ -11,5 +11,8 @@ char *environment_state_dir(void);
 /* $HEARTH_CONFIG, or the first of the user's and the system's hearth.cfg that
  * is there; NULL: none. The caller frees it. */
 char *environment_config_file(void);
+/* Where the Python packages are: beside the program when it runs where it was
+ * built, else where they were installed. The caller frees it. */
+char *environment_python_dir(void);
 
 #endif

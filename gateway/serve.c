@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/audit.h"
+#include "gateway/environment.h"
 #include "gateway/gateway.h"
 #include "gateway/http/http.h"
 #include "gateway/registry.h"
@@ -17,7 +18,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,8 +25,6 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define PACKAGE_FILE "hearth_kernel/zygote.py"
 
 static int own_folder(const char *path, fault_t *fault)
 {
@@ -95,28 +93,6 @@ static int block_signals(int *ret_fd, fault_t *fault)
     return 0;
 }
 
-/* Beside the program when it runs where it was built, else where it was
- * installed. */
-static char *find_package(void)
-{
-    char program[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash;
-
-    if (size > 0) {
-        cleanup_free char *probe = NULL, *folder = NULL;
-
-        program[size] = '\0';
-        slash = strrchr(program, '/');
-        *slash = '\0';
-        folder = mem_format("%s/python", program);
-        probe = mem_format("%s/%s", folder, PACKAGE_FILE);
-        if (access(probe, R_OK) == 0)
-            return take_ptr(folder);
-    }
-    return mem_text(HEARTH_PYTHONDIR);
-}
-
 static int prepare(const options_t *options, int *ret_lock, int *ret_signals,
                    fault_t *fault)
 {
@@ -139,7 +115,7 @@ static int prepare(const options_t *options, int *ret_lock, int *ret_signals,
 int serve_main(const options_t *options)
 {
     cleanup_fd int lock_fd = -1, signal_fd = -1;
-    cleanup_free char *package = find_package();
+    cleanup_free char *package = environment_python_dir();
     registry_t *registry = NULL;
     cleanup_audit audit_t *audit = NULL;
     zactor_t *http = NULL;

@@ -1,15 +1,23 @@
-/* hearth attach: a person looks into a session, with Jupyter's own console. */
+/* hearth attach: a person looks into a session, with Jupyter's own console, or
+ * from a Jupyter Server that shows kernels which others started. */
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/program.h"
 #include "gateway/cli/terminal.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define LINK_PREFIX "hearth-"
 
 /* Beside the session's interpreter, where a virtual environment has it. */
 static char *find_console(const char *profile_name)
@@ -30,9 +38,86 @@ static char *find_console(const char *profile_name)
     return program_find(folder, "jupyter-console");
 }
 
+static gateway_exit_t open_console(const json_t *session)
+{
+    cleanup_free char *console = find_console(member_text(session, "profile"));
+
+    if (!console)
+        return complain(GATEWAY_EXIT_ENVIRONMENT,
+                        "jupyter-console is neither beside the session's "
+                        "Python nor in PATH\n'pip install jupyter-console' "
+                        "brings it.");
+    execl(console, "jupyter-console", "--existing",
+          member_text(session, "connection_file"), (char *) NULL);
+    return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", console,
+                    strerror(errno));
+}
+
+/* --- External kernels --- */
+
+/* Where jupyter_server looks, as jupyter_core finds it on Linux. */
+static char *external_folder(const char *named)
+{
+    const char *runtime = getenv("JUPYTER_RUNTIME_DIR");
+    const char *data = getenv("JUPYTER_DATA_DIR");
+    const char *share = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+
+    if (named)
+        return mem_text(named);
+    if (runtime && *runtime)
+        return mem_format("%s/external_kernels", runtime);
+    if (data && *data)
+        return mem_format("%s/runtime/external_kernels", data);
+    if (share && *share)
+        return mem_format("%s/jupyter/runtime/external_kernels", share);
+    return mem_format("%s/.local/share/jupyter/runtime/external_kernels",
+                      home ? home : "");
+}
+
+static bool is_ours(const char *name)
+{
+    return strncmp(name, LINK_PREFIX, strlen(LINK_PREFIX)) == 0;
+}
+
+/* Links of sessions that are gone. */
+static void sweep(const char *folder)
+{
+    DIR *listing = opendir(folder);
+    const struct dirent *item;
+
+    while (listing && (item = readdir(listing))) {
+        struct stat there;
+        if (is_ours(item->d_name)
+            && fstatat(dirfd(listing), item->d_name, &there, 0) < 0
+            && errno == ENOENT)
+            unlinkat(dirfd(listing), item->d_name, 0);
+    }
+    if (listing)
+        closedir(listing);
+}
+
+/* A link, no copy: the key stays in one place, and with the session the link's
+ * aim goes, by which jupyter_server knows that the kernel is gone. */
+static gateway_exit_t make_external(const json_t *session, const char *named)
+{
+    cleanup_free char *folder = external_folder(named);
+    cleanup_free char *path = mem_format("%s/" LINK_PREFIX "%s.json", folder,
+                                         member_text(session, "id"));
+    fault_t fault;
+
+    if (path_make_folders(folder, 0700, &fault) < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    sweep(folder);
+    if (symlink(member_text(session, "connection_file"), path) < 0
+        && errno != EEXIST)
+        return complain(GATEWAY_EXIT_FAILED, "%s: %s", path, strerror(errno));
+    printf("%s\n", path);
+    return GATEWAY_EXIT_OK;
+}
+
 static int attach(const arguments_t *arguments)
 {
-    cleanup_free char *console = NULL;
     json_auto_t *reply = NULL;
     const json_t *session;
     gateway_exit_t status = mgmt_request(
@@ -46,19 +131,16 @@ static int attach(const arguments_t *arguments)
         return complain(GATEWAY_EXIT_GONE, "session %s is gone (%s)",
                         terminal_cell(member_text(session, "id"), 40),
                         terminal_cell(member_text(session, "reason"), 40));
-    console = find_console(member_text(session, "profile"));
-    if (!console)
-        return complain(GATEWAY_EXIT_ENVIRONMENT,
-                        "jupyter-console is neither beside the session's "
-                        "Python nor in PATH\n'pip install jupyter-console' "
-                        "brings it.");
-    execl(console, "jupyter-console", "--existing",
-          member_text(session, "connection_file"), (char *) NULL);
-    return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", console,
-                    strerror(errno));
+    if (arguments_has(arguments, "external"))
+        return make_external(session, arguments_value(arguments, "folder"));
+    if (arguments_has(arguments, "folder"))
+        return usage_error(arguments, "--folder belongs to --external");
+    return open_console(session);
 }
 
 static const flag_t flags[] = {
+    {"external", 0, NULL, "show it in a Jupyter Server's list instead"},
+    {"folder", 0, "DIR", "where that looks for connection files"},
     FLAG_NO_START,
     {0},
 };
@@ -69,7 +151,8 @@ const command_t attach_commands[] = {
         .operands = "ID",
         .help = "open jupyter console on a session",
         .more = "Leaving the console (Ctrl-D, then 'n') does not end the "
-                "session.",
+                "session.\n--external is for "
+                "jupyter lab --ServerApp.allow_external_kernels=True",
         .flags = flags,
         .run = attach,
     },

@@ -1,7 +1,6 @@
 /* hearth gateway: what runs for this user, and its end. */
 #include "gateway/cli/command.h"
 
-#include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/terminal.h"
@@ -14,20 +13,6 @@
 
 #define END_MS 60000 /* running cells are given a grace to finish */
 
-/* What the gateway tells of its HTTP side, token included, to whoever may
- * read its runtime folder. */
-static void add_http(json_t *reply)
-{
-    cleanup_free char *path = mem_format(
-        "%s/%s", member_text(reply, "runtime_dir"), GATEWAY_HTTP_FILE);
-    json_t *http = json_load_file(path, 0, NULL);
-
-    if (json_is_object(http)
-        && member_number(http, "pid", 0) == member_number(reply, "pid", -1))
-        json_object_set(reply, "http", http);
-    json_decref(http);
-}
-
 static int info(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
@@ -39,7 +24,7 @@ static int info(const arguments_t *arguments)
     if (status != GATEWAY_EXIT_OK)
         return status;
     json_object_del(reply, "status");
-    add_http(reply);
+    mgmt_add_http(reply);
     http = json_object_get(reply, "http");
     if (arguments_has(arguments, "json")) {
         json_print(reply);

@@ -90,6 +90,7 @@ extern const command_t revive_commands[];
 extern const command_t replay_commands[];
 extern const command_t trace_commands[];
 extern const command_t attach_commands[];
+extern const command_t lab_commands[];
 extern const command_t files_commands[];
 extern const command_t notebook_commands[];
 extern const command_t notebook_diff_commands[];

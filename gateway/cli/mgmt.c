@@ -366,3 +366,15 @@ gateway_exit_t mgmt_request(bool may_start, const char *verb, json_t *content,
         return status;
     return mgmt_call(mgmt, verb, take_ptr(owned), ret_reply);
 }
+
+void mgmt_add_http(json_t *info)
+{
+    cleanup_free char *path = mem_format(
+        "%s/%s", member_text(info, "runtime_dir"), GATEWAY_HTTP_FILE);
+    json_t *http = json_load_file(path, 0, NULL);
+
+    if (json_is_object(http)
+        && member_number(http, "pid", 0) == member_number(info, "pid", -1))
+        json_object_set(info, "http", http);
+    json_decref(http);
+}

@@ -35,6 +35,10 @@ gateway_exit_t mgmt_call(mgmt_t *self, const char *verb, json_t *content,
 /* Opens, calls once, closes: what most commands do. */
 gateway_exit_t mgmt_request(bool may_start, const char *verb, json_t *content,
                             json_t **ret_reply);
+/* What the gateway tells of its HTTP side, token included, to whoever may read
+ * its runtime folder: "http" in a reply to gateway_info; absent when it is
+ * off. */
+void mgmt_add_http(json_t *info);
 /* Prints the last failure and its hint to standard error. */
 void mgmt_complain(const mgmt_t *self);
 

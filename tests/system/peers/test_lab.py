@@ -6,9 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Gateway
-from lab import JUPYTER_LAB, Lab, LabServer, browser, write_config
-from playwright.sync_api import Page, expect
+from harness import HEARTH, Client, Gateway, Session, wait_for
+from lab import (
+    JUPYTER_LAB,
+    PATIENCE,
+    Lab,
+    LabServer,
+    browser,
+    write_config,
+)
+from playwright.sync_api import Locator, Page, expect
+
+expect.set_options(timeout=PATIENCE * 1000)
+pytestmark = pytest.mark.timeout(10 * PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +53,136 @@ def test_new_notebooks_run_on_hearth(
     gateway.note_namespace(shown["pid"])
     cell = lab.run("import pandas as pd\npd.DataFrame({'answer': [42]})")
     expect(cell.locator("table td")).to_have_text("42")
-    cell = lab.run(
-        "import matplotlib.pyplot as plt\nplt.plot([1, 4, 2, 8]);"
-    )
+    cell = lab.run("import matplotlib.pyplot as plt\nplt.plot([1, 4, 2, 8]);")
     expect(cell.locator("img")).to_be_visible()
     cell = lab.run("from ipywidgets import IntSlider\nIntSlider(7)")
     expect(cell.locator(".widget-readout")).to_have_text("7")
     lab.shot("gateway-url")
+
+
+AGENT = (
+    "import pandas as pd\n"
+    "sales = pd.DataFrame({'month': ['May', 'June'], 'sold': [11, 31]})\n"
+    "sales",
+    "import matplotlib.pyplot as plt\nplt.bar(sales['month'], sales['sold']);",
+    "from ipywidgets import IntSlider\nlimit = IntSlider(23)\nlimit",
+)
+
+
+@pytest.fixture(scope="module")
+def session(gateway: Gateway) -> Iterator[Session]:
+    made = gateway.create("--name", "sales of the agent")
+    yield made
+    made.delete()
+
+
+@pytest.fixture(scope="module")
+def agent(session: Session) -> Iterator[Client]:
+    """Uses the session all the while."""
+    with session.client() as client:
+        for code in AGENT:
+            assert client.run(code).status == "ok"
+        yield client
+
+
+def hearth_lab(
+    gateway: Gateway, folder: Path, *arguments: str
+) -> Iterator[LabServer]:
+    env = {**write_config(folder), **gateway.env, "HOME": str(folder)}
+    command = [HEARTH, "lab", "--no-start", "--no-browser"]
+    command += ["--jupyter", str(JUPYTER_LAB), *arguments]
+    server = LabServer(command, env, folder)
+    yield server
+    assert server.stop() == 0, server.log.read_text()
+    assert gateway.json("token", "list", "--json") == []
+
+
+@pytest.fixture(scope="module")
+def attached(
+    gateway: Gateway,
+    session: Session,
+    agent: Client,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[LabServer]:
+    yield from hearth_lab(
+        gateway, tmp_path_factory.mktemp("attached"), session.id
+    )
+    # What was there before is there after.
+    assert session.show()["state"] == "idle"
+
+
+def shown_number(cell: Locator, number: str) -> None:
+    expect(cell.locator(".jp-InputPrompt")).to_have_text(f"[{number}]:")
+
+
+def test_the_agents_notebook(attached: LabServer, page: Page) -> None:
+    lab = Lab(page, attached.opened)
+    lab.wait_kernel()
+    cells = lab.notebook.locator(".jp-CodeCell")
+    expect(cells).to_have_count(len(AGENT))
+    expect(cells.nth(0).locator("table")).to_contain_text("June")
+    expect(cells.nth(1).locator("img")).to_be_visible()
+    lab.shot("hearth-lab-opened")
+
+
+def test_one_kernel_for_both(
+    attached: LabServer, session: Session, agent: Client, page: Page
+) -> None:
+    lab = Lab(page, attached.opened)
+    lab.wait_kernel()
+    assert lab.kernel_id() == session.id
+    cell = lab.run("int(sales['sold'].sum())")
+    expect(cell.locator(".jp-OutputArea-output")).to_have_text("42")
+    cell = lab.run("limit.value = 30\nlimit")
+    expect(cell.locator(".widget-readout")).to_have_text("30")
+    cell = lab.run("sales.loc[0, 'sold'] = 100\nprint('corrected')")
+    expect(cell.locator(".jp-OutputArea-output")).to_have_text("corrected\n")
+    lab.shot("hearth-lab")
+    assert agent.value("int(sales['sold'].sum())") == 131
+    assert agent.value("limit.value") == 30
+    # The agent's next turn is seen by the person's next one.
+    assert agent.run("fresh = 'from the agent'").status == "ok"
+    cell = lab.run("fresh")
+    expect(cell.locator(".jp-OutputArea-output")).to_contain_text(
+        "from the agent"
+    )
+
+
+def test_a_widget_moved_by_hand(
+    attached: LabServer, agent: Client, page: Page
+) -> None:
+    lab = Lab(page, attached.opened)
+    lab.wait_kernel()
+    assert agent.run("limit.value = 50").status == "ok"
+    cell = lab.run("limit")
+    readout = cell.locator(".widget-readout")
+    expect(readout).to_have_text("50")
+    cell.locator(".noUi-handle").press("ArrowRight")
+    expect(readout).to_have_text("51")
+    wait_for(lambda: agent.value("limit.value") == 51, "the new value")
+
+
+def test_interrupt(attached: LabServer, page: Page) -> None:
+    lab = Lab(page, attached.opened)
+    lab.wait_kernel()
+    cell = lab.run("print('begun'); import time; time.sleep(600)")
+    expect(cell.locator(".jp-OutputArea-output")).to_have_text("begun\n")
+    lab.command("kernelmenu:interrupt")
+    expect(cell).to_contain_text("KeyboardInterrupt")
+    lab.wait_kernel()
+
+
+def test_observe_only(
+    gateway: Gateway,
+    session: Session,
+    agent: Client,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    for server in hearth_lab(gateway, tmp_path, "--observe", session.id):
+        lab = Lab(page, server.opened)
+        lab.wait_kernel()
+        cell = lab.run("sales = None")
+        expect(cell).to_contain_text("observe")
+        lab.shot("observe")
+        assert agent.value("sales is None") is False
