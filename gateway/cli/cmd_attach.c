@@ -97,8 +97,8 @@ static void sweep(const char *folder)
         closedir(listing);
 }
 
-/* A link, no copy: the key stays in one place, and with the session the link's
- * aim goes, by which jupyter_server knows that the kernel is gone. */
+/* A link, no copy: the key stays in one place, and when the gateway forgets the
+ * session the link's aim goes, by which jupyter_server knows of it. */
 static gateway_exit_t make_external(const json_t *session, const char *named)
 {
     cleanup_free char *folder = external_folder(named);

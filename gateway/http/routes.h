@@ -26,6 +26,7 @@ extern const route_t hearth_routes[];
 extern const route_t event_routes[];
 extern const route_t execute_routes[];
 extern const route_t metrics_routes[];
+extern const route_t content_routes[];
 
 /* Finds the route, checks who asks, runs it; answers when there is none. */
 void routes_dispatch(exchange_t *exchange);

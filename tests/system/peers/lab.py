@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from harness import DEADLINE, ROOT, wait_for
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 JUPYTER_LAB = Path(sys.executable).parent / "jupyter-lab"
 CHROMIUM = "/usr/bin/chromium"
@@ -143,10 +143,11 @@ class LabServer:
 
 
 @contextmanager
-def browser() -> Iterator[Page]:
+def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
+        running = playwright.chromium.launch(
             executable_path=CHROMIUM,
+            timeout=PATIENCE * 1000,
             args=[
                 "--no-sandbox",
                 "--disable-gpu",
@@ -158,12 +159,21 @@ def browser() -> Iterator[Page]:
                 "--disable-sync",
             ],
         )
-        page = chromium.new_page(viewport={"width": 1100, "height": 900})
-        page.set_default_timeout(PATIENCE * 1000)
         try:
-            yield page
+            yield running
         finally:
-            chromium.close()
+            running.close()
+
+
+@contextmanager
+def page_of(browser: Browser) -> Iterator[Page]:
+    """With cookies and storage of its own."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    context.set_default_timeout(PATIENCE * 1000)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
 
 
 class Lab:
@@ -171,6 +181,7 @@ class Lab:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
+        self.asked = 0
         page.goto(url, timeout=PATIENCE * 1000)
         page.wait_for_function("() => window.jupyterapp !== undefined")
         page.evaluate("async () => { await window.jupyterapp.restored; }")
@@ -211,17 +222,20 @@ class Lab:
 
     def run(self, code: str) -> Locator:
         """Types a new cell at the end and runs it."""
-        cells = self.notebook.locator(".jp-CodeCell")
+        self.asked += 1
         self.page.evaluate(
-            """() => {
-                const notebook =
-                    window.jupyterapp.shell.currentWidget.content;
+            """async asked => {
+                const app = window.jupyterapp;
+                const notebook = app.shell.currentWidget.content;
                 notebook.activeCellIndex = notebook.widgets.length - 1;
-            }"""
+                await app.commands.execute('notebook:insert-cell-below');
+                await notebook.scrollToCell(notebook.activeCell);
+                await app.commands.execute('notebook:enter-edit-mode');
+                notebook.activeCell.node.dataset.asked = asked;
+            }""",
+            str(self.asked),
         )
-        self.command("notebook:insert-cell-below")
-        self.command("notebook:enter-edit-mode")
-        cell = cells.nth(cells.count() - 1)
+        cell = self.page.locator(f'[data-asked="{self.asked}"]')
         cell.locator(".cm-content").click()
         self.page.keyboard.insert_text(code)
         self.page.keyboard.press("Control+Enter")

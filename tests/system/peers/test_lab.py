@@ -12,19 +12,26 @@ from lab import (
     PATIENCE,
     Lab,
     LabServer,
-    browser,
+    chromium,
+    page_of,
     write_config,
 )
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with browser() as found:
-        yield found
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with page_of(browser) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +98,14 @@ def hearth_lab(
     env = {**write_config(folder), **gateway.env, "HOME": str(folder)}
     command = [HEARTH, "lab", "--no-start", "--no-browser"]
     command += ["--jupyter", str(JUPYTER_LAB), *arguments]
+    before = gateway.json("token", "list", "--json")
     server = LabServer(command, env, folder)
+    made = gateway.json("token", "list", "--json")
+    assert len(made) == len(before) + 1
     yield server
     assert server.stop() == 0, server.log.read_text()
-    assert gateway.json("token", "list", "--json") == []
+    # Its token is worth nothing any more.
+    assert made[-1] not in gateway.json("token", "list", "--json")
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +122,16 @@ def attached(
     assert session.show()["state"] == "idle"
 
 
-def shown_number(cell: Locator, number: str) -> None:
-    expect(cell.locator(".jp-InputPrompt")).to_have_text(f"[{number}]:")
+@pytest.fixture(scope="module")
+def lab(attached: LabServer, browser: Browser) -> Iterator[Lab]:
+    """What `hearth lab` opens."""
+    with page_of(browser) as page:
+        made = Lab(page, attached.opened)
+        made.wait_kernel()
+        yield made
 
 
-def test_the_agents_notebook(attached: LabServer, page: Page) -> None:
-    lab = Lab(page, attached.opened)
-    lab.wait_kernel()
+def test_the_agents_notebook(lab: Lab) -> None:
     cells = lab.notebook.locator(".jp-CodeCell")
     expect(cells).to_have_count(len(AGENT))
     expect(cells.nth(0).locator("table")).to_contain_text("June")
@@ -125,11 +139,7 @@ def test_the_agents_notebook(attached: LabServer, page: Page) -> None:
     lab.shot("hearth-lab-opened")
 
 
-def test_one_kernel_for_both(
-    attached: LabServer, session: Session, agent: Client, page: Page
-) -> None:
-    lab = Lab(page, attached.opened)
-    lab.wait_kernel()
+def test_one_kernel_for_both(lab: Lab, session: Session, agent: Client) -> None:
     assert lab.kernel_id() == session.id
     cell = lab.run("int(sales['sold'].sum())")
     expect(cell.locator(".jp-OutputArea-output")).to_have_text("42")
@@ -148,28 +158,24 @@ def test_one_kernel_for_both(
     )
 
 
-def test_a_widget_moved_by_hand(
-    attached: LabServer, agent: Client, page: Page
-) -> None:
-    lab = Lab(page, attached.opened)
-    lab.wait_kernel()
-    assert agent.run("limit.value = 50").status == "ok"
-    cell = lab.run("limit")
+def test_a_widget_has_two_sides(lab: Lab, agent: Client) -> None:
+    cell = lab.run("limit.value = 40\nlimit")
     readout = cell.locator(".widget-readout")
+    expect(readout).to_have_text("40")
+    assert agent.run("limit.value = 50").status == "ok"
     expect(readout).to_have_text("50")
     cell.locator(".noUi-handle").press("ArrowRight")
     expect(readout).to_have_text("51")
     wait_for(lambda: agent.value("limit.value") == 51, "the new value")
 
 
-def test_interrupt(attached: LabServer, page: Page) -> None:
-    lab = Lab(page, attached.opened)
-    lab.wait_kernel()
+def test_interrupt(lab: Lab, agent: Client) -> None:
     cell = lab.run("print('begun'); import time; time.sleep(600)")
     expect(cell.locator(".jp-OutputArea-output")).to_have_text("begun\n")
     lab.command("kernelmenu:interrupt")
     expect(cell).to_contain_text("KeyboardInterrupt")
     lab.wait_kernel()
+    assert agent.value("limit.value") >= 0  # nothing was lost
 
 
 def test_observe_only(
@@ -186,3 +192,39 @@ def test_observe_only(
         expect(cell).to_contain_text("observe")
         lab.shot("observe")
         assert agent.value("sales is None") is False
+
+
+def test_external_kernels(
+    gateway: Gateway,
+    session: Session,
+    agent: Client,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    """A Jupyter Server that knows nothing of hearth."""
+    env = write_config(tmp_path)
+    runtime = {"JUPYTER_RUNTIME_DIR": env["JUPYTER_RUNTIME_DIR"]}
+    links = tmp_path / "runtime" / "external_kernels"
+    links.mkdir(parents=True)
+    (links / "hearth-gone.json").symlink_to(tmp_path / "gone")
+    done = gateway.run("attach", "--external", session.id, env=runtime)
+    assert done.returncode == 0, done.stderr
+    assert [str(link) for link in links.iterdir()] == done.stdout.split()
+    command = [str(JUPYTER_LAB), "--ServerApp.allow_external_kernels=True"]
+    server = LabServer(command, env, tmp_path)
+    try:
+        kernels = server.ask("api/kernels")
+        assert len(kernels) == 1
+        kernel = kernels[0]["id"]
+        lab = Lab(page, server.url("lab"))
+        lab.command("notebook:create-new", {"kernelId": kernel})
+        lab.wait_kernel()
+        cell = lab.run("sales")
+        expect(cell.locator("table")).to_contain_text("June")
+        cell = lab.run("limit.value = 60\nlimit")
+        expect(cell.locator(".widget-readout")).to_have_text("60")
+        assert agent.value("limit.value") == 60
+        lab.shot("external")
+    finally:
+        server.stop()
+    assert agent.value("limit.value") == 60  # it did not end with that
