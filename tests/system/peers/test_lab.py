@@ -17,6 +17,7 @@ from lab import (
     write_config,
 )
 from playwright.sync_api import Browser, Page, expect
+from proxy import hosted
 
 expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
@@ -228,3 +229,45 @@ def test_external_kernels(
     finally:
         server.stop()
     assert agent.value("limit.value") == 60  # it did not end with that
+
+
+def test_the_front_end_on_hearths_own_rest(
+    gateway: Gateway,
+    session: Session,
+    agent: Client,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    """No Jupyter Server between the page and the kernels."""
+    http = gateway.info()["http"]
+    command = [str(JUPYTER_LAB), "--ServerApp.allow_origin=*"]
+    server = LabServer(command, write_config(tmp_path), tmp_path)
+    try:
+        rest = server.info["url"]
+        with hosted(http["url"], http["token"], rest) as proxy:
+            address = f"http://127.0.0.1:{proxy.port}/"
+            lab = Lab(page, server.url("lab").replace(rest, address))
+            # The agent's session is in the list of what runs.
+            lab.command("notebook:create-new", {"kernelId": session.id})
+            lab.wait_kernel()
+            cell = lab.run("sales")
+            expect(cell.locator("table")).to_contain_text("June")
+            cell = lab.run("limit.value = 70\nlimit")
+            expect(cell.locator(".widget-readout")).to_have_text("70")
+            # A widget that needs binary buffers, both in v1 frames.
+            cell = lab.run(
+                "from ipywidgets import Image\n"
+                "import io, matplotlib.pyplot as plt\n"
+                "file = io.BytesIO(); plt.figure(); plt.plot([3, 1, 2])\n"
+                "plt.savefig(file, format='png'); plt.close()\n"
+                "Image(value=file.getvalue())"
+            )
+            image = cell.locator("img.widget-image")
+            expect(image).to_be_visible()
+            expect(image).to_have_js_property("naturalWidth", 640)
+            lab.shot("front-end")
+            assert agent.value("limit.value") == 70
+            assert any("/channels" in line for line in proxy.asked)
+        assert server.ask("api/kernels") == []  # it has none itself
+    finally:
+        server.stop()
