@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 from IPython.core.history import HistoryManager
 
@@ -20,6 +20,23 @@ class MemoryHistory(HistoryManager):  # type: ignore[misc]
     def __init__(self, shell: Any = None, config: Any = None) -> None:
         super().__init__(shell=shell, config=config, enabled=False)
 
+    def store_inputs(
+        self, line_num: int, source: str, source_raw: Optional[str] = None
+    ) -> None:
+        """Keep a cell and make its variables, without a queue for a disk."""
+        shell = self.shell
+        raw = (source if source_raw is None else source_raw).rstrip("\n")
+        if self._exit_re.match(raw.strip()):
+            return
+        self.input_hist_parsed.append(source.rstrip("\n"))
+        self.input_hist_raw.append(raw)
+        self._iii, self._ii, self._i = self._ii, self._i, self._i00
+        self._i00 = raw
+        if shell is not None:
+            fresh = {"_i": self._i, "_ii": self._ii, "_iii": self._iii}
+            fresh[f"_i{line_num}"] = raw
+            shell.push(fresh, interactive=False)
+
     def writeout_cache(self, conn: Any = None) -> None:
         """There is nowhere to write to."""
         self.db_input_cache.clear()
@@ -27,7 +44,6 @@ class MemoryHistory(HistoryManager):  # type: ignore[misc]
 
     def store_output(self, line_num: int) -> None:
         """Keep no second copy."""
-        self.db_input_cache.clear()
 
     def _entries(self, raw: bool, output: bool) -> list[Entry]:
         inputs = self.input_hist_raw if raw else self.input_hist_parsed

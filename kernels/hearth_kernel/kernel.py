@@ -24,6 +24,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Coroutine
+from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from types import FrameType
 from typing import Any, Callable, Optional
@@ -49,6 +50,7 @@ Content = dict[str, Any]
 Rest = Coroutine[Any, Any, Any]
 Handler = Callable[[Any, Content], Content]
 
+_decode = json.JSONDecoder().decode  # loads() guesses the encoding first
 _SIGINT = int(signal.SIGINT)
 _SENT_SECONDS = 2.0  # how long the last reply may take to leave
 
@@ -65,18 +67,12 @@ _ANSWERS: dict[int, Handler] = {
 
 
 def _iso_now() -> str:
-    now = time.time()
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-    return f"{whole}.{int(now % 1 * 1e6):06d}Z"
+    now = datetime.now(timezone.utc)
+    return now.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
-def _cpu_us() -> int:
-    mine = resource.getrusage(resource.RUSAGE_SELF)
-    theirs = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return int(
-        (mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime)
-        * 1e6
-    )
+def _cpu_of(usage: resource.struct_rusage) -> float:
+    return usage.ru_utime + usage.ru_stime
 
 
 def info(banner: str) -> Content:
@@ -135,7 +131,7 @@ class Kernel:
         self.result: Any = None  # IPython's, of the running cell
         self.stray: Optional[BaseException] = None  # passed IPython by
         self.started = ""
-        self.cpu_us = 0
+        self.cpu = self.cpu_of_children = 0.0  # seconds, before the cell
         self.began_ns = 0  # the cell; no time of day
         self.namespace = Namespace()
         self.workspace = Workspace()
@@ -237,7 +233,7 @@ class Kernel:
     def begin_cell(self, content: Content) -> None:
         shell = self.shell
         self.started = _iso_now()
-        self.cpu_us = _cpu_us()
+        self.cpu = _cpu_of(resource.getrusage(resource.RUSAGE_SELF))
         self.began_ns = perf_counter_ns()
         self.content = content
         self.result = None
@@ -328,11 +324,7 @@ class Kernel:
         if reply["payload"]:
             shell.payload_manager.clear_payload()
         reply["execution_count"] = shell.execution_count - 1
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        figures: Content = {
-            "cpu_us": _cpu_us() - self.cpu_us,
-            "rss_kib": usage.ru_maxrss,
-        }
+        figures = self.usage()
         if not self.content.get("silent", False):
             figures.update(self.difference())
         metadata = {
@@ -341,6 +333,15 @@ class Kernel:
             "hearth": figures,
         }
         self.reply(reply, metadata)
+
+    def usage(self) -> Content:
+        """What the cell took, and what programs took that ended since the
+        last one."""
+        mine = resource.getrusage(resource.RUSAGE_SELF)
+        theirs = _cpu_of(resource.getrusage(resource.RUSAGE_CHILDREN))
+        seconds = _cpu_of(mine) - self.cpu + theirs - self.cpu_of_children
+        self.cpu_of_children = theirs
+        return {"cpu_us": int(seconds * 1e6), "rss_kib": mine.ru_maxrss}
 
     def difference(self) -> Content:
         """What the cell did to variables and files, where it did anything."""
@@ -446,8 +447,8 @@ class Kernel:
         """Serve one request."""
         self.request = request
         outlet.cause.set(request)
-        fields: Content = json.loads(content) if content else {}
-        self.metadata = json.loads(metadata) if metadata else {}
+        fields: Content = _decode(content.decode()) if content else {}
+        self.metadata = _decode(metadata.decode()) if metadata else {}
         self.parents.note(request, self.metadata)
         if kind == _link.EXECUTE:
             _link.attribute(request)

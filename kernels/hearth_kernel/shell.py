@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import builtins
 import json
 import re
 import struct
@@ -14,6 +15,7 @@ from typing import Any, Optional, Union
 
 from IPython.core import page, payloadpage
 from IPython.core.autocall import ExitAutocall
+from IPython.core.compilerop import CachingCompiler
 from IPython.core.debugger import InterruptiblePdb
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -21,6 +23,11 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Any as AnyTrait
 from traitlets import Instance, Type, default, observe
+
+try:
+    from _sha1 import sha1
+except ImportError:  # a Python that was built without its own
+    from hashlib import sha1
 
 from hearth_kernel import _link, outlet
 from hearth_kernel.history import MemoryHistory
@@ -75,12 +82,48 @@ class ResultHook(DisplayHook):  # type: ignore[misc]
 
     exec_result = None
 
+    def __init__(self, shell: Any = None, **kwargs: Any) -> None:
+        super().__init__(shell=shell, **kwargs)
+        # Up to IPython 8 a cell is counted when it has ended.
+        self._is_late = super().prompt_count == shell.execution_count
+
     @property
     def prompt_count(self) -> int:
         """The number in Out[…]; up to IPython 8 it forgot about history."""
-        count: int = super().prompt_count
-        late = count == self.shell.execution_count
-        return count - 1 if late and not self.shell.is_storing else count
+        shell = self.shell
+        count: int = shell.execution_count
+        return count if self._is_late and shell.is_storing else count - 1
+
+    def _are_unders_ours(self, shell: Any) -> bool:
+        """Whether _, __ and ___ are what the last results made them."""
+        if "_" in builtins.__dict__:
+            return False
+        names, hidden = shell.user_ns, shell.user_ns_hidden
+        for name, ours in (("_", self._), ("__", self.__), ("___", self.___)):
+            if name in names and names[name] is not hidden.get(name, ours):
+                return False
+        return True
+
+    def update_user_ns(self, result: Any) -> None:
+        """IPython's, which reads a trait at each step, for most results."""
+        shell = self.shell
+        names = shell.user_ns
+        kept = names["_oh"]
+        if (
+            result is kept
+            or not self.do_full_cache
+            or len(kept) >= self.cache_size
+            or not self._are_unders_ours(shell)
+        ):
+            super().update_user_ns(result)
+            return
+        self._, self.__, self.___ = result, self._, self.__
+        count = self.prompt_count
+        fresh = {"_": result, "__": self.__, "___": self.___}
+        fresh[f"_{count}"] = result
+        names.update(fresh)
+        shell.user_ns_hidden.update(fresh)
+        kept[count] = result
 
     def compute_format_data(self, result: Any) -> Any:
         return self.shell.shortcuts.format(result) or (
@@ -163,6 +206,20 @@ class Exit(ExitAutocall):  # type: ignore[misc]
         )
 
 
+class Compiler(CachingCompiler):  # type: ignore[misc]
+    """Cells have IPython's names, by a SHA-1 that is not OpenSSL's.
+
+    OpenSSL looks its algorithms up each time, which takes longer than to
+    compile `1+1`.
+    """
+
+    def get_code_name(
+        self, raw_code: str, transformed_code: str, number: int
+    ) -> str:
+        digest = sha1(transformed_code.encode()).hexdigest()  # noqa: S324
+        return f"<ipython-input-{number}-{digest[:12]}>"
+
+
 # Libraries (tqdm, rich, pandas, sklearn) recognise a Jupyter kernel by this
 # name and by the section IPKernelApp of its configuration.
 class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
@@ -174,10 +231,12 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     kernel = AnyTrait()
     is_executing = False
     is_storing = True  # the running cell counts
+    compiler_class = Compiler
     # Nobody observes these; as traits they would cost every cell its time.
     execution_count = 1
     last_execution_succeeded = True
     last_execution_result = None
+    history_manager = builtin_trap = display_trap = None
 
     # The last error that was shown: the content of its ERROR event.
     shown: Optional[dict[str, Any]] = None
