@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/lookout.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ typedef struct held {
 
 struct ports {
     zsock_t *sockets[CHANNEL_COUNT];     /* owned */
+    lookout_t *lookouts[CHANNEL_COUNT];  /* owned; NULL: not watched yet */
     history_t *histories[CHANNEL_COUNT]; /* owned; of the ROUTERs */
     const secret_t *secret;              /* borrowed from the connection */
     held_t *held;                        /* owned; oldest first */
@@ -67,6 +69,7 @@ void ports_destroy(ports_t **self_p)
         held_destroy(&first);
     }
     for (int i = 0; i < CHANNEL_COUNT; i++) {
+        lookout_destroy(&self->lookouts[i]);
         zsock_destroy(&self->sockets[i]);
         history_destroy(&self->histories[i]);
     }
@@ -173,9 +176,27 @@ int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault)
     return 0;
 }
 
-zsock_t *ports_socket(const ports_t *self, channel_t channel)
+void ports_listen(ports_t *self, channel_t channel, zloop_t *loop,
+                  zloop_reader_fn *handler, void *arg)
 {
-    return self->sockets[channel];
+    self->lookouts[channel] =
+        lookout_new(loop, self->sockets[channel], handler, arg);
+}
+
+static bool has_input(ports_t *self, channel_t channel)
+{
+    return self->lookouts[channel]
+               ? lookout_has_input(self->lookouts[channel])
+               : (zsock_events(self->sockets[channel]) & ZMQ_POLLIN) != 0;
+}
+
+static int send_parts(ports_t *self, channel_t channel,
+                      const wire_parts_t *parts)
+{
+    if (self->lookouts[channel])
+        lookout_touch(self->lookouts[channel]);
+    return wire_send(zsock_resolve(self->sockets[channel]), parts,
+                     self->secret);
 }
 
 void ports_watch(ports_t *self, ports_watch_t *watch, void *arg)
@@ -193,7 +214,7 @@ message_t *ports_receive(ports_t *self, channel_t channel)
 {
     zsock_t *socket = self->sockets[channel];
 
-    while (zsock_events(socket) & ZMQ_POLLIN) {
+    while (has_input(self, channel)) {
         zmsg_t *frames = zmsg_recv(socket);
         message_t *message = NULL;
         wire_verdict_t verdict;
@@ -250,8 +271,7 @@ static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
 
 void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
 {
-    int r =
-        wire_send(zsock_resolve(self->sockets[channel]), parts, self->secret);
+    int r = send_parts(self, channel, parts);
 
     if (r == -EHOSTUNREACH)
         hold(self, channel, parts);
@@ -277,8 +297,7 @@ static int send_held(ports_t *self, const held_t *held)
         identities[i] = message_identity(message, i);
     parts.identities = identities;
     parts.identity_count = count;
-    return wire_send(zsock_resolve(self->sockets[held->channel]), &parts,
-                     self->secret);
+    return send_parts(self, held->channel, &parts);
 }
 
 bool ports_retry(ports_t *self)
@@ -316,8 +335,7 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
         addressed.identities = &identity;
         addressed.identity_count = 1;
     }
-    r = wire_send(zsock_resolve(self->sockets[CHANNEL_IOPUB]), &addressed,
-                  self->secret);
+    r = send_parts(self, CHANNEL_IOPUB, &addressed);
     if (r < 0)
         log_warning("not published topic=%s error=\"%s\"", topic, strerror(-r));
 }
@@ -326,7 +344,7 @@ int ports_subscription(ports_t *self, bytes_t *ret_topic)
 {
     zsock_t *socket = self->sockets[CHANNEL_IOPUB];
 
-    while (zsock_events(socket) & ZMQ_POLLIN) {
+    while (has_input(self, CHANNEL_IOPUB)) {
         zframe_t *frame = zframe_recv(socket);
         int result = 0;
 
@@ -365,7 +383,7 @@ void ports_beat(ports_t *self)
 {
     zsock_t *socket = self->sockets[CHANNEL_HB];
 
-    while (zsock_events(socket) & ZMQ_POLLIN) {
+    while (has_input(self, CHANNEL_HB)) {
         zmsg_t *beat = zmsg_recv(socket);
         if (!beat)
             return;

@@ -20,7 +20,10 @@ int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault);
 void ports_destroy(ports_t **self_p);
 #define cleanup_ports CLEANUP(ports_destroy)
 
-zsock_t *ports_socket(const ports_t *self, channel_t channel);
+/* The handler is called when a channel has something; the loop ends before
+ * the ports do. */
+void ports_listen(ports_t *self, channel_t channel, zloop_t *loop,
+                  zloop_reader_fn *handler, void *arg);
 
 /* The next request of a ROUTER channel that is genuine; NULL when there is
  * none for now. Bad ones are dropped and counted. */

@@ -218,10 +218,9 @@ static void watch_requests(self_t *self)
 {
     zsock_t *front;
 
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_SHELL),
-                 intake_on_shell, self);
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_CONTROL),
-                 intake_on_control, self);
+    ports_listen(self->ports, CHANNEL_SHELL, self->loop, intake_on_shell, self);
+    ports_listen(self->ports, CHANNEL_CONTROL, self->loop, intake_on_control,
+                 self);
     for (size_t i = 0; (front = viewers_socket(self->viewers, i)); i++)
         zloop_reader(self->loop, front, intake_on_front, self);
 }
@@ -301,12 +300,9 @@ static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
 
 static void watch_ports(self_t *self)
 {
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_STDIN),
-                 intake_on_stdin, self);
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_IOPUB), on_iopub,
-                 self);
-    zloop_reader(self->loop, ports_socket(self->ports, CHANNEL_HB),
-                 on_heartbeat, self);
+    ports_listen(self->ports, CHANNEL_STDIN, self->loop, intake_on_stdin, self);
+    ports_listen(self->ports, CHANNEL_IOPUB, self->loop, on_iopub, self);
+    ports_listen(self->ports, CHANNEL_HB, self->loop, on_heartbeat, self);
     if (!self->is_held)
         watch_requests(self);
 }
