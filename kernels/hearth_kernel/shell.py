@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import builtins
+import inspect
 import json
 import re
 import struct
@@ -210,14 +211,21 @@ class Compiler(CachingCompiler):  # type: ignore[misc]
     """Cells have IPython's names, by a SHA-1 that is not OpenSSL's.
 
     OpenSSL looks its algorithms up each time, which takes longer than to
-    compile `1+1`.
+    compile `1+1`. Each traceback asks which module a cell is: inspect would
+    look at all modules for the answer, none, and so take a copy of 7 MB that
+    the kernel shared with the others.
     """
+
+    folder = "/workspace/"  # where inspect believes cells to be
 
     def get_code_name(
         self, raw_code: str, transformed_code: str, number: int
     ) -> str:
         digest = sha1(transformed_code.encode()).hexdigest()  # noqa: S324
-        return f"<ipython-input-{number}-{digest[:12]}>"
+        name = f"<ipython-input-{number}-{digest[:12]}>"
+        known = getattr(inspect, "modulesbyfile", {})
+        known[name] = known[self.folder + name] = ""
+        return name
 
 
 # Libraries (tqdm, rich, pandas, sklearn) recognise a Jupyter kernel by this
