@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import json
 import os
 import platform
@@ -32,7 +33,7 @@ from . import (
     tokens,
 )
 from .case import Case
-from .host import Host, digest, form
+from .host import IPC_RMID, Host, digest, form
 
 TABLES = (
     files,
@@ -54,6 +55,14 @@ INSIDE = Path(__file__).with_name("inside.py").read_text()
 USER = 64999  # the ordinary user, when root runs this
 PROFILE = "profile/python3/"
 SOON = 30.0
+# What the cases of two sessions leave where there is no sandbox.
+LEFT_OUTSIDE = (
+    "/tmp/hostile-left",
+    "/var/tmp/hostile-left",
+    "/dev/shm/hostile-left",
+    "/dev/shm/sem.hostile",
+)
+SHARED_KEY = 0x68737400
 
 
 @dataclass(frozen=True)
@@ -327,3 +336,9 @@ class Outside:
             process.wait()
         self.folder.cleanup()
         self.host.close()
+        for path in LEFT_OUTSIDE:
+            Path(path).unlink(missing_ok=True)
+        libc = ctypes.CDLL(None)
+        shared = libc.shmget(SHARED_KEY, 0, 0)
+        if shared >= 0:
+            libc.shmctl(shared, IPC_RMID, None)
