@@ -15,13 +15,14 @@ from matplotlib.axes import Axes
 PANELS = (
     ("start_ms", "create → first result", "ms"),
     ("trip_ms", "round trip of 1+1, p50", "ms"),
-    ("memory_mb", "memory of a session", "MB"),
+    ("memory_mb", "memory of all, a session", "MB"),
 )
 
 
-def draw_panel(
-    axes: Axes, series: dict[str, list[dict[str, float]]], key: str
-) -> None:
+Series = dict[str, list[dict[str, float]]]
+
+
+def draw_panel(axes: Axes, series: Series, key: str) -> None:
     for side, points in series.items():
         known = [point for point in points if math.isfinite(point[key])]
         axes.plot(
@@ -36,13 +37,28 @@ def draw_panel(
     axes.grid(True, which="both", alpha=0.25)
 
 
+def known_panels(series: Series) -> list[tuple[str, str, str]]:
+    """Memory is not known where others' processes may not be looked at."""
+    return [
+        panel
+        for panel in PANELS
+        if all(
+            any(math.isfinite(point[panel[0]]) for point in points)
+            for points in series.values()
+        )
+    ]
+
+
 def draw(document: dict[str, Any], path: Path) -> None:
     """Needs the part `scale`; of every other side one or two points do."""
-    figure, panels = pyplot.subplots(1, 3, figsize=(13, 4.2))
-    for axes, (key, title, unit) in zip(panels, PANELS, strict=True):
+    wanted = known_panels(document["series"])
+    figure, panels = pyplot.subplots(
+        1, len(wanted), figsize=(4.4 * len(wanted), 4.2), squeeze=False
+    )
+    for axes, (key, title, unit) in zip(panels[0], wanted, strict=True):
         draw_panel(axes, document["series"], key)
         axes.set_title(f"{title}, {unit}")
-    panels[0].legend()
+    panels[0][0].legend()
     about = document["machine"]
     figure.suptitle(
         f"{about['cpu']}, {about['cpus']} processors, Linux"

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from clients import BenchError
 from figures import Figure
-from measures import IMPORTS
+from measures import IMPORTS, pss
 from sides import Hearth, Kernel, Side, kernel_of
 
 ASKED = 50
@@ -60,11 +59,12 @@ def permit_descriptors() -> None:
             continue
 
 
-def available_mb() -> float:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise BenchError("/proc/meminfo does not say MemAvailable")
+def memory_each(side: Side, kernels: list[Kernel], count: int) -> float:
+    """Of all that there is for them, gateway and warm Python included."""
+    try:
+        return pss(side.processes(kernels)) / count
+    except OSError:  # not ours to look at, or somebody's just ended
+        return float("nan")
 
 
 def held_by(pid: int) -> Held:
@@ -131,17 +131,15 @@ def measure_points(
 ) -> list[Point]:
     points: list[Point] = []
     kernels: list[Kernel] = []
-    empty_mb = available_mb()
     for count in counts:
         grow(side, kernels, count, stack)
         round_trip(kernels, 2 * len(kernels))
-        memory = (empty_mb - available_mb()) / count
         points.append(
             Point(
                 sessions=count,
                 start_ms=start(side, rounds),
                 trip_ms=round_trip(kernels, 100 * rounds),
-                memory_mb=memory if memory > 0 else float("nan"),
+                memory_mb=memory_each(side, kernels, count),
             )
         )
     return points
