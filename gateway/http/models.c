@@ -111,6 +111,14 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
         exchange_fail(exchange, 400, "env must be an object");
         return NULL;
     }
+    /* Passed over, it would look as if they held. */
+    if (json_object_get(body, "limits")) {
+        exchange_fail(exchange, 400,
+                      "limits are those of a profile (hearth.cfg): name one "
+                      "that has them; here are idle_timeout, lifetime and "
+                      "cell_time_limit");
+        return NULL;
+    }
     if (forced)
         profile = forced;
     if (profile && *profile) {

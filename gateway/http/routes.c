@@ -10,11 +10,25 @@
 #define CHANNELS_PATTERN "/api/kernels/{}/channels"
 
 static const route_t *const tables[] = {
-    status_routes,  kernelspec_routes, kernel_routes,
-    session_routes, login_routes,      hearth_routes,
-    event_routes,   execute_routes,    metrics_routes,
-    content_routes,
+    status_routes,  kernelspec_routes, kernel_routes, session_routes,
+    login_routes,   hearth_routes,     event_routes,  execute_routes,
+    metrics_routes, content_routes,    spec_routes,
 };
+
+const route_t *routes_each(size_t *cursor)
+{
+    size_t left = *cursor;
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        for (const route_t *row = tables[i]; row->pattern; row++) {
+            if (left-- > 0)
+                continue;
+            ++*cursor;
+            return row;
+        }
+    }
+    return NULL;
+}
 
 static void clear_parameters(char *parameters[EXCHANGE_PARAMETERS_MAX])
 {

@@ -27,6 +27,10 @@ extern const route_t event_routes[];
 extern const route_t execute_routes[];
 extern const route_t metrics_routes[];
 extern const route_t content_routes[];
+extern const route_t spec_routes[];
+
+/* All rows, one after the other; NULL behind the last. Start with 0. */
+const route_t *routes_each(size_t *cursor);
 
 /* Finds the route, checks who asks, runs it; answers when there is none. */
 void routes_dispatch(exchange_t *exchange);

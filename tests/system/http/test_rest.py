@@ -252,3 +252,18 @@ def test_unknown_paths_and_methods(web: Web) -> None:
     assert head.status == 200
     assert head.body == b""
     assert head.headers["Content-Length"] == "2"
+
+
+def test_limits_are_the_profiles(web: Web) -> None:
+    for path in ("/api/kernels", "/api/sessions"):
+        answer = web.post(
+            path,
+            {
+                "path": "a",
+                "type": "notebook",
+                "name": "a",
+                "limits": {"memory": 1},
+            },
+        )
+        assert answer.status == 400
+        assert "profile" in answer.json["message"]
