@@ -36,6 +36,8 @@
 #define SERVICE_BUFFER (32u << 10) /* bytes that are read at once */
 #define RECEIVE_BUFFER (32u << 10)
 #define KEEPALIVE_S    75
+#define PEER_IDLE_S    60
+#define PEER_GONE_MS   (5 * 60 * 1000)
 #define DESCRIPTORS_MAX                                                        \
     (1u << 20) /* above it libwebsockets' tables are cut                       \
                 */
@@ -246,10 +248,25 @@ static void refuse_connection(int fd)
     close(fd);
 }
 
+/* Small frames follow each other: Nagle's algorithm would wait for
+ * acknowledgements that clients delay by 40 ms. A peer that is gone without a
+ * word is asked for when it is silent, and given up when it acknowledges
+ * nothing; TCP alone would try for a quarter of an hour, or never notice. */
+static void tune(int fd)
+{
+    const int yes = 1, idle = PEER_IDLE_S, interval = PEER_IDLE_S / 4;
+    const unsigned gone = PEER_GONE_MS;
+
+    (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+    (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
+                      sizeof interval);
+    (void) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone, sizeof gone);
+}
+
 static void accept_clients(http_t *self)
 {
-    const int yes = 1;
-
     for (int i = 0; i < ACCEPTS; i++) {
         int fd =
             accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -259,9 +276,7 @@ static void accept_clients(http_t *self)
             refuse_connection(fd);
             continue;
         }
-        /* Small frames follow each other: Nagle's algorithm would wait for
-         * acknowledgements that clients delay by 40 ms. */
-        (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        tune(fd);
         /* It closes the descriptor when it fails. */
         struct lws *wsi = lws_adopt_socket_vhost(self->vhost, fd);
         if (!wsi)

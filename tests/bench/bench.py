@@ -30,6 +30,7 @@ import recordings
 import zmq
 from clients import BenchError
 from figures import THEIRS, Figure, say
+from gateways import measure_gateways
 from measures import (
     measure_first_result,
     measure_large,
@@ -121,6 +122,7 @@ GROUPS = (
     "hogs",
     "notebooks",
     "scale",
+    "http",
 )
 
 
@@ -162,6 +164,8 @@ class Run:
             self.figures.extend(measure_hogs(hearth))
         if "notebooks" in only:
             self.add(measure_notebooks(hearth, min(rounds, 3)))
+        if "http" in only:
+            self.add(measure_gateways(hearth.program, hearth.scratch, rounds))
         if "scale" in only:
             figures, self.series = measure_scale(
                 sides, self.options.sessions, min(rounds, 5)
