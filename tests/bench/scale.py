@@ -8,12 +8,14 @@ of sessions and not the work that grows.
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+from clients import BenchError
 from figures import Figure
 from measures import IMPORTS, pss
 from sides import Hearth, Kernel, Side, kernel_of
@@ -200,9 +202,15 @@ def measure_scale(
         ours = isinstance(side, Hearth)
         counts = [n for n in (1, FEW, 100, many) if ours and n <= many]
         with ExitStack() as stack:
-            points = measure_points(
-                side, sorted(set(counts)) or [1, 4], rounds, stack
-            )
+            try:
+                points = measure_points(
+                    side, sorted(set(counts)) or [1, 4], rounds, stack
+                )
+            except BenchError as error:
+                if ours:
+                    raise
+                print(f"bench: {side.name}: {error}", file=sys.stderr)
+                continue
             if isinstance(side, Hearth):
                 few = next(p for p in points if p.sessions >= min(FEW, many))
                 figures += compare(few, points[-1])
