@@ -160,7 +160,7 @@ static int on_unready(zloop_t *loop, int timer, void *arg)
     if (self->state == LIFE_STARTING)
         ending_begin(self, LIFE_REASON_LAUNCH,
                      "the kernel was not ready in time (%d s from its fork, "
-                     "%d s with a zygote that warms up)",
+                     "%d s where a Python warms up)",
                      READY_MS / 1000, WARM_MS / 1000);
     return 0;
 }
@@ -199,7 +199,9 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     self->spec->start_time = kernel_start_time(self->kernel);
     ending_watch_process(self);
     session_save(self);
-    session_start_timer(self, &self->ready_timer, READY_MS, on_unready);
+    session_start_timer(self, &self->ready_timer,
+                        self->spec->profile->is_fresh ? WARM_MS : READY_MS,
+                        on_unready);
     if (self->state == LIFE_STOPPING)
         kernel_kill(self->kernel);
     else if (self->state != LIFE_STARTING) /* it was ready before */

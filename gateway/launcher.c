@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/privilege.h"
+#include "kernels/isolation.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -195,8 +196,8 @@ void launcher_start(warmth_t *warmth)
     zmq_pollitem_t item = {.events = ZMQ_POLLIN};
     fault_t fault;
 
-    if (zygote_new(warmth->profile, self->package_folder, &warmth->zygote,
-                   &fault)
+    if (isolation_start(warmth->profile, self->package_folder, &warmth->zygote,
+                        &fault)
         < 0) {
         snprintf(warmth->fault, sizeof warmth->fault, "%s", fault.text);
         warmth->failures++;

@@ -51,6 +51,8 @@ typedef struct {
     char **accept;      /* owned; walls that may be missing, NULL at the end */
     char **without;     /* owned; walls to leave out, NULL at the end */
     int network;        /* sandbox_network_t */
+    int is_fresh;       /* kernels by exec: none is another's copy */
+    int isolation;      /* isolation_t */
     uint64_t zygote_forks; /* a new zygote after so many; 0: never */
     int64_t zygote_age_ms; /* and when it is so old; 0: never */
     profile_limits_t limits;

@@ -86,6 +86,7 @@ static char *describe_profile(const profile_t *profile)
     add_list(object, "accept", profile->accept);
     add_list(object, "without", profile->without);
     set_number(object, "network", (uint64_t) profile->network);
+    json_object_set_new(object, "fresh", json_boolean(profile->is_fresh));
     json_object_set_new(object, "policy", describe_policy(&profile->policy));
     return json_dumps(object, JSON_COMPACT);
 }

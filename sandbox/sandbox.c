@@ -59,12 +59,13 @@ static int make_memory(void)
 static int copy_program(const char *path, int *ret_fd, fault_t *fault)
 {
     cleanup_fd int from = open(path, O_RDONLY | O_CLOEXEC);
-    cleanup_fd int copy = make_memory();
+    cleanup_fd int copy = -1;
     ssize_t moved = 1;
 
     if (from < 0)
         return fault_set(fault, errno, "sandbox: the program of pid 1: %s: %s",
                          path, strerror(errno));
+    copy = make_memory();
     while (copy >= 0 && moved > 0)
         moved = sendfile(copy, from, NULL, 1 << 20);
     if (copy < 0 || moved < 0 || fchmod(copy, 0555) < 0

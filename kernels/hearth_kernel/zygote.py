@@ -7,6 +7,7 @@ nothing of any session but the descriptors that it passes on.
 from __future__ import annotations
 
 import array
+import importlib.util
 import json
 import os
 import platform
@@ -138,7 +139,9 @@ def become_kernel(order: Order, link_fd: int) -> None:
     kernel.main(link_fd, int(order["retain"]))
 
 
-def launch(gateway: socket.socket, order: Order, fds: list[int]) -> None:
+def launch(
+    gateway: socket.socket, profile: Order, order: Order, fds: list[int]
+) -> None:
     """Fork one kernel and tell the gateway, in the zygote."""
     from hearth_kernel import _sandbox
 
@@ -161,6 +164,10 @@ def launch(gateway: socket.socket, order: Order, fds: list[int]) -> None:
         return
     if pid == 0:
         try:
+            if profile.get("fresh"):
+                from hearth_kernel import fresh
+
+                fresh.become(profile, order, spec["link_fd"])
             become_kernel(order, spec["link_fd"])
         finally:
             os._exit(70)
@@ -177,7 +184,7 @@ def reap(*_: Any) -> None:
         pass
 
 
-def serve(gateway: socket.socket) -> None:
+def serve(gateway: socket.socket, profile: Order) -> None:
     """Fork kernels until the gateway closes its end."""
     while True:
         data, fds, _, _ = socket.recv_fds(
@@ -186,10 +193,21 @@ def serve(gateway: socket.socket) -> None:
         if not data:
             return
         try:
-            launch(gateway, json.loads(data), fds)
+            launch(gateway, profile, json.loads(data), fds)
         finally:
             for fd in fds:
                 os.close(fd)
+
+
+def find(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
+    """Which modules are there and which are not; nothing is imported."""
+    loaded, missing = [], []
+    for name in names:
+        if importlib.util.find_spec(name.partition(".")[0]):
+            loaded.append(name)
+        else:
+            missing.append({"name": name, "error": f"No module named {name!r}"})
+    return loaded, missing
 
 
 def describe(profile: Order) -> Order:
@@ -210,7 +228,14 @@ def describe(profile: Order) -> Order:
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None
-    _, loaded, missing = warm([str(name) for name in profile["preload"]])
+    names = [str(name) for name in profile["preload"]]
+    if profile.get("fresh"):
+        from hearth_kernel import fresh  # noqa: F401
+
+        # Each kernel warms up for itself: nothing of it is needed here.
+        loaded, missing = find(names)
+    else:
+        _, loaded, missing = warm(names)
     policy.configure(profile.get("policy"))
     check_threads()
     _sandbox.describe(
@@ -240,13 +265,14 @@ def main() -> None:
     gateway = socket.socket(fileno=SOCKET_FD)
     gateway.set_inheritable(False)
     try:
-        ready = describe(json.loads(sys.argv[1]))
+        profile = json.loads(sys.argv[1])
+        ready = describe(profile)
     except (Fault, OSError) as error:
         tell(gateway, {"fault": str(error)[:1000]})
         sys.exit(1)
     signal.signal(signal.SIGCHLD, reap)
     try:
         tell(gateway, ready)
-        serve(gateway)
+        serve(gateway, profile)
     except BrokenPipeError:
         pass  # the gateway has gone

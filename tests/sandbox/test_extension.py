@@ -262,6 +262,10 @@ SNIPPETS = {
         child = pexpect.spawn("sh", ["-c", "read x; echo got $x; cat"])
         child.sendline("abc")
         child.expect("got abc")
+        # Until cat is there: dash takes an interrupt for itself, and loses it
+        # when it becomes cat.
+        child.sendline("def")
+        child.expect("def\\r\\ndef")
         child.sendintr()
         child.expect(pexpect.EOF)
         child.close()

@@ -15,6 +15,11 @@ except OSError as error:
     answer = errno.errorcode[error.errno]
 answer
 """
+DESCRIPTORS = """
+import os
+[os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')
+ if os.path.islink(f'/proc/self/fd/{fd}')]
+"""
 
 
 @pytest.fixture
@@ -80,12 +85,66 @@ def test_replaces_a_zygote_that_is_spent(gateway: Gateway) -> None:
         client.close()
 
 
+# What a session says of its own process: the hash seed, where the heap, a
+# library and the stack lie (Debian's interpreter itself is at a fixed place),
+# and what the stack guard is made of: AT_RANDOM, from the kernel's exec.
+LAYOUT = """
+import ctypes
+lines = open('/proc/self/maps').read().splitlines()
+places = {name: next((line.split('-')[0] for line in lines if name in line), '')
+          for name in ('[heap]', 'libc.so', '[stack]')}
+libc = ctypes.CDLL(None)
+libc.getauxval.restype = ctypes.c_ulong
+random = ctypes.string_at(libc.getauxval(25), 16).hex()
+[hash('seed'), *places.values(), random]
+"""
+
+
+@pytest.mark.parametrize(
+    "gateway",
+    [
+        ["fresh=true", "preload=json"],
+        ["fresh=true", "preload=json", "pool/min=1", "pool/max=2"],
+    ],
+    ids=["alone", "pooled"],
+    indirect=True,
+)
+def test_has_an_interpreter_of_its_own(gateway: Gateway) -> None:
+    """Two fresh sessions have nothing of their layout in common."""
+    clients = [gateway.create().client() for _ in range(2)]
+    layouts = [client.value(LAYOUT) for client in clients]
+    for one, other in zip(*layouts):
+        assert one != other
+    # The walls are the same: the posture was looked at before it was handed
+    # out, and from inside it is no other session.
+    for client in clients:
+        assert client.value(SECCOMP) == "2"
+        assert client.value(FAMILY) == "EAFNOSUPPORT"
+        assert client.value("__import__('os').getcwd()") == "/workspace"
+        assert client.value("__import__('sys').argv") == [""]
+        assert client.value("'json' in __import__('sys').modules") is True
+        descriptors = client.value(DESCRIPTORS)
+        assert not [text for text in descriptors if text.startswith("/usr")]
+        client.close()
+
+
+def test_forks_share_a_layout(gateway: Gateway) -> None:
+    """The counterpart: what `fresh` changes is there to be changed."""
+    clients = [gateway.create().client() for _ in range(2)]
+    layouts = [client.value(LAYOUT) for client in clients]
+    assert layouts[0] == layouts[1]
+    for client in clients:
+        client.close()
+
+
 @pytest.mark.parametrize(
     ("gateway", "said"),
     [
         (["without=seccomp"], "accept"),
         (["accept=moat"], 'no wall "moat"'),
         (["accept=user"], "there is no sandbox"),
+        (["isolation=gvisor"], "isolation = gvisor is not built"),
+        (["isolation=kvm"], "isolation = kvm is not built"),
     ],
     indirect=["gateway"],
 )

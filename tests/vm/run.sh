@@ -13,7 +13,7 @@ seconds=${HEARTH_VM_SECONDS:-1500}
 packages=(
     linux-image-cloud-amd64 systemd-sysv dbus dbus-user-session libpam-systemd
     udev util-linux kmod procps libzmq5 libczmq4 libjansson4 libsodium23
-    libseccomp2 libssl3 libcmocka0
+    libseccomp2 libssl3 libwebsockets17 libcmocka0
     python3 python3-ipython python3-matplotlib-inline python3-comm
     python3-pytest python3-jupyter-client python3-zmq
 )
@@ -22,21 +22,24 @@ mkdir -p "$folder"
 folder=$(realpath "$folder")
 cd "$folder"
 
-# Debian's part, once.
-if [ ! -e debian.tar ]; then
+# Debian's part, once for each list of packages.
+debian=debian-$(echo "${packages[*]}" | sha256sum | head -c 12).tar
+if [ ! -e "$debian" ]; then
     mmdebstrap --variant=minbase --include="$(IFS=, && echo "${packages[*]}")" \
-        bookworm debian.tar.new
-    mv debian.tar.new debian.tar
+        bookworm new.tar
+    rm -f debian*.tar
+    mv new.tar "$debian"
 fi
 
 # Ours, each time.
 rm -rf root
 mkdir root
-tar -xf debian.tar -C root
+tar -xf "$debian" -C root
 make -s -C "$build" install DESTDIR="$folder/root" >/dev/null 2>&1
-mkdir -p root/hearth/build/tests
+mkdir -p root/hearth/build/tests root/hearth/build/sandbox
 cp -a "$top/tests" root/hearth/
 cp -a "$build/tests/sandbox" root/hearth/build/tests/
+cp -a "$build/sandbox/hearth-init" root/hearth/build/sandbox/
 find root/hearth/build -name '*.o' -delete
 cat >root/etc/systemd/system/inside.service <<'UNIT'
 [Unit]

@@ -1,0 +1,54 @@
+"""A kernel by exec: an interpreter of its own, not a copy of a warm one.
+
+For profiles with `fresh = true`. The zygote forks into the sandbox as ever
+and becomes another program there, so that the new one has its own layout of
+addresses, hash seed, stack guard and pointer guard. It warms up behind the
+walls, before anybody's code has run; that is what it costs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, NoReturn
+
+from hearth_kernel import zygote
+
+
+def become(profile: dict[str, Any], order: dict[str, Any], link: int) -> None:
+    """Be that interpreter: in the payload, after the sandbox is entered."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    start = (
+        f"import sys; sys.path.insert(0, {package!r}); "
+        "from hearth_kernel.fresh import main; main()"
+    )
+    wanted = {
+        "link_fd": link,
+        "retain": order["retain"],
+        "env": order.get("env") or {},
+        "preload": profile["preload"],
+        "policy": profile.get("policy"),
+    }
+    os.set_inheritable(link, True)
+    os.chdir("/tmp")  # while it warms up: nothing of the workspace is read
+    os.execv(  # noqa: S606 - our own interpreter
+        sys.executable,
+        [sys.executable, "-I", "-c", start, json.dumps(wanted)],
+    )
+
+
+def main() -> NoReturn:
+    """Warm up and be the kernel that argv[1] describes."""
+    order = json.loads(sys.argv[1])
+    link = int(order["link_fd"])
+    try:
+        os.set_inheritable(link, False)
+        from hearth_kernel import policy
+        from hearth_kernel.warm import warm
+
+        warm([str(name) for name in order["preload"]])
+        policy.configure(order["policy"])
+        zygote.become_kernel(order, link)
+    finally:
+        os._exit(70)
