@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READY_MS 30000  /* from the fork to READY */
-#define WARM_MS  300000 /* the zygote may have a large preload list */
+#define WARM_MS 300000 /* the zygote may have a large preload list */
 
 void commands_tell(self_t *self, const char *word)
 {
@@ -159,9 +158,9 @@ static int on_unready(zloop_t *loop, int timer, void *arg)
     self->ready_timer = 0;
     if (self->state == LIFE_STARTING)
         ending_begin(self, LIFE_REASON_LAUNCH,
-                     "the kernel was not ready in time (%d s from its fork, "
-                     "%d s where a Python warms up)",
-                     READY_MS / 1000, WARM_MS / 1000);
+                     "the kernel was not ready in time (%g s from its fork, "
+                     "sessions/ready_timeout; %d s where a Python warms up)",
+                     (double) self->spec->ready_ms / 1000, WARM_MS / 1000);
     return 0;
 }
 
@@ -200,7 +199,8 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     ending_watch_process(self);
     session_save(self);
     session_start_timer(self, &self->ready_timer,
-                        self->spec->profile->is_fresh ? WARM_MS : READY_MS,
+                        self->spec->profile->is_fresh ? WARM_MS
+                                                      : self->spec->ready_ms,
                         on_unready);
     if (self->state == LIFE_STOPPING)
         kernel_kill(self->kernel);

@@ -22,6 +22,7 @@ void creation_fill_settings(const registry_t *self, session_spec_t *spec)
 
     spec->cgroups = self->cgroups;
     spec->grace_ms = options->interrupt_grace_ms;
+    spec->ready_ms = options->ready_timeout_ms;
     spec->gone_keep_ms = options->gone_keep_ms;
     spec->subscriber_bytes = options->subscriber_bytes;
     spec->subscriber_patience_ms = options->subscriber_patience_ms;

@@ -231,10 +231,27 @@ static void bury(self_t *self)
         self, spec->is_external || spec->is_pooled ? 1 : spec->gone_keep_ms);
 }
 
+/* What the payload wrote last was not checked by anybody yet. */
+static void make_plain(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char) *text < ' ' || (unsigned char) *text > '~')
+            *text = '?';
+}
+
+static void forget_status(self_t *self)
+{
+    zmq_pollitem_t item = {.fd = self->status_fd};
+
+    if (self->status_fd < 0)
+        return;
+    zloop_poller_end(self->loop, &item);
+    close(take_fd(&self->status_fd));
+}
+
 /* What the launch says: a fault, or nothing and the end when all went well. */
 void ending_read_status(self_t *self)
 {
-    zmq_pollitem_t item = {.fd = self->status_fd};
     fault_t fault;
     ssize_t size;
 
@@ -243,14 +260,14 @@ void ending_read_status(self_t *self)
     size = read(self->status_fd, &fault, sizeof fault);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    zloop_poller_end(self->loop, &item);
-    close(take_fd(&self->status_fd));
+    forget_status(self);
     if (size != (ssize_t) sizeof fault)
         return;
     /* The environment was exchanged on disk: what is warm is out of date. */
     if (fault.code == ESTALE)
         commands_tell(self, "STALE");
     fault.text[sizeof fault.text - 1] = '\0';
+    make_plain(fault.text);
     ending_begin(self, LIFE_REASON_LAUNCH, "%s%s", fault.text,
                  fault.code == ESTALE ? "; it is warmed up anew, try again in "
                                         "a few seconds"
@@ -269,6 +286,7 @@ void ending_finish(self_t *self)
         return;
     }
     ending_read_status(self);
+    forget_status(self);
     session_stop_timer(self, &self->limit_timer);
     session_stop_timer(self, &self->ready_timer);
     session_stop_timer(self, &self->stuck_timer);

@@ -67,6 +67,7 @@ typedef struct {
     int64_t idle_timeout_ms;    /* 0: never */
     int64_t lifetime_ms;        /* 0: for ever */
     int64_t cell_time_limit_ms; /* 0: none */
+    int64_t ready_timeout_ms;   /* from a kernel's fork to READY */
     int64_t interrupt_grace_ms; /* between the rungs of the ladder */
     int restart;                /* options_restart_t */
     uint64_t journal_bytes;     /* a session; 0: no bound */

@@ -51,6 +51,7 @@ typedef struct {
     int64_t idle_timeout_ms;   /* 0: never */
     int64_t lifetime_ms;       /* 0: for ever */
     int64_t cell_limit_ms;     /* 0: none */
+    int64_t ready_ms;          /* from the fork to READY */
     int64_t grace_ms;          /* between the rungs of the interrupt ladder */
     int64_t gone_keep_ms;      /* how long a tombstone answers */
     uint64_t subscriber_bytes; /* published and not taken, at most */

@@ -325,7 +325,8 @@ static void enter_payload(entry_t *entry)
         give_up(entry->launch->status_fd, "payload", &fault);
     }
     close(entry->payload_fd);
-    close(entry->launch->status_fd);
+    if (!entry->launch->keeps_status)
+        close(entry->launch->status_fd);
 }
 
 static int check(const sandbox_launch_t *launch, bool privileged,

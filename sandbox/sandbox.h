@@ -83,6 +83,8 @@ typedef struct {
     unsigned orphan_seconds; /* without a gateway for so long: pid 1 ends all;
                               * 0: never */
     const char *hostname;
+    bool keeps_status; /* the payload has status_fd still: to tell of a fault
+                        * in its own first steps, and then to close it */
 } sandbox_launch_t;
 
 /* fork(2) into the sandbox: in the caller sets the pid of pid 1 (the host's

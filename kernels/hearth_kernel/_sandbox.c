@@ -9,9 +9,9 @@
  *       place is missing or a wall unknown.
  *   fork(spec) -> (pid, pidfd)
  *       spec has the members of sandbox_launch_t by name, `limits` a dict of
- *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` a
- *       bool, or both absent. In the payload: (0, -1). OSError when no
- *       child was made; what fails in the child goes to status_fd.
+ *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` and
+ *       `keeps_status` bools, each absent or not. In the payload: (0, -1).
+ * OSError when no child was made; what fails in the child goes to status_fd.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -193,6 +193,7 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
         {"orphan_seconds", true, UINT_MAX, 0},
         {"init_uid", true, UINT32_MAX, 0},
         {"init_gid", true, UINT32_MAX, 0},
+        {"keeps_status", true, 1, 0},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -214,6 +215,7 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
     ret_launch->orphan_seconds = (unsigned) numbers[6].number;
     ret_launch->init_uid = (uid_t) numbers[7].number;
     ret_launch->init_gid = (gid_t) numbers[8].number;
+    ret_launch->keeps_status = numbers[9].number != 0;
     return 0;
 }
 

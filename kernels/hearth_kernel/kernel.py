@@ -556,11 +556,20 @@ class Kernel:
 
 
 def main(
-    listener: int, retain: int, shell: Optional[ZMQInteractiveShell] = None
+    listener: int,
+    retain: int,
+    shell: Optional[ZMQInteractiveShell] = None,
+    when_begun: Optional[Callable[[], None]] = None,
 ) -> None:
-    """Serve the session whose gateway comes to this listening socket."""
+    """Serve the session whose gateway comes to this listening socket.
+
+    From `when_begun` on the gateway hears of everything by the link; no code
+    of the session's runs before.
+    """
     kernel = Kernel(shell or ZMQInteractiveShell.instance())
     kernel.start(listener, retain)
+    if when_begun is not None:
+        when_begun()
     kernel.run()
     _link.flush()
     os._exit(0)

@@ -7,15 +7,18 @@ nothing of any session but the descriptors that it passes on.
 from __future__ import annotations
 
 import array
+import errno
 import importlib.util
 import json
 import os
 import platform
 import signal
 import socket
+import struct
 import sys
 import sysconfig
-from typing import Any, Optional
+import traceback
+from typing import Any, Callable, NoReturn, Optional
 
 Order = dict[str, Any]
 
@@ -120,7 +123,20 @@ def set_blas_threads(count: int) -> None:
                 break
 
 
-def become_kernel(order: Order, link_fd: int) -> None:
+def tell_fault(status_fd: int, error: BaseException) -> None:
+    """Say why there will be no kernel: a fault_t of base/fault.h."""
+    last = traceback.format_exception_only(type(error), error)[-1].strip()
+    plain = last.encode("unicode_escape").decode("ascii")
+    text = f"the kernel did not begin: {plain}".encode("ascii")
+    # The last byte stays 0.
+    os.write(status_fd, struct.pack("i252s", errno.ECHILD, text[:251]))
+
+
+def become_kernel(
+    order: Order,
+    link_fd: int,
+    when_begun: Optional[Callable[[], None]] = None,
+) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
     # Loaded since the zygote warmed up: their folder may be out of sight here.
     from hearth_kernel import kernel, reseed
@@ -136,7 +152,33 @@ def become_kernel(order: Order, link_fd: int) -> None:
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
     if threads.isdigit() and int(threads) > 1:
         set_blas_threads(int(threads))
-    kernel.main(link_fd, int(order["retain"]))
+    kernel.main(link_fd, int(order["retain"]), when_begun=when_begun)
+
+
+def run_payload(
+    profile: Order, order: Order, link_fd: int, status_fd: int
+) -> NoReturn:
+    """Be a kernel; until it has begun, the launch hears of what goes wrong."""
+    has_begun = False
+
+    def when_begun() -> None:
+        nonlocal has_begun
+        has_begun = True
+        os.close(status_fd)
+
+    try:
+        if profile.get("fresh"):
+            from hearth_kernel import fresh
+
+            # It ends with this program: the next one does not have it.
+            os.set_inheritable(status_fd, False)
+            fresh.become(profile, order, link_fd)
+        become_kernel(order, link_fd, when_begun)
+    except BaseException as error:
+        if not has_begun:
+            tell_fault(status_fd, error)
+    finally:
+        os._exit(70)
 
 
 def launch(
@@ -155,6 +197,7 @@ def launch(
             **dict(zip(LAUNCH_FDS, fds)),
             "cgroup_fds": fds[len(LAUNCH_FDS) :],
             "cgroup_folder": order.get("cgroup") == "v2",
+            "keeps_status": True,
         }
         pid, pidfd = _sandbox.fork(spec)
     except (Fault, OSError, ValueError, TypeError, KeyError) as error:
@@ -163,14 +206,7 @@ def launch(
         tell(gateway, {"failed": number, "code": code, "text": text[:500]})
         return
     if pid == 0:
-        try:
-            if profile.get("fresh"):
-                from hearth_kernel import fresh
-
-                fresh.become(profile, order, spec["link_fd"])
-            become_kernel(order, spec["link_fd"])
-        finally:
-            os._exit(70)
+        run_payload(profile, order, spec["link_fd"], spec["status_fd"])
     tell(gateway, {"launched": number, "pid": pid}, pidfd)
     os.close(pidfd)
 

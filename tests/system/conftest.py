@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -33,3 +35,16 @@ def session(gateway: Gateway) -> Iterator[Session]:
 def client(session: Session) -> Iterator[Client]:
     with session.client() as made:
         yield made
+
+
+@pytest.fixture
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python with a folder of packages of its own."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run(
+        ["/usr/bin/python3", "-m", "venv", "--without-pip", str(folder)],
+        check=True,
+    )
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "all.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
+    return folder

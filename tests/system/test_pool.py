@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from harness import Gateway, start_time, wait_for
 
 POOL = "profile/python3/pool/"
@@ -247,19 +246,6 @@ def test_a_burst_waits_in_order_and_then_is_refused() -> None:
             assert "try again in" in run.stderr
             assert "gateway/starts_queue" in run.stderr
         assert len(gateway.sessions()) == len(made)
-
-
-@pytest.fixture
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python with a folder of packages of its own."""
-    folder = tmp_path_factory.mktemp("environment") / "venv"
-    subprocess.run(
-        ["/usr/bin/python3", "-m", "venv", "--without-pip", str(folder)],
-        check=True,
-    )
-    (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "all.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
-    return folder
 
 
 def test_installing_a_package_renews_what_waits(environment: Path) -> None:

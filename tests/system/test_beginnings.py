@@ -1,0 +1,80 @@
+"""Kernels that do not come into being: the reason is told, nothing is left."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+from harness import Gateway
+
+SOON = 60.0
+
+# Imported by the zygote, which calls it too while it warms up.
+SPOILS = """
+import os, time
+from hearth_kernel import reseed
+
+ZYGOTE, whole = os.getpid(), reseed.reseed
+
+def spoilt():
+    if os.getpid() == ZYGOTE:
+        return whole()
+    {what}
+
+reseed.reseed = spoilt
+"""
+
+
+@contextmanager
+def spoilt(environment: Path, what: str, *settings: str) -> Iterator[Gateway]:
+    """A gateway whose kernels do that before they begin."""
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "spoils.py").write_text(SPOILS.format(what=what))
+    for folder in [*environment.parents[:-2], environment]:
+        os.chmod(folder, 0o755)
+    options = [
+        f"profile/python3/python={environment / 'bin' / 'python3'}",
+        "profile/python3/preload=spoils",
+        *settings,
+    ]
+    gateway = Gateway(*(word for text in options for word in ("--set", text)))
+    try:
+        yield gateway.start()
+    finally:
+        gateway.end()
+
+
+def refusal(gateway: Gateway) -> str:
+    done = gateway.run("session", "create", timeout=SOON)
+    assert done.returncode != 0
+    (model,) = gateway.sessions("--all")
+    assert model["state"] == "gone"
+    assert model["reason"] == "launch"
+    return done.stderr
+
+
+def test_an_exception_before_the_link_is_told(environment: Path) -> None:
+    what = "raise OSError(122, 'Disk quota exceeded')"
+    with spoilt(environment, what) as gateway:
+        told = refusal(gateway)
+    assert "did not begin: OSError: [Errno 122] Disk quota exceeded" in told
+
+
+def test_what_an_exception_says_is_cut_and_made_plain(
+    environment: Path,
+) -> None:
+    what = "raise ValueError('\\x1b[31m\\u20ac\\n' + 'x' * 5000)"
+    with spoilt(environment, what) as gateway:
+        told = refusal(gateway)
+    assert "did not begin: ValueError: \\x1b[31m\\u20ac\\nxxx" in told
+    assert "\x1b[31m\u20ac" not in told
+    assert len(told) < 1000
+
+
+def test_a_kernel_that_is_never_ready_is_ended(environment: Path) -> None:
+    what = "time.sleep(600)"
+    with spoilt(environment, what, "sessions/ready_timeout=1s") as gateway:
+        told = refusal(gateway)
+    assert "was not ready in time (1 s from its fork" in told
