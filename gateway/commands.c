@@ -164,12 +164,23 @@ static int on_unready(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+void commands_await_ready(self_t *self)
+{
+    session_start_timer(self, &self->ready_timer,
+                        self->spec->profile->is_fresh ? WARM_MS
+                                                      : self->spec->ready_ms,
+                        on_unready);
+}
+
 /* The listeners stand: what is said to them waits until the kernel comes. */
 static void on_launching(self_t *self, const char *status, const char *group)
 {
     fault_t fault;
 
     watch_begin(self, group);
+    /* The next gateway removes the group, whatever becomes of this launch. */
+    if (*group)
+        session_save(self);
     if (sscanf(status, "%d %u %u", &self->status_fd, &self->host_uid,
                &self->init_uid)
         != 3)
@@ -198,10 +209,7 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     self->spec->start_time = kernel_start_time(self->kernel);
     ending_watch_process(self);
     session_save(self);
-    session_start_timer(self, &self->ready_timer,
-                        self->spec->profile->is_fresh ? WARM_MS
-                                                      : self->spec->ready_ms,
-                        on_unready);
+    commands_await_ready(self);
     if (self->state == LIFE_STOPPING)
         kernel_kill(self->kernel);
     else if (self->state != LIFE_STARTING) /* it was ready before */
@@ -273,6 +281,11 @@ static void on_interrupt(self_t *self, const char *token, const char *argument)
 {
     if (refuse_if_gone(self, token))
         return;
+    /* Who asked before hears how it stands; the outcome is the newer one's. */
+    if (self->interrupt_token)
+        commands_answer(self, self->interrupt_token,
+                        json_pack("{s:s,s:s,s:s}", "status", "ok", "outcome",
+                                  "running", "variables", "preserved"));
     free(self->interrupt_token);
     self->interrupt_token = mem_text(token);
     ladder_climb(self, strcmp(argument, "kill") == 0);

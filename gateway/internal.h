@@ -224,6 +224,8 @@ void ladder_done(self_t *self, const char *outcome, const char *variables);
 /* commands.c */
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
 void commands_tell(self_t *self, const char *word);
+/* A kernel that was forked has so long to say READY. */
+void commands_await_ready(self_t *self);
 /* `object` (json_t *) is taken. */
 void commands_answer(self_t *self, const char *token, struct json_t *object);
 

@@ -268,6 +268,8 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
 
     if (entry) {
         pending_t *pending = orders_wait(self, request_p);
+
+        snprintf(pending->session, sizeof pending->session, "%s", entry->id);
         zstr_sendx(entry->actor, word, pending->token, argument, NULL);
         return;
     }
@@ -479,6 +481,23 @@ static void on_request(registry_t *self, message_t **request_p)
                      management_error("UnknownRequest", GATEWAY_EXIT_USAGE,
                                       "this gateway knows no such request"));
     message_destroy(request_p);
+}
+
+void orders_redo(registry_t *self, const char *session)
+{
+    pending_t *at = self->pending;
+
+    while (at) {
+        message_t *request;
+
+        if (strcmp(at->session, session) != 0) {
+            at = at->next;
+            continue;
+        }
+        request = orders_take_back(self, at->token);
+        on_request(self, &request);
+        at = self->pending; /* the list has changed */
+    }
 }
 
 int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg)

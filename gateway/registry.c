@@ -56,6 +56,7 @@ static void entry_destroy(entry_t **entry_p)
 static void unlink_entry(registry_t *self, entry_t *entry)
 {
     entry_t **at = &self->entries;
+    char id[SESSION_ID_MAX];
     fault_t fault;
 
     while (*at && *at != entry)
@@ -71,7 +72,9 @@ static void unlink_entry(registry_t *self, entry_t *entry)
         (void) path_remove_tree(entry->runtime_folder, &fault);
     if (entry->is_pooled)
         forget_pooled(self, entry->id);
+    snprintf(id, sizeof id, "%s", entry->id);
     entry_destroy(&entry);
+    orders_redo(self, id);
 }
 
 /* Its start is over, well or not: there is room for the next one. */

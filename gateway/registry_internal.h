@@ -48,10 +48,11 @@ typedef struct entry {
 typedef struct pending {
     struct pending *next; /* owned */
     char token[24];
-    message_t *request; /* owned */
-    size_t missing;     /* answers still to come */
-    json_t *sessions;   /* owned; array of a listing, or NULL */
-    int64_t deadline;   /* monotonic ms */
+    char session[SESSION_ID_MAX]; /* whose actor answers; "" otherwise */
+    message_t *request;           /* owned */
+    size_t missing;               /* answers still to come */
+    json_t *sessions;             /* owned; array of a listing, or NULL */
+    int64_t deadline;             /* monotonic ms */
 } pending_t;
 
 typedef struct {
@@ -187,6 +188,8 @@ int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg);
 int orders_on_sweep(zloop_t *loop, int timer, void *arg);
 /* A request that waits for an actor; lent. */
 pending_t *orders_wait(registry_t *self, message_t **request_p);
+/* Its actor has gone: what still waited for it is answered without. */
+void orders_redo(registry_t *self, const char *session);
 /* The request back: the actor cannot answer it. NULL when it is not there. */
 message_t *orders_take_back(registry_t *self, const char *token);
 void orders_destroy(pending_t **pending_p);

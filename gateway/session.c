@@ -363,6 +363,9 @@ static int begin_adopted(self_t *self, fault_t *fault)
         ending_expect(self);
     } else {
         ending_watch(self);
+        /* Its launch was cut short: what is missing may never come. */
+        if (self->state == LIFE_STARTING)
+            commands_await_ready(self);
     }
     hold(self);
     return 0;

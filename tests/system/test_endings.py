@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Iterator
 
@@ -431,3 +432,35 @@ def test_gone_session_still_answers_everything(gateway: Gateway) -> None:
             turn = client.finish(send(), timeout=SOON)
             assert turn.status == "error"
             assert turn.content["ename"] == "SessionGone"
+
+
+def test_a_question_in_the_moment_of_the_end_is_answered() -> None:
+    """With no time for a tombstone the actor goes while it is asked."""
+    running = Gateway("--set", "sessions/gone_keep=0")
+    try:
+        running.start()
+        for _ in range(10):
+            session = running.create()
+            done = session.exec("import os; os._exit(1)", timeout=DEADLINE)
+            assert done.returncode == 3, done.stderr
+            assert session.show()["reason"] == "exit"
+    finally:
+        running.end()
+
+
+def test_two_interrupts_are_both_answered(session: Session) -> None:
+    with session.client() as client:
+        client.kc.execute("import time\nwhile True: time.sleep(0.01)")
+        session.wait_state("busy")
+        with ThreadPoolExecutor(3) as many:
+            done = list(
+                many.map(
+                    lambda _: session.gateway.run(
+                        "session", "interrupt", session.id
+                    ),
+                    range(3),
+                )
+            )
+        for run in done:
+            assert run.returncode in (0, 1), run.stderr
+            assert run.stdout.strip()
