@@ -57,6 +57,14 @@ def start_time(pid: int) -> Optional[str]:
     return None if fields[0] in "ZX" else fields[19]
 
 
+def kill(pid: int) -> None:
+    """SIGKILL; a process that has gone by itself is fine."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def children(pid: int) -> dict[int, str]:
     found = {}
     for child in processes():
@@ -502,7 +510,7 @@ class Gateway:
             self.process.wait(DEADLINE)
         for namespace in self.namespaces:
             for pid in members(namespace):
-                os.kill(pid, signal.SIGKILL)
+                kill(pid)
         for held in self.namespaces.values():
             os.close(held)
         self.namespaces.clear()

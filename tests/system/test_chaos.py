@@ -17,6 +17,7 @@ from harness import (
     Session,
     Turn,
     children,
+    kill,
     members,
     wait_for,
 )
@@ -84,7 +85,7 @@ class Stopped:
 
 def kill_kernel(gateway: Gateway, session: Session) -> None:
     for pid in payloads(session):
-        os.kill(pid, signal.SIGKILL)
+        kill(pid)
 
 
 def kill_init(gateway: Gateway, session: Session) -> None:
@@ -93,7 +94,7 @@ def kill_init(gateway: Gateway, session: Session) -> None:
 
 def kill_zygote(gateway: Gateway, session: Session) -> None:
     for pid in children(gateway.pid):
-        os.kill(pid, signal.SIGKILL)
+        kill(pid)
 
 
 def kill_gateway(gateway: Gateway, session: Session) -> None:

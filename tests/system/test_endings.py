@@ -15,6 +15,7 @@ from harness import (
     Client,
     Gateway,
     Session,
+    kill,
     members,
     parent_of,
     wait_for,
@@ -211,7 +212,7 @@ def test_killed_from_outside(gateway: Gateway) -> None:
         first = session.show()["pid"]
         for pid in members(namespace):
             if pid != first:
-                os.kill(pid, signal.SIGKILL)
+                kill(pid)
         turn = client.finish(msg_id, timeout=SOON, begun=begun)
         assert turn.content["ename"] == "KernelDied"
         expect_no_process(session, namespace)

@@ -7,14 +7,13 @@ control group or file of any session, also of those that nobody heard of.
 
 import os
 import random
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import HEARTH, Gateway, children, processes, wait_for
+from harness import HEARTH, Gateway, children, kill, processes, wait_for
 
 ROUNDS = 200 if os.environ.get("HEARTH_LONG") else 9
 LATEST = 0.5  # seconds behind the request
@@ -99,7 +98,7 @@ def test_nothing_is_left_whenever_it_is_killed(gateway: Gateway) -> None:
             client.wait(60)
         if turn % 3 == 2:
             for pid in children(gateway.pid):
-                os.kill(pid, signal.SIGKILL)
+                kill(pid)
         if turn % 3 != 2 or chance.random() < 0.5:
             gateway.kill()
         ids |= known(gateway)

@@ -9,7 +9,6 @@ import json
 import os
 import random
 import re
-import signal
 import subprocess
 import time
 from typing import Iterator, Optional
@@ -22,6 +21,7 @@ from harness import (
     Gateway,
     Session,
     Turn,
+    kill,
     start_time,
     wait_for,
 )
@@ -311,7 +311,7 @@ def test_gone_with_a_request_that_nobody_answered(gateway: Gateway) -> None:
         namespace = session.namespace()
         gateway.kill()
         for pid in session_processes(namespace):
-            os.kill(pid, signal.SIGKILL)
+            kill(pid)
         state = gateway.state / "sessions" / session.id / "session.json"
         model = json.loads(state.read_text())
         model.update(reason="lost", detail="a test", pid=0)
@@ -368,7 +368,7 @@ def test_killed_zygote(gateway: Gateway) -> None:
     with session.client() as client:
         client.run("x = 1")
         for pid in zygotes(gateway):
-            os.kill(pid, signal.SIGKILL)
+            kill(pid)
         assert client.run("x").result == "1"
 
         def again() -> Optional[Session]:
@@ -397,10 +397,7 @@ def test_gateway_and_zygote_killed(gateway: Gateway) -> None:
     helpers = zygotes(gateway)
     gateway.kill()
     for pid in helpers:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        kill(pid)
     gateway.start()
     printing.read_more()
     printing.let_it_end()
