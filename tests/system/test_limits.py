@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -72,10 +73,11 @@ def limits_by(gateway: Gateway) -> str:
 
 def groups_of(session: Session) -> list[Path]:
     """The session's folders in every hierarchy."""
+    # os.walk does not mind folders that vanish meanwhile, as glob does.
     return [
-        path
-        for path in GROUPS.glob(f"**/hearth-*.{session.id}.*")
-        if path.is_dir()
+        Path(folder)
+        for folder, _, _ in os.walk(GROUPS)
+        if fnmatch(os.path.basename(folder), f"hearth-*.{session.id}.*")
     ]
 
 
