@@ -323,6 +323,19 @@ class Session:
     def show(self) -> dict[str, Any]:
         return self.gateway.json("session", "show", "--json", self.id)
 
+    def wait_journaled(self, msg_ids: list[str]) -> None:
+        """Until the gateway has read and journaled these requests; what it
+        answers on control says nothing of what waits on shell."""
+        folder = Path(self.model["journal"])
+
+        def look() -> bool:
+            text = b"".join(
+                path.read_bytes() for path in folder.glob("journal-*.log")
+            )
+            return all(msg_id.encode() in text for msg_id in msg_ids)
+
+        wait_for(look, "all requests in the journal")
+
     def wait_state(self, state: str) -> dict[str, Any]:
         def look() -> Optional[dict[str, Any]]:
             model = self.show()

@@ -632,7 +632,7 @@ def test_aborted_without_a_journal_is_not_run_later(
         ]
         for message in waiting:
             client.kc.shell_channel.send(message)
-        client.ask("control", "kernel_info_request")
+        session.wait_journaled([m["header"]["msg_id"] for m in waiting])
         fill(ballast)
         os.truncate(ballast, ballast.stat().st_size - 12 * 1024)
         make_without_space(session.workspace / "now")
@@ -673,7 +673,7 @@ def test_failed_without_a_journal_is_not_run_later(small_disk: Gateway) -> None:
             client.kc.execute(f"import os; os.mkdir('ran{i}')")
             for i in range(60)
         ]
-        client.ask("control", "kernel_info_request")
+        session.wait_journaled(waiting)
         fill(ballast)
         make_without_space(session.workspace / "now")
         for msg_id in [first, *waiting]:

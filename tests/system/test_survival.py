@@ -11,7 +11,6 @@ import random
 import re
 import subprocess
 import time
-from pathlib import Path
 from typing import Iterator, Optional
 
 import pytest
@@ -233,15 +232,6 @@ def test_request_while_the_gateway_is_away(gateway: Gateway) -> None:
         assert client.finish(msg_id).result == "21"
 
 
-def journal(session: Session) -> str:
-    """What its files hold; headers stand in them as they came."""
-    folder = Path(session.model["journal"])
-    return "".join(
-        path.read_bytes().decode("latin-1")
-        for path in sorted(folder.glob("journal-*.log"))
-    )
-
-
 def test_queued_requests_are_run_once(gateway: Gateway) -> None:
     session = gateway.create()
     with session.client() as client:
@@ -252,10 +242,7 @@ def test_queued_requests_are_run_once(gateway: Gateway) -> None:
         queued = [client.kc.execute(f"n.append({i}); {i}") for i in range(10)]
         begun = client.stream_until(first, "go")
         # What a gateway has not read when it is killed is lost.
-        wait_for(
-            lambda: all(msg_id in journal(session) for msg_id in queued),
-            "all requests in the journal",
-        )
+        session.wait_journaled(queued)
         gateway.kill()
         (session.workspace / "now").touch()
         gateway.start()
