@@ -127,7 +127,7 @@ static char *free_name(const char *folder, const json_t *session)
     const char *name = member_text(session, "name");
     cleanup_buffer buffer_t stem = BUFFER_EMPTY;
 
-    for (size_t i = 0; name[i] && i < NAME_MAX_BYTES; i++)
+    for (size_t i = 0; i < NAME_MAX_BYTES && name[i]; i++)
         buffer_format(&stem, "%c",
                       strchr(NAME_CHARACTERS, name[i]) ? name[i] : '_');
     buffer_format(&stem, "%s%.*s", stem.size ? "-" : "session-", ID_BYTES,
