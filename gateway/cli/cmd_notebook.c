@@ -131,6 +131,14 @@ static json_t *sort_list(json_t *list)
     return sorted;
 }
 
+/* Where no gateway ever ran there is no key, and nothing to read with it. */
+static bool has_sessions(const options_t *options)
+{
+    cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
+
+    return access(sessions, F_OK) == 0;
+}
+
 static json_t *find_all(const options_t *options, const recorded_t *common)
 {
     cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
@@ -170,15 +178,13 @@ static int list(const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
     cleanup_recorded recorded_t common = {0};
-    gateway_exit_t status;
     size_t index;
     json_t *row;
 
-    if (!options)
+    if (!options
+        || (has_sessions(options)
+            && recorded_key(options, &common) != GATEWAY_EXIT_OK))
         return GATEWAY_EXIT_ENVIRONMENT;
-    status = recorded_key(options, &common);
-    if (status != GATEWAY_EXIT_OK)
-        return status;
     json_auto_t *rows = find_all(options, &common);
     if (arguments_has(arguments, "json")) {
         json_print(rows);

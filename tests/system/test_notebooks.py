@@ -403,3 +403,11 @@ def test_every_command_of_the_document(
             )
             assert done.returncode == 0, (command, done.stdout, done.stderr)
             assert not done.stderr
+
+
+def test_list_where_no_gateway_ever_ran(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    nowhere = {"HEARTH_STATE_DIR": str(tmp_path / "state")}
+    done = gateway.run("notebook", "list", "--json", env=nowhere)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
