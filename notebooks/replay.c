@@ -113,7 +113,8 @@ static bool has_outside_effects(const notebook_cell_t *cell)
         if (is_marking(line))
             return true;
         line = strchr(line, '\n');
-        line += line != NULL;
+        if (line)
+            line++;
     }
     return false;
 }
