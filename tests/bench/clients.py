@@ -111,10 +111,10 @@ class Client:
         self.shell.close()
         self.iopub.close()
 
-    def wait_for_welcome(self) -> None:
+    def wait_for_welcome(self, patience_ms: int = PATIENCE_MS) -> None:
         """Until the subscription counts: both sides say so."""
         while True:
-            if not self.iopub.poll(PATIENCE_MS):
+            if not self.iopub.poll(patience_ms):
                 raise BenchError("no iopub_welcome")
             kind, _, _ = self.signer.open(self.iopub.recv_multipart())
             if kind == "iopub_welcome":

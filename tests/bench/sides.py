@@ -11,7 +11,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,8 @@ from typing import Any, Protocol
 import zmq
 from clients import PATIENCE_MS, BenchError, Client, Signer
 
+STARTS = 3
+WELCOME_MS = 20_000
 LAUNCH = ("-m", "ipykernel_launcher", "-f")
 
 Context = zmq.Context[zmq.Socket[bytes]]
@@ -65,6 +67,13 @@ class Ipykernel:
 
     def start(self) -> Kernel:
         """Returns as soon as it may be asked; the process still starts."""
+        # A free port may be somebody else's by the time it is bound.
+        for _ in range(STARTS):
+            with suppress(BenchError):
+                return self.start_once()
+        return self.start_once()
+
+    def start_once(self) -> Kernel:
         connection = self.connection()
         path = self.scratch / f"ipykernel-{uuid.uuid4().hex}.json"
         path.write_text(json.dumps(connection))
@@ -81,7 +90,11 @@ class Ipykernel:
             process.kill()
             process.wait()
 
-        client.wait_for_welcome()
+        try:
+            client.wait_for_welcome(WELCOME_MS)
+        except BenchError:
+            end()
+            raise
         return Kernel(client, process.pid, end)
 
     def wrapper(self) -> list[str]:
