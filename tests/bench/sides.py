@@ -223,8 +223,21 @@ class Hearth:
         client.wait_for_welcome()
         return Kernel(client, session["pid"], end)
 
+    def wait_until_settled(self) -> None:
+        """The pool follows the arrivals of the last seconds: what it holds
+        for those to come is not what a session takes."""
+        deadline = time.monotonic() + 60
+        while True:
+            pool = self.ask("gateway_info", {})["profiles"][0]["pool"]
+            if pool["target"] <= 1 and pool["ready"] == pool["target"]:
+                return
+            if time.monotonic() > deadline:
+                raise BenchError(f"the pool does not settle: {pool}")
+            time.sleep(0.2)
+
     def processes(self, kernels: list[Kernel]) -> list[int]:
         """Gateway, warm Python and sessions; those of no use too."""
+        self.wait_until_settled()
         return family(self.process.pid)
 
     def stop(self) -> None:
