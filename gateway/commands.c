@@ -256,6 +256,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     spec->restarts = json_is_true(json_object_get(object, "restarts"));
     spec->is_pooled = false;
     spec->created_us = clock_wall_us();
+    record_start(self);
     session_touch(self);
     session_count_lifetime(self);
     session_save(self);

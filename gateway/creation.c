@@ -276,12 +276,13 @@ static void refuse(registry_t *self, message_t *request)
 {
     json_t *answer;
 
-    if (self->alive_count >= self->options->sessions_max) {
+    if (self->alive_count + self->waiting_count
+        >= self->options->sessions_max) {
         answer = management_error(
             "TooManySessions", GATEWAY_EXIT_FAILED,
-            "%zu sessions are alive, the limit sessions/sessions_max; delete "
-            "one or try again later",
-            self->alive_count);
+            "%zu sessions are alive or wait for their start, the limit "
+            "sessions/sessions_max; delete one or try again later",
+            self->alive_count + self->waiting_count);
     } else if (!room_is_left(self)) {
         answer = management_error(
             "TooManySessions", GATEWAY_EXIT_FAILED,

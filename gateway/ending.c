@@ -306,7 +306,8 @@ void ending_finish(self_t *self)
                self->spec->id, life_reason_name(self->reason), self->detail);
     if (self->running && self->running->is_execute)
         record_cell_lost(self, self->running);
-    record_end(self);
+    if (!self->spec->is_pooled)
+        record_end(self);
     /* Those before a restart were told when it was asked for; what has come
      * since is for the fresh kernel. */
     if (!self->is_relaunching)

@@ -217,7 +217,8 @@ static int on_input_request(self_t *self, const frame_t *frame, fault_t *fault)
     return 0;
 }
 
-static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
+static int on_reply(self_t *self, const frame_t *frame, json_span_t content,
+                    fault_t *fault)
 {
     /* The answer to SHUTDOWN: its end is what counts. */
     if (!self->running && self->state == LIFE_STOPPING)
@@ -226,8 +227,8 @@ static int on_reply(self_t *self, const frame_t *frame, fault_t *fault)
         return fault_set(fault, EPROTO,
                          "REPLY to request %" PRIu64 ", which does not run",
                          frame->request);
-    return turns_finish(self, frame->seq, part_bytes(frame->metadata),
-                        part_bytes(frame->content), fault);
+    return turns_finish(self, frame->seq, part_bytes(frame->metadata), content,
+                        fault);
 }
 
 /* In the journal, like every event: numbers have no gaps there. */
@@ -269,7 +270,7 @@ static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
     else if (frame->type == FRAME_MARKED)
         r = on_marked(self, frame, fault);
     else if (frame->type == FRAME_REPLY)
-        r = on_reply(self, frame, fault);
+        r = on_reply(self, frame, content, fault);
     else
         r = publish(self, frame, content, fault);
     if (r == 0)

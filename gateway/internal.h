@@ -253,7 +253,7 @@ void turns_send(self_t *self, const request_t *request);
 void turns_next(self_t *self);
 /* The running request ends with this reply (checked content). */
 int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
-                 bytes_t content, fault_t *fault);
+                 json_span_t content, fault_t *fault);
 /* The running and all waiting requests end with an error. */
 void turns_fail_all(self_t *self, const char *ename, const char *evalue);
 void turns_fail(self_t *self, request_t *request, const char *ename,
@@ -301,7 +301,8 @@ void record_stop(self_t *self);
 /* Something was refused that is past a limit. */
 void record_limit(self_t *self, const char *name, uint64_t max);
 void record_cell_begin(self_t *self, const request_t *request);
-void record_cell_end(self_t *self, const request_t *request, bytes_t content);
+void record_cell_end(self_t *self, const request_t *request,
+                     json_span_t content);
 /* Its kernel ended first. */
 void record_cell_lost(self_t *self, const request_t *request);
 /* ports_watch_t; `arg` is the session. */

@@ -90,16 +90,13 @@ static json_t *number_of(const request_t *request)
 
 void record_cell_begin(self_t *self, const request_t *request)
 {
-    bytes_t content = message_content(request->message);
+    json_span_t content = message_content_json(request->message);
     cleanup_buffer buffer_t code = BUFFER_EMPTY;
     char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
     uint8_t sum[EVP_MAX_MD_SIZE];
     unsigned size = 0;
-    json_span_t value;
-    fault_t fault;
 
-    if (json_check(content.bytes, content.size, &value, &fault) == 0)
-        json_text(json_member(value, "code"), &code);
+    json_text(json_member(content, "code"), &code);
     if (EVP_Digest(code.data ? (const void *) code.data : "", code.size, sum,
                    &size, EVP_sha256(), NULL)
         == 1)
@@ -111,19 +108,14 @@ void record_cell_begin(self_t *self, const request_t *request)
                    (json_int_t) code.size, "sha256", hex));
 }
 
-void record_cell_end(self_t *self, const request_t *request, bytes_t content)
+void record_cell_end(self_t *self, const request_t *request,
+                     json_span_t content)
 {
-    cleanup_free char *status = NULL, *ename = NULL, *evalue = NULL;
-    json_span_t value;
-    fault_t fault;
-    bool is_refused;
+    cleanup_free char *status = json_text_new(json_member(content, "status"));
+    cleanup_free char *ename = json_text_new(json_member(content, "ename"));
+    cleanup_free char *evalue = json_text_new(json_member(content, "evalue"));
+    bool is_refused = ename && strcmp(ename, "PolicyError") == 0;
 
-    if (json_check(content.bytes, content.size, &value, &fault) == 0) {
-        status = json_text_new(json_member(value, "status"));
-        ename = json_text_new(json_member(value, "ename"));
-        evalue = json_text_new(json_member(value, "evalue"));
-    }
-    is_refused = ename && strcmp(ename, "PolicyError") == 0;
     note(self, "cell_end", status && *status ? status : "error",
          json_pack(
              "{s:o,s:I,s:o}", "request", number_of(request), "ms",

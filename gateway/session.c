@@ -206,7 +206,8 @@ void session_set_ready(self_t *self)
 {
     session_stop_timer(self, &self->ready_timer);
     life_step(&self->state, LIFE_ON_READY);
-    record_start(self);
+    if (!self->spec->is_pooled)
+        record_start(self);
     session_touch(self);
     commands_tell_state(self);
     commands_tell(self, "READY");

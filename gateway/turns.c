@@ -381,23 +381,14 @@ static void read_next_count(self_t *self, bytes_t metadata)
         self->next_count = count;
 }
 
-static bool is_error(bytes_t content)
-{
-    json_span_t value;
-    fault_t fault;
-
-    return json_check(content.bytes, content.size, &value, &fault) == 0
-           && json_text_equals(json_member(value, "status"), "error");
-}
-
 int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
-                 bytes_t content, fault_t *fault)
+                 json_span_t content, fault_t *fault)
 {
     request_t *request = self->running;
     cleanup_buffer buffer_t limited = BUFFER_EMPTY;
     cleanup_buffer buffer_t told = BUFFER_EMPTY;
     cleanup_buffer buffer_t extended = BUFFER_EMPTY;
-    bool failed = is_error(content);
+    bool failed = json_text_equals(json_member(content, "status"), "error");
     bool aborts = failed && request->is_execute && request->stop_on_error
                   && !request->silent;
     int r;
@@ -414,10 +405,13 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     }
     if (self->limit_reached && failed) {
         write_limit_reply(self, request, &limited);
-        content = buffer_bytes(&limited);
+        r = json_check(limited.data, limited.size, &content, fault);
+        if (r < 0)
+            return r;
     }
     r = output_reply(self->output, request, kernel_seq,
-                     revival_tell(self, metadata, &extended), content, fault);
+                     revival_tell(self, metadata, &extended),
+                     (bytes_t){content.text, content.size}, fault);
     if (r < 0)
         return r;
     revival_told(self, request);
