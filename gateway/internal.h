@@ -159,13 +159,14 @@ typedef struct {
     char *interrupt_token;  /* owned; who waits for the ladder's outcome */
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
-        drain_timer, ready_timer; /* zloop ids, 0: none */
-    int64_t idle_since;           /* monotonic ms; of the inactivity clock */
-    int64_t idle_since_us;        /* wall clock */
-    int64_t stuck_since;          /* monotonic ms */
-    struct answered *repeats;     /* owned; recovery.c: replies to send again */
-    kernel_end_t end;             /* how the last kernel ended */
-    char detail[256];             /* the end in a sentence */
+        drain_timer, ready_timer, greeted_timer; /* zloop ids, 0: none */
+    bool is_subscribed;       /* by somebody new, since greeted_timer */
+    int64_t idle_since;       /* monotonic ms; of the inactivity clock */
+    int64_t idle_since_us;    /* wall clock */
+    int64_t stuck_since;      /* monotonic ms */
+    struct answered *repeats; /* owned; recovery.c: replies to send again */
+    kernel_end_t end;         /* how the last kernel ended */
+    char detail[256];         /* the end in a sentence */
 } self_t;
 
 /* session.c */
