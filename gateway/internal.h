@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "gateway/czmq_owners.h"
 #include "gateway/life.h"
+#include "gateway/lookout.h"
 #include "gateway/output.h"
 #include "gateway/ports.h"
 #include "gateway/request.h"
@@ -101,6 +102,7 @@ typedef struct {
 
 typedef struct {
     zsock_t *pipe;        /* borrowed from the actor */
+    lookout_t *orders;    /* owned; of the pipe */
     zloop_t *loop;        /* owned */
     session_spec_t *spec; /* owned */
     ports_t *ports;       /* owned; NULL once unbound */
@@ -224,7 +226,9 @@ void ladder_done(self_t *self, const char *outcome, const char *variables);
 
 /* commands.c */
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
-void commands_tell(self_t *self, const char *word);
+/* The registry hears a word, with two strings where they are not NULL. */
+void commands_tell(self_t *self, const char *word, const char *first,
+                   const char *second);
 /* A kernel that was forked has so long to say READY. */
 void commands_await_ready(self_t *self);
 /* `object` (json_t *) is taken. */

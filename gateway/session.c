@@ -210,7 +210,7 @@ void session_set_ready(self_t *self)
         record_start(self);
     session_touch(self);
     commands_tell_state(self);
-    commands_tell(self, "READY");
+    commands_tell(self, "READY", NULL, NULL);
 }
 
 /* Not while the session is held: a request that is answered before its
@@ -455,6 +455,7 @@ static void self_destroy(self_t **self_p)
     scribe_destroy(&self->scribe);
     turns_clear(self);
     zloop_destroy(&self->loop);
+    lookout_destroy(&self->orders);
     output_destroy(&self->output);
     viewers_destroy(&self->viewers);
     journal_destroy(&self->journal);
@@ -514,9 +515,9 @@ void session_actor(zsock_t *pipe, void *args)
         log_error("session=%s not started: %s", self->spec->id, fault.text);
         self->is_broken = true;
         abandon(self, &fault);
-        zstr_sendx(pipe, "BROKEN", fault.text, NULL);
+        commands_tell(self, "BROKEN", fault.text, NULL);
     }
-    zloop_reader(self->loop, pipe, commands_on_pipe, self);
+    self->orders = lookout_new(self->loop, pipe, commands_on_pipe, self);
     zloop_start(self->loop);
     if (self->is_draining)
         viewers_bid_farewell(self->viewers, "drained",
