@@ -7,7 +7,7 @@ files. What is not here, and why:
 ipykernel's test                  why not
 ================================  =============================================
 test_sys_path_profile_dir         no profiles of IPython's; test_sys_path
-test_capture_fd,                  skipped there; test_turns has the output of
+test_capture_fd,                  skipped there; test_outputs has the output of
 test_subprocess_peek_at_..._fileno  children and descriptors
 test_help_output                  no ipykernel command line; test_cli
 test_complete, test_unc_paths     Windows
@@ -143,11 +143,15 @@ def test_print_to_correct_cell_from_thread(
 
 
 def collect_digits(client: Client, msg_id: str, count: int) -> None:
-    """Each digit is one message of that cell."""
-    for digit in range(count):
+    """All of them are that cell's. (What waits is merged on its way.)"""
+    wanted = "".join(map(str, range(count)))
+    seen = ""
+    while len(seen) < count:
         message = client.iopub(DEADLINE, lambda m: m["msg_type"] == "stream")
-        assert message["content"] == {"name": "stdout", "text": str(digit)}
+        assert message["content"]["name"] == "stdout"
         assert parent_of(message) == msg_id
+        seen += message["content"]["text"]
+        assert wanted.startswith(seen)
 
 
 def test_print_to_correct_cell_from_child_thread(client: Client) -> None:
@@ -331,16 +335,21 @@ def test_message_order(client: Client) -> None:
         assert parent_of(reply) == msg_id
 
 
-def test_control_thread_priority(client: Client) -> None:
-    asleep = client.kc.execute("import asyncio; await asyncio.sleep(1)")
+def test_control_thread_priority(client: Client, session: Session) -> None:
+    asleep = client.kc.execute(
+        "import asyncio, os\n"
+        "while not os.path.exists('now'): await asyncio.sleep(0.01)"
+    )
     shell = [client.kc.execute(f"i = {i}") for i in range(5)]
+    session.wait_journaled(shell)
     control = [client.send("control", "kernel_info_request") for _ in shell]
-
-    client.reply(asleep)
-    shell_replies = [client.reply(msg_id) for msg_id in shell]
     control_replies = [
         client.reply(msg_id, channel="control") for msg_id in control
     ]
+
+    (session.workspace / "now").touch()
+    client.reply(asleep)
+    shell_replies = [client.reply(msg_id) for msg_id in shell]
     assert (
         control_replies[-1]["header"]["date"]
         <= shell_replies[0]["header"]["date"]
@@ -380,9 +389,7 @@ def test_shutdown(gateway: Gateway) -> None:
     with session.client() as client:
         client.run("a = 1")
         client.kc.shutdown()
-        wait_for(
-            lambda: session.show()["state"] == "gone", "the session gone", 30
-        )
+        wait_for(lambda: session.show()["state"] == "gone", "the session gone")
 
 
 def test_shutdown_subprocesses(gateway: Gateway) -> None:
@@ -398,7 +405,7 @@ def test_shutdown_subprocesses(gateway: Gateway) -> None:
         )
         assert len(members(namespace)) >= 4
         client.kc.shutdown()
-        wait_for(lambda: not members(namespace), "nothing left", 30)
+        wait_for(lambda: not members(namespace), "nothing left")
 
 
 # -- what code can ask --

@@ -14,9 +14,9 @@ test_async: trio                  %autoawait with another loop than asyncio's
                                   has no loop to run on
 test_debugger: all                no debugger; supported_features says so
 test_curve: all                   no CurveZMQ: keys sign, ipc and loopback hide
-test_comm                         Python objects; test_turns has the messages
-test_kernelapp, test_connect,     the gateway binds, not the kernel; test_turns
-test_heartbeat                    and test_cli start and ask it
+test_comm                         Python objects; test_questions has messages
+test_kernelapp, test_connect,     the gateway binds; test_questions, test_cli
+test_heartbeat                    and test_interrupts start and ask it
 test_start_kernel,                no kernel inside another program
 test_embed_kernel, inprocess/*
 test_io, test_zmq_shell,          ipykernel's own classes
@@ -33,7 +33,7 @@ import re
 from typing import Any, Callable, Union
 
 import pytest
-from harness import DEADLINE, Client, Message, Turn, parent_of
+from harness import DEADLINE, Client, Message, Session, Turn, parent_of
 
 Kind = Union[type, tuple[type, ...], Callable[[Any], bool]]
 
@@ -191,12 +191,18 @@ def test_execute_inc(client: Client) -> None:
     assert second["execution_count"] == first["execution_count"] + 1
 
 
-FAIL_LATER = "import asyncio\nawait asyncio.sleep(0.3)\nraise ValueError()"
+FAIL_LATER = (
+    "import asyncio, os\n"
+    "while not os.path.exists('now'): await asyncio.sleep(0.01)\n"
+    "raise ValueError()"
+)
 
 
-def test_execute_stop_on_error(client: Client) -> None:
+def test_execute_stop_on_error(client: Client, session: Session) -> None:
     failing = client.kc.execute(FAIL_LATER)
     waiting = [client.kc.execute("print('Hello')") for _ in range(2)]
+    session.wait_journaled(waiting)
+    (session.workspace / "now").touch()
     assert client.finish(failing).status == "error"
     for msg_id in waiting:
         assert ask(client, msg_id, "execute_reply")["status"] == "aborted"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import jupyter_client
+from test_interrupts import *  # noqa: F403
+from test_outputs import *  # noqa: F403
+from test_questions import *  # noqa: F403
 from test_turns import *  # noqa: F403
 
 
