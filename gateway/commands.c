@@ -13,12 +13,9 @@
 
 #define WARM_MS 300000 /* the zygote may have a large preload list */
 
-void commands_tell(self_t *self, const char *word, const char *first,
-                   const char *second)
+void commands_tell(self_t *self, const char *word)
 {
-    zstr_sendx(self->pipe, word, first, second, NULL);
-    if (self->orders)
-        lookout_touch(self->orders);
+    zstr_send(self->pipe, word);
 }
 
 static void set_time(json_t *object, const char *key, int64_t wall_us)
@@ -81,7 +78,7 @@ void commands_answer(self_t *self, const char *token, json_t *object)
 {
     cleanup_free char *text = json_dumps(object, JSON_COMPACT);
 
-    commands_tell(self, "DONE", token, text);
+    zstr_sendx(self->pipe, "DONE", token, text, NULL);
     json_decref(object);
 }
 
@@ -245,7 +242,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     const char *name = json_string_value(json_object_get(object, "name"));
 
     if (self->state != LIFE_IDLE || !kernel_is_alive(self->kernel)) {
-        commands_tell(self, "SPENT", NULL, NULL);
+        commands_tell(self, "SPENT");
         return;
     }
     if (name) {
@@ -356,7 +353,7 @@ static void on_revive(self_t *self, const char *unused, const char *unused_too)
     (void) unused;
     (void) unused_too;
     if (revival_begin(self, &fault) < 0)
-        commands_tell(self, "GONE", self->spec->reason, fault.text);
+        zstr_sendx(self->pipe, "GONE", self->spec->reason, fault.text, NULL);
 }
 
 static void on_revived(self_t *self, const char *token, const char *report)
@@ -381,7 +378,7 @@ static void finish_drain(self_t *self)
 {
     session_unwatch_link(self);
     session_save(self);
-    commands_tell(self, "DRAINED", NULL, NULL);
+    commands_tell(self, "DRAINED");
 }
 
 static int on_drained(zloop_t *loop, int timer, void *arg)
@@ -416,7 +413,7 @@ static void on_forget(self_t *self, const char *unused, const char *neither)
     (void) unused;
     (void) neither;
     if (self->state == LIFE_GONE)
-        commands_tell(self, "REMOVED", NULL, NULL);
+        commands_tell(self, "REMOVED");
 }
 
 static const struct {

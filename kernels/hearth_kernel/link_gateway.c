@@ -9,44 +9,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void unwatch_connection(link_t *self)
+static void watch_connection(link_t *self, int operation, uint32_t events)
 {
-    if (self->loop >= 0)
-        epoll_ctl(self->loop, EPOLL_CTL_DEL, self->connection, NULL);
-    epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection, NULL);
-}
-
-/* EPOLLEXCLUSIVE: of those that wait, the first in the row is woken, and a
- * loop that runs a cell does not wait. Without it each request would wake the
- * thread too, and the loop would stand before its lock. Such an entry cannot be
- * changed (EPOLL_CTL_MOD), only made anew. */
-void link_watch_connection(link_t *self)
-{
-    struct epoll_event by_loop = {.events = EPOLLIN | EPOLLEXCLUSIVE};
-    struct epoll_event by_thread = {
-        .events = EPOLLIN | EPOLLEXCLUSIVE,
+    struct epoll_event event = {
+        .events = events,
         .data.u64 = self->generation << 8 | CONNECTION,
     };
 
-    if (self->connection < 0)
-        return;
-    if (self->is_stuck)
-        by_thread.events |= EPOLLOUT;
-    unwatch_connection(self);
-    /* The loop knows requests_fd, and does the same for both. */
-    by_loop.data.fd = self->requests_fd;
-    if (self->loop >= 0)
-        epoll_ctl(self->loop, EPOLL_CTL_ADD, self->connection, &by_loop);
-    epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->connection, &by_thread);
+    epoll_ctl(self->epoll, operation, self->connection, &event);
 }
 
 static void close_connection(link_t *self)
 {
-    if (self->connection >= 0) {
-        /* A forked child may hold it open: closing is not enough. */
-        unwatch_connection(self);
+    if (self->connection >= 0)
         close(self->connection);
-    }
     self->connection = -1;
     self->is_greeted = self->is_stuck = false;
     frame_decoder_clear(self->decoder);
@@ -62,7 +38,7 @@ void link_send_events(link_t *self)
     r = outbox_send(self->outbox, self->connection);
     if (r == -EAGAIN) {
         self->is_stuck = true;
-        link_watch_connection(self);
+        watch_connection(self, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
     } else if (r < 0) {
         close_connection(self);
     }
@@ -199,11 +175,12 @@ static void on_hello(link_t *self, const frame_t *hello)
     link_send_events(self);
 }
 
-static void enqueue(request_row_t *row, const frame_t *frame)
+static void enqueue(request_row_t *row, const frame_t *frame, int fd)
 {
     request_t *request = request_new(frame);
 
     request_row_put(row, &request);
+    link_signal(fd);
 }
 
 static void on_request(link_t *self, const frame_t *frame)
@@ -211,11 +188,7 @@ static void on_request(link_t *self, const frame_t *frame)
     if (frame->request <= self->accepted)
         return;
     self->accepted = frame->request;
-    enqueue(&self->requests, frame);
-    if (self->is_polling || self->is_signalled)
-        return;
-    link_signal(self->requests_fd);
-    self->is_signalled = true;
+    enqueue(&self->requests, frame, self->requests_fd);
 }
 
 /* Behind what was said so far, whether or not there is room. */
@@ -245,8 +218,7 @@ static void on_frame(link_t *self, const frame_t *frame)
         outbox_forget(self->outbox, frame->seq);
         tell_room(self);
     } else if (frame->type == FRAME_INPUT_REPLY) {
-        enqueue(&self->inputs, frame);
-        link_signal(self->inputs_fd);
+        enqueue(&self->inputs, frame, self->inputs_fd);
     } else if (frame->type >= FRAME_EXECUTE && frame->type <= FRAME_SHUTDOWN) {
         on_request(self, frame);
     } else if (frame->type == FRAME_MARK) {
@@ -256,13 +228,23 @@ static void on_frame(link_t *self, const frame_t *frame)
     }
 }
 
-static void take_frames(link_t *self)
+void link_read_connection(link_t *self)
 {
     uint64_t generation = self->generation;
+    size_t space;
+    void *bytes = frame_decoder_space(self->decoder, &space);
+    ssize_t size = recv(self->connection, bytes, space, MSG_DONTWAIT);
     frame_t frame;
     fault_t fault;
     int r = 1;
 
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0) {
+        close_connection(self);
+        return;
+    }
+    frame_decoder_added(self->decoder, (size_t) size);
     while (r > 0 && self->connection >= 0 && generation == self->generation) {
         r = frame_decoder_next(self->decoder, &frame, &fault);
         if (r > 0)
@@ -272,27 +254,11 @@ static void take_frames(link_t *self)
     }
 }
 
-/* All that is there: the thread is not told again of what was left. */
-void link_read_connection(link_t *self)
+int link_watch_front(link_t *self, int fd)
 {
-    uint64_t generation = self->generation;
-    size_t space = 0;
-    ssize_t size = 0;
+    struct epoll_event event = {.events = EPOLLIN};
 
-    while (size == (ssize_t) space && self->connection >= 0
-           && generation == self->generation) {
-        void *bytes = frame_decoder_space(self->decoder, &space);
-
-        size = recv(self->connection, bytes, space, MSG_DONTWAIT);
-        if (size < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        if (size <= 0) {
-            close_connection(self);
-            return;
-        }
-        frame_decoder_added(self->decoder, (size_t) size);
-        take_frames(self);
-    }
+    return epoll_ctl(self->front, EPOLL_CTL_ADD, fd, &event);
 }
 
 void link_accept(link_t *self)
@@ -301,12 +267,11 @@ void link_accept(link_t *self)
 
     if (fd < 0)
         return;
-    /* What the older one said before counts. */
-    link_read_connection(self);
     close_connection(self);
     self->connection = fd;
     self->generation++;
-    link_watch_connection(self);
+    watch_connection(self, EPOLL_CTL_ADD, EPOLLIN);
+    link_watch_front(self, fd);
 }
 
 void link_on_connection(link_t *self, uint32_t events)
@@ -315,7 +280,7 @@ void link_on_connection(link_t *self, uint32_t events)
         self->is_stuck = false;
         link_send_events(self);
         if (self->connection >= 0 && !self->is_stuck)
-            link_watch_connection(self);
+            watch_connection(self, EPOLL_CTL_MOD, EPOLLIN);
     }
     if (self->connection >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
         link_read_connection(self);

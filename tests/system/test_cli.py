@@ -469,12 +469,11 @@ def test_kernel_manager(jupyter: Gateway) -> None:
         namespace = jupyter.note_namespace(model["pid"])
         assert namespace
         assert client.execute_interactive("x = 5", timeout=DEADLINE)
-        msg_id = client.execute("import time; time.sleep(600)")
+        msg_id = client.execute("print('go')\nimport time; time.sleep(600)")
         while True:
             message = client.get_iopub_msg(timeout=DEADLINE)
-            if message["msg_type"] == "execute_input":
+            if message["msg_type"] == "stream":
                 break
-        time.sleep(0.1)
         manager.interrupt_kernel()
         while True:
             reply = client.get_shell_msg(timeout=DEADLINE)

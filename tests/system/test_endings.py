@@ -22,7 +22,7 @@ from harness import (
 )
 
 # Everything here must be heard within this; a machine under load is slow.
-SOON = 30.0
+SOON = 60.0
 
 DEATHS = {
     "exit": "import os; os._exit(3)",
@@ -42,7 +42,7 @@ def gateway() -> Iterator[Gateway]:
         "--set",
         "profile/python3/preload=",
         "--set",
-        "sessions/interrupt_grace=1s",
+        "sessions/interrupt_grace=3s",
     )
     try:
         running.start()
@@ -87,9 +87,9 @@ def test_idle_timeout(gateway: Gateway) -> None:
 
 
 def test_busy_is_not_idle(gateway: Gateway) -> None:
-    session = gateway.create("--idle-timeout", "1s")
+    session = gateway.create("--idle-timeout", "5s")
     with session.client() as client:
-        turn = client.run("import time; time.sleep(3); 'done'")
+        turn = client.run("import time; time.sleep(7); 'done'")
         assert turn.result == "'done'"
 
 
@@ -115,7 +115,7 @@ def test_keepalive(gateway: Gateway) -> None:
 
 
 def test_time_limit_of_a_well_behaved_cell(gateway: Gateway) -> None:
-    session = gateway.create("--time-limit", "1s")
+    session = gateway.create("--time-limit", "3s")
     with session.client() as client:
         client.run("kept = 5")
         turn = client.run("import time; time.sleep(600)", timeout=SOON)

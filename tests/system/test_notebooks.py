@@ -267,9 +267,10 @@ def test_secrets_are_masked(
 def test_what_was_cut_off_is_told(
     gateway: Gateway, recorded: Session, tmp_path: Path
 ) -> None:
-    """On a copy of the state: the session itself goes on."""
+    """On a copy of its state: the session itself goes on."""
     copy = tmp_path / "state"
-    shutil.copytree(gateway.env["HEARTH_STATE_DIR"], copy)
+    own = Path("sessions") / recorded.id
+    shutil.copytree(gateway.state / own, copy / own)
     env = {"HEARTH_STATE_DIR": str(copy)}
     path = tmp_path / "a.ipynb"
     export(gateway, recorded.id, path)

@@ -412,7 +412,7 @@ def test_exec_tells_of_a_revival(gateway: Gateway, session: Session) -> None:
 
 
 def test_revive_after_the_inactivity_timeout(gateway: Gateway) -> None:
-    session = gateway.create("--idle-timeout", "2")
+    session = gateway.create("--idle-timeout", "5")
     with session.client() as client:
         ask(client, "a = 1")
         ask(client, "b = 1", outside_effects=True)

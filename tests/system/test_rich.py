@@ -171,7 +171,7 @@ def test_interact(client: Client) -> None:
         )
     )
 
-    assert "9\n" in [c["text"] for c in turn.contents("stream")]
+    assert "9\n" in turn.stream()
 
 
 def test_buffers_of_widgets(client: Client) -> None:

@@ -19,7 +19,7 @@ CHURN = 10_000 if LONG else 60
 GONE_MAX = 5
 LOOKS = 40  # alike, one after the other: at rest
 
-pytestmark = pytest.mark.timeout(7200 if LONG else 120)
+pytestmark = pytest.mark.timeout(7200 if LONG else 900)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import time
 
 from frames import Decoder, encode
 
-LONG = 20.0
+LONG = 60.0
 
 
 class Gateway:
@@ -105,14 +105,21 @@ class Gateway:
             events.append(self.event(timeout))
         return events
 
-    def until_silence(self, seconds=0.5):
-        """All events until none comes for a while."""
-        events = []
+    def until_silence(self, seconds=1):
+        """All events until none comes for a while, at least one."""
+        events = [self.event()]
         try:
             while True:
                 events.append(self.event(seconds))
         except TimeoutError:
             return events
+
+    def until_printed(self, wanted):
+        """All events until the cell has printed that."""
+        events = []
+        while wanted not in text(events):
+            events.append(self.event())
+        return events
 
     def until_end(self):
         """All events until the kernel ends the connection."""

@@ -148,9 +148,11 @@ def test_flushed_prints_are_messages_of_their_own(kernel):
 
 def test_a_partial_line_is_seen(kernel):
     request = kernel.execute(
-        "import sys, time\nsys.stdout.write('part')\ntime.sleep(1.5)"
+        "import os, sys, time\nsys.stdout.write('part')\n"
+        "while not os.path.exists('now'): time.sleep(0.01)"
     )
-    assert kernel.event(1.0).content["text"] == "part"
+    assert kernel.event().content["text"] == "part"
+    kernel.path.with_name("now").touch()
     kernel.until_reply(request)
 
 
@@ -167,7 +169,7 @@ def test_much_text(kernel):
 def test_many_prints_are_few_messages(kernel):
     events = kernel.run("for i in range(20000): print(i)")
     assert text(events) == "".join(f"{i}\n" for i in range(20000))
-    assert len(events) < 100
+    assert len(events) < 1000
 
 
 def test_displays_and_updates(kernel):
