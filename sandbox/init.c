@@ -3,13 +3,16 @@
  * listening socket, one connection at most, and one payload; when it ends, the
  * system ends all that is left.
  *
- * A program of its own, so that nothing of the zygote's memory is in it; it is
- * started from a sealed copy with an empty environment, hides itself, takes
- * its filter and only then lets the payload go on. It allocates nothing and
- * trusts nobody inside: of the payload it reads one byte, once.
+ * A program of its own, so that nothing of the zygote's memory is in it, and
+ * without a C library (bare.h); it is started from a sealed copy with an empty
+ * environment, hides itself, takes its filter and only then lets the payload
+ * go on. It allocates nothing and trusts nobody inside: of the payload it
+ * reads one byte, once.
  *
  * Arguments, all numbers: the listener, the status pipe, the socket to the
  * payload, the payload's pid, orphan_seconds, and 1 to hide, 0 not to. */
+#include "sandbox/bare.h"
+
 #include "base/fault.h"
 
 #include <errno.h>
@@ -21,9 +24,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -31,7 +31,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define EXIT_NOT_ENTERED 70 /* as in launch.c */
 
@@ -52,9 +51,6 @@ static const uint32_t calls[] = {
     __NR_read,         __NR_recvfrom,      __NR_restart_syscall,
     __NR_rt_sigreturn, __NR_sendto,        __NR_wait4,
     __NR_write,
-#ifdef __NR_poll
-    __NR_poll,
-#endif
 };
 
 #define CALLS         (sizeof calls / sizeof calls[0])
@@ -68,6 +64,7 @@ typedef struct {
     int64_t orphan_ms;    /* how long without a gateway; 0: for ever */
     int64_t orphan_since; /* when the last one went, monotonic ms */
     char line[96];        /* what a gateway is told */
+    size_t size;          /* of it */
 } init_t;
 enum {
     WATCH_SIGNAL,
@@ -76,11 +73,22 @@ enum {
     WATCHES
 };
 
+static _Noreturn void end(int status)
+{
+    for (;;)
+        CALL1(__NR_exit_group, status);
+}
+
+static void signal_process(pid_t pid, int number)
+{
+    CALL2(__NR_kill, pid, number);
+}
+
 static int64_t now_ms(void)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    CALL2(__NR_clock_gettime, CLOCK_MONOTONIC, &now);
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -88,27 +96,26 @@ static void drop_gateway(init_t *self)
 {
     if (self->gateway < 0)
         return;
-    close(self->gateway);
+    CALL1(__NR_close, self->gateway);
     self->gateway = -1;
     self->orphan_since = now_ms();
 }
 
 static _Noreturn void end_all(void)
 {
-    kill(-1, SIGKILL);
-    _exit(0);
+    signal_process(-1, SIGKILL);
+    end(0);
 }
 
 /* Tells the line; after the last one there is nothing left to do. */
 static void tell(init_t *self)
 {
-    size_t size = strlen(self->line);
-
     if (self->gateway < 0)
         return;
     /* So little always fits into a live connection that is read at all. */
-    if (send(self->gateway, self->line, size, MSG_NOSIGNAL | MSG_DONTWAIT)
-        != (ssize_t) size)
+    if (CALL6(__NR_sendto, self->gateway, self->line, self->size,
+              MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0)
+        != (long) self->size)
         drop_gateway(self);
     else if (self->payload == 0)
         end_all();
@@ -117,29 +124,30 @@ static void tell(init_t *self)
 static void on_gateway(init_t *self)
 {
     char command;
-    ssize_t got = recv(self->gateway, &command, 1, MSG_DONTWAIT);
+    long got =
+        CALL6(__NR_recvfrom, self->gateway, &command, 1, MSG_DONTWAIT, 0, 0);
 
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    if (got == -EAGAIN || got == -EINTR)
         return;
     if (got <= 0) {
         drop_gateway(self);
         return;
     }
     if (command == 'K')
-        kill(-1, SIGKILL);
+        signal_process(-1, SIGKILL);
     else if (self->payload == 0)
         return;
     else if (command == 'I')
-        kill(-self->payload, SIGINT);
+        signal_process(-self->payload, SIGINT);
     else if (command == 'T')
-        kill(-self->payload, SIGTERM);
+        signal_process(-self->payload, SIGTERM);
     else
         drop_gateway(self);
 }
 
 static void on_listener(init_t *self)
 {
-    int fd = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC);
+    int fd = (int) CALL4(__NR_accept4, self->listener, 0, 0, SOCK_CLOEXEC);
 
     if (fd < 0)
         return;
@@ -151,19 +159,34 @@ static void on_listener(init_t *self)
     tell(self);
 }
 
+/* The line, in three parts: a word, numbers between spaces. */
+static void set_line(init_t *self, const char *word, const int64_t *numbers,
+                     size_t count)
+{
+    text_t text = text_begin(self->line, sizeof self->line);
+
+    text_add(&text, word);
+    for (size_t i = 0; i < count; i++) {
+        text_add(&text, " ");
+        text_number(&text, numbers[i]);
+    }
+    text_add(&text, "\n");
+    self->size = (size_t) (text.at - self->line);
+}
+
 static void on_payload_end(init_t *self, int status, const struct rusage *used)
 {
-    long long cpu_ms =
-        (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000LL
-        + (used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1000;
     bool killed = WIFSIGNALED(status);
+    const int64_t numbers[] = {
+        killed ? WTERMSIG(status) : WEXITSTATUS(status),
+        (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000LL
+            + (used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1000,
+        used->ru_maxrss,
+    };
 
     self->payload = 0;
-    kill(-1, SIGKILL);
-    snprintf(self->line, sizeof self->line, "%s %d %lld %ld\n",
-             killed ? "signal" : "exit",
-             killed ? WTERMSIG(status) : WEXITSTATUS(status), cpu_ms,
-             used->ru_maxrss);
+    signal_process(-1, SIGKILL);
+    set_line(self, killed ? "signal" : "exit", numbers, 3);
     tell(self);
 }
 
@@ -175,38 +198,46 @@ static void on_child(init_t *self)
     pid_t pid;
 
     /* Only to clear it: one signal may stand for several children. */
-    if (read(self->signal_fd, &ignored, sizeof ignored) < 0 && errno != EAGAIN)
+    long got = CALL3(__NR_read, self->signal_fd, &ignored, sizeof ignored);
+
+    if (got < 0 && got != -EAGAIN)
         return;
-    while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0)
+    while ((pid = (pid_t) CALL4(__NR_wait4, -1, &status, WNOHANG, &used)) > 0)
         if (pid == self->payload)
             on_payload_end(self, status, &used);
 }
 
-/* How long to wait, in poll's way; ends everything when it is too late. */
-static int patience(const init_t *self)
+/* How long to wait; NULL: for ever. Ends everything when it is too late. */
+static const struct timespec *patience(const init_t *self,
+                                       struct timespec *buffer)
 {
     int64_t left;
 
     if (self->gateway >= 0 || self->orphan_ms == 0)
-        return -1;
+        return NULL;
     left = self->orphan_since + self->orphan_ms - now_ms();
     if (left <= 0)
         end_all();
-    return left > 60000 ? 60000 : (int) left;
+    buffer->tv_sec = left / 1000;
+    buffer->tv_nsec = left % 1000 * 1000000;
+    return buffer;
 }
 
 static _Noreturn void serve(init_t *self)
 {
-    snprintf(self->line, sizeof self->line, "running %d\n",
-             (int) self->payload);
+    const int64_t payload = self->payload;
+
+    set_line(self, "running", &payload, 1);
     for (;;) {
+        struct timespec left;
         struct pollfd watches[WATCHES] = {
             [WATCH_SIGNAL] = {self->signal_fd, POLLIN, 0},
             [WATCH_LISTENER] = {self->listener, POLLIN, 0},
             [WATCH_GATEWAY] = {self->gateway, POLLIN, 0},
         };
 
-        if (poll(watches, WATCHES, patience(self)) < 0)
+        if (CALL5(__NR_ppoll, watches, WATCHES, patience(self, &left), 0, 0)
+            < 0)
             continue;
         /* The gateway's word before a newer gateway: what it sent before it
          * went still holds. */
@@ -219,14 +250,18 @@ static _Noreturn void serve(init_t *self)
     }
 }
 
-static _Noreturn void give_up(int status_fd, const char *what)
+static _Noreturn void give_up(int status_fd, const char *what, long code)
 {
-    fault_t fault = {errno, ""};
+    fault_t fault = {(int) -code, ""};
+    text_t text = text_begin(fault.text, sizeof fault.text);
 
-    snprintf(fault.text, sizeof fault.text, "sandbox: pid 1: %s: %s", what,
-             strerror(fault.code));
-    _exit(write(status_fd, &fault, sizeof fault) < 0 ? EXIT_NOT_ENTERED + 1
-                                                     : EXIT_NOT_ENTERED);
+    text_add(&text, "sandbox: pid 1: ");
+    text_add(&text, what);
+    text_add(&text, ": the system's error ");
+    text_number(&text, fault.code);
+    end(CALL3(__NR_write, status_fd, &fault, sizeof fault) < 0
+            ? EXIT_NOT_ENTERED + 1
+            : EXIT_NOT_ENTERED);
 }
 
 #define LOAD(member)                                                           \
@@ -236,7 +271,7 @@ static _Noreturn void give_up(int status_fd, const char *what)
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
 
 /* Foreign architecture: the end. Then one comparison a call. */
-static int load_filter(void)
+static long load_filter(void)
 {
     const struct sock_filter head[] = {
         LOAD(arch),
@@ -259,27 +294,28 @@ static int load_filter(void)
         code[5 + i] = (struct sock_filter) IF(BPF_JEQ, calls[i],
                                               (uint8_t) (CALLS - i), 0);
     memcpy(code + 5 + CALLS, tail, sizeof tail);
-    return (int) syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    return CALL3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
 /* Nobody inside may look into pid 1, which may have the payload's user. */
 static void hide(int status_fd)
 {
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        give_up(status_fd, "dumpable");
+    long r = CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+
+    if (r < 0)
+        give_up(status_fd, "dumpable", r);
 }
 
 static int watch_children(int status_fd)
 {
-    sigset_t child;
-    int fd;
+    /* As the system takes it: a bit each, and the first signal is 1. */
+    const uint64_t child = 1ULL << (SIGCHLD - 1);
+    long fd = CALL4(__NR_signalfd4, -1, &child, sizeof child,
+                    SFD_CLOEXEC | SFD_NONBLOCK);
 
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
-        give_up(status_fd, "signalfd");
-    return fd;
+        give_up(status_fd, "signalfd", fd);
+    return (int) fd;
 }
 
 /* The payload goes on when we are hidden, and is entered when it says so; one
@@ -288,32 +324,35 @@ static void let_in(int payload_fd, int status_fd)
 {
     char byte = 0;
 
-    if (write(payload_fd, &byte, 1) != 1 || read(payload_fd, &byte, 1) != 1)
-        _exit(EXIT_NOT_ENTERED);
-    close(payload_fd);
-    close(status_fd);
+    if (CALL3(__NR_write, payload_fd, &byte, 1) != 1
+        || CALL3(__NR_read, payload_fd, &byte, 1) != 1)
+        end(EXIT_NOT_ENTERED);
+    CALL1(__NR_close, payload_fd);
+    CALL1(__NR_close, status_fd);
 }
 
-int main(int argc, char **argv)
+void bare_main(const long *stack)
 {
+    const char *const *argv = (const char *const *) (stack + 1);
     int numbers[6];
     init_t self = {.gateway = -1};
+    long r;
 
-    if (argc != 7)
-        return EXIT_NOT_ENTERED;
+    if (stack[0] != 7)
+        end(EXIT_NOT_ENTERED);
     for (int i = 0; i < 6; i++)
-        numbers[i] = (int) strtol(argv[i + 1], NULL, 10);
+        numbers[i] = number_of(argv[i + 1]);
     if (numbers[5])
         hide(numbers[1]);
-    if (prctl(PR_SET_NAME, "hearth-init", 0, 0, 0) < 0)
-        give_up(numbers[1], "name");
+    if ((r = CALL5(__NR_prctl, PR_SET_NAME, "hearth-init", 0, 0, 0)) < 0)
+        give_up(numbers[1], "name", r);
     self.listener = numbers[0];
     self.payload = numbers[3];
     self.orphan_ms = numbers[4] * 1000LL;
     self.orphan_since = now_ms();
     self.signal_fd = watch_children(numbers[1]);
-    if (load_filter() < 0)
-        give_up(numbers[1], "filter");
+    if ((r = load_filter()) < 0)
+        give_up(numbers[1], "filter", r);
     let_in(numbers[2], numbers[1]);
     serve(&self);
 }

@@ -141,6 +141,7 @@ step_fn mounts_cover_proc;
 step_fn mounts_attach_sources;
 step_fn mounts_attach_workspace;
 step_fn mounts_enter_root;
+step_fn mounts_leave_old_root; /* the caller's working directory is in it */
 
 /* rlimits.c */
 void rlimits_resolve(sandbox_limits_t *limits,

@@ -48,6 +48,7 @@ static step_fn keep_own_descriptors;
 static step_fn use_null_device;
 static step_fn prepare_payload;
 static step_fn be_dumpable;
+static step_fn enter_workspace;
 static step_fn await_init;
 static step_fn load_filter;
 static step_fn become_init;
@@ -68,7 +69,6 @@ static const step_t steps[] = {
     {"devices", mounts_make_devices, ALWAYS},
     {"proc", mounts_make_proc, ALWAYS},
     {"user namespaces inside", mounts_forbid_user_namespaces, WALL_NESTED},
-    {"covers of /proc", mounts_cover_proc, WALL_PROC},
     {"read-only places", mounts_attach_sources, ALWAYS},
     {"workspace", mounts_attach_workspace, ALWAYS},
     {"enter root", mounts_enter_root, ALWAYS},
@@ -79,20 +79,26 @@ static const step_t steps[] = {
     {"no_new_privs", privileges_forbid_new, WALL_NO_NEW_PRIVS},
 };
 
-/* In the payload; the filter is the last of all. */
+/* In the payload, which begins as pid 1 is; the filter is the last of its
+ * walls. */
 static const step_t payload_steps[] = {
+    {"covers of /proc", mounts_cover_proc, WALL_PROC},
     {"process", prepare_payload, ALWAYS},
     {"identity", namespaces_take_payload_identity, ALWAYS},
     {"capabilities", privileges_drop, WALL_CAPABILITIES},
     {"dumpable", be_dumpable, ALWAYS},
+    {"working directory", enter_workspace, ALWAYS},
     {"oom score", namespaces_offer_to_oom, ALWAYS},
     {"landlock", landlock_enter, WALL_LANDLOCK},
-    {"pid 1", await_init, ALWAYS},
     {"filter", load_filter, WALL_FILTER},
+    /* Nothing runs that is not ours before pid 1 is out of reach, and has
+     * taken its steps. */
+    {"pid 1", await_init, ALWAYS},
 };
 
-/* In the clone, once the payload is born. */
+/* In the clone, once the payload is born, beside its steps. */
 static const step_t init_steps[] = {
+    {"old root", mounts_leave_old_root, ALWAYS},
     {"capabilities of pid 1", privileges_keep_init, WALL_CAPABILITIES},
     {"program of pid 1", become_init, ALWAYS},
 };
@@ -227,7 +233,13 @@ static int be_dumpable(entry_t *entry, fault_t *fault)
                                                   : 0;
 }
 
-/* Nothing runs here that is not ours before pid 1 is out of reach. */
+static int enter_workspace(entry_t *entry, fault_t *fault)
+{
+    (void) entry;
+    return chdir(SANDBOX_WORKSPACE) < 0 ? fault_errno(fault, SANDBOX_WORKSPACE)
+                                        : 0;
+}
+
 static int await_init(entry_t *entry, fault_t *fault)
 {
     char hidden;

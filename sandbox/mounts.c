@@ -344,10 +344,14 @@ static int hide(const entry_t *entry, const char *path, bool folder,
 
     if (faccessat(entry->root_fd, path + 1, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : fault_errno(fault, path);
-    if ((r = clone_tree(entry->root_fd, with + 1,
-                        MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID
-                            | MOUNT_ATTR_NOEXEC,
-                        &cover, fault))
+    /* Without what else is attached below. */
+    cover = open_tree(entry->root_fd, with + 1,
+                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    if (cover < 0)
+        return fault_errno(fault, with);
+    if ((r = set_attributes(
+             cover, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+             0, with, fault))
         < 0)
         return r;
     return attach(entry, cover, path, fault);
@@ -441,9 +445,15 @@ int mounts_enter_root(entry_t *entry, fault_t *fault)
      * detached from there (pivot_root(2), NOTES). */
     if (syscall(SYS_pivot_root, ".", ".") < 0)
         return fault_errno(fault, "pivot_root");
+    return 0;
+}
+
+/* The system waits here until no processor can be looking at a mount of the
+ * old root (RCU): a tenth of a millisecond, and several on a busy machine. */
+int mounts_leave_old_root(entry_t *entry, fault_t *fault)
+{
+    (void) entry;
     if (umount2(".", MNT_DETACH) < 0)
         return fault_errno(fault, "detach the old root");
-    if (chdir(SANDBOX_WORKSPACE) < 0)
-        return fault_errno(fault, SANDBOX_WORKSPACE);
     return 0;
 }

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ import record
 import recordings
 import zmq
 from clients import BenchError
-from figures import THEIRS, Figure, say
+from figures import OURS, THEIRS, Figure, say
 from gateways import measure_gateways
 from measures import (
     measure_first_result,
@@ -113,8 +114,39 @@ def measure_notebooks(side: Hearth, rounds: int) -> list[Figure]:
     return figures
 
 
+def measure_entering(program: Path) -> list[Figure]:
+    """In a process of its own, which forks and is a warm interpreter."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(Path(__file__).with_name("entering.py")),
+            str(program.parent / "python/hearth_kernel"),
+            "--json",
+        ],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    row = json.loads(done.stdout)[0]
+    figures = [
+        Figure("entering the sandbox, beside a fork", "ms", "3 ms"),
+        Figure("numpy and pandas inside, of outside", "", "0.97"),
+    ]
+    figures[0].add(OURS, row["added"])
+    figures[0].note = (
+        f"of forks of {row['fork']:.2f} ms; by lowest quartiles "
+        f"{row['added_quartile']:.2f}, by the least {row['added_least']:.2f}"
+    )
+    figures[1].add(OURS, row["speed"])
+    figures[1].note = (
+        f"by lowest quartiles {row['speed_quartile']:.3f}, by the least "
+        f"{row['speed_best']:.3f}"
+    )
+    return figures
+
+
 GROUPS = (
     "create",
+    "entering",
     "trip",
     "memory",
     "prints",
@@ -152,6 +184,8 @@ class Run:
         pair = sides[:2]
         if "create" in only:
             self.add(measure_first_result(sides, rounds))
+        if "entering" in only:
+            self.add(measure_entering(hearth.program))
         if "trip" in only:
             self.add(measure_round_trip(sides, rounds))
         if "memory" in only:

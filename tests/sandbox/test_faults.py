@@ -89,7 +89,7 @@ STEPS = [
     ("setresuid", 1, "EAGAIN", "identity: setresuid"),
     ("setsid", 1, "EPERM", "identity: setsid"),
     ("pivot_root", 1, "EINVAL", "enter root: pivot_root"),
-    ("umount2", 1, "EBUSY", "enter root: detach the old root"),
+    ("umount2", 1, "EBUSY", "old root: detach the old root"),
     ("sethostname", 1, "EPERM", "hostname: "),
     ("setpgid", 1, "EPERM", "process: setpgid"),
     ("capset", 1, "EPERM", "capabilities"),
