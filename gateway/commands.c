@@ -13,9 +13,12 @@
 
 #define WARM_MS 300000 /* the zygote may have a large preload list */
 
-void commands_tell(self_t *self, const char *word)
+void commands_tell(self_t *self, const char *word, const char *first,
+                   const char *second)
 {
-    zstr_send(self->pipe, word);
+    zstr_sendx(self->pipe, word, first, second, NULL);
+    if (self->orders)
+        lookout_touch(self->orders);
 }
 
 static void set_time(json_t *object, const char *key, int64_t wall_us)
@@ -78,7 +81,7 @@ void commands_answer(self_t *self, const char *token, json_t *object)
 {
     cleanup_free char *text = json_dumps(object, JSON_COMPACT);
 
-    zstr_sendx(self->pipe, "DONE", token, text, NULL);
+    commands_tell(self, "DONE", token, text);
     json_decref(object);
 }
 
@@ -242,7 +245,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     const char *name = json_string_value(json_object_get(object, "name"));
 
     if (self->state != LIFE_IDLE || !kernel_is_alive(self->kernel)) {
-        commands_tell(self, "SPENT");
+        commands_tell(self, "SPENT", NULL, NULL);
         return;
     }
     if (name) {
@@ -353,7 +356,7 @@ static void on_revive(self_t *self, const char *unused, const char *unused_too)
     (void) unused;
     (void) unused_too;
     if (revival_begin(self, &fault) < 0)
-        zstr_sendx(self->pipe, "GONE", self->spec->reason, fault.text, NULL);
+        commands_tell(self, "GONE", self->spec->reason, fault.text);
 }
 
 static void on_revived(self_t *self, const char *token, const char *report)
@@ -378,7 +381,7 @@ static void finish_drain(self_t *self)
 {
     session_unwatch_link(self);
     session_save(self);
-    commands_tell(self, "DRAINED");
+    commands_tell(self, "DRAINED", NULL, NULL);
 }
 
 static int on_drained(zloop_t *loop, int timer, void *arg)
@@ -413,7 +416,7 @@ static void on_forget(self_t *self, const char *unused, const char *neither)
     (void) unused;
     (void) neither;
     if (self->state == LIFE_GONE)
-        commands_tell(self, "REMOVED");
+        commands_tell(self, "REMOVED", NULL, NULL);
 }
 
 static const struct {

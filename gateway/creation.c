@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ENVIRONMENT_MAX (16u << 10) /* bytes of it as JSON */
+
 void creation_fill_settings(const registry_t *self, session_spec_t *spec)
 {
     const options_t *options = self->options;
@@ -137,6 +139,42 @@ static int fill_wishes(const registry_t *self, json_t *content,
     return 0;
 }
 
+/* Only what names itself a kernel's: a kernel's environment is made from
+ * nothing, and what steers its interpreter or its libraries is hearth's. */
+static bool is_permitted(const char *name)
+{
+    size_t size = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+    return strncmp(name, "KERNEL_", 7) == 0 && !name[size];
+}
+
+static int fill_environment(json_t *content, session_spec_t *spec,
+                            fault_t *fault)
+{
+    json_t *environment = json_object_get(content, "environment"), *value;
+    const char *name;
+
+    if (!environment)
+        return 0;
+    if (!json_is_object(environment))
+        return fault_set(fault, EINVAL, "environment must be an object");
+    json_object_foreach(environment, name, value)
+    {
+        if (!is_permitted(name) || !json_is_string(value))
+            return fault_set(fault, EINVAL,
+                             "environment holds texts whose names are KERNEL_ "
+                             "and capitals, digits or _");
+    }
+    if (!json_object_size(environment))
+        return 0;
+    spec->environment = json_dumps(environment, JSON_COMPACT);
+    if (strlen(spec->environment) > ENVIRONMENT_MAX)
+        return fault_set(fault, E2BIG,
+                         "environment has %zu bytes, %u are the limit",
+                         strlen(spec->environment), ENVIRONMENT_MAX);
+    return 0;
+}
+
 static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                      uid_t host_uid, fault_t *fault)
 {
@@ -151,8 +189,8 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                          "there is no profile \"%s\"; `hearth "
                          "gateway info` lists them",
                          profile);
-    r = fill_wishes(self, content, spec, fault);
-    if (r < 0)
+    if ((r = fill_wishes(self, content, spec, fault)) < 0
+        || (r = fill_environment(content, spec, fault)) < 0)
         return r;
     make_id(spec->id);
     spec->created_us = clock_wall_us();
@@ -170,11 +208,12 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
 }
 
 /* What a pooled session can be given afterwards is all that was asked for:
- * its folder and its ports are made already. */
+ * its folder and its ports are made already, its kernel has its environment. */
 static bool fits_pool(json_t *content)
 {
     return !json_object_get(content, "workspace")
-           && !json_object_get(content, "connection_file");
+           && !json_object_get(content, "connection_file")
+           && !json_object_size(json_object_get(content, "environment"));
 }
 
 /* The settings that the session gets when it is handed out; NULL: wrong. */

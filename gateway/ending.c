@@ -157,7 +157,7 @@ static int on_removed(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->gone_timer = 0;
-    commands_tell(self, "REMOVED");
+    commands_tell(self, "REMOVED", NULL, NULL);
     return 0;
 }
 
@@ -193,7 +193,7 @@ void ending_relaunch(self_t *self)
     self->next_count = 1;
     buffer_clear(&self->info);
     session_touch(self);
-    commands_tell(self, "LAUNCH");
+    commands_tell(self, "LAUNCH", NULL, NULL);
 }
 
 /* Nobody listens there any more. */
@@ -224,7 +224,7 @@ static void bury(self_t *self)
     session_stop_timer(self, &self->life_timer);
     output_status(self->output, "dead", (bytes_t){0});
     session_save(self);
-    zstr_sendx(self->pipe, "GONE", spec->reason, spec->detail, NULL);
+    commands_tell(self, "GONE", spec->reason, spec->detail);
     /* The ports of `hearth kernel` are its launcher's: it may want them for
      * the next kernel at once. */
     ending_keep_tombstone(
@@ -265,7 +265,7 @@ void ending_read_status(self_t *self)
         return;
     /* The environment was exchanged on disk: what is warm is out of date. */
     if (fault.code == ESTALE)
-        commands_tell(self, "STALE");
+        commands_tell(self, "STALE", NULL, NULL);
     fault.text[sizeof fault.text - 1] = '\0';
     make_plain(fault.text);
     ending_begin(self, LIFE_REASON_LAUNCH, "%s%s", fault.text,

@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "gateway/czmq_owners.h"
 #include "gateway/life.h"
+#include "gateway/lookout.h"
 #include "gateway/output.h"
 #include "gateway/ports.h"
 #include "gateway/request.h"
@@ -101,6 +102,7 @@ typedef struct {
 
 typedef struct {
     zsock_t *pipe;        /* borrowed from the actor */
+    lookout_t *orders;    /* owned; of the pipe */
     zloop_t *loop;        /* owned */
     session_spec_t *spec; /* owned */
     ports_t *ports;       /* owned; NULL once unbound */
@@ -159,13 +161,14 @@ typedef struct {
     char *interrupt_token;  /* owned; who waits for the ladder's outcome */
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
-        drain_timer, ready_timer; /* zloop ids, 0: none */
-    int64_t idle_since;           /* monotonic ms; of the inactivity clock */
-    int64_t idle_since_us;        /* wall clock */
-    int64_t stuck_since;          /* monotonic ms */
-    struct answered *repeats;     /* owned; recovery.c: replies to send again */
-    kernel_end_t end;             /* how the last kernel ended */
-    char detail[256];             /* the end in a sentence */
+        drain_timer, ready_timer, greeted_timer; /* zloop ids, 0: none */
+    bool is_subscribed;       /* by somebody new, since greeted_timer */
+    int64_t idle_since;       /* monotonic ms; of the inactivity clock */
+    int64_t idle_since_us;    /* wall clock */
+    int64_t stuck_since;      /* monotonic ms */
+    struct answered *repeats; /* owned; recovery.c: replies to send again */
+    kernel_end_t end;         /* how the last kernel ended */
+    char detail[256];         /* the end in a sentence */
 } self_t;
 
 /* session.c */
@@ -223,7 +226,9 @@ void ladder_done(self_t *self, const char *outcome, const char *variables);
 
 /* commands.c */
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
-void commands_tell(self_t *self, const char *word);
+/* The registry hears a word, with two strings where they are not NULL. */
+void commands_tell(self_t *self, const char *word, const char *first,
+                   const char *second);
 /* A kernel that was forked has so long to say READY. */
 void commands_await_ready(self_t *self);
 /* `object` (json_t *) is taken. */

@@ -144,6 +144,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
         .host_uid = entry->host_uid,
         .host_gid = entry->host_uid,
         .init_uid = choose_init_uid(self),
+        .environment = entry->environment,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };
     int r;

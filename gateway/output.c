@@ -69,17 +69,23 @@ void output_set_kernel_session(output_t *self, const char *id)
     snprintf(self->session, sizeof self->session, "%s", id);
 }
 
-/* Lent until the next one. */
-static bytes_t make_header(output_t *self, const char *type, int64_t wall_us)
+static bytes_t make_header_in(output_t *self, buffer_t *buffer,
+                              const char *type, int64_t wall_us)
 {
     char id[96];
 
     snprintf(id, sizeof id, "%s_%llu_%llu", self->session,
              (unsigned long long) self->epoch,
              (unsigned long long) ++self->counter);
-    buffer_clear(&self->header);
-    message_write_header(&self->header, id, self->session, type, wall_us);
-    return (bytes_t){self->header.data, self->header.size};
+    buffer_clear(buffer);
+    message_write_header(buffer, id, self->session, type, wall_us);
+    return (bytes_t){buffer->data, buffer->size};
+}
+
+/* Lent until the next one. */
+static bytes_t make_header(output_t *self, const char *type, int64_t wall_us)
+{
+    return make_header_in(self, &self->header, type, wall_us);
 }
 
 static void topic_of(const output_t *self, const char *type, bytes_t content,
@@ -128,10 +134,11 @@ void output_broadcast(output_t *self, const char *type, bytes_t parent,
     publish(self, type, 0, 0, &parts);
 }
 
-/* Topics that are no UTF-8 get none (JEP 65). */
+/* Topics that are no UTF-8 get none (JEP 65). Called while another message is
+ * about to go: that one keeps its header. */
 void output_welcome(output_t *self, bytes_t topic)
 {
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_buffer buffer_t content = BUFFER_EMPTY, header = BUFFER_EMPTY;
     cleanup_free char *name = mem_copy(topic.bytes, topic.size);
     wire_parts_t parts = {0};
 
@@ -141,7 +148,8 @@ void output_welcome(output_t *self, bytes_t topic)
     json_quote(&content, name, topic.size);
     buffer_text(&content, "}");
     parts.content = (bytes_t){content.data, content.size};
-    parts.header = make_header(self, "iopub_welcome", clock_wall_us());
+    parts.header =
+        make_header_in(self, &header, "iopub_welcome", clock_wall_us());
     ports_publish(self->ports, name, &parts);
 }
 

@@ -36,10 +36,12 @@ struct ports {
     size_t held_count;
     unsigned subscribers;
     uint64_t dropped;
-    buffer_t topic;       /* of the last subscription */
     backlog_t *backlog;   /* owned; of iopub */
     ports_watch_t *watch; /* who is told of each; NULL: nobody */
     void *watch_arg;      /* borrowed */
+    ports_greet_t *greet; /* who is told of subscriptions; NULL: nobody */
+    void *greet_arg;      /* borrowed */
+    bool is_greeting;
 };
 
 static const int socket_types[CHANNEL_COUNT] = {
@@ -73,7 +75,6 @@ void ports_destroy(ports_t **self_p)
         zsock_destroy(&self->sockets[i]);
         history_destroy(&self->histories[i]);
     }
-    buffer_reset(&self->topic);
     backlog_destroy(&self->backlog);
     free(self);
     *self_p = NULL;
@@ -324,6 +325,49 @@ bool ports_is_holding(const ports_t *self)
     return self->held != NULL;
 }
 
+void ports_greet(ports_t *self, ports_greet_t *greet, void *arg)
+{
+    self->greet = greet;
+    self->greet_arg = arg;
+}
+
+static void take_subscription(ports_t *self, zframe_t *frame)
+{
+    const byte *data = zframe_data(frame);
+    size_t size = zframe_size(frame);
+
+    if (size == 0 || data[0] > 1)
+        return; /* no subscription: anybody can send anything */
+    if (data[0] == 1)
+        self->subscribers++;
+    else if (self->subscribers)
+        self->subscribers--;
+    if (self->greet)
+        self->greet(self->greet_arg, data[0] == 1,
+                    (bytes_t){data + 1, size - 1});
+}
+
+void ports_take_subscriptions(ports_t *self)
+{
+    if (self->is_greeting)
+        return; /* what greets is published, too */
+    self->is_greeting = true;
+    while (has_input(self, CHANNEL_IOPUB)) {
+        zframe_t *frame = zframe_recv(self->sockets[CHANNEL_IOPUB]);
+
+        if (!frame)
+            break;
+        take_subscription(self, frame);
+        zframe_destroy(&frame);
+    }
+    self->is_greeting = false;
+}
+
+static void before_publishing(void *arg)
+{
+    ports_take_subscriptions(arg);
+}
+
 void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
 {
     bytes_t identity = {topic, strlen(topic)};
@@ -331,6 +375,8 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
     int r;
 
     addressed.backlog = self->backlog;
+    addressed.before = before_publishing;
+    addressed.before_arg = self;
     if (topic[0]) {
         addressed.identities = &identity;
         addressed.identity_count = 1;
@@ -338,35 +384,6 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
     r = send_parts(self, CHANNEL_IOPUB, &addressed);
     if (r < 0)
         log_warning("not published topic=%s error=\"%s\"", topic, strerror(-r));
-}
-
-int ports_subscription(ports_t *self, bytes_t *ret_topic)
-{
-    zsock_t *socket = self->sockets[CHANNEL_IOPUB];
-
-    while (has_input(self, CHANNEL_IOPUB)) {
-        zframe_t *frame = zframe_recv(socket);
-        int result = 0;
-
-        if (!frame)
-            return 0;
-        if (zframe_size(frame) > 0 && zframe_data(frame)[0] == 1) {
-            self->subscribers++;
-            buffer_clear(&self->topic);
-            buffer_append(&self->topic, zframe_data(frame) + 1,
-                          zframe_size(frame) - 1);
-            *ret_topic = (bytes_t){self->topic.data, self->topic.size};
-            result = 1;
-        } else if (zframe_size(frame) > 0 && zframe_data(frame)[0] == 0) {
-            if (self->subscribers)
-                self->subscribers--;
-            result = 2;
-        }
-        zframe_destroy(&frame);
-        if (result)
-            return result;
-    }
-    return 0;
 }
 
 size_t ports_backlog(const ports_t *self)

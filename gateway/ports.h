@@ -41,9 +41,15 @@ bool ports_retry(ports_t *self);
 bool ports_is_holding(const ports_t *self);
 void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts);
 
-/* Reads subscriptions off iopub. 1: somebody subscribed (ret_topic, lent until
- * the next call); 2: somebody left; 0: nothing. */
-int ports_subscription(ports_t *self, bytes_t *ret_topic);
+/* Who is told of each subscription to iopub, and of each end of one: before
+ * the next message is published, so that what he publishes to greet a
+ * subscriber is the first that this one gets (JEP 65). libzmq applies
+ * subscriptions by itself; one that arrives in the microseconds between that
+ * look and the sending gets its greeting second. */
+typedef void ports_greet_t(void *arg, bool is_new, bytes_t topic);
+void ports_greet(ports_t *self, ports_greet_t *greet, void *arg);
+/* Reads the subscriptions that wait. */
+void ports_take_subscriptions(ports_t *self);
 /* What was published and subscribers have not taken, in bytes of memory. */
 size_t ports_backlog(const ports_t *self);
 unsigned ports_subscribers(const ports_t *self);

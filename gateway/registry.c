@@ -47,6 +47,7 @@ static void entry_destroy(entry_t **entry_p)
         zactor_destroy(&entry->actor);
     free(entry->runtime_folder);
     free(entry->workspace);
+    json_decref(entry->environment);
     free(entry->create_token);
     free(entry->hand_token);
     free(entry);
@@ -225,6 +226,8 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     entry->profile = spec->profile;
     entry->runtime_folder = mem_text(spec->runtime_folder);
     entry->workspace = mem_text(spec->workspace);
+    if (spec->environment)
+        entry->environment = json_loads(spec->environment, 0, NULL);
     entry->is_gone = spec->reason[0] != '\0';
     entry->is_external = spec->is_external;
     entry->is_pooled = spec->is_pooled;

@@ -32,6 +32,7 @@ typedef struct entry {
     zactor_t *actor;                  /* owned */
     const profile_t *profile;         /* borrowed from the options */
     char *runtime_folder, *workspace; /* owned */
+    json_t *environment;              /* owned; of its kernels, or NULL */
     uid_t host_uid;
     uint64_t launch; /* number of the launch under way; 0 none */
     bool is_ready, is_gone, is_drained, is_external;

@@ -210,7 +210,7 @@ void session_set_ready(self_t *self)
         record_start(self);
     session_touch(self);
     commands_tell_state(self);
-    commands_tell(self, "READY");
+    commands_tell(self, "READY", NULL, NULL);
 }
 
 /* Not while the session is held: a request that is answered before its
@@ -267,25 +267,44 @@ static void hold(self_t *self)
                         self->spec->subscribers ? HOLD_MS : 1, on_hold);
 }
 
-static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
+static int on_greeted(zloop_t *loop, int timer, void *arg)
 {
     self_t *self = arg;
-    bytes_t topic;
-    int what;
 
     (void) loop;
-    (void) socket;
-    while ((what = ports_subscription(self->ports, &topic))) {
-        if (what == 1) {
-            output_welcome(self->output, topic);
-            pressure_on_subscriber(self);
-        }
-        if (self->state != LIFE_GONE && !self->is_held)
-            save_soon(self);
-    }
+    (void) timer;
+    self->greeted_timer = 0;
+    if (self->is_subscribed)
+        pressure_on_subscriber(self);
+    self->is_subscribed = false;
+    if (self->state != LIFE_GONE && !self->is_held)
+        save_soon(self);
     if (self->is_held
         && ports_subscribers(self->ports) >= self->spec->subscribers)
         release(self);
+    return 0;
+}
+
+/* Another message may be about to be published: what else follows from a
+ * subscription waits for a turn of its own. */
+static void on_subscription(void *arg, bool is_new, bytes_t topic)
+{
+    self_t *self = arg;
+
+    if (is_new)
+        output_welcome(self->output, topic);
+    self->is_subscribed |= is_new;
+    if (!self->greeted_timer)
+        session_start_timer(self, &self->greeted_timer, 1, on_greeted);
+}
+
+static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) socket;
+    ports_take_subscriptions(self->ports);
     return 0;
 }
 
@@ -392,6 +411,7 @@ static int begin(self_t *self, fault_t *fault)
                     spec->id, torn);
     self->output =
         output_new(self->ports, self->viewers, self->journal, spec->epoch);
+    ports_greet(self->ports, on_subscription, self);
     r = spec->is_adopted ? begin_adopted(self, fault)
                          : begin_fresh(self, fault);
     if (r < 0)
@@ -435,6 +455,7 @@ static void self_destroy(self_t **self_p)
     scribe_destroy(&self->scribe);
     turns_clear(self);
     zloop_destroy(&self->loop);
+    lookout_destroy(&self->orders);
     output_destroy(&self->output);
     viewers_destroy(&self->viewers);
     journal_destroy(&self->journal);
@@ -494,9 +515,9 @@ void session_actor(zsock_t *pipe, void *args)
         log_error("session=%s not started: %s", self->spec->id, fault.text);
         self->is_broken = true;
         abandon(self, &fault);
-        zstr_sendx(pipe, "BROKEN", fault.text, NULL);
+        commands_tell(self, "BROKEN", fault.text, NULL);
     }
-    zloop_reader(self->loop, pipe, commands_on_pipe, self);
+    self->orders = lookout_new(self->loop, pipe, commands_on_pipe, self);
     zloop_start(self->loop);
     if (self->is_draining)
         viewers_bid_farewell(self->viewers, "drained",

@@ -43,6 +43,7 @@ typedef struct {
     char *runtime_folder;      /* owned; link.sock, init.sock */
     char *state_folder;        /* owned; session.json, journal/ */
     char *workspace;           /* owned */
+    char *environment;         /* owned; of its kernels: JSON text, or NULL */
     char *connection_file;     /* owned; written, or given by the caller */
     bool is_external;          /* connection_file was given: `hearth kernel` */
     bool is_pooled;            /* nobody's yet; ended, not taken over */

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATE_FILE_MAX (64u << 10)
+#define STATE_FILE_MAX (256u << 10)
 
 void session_spec_destroy(session_spec_t **self_p)
 {
@@ -23,6 +23,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->runtime_folder);
     free(self->state_folder);
     free(self->workspace);
+    free(self->environment);
     free(self->connection_file);
     free(self->detail);
     free(self->cgroup);
@@ -47,6 +48,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(name)                                                                    \
     X(runtime_folder)                                                          \
     X(workspace)                                                               \
+    X(environment)                                                             \
     X(connection_file)                                                         \
     X(cgroup)                                                                  \
     X(detail)

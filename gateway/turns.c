@@ -312,31 +312,38 @@ static int on_limit(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+static void begin_cell(self_t *self, const request_t *request)
+{
+    int64_t limit = request->time_limit_ms ? request->time_limit_ms
+                                           : self->spec->cell_limit_ms;
+
+    watch_cell_begin(self);
+    session_stop_timer(self, &self->idle_timer);
+    allowance_begin_cell(self);
+    if (limit)
+        session_start_timer(self, &self->limit_timer, limit, on_limit);
+}
+
+/* The kernel gets it first and works on it while the others are told; what it
+ * says is read by this thread, so that all of it comes behind. */
 void turns_start(self_t *self, request_t *request)
 {
-    int64_t limit = request->time_limit_ms;
     bool is_fresh = !request->is_started;
     fault_t fault;
 
     if (!life_step(&self->state, LIFE_ON_BEGIN))
         return;
     self->running = request;
-    turns_announce(self, request);
-    if (request->is_execute) {
-        watch_cell_begin(self);
-        record_cell_begin(self, request);
-        session_stop_timer(self, &self->idle_timer);
-        allowance_begin_cell(self);
-        if (!limit)
-            limit = self->spec->cell_limit_ms;
-        if (limit)
-            session_start_timer(self, &self->limit_timer, limit, on_limit);
-        if (is_fresh && !request->silent
-            && publish_input(self, request, &fault) < 0)
-            log_warning("session=%s execute_input: %s", self->spec->id,
-                        fault.text);
-    }
+    if (request->is_execute)
+        begin_cell(self, request);
     turns_send(self, request);
+    turns_announce(self, request);
+    if (!request->is_execute)
+        return;
+    record_cell_begin(self, request);
+    if (is_fresh && !request->silent
+        && publish_input(self, request, &fault) < 0)
+        log_warning("session=%s execute_input: %s", self->spec->id, fault.text);
 }
 
 void turns_next(self_t *self)

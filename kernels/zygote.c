@@ -265,6 +265,8 @@ int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
     set_number(limits, "tmp_bytes", profile->tmp_bytes);
     json_object_set_new(order, "limits", limits);
     json_object_set_new(order, "env", json_object());
+    if (launch->environment)
+        json_object_set(order, "env", launch->environment);
     json_object_set_new(order, "hostname", json_string("hearth"));
     text = json_dumps(order, JSON_COMPACT);
     return fd_send(self->socket, text, strlen(text), fds,

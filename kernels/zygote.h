@@ -9,6 +9,7 @@
 #include "kernels/profile.h"
 #include "sandbox/cgroup.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,7 @@ typedef struct {
     gid_t host_gid;
     uid_t init_uid; /* pid 1's user and group; 0: the session's */
     unsigned orphan_seconds;
+    json_t *environment; /* borrowed; {name: text}, or NULL */
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
     cgroup_mode_t cgroup_mode;
     int cgroup_fds[CGROUP_HIERARCHIES]; /* borrowed; cgroup_entries */

@@ -334,6 +334,8 @@ int wire_send(void *zmq_socket, const wire_parts_t *parts,
         content[2],
         content[3],
     };
+    if (parts->before)
+        parts->before(parts->before_arg);
     int r = send_message(zmq_socket, parts, fixed, 2 + SIGNED_PARTS);
     if (r != -EAGAIN)
         return r;

@@ -46,6 +46,10 @@ typedef struct {
     const bytes_t *buffers;
     size_t buffer_count;
     backlog_t *backlog; /* counts it until libzmq lets it go; or NULL */
+    /* Called when it is signed, before its first frame goes; or NULL. May send
+     * messages of its own to the same socket. */
+    void (*before)(void *arg);
+    void *before_arg;
 } wire_parts_t;
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret);

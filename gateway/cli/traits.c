@@ -176,7 +176,7 @@ static int refuse(options_t *options, const trait_t *trait, const char *value,
     "classes of Python cannot be put into this gateway; leave it away"
 #define CORS "answers to permitted origins say what those need by themselves"
 #define NO_ENVIRONMENT                                                         \
-    "kernels have an environment of their own, nothing comes in"
+    "kernels have an environment of their own; KERNEL_... alone comes in"
 #define NO_COOKIES "cookies are signed with a key that is never written"
 
 const trait_t traits[TRAITS + 1] = {

@@ -16,12 +16,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define ATTACH_MS    2000 /* a handshake waits so long for an unknown session */
-#define SESSION_MAX  100  /* bytes of a session_id */
-#define WAITING_MAX  64   /* requests before HELLO */
-#define WRITE_MAX    (128u << 10) /* bytes of a fragment */
-#define QUEUE_LIMITS 4 /* so many queue_max, and it is not read any more */
-#define SERVICE_KEEP (256u << 10) /* bytes of an inbox that are kept */
+#define ATTACH_MS   2000 /* a handshake waits so long for an unknown session */
+#define SESSION_MAX 100  /* bytes of a session_id */
+/* libwebsockets hangs up on longer lists. */
+#define PROTOCOLS_MAX 127
+#define WAITING_MAX   64           /* requests before HELLO */
+#define WRITE_MAX     (128u << 10) /* bytes of a fragment */
+#define QUEUE_LIMITS  4 /* so many queue_max, and it is not read any more */
+#define SERVICE_KEEP  (256u << 10) /* bytes of an inbox that are kept */
 
 struct frame_node {
     frame_node_t *next; /* owned by the queue */
@@ -123,6 +125,11 @@ static bool choose_form(exchange_t *exchange, websocket_form_t *ret_form)
     if (!exchange->protocols)
         return true;
     *ret_form = WEBSOCKET_V1;
+    if (strlen(exchange->protocols) >= PROTOCOLS_MAX) {
+        exchange_fail(exchange, 400, "Fewer than %d bytes of sub-protocols",
+                      PROTOCOLS_MAX);
+        return false;
+    }
     if (has_word(exchange->protocols, WEBSOCKET_V1_NAME))
         return true;
     exchange_fail(exchange, 400,

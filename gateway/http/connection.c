@@ -19,6 +19,7 @@
 #define WRITE_SECONDS  60 /* a client that takes nothing for so long is left */
 #define BODY_RATE      (16u << 10) /* bytes a second that a body must have */
 #define PARAMETER_SIZE 4096        /* bytes of one name and value of a query */
+#define BODY_TOO_LONG  "The body is longer than http/body_max permits"
 
 /* --- What came --- */
 
@@ -313,11 +314,55 @@ static void dispatch(exchange_t *exchange)
         routes_dispatch(exchange);
 }
 
-static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
+/* How the body comes, and whether it may. -1: it has no length. */
+static int64_t check_body(http_t *http, struct lws *wsi, exchange_t *exchange)
 {
     int64_t size = content_length(wsi);
-    bool is_chunked =
-        lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
+    bool has_body =
+        exchange->method & (METHOD_POST | METHOD_PUT | METHOD_PATCH);
+    cleanup_free char *coding =
+        header_text(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING);
+
+    /* libwebsockets would wait for the body of a POST that has none. */
+    if (size == -1 && has_body)
+        exchange->must_close = true;
+    if (coding && size != -1)
+        refuse(exchange, 400,
+               "Content-Length and Transfer-Encoding exclude each other");
+    else if (coding && strcasecmp(coding, "chunked") != 0)
+        refuse(exchange, 501, "The only Transfer-Encoding here is chunked");
+    else if (coding && !has_body)
+        refuse(exchange, 400, "Only POST, PUT and PATCH have a body");
+    else if (size == -2)
+        refuse(exchange, 400, "The Content-Length is no number");
+    else if (size > 0 && (uint64_t) size > http->options->http.body_max)
+        refuse(exchange, 413, BODY_TOO_LONG);
+    exchange->is_chunked = coding && !exchange->status;
+    return size;
+}
+
+static bool waits_for_word(struct lws *wsi)
+{
+    cleanup_free char *expected = header_text(wsi, WSI_TOKEN_HTTP_EXPECT);
+
+    return expected && strcasecmp(expected, "100-continue") == 0;
+}
+
+/* Clients with a long body ask first, and wait a second for this. */
+static int say_continue(struct lws *wsi)
+{
+    char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+    return lws_write(wsi, (unsigned char *) text, sizeof text - 1,
+                     LWS_WRITE_HTTP_HEADERS)
+                   < 0
+               ? -1
+               : 0;
+}
+
+static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
+{
+    int64_t size = -1;
 
     exchange_destroy(&connection->exchange);
     exchange_t *exchange = connection->exchange = read_request(http, wsi);
@@ -325,19 +370,27 @@ static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
         refuse(exchange, 405, "There is no such method here");
     else if (!is_text(exchange->path))
         refuse(exchange, 400, "The path is no UTF-8 text");
-    else if (is_chunked)
-        refuse(exchange, 411, "A body needs a Content-Length");
-    else if (size == -2)
-        refuse(exchange, 400, "The Content-Length is no number");
-    else if (size > 0 && (uint64_t) size > http->options->http.body_max)
-        refuse(exchange, 413, "The body is longer than http/body_max permits");
-    /* libwebsockets would wait for the body of a POST that has none. */
-    if (size == -1
-        && exchange->method & (METHOD_POST | METHOD_PUT | METHOD_PATCH))
-        exchange->must_close = true;
-    if (exchange->status || size <= 0)
+    else
+        size = check_body(http, wsi, exchange);
+    if (exchange->status || (size <= 0 && !exchange->is_chunked))
         dispatch(exchange);
+    else if (waits_for_word(wsi))
+        return say_continue(wsi);
     return 0;
+}
+
+static void take_chunks(http_t *http, exchange_t *exchange, const void *bytes,
+                        size_t size)
+{
+    int r = chunks_feed(&exchange->chunks, bytes, size,
+                        http->options->http.body_max, &exchange->body);
+
+    if (r == -EMSGSIZE)
+        refuse(exchange, 413, BODY_TOO_LONG);
+    else if (r < 0)
+        refuse(exchange, 400, "The chunks of the body are none");
+    if (r != 0)
+        dispatch(exchange);
 }
 
 static int on_body(http_t *http, connection_t *connection, const void *bytes,
@@ -351,8 +404,13 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
     spent_us = clock_wall_us() - exchange->begun_us;
     allowed_us = http->options->http.request_timeout_ms * 1000
                  + (int64_t) (exchange->body.size / BODY_RATE) * 1000000;
-    if (spent_us > allowed_us
-        || exchange->body.size + size > http->options->http.body_max)
+    if (spent_us > allowed_us)
+        return -1;
+    if (exchange->is_chunked) {
+        take_chunks(http, exchange, bytes, size);
+        return 0;
+    }
+    if (exchange->body.size + size > http->options->http.body_max)
         return -1;
     if (size)
         buffer_append(&exchange->body, bytes, size);
@@ -361,8 +419,14 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
 
 static int on_body_end(connection_t *connection)
 {
-    if (connection->exchange && !connection->exchange->is_dispatched)
-        dispatch(connection->exchange);
+    exchange_t *exchange = connection->exchange;
+
+    if (!exchange || exchange->is_dispatched)
+        return 0;
+    /* libwebsockets takes a body without a length for one of 100 MiB. */
+    if (exchange->is_chunked)
+        refuse(exchange, 413, "A body in chunks has 100 MiB at most");
+    dispatch(exchange);
     return 0;
 }
 

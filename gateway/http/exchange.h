@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "gateway/auth.h"
+#include "gateway/http/chunks.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -61,6 +62,8 @@ struct exchange {
     char *host, *origin, *authorization, *cookie, *content_type, *user_agent,
         *xsrf, *protocols, *asked_headers, *accept, *last_event, *key;
     buffer_t body;
+    chunks_t chunks; /* how far they have been read ... */
+    bool is_chunked; /* ... of a body that comes in such */
     /* Who asks. */
     unsigned scopes;        /* AUTH_ bits */
     bool is_by_token;       /* a header or a query said so, not a cookie */

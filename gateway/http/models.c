@@ -100,17 +100,48 @@ static bool copy_options(exchange_t *exchange, const json_t *body,
     return true;
 }
 
+/* As Kernel Gateway does it: KERNEL_… comes in, the rest is passed over, and
+ * the kernel learns who started it. */
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+static bool copy_environment(exchange_t *exchange, const json_t *body,
+                             json_t *content)
+{
+    json_t *env = json_object_get(body, "env"), *value;
+    json_auto_t *environment = json_object();
+    const char *name;
+
+    if (!env || json_is_null(env))
+        return true;
+    if (!json_is_object(env)) {
+        exchange_fail(exchange, 400, "env must be an object");
+        return false;
+    }
+    json_object_foreach(env, name, value)
+    {
+        if (strncmp(name, "KERNEL_", 7) != 0)
+            continue;
+        if (!json_is_string(value) || name[strspn(name, NAME_CHARACTERS)]) {
+            exchange_fail(exchange, 400,
+                          "env: %.100s must be a text, and its name capitals, "
+                          "digits and _",
+                          name);
+            return false;
+        }
+        json_object_set(environment, name, value);
+    }
+    if (!json_object_size(environment))
+        return true;
+    json_object_set_new(environment, "KERNEL_GATEWAY", json_string("1"));
+    json_object_set(content, "environment", environment);
+    return true;
+}
+
 json_t *model_creation(exchange_t *exchange, const json_t *body,
                        const char *profile)
 {
-    const json_t *env = json_object_get(body, "env");
     const char *forced = exchange->http->options->http.force_profile;
     json_auto_t *content = json_object();
 
-    if (env && !json_is_null(env) && !json_is_object(env)) {
-        exchange_fail(exchange, 400, "env must be an object");
-        return NULL;
-    }
     /* Passed over, it would look as if they held. */
     if (json_object_get(body, "limits")) {
         exchange_fail(exchange, 400,
@@ -129,7 +160,8 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
         }
         json_object_set_new(content, "profile", json_string(profile));
     }
-    if (!copy_options(exchange, body, content))
+    if (!copy_options(exchange, body, content)
+        || !copy_environment(exchange, body, content))
         return NULL;
     return take_ptr(content);
 }

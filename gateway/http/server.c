@@ -46,8 +46,10 @@
 /* What a descriptor of our own is; their addresses are their names. */
 static char is_front, is_pipe, is_listener, is_clock;
 
+/* The first has no name: it is for those who offer none, and what has one can
+ * be asked for. */
 static const struct lws_protocols protocols[] = {
-    {.name = "hearth",
+    {.name = "",
      .callback = connection_callback,
      .rx_buffer_size = RECEIVE_BUFFER},
     {.name = WEBSOCKET_V1_NAME,

@@ -247,6 +247,24 @@ static PyObject *poll_requests(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+static PyObject *join(PyObject *module, PyObject *epoll)
+{
+    long fd = PyLong_AsLong(epoll);
+
+    (void) module;
+    if (PyErr_Occurred() || !is_started())
+        return NULL;
+    link_join(the_link, (int) fd);
+    Py_RETURN_NONE;
+}
+
+static PyObject *has_next(PyObject *module, PyObject *nothing)
+{
+    (void) module;
+    (void) nothing;
+    return PyBool_FromLong(the_link && link_has_next(the_link));
+}
+
 static PyObject *next(PyObject *module, PyObject *nothing)
 {
     cleanup_request request_t *request = NULL;
@@ -340,6 +358,9 @@ static PyMethodDef methods[] = {
     {"flush", flush, METH_NOARGS, "Sends the text that waits."},
     {"emit", emit, METH_VARARGS,
      "emit(type, request, content, metadata=b'', buffers=None, hold=False)"},
+    {"join", join, METH_O,
+     "join(epoll): the loop's, where start()'s descriptor is watched."},
+    {"has_next", has_next, METH_NOARGS, "Whether next() has something."},
     {"poll", poll_requests, METH_NOARGS, "Reads what the gateway sent."},
     {"next", next, METH_NOARGS,
      "next() -> (type, request, content, metadata, buffers) or None"},

@@ -467,12 +467,17 @@ class Kernel:
     # The loop
 
     def wake(self) -> None:
-        """Look for a request soon, after what else waits in the loop."""
-        self.loop.call_soon(self.on_requests)
+        """Take what waits soon, after what else waits in the loop."""
+        if _link.has_next():
+            self.loop.call_soon(self.take)
 
     def on_requests(self) -> None:
-        """Take a request, unless one is being served."""
+        """Read what came."""
         _link.poll()
+        self.take()
+
+    def take(self) -> None:
+        """Take a request, unless one is being served."""
         if self.request or self.is_ending:
             return
         item = _link.next()
@@ -548,6 +553,7 @@ class Kernel:
         self.workspace.begin(os.getcwd())
         asyncio.set_event_loop(self.loop)
         self.loop.add_reader(self.requests_fd, self.on_requests)
+        _link.join(self.loop._selector.fileno())  # type: ignore[attr-defined]
         outlet.emit(
             _link.READY, info(self.shell.banner), {"next_count": 1}, request=0
         )

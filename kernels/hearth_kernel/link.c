@@ -122,15 +122,13 @@ static int open_all(link_t *self, fault_t *fault)
     const int flags = EFD_CLOEXEC | EFD_NONBLOCK;
 
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
-    self->front = epoll_create1(EPOLL_CLOEXEC);
     self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     self->requests_fd = eventfd(0, flags);
     self->inputs_fd = eventfd(0, flags);
     self->room_fd = eventfd(0, flags);
-    if (self->epoll < 0 || self->front < 0 || self->timer < 0
-        || self->requests_fd < 0 || self->inputs_fd < 0 || self->room_fd < 0
+    if (self->epoll < 0 || self->timer < 0 || self->requests_fd < 0
+        || self->inputs_fd < 0 || self->room_fd < 0
         || open_pipe(self, LINK_STDOUT) < 0 || open_pipe(self, LINK_STDERR) < 0
-        || link_watch_front(self, self->requests_fd) < 0
         || watch(self, self->timer, TIMER) < 0
         || fcntl(self->listener, F_SETFL, O_NONBLOCK) < 0
         || watch(self, self->listener, LISTENER) < 0)
@@ -171,7 +169,7 @@ int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault)
     self = mem_new(sizeof *self);
     pthread_mutex_init(&self->lock, NULL);
     self->listener = listener;
-    self->connection = -1;
+    self->connection = self->loop = -1;
     self->decoder = frame_decoder_new();
     self->outbox = outbox_new(retain);
     instance = self;
@@ -189,7 +187,15 @@ bool link_is_child(const link_t *self)
 
 int link_requests_fd(const link_t *self)
 {
-    return self->front;
+    return self->requests_fd;
+}
+
+void link_join(link_t *self, int epoll)
+{
+    pthread_mutex_lock(&self->lock);
+    self->loop = epoll;
+    link_watch_connection(self);
+    pthread_mutex_unlock(&self->lock);
 }
 
 void link_poll(link_t *self)
@@ -198,11 +204,24 @@ void link_poll(link_t *self)
 
     pthread_mutex_lock(&self->lock);
     if (!self->is_child) {
-        eventfd_read(self->requests_fd, &value);
-        if (self->connection >= 0)
-            link_read_connection(self);
+        if (self->is_signalled)
+            eventfd_read(self->requests_fd, &value);
+        self->is_signalled = false;
+        self->is_polling = true;
+        link_read_connection(self);
+        self->is_polling = false;
     }
     pthread_mutex_unlock(&self->lock);
+}
+
+bool link_has_next(link_t *self)
+{
+    bool has_next;
+
+    pthread_mutex_lock(&self->lock);
+    has_next = !self->is_child && self->requests.first != NULL;
+    pthread_mutex_unlock(&self->lock);
+    return has_next;
 }
 
 int link_inputs_fd(const link_t *self)

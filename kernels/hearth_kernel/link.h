@@ -32,14 +32,21 @@ typedef struct link link_t;
 int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault);
 bool link_is_child(const link_t *self);
 
+/* `epoll`, where link_requests_fd is watched, is told of the gateway's bytes
+ * too, under that descriptor's number: whoever waits there is woken without a
+ * detour by the thread. Borrowed for as long as the process lives. */
+void link_join(link_t *self, int epoll);
+
 /* Readable when a request may have come, when an input reply may have come,
  * when there may be room again. Borrowed from the link. */
 int link_requests_fd(const link_t *self);
 int link_inputs_fd(const link_t *self);
 int link_room_fd(const link_t *self);
 
-/* Reads what made link_requests_fd readable. */
+/* Reads what made link_requests_fd readable; requests that it brought wait for
+ * link_next and are told of by nothing else. */
 void link_poll(link_t *self);
+bool link_has_next(link_t *self);
 /* The next request, or NULL; it is the running one until its REPLY. */
 request_t *link_next(link_t *self);
 /* The next answer to `request`'s question, or NULL. Others are forgotten. */

@@ -9,20 +9,44 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void watch_connection(link_t *self, int operation, uint32_t events)
+static void unwatch_connection(link_t *self)
 {
-    struct epoll_event event = {
-        .events = events,
+    if (self->loop >= 0)
+        epoll_ctl(self->loop, EPOLL_CTL_DEL, self->connection, NULL);
+    epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection, NULL);
+}
+
+/* EPOLLEXCLUSIVE: of those that wait, the first in the row is woken, and a
+ * loop that runs a cell does not wait. Without it each request would wake the
+ * thread too, and the loop would stand before its lock. Such an entry cannot be
+ * changed (EPOLL_CTL_MOD), only made anew. */
+void link_watch_connection(link_t *self)
+{
+    struct epoll_event by_loop = {.events = EPOLLIN | EPOLLEXCLUSIVE};
+    struct epoll_event by_thread = {
+        .events = EPOLLIN | EPOLLEXCLUSIVE,
         .data.u64 = self->generation << 8 | CONNECTION,
     };
 
-    epoll_ctl(self->epoll, operation, self->connection, &event);
+    if (self->connection < 0)
+        return;
+    if (self->is_stuck)
+        by_thread.events |= EPOLLOUT;
+    unwatch_connection(self);
+    /* The loop knows requests_fd, and does the same for both. */
+    by_loop.data.fd = self->requests_fd;
+    if (self->loop >= 0)
+        epoll_ctl(self->loop, EPOLL_CTL_ADD, self->connection, &by_loop);
+    epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->connection, &by_thread);
 }
 
 static void close_connection(link_t *self)
 {
-    if (self->connection >= 0)
+    if (self->connection >= 0) {
+        /* A forked child may hold it open: closing is not enough. */
+        unwatch_connection(self);
         close(self->connection);
+    }
     self->connection = -1;
     self->is_greeted = self->is_stuck = false;
     frame_decoder_clear(self->decoder);
@@ -38,7 +62,7 @@ void link_send_events(link_t *self)
     r = outbox_send(self->outbox, self->connection);
     if (r == -EAGAIN) {
         self->is_stuck = true;
-        watch_connection(self, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+        link_watch_connection(self);
     } else if (r < 0) {
         close_connection(self);
     }
@@ -175,12 +199,11 @@ static void on_hello(link_t *self, const frame_t *hello)
     link_send_events(self);
 }
 
-static void enqueue(request_row_t *row, const frame_t *frame, int fd)
+static void enqueue(request_row_t *row, const frame_t *frame)
 {
     request_t *request = request_new(frame);
 
     request_row_put(row, &request);
-    link_signal(fd);
 }
 
 static void on_request(link_t *self, const frame_t *frame)
@@ -188,7 +211,11 @@ static void on_request(link_t *self, const frame_t *frame)
     if (frame->request <= self->accepted)
         return;
     self->accepted = frame->request;
-    enqueue(&self->requests, frame, self->requests_fd);
+    enqueue(&self->requests, frame);
+    if (self->is_polling || self->is_signalled)
+        return;
+    link_signal(self->requests_fd);
+    self->is_signalled = true;
 }
 
 /* Behind what was said so far, whether or not there is room. */
@@ -218,7 +245,8 @@ static void on_frame(link_t *self, const frame_t *frame)
         outbox_forget(self->outbox, frame->seq);
         tell_room(self);
     } else if (frame->type == FRAME_INPUT_REPLY) {
-        enqueue(&self->inputs, frame, self->inputs_fd);
+        enqueue(&self->inputs, frame);
+        link_signal(self->inputs_fd);
     } else if (frame->type >= FRAME_EXECUTE && frame->type <= FRAME_SHUTDOWN) {
         on_request(self, frame);
     } else if (frame->type == FRAME_MARK) {
@@ -228,23 +256,13 @@ static void on_frame(link_t *self, const frame_t *frame)
     }
 }
 
-void link_read_connection(link_t *self)
+static void take_frames(link_t *self)
 {
     uint64_t generation = self->generation;
-    size_t space;
-    void *bytes = frame_decoder_space(self->decoder, &space);
-    ssize_t size = recv(self->connection, bytes, space, MSG_DONTWAIT);
     frame_t frame;
     fault_t fault;
     int r = 1;
 
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (size <= 0) {
-        close_connection(self);
-        return;
-    }
-    frame_decoder_added(self->decoder, (size_t) size);
     while (r > 0 && self->connection >= 0 && generation == self->generation) {
         r = frame_decoder_next(self->decoder, &frame, &fault);
         if (r > 0)
@@ -254,11 +272,27 @@ void link_read_connection(link_t *self)
     }
 }
 
-int link_watch_front(link_t *self, int fd)
+/* All that is there: the thread is not told again of what was left. */
+void link_read_connection(link_t *self)
 {
-    struct epoll_event event = {.events = EPOLLIN};
+    uint64_t generation = self->generation;
+    size_t space = 0;
+    ssize_t size = 0;
 
-    return epoll_ctl(self->front, EPOLL_CTL_ADD, fd, &event);
+    while (size == (ssize_t) space && self->connection >= 0
+           && generation == self->generation) {
+        void *bytes = frame_decoder_space(self->decoder, &space);
+
+        size = recv(self->connection, bytes, space, MSG_DONTWAIT);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (size <= 0) {
+            close_connection(self);
+            return;
+        }
+        frame_decoder_added(self->decoder, (size_t) size);
+        take_frames(self);
+    }
 }
 
 void link_accept(link_t *self)
@@ -267,11 +301,12 @@ void link_accept(link_t *self)
 
     if (fd < 0)
         return;
+    /* What the older one said before counts. */
+    link_read_connection(self);
     close_connection(self);
     self->connection = fd;
     self->generation++;
-    watch_connection(self, EPOLL_CTL_ADD, EPOLLIN);
-    link_watch_front(self, fd);
+    link_watch_connection(self);
 }
 
 void link_on_connection(link_t *self, uint32_t events)
@@ -280,7 +315,7 @@ void link_on_connection(link_t *self, uint32_t events)
         self->is_stuck = false;
         link_send_events(self);
         if (self->connection >= 0 && !self->is_stuck)
-            watch_connection(self, EPOLL_CTL_MOD, EPOLLIN);
+            link_watch_connection(self);
     }
     if (self->connection >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
         link_read_connection(self);

@@ -26,8 +26,8 @@ enum source {
 struct link {
     pthread_mutex_t lock;
     bool is_child; /* a fork of the process that owns the link */
-    int epoll;     /* owned, as all descriptors here */
-    int front;     /* another epoll: what Python's loop waits for */
+    int epoll;     /* owned, as all descriptors here but the next */
+    int loop;      /* the epoll of Python's loop; -1: not known */
     int listener;
     int connection;      /* -1: no gateway */
     uint64_t generation; /* of the connection; epoll may tell of an old one */
@@ -36,6 +36,8 @@ struct link {
     bool is_choked;      /* no room: the pipes are not read */
     bool is_awaited;     /* somebody waits for room */
     bool is_armed;       /* the timer runs */
+    bool is_polling;     /* who takes the requests reads them itself */
+    bool is_signalled;   /* requests_fd was written to */
     int timer, requests_fd, inputs_fd, room_fd;
     int pipes[2]; /* reading ends */
     text_decoder_t decoders[2];
@@ -84,8 +86,8 @@ void link_send_events(link_t *self);
 void link_accept(link_t *self);
 void link_on_connection(link_t *self, uint32_t events);
 void link_read_connection(link_t *self);
-/* Python's loop waits for the gateway itself too: when it is idle, a request
- * wakes it without a detour by the thread. Both may come; one finds nothing. */
-int link_watch_front(link_t *self, int fd);
+/* Python's loop waits for the gateway itself, and the thread behind it: what
+ * comes wakes the loop while it waits, and the thread while it does not. */
+void link_watch_connection(link_t *self);
 
 #endif

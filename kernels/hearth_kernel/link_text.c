@@ -4,6 +4,7 @@
 #include "kernels/hearth_kernel/link_internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -97,10 +98,18 @@ static void read_pipe(link_t *self, link_stream_t stream, size_t max)
     }
 }
 
+/* Mostly nothing is there: one call says so of both. */
 void link_drain_pipes(link_t *self)
 {
-    read_pipe(self, LINK_STDOUT, DRAIN_MAX);
-    read_pipe(self, LINK_STDERR, DRAIN_MAX);
+    struct pollfd looks[] = {{.fd = self->pipes[0], .events = POLLIN},
+                             {.fd = self->pipes[1], .events = POLLIN}};
+
+    if (poll(looks, 2, 0) <= 0)
+        return;
+    if (looks[0].revents)
+        read_pipe(self, LINK_STDOUT, DRAIN_MAX);
+    if (looks[1].revents)
+        read_pipe(self, LINK_STDERR, DRAIN_MAX);
 }
 
 void link_watch_pipes(link_t *self, uint32_t events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from typing import Iterator
 
@@ -10,6 +11,7 @@ from harness import DEADLINE, Gateway, wait_for
 from web import Kernel, Web
 
 KERNELS = b"/api/kernels"
+CHUNKED = b"Transfer-Encoding: chunked"
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +65,15 @@ def test_lines_that_are_none(web: Web, line: bytes) -> None:
         ((b"Content-Length: -1",), b"", 400),
         ((b"Content-Length: 99999999999999999999",), b"", 400),
         ((b"Content-Length: 999999999999",), b"", 413),
-        ((b"Transfer-Encoding: chunked",), b"2\r\n{}\r\n0\r\n\r\n", 411),
+        ((CHUNKED,), b"1\r\n{\r\n0\r\n\r\n", 400),
+        ((CHUNKED,), b"2\r\n{}0\r\n\r\n", 400),
+        ((CHUNKED,), b"2\n{}\n0\n\n", 400),
+        ((CHUNKED,), b"-2\r\n{}\r\n0\r\n\r\n", 400),
+        ((CHUNKED,), b"fffffffff\r\n{}", 413),
+        ((CHUNKED,), b"1;" + b"x" * 300, 400),
+        ((CHUNKED,), b"0\r\n" + b"X: y\r\n" * 1000, 400),
+        ((CHUNKED, b"Content-Length: 12"), b"2\r\n{}\r\n0\r\n\r\n", 400),
+        ((b"Transfer-Encoding: gzip, chunked",), b"0\r\n\r\n", 501),
         ((b"Content-Length: 1",), b"{", 400),
         ((b"Content-Length: 2",), b"\xff\xfe", 400),
     ],
@@ -82,6 +92,50 @@ def test_bodies(
     assert status(answer) == expected, answer
     assert b'"message"' in answer
     assert web.get("/api/kernels").json == []
+
+
+def test_chunks(web: Web) -> None:
+    """In one piece, and as a peer sends them that has all the time."""
+    body = (
+        b'2\r\n{"\r\n0F;x=y\r\ntitle":"chunks"\r\n1\r\n}\r\n0\r\nA: b\r\n\r\n'
+    )
+    data = request(web, b"POST /api/kernels HTTP/1.1", CHUNKED, body=body)
+    for size in (len(data), 1):
+        with socket.create_connection((web.host, web.port), DEADLINE) as one:
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for at in range(0, len(data), size):
+                one.sendall(data[at : at + size])
+            answer = b""
+            while piece := one.recv(65536):
+                answer += piece
+        assert status(answer) == 201, answer
+        assert b"Connection: close" in answer
+        kernel = json.loads(answer.partition(b"\r\n\r\n")[2])["id"]
+        shown = web.get(f"/hearth/sessions/{kernel}").json
+        assert shown["name"] == "chunks"
+        web.delete(kernel)
+
+
+def test_chunks_of_what_has_no_body(web: Web) -> None:
+    data = request(
+        web, b"GET /api HTTP/1.1", CHUNKED, body=b"2\r\n{}\r\n0\r\n\r\n"
+    )
+    assert status(web.raw(data)) == 400
+
+
+def test_who_asks_before_a_body_is_told_to_go_on(web: Web) -> None:
+    data = request(
+        web,
+        b"POST /api/kernels HTTP/1.1",
+        b"Expect: 100-continue",
+        b"Content-Length: 1",
+        b"Connection: close",
+    )
+    with socket.create_connection((web.host, web.port), DEADLINE) as one:
+        one.sendall(data)
+        assert one.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        one.sendall(b"{")
+        assert status(one.recv(65536)) == 400
 
 
 def test_deep_json(web: Web) -> None:

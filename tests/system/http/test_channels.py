@@ -142,7 +142,10 @@ def test_tokens_and_origins(kernel: Kernel) -> None:
 
 def test_unknown_subprotocols_are_refused(kernel: Kernel) -> None:
     assert refused(kernel.web, kernel.id, subprotocols=["none"]) == 400
-    ws = kernel.socket(subprotocols=["none", V1])
+    assert refused(kernel.web, kernel.id, subprotocols=["hearth"]) == 400
+    many = [f"{i:040}" for i in range(9)]
+    assert refused(kernel.web, kernel.id, subprotocols=[*many, V1]) == 400
+    ws = kernel.socket(subprotocols=["hearth", "none", V1])
     assert ws.ws.getsubprotocol() == V1
 
 

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
 from harness import Gateway, wait_for
-from web import STAMP, Web
+from web import STAMP, Kernel, Web
 
 UUID = re.compile(r"\w+-\w+-\w+-\w+-\w+")
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def test_the_environment_of_a_kernel(web: Web) -> None:
+    """KERNEL_... comes in, also into the next one, and nothing else."""
+    kernel = Kernel(
+        web,
+        web.create(
+            env={
+                "KERNEL_USERNAME": 'anna "\u00e4"',
+                "KERNEL_GATEWAY": "no",
+                "PATH": "/evil",
+                "LD_PRELOAD": "/evil.so",
+                "PYTHONPATH": "/evil",
+            }
+        ),
+    )
+    code = "import os; dict(sorted(os.environ.items()))"
+    try:
+        ws = kernel.socket()
+        found = ast.literal_eval(ws.value(code))
+        assert found["KERNEL_USERNAME"] == 'anna "\u00e4"'
+        assert found["KERNEL_GATEWAY"] == "1"
+        assert "evil" not in str(found)
+        assert str(web.token) not in str(found)
+        answer = web.post(f"/api/kernels/{kernel.id}/restart")
+        assert answer.status == 200, answer
+        assert ast.literal_eval(ws.value(code)) == found
+    finally:
+        kernel.close()
 
 
 def test_info_tells_url_and_token(gateway: Gateway, web: Web) -> None:
@@ -161,6 +191,8 @@ def test_bad_creations(web: Web) -> None:
         (b"{", 400, "Invalid JSON"),
         (b"[]", 400, "object"),
         (b'{"env":[]}', 400, "env"),
+        (b'{"env":{"KERNEL_A":1}}', 400, "KERNEL_A"),
+        (b'{"env":{"KERNEL_a b":"x"}}', 400, "KERNEL_a"),
         (b'{"idle_timeout":-1}', 400, "idle_timeout"),
         (b'{"lifetime":"1h"}', 400, "lifetime"),
         (b'{"name":"\xff"}', 400, "Invalid JSON"),

@@ -1,0 +1,128 @@
+#include "base/cleanup.h"
+#include "gateway/ports.h"
+#include "protocol/secret.h"
+#include "tests/lib/test.h"
+
+#include <czmq.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    connection_t connection;
+    ports_t *ports;
+    unsigned joined, left;
+} session_t;
+
+static int make_session(void **state)
+{
+    session_t *self = mem_new(sizeof *self);
+    fault_t fault;
+
+    *state = self;
+    self->connection = (connection_t){
+        .transport = "tcp", .ip = "127.0.0.1", .secret = secret_new_random()};
+    return ports_new(&self->connection, &self->ports, &fault);
+}
+
+static int end_session(void **state)
+{
+    session_t *self = *state;
+
+    ports_destroy(&self->ports);
+    secret_destroy(&self->connection.secret);
+    free(self);
+    return 0;
+}
+
+static void publish(ports_t *ports, const char *type)
+{
+    char header[96];
+    int size = snprintf(header, sizeof header,
+                        "{\"msg_id\":\"1\",\"msg_type\":\"%s\"}", type);
+
+    ports_publish(ports, type,
+                  &(wire_parts_t){.header = {header, (size_t) size}});
+}
+
+static void greet(void *arg, bool is_new, bytes_t topic)
+{
+    session_t *self = arg;
+
+    assert_int_equal(topic.size, 0);
+    if (is_new) {
+        self->joined++;
+        publish(self->ports, "iopub_welcome");
+    } else {
+        self->left++;
+    }
+}
+
+static zsock_t *subscribe(session_t *self)
+{
+    char endpoint[CONNECTION_ENDPOINT_SIZE];
+    zsock_t *socket = zsock_new(ZMQ_SUB);
+
+    connection_endpoint(&self->connection, CHANNEL_IOPUB, endpoint);
+    zsock_set_subscribe(socket, "");
+    zsock_set_rcvtimeo(socket, 20);
+    assert_int_equal(zsock_connect(socket, "%s", endpoint), 0);
+    return socket;
+}
+
+/* Never looks at iopub's own events: libzmq attaches the subscriber, which
+ * waits there, when the message goes. */
+static void greets_before_the_message_that_goes(void **state)
+{
+    session_t *self = *state;
+
+    ports_greet(self->ports, greet, self);
+    for (unsigned i = 0; i < 10; i++) {
+        zsock_t *socket = subscribe(self);
+        zmsg_t *first = NULL;
+
+        zclock_sleep(50); /* nothing shows from outside that it is there */
+        for (int tries = 0; !first && tries < 500; tries++) {
+            publish(self->ports, "status");
+            first = zmsg_recv(socket);
+        }
+        assert_non_null(first);
+        assert_true(zframe_streq(zmsg_first(first), "iopub_welcome"));
+        zmsg_destroy(&first);
+        zsock_destroy(&socket);
+        assert_int_equal(self->joined, i + 1);
+    }
+}
+
+static void counts_who_comes_and_goes(void **state)
+{
+    session_t *self = *state;
+    zsock_t *one, *two;
+
+    ports_greet(self->ports, greet, self);
+    one = subscribe(self);
+    two = subscribe(self);
+    for (int tries = 0; self->joined < 2 && tries < 500; tries++) {
+        ports_take_subscriptions(self->ports);
+        zclock_sleep(10);
+    }
+    assert_int_equal(ports_subscribers(self->ports), 2);
+    zsock_destroy(&one);
+    for (int tries = 0; self->left < 1 && tries < 500; tries++) {
+        ports_take_subscriptions(self->ports);
+        zclock_sleep(10);
+    }
+    assert_int_equal(ports_subscribers(self->ports), 1);
+    zsock_destroy(&two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(greets_before_the_message_that_goes,
+                                        make_session, end_session),
+        cmocka_unit_test_setup_teardown(counts_who_comes_and_goes, make_session,
+                                        end_session),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
