@@ -173,6 +173,9 @@ static json_t *describe_fault(int code, const fault_t *fault)
         {ELOOP, "PathRefused"},        {EXDEV, "PathRefused"},
         {EMLINK, "PathRefused"},       {EINVAL, "PathRefused"},
         {ENAMETOOLONG, "PathRefused"}, {EBADMSG, "TransferBroken"},
+        {ENOTEMPTY, "FolderNotEmpty"}, {EISDIR, "IsFolder"},
+        {EACCES, "FileDenied"},        {EPERM, "FileDenied"},
+        {EBUSY, "FileBusy"},
     };
     const char *ename = "FileError";
 

@@ -209,11 +209,11 @@ int front_fd(const front_t *self)
 }
 
 static int send_order(front_t *self, const char *type, bytes_t content,
-                      const order_t *order, fault_t *fault)
+                      bytes_t data, const order_t *order, fault_t *fault)
 {
     const char *id;
-    int r = client_send(self->orders, CHANNEL_CONTROL, type, content,
-                        (bytes_t){0}, &id, fault);
+    int r = client_send_data(self->orders, CHANNEL_CONTROL, type, content,
+                             (bytes_t){0}, data, &id, fault);
 
     if (r < 0)
         return r;
@@ -225,9 +225,15 @@ static int send_order(front_t *self, const char *type, bytes_t content,
 int front_order(front_t *self, const char *type, bytes_t content, uint64_t tag,
                 fault_t *fault)
 {
+    return front_order_data(self, type, content, (bytes_t){0}, tag, fault);
+}
+
+int front_order_data(front_t *self, const char *type, bytes_t content,
+                     bytes_t data, uint64_t tag, fault_t *fault)
+{
     const order_t order = {.tag = tag};
 
-    return send_order(self, type, content, &order, fault);
+    return send_order(self, type, content, data, &order, fault);
 }
 
 static int order_attach(front_t *self, const char *session, fault_t *fault)
@@ -240,7 +246,8 @@ static int order_attach(front_t *self, const char *session, fault_t *fault)
     json_quote_text(&content, session);
     buffer_format(&content, ",\"front\":\"%s\"}", self->name);
     return send_order(self, "session_attach_request",
-                      (bytes_t){content.data, content.size}, &order, fault);
+                      (bytes_t){content.data, content.size}, (bytes_t){0},
+                      &order, fault);
 }
 
 int front_attach(front_t *self, const char *session, fault_t *fault)
@@ -368,6 +375,17 @@ static bool take_order(front_t *self, const message_t *answer,
     return true;
 }
 
+static void lend_buffers(front_t *self, front_event_t *ret_event)
+{
+    size_t count = message_buffer_count(self->answer);
+
+    self->buffers = mem_new((count + 1) * sizeof *self->buffers);
+    for (size_t i = 0; i < count; i++)
+        self->buffers[i] = message_buffer(self->answer, i);
+    ret_event->buffers = self->buffers;
+    ret_event->buffer_count = count;
+}
+
 static bool next_answer(front_t *self, front_event_t *ret_event)
 {
     channel_t channel;
@@ -388,6 +406,7 @@ static bool next_answer(front_t *self, front_event_t *ret_event)
         ret_event->what = FRONT_ANSWER;
         ret_event->tag = order.tag;
         ret_event->json = message_content(self->answer);
+        lend_buffers(self, ret_event);
         return true;
     }
 }

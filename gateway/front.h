@@ -35,6 +35,9 @@ int front_fd(const front_t *self);
  * takes. */
 int front_order(front_t *self, const char *type, bytes_t content, uint64_t tag,
                 fault_t *fault);
+/* The same with a buffer behind it (a piece of a file), unless it is empty. */
+int front_order_data(front_t *self, const char *type, bytes_t content,
+                     bytes_t data, uint64_t tag, fault_t *fault);
 
 /* Looks at a session (whole id): FRONT_HELLO comes, or FRONT_BYE with reason
  * "absent" and a sentence. Nothing when it is attached already. Leaving makes
@@ -50,7 +53,7 @@ int front_request(front_t *self, const char *session, const char *viewer,
                   channel_t channel, const message_t *message, fault_t *fault);
 
 typedef enum {
-    FRONT_ANSWER, /* tag, json: the reply's content, `status` in it */
+    FRONT_ANSWER, /* tag, json: the reply's content, `status` in it; buffers */
     FRONT_HELLO,  /* session, seq, json; again when events were left out: what
                      is up to seq is read from the journal */
     FRONT_EVENT,  /* session, seq, channel, viewer, request, parts */

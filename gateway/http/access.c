@@ -177,7 +177,7 @@ static bool check_xsrf(exchange_t *exchange)
 
 static bool check_scope(exchange_t *exchange, unsigned scope)
 {
-    if ((exchange->scopes & scope) == scope)
+    if (exchange->scopes & scope)
         return true;
     if (!exchange->scopes) {
         exchange_fail(exchange, 401,
@@ -186,8 +186,10 @@ static bool check_scope(exchange_t *exchange, unsigned scope)
         return false;
     }
     json_auto_t *names = auth_scope_names(scope);
-    exchange_fail(exchange, 403, "This token lacks the scope %s",
-                  json_string_value(json_array_get(names, 0)));
+    const char *other = json_string_value(json_array_get(names, 1));
+    exchange_fail(exchange, 403, "This token lacks the scope %s%s%s",
+                  json_string_value(json_array_get(names, 0)),
+                  other ? " or " : "", other ? other : "");
     return false;
 }
 

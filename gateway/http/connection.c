@@ -132,6 +132,8 @@ static exchange_t *read_request(http_t *http, struct lws *wsi)
     exchange->accept = header_text(wsi, WSI_TOKEN_HTTP_ACCEPT);
     exchange->last_event = custom_text(wsi, "last-event-id:");
     exchange->key = custom_text(wsi, "idempotency-key:");
+    exchange->range = header_text(wsi, WSI_TOKEN_HTTP_RANGE);
+    exchange->if_range = header_text(wsi, WSI_TOKEN_HTTP_IF_RANGE);
     exchange->xsrf = custom_text(wsi, "x-xsrftoken:");
     if (!exchange->xsrf)
         exchange->xsrf = custom_text(wsi, "x-csrftoken:");
@@ -149,6 +151,8 @@ void connection_wake(exchange_t *exchange)
 
 static uint64_t answer_size(const exchange_t *exchange)
 {
+    if (exchange->has_source_size)
+        return exchange->source_size;
     return exchange->file >= 0 ? exchange->file_size : exchange->answer.size;
 }
 
@@ -167,7 +171,7 @@ static void write_head(const exchange_t *exchange, buffer_t *out)
     buffer_append(out, exchange->head.data, exchange->head.size);
     if (exchange->type)
         buffer_format(out, "Content-Type: %s\r\n", exchange->type);
-    if (exchange->source)
+    if (exchange->source && !exchange->has_source_size)
         buffer_text(out, "Transfer-Encoding: chunked\r\n");
     else if (exchange->status != 204 && exchange->status != 304)
         buffer_format(out, "Content-Length: %llu\r\n",
@@ -192,15 +196,18 @@ static int next_chunk(exchange_t *exchange)
         return r;
     buffer_clear(&exchange->out);
     exchange->sent = 0;
+    exchange->is_drained = r == 0;
+    if (exchange->has_source_size) {
+        buffer_append(&exchange->out, piece.data, piece.size);
+        return 0;
+    }
     if (piece.size) {
         buffer_format(&exchange->out, "%zx\r\n", piece.size);
         buffer_append(&exchange->out, piece.data, piece.size);
         buffer_text(&exchange->out, "\r\n");
     }
-    if (r == 0) {
-        exchange->is_drained = true;
+    if (r == 0)
         buffer_text(&exchange->out, "0\r\n\r\n");
-    }
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Orders to the registry on behalf of requests. An order outlives the client
  * that made it (a session that is being created is created), its reply then
  * goes nowhere. */
+#include "gateway/http/courier.h"
 #include "gateway/http/internal.h"
 
 #include <assert.h>
@@ -20,10 +21,12 @@ void desk_destroy(http_t *http)
         http->orders = order->next;
         free(order);
     }
+    courier_destroy(&http->courier);
 }
 
 void desk_forget(const exchange_t *exchange)
 {
+    courier_forget(exchange->http, exchange);
     for (desk_order_t *at = exchange->http->orders; at; at = at->next)
         if (at->exchange == exchange)
             at->exchange = NULL;
@@ -58,6 +61,8 @@ void desk_on_answer(http_t *http, const front_event_t *event)
 {
     desk_order_t **at = &http->orders;
 
+    if (courier_on_answer(http, event))
+        return;
     while (*at && (*at)->tag != event->tag)
         at = &(*at)->next;
     if (!*at)

@@ -37,6 +37,7 @@ static const struct {
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
     {503, "Service Unavailable"},
+    {507, "Insufficient Storage"},
 };
 
 static const char *const method_texts[METHOD_COUNT] = {
@@ -80,19 +81,19 @@ void exchange_destroy(exchange_t **self_p)
         return;
     desk_forget(self);
     watch_forget(self);
-    char *const texts[] = {self->path,       self->host,
-                           self->origin,     self->authorization,
-                           self->cookie,     self->content_type,
-                           self->user_agent, self->xsrf,
-                           self->protocols,  self->asked_headers,
-                           self->accept,     self->last_event,
-                           self->key};
+    char *const texts[] = {
+        self->path,          self->host,   self->origin,
+        self->authorization, self->cookie, self->content_type,
+        self->user_agent,    self->xsrf,   self->protocols,
+        self->asked_headers, self->accept, self->last_event,
+        self->key,           self->range,  self->if_range};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < EXCHANGE_PARAMETERS_MAX; i++)
         free(self->parameters[i]);
     if (self->source)
         self->source_end(&self->source_state);
+    exchange_keep(self, NULL, NULL);
     json_decref(self->query);
     buffer_reset(&self->body);
     buffer_reset(&self->head);
@@ -217,6 +218,32 @@ void exchange_stream(exchange_t *self, int status, const char *type,
     self->source_state = state;
     self->source_end = end;
     connection_wake(self);
+}
+
+void exchange_stream_sized(exchange_t *self, int status, const char *type,
+                           uint64_t size, exchange_source_fn *source,
+                           void *state, exchange_destroy_fn *end)
+{
+    bool is_first = !self->status;
+
+    exchange_stream(self, status, type, source, state, end);
+    if (is_first) {
+        self->has_source_size = true;
+        self->source_size = size;
+    }
+}
+
+void exchange_keep(exchange_t *self, void *task, exchange_destroy_fn *end)
+{
+    if (self->task)
+        self->task_end(&self->task);
+    self->task = task;
+    self->task_end = end;
+}
+
+void *exchange_take(exchange_t *self)
+{
+    return take_ptr(self->task);
 }
 
 void exchange_fail(exchange_t *self, int status, const char *format, ...)

@@ -60,7 +60,8 @@ struct exchange {
     char *parameters[EXCHANGE_PARAMETERS_MAX]; /* owned; of the pattern */
     /* Headers; owned, NULL when absent. */
     char *host, *origin, *authorization, *cookie, *content_type, *user_agent,
-        *xsrf, *protocols, *asked_headers, *accept, *last_event, *key;
+        *xsrf, *protocols, *asked_headers, *accept, *last_event, *key, *range,
+        *if_range;
     buffer_t body;
     chunks_t chunks; /* how far they have been read ... */
     bool is_chunked; /* ... of a body that comes in such */
@@ -80,14 +81,17 @@ struct exchange {
     exchange_source_fn *source; /* makes the body piece by piece, or NULL */
     exchange_destroy_fn *source_end; /* of its state */
     void *source_state;              /* owned */
-    bool is_drained;                 /* the source has no more */
-    int64_t begun_us;                /* wall clock */
+    bool has_source_size;            /* the source makes so many bytes */
+    uint64_t source_size;
+    bool is_drained;     /* the source has no more */
+    int64_t begun_us;    /* wall clock */
     const char *pattern; /* borrowed; of its route, for the metrics */
     buffer_t out;        /* head and body on their way, and how far ... */
     uint64_t sent;       /* ... they came */
     bool is_begun;       /* the head was written */
     bool is_dispatched;  /* its route has it */
-    exchange_t *next;    /* in the list of those that wait for an order */
+    void *task;          /* owned; what its route does until the answer */
+    exchange_destroy_fn *task_end; /* of the task */
 };
 
 exchange_t *exchange_new(http_t *http, void *wsi);
@@ -119,6 +123,14 @@ void exchange_file(exchange_t *self, int status, const char *type, int *fd_p,
 void exchange_stream(exchange_t *self, int status, const char *type,
                      exchange_source_fn *source, void *state,
                      exchange_destroy_fn *end);
+/* The same for a body of so many bytes. */
+void exchange_stream_sized(exchange_t *self, int status, const char *type,
+                           uint64_t size, exchange_source_fn *source,
+                           void *state, exchange_destroy_fn *end);
+/* `task` is taken: it ends with the exchange, or when there is another one. */
+void exchange_keep(exchange_t *self, void *task, exchange_destroy_fn *end);
+/* The task becomes the caller's. */
+void *exchange_take(exchange_t *self);
 /* {"message","reason"}: what is wrong, and the status in words. */
 void exchange_fail(exchange_t *self, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -17,6 +17,8 @@
 typedef struct watch watch_t;
 typedef struct viewer viewer_t;
 typedef struct metrics metrics_t;
+typedef struct courier courier_t;
+typedef struct upload upload_t;
 
 /* What libwebsockets keeps for each connection. */
 typedef struct {
@@ -44,6 +46,8 @@ struct http {
     unsigned connections;        /* open ones */
     uint64_t counter;            /* of orders */
     desk_order_t *orders;        /* owned; those whose reply is due */
+    courier_t *courier;          /* owned; orders about files */
+    upload_t *uploads;           /* owned; files that come in chunks */
     zhashx_t *watches;           /* owned; session id -> watch_t */
     zhashx_t *runs;              /* owned; session id -> runs_t */
     json_t *sessions;            /* owned; Jupyter's sessions, by id */

@@ -12,7 +12,7 @@ typedef struct {
     unsigned method;     /* one METHOD_ bit; GET answers HEAD too */
     const char *pattern; /* "/api/kernels/{}/restart"; {} is one segment, a
                             {*} at the end all that follows; NULL ends */
-    unsigned scope;      /* one AUTH_ bit, or SCOPE_NONE */
+    unsigned scope;      /* AUTH_ bits, one of which will do, or SCOPE_NONE */
     void (*run)(exchange_t *exchange);
 } route_t;
 
@@ -27,6 +27,7 @@ extern const route_t event_routes[];
 extern const route_t execute_routes[];
 extern const route_t metrics_routes[];
 extern const route_t content_routes[];
+extern const route_t file_routes[];
 extern const route_t spec_routes[];
 
 /* All rows, one after the other; NULL behind the last. Start with 0. */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "gateway/gateway.h"
 #include "gateway/http/channels.h"
+#include "gateway/http/courier.h"
 #include "gateway/http/http.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
@@ -338,7 +339,7 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
     else if (what == &is_listener)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
-        watch_on_tick(self), runs_on_tick(self);
+        watch_on_tick(self), runs_on_tick(self), courier_on_tick(self);
     return 0;
 }
 
@@ -406,6 +407,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
     self->started_us = self->active_us = clock_wall_us();
     self->base = mem_copy(http->base_url, strlen(http->base_url) - 1);
     self->metrics = metrics_new();
+    self->courier = courier_new();
     self->watches = watch_table_new();
     self->runs = runs_table_new();
     notes_load(self);

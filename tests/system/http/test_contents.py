@@ -38,7 +38,10 @@ def test_folders(web: Web, kernel: Kernel) -> None:
         "",
         "json",
     )
-    assert [entry["path"] for entry in root["content"]] == ["recordings"]
+    assert [entry["path"] for entry in root["content"]] == [
+        "recordings",
+        "workspaces",
+    ]
     for path in ("/api/contents/recordings", "/api/contents/recordings/"):
         listed = web.get(path).json["content"]
         assert path_of(kernel) in [entry["path"] for entry in listed]

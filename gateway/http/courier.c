@@ -1,0 +1,205 @@
+/* See courier.h. */
+#include "gateway/http/courier.h"
+
+#include "gateway/http/models.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define UNDER_WAY_MAX 16 /* of the 64 that the thread for files takes */
+
+typedef struct order {
+    struct order *next; /* owned by the line that it stands in */
+    uint64_t tag;
+    void *owner;      /* borrowed; NULL: nobody waits */
+    courier_fn *fn;   /* NULL for nobody */
+    const char *type; /* of its message; static */
+    char *content;    /* owned; JSON text */
+    buffer_t data;
+} order_t;
+
+typedef struct {
+    order_t *first, **end; /* owned */
+} line_t;
+
+struct courier {
+    line_t waiting;  /* to be sent */
+    line_t sent;     /* their answers are due */
+    unsigned number; /* of those */
+    bool is_full;    /* the thread for files had no room: till the next tick */
+};
+
+static void order_destroy(order_t **self_p)
+{
+    order_t *self = *self_p;
+
+    if (!self)
+        return;
+    free(self->content);
+    buffer_reset(&self->data);
+    free(self);
+    *self_p = NULL;
+}
+
+#define cleanup_order CLEANUP(order_destroy)
+
+static void line_add(line_t *line, order_t *order)
+{
+    order->next = NULL;
+    *line->end = order;
+    line->end = &order->next;
+}
+
+static order_t *line_take(line_t *line, order_t **at)
+{
+    order_t *order = *at;
+
+    *at = order->next;
+    if (!*at)
+        line->end = at;
+    return order;
+}
+
+static void line_clear(line_t *line)
+{
+    while (line->first) {
+        order_t *order = line_take(line, &line->first);
+        order_destroy(&order);
+    }
+}
+
+courier_t *courier_new(void)
+{
+    courier_t *self = mem_new(sizeof *self);
+
+    self->waiting.end = &self->waiting.first;
+    self->sent.end = &self->sent.first;
+    return self;
+}
+
+void courier_destroy(courier_t **self_p)
+{
+    courier_t *self = *self_p;
+
+    if (!self)
+        return;
+    line_clear(&self->waiting);
+    line_clear(&self->sent);
+    free(self);
+    *self_p = NULL;
+}
+
+static int send_first(http_t *http, fault_t *fault)
+{
+    courier_t *self = http->courier;
+    order_t *order = self->waiting.first;
+    int r = front_order_data(
+        http->front, order->type,
+        (bytes_t){.bytes = order->content, .size = strlen(order->content)},
+        (bytes_t){.bytes = order->data.data, .size = order->data.size},
+        order->tag, fault);
+
+    if (r < 0)
+        return r;
+    line_add(&self->sent, line_take(&self->waiting, &self->waiting.first));
+    self->number++;
+    return 0;
+}
+
+/* What could not be sent stays where it is, for the next tick. */
+static void send_waiting(http_t *http)
+{
+    courier_t *self = http->courier;
+    fault_t fault;
+
+    while (self->waiting.first && self->number < UNDER_WAY_MAX
+           && !self->is_full)
+        self->is_full = send_first(http, &fault) < 0;
+}
+
+void courier_order(http_t *http, void *owner, const char *type, json_t *content,
+                   buffer_t *data, courier_fn *fn)
+{
+    order_t *order = mem_new(sizeof *order);
+
+    order->content = json_dumps(content, JSON_COMPACT);
+    assert(order->content); /* what clients sent was checked to be UTF-8 */
+    json_decref(content);
+    order->tag = ++http->counter;
+    order->owner = owner;
+    order->fn = owner ? fn : NULL;
+    order->type = type;
+    if (data) {
+        order->data = *data;
+        *data = BUFFER_EMPTY;
+    }
+    line_add(&http->courier->waiting, order);
+    send_waiting(http);
+}
+
+void courier_forget(http_t *http, const void *owner)
+{
+    line_t *waiting = &http->courier->waiting;
+
+    for (order_t **at = &waiting->first; *at;) {
+        cleanup_order order_t *order = NULL;
+        if ((*at)->owner && (*at)->owner == owner)
+            order = line_take(waiting, at);
+        else
+            at = &(*at)->next;
+    }
+    for (order_t *at = http->courier->sent.first; at; at = at->next)
+        if (at->owner == owner)
+            at->owner = NULL;
+}
+
+/* Nobody will read on or write on: not kept until the thread for files
+ * notices by itself. */
+static void close_left(http_t *http, const json_t *reply)
+{
+    const json_t *transfer = json_object_get(reply, "transfer");
+
+    if (transfer && !json_is_true(json_object_get(reply, "done")))
+        courier_order(
+            http, NULL, "files_close_request",
+            json_pack("{s:s}", "transfer", json_string_value(transfer)), NULL,
+            NULL);
+}
+
+static bool has_no_room(const json_t *reply)
+{
+    return strcmp(model_text(reply, "ename"), "FilesBusy") == 0;
+}
+
+bool courier_on_answer(http_t *http, const front_event_t *event)
+{
+    courier_t *self = http->courier;
+    order_t **at = &self->sent.first;
+
+    while (*at && (*at)->tag != event->tag)
+        at = &(*at)->next;
+    if (!*at)
+        return false;
+    cleanup_order order_t *order = line_take(&self->sent, at);
+    self->number--;
+    json_auto_t *reply =
+        json_loadb(event->json.bytes, event->json.size, 0, NULL);
+    if (has_no_room(reply)) {
+        self->is_full = true;
+        line_add(&self->waiting, take_ptr(order));
+        return true;
+    }
+    if (order->owner)
+        order->fn(order->owner, reply,
+                  event->buffer_count ? event->buffers[0] : (bytes_t){0});
+    else
+        close_left(http, reply);
+    send_waiting(http);
+    return true;
+}
+
+void courier_on_tick(http_t *http)
+{
+    http->courier->is_full = false;
+    send_waiting(http);
+}

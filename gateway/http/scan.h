@@ -1,0 +1,39 @@
+/* A text that comes in pieces, looked at as it passes: is it UTF-8, is it one
+ * JSON object? Memory does not grow with the text; what may be cut anywhere is
+ * a piece. */
+#ifndef HEARTH_GATEWAY_HTTP_SCAN_H
+#define HEARTH_GATEWAY_HTTP_SCAN_H
+
+#include "protocol/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero at the beginning. */
+typedef struct {
+    unsigned due;        /* continuation bytes that a character needs */
+    uint8_t low, high;   /* what the next of them may be */
+    bool is_broken;      /* it is no UTF-8 */
+    uint64_t size;       /* bytes that were looked at */
+    uint8_t state;       /* of the JSON; see scan.c */
+    bool is_key;         /* the string is a member's name */
+    bool is_no_json;     /* it is no JSON object, ... */
+    uint64_t at;         /* ... which shows at this byte */
+    const char *literal; /* what is left of true, false, null */
+    unsigned digits;     /* hexadecimal ones that are due */
+    unsigned depth;      /* open arrays and objects */
+    bool is_object[JSON_DEPTH_MAX]; /* what each of them is */
+} scan_t;
+
+/* The next piece. */
+void scan_text(scan_t *self, const void *bytes, size_t size);
+/* The same, and for JSON too. */
+void scan_json(scan_t *self, const void *bytes, size_t size);
+
+/* What came so far was UTF-8, whole characters. */
+bool scan_is_text(const scan_t *self);
+/* What came so far was one JSON object, whole. */
+bool scan_is_object(const scan_t *self);
+
+#endif

@@ -1,0 +1,394 @@
+"""Files of workspaces as Jupyter's contents, and as downloads."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import json
+import os
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Gateway
+from test_contents import KEYS
+from web import STAMP, Answer, Kernel, Web
+
+
+class Desk:
+    """A session's workspace, from both sides."""
+
+    def __init__(self, web: Web, kernel: Kernel) -> None:
+        self.web = web
+        self.kernel = kernel
+        shown = web.gateway.json("session", "show", "--json", kernel.id)
+        self.folder = Path(shown["workspace"])
+        self.path = f"workspaces/{kernel.id}"
+        self.api = f"/api/contents/{self.path}"
+
+    def ask(self, method: str, below: str = "", body: Any = None) -> Answer:
+        return self.web.ask(method, self.api + below, body)
+
+    def get(self, below: str = "", **headers: str) -> Answer:
+        return self.web.get(self.api + below, headers=headers)
+
+    def file(self, below: str, **headers: str) -> Answer:
+        named = {key.replace("_", "-"): text for key, text in headers.items()}
+        return self.web.get(f"/files/{self.path}{below}", headers=named)
+
+    def names(self, below: str = "") -> list[str]:
+        answer = self.get(below)
+        assert answer.status == 200, answer
+        return sorted(entry["name"] for entry in answer.json["content"])
+
+
+@pytest.fixture(scope="module")
+def desk(web: Web) -> Iterator[Desk]:
+    kernel = Kernel(web, web.create())
+    yield Desk(web, kernel)
+    kernel.close()
+
+
+@pytest.fixture(autouse=True)
+def empty(desk: Desk) -> Iterator[None]:
+    yield
+    for entry in desk.folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            os.system(f"rm -rf '{entry}'")
+        else:
+            entry.unlink()
+
+
+def refused(answer: Answer, status: int) -> str:
+    assert answer.status == status, answer
+    message: str = answer.json["message"]
+    assert message
+    return message
+
+
+# --- What is there ---
+
+
+def test_workspaces_of_live_sessions(desk: Desk) -> None:
+    listed = desk.web.get("/api/contents/workspaces")
+    assert listed.status == 200
+    assert desk.path in [entry["path"] for entry in listed.json["content"]]
+    assert all(set(entry) == KEYS for entry in listed.json["content"])
+    assert {entry["type"] for entry in listed.json["content"]} == {"directory"}
+
+
+def test_what_a_cell_wrote_is_there(desk: Desk) -> None:
+    desk.kernel.socket().run(
+        "import os\n"
+        "os.mkdir('results')\n"
+        "open('results/table.csv', 'w').write('a,b\\n1,2\\n')\n"
+        "open('results/mean.txt', 'w').write('1.5')\n"
+        "open('.hidden', 'w').write('not shown')\n"
+    )
+    root = desk.get().json
+    assert set(root) == KEYS
+    assert (root["type"], root["path"]) == ("directory", desk.path)
+    assert [entry["name"] for entry in root["content"]] == ["results"]
+    assert root["content"][0]["content"] is None
+    folder = desk.get("/results").json
+    assert folder["path"] == f"{desk.path}/results"
+    assert {entry["path"] for entry in folder["content"]} == {
+        f"{desk.path}/results/table.csv",
+        f"{desk.path}/results/mean.txt",
+    }
+    assert all(set(entry) == KEYS for entry in folder["content"])
+    assert desk.get("/results?content=0").json["content"] is None
+    file = desk.get("/results/table.csv").json
+    assert set(file) == KEYS
+    assert (file["type"], file["format"]) == ("file", "text")
+    assert (file["content"], file["size"]) == ("a,b\n1,2\n", 8)
+    assert (file["mimetype"], file["writable"]) == ("text/csv", True)
+    assert STAMP.fullmatch(file["last_modified"])
+    bare = desk.get("/results/table.csv?content=0").json
+    assert (bare["content"], bare["format"], bare["size"]) == (None, None, 8)
+
+
+def test_formats(desk: Desk) -> None:
+    text = 'ä "quoted" \\ \n\t\x01\x7f \U0001f600'
+    (desk.folder / "text").write_text(text)
+    data = bytes(range(256)) * 3
+    (desk.folder / "data.png").write_bytes(data)
+    assert desk.get("/text").json["content"] == text
+    assert desk.get("/text").json["mimetype"] == "text/plain"
+    forced = desk.get("/text?format=base64").json
+    assert base64.decodebytes(forced["content"].encode()) == text.encode()
+    assert forced["format"] == "base64"
+    model = desk.get("/data.png").json
+    assert (model["format"], model["mimetype"]) == ("base64", "image/png")
+    assert model["content"] == base64.encodebytes(data).decode()
+    answer = desk.get("/data.png?format=text")
+    refused(answer, 400)
+    assert answer.json["reason"] == "bad format"
+    (desk.folder / "none").write_bytes(b"")
+    assert desk.get("/none").json["content"] == ""
+    assert desk.get("/none?format=base64").json["content"] == ""
+
+
+def test_hashes(desk: Desk) -> None:
+    data = os.urandom(700_001)
+    (desk.folder / "data").write_bytes(data)
+    for wish in ("hash=1", "hash=1&content=0", "hash=1&format=base64"):
+        model = desk.get(f"/data?{wish}").json
+        assert model["hash"] == hashlib.sha256(data).hexdigest()
+        assert model["hash_algorithm"] == "sha256"
+    assert desk.get("/data").json["hash"] is None
+
+
+def test_notebooks(desk: Desk) -> None:
+    notebook = {
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["a\n", "b"]}
+        ],
+        "metadata": {"x": [1, 2.5e3, None, True, "\u00e4\\"]},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    (desk.folder / "one.ipynb").write_text(json.dumps(notebook, indent=1))
+    model = desk.get("/one.ipynb").json
+    assert (model["type"], model["format"]) == ("notebook", "json")
+    assert model["content"] == notebook
+    assert model["mimetype"] is None
+    as_file = desk.get("/one.ipynb?type=file").json
+    assert (as_file["type"], as_file["format"]) == ("file", "text")
+    assert json.loads(as_file["content"]) == notebook
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b'{"a":1}x', b'{"a":\xff}', b'{"\xff":1}', b'{"a":01}'],
+)
+def test_what_is_no_notebook(desk: Desk, text: bytes) -> None:
+    (desk.folder / "broken.ipynb").write_bytes(text)
+    assert "Unreadable" in refused(desk.get("/broken.ipynb"), 400)
+    assert desk.get("/broken.ipynb?type=file").status == 200
+    assert desk.get("/broken.ipynb?content=0").json["type"] == "notebook"
+
+
+def test_types_that_do_not_fit(desk: Desk) -> None:
+    (desk.folder / "file").write_text("x")
+    (desk.folder / "folder").mkdir()
+    for below in ("/file?type=directory", "/folder?type=file"):
+        answer = desk.get(below)
+        refused(answer, 400)
+        assert answer.json["reason"] == "bad type"
+    for query in ("type=x", "format=x", "content=2", "hash=x"):
+        refused(desk.get(f"/file?{query}"), 400)
+
+
+def test_a_long_folder(desk: Desk) -> None:
+    names = [f"file-{i:04}" for i in range(2500)]
+    for name in names:
+        (desk.folder / name).touch()
+    assert desk.names() == names
+
+
+# --- Whatever the session made of it ---
+
+
+def test_tricks(desk: Desk, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("the secret")
+    (desk.folder / "link").symlink_to(secret)
+    (desk.folder / "dir").symlink_to(tmp_path)
+    os.mkfifo(desk.folder / "fifo")
+    (desk.folder / "one").write_text("x")
+    os.link(desk.folder / "one", desk.folder / "two")
+    (desk.folder / ".secret").write_text("the secret")
+    assert desk.names() == ["one", "two"]
+    for below in (
+        "/link",
+        "/dir/secret",
+        "/dir",
+        "/fifo",
+        "/../../../journal",
+        "/%2e%2e/x",
+        "/..%2f..%2fx",
+        "/\\x2e\\x2e/x",
+        "/.secret",
+        "/x/../.secret",
+        "//etc/passwd",
+        "/\\",
+        "/\\x00",
+        "/" + "a" * 300,
+        "/" + "a/" * 2100,
+    ):
+        for answer in (desk.get(below), desk.file(below)):
+            assert answer.status in (400, 404), (below, answer)
+            assert b"the secret" not in answer.body
+            assert b"root:" not in answer.body
+    for below in ("/one", "/two"):
+        assert "hard links" in refused(desk.get(below), 400)
+        assert desk.get(f"{below}?content=0").status == 200
+    assert desk.web.get(f"/api/contents/{desk.path}/%ff").status == 400
+
+
+def test_names_that_are_no_text(desk: Desk) -> None:
+    raw = b"a\xffb\\c \xe2\x80\xae\n"
+    with open(os.path.join(os.fsencode(desk.folder), raw), "wb") as file:
+        file.write(b"inside")
+    (entry,) = desk.get().json["content"]
+    assert entry["name"] == "a\\xffb\\\\c \\xe2\\x80\\xae\\x0a"
+    quoted = "/" + urllib.parse.quote(entry["name"])
+    model = desk.get(quoted).json
+    assert (model["content"], model["path"]) == ("inside", entry["path"])
+    answer = desk.file(quoted)
+    assert answer.body == b"inside"
+    assert "\n" not in answer.headers["Content-Disposition"]
+
+
+def test_a_session_that_is_none(web: Web) -> None:
+    none = "00000000-0000-4000-8000-000000000000"
+    for below in (none, none[:8], none + "0", "x", f"{none}/x"):
+        assert web.get(f"/api/contents/workspaces/{below}").status == 404
+        assert web.get(f"/files/workspaces/{below}").status == 404
+
+
+# --- Downloads ---
+
+
+def test_downloads(desk: Desk) -> None:
+    data = os.urandom(1_000_003)
+    (desk.folder / 'my "ä".bin').write_bytes(data)
+    answer = desk.file("/my%20%22%C3%A4%22.bin")
+    assert answer.status == 200
+    assert answer.body == data
+    assert answer.headers["Content-Length"] == str(len(data))
+    assert answer.headers["Content-Disposition"] == (
+        'attachment; filename="my ____.bin"; '
+        "filename*=UTF-8''my%20%22%C3%A4%22.bin"
+    )
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Accept-Ranges"] == "bytes"
+    assert answer.headers["Last-Modified"].endswith("GMT")
+    head = desk.web.ask("HEAD", f"/files/{desk.path}/my%20%22%C3%A4%22.bin")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(data))
+
+
+def test_a_page_is_no_page(desk: Desk) -> None:
+    for name in ("x.html", "x.svg", "x.js", "x.xml", "x.HTML"):
+        (desk.folder / name).write_text("<script>alert(1)</script>")
+        answer = desk.file(f"/{name}")
+        assert answer.headers["Content-Type"] == "text/plain"
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "start", "end"),
+    [
+        ("bytes=0-0", 0, 1),
+        ("bytes=10-99", 10, 100),
+        ("bytes=300000-", 300000, 600_000),
+        ("bytes=-5", 599_995, 600_000),
+        ("bytes=-999999", 0, 600_000),
+        ("bytes=599999-9999999", 599_999, 600_000),
+    ],
+)
+def test_ranges(desk: Desk, asked: str, start: int, end: int) -> None:
+    data = os.urandom(600_000)
+    (desk.folder / "data").write_bytes(data)
+    answer = desk.file("/data", Range=asked)
+    assert answer.status == 206
+    assert answer.body == data[start:end]
+    assert answer.headers["Content-Range"] == f"bytes {start}-{end - 1}/600000"
+    tag = answer.headers["ETag"]
+    again = desk.file("/data", Range=asked, If_Range=tag)
+    assert again.status == 206
+    other = desk.file("/data", Range=asked, If_Range='"other"')
+    assert (other.status, other.body) == (200, data)
+
+
+def test_ranges_that_are_none(desk: Desk) -> None:
+    (desk.folder / "data").write_bytes(b"0123456789")
+    for asked in ("bytes=10-", "bytes=99-100", "bytes=-0"):
+        answer = desk.file("/data", Range=asked)
+        refused(answer, 416)
+        assert answer.headers["Content-Range"] == "bytes */10"
+    for asked in (
+        "bytes=5-4",
+        "bytes=0-1,3-4",
+        "bytes=x",
+        "lines=0-1",
+        "bytes=",
+        "bytes=99999999999999999999-",
+    ):
+        assert desk.file("/data", Range=asked).body == b"0123456789"
+
+
+def memory(gateway: Gateway) -> int:
+    pid = gateway.info()["pid"]
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+def test_a_big_file_takes_no_memory(gateway: Gateway, desk: Desk) -> None:
+    """A sparse file of 3 GiB, read slowly and by ranges."""
+    size = 3 << 30
+    with open(desk.folder / "big", "wb") as file:
+        file.truncate(size)
+        file.seek(size - 3)
+        file.write(b"end")
+    assert desk.file("/big", Range="bytes=-5").body == b"\0\0end"
+    before = memory(gateway)
+    connection = desk.web.connect()
+    connection.request(
+        "GET",
+        f"/files/{desk.path}/big",
+        headers={"Authorization": f"token {desk.web.token}"},
+    )
+    response = connection.getresponse()
+    assert int(response.headers["Content-Length"]) == size
+    read = 0
+    while read < 256 << 20:
+        read += len(response.read(1 << 20))
+    assert memory(gateway) - before < 16 << 20
+    connection.close()
+
+
+def test_a_file_that_changes_ends_the_answer(desk: Desk) -> None:
+    path = desk.folder / "data"
+    path.write_bytes(b"x" * (64 << 20))
+    connection = desk.web.connect()
+    connection.request(
+        "GET",
+        f"/files/{desk.path}/data",
+        headers={"Authorization": f"token {desk.web.token}"},
+    )
+    response = connection.getresponse()
+    response.read(1 << 20)
+    path.write_bytes(b"y" * (64 << 20))
+    with pytest.raises(http.client.IncompleteRead) as broken:
+        response.read()
+    assert b"y" not in broken.value.partial
+    connection.close()
+
+
+# --- Who may ---
+
+
+def test_who_may(gateway: Gateway, desk: Desk) -> None:
+    (desk.folder / "file").write_text("x")
+
+    def holder(scopes: str) -> Web:
+        made = gateway.json("token", "create", "--json", "-s", scopes, "t")
+        return desk.web.with_token(made["token"])
+
+    for path in (desk.api, f"{desk.api}/file", f"/files/{desk.path}/file"):
+        assert holder("files").get(path).status == 200
+        message = refused(holder("observe,execute").get(path), 403)
+        assert "files" in message
+        assert desk.web.with_token(None).get(path).status == 401
+    assert holder("files").get("/api/contents").status == 200
+    assert holder("files").get("/api/contents/recordings").status == 403
+    message = refused(holder("execute").get("/api/contents"), 403)
+    assert "observe or files" in message
