@@ -225,8 +225,16 @@ static void take_port(self_t *self, channel_t channel, int most)
 {
     message_t *message;
 
-    while (most-- > 0 && (message = ports_receive(self->ports, channel)))
+    while (most-- > 0) {
+        if (pressure_of_replies(self)) {
+            ports_leave(self->ports, channel);
+            return;
+        }
+        message = ports_receive(self->ports, channel);
+        if (!message)
+            return;
         on_request(self, "", channel, &message);
+    }
 }
 
 static void take_viewers_request(self_t *self, const char *front,

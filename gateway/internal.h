@@ -50,14 +50,17 @@ typedef struct {
     buffer_t text;       /* still escaped, as it came */
 } merge_t;
 
-/* Subscribers that do not take what is published (pressure.c). */
+/* Peers that do not take what is sent to them (pressure.c). */
 typedef struct {
-    int timer;       /* zloop id: looks again */
-    bool is_holding; /* the kernel is not read */
-    int64_t since;   /* monotonic ms */
-    int64_t cut_at;  /* monotonic ms; 0: never */
-    bool owes_idle;  /* to one that was parted from */
-    bool is_ignored; /* the last words of a kernel that has ended */
+    int timer;            /* zloop id: looks again */
+    bool is_holding;      /* the kernel is not read */
+    int64_t since;        /* monotonic ms */
+    int64_t cut_at;       /* monotonic ms; 0: never */
+    bool owes_idle;       /* to one that was parted from */
+    bool is_ignored;      /* the last words of a kernel that has ended */
+    int reply_timer;      /* zloop id: looks again at what replies wait */
+    int64_t reply_since;  /* monotonic ms */
+    int64_t reply_cut_at; /* monotonic ms; 0: never */
 } pressure_t;
 
 /* What a kernel has said (allowance.c). */
@@ -297,6 +300,9 @@ void allowance_count(self_t *self, uint64_t bytes);
  * be when there is room. */
 bool pressure_is_high(self_t *self);
 void pressure_on_subscriber(self_t *self);
+/* True: too many replies wait for who does not take them; requests are not to
+ * be read nor begun, and will be when there is room. */
+bool pressure_of_replies(self_t *self);
 
 /* record.c */
 void record_start(self_t *self);

@@ -21,6 +21,11 @@ void lookout_touch(lookout_t *self)
         self->timer = zloop_timer(self->loop, 0, 1, on_turn, self);
 }
 
+void lookout_leave(lookout_t *self)
+{
+    self->is_empty = true;
+}
+
 bool lookout_has_input(lookout_t *self)
 {
     self->is_empty = !(zsock_events(self->socket) & ZMQ_POLLIN);

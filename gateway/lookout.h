@@ -25,6 +25,9 @@ void lookout_destroy(lookout_t **self_p);
 /* Whether something can be received; the last call before the handler returns
  * is this one, or it is called again. */
 bool lookout_has_input(lookout_t *self);
+/* What waits is left for now: the handler is not called again before the next
+ * touch or message. */
+void lookout_leave(lookout_t *self);
 /* The socket was sent to, or asked for its events. */
 void lookout_touch(lookout_t *self);
 

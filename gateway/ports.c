@@ -15,6 +15,8 @@
 
 #define HOLD_MS       (60 * 1000) /* how long a reply waits for its client */
 #define HOLD_MAX      1024        /* replies that wait, the oldest goes first */
+#define HOLD_BYTES    (64 << 20)
+#define BEATS_MAX     1000 /* echoes that wait for one peer */
 #define LINGER_MS     2000
 #define BIND_MS       5000 /* a port that is taken is waited for */
 #define BIND_RETRY_MS 20
@@ -25,6 +27,7 @@ typedef struct held {
     message_t *message; /* owned; identities, parts, buffers */
     channel_t channel;
     int64_t deadline; /* monotonic ms */
+    size_t weight;    /* bytes */
 } held_t;
 
 struct ports {
@@ -33,10 +36,11 @@ struct ports {
     history_t *histories[CHANNEL_COUNT]; /* owned; of the ROUTERs */
     const secret_t *secret;              /* borrowed from the connection */
     held_t *held;                        /* owned; oldest first */
-    size_t held_count;
+    size_t held_count, held_weight;
     unsigned subscribers;
     uint64_t dropped;
     backlog_t *backlog;   /* owned; of iopub */
+    backlog_t *replies;   /* owned; of the ROUTERs */
     ports_watch_t *watch; /* who is told of each; NULL: nobody */
     void *watch_arg;      /* borrowed */
     ports_greet_t *greet; /* who is told of subscriptions; NULL: nobody */
@@ -50,13 +54,16 @@ static const int socket_types[CHANNEL_COUNT] = {
 #undef X
 };
 
-static void held_destroy(held_t **held_p)
+/* Takes it out of the list at `at`. */
+static void let_go(ports_t *self, held_t **at)
 {
-    held_t *held = *held_p;
+    held_t *held = *at;
 
+    *at = held->next;
+    self->held_count--;
+    self->held_weight -= held->weight;
     message_destroy(&held->message);
     free(held);
-    *held_p = NULL;
 }
 
 void ports_destroy(ports_t **self_p)
@@ -65,17 +72,15 @@ void ports_destroy(ports_t **self_p)
 
     if (!self)
         return;
-    while (self->held) {
-        held_t *first = self->held;
-        self->held = first->next;
-        held_destroy(&first);
-    }
+    while (self->held)
+        let_go(self, &self->held);
     for (int i = 0; i < CHANNEL_COUNT; i++) {
         lookout_destroy(&self->lookouts[i]);
         zsock_destroy(&self->sockets[i]);
         history_destroy(&self->histories[i]);
     }
     backlog_destroy(&self->backlog);
+    backlog_destroy(&self->replies);
     free(self);
     *self_p = NULL;
 }
@@ -93,6 +98,9 @@ static void set_options(zsock_t *socket, int type)
         zsock_set_router_handover(socket, 1);
         zsock_set_router_mandatory(socket, 1);
     }
+    /* Nobody signs heartbeats, and who takes no echoes needs none. */
+    if (type == ZMQ_REP)
+        zsock_set_sndhwm(socket, BEATS_MAX);
     if (type == ZMQ_XPUB) {
         int on = 1;
         /* Every subscription and every end of one is told, not only the
@@ -166,6 +174,7 @@ int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault)
 
     self->secret = connection->secret;
     self->backlog = backlog_new();
+    self->replies = backlog_new();
     for (int i = 0; i < CHANNEL_COUNT; i++) {
         int r = bind_one(self, (channel_t) i, connection, fault);
         if (r < 0)
@@ -251,6 +260,16 @@ static message_t *copy_parts(const wire_parts_t *parts)
     return message;
 }
 
+static size_t weigh(const wire_parts_t *parts)
+{
+    size_t weight = parts->header.size + parts->parent.size
+                    + parts->metadata.size + parts->content.size;
+
+    for (size_t i = 0; i < parts->buffer_count; i++)
+        weight += parts->buffers[i].size;
+    return weight;
+}
+
 static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
 {
     held_t *held = mem_new(sizeof *held);
@@ -259,21 +278,24 @@ static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
     held->message = copy_parts(parts);
     held->channel = channel;
     held->deadline = clock_monotonic_ms() + HOLD_MS;
+    held->weight = weigh(parts);
     while (*end)
         end = &(*end)->next;
     *end = held;
-    if (++self->held_count > HOLD_MAX) {
-        held_t *first = self->held;
-        self->held = first->next;
-        held_destroy(&first);
-        self->held_count--;
-    }
+    self->held_count++;
+    self->held_weight += held->weight;
+    while (self->held_count > HOLD_MAX
+           || (self->held_weight > HOLD_BYTES && self->held_count > 1))
+        let_go(self, &self->held);
 }
 
 void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
 {
-    int r = send_parts(self, channel, parts);
+    wire_parts_t counted = *parts;
+    int r;
 
+    counted.backlog = self->replies;
+    r = send_parts(self, channel, &counted);
     if (r == -EHOSTUNREACH)
         hold(self, channel, parts);
     else if (r < 0)
@@ -290,6 +312,7 @@ static int send_held(ports_t *self, const held_t *held)
         .parent = message_parent(message),
         .metadata = message_metadata(message),
         .content = message_content(message),
+        .backlog = self->replies,
     };
 
     if (count > WIRE_IDENTITIES_MAX)
@@ -313,9 +336,7 @@ bool ports_retry(ports_t *self)
             at = &held->next;
             continue;
         }
-        *at = held->next;
-        held_destroy(&held);
-        self->held_count--;
+        let_go(self, at);
     }
     return self->held != NULL;
 }
@@ -384,6 +405,24 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
     r = send_parts(self, CHANNEL_IOPUB, &addressed);
     if (r < 0)
         log_warning("not published topic=%s error=\"%s\"", topic, strerror(-r));
+}
+
+size_t ports_replies(const ports_t *self)
+{
+    return backlog_weight(self->replies);
+}
+
+void ports_leave(ports_t *self, channel_t channel)
+{
+    if (self->lookouts[channel])
+        lookout_leave(self->lookouts[channel]);
+}
+
+void ports_resume(ports_t *self)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        if (socket_types[i] == ZMQ_ROUTER && self->lookouts[i])
+            lookout_touch(self->lookouts[i]);
 }
 
 size_t ports_backlog(const ports_t *self)

@@ -39,6 +39,12 @@ void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts);
 /* Whether something waits for a peer; tries again, gives up what is too old. */
 bool ports_retry(ports_t *self);
 bool ports_is_holding(const ports_t *self);
+/* Replies that peers have not taken, in bytes of memory. */
+size_t ports_replies(const ports_t *self);
+/* Requests that wait may be read again, by who was called for them and left
+ * them (ports_leave). */
+void ports_resume(ports_t *self);
+void ports_leave(ports_t *self, channel_t channel);
 void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts);
 
 /* Who is told of each subscription to iopub, and of each end of one: before

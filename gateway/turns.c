@@ -349,7 +349,7 @@ void turns_start(self_t *self, request_t *request)
 void turns_next(self_t *self)
 {
     while (self->state == LIFE_IDLE && self->queue && self->is_greeted
-           && !self->is_draining) {
+           && !self->is_draining && !pressure_of_replies(self)) {
         request_t *request = turns_pop(self);
 
         if (request->frame_type) {

@@ -301,16 +301,40 @@ static int send_content(void *zmq_socket, const wire_parts_t *parts,
                         weight, ZMQ_DONTWAIT | more);
 }
 
-/* `fixed` are the frames from the delimiter to the content. */
+/* The frames from the delimiter to the content; the signature is made once. */
+typedef struct {
+    const secret_t *secret;
+    bytes_t content[SIGNED_PARTS];
+    char signature[SECRET_SIGNATURE_SIZE];
+    size_t signature_size;
+    bool is_signed;
+} signed_t;
+
+static void sign_once(signed_t *self)
+{
+    if (!self->is_signed)
+        self->signature_size =
+            sign(self->content, self->secret, self->signature);
+    self->is_signed = true;
+}
+
+/* An unknown peer shows at the first identity, before anything is signed. */
 static int send_message(void *zmq_socket, const wire_parts_t *parts,
-                        const bytes_t *fixed, size_t fixed_count)
+                        signed_t *body)
 {
     bool has_buffers = parts->buffer_count > 0;
     int r = send_frames(zmq_socket, parts->identities, parts->identity_count,
                         false);
-    if (r < 0
-        || (r = send_frames(zmq_socket, fixed, fixed_count - 1, false)) < 0
-        || (r = send_content(zmq_socket, parts, fixed[fixed_count - 1],
+
+    if (r < 0)
+        return r;
+    sign_once(body);
+    const bytes_t head[2] = {{DELIMITER, DELIMITER_SIZE},
+                             {body->signature, body->signature_size}};
+    if ((r = send_frames(zmq_socket, head, 2, false)) < 0
+        || (r = send_frames(zmq_socket, body->content, SIGNED_PARTS - 1, false))
+               < 0
+        || (r = send_content(zmq_socket, parts, body->content[SIGNED_PARTS - 1],
                              has_buffers ? ZMQ_SNDMORE : 0))
                < 0)
         return r;
@@ -322,21 +346,18 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret)
 {
-    const bytes_t content[SIGNED_PARTS] = {
-        or_empty_object(parts->header), or_empty_object(parts->parent),
-        or_empty_object(parts->metadata), or_empty_object(parts->content)};
-    char signature[SECRET_SIGNATURE_SIZE];
-    const bytes_t fixed[2 + SIGNED_PARTS] = {
-        {.bytes = DELIMITER, .size = DELIMITER_SIZE},
-        {.bytes = signature, .size = sign(content, secret, signature)},
-        content[0],
-        content[1],
-        content[2],
-        content[3],
-    };
-    if (parts->before)
+    signed_t body = {.secret = secret,
+                     .content = {or_empty_object(parts->header),
+                                 or_empty_object(parts->parent),
+                                 or_empty_object(parts->metadata),
+                                 or_empty_object(parts->content)}};
+    int r;
+
+    if (parts->before) {
+        sign_once(&body);
         parts->before(parts->before_arg);
-    int r = send_message(zmq_socket, parts, fixed, 2 + SIGNED_PARTS);
+    }
+    r = send_message(zmq_socket, parts, &body);
     if (r != -EAGAIN)
         return r;
     /* libzmq looks for what its peers have taken about once a millisecond and
@@ -344,5 +365,5 @@ int wire_send(void *zmq_socket, const wire_parts_t *parts,
     int events = 0;
     size_t size = sizeof events;
     (void) zmq_getsockopt(zmq_socket, ZMQ_EVENTS, &events, &size);
-    return send_message(zmq_socket, parts, fixed, 2 + SIGNED_PARTS);
+    return send_message(zmq_socket, parts, &body);
 }

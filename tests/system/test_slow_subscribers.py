@@ -21,9 +21,10 @@ CHUNK = 1 << 18
 CHUNKS = 800  # 200 MiB
 
 
-@pytest.fixture
-def gateway() -> Iterator[Gateway]:
+@pytest.fixture(params=["tcp"])
+def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     gateway = Gateway(
+        "--set", f"gateway/transport={request.param}",
         "--set", f"sessions/subscriber_bytes={BUDGET}",
         "--set", "sessions/subscriber_patience=1s",
     )  # fmt: skip
@@ -82,7 +83,11 @@ class Sleeper:
         self.socket.setsockopt(zmq.RCVHWM, 1)
         self.socket.setsockopt(zmq.RCVBUF, 4096)
         self.socket.setsockopt(zmq.SUBSCRIBE, b"")
-        self.socket.connect(f"tcp://{about['ip']}:{about['iopub_port']}")
+        if about["transport"] == "ipc":
+            path = f"ipc://{about['ip']}-{about['iopub_port']}"
+            self.socket.connect(path)
+        else:
+            self.socket.connect(f"tcp://{about['ip']}:{about['iopub_port']}")
         # The welcome: from here on everything is for it, too.
         assert self.socket.poll(int(DEADLINE) * 1000)
         self.socket.recv_multipart()
@@ -110,6 +115,7 @@ def is_idle(message: dict[str, Any], msg_id: str) -> bool:
     )
 
 
+@pytest.mark.parametrize("gateway", ["tcp", "ipc"], indirect=True)
 def test_one_sleeps_and_the_other_gets_all(
     gateway: Gateway, session: Session
 ) -> None:
@@ -151,6 +157,43 @@ def test_a_slow_one_gets_everything(gateway: Gateway, session: Session) -> None:
     assert text == CHUNK * CHUNKS // 4
     assert peak.growth < BUDGET + SLACK
     assert "were parted from" not in gateway.log.read_text()
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+def test_who_takes_no_replies_is_parted_from(transport: str) -> None:
+    """100 replies of 2 MB each; the session goes on for the others."""
+    gateway = Gateway(
+        "--set", f"gateway/transport={transport}",
+        "--set", f"sessions/subscriber_bytes={BUDGET}",
+        "--set", "sessions/subscriber_patience=1s",
+    )  # fmt: skip
+    try:
+        session = gateway.start().create()
+        with session.client() as client, Peak(gateway.pid) as peak:
+            asking = client.kc.session
+            with zmq.Context() as context, context.socket(zmq.DEALER) as rude:
+                rude.setsockopt(zmq.RCVHWM, 1)
+                rude.setsockopt(zmq.RCVBUF, 4096)
+                rude.setsockopt(zmq.LINGER, 0)
+                rude.connect(client.kc.shell_channel.socket.LAST_ENDPOINT)
+                for _ in range(100):
+                    content = {
+                        "code": "n = 1",
+                        "silent": False,
+                        "store_history": False,
+                        "user_expressions": {"x": "'y' * 2_000_000"},
+                    }
+                    request = asking.msg("execute_request", content)
+                    rude.send_multipart(asking.serialize(request))
+                assert client.run("40 + 2", timeout=4 * DEADLINE).result == "42"
+                wait_for(
+                    lambda: "took no reply" in gateway.log.read_text(),
+                    "the one who takes no replies to be parted from",
+                )
+                assert client.run("n").result == "1"
+        assert peak.growth < 2 * BUDGET + SLACK
+    finally:
+        gateway.end()
 
 
 def test_an_interrupt_is_heard_under_pressure(

@@ -1,6 +1,6 @@
-/* See subscribers.h. libzmq owns the descriptors and closes them in its own
+/* See peers.h. libzmq owns the descriptors and closes them in its own
  * thread: each is looked at by a duplicate, which cannot become another's. */
-#include "gateway/subscribers.h"
+#include "gateway/peers.h"
 
 #include "base/cleanup.h"
 #include "protocol/channel.h"
@@ -23,35 +23,36 @@ typedef union {
     struct sockaddr_storage storage;
 } address_t;
 
-static bool is_of_iopub(const connection_t *connection, const address_t *name)
+static bool is_of(const connection_t *connection, channel_t channel,
+                  const address_t *name)
 {
     char path[CONNECTION_ENDPOINT_SIZE];
-    int port = connection->ports[CHANNEL_IOPUB];
+    int port = connection->ports[channel];
 
     if (strcmp(connection->transport, "tcp") == 0)
         return (name->any.sa_family == AF_INET
                 && ntohs(name->v4.sin_port) == port)
                || (name->any.sa_family == AF_INET6
                    && ntohs(name->v6.sin6_port) == port);
-    connection_endpoint(connection, CHANNEL_IOPUB, path);
+    connection_endpoint(connection, channel, path);
     return name->any.sa_family == AF_UNIX
            && strcmp(path + strlen("ipc://"), name->local.sun_path) == 0;
 }
 
 /* Connected, and something that was written waits for the peer. */
-static bool is_stuck(const connection_t *connection, int fd)
+static bool is_stuck(const connection_t *connection, channel_t channel, int fd)
 {
     address_t name = {0}, peer = {0};
     socklen_t size = sizeof name, peer_size = sizeof peer;
     int unsent = 0;
 
     return getsockname(fd, &name.any, &size) == 0
-           && is_of_iopub(connection, &name)
+           && is_of(connection, channel, &name)
            && getpeername(fd, &peer.any, &peer_size) == 0
            && ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
 }
 
-unsigned subscribers_cut(const connection_t *connection)
+unsigned peers_cut(const connection_t *connection, channel_t channel)
 {
     DIR *folder = opendir("/proc/self/fd");
     struct dirent *item;
@@ -62,7 +63,8 @@ unsigned subscribers_cut(const connection_t *connection)
                                 ? -1
                                 : dup((int) strtol(item->d_name, NULL, 10));
 
-        if (fd >= 0 && is_stuck(connection, fd) && shutdown(fd, SHUT_RDWR) == 0)
+        if (fd >= 0 && is_stuck(connection, channel, fd)
+            && shutdown(fd, SHUT_RDWR) == 0)
             count++;
     }
     if (folder)
