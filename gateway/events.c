@@ -196,7 +196,8 @@ static int on_ready(self_t *self, const frame_t *frame, fault_t *fault)
     return 0;
 }
 
-static int on_input_request(self_t *self, const frame_t *frame, fault_t *fault)
+static int on_input_request(self_t *self, const frame_t *frame,
+                            json_span_t content, fault_t *fault)
 {
     output_event_t event = {
         .type = "input_request",
@@ -214,6 +215,8 @@ static int on_input_request(self_t *self, const frame_t *frame, fault_t *fault)
     if (r < 0)
         return r;
     self->input_wanted = true;
+    self->input_is_secret =
+        json_is(json_member(content, "password"), JSON_KIND_TRUE);
     return 0;
 }
 
@@ -266,7 +269,7 @@ static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
     if (frame->type == FRAME_READY)
         r = on_ready(self, frame, fault);
     else if (frame->type == FRAME_INPUT_REQUEST)
-        r = on_input_request(self, frame, fault);
+        r = on_input_request(self, frame, content, fault);
     else if (frame->type == FRAME_MARKED)
         r = on_marked(self, frame, fault);
     else if (frame->type == FRAME_REPLY)

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define BATCH_MAX 64 /* requests taken from one socket before others' turn */
+#define BATCH_MAX  64 /* requests taken from one socket before others' turn */
+#define ANSWER_MAX (64u << 10) /* of input(), in the recording */
 
 static bytes_t buffer_bytes(const buffer_t *buffer)
 {
@@ -199,6 +200,28 @@ static void on_request(self_t *self, const char *front, channel_t channel,
     }
 }
 
+/* It belongs to the recording, which can give it again; a password does not,
+ * nor what is no answer of a person. */
+static void record_answer(self_t *self, const message_t *message)
+{
+    json_span_t value = json_member(message_content_json(message), "value");
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    fault_t fault;
+
+    buffer_format(&out, "{\"request\":%" PRIu64, self->running->number);
+    if (self->input_is_secret)
+        buffer_text(&out, ",\"password\":true");
+    else if (json_is(value, JSON_KIND_STRING) && value.size <= ANSWER_MAX) {
+        buffer_text(&out, ",\"value\":");
+        buffer_append(&out, value.text, value.size);
+    }
+    buffer_text(&out, "}");
+    if (output_note(self->output, "input_reply", 0, (const char *) out.data,
+                    &fault)
+        < 0)
+        log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
+}
+
 /* An answer counts when one is wanted and the one who was asked gives it. */
 static void on_input_reply(self_t *self, const char *front,
                            const message_t *message)
@@ -217,6 +240,7 @@ static void on_input_reply(self_t *self, const char *front,
         return;
     frame.request = self->running->number;
     self->input_wanted = false;
+    record_answer(self, message);
     if (session_send(self, &frame, &fault) < 0)
         log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
 }

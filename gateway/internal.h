@@ -143,6 +143,7 @@ typedef struct {
     size_t queue_size;
     request_t *running;          /* owned; the kernel works on it */
     bool input_wanted;           /* by the running request */
+    bool input_is_secret;        /* it asks for a password */
     zhashx_t *seen;              /* msg_id -> request number, as text */
     recent_t recent[RECENT_MAX]; /* a ring */
     size_t recent_next;

@@ -128,19 +128,28 @@ static void add_to_gap(compaction_t *self, const uint8_t *bytes,
         gap->request = entry->record.request;
 }
 
-/* Events that frame a request say what ran when; they are small and stay. */
+/* Events that frame a request say what ran when, and what it asked; they are
+ * small and stay. */
 static bool carries_output(const journal_record_t *record)
 {
     return record->kind == JOURNAL_EVENT && strcmp(record->type, "status") != 0
-           && strcmp(record->type, "execute_input") != 0;
+           && strcmp(record->type, "execute_input") != 0
+           && strcmp(record->type, "input_request") != 0;
+}
+
+/* All that a session's end or a gateway's start needs. An answer is worth
+ * nothing without its request. */
+static bool is_lasting(const journal_record_t *record)
+{
+    return record->kind == JOURNAL_STATE
+           && strcmp(record->type, "input_reply") != 0;
 }
 
 static void take_entry(compaction_t *self, const uint8_t *bytes,
                        const entry_t *entry)
 {
-    bool goes = self->stage == SEGMENT_EMPTIED
-                    ? entry->record.kind != JOURNAL_STATE
-                    : carries_output(&entry->record);
+    bool goes = self->stage == SEGMENT_EMPTIED ? !is_lasting(&entry->record)
+                                               : carries_output(&entry->record);
 
     if (!goes) {
         finish_gap(self);

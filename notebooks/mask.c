@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char MASKED[] = "[masked]";
+static const char MASKED[] = MASK_TEXT;
 
 struct mask {
     regex_t *patterns; /* owned */
@@ -172,9 +172,13 @@ static json_t *mask_value(const mask_t *self, json_t *value)
     return masked;
 }
 
-static void mask_member(const mask_t *self, json_t **member)
+void mask_json(const mask_t *self, json_t **member)
 {
-    json_t *masked = *member ? mask_value(self, *member) : NULL;
+    json_t *masked;
+
+    if (!self)
+        return;
+    masked = *member ? mask_value(self, *member) : NULL;
 
     json_decref(*member);
     *member = masked;
@@ -190,6 +194,6 @@ void mask_cell(const mask_t *self, notebook_cell_t *cell)
         mask_text(self, cell->source, cell->source_size, &cell->source_size);
     free(cell->source);
     cell->source = source;
-    mask_member(self, &cell->outputs);
-    mask_member(self, &cell->metadata);
+    mask_json(self, &cell->outputs);
+    mask_json(self, &cell->metadata);
 }

@@ -9,6 +9,8 @@
 
 typedef struct mask mask_t;
 
+#define MASK_TEXT "[masked]"
+
 /* `patterns`: separated by blanks; each an extended regular expression
  * (regex(7)), or $NAME: what that environment variable holds here. -EINVAL
  * names the pattern that is none. Empty: *ret_mask is NULL, which masks
@@ -19,6 +21,8 @@ void mask_destroy(mask_t **self_p);
 
 /* Source, outputs and metadata; pictures are left as they are. */
 void mask_cell(const mask_t *self, notebook_cell_t *cell);
+/* A value, replaced by a masked one; it may be NULL. */
+void mask_json(const mask_t *self, json_t **member);
 /* The same text, or a masked one; the caller's. */
 char *mask_text(const mask_t *self, const char *text, size_t size,
                 size_t *ret_size);

@@ -8,6 +8,7 @@
 /* Outputs of one cell that a notebook holds: more than that no program that
  * shows notebooks survives. */
 #define OUTPUT_BYTES_MAX (64u << 20)
+#define INPUTS_MAX       1000 /* questions of one cell that are kept */
 
 /* Whole numbers beyond 64 bits, which Python writes without a thought, become
  * floating-point ones. */
@@ -61,14 +62,16 @@ static void set_number(json_t *object, const char *key, json_t *number)
         json_object_set(object, key, number);
 }
 
-/* The name in the message's header, and the connection that it came by. */
-static json_t *who(const journal_record_t *record)
+/* The name in the message's header, what the client calls itself (`own`: our
+ * part of the metadata), and the connection that it came by. */
+static json_t *who(const journal_record_t *record, const json_t *own)
 {
     json_auto_t *header = record_object(record->header);
     json_auto_t *origin = record_object(record->origin);
     json_t *who = json_object();
 
     set_text(who, "username", text_member(header, "username"));
+    set_text(who, "name", text_member(own, "client"));
     set_text(who, "client", text_member(origin, "client"));
     set_text(who, "channel", text_member(origin, "channel"));
     return who;
@@ -91,7 +94,7 @@ static void begin_code(recorded_cell_t *self, const journal_record_t *record,
     json_object_set_new(self->notes, "request",
                         json_integer((json_int_t) record->request));
     json_object_set_new(self->notes, "asked", time_of(record->wall_us));
-    json_object_set_new(self->notes, "who", who(record));
+    json_object_set_new(self->notes, "who", who(record, own));
     json_object_set_new(self->notes, "status", json_string("unanswered"));
     set_number(self->notes, "time_limit", json_object_get(own, "time_limit"));
     /* Not to be run again without being asked: replay.h. */
@@ -177,9 +180,42 @@ static void on_reply(recorded_cell_t *self, const journal_record_t *record,
     take_figures(self, json_object_get(metadata, "hearth"), record->wall_us);
 }
 
+/* A question of input(); what was answered comes in a record of its own. */
+static void on_question(recorded_cell_t *self, const json_t *content)
+{
+    json_t *inputs = json_object_get(self->notes, "inputs");
+    json_t *input;
+
+    if (!inputs) {
+        inputs = json_array();
+        json_object_set_new(self->notes, "inputs", inputs);
+    }
+    if (json_array_size(inputs) == INPUTS_MAX)
+        return;
+    input = json_pack("{s:s}", "prompt", text_member(content, "prompt"));
+    if (json_is_true(json_object_get(content, "password")))
+        json_object_set_new(input, "password", json_true());
+    json_array_append_new(inputs, input);
+}
+
+void recorded_cell_answer(recorded_cell_t *self, const json_t *content)
+{
+    json_t *inputs = json_object_get(self->notes, "inputs");
+    json_t *input = json_array_get(inputs, json_array_size(inputs) - 1);
+    json_t *value = json_object_get(content, "value");
+
+    json_object_set_new(input, "answered", json_true());
+    if (json_is_string(value))
+        json_object_set(input, "value", value);
+}
+
 static void on_event(recorded_cell_t *self, const journal_record_t *record,
                      json_t *content)
 {
+    if (strcmp(record->type, "input_request") == 0) {
+        on_question(self, content);
+        return;
+    }
     if (strcmp(record->type, "execute_input") == 0) {
         json_int_t count =
             json_integer_value(json_object_get(content, "execution_count"));

@@ -24,6 +24,8 @@ void recorded_cell_destroy(recorded_cell_t **self_p);
 /* A further record of it; `content` is its own, parsed. */
 void recorded_cell_add(recorded_cell_t *self, const journal_record_t *record,
                        json_t *content);
+/* What somebody answered to its input(); `content` of the journal's state. */
+void recorded_cell_answer(recorded_cell_t *self, const json_t *content);
 /* No more comes: the cell is the caller's. */
 void recorded_cell_finish(recorded_cell_t *self, notebook_cell_t *ret_cell);
 

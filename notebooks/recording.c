@@ -8,6 +8,7 @@
 #include "notebooks/plan.h"
 #include "notebooks/recorded_cell.h"
 #include "notebooks/spool.h"
+#include "notebooks/widgets.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,6 +31,7 @@ typedef struct {
     journal_reader_t *reader; /* owned */
     journal_reader_t *second; /* owned; for displays; NULL until needed */
     const char *folder;       /* borrowed */
+    widgets_t widgets;        /* owned; as far as the records were read */
     json_t *language;         /* owned; language_info of the kernel, or NULL */
     char *end_reason;         /* owned; why the session is gone, or NULL */
     int64_t end_us;           /* when */
@@ -50,6 +52,7 @@ static void recording_clear(recording_t *self)
     spool_destroy(&self->spool);
     journal_reader_destroy(&self->second);
     journal_reader_destroy(&self->reader);
+    widgets_clear(&self->widgets);
     json_decref(self->language);
     free(self->end_reason);
     plan_clear(&self->plan);
@@ -156,6 +159,14 @@ static void on_state(recording_t *self, const journal_record_t *record,
         json_decref(self->language);
         self->language = json_incref(language);
     }
+    if (strcmp(record->type, "input_reply") == 0) {
+        json_int_t request =
+            json_integer_value(json_object_get(content, "request"));
+        long index =
+            request > 0 ? plan_of(&self->plan, (uint64_t) request) : -1;
+        if (index >= 0 && self->slots[index].open)
+            recorded_cell_answer(self->slots[index].open, content);
+    }
     if (strcmp(record->type, "gone") == 0) {
         const char *reason = text_member(content, "reason");
         free(self->end_reason);
@@ -173,10 +184,12 @@ static int take(recording_t *self, const journal_record_t *record,
 
     if (!self->begin_us)
         self->begin_us = record->wall_us;
-    if (record->kind == JOURNAL_STATE || is_first)
+    if (record->kind == JOURNAL_STATE || is_first || widgets_wants(record))
         content = record_object(record->content);
     if (record->kind == JOURNAL_STATE)
         on_state(self, record, content);
+    if (widgets_wants(record))
+        widgets_add(&self->widgets, record, content);
     if (is_first && !self->slots[index].open && !self->slots[index].is_finished)
         self->slots[index].open = recorded_cell_new(record, content);
     else if (!is_first)
@@ -239,10 +252,15 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
     }
     if (damage)
         json_object_set_new(own, "damage", json_string(damage));
-    return json_pack("{s:{s:s, s:s, s:s}, s:o, s:o}", "kernelspec",
+    if (self->widgets.is_cut)
+        json_object_set_new(own, "widgets_cut", json_true());
+    json_t *widgets = widgets_json(&self->widgets);
+    mask_json(self->options->mask, &widgets);
+    return json_pack("{s:{s:s, s:s, s:s}, s:o, s:o, s:o*}", "kernelspec",
                      "display_name", "Python 3 (hearth)", "language", "python",
                      "name", "hearth", "language_info",
-                     write_language(self->language), "hearth", own);
+                     write_language(self->language), "hearth", own, "widgets",
+                     widgets);
 }
 
 /* ---- the whole ---- */

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "notebooks/mask.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -199,11 +200,47 @@ static void judge(replay_step_t *step, const replay_options_t *options)
     step->verdict = step->why ? REPLAY_DIFFERENT : REPLAY_SAME;
 }
 
+/* One that was masked on its way into a file is none. */
+static json_t *find_answer(const json_t *input, const replay_options_t *options)
+{
+    json_t *value = json_object_get(input, "value");
+
+    if (json_is_string(value) && !strstr(json_string_value(value), MASK_TEXT))
+        return json_incref(value);
+    return options->answer ? options->answer(
+               text_of(input, "prompt"),
+               json_is_true(json_object_get(input, "password")))
+                           : NULL;
+}
+
+/* The answers that the cell was given, until one that nobody gave: there it
+ * was interrupted. NULL: one is not known. */
+static json_t *find_answers(const json_t *inputs,
+                            const replay_options_t *options)
+{
+    json_auto_t *answers = json_array();
+    const json_t *input;
+    size_t i;
+
+    json_array_foreach(inputs, i, input)
+    {
+        if (!json_is_true(json_object_get(input, "answered")))
+            break;
+        json_t *answer = find_answer(input, options);
+        if (!answer)
+            return NULL;
+        json_array_append_new(answers, answer);
+    }
+    return json_incref(answers);
+}
+
 static int run_cell(const runner_t *runner, replay_step_t *step,
-                    const replay_options_t *options, fault_t *fault)
+                    const json_t *answers, const replay_options_t *options,
+                    fault_t *fault)
 {
     const runner_request_t request = {.code = step->cell->source,
-                                      .size = step->cell->source_size};
+                                      .size = step->cell->source_size,
+                                      .answers = answers};
     int64_t began = clock_monotonic_ms();
     int r;
 
@@ -222,10 +259,16 @@ static int run_cell(const runner_t *runner, replay_step_t *step,
 static int do_step(const runner_t *runner, replay_step_t *step,
                    const replay_options_t *options, fault_t *fault)
 {
+    const json_t *inputs = notebook_cell_note(step->cell, "inputs");
     const char *why = replay_skips(step->cell, options);
+    json_auto_t *answers = NULL;
 
+    if (!why && json_is_array(inputs)
+        && !(answers = find_answers(inputs, options)))
+        why = "it asked for what is not in the recording: a password, or an "
+              "answer that is masked";
     if (!why)
-        return run_cell(runner, step, options, fault);
+        return run_cell(runner, step, answers, options, fault);
     step->verdict = REPLAY_SKIPPED;
     step->why = mem_text(why);
     return 0;

@@ -42,6 +42,9 @@ typedef struct {
     /* Behind each cell, skipped ones too; false ends the run. Those that have
      * waited come once more behind the last one. */
     bool (*on_step)(replay_step_t *step, void *arg);
+    /* What a question of input() is to be answered whose answer the recording
+     * does not have, a text; the caller's. NULL: nobody knows. May be NULL. */
+    json_t *(*answer)(const char *prompt, bool is_password);
     void *arg;
     size_t first;     /* number of the first cell; 0: 1 */
     size_t last;      /* number of the last one; 0: of all */

@@ -15,6 +15,10 @@ typedef struct {
     size_t size;      /* bytes of it */
     /* Or, when `code` is NULL: an expression to be evaluated, silently. */
     const char *expression;
+    /* What input() is given, one after the other: an array of texts, or NULL
+     * where it may not ask. When there is none left, the cell is interrupted.
+     * Borrowed until its end. */
+    const json_t *answers;
 } runner_request_t;
 
 typedef struct {

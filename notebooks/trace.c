@@ -225,8 +225,10 @@ static void on_state(trace_t *self, const journal_record_t *record)
     json_auto_t *content = NULL;
     json_t *row;
 
-    /* A kernel is launched and soon ready: one row is enough. */
-    if (strcmp(record->type, "launch") == 0)
+    /* A kernel is launched and soon ready: one row is enough. Answers to
+     * input() are the cell's. */
+    if (strcmp(record->type, "launch") == 0
+        || strcmp(record->type, "input_reply") == 0)
         return;
     content = parse(record->content);
     row = add_row(self, record, record->type);

@@ -77,6 +77,13 @@ bool answer_is_open(const answer_t *self)
     return self && self->is_open;
 }
 
+bool answer_wait(answer_t *self, buffer_t *ret_line)
+{
+    struct pollfd look = {self->fd, POLLIN, 0};
+
+    return poll(&look, 1, -1) > 0 && answer_read(self, ret_line);
+}
+
 bool answer_read(answer_t *self, buffer_t *ret_line)
 {
     struct pollfd look = {self->fd, POLLIN, 0};

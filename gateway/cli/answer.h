@@ -22,5 +22,7 @@ void answer_give_up(answer_t *self);
 /* True when a line is there, without its newline; the end of the input is
  * the text "\x04". Never waits. */
 bool answer_read(answer_t *self, buffer_t *ret_line);
+/* The same, but it waits; false: a signal came. */
+bool answer_wait(answer_t *self, buffer_t *ret_line);
 
 #endif

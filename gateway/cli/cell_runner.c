@@ -1,5 +1,6 @@
 /* See cell_runner.h. One cell at a time; messages of other requests are not
- * ours. input() is not allowed: nobody is there to answer. */
+ * ours. input() is given the answers that came with the cell; a cell that asks
+ * for more is interrupted: nobody is there to answer. */
 #include "gateway/cli/cell_runner.h"
 
 #include "base/buffer.h"
@@ -25,6 +26,8 @@ struct cell_runner {
     char *request;      /* owned; id of the running request */
     json_t *reply;      /* owned; content, once it came */
     json_t *figures;    /* owned; of the reply's metadata, or NULL */
+    json_t *answers;    /* owned; for input(), or NULL */
+    size_t answered;    /* of them */
     bool is_open;       /* it shows something that can be updated */
     bool is_idle;       /* the session said so for the request */
     int64_t heard;      /* monotonic ms; the last message */
@@ -37,6 +40,7 @@ void cell_runner_destroy(cell_runner_t **self_p)
 
     if (!self)
         return;
+    json_decref(self->answers);
     json_decref(self->figures);
     json_decref(self->reply);
     json_decref(self->displays);
@@ -99,8 +103,11 @@ static int send_json(cell_runner_t *self, channel_t channel, const char *type,
                        (bytes_t){more, strlen(more)}, ret_id, fault);
 }
 
-static void begin(cell_runner_t *self, const char *id)
+static void begin(cell_runner_t *self, const char *id, const json_t *answers)
 {
+    json_decref(self->answers);
+    self->answers = json_incref((json_t *) (uintptr_t) answers);
+    self->answered = 0;
     free(self->request);
     self->request = mem_text(id);
     outputs_destroy(&self->outputs);
@@ -127,17 +134,18 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
     if (request->expression)
         json_object_set_new(expressions, "hearth",
                             json_string(request->expression));
-    content = json_pack(
-        "{s:s%, s:b, s:b, s:O, s:b, s:b}", "code",
-        is_silent ? "" : request->code, is_silent ? (size_t) 0 : request->size,
-        "silent", is_silent, "store_history", !is_silent, "user_expressions",
-        expressions, "allow_stdin", 0, "stop_on_error", 0);
+    content =
+        json_pack("{s:s%, s:b, s:b, s:O, s:b, s:b}", "code",
+                  is_silent ? "" : request->code,
+                  is_silent ? (size_t) 0 : request->size, "silent", is_silent,
+                  "store_history", !is_silent, "user_expressions", expressions,
+                  "allow_stdin", request->answers != NULL, "stop_on_error", 0);
     if (!content || !json_object_size(expressions) != !request->expression)
         return fault_set(fault, EINVAL, "the code is no UTF-8 text");
     r = send_json(self, CHANNEL_SHELL, "execute_request", content, metadata,
                   &id, fault);
     if (r == 0)
-        begin(self, id);
+        begin(self, id, request->answers);
     return r;
 }
 
@@ -209,6 +217,22 @@ static void on_reply(cell_runner_t *self, const message_t *message,
     self->figures = json_incref(json_object_get(metadata, "hearth"));
 }
 
+static void on_question(cell_runner_t *self)
+{
+    json_t *answer = json_array_get(self->answers, self->answered++);
+    json_auto_t *nothing = json_object();
+    json_auto_t *content =
+        json_pack("{s:s, s:O?}", "status", "ok", "value", answer);
+    const char *id;
+    fault_t ignored; /* a session that is gone is noticed by its silence */
+
+    if (answer)
+        (void) send_json(self, CHANNEL_STDIN, "input_reply", content, nothing,
+                         &id, &ignored);
+    else
+        (void) interrupt(self, &ignored);
+}
+
 static void on_message(cell_runner_t *self, channel_t channel,
                        const message_t *message)
 {
@@ -229,6 +253,8 @@ static void on_message(cell_runner_t *self, channel_t channel,
     self->heard = self->asked = clock_monotonic_ms();
     if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0)
         on_reply(self, message, content);
+    else if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0)
+        on_question(self);
     else if (channel == CHANNEL_IOPUB && strcmp(type, "status") == 0)
         self->is_idle =
             self->is_idle

@@ -1,8 +1,9 @@
 /* hearth lab: a person looks into sessions with JupyterLab. Its server is
  * Jupyter's own, unmodified; it reaches the sessions over HTTP as a gateway's,
- * with a token that is good as long as it runs. Two classes of ours
+ * with a token that is good as long as it runs. Classes of ours
  * (gateway/jupyter/hearth_lab.py) make it show sessions that others started
- * and leave them alone at its end. */
+ * and leave them alone at its end; an extension (gateway/jupyter/hearth-follow)
+ * lets an open notebook follow what others run. */
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
@@ -32,6 +33,7 @@
 #define COPIES_MAX     1000
 #define ARGUMENTS_MAX  16
 #define NOTEBOOKS      "HEARTH_LAB_NOTEBOOKS"
+#define EXTENSIONS     "hearth_labextensions"
 
 extern char **environ;
 
@@ -303,14 +305,20 @@ static gateway_exit_t open_lab(const lab_t *self)
                    first ? first : "");
     cleanup_free char *listen =
         mem_format("--ServerApp.port=%s", port ? port : "");
+    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *extensions =
+        mem_format("--LabApp.extra_labextensions_path=%s/" EXTENSIONS, package);
     const char *argv[ARGUMENTS_MAX] = {
         self->program,
         "--ServerApp.kernel_manager_class=hearth_lab.Kernels",
         "--ServerApp.session_manager_class=hearth_lab.Sessions",
+        "--ServerApp.kernel_websocket_connection_class=hearth_lab.Channels",
+        "--ServerApp.extra_services=hearth_lab",
+        extensions,
         root,
         page,
     };
-    size_t size = 5;
+    size_t size = 8;
 
     if (port)
         argv[size++] = listen;

@@ -2,6 +2,7 @@
 #include "gateway/cli/rerun.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/answer.h"
 #include "gateway/cli/recorded.h"
 #include "gateway/cli/terminal.h"
 #include "notebooks/compare.h"
@@ -11,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_WIDTH 50  /* of a cell's first line */
-#define WHY_WIDTH  400 /* of what differs */
-#define CLEAR_LINE "\r\033[K"
+#define TEXT_WIDTH   50  /* of a cell's first line */
+#define WHY_WIDTH    400 /* of what differs */
+#define PROMPT_WIDTH 200
+#define CLEAR_LINE   "\r\033[K"
 
 static volatile sig_atomic_t interrupted;
 
@@ -174,6 +176,22 @@ bool rerun_on_wait(const replay_step_t *step, void *arg)
     (void) step;
     (void) arg;
     return !interrupted;
+}
+
+json_t *rerun_answer(const char *prompt, bool is_password)
+{
+    cleanup_answer answer_t *person = answer_new(false);
+    cleanup_buffer buffer_t line = BUFFER_EMPTY;
+
+    if (!person || !isatty(STDERR_FILENO))
+        return NULL;
+    fprintf(stderr, CLEAR_LINE "the cell asks: %s",
+            terminal_cell(prompt, PROMPT_WIDTH));
+    fflush(stderr);
+    answer_begin(person, is_password);
+    return answer_wait(person, &line)
+               ? json_stringn((const char *) line.data, line.size)
+               : NULL;
 }
 
 bool rerun_is_interrupted(void)

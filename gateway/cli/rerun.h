@@ -38,6 +38,8 @@ gateway_exit_t rerun_read(const arguments_t *arguments, const char *name,
  * noticed and end the run. */
 void rerun_on_begin(const replay_step_t *step, void *arg);
 bool rerun_on_wait(const replay_step_t *step, void *arg);
+/* A person at a terminal is asked for what the recording does not have. */
+json_t *rerun_answer(const char *prompt, bool is_password);
 /* Whether a signal came. */
 bool rerun_is_interrupted(void);
 

@@ -1,22 +1,33 @@
 """What JupyterLab's server needs to show sessions that others started.
 
-`hearth lab` names these classes on jupyter_server's command line. Without
-them a server with a gateway shows only kernels that it started itself, and
-ends them all when it ends.
+`hearth lab` names this module and its classes on jupyter_server's command
+line. Without them a server with a gateway shows only kernels that it started
+itself, and ends them all when it ends; nor would it say whose cells a person's
+are, or let a notebook follow what others run (hearth-follow/static/follow.js).
 """
 
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 import os
 from typing import Any
 
-from jupyter_server.gateway.gateway_client import gateway_request
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import APIHandler
+from jupyter_server.gateway.connections import GatewayWebSocketConnection
+from jupyter_server.gateway.gateway_client import (
+    GatewayClient,
+    gateway_request,
+)
 from jupyter_server.gateway.managers import (
     GatewayMappingKernelManager,
     GatewaySessionManager,
 )
+from tornado import web
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 # {"name.ipynb": a session's id}: what is connected from the start.
 NOTEBOOKS = "HEARTH_LAB_NOTEBOOKS"
@@ -78,3 +89,92 @@ class Sessions(GatewaySessionManager):
                     path=path, name=path, type="notebook", kernel_id=kernel_id
                 )
         self._waiting = {}
+
+
+class Channels(GatewayWebSocketConnection):
+    """What a person runs is recorded under the person's name: JupyterLab's
+    messages name nobody."""
+
+    def handle_incoming_message(self, message: str) -> None:
+        super().handle_incoming_message(sign(message, self._person()))
+
+    def _person(self) -> str:
+        user = self.websocket_handler.current_user
+        # Jupyter's own login knows nobody by name: then it is whoever started
+        # the server.
+        if user is None or str(user.name).startswith("Anonymous "):
+            return starter()
+        return str(user.username)
+
+
+def starter() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name
+        return str(os.getuid())
+
+
+def sign(message: str, person: str) -> str:
+    """The same message; an execute_request says who sends it, by what."""
+    if '"execute_request"' not in message:
+        return message
+    try:
+        parsed = json.loads(message)
+        header = parsed["header"]
+        if header["msg_type"] != "execute_request":
+            return message
+        header["username"] = header.get("username") or person
+        own = parsed["metadata"].setdefault("hearth", {})
+        # Of the cell's metadata, which JupyterLab sends along.
+        parsed["metadata"]["hearth"] = {
+            **{name: own[name] for name in ASKED if name in own},
+            "client": "JupyterLab",
+        }
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return message  # the gateway says what is wrong with it
+    return json.dumps(parsed)
+
+
+# What a request may want; the rest of a recorded cell's is what became of it.
+ASKED = ("namespace", "outside_effects")
+
+
+class Events(APIHandler):
+    """A session's journal behind a cursor, as the gateway tells it."""
+
+    auth_resource = "kernels"
+
+    @web.authenticated
+    @authorized
+    async def get(self, session: str) -> None:
+        since = self.get_argument("since", "0")
+        if not since.isdecimal():
+            raise web.HTTPError(400, "since: a number")
+        gateway = GatewayClient.instance()
+        request = HTTPRequest(
+            f"{gateway.url}/hearth/sessions/{session}/events?since={since}",
+            streaming_callback=self._pass_on,
+            **gateway.load_connection_args(),
+        )
+        client = SimpleAsyncHTTPClient(
+            force_instance=True, max_body_size=BODY_MAX
+        )
+        try:
+            self.set_header("Content-Type", "application/x-ndjson")
+            await client.fetch(request)
+        except HTTPClientError as error:
+            raise web.HTTPError(error.code, reason=error.message) from error
+        finally:
+            client.close()
+        self.finish()
+
+    # No faster than the browser reads.
+    async def _pass_on(self, chunk: bytes) -> None:
+        self.write(chunk)
+        await self.flush()
+
+
+BODY_MAX = 1 << 40
+
+# Beside jupyter_server's own: ServerApp.extra_services.
+default_handlers = [(r"/hearth/sessions/([\w-]+)/events", Events)]

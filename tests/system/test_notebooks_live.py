@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
+import pexpect
 import pytest
 from harness import (
     DEADLINE,
@@ -324,6 +325,130 @@ def test_replays_that_cannot_be(gateway: Gateway, tmp_path: Path) -> None:
     assert status("-u", "1", str(tmp_path / "empty.ipynb")) == 2
     assert status("-w", "/none", str(tmp_path / "empty.ipynb")) == 2
     wait_for(lambda: not replays(gateway), "no session is left")
+
+
+# -- what input() was answered --
+
+
+def run_answering(client: Client, code: str, *answers: str) -> Turn:
+    msg_id = client.kc.execute(code, allow_stdin=True)
+    for answer in answers:
+        client.kc.get_stdin_msg(timeout=DEADLINE)
+        client.kc.input(answer)
+    return client.finish(msg_id)
+
+
+ASKS = "name = input('who? ')\nprint('hello', name, input('and? '))"
+ASKS_SECRET = "import getpass\nword = getpass.getpass('word? ')\nlen(word)"
+
+
+@pytest.fixture
+def answered(session: Session) -> Session:
+    with session.client() as client:
+        told = run_answering(client, ASKS, "Ada", "čaj 🫖")
+        assert told.stream() == "hello Ada čaj 🫖\n"
+        assert run_answering(client, ASKS_SECRET, "open sesame").result == "11"
+        assert client.run("after = len(name)\nafter").result == "3"
+    return session
+
+
+def test_answers_are_recorded_and_passwords_are_not(
+    gateway: Gateway, answered: Session, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ipynb"
+    gateway.run("notebook", "export", answered.id, "-o", str(path))
+    first, second, _ = json.loads(path.read_text())["cells"]
+    assert first["metadata"]["hearth"]["inputs"] == [
+        {"prompt": "who? ", "answered": True, "value": "Ada"},
+        {"prompt": "and? ", "answered": True, "value": "čaj 🫖"},
+    ]
+    assert second["metadata"]["hearth"]["inputs"] == [
+        {"prompt": "word? ", "password": True, "answered": True}
+    ]
+    folder = gateway.state / "sessions" / answered.id / "journal"
+    assert not any(
+        b"open sesame" in file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    )
+    rows = gateway.json("notebook", "trace", "--json", answered.id)
+    assert "input_reply" not in [row["what"] for row in rows]
+
+
+def test_answers_are_given_again(gateway: Gateway, answered: Session) -> None:
+    found = gateway.json("notebook", "replay", "--json", answered.id)
+    verdicts = [cell["verdict"] for cell in found["cells"]]
+    assert verdicts == ["same", "skipped", "same"]
+    assert "a password" in found["cells"][1]["why"]
+    answered.delete()
+    answered.wait_state("gone")
+    report = revive(gateway, answered)
+    assert report["variables"]["back"] == ["after", "name"]
+    assert report["variables"]["missing"] == ["getpass", "word"]
+    assert [cell["number"] for cell in report["cells"]] == [2]
+
+
+def test_a_person_is_asked_for_a_password(
+    gateway: Gateway, answered: Session
+) -> None:
+    """In a terminal; what is typed is not shown, and runs the cell."""
+    running = pexpect.spawn(
+        HEARTH,
+        ["notebook", "replay", answered.id],
+        env={**gateway.env, "TERM": "xterm"},
+        encoding="utf-8",
+        timeout=DEADLINE,
+    )
+    running.expect_exact("the cell asks: word? ")
+    running.waitnoecho(DEADLINE)
+    running.sendline("new sesame!")
+    running.expect(pexpect.EOF)
+    running.close()
+    assert "sesame" not in running.before
+    assert "3 same, 0 different, 0 skipped" in running.before
+    assert running.exitstatus == 0
+
+
+def test_an_answer_that_was_masked_is_not_given(
+    gateway: Gateway, answered: Session, tmp_path: Path
+) -> None:
+    config = tmp_path / "hearth.cfg"
+    config.write_text("sessions\n    mask = Ada\n")
+    path = tmp_path / "run.ipynb"
+    env = {"HEARTH_CONFIG": str(config)}
+    gateway.run("notebook", "export", answered.id, "-o", str(path), env=env)
+    found = gateway.json_of(1, "notebook", "replay", "--json", str(path))
+    verdicts = [cell["verdict"] for cell in found["cells"]]
+    assert verdicts == ["skipped", "skipped", "different"]
+    assert "masked" in found["cells"][0]["why"]
+
+
+def test_a_cell_that_asks_for_more_is_interrupted(
+    gateway: Gateway, answered: Session, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ipynb"
+    gateway.run("notebook", "export", answered.id, "-o", str(path))
+    notebook = json.loads(path.read_text())
+    notebook["cells"][0]["source"] = ASKS + "\ninput('more? ')"
+    path.write_text(json.dumps(notebook))
+    found = gateway.json_of(
+        1, "notebook", "replay", "--json", "--until", "1", str(path)
+    )
+    assert found["cells"][0]["verdict"] == "different"
+    assert "error, recorded is nothing" in found["cells"][0]["why"]
+
+
+def test_answers_outlive_the_gateway(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        assert run_answering(client, "a = input('a? ')\na", "1").result == "'1'"
+    gateway.kill()
+    gateway.start()
+    try:
+        found = gateway.json("notebook", "replay", "--json", session.id)
+        assert found["same"] == 1
+    finally:
+        session.delete()
 
 
 # -- the first cell after which something fails --

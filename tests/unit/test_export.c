@@ -1,64 +1,33 @@
 /* Documents from a journal: cells, outputs, what is missing. */
-#include "tests/lib/test.h"
+#include "tests/lib/recorded.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "notebooks/export.h"
-#include "notebooks/journal.h"
 
 #include <jansson.h>
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-
-extern char **environ;
-
-static int make_folder(void **state)
-{
-    char *folder = mem_text("/tmp/hearth-test-notebook-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    cleanup_free char *folder = *state;
-    fault_t fault;
-
-    return path_remove_tree(folder, &fault);
-}
 
 static journal_t *open_journal(const char *folder)
 {
     cleanup_free char *path = mem_format("%s/journal", folder);
-    journal_t *journal = NULL;
-    fault_t fault = {0};
 
-    if (journal_open(path, NULL, NULL, &journal, NULL, &fault) < 0)
-        fail_msg("%s", fault.text);
-    return journal;
+    return recorded_open(path);
 }
 
 static void append(journal_t *journal, journal_kind_t kind, uint64_t request,
                    const char *type, const char *content, const char *metadata)
 {
-    journal_record_t record = {
-        .kind = kind,
-        .wall_us =
-            1767323045000000 + 1000000 * (int64_t) journal_last_seq(journal),
-        .request = request,
-        .content = {content, strlen(content)},
-        .metadata = {metadata, strlen(metadata)},
-    };
-    fault_t fault = {0};
+    journal_record_t record = {.kind = kind,
+                               .request = request,
+                               .content = {content, strlen(content)},
+                               .metadata = {metadata, strlen(metadata)}};
 
-    snprintf(record.type, sizeof(record.type), "%s", type);
-    if (journal_append(journal, &record, &fault) < 0)
-        fail_msg("%s", fault.text);
+    recorded_append_record(journal, &record, type);
 }
 
 static void ask(journal_t *journal, uint64_t request, const char *content)
@@ -288,28 +257,6 @@ static void append_oddities(journal_t *journal)
     append(journal, JOURNAL_STATE, 0, "gone", "{\"reason\":\"idle\"}", "");
 }
 
-/* Runs a Python program on a file; its exit status, or -1. */
-static int run_python(const char *program, const char *file)
-{
-    const char *srcdir = getenv("srcdir");
-    cleanup_free char *venv =
-        mem_format("%s/.venv/bin/python3", srcdir ? srcdir : ".");
-    const char *named = getenv("HEARTH_PYTHON");
-    const char *python = access(venv, X_OK) == 0 ? venv : "/usr/bin/python3";
-    cleanup_free char *first = mem_text(named ? named : python);
-    cleanup_free char *code = mem_text(program);
-    cleanup_free char *path = mem_text(file);
-    char flag[] = "-c";
-    char *argv[] = {first, flag, code, path, NULL};
-    int status = -1;
-    pid_t pid;
-
-    if (posix_spawn(&pid, first, NULL, NULL, argv, environ) != 0
-        || waitpid(pid, &status, 0) < 0)
-        return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void nbformat_finds_nothing_to_change(void **state)
 {
     static const char check[] =
@@ -337,7 +284,7 @@ static void nbformat_finds_nothing_to_change(void **state)
     journal_destroy(&journal);
     if (export_save(journal_path, &options, EXPORT_IPYNB, path, &fault) < 0)
         fail_msg("%s", fault.text);
-    int status = run_python(check, path);
+    int status = recorded_run_python(check, path);
     if (status == 77) {
         print_message("nbformat cannot be imported\n");
         skip();
@@ -403,7 +350,8 @@ static void a_missing_journal_is_a_fault(void **state)
 }
 
 #define with_folder(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+    cmocka_unit_test_setup_teardown(test, recorded_make_folder,                \
+                                    recorded_remove_folder)
 
 int main(void)
 {

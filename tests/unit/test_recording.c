@@ -1,61 +1,16 @@
 /* Recordings as they come about: random rows of records give notebooks that
  * hold together, a cut at any byte leaves what stood before, and what was
  * changed is found. That nbformat accepts them is tests/system's to ask. */
-#include "tests/lib/test.h"
+#include "tests/lib/recorded.h"
 
 #include "base/fd.h"
 #include "notebooks/export.h"
 #include "notebooks/verify.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-
-extern char **environ;
-
-static int make_folder(void **state)
-{
-    char *folder = mem_text("/tmp/hearth-test-recording-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    cleanup_free char *folder = *state;
-    fault_t fault;
-
-    return path_remove_tree(folder, &fault);
-}
-
-static journal_t *open_journal(const char *folder)
-{
-    journal_t *journal = NULL;
-    fault_t fault = {0};
-
-    if (journal_open(folder, NULL, NULL, &journal, NULL, &fault) < 0)
-        fail_msg("%s", fault.text);
-    return journal;
-}
-
-static void append(journal_t *journal, journal_kind_t kind, uint64_t request,
-                   const char *type, const char *content)
-{
-    journal_record_t record = {
-        .kind = kind,
-        .wall_us = 1767323045000000 + (int64_t) journal_last_seq(journal),
-        .request = request,
-        .content = {content, strlen(content)},
-    };
-    fault_t fault = {0};
-
-    snprintf(record.type, sizeof(record.type), "%s", type);
-    if (journal_append(journal, &record, &fault) < 0)
-        fail_msg("%s", fault.text);
-}
 
 static void take_all(const char *folder, const mask_t *mask,
                      notebook_t *notebook)
@@ -83,17 +38,23 @@ static const char *first_text(const notebook_cell_t *cell)
 static void later_records_reach_earlier_cells(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
-    journal_t *journal = open_journal(*state);
+    journal_t *journal = recorded_open(*state);
 
-    append(journal, JOURNAL_REQUEST, 1, "execute_request", "{\"code\":\"a\"}");
-    append(journal, JOURNAL_EVENT, 1, "display_data", DISPLAY("one"));
-    append(journal, JOURNAL_REPLY, 1, "execute_reply", "{\"status\":\"ok\"}");
-    append(journal, JOURNAL_REQUEST, 2, "execute_request", "{\"code\":\"b\"}");
-    append(journal, JOURNAL_EVENT, 2, "update_display_data", DISPLAY("two"));
-    append(journal, JOURNAL_EVENT, 2, "display_data", DISPLAY("three"));
-    append(journal, JOURNAL_REPLY, 2, "execute_reply", "{\"status\":\"ok\"}");
-    append(journal, JOURNAL_EVENT, 1, "stream",
-           "{\"name\":\"stdout\",\"text\":\"late\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
+                    "{\"code\":\"a\"}");
+    recorded_append(journal, JOURNAL_EVENT, 1, "display_data", DISPLAY("one"));
+    recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply",
+                    "{\"status\":\"ok\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 2, "execute_request",
+                    "{\"code\":\"b\"}");
+    recorded_append(journal, JOURNAL_EVENT, 2, "update_display_data",
+                    DISPLAY("two"));
+    recorded_append(journal, JOURNAL_EVENT, 2, "display_data",
+                    DISPLAY("three"));
+    recorded_append(journal, JOURNAL_REPLY, 2, "execute_reply",
+                    "{\"status\":\"ok\"}");
+    recorded_append(journal, JOURNAL_EVENT, 1, "stream",
+                    "{\"name\":\"stdout\",\"text\":\"late\"}");
     journal_destroy(&journal);
     take_all(*state, NULL, &notebook);
     assert_int_equal(notebook.count, 2);
@@ -105,16 +66,19 @@ static void later_records_reach_earlier_cells(void **state)
 static void notes_stand_before_their_code(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
-    journal_t *journal = open_journal(*state);
+    journal_t *journal = recorded_open(*state);
 
-    append(journal, JOURNAL_STATE, 0, "note", "{\"text\":\"first\"}");
-    append(journal, JOURNAL_REQUEST, 1, "execute_request", "{\"code\":\"a\"}");
-    append(journal, JOURNAL_REQUEST, 2, "execute_request", "{\"code\":\"b\"}");
-    append(journal, JOURNAL_STATE, 0, "note",
-           "{\"text\":\"for b\",\"before\":2,\"by\":\"agent\"}");
-    append(journal, JOURNAL_STATE, 0, "note",
-           "{\"text\":\"also\",\"before\":2}");
-    append(journal, JOURNAL_REQUEST, 3, "execute_request", "{\"code\":\"c\"}");
+    recorded_append(journal, JOURNAL_STATE, 0, "note", "{\"text\":\"first\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
+                    "{\"code\":\"a\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 2, "execute_request",
+                    "{\"code\":\"b\"}");
+    recorded_append(journal, JOURNAL_STATE, 0, "note",
+                    "{\"text\":\"for b\",\"before\":2,\"by\":\"agent\"}");
+    recorded_append(journal, JOURNAL_STATE, 0, "note",
+                    "{\"text\":\"also\",\"before\":2}");
+    recorded_append(journal, JOURNAL_REQUEST, 3, "execute_request",
+                    "{\"code\":\"c\"}");
     journal_destroy(&journal);
     take_all(*state, NULL, &notebook);
     static const char *const sources[] = {"first", "a", "for b",
@@ -129,17 +93,17 @@ static void secrets_are_masked(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     cleanup_mask mask_t *mask = NULL;
-    journal_t *journal = open_journal(*state);
+    journal_t *journal = recorded_open(*state);
     mask_t *none = NULL;
     fault_t fault = {0};
 
     setenv("HEARTH_TEST_SECRET", "a.b*c", 1);
-    append(journal, JOURNAL_REQUEST, 1, "execute_request",
-           "{\"code\":\"key = 'sk-12345678' # a.b*c axbbc\"}");
-    append(journal, JOURNAL_EVENT, 1, "stream",
-           "{\"name\":\"stdout\",\"text\":\"is sk-1234\"}");
-    append(journal, JOURNAL_EVENT, 1, "stream",
-           "{\"name\":\"stdout\",\"text\":\"5678.\"}");
+    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
+                    "{\"code\":\"key = 'sk-12345678' # a.b*c axbbc\"}");
+    recorded_append(journal, JOURNAL_EVENT, 1, "stream",
+                    "{\"name\":\"stdout\",\"text\":\"is sk-1234\"}");
+    recorded_append(journal, JOURNAL_EVENT, 1, "stream",
+                    "{\"name\":\"stdout\",\"text\":\"5678.\"}");
     journal_destroy(&journal);
     assert_int_equal(mask_new("sk-[0-9]{8}  $HEARTH_TEST_SECRET "
                               "$HEARTH_TEST_NOTHING",
@@ -186,6 +150,17 @@ static void append_random(journal_t *journal, uint64_t *request)
         {JOURNAL_EVENT, "clear_output", "{\"wait\":false}"},
         {JOURNAL_EVENT, "execute_input", "{\"execution_count\":3}"},
         {JOURNAL_EVENT, "comm_open", "{}"},
+        {JOURNAL_EVENT, "comm_open",
+         "{\"comm_id\":\"w\",\"target_name\":\"jupyter.widget\",\"data\":"
+         "{\"state\":{\"_model_name\":\"M\",\"value\":1}}}"},
+        {JOURNAL_EVENT, "comm_msg",
+         "{\"comm_id\":\"w\",\"data\":{\"method\":\"update\","
+         "\"state\":{\"value\":[]},\"buffer_paths\":[[\"value\",0],7]}}"},
+        {JOURNAL_EVENT, "comm_close", "{\"comm_id\":\"w\"}"},
+        {JOURNAL_EVENT, "input_request", "{\"prompt\":\"p\"}"},
+        {JOURNAL_EVENT, "input_request", "{\"prompt\":1,\"password\":true}"},
+        {JOURNAL_STATE, "input_reply", "{\"request\":2,\"value\":\"v\"}"},
+        {JOURNAL_STATE, "input_reply", "{\"request\":-1,\"value\":[]}"},
         {JOURNAL_REPLY, "execute_reply",
          "{\"status\":\"ok\",\"execution_count\":3}"},
         {JOURNAL_REPLY, "execute_reply", "[]"},
@@ -197,14 +172,15 @@ static void append_random(journal_t *journal, uint64_t *request)
     unsigned which = random_below(sizeof records / sizeof *records + 5);
 
     if (which >= sizeof records / sizeof *records) {
-        append(journal, JOURNAL_REQUEST, ++*request,
-               random_below(5) ? "execute_request" : "complete_request",
-               random_below(5) ? "{\"code\":\"x\"}" : "{\"silent\":true}");
+        recorded_append(
+            journal, JOURNAL_REQUEST, ++*request,
+            random_below(5) ? "execute_request" : "complete_request",
+            random_below(5) ? "{\"code\":\"x\"}" : "{\"silent\":true}");
         return;
     }
-    append(journal, records[which].kind,
-           *request ? 1 + random_below((unsigned) *request + 1) : 0,
-           records[which].type, records[which].content);
+    recorded_append(journal, records[which].kind,
+                    *request ? 1 + random_below((unsigned) *request + 1) : 0,
+                    records[which].type, records[which].content);
 }
 
 static json_t *export_json(const char *folder, int expected)
@@ -243,28 +219,6 @@ static void assert_holds_together(const json_t *json, const char *folder)
                  json_string_value(json_array_get(verdict.problems, 0)));
 }
 
-/* Runs a Python program on a file; its exit status, or -1. */
-static int run_python(const char *program, const char *file)
-{
-    const char *srcdir = getenv("srcdir");
-    cleanup_free char *venv =
-        mem_format("%s/.venv/bin/python3", srcdir ? srcdir : ".");
-    const char *named = getenv("HEARTH_PYTHON");
-    const char *python = access(venv, X_OK) == 0 ? venv : "/usr/bin/python3";
-    cleanup_free char *first = mem_text(named ? named : python);
-    cleanup_free char *code = mem_text(program);
-    cleanup_free char *path = mem_text(file);
-    char flag[] = "-c";
-    char *argv[] = {first, flag, code, path, NULL};
-    int status = -1;
-    pid_t pid;
-
-    if (posix_spawn(&pid, first, NULL, NULL, argv, environ) != 0
-        || waitpid(pid, &status, 0) < 0)
-        return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* Every line of the file is a notebook that nbformat finds valid. */
 static void assert_valid(const char *path)
 {
@@ -278,7 +232,7 @@ static void assert_valid(const char *path)
         "for line in open(sys.argv[1], encoding='utf-8'):\n"
         "    notebook = nbformat.reads(line, as_version=4)\n"
         "    nbformat.validate(notebook)\n";
-    int status = run_python(check, path);
+    int status = recorded_run_python(check, path);
 
     if (status == 77)
         print_message("nbformat cannot be imported\n");
@@ -305,7 +259,7 @@ static void random_records_fold_into_notebooks(void **state)
 
         seed = row;
         assert_int_equal(path_remove_tree(folder, &fault), 0);
-        journal = open_journal(folder);
+        journal = recorded_open(folder);
         for (unsigned i = random_below(30); i > 0; i--)
             append_random(journal, &request);
         journal_destroy(&journal);
@@ -322,15 +276,15 @@ static void random_records_fold_into_notebooks(void **state)
 
 static void append_some(const char *folder)
 {
-    journal_t *journal = open_journal(folder);
+    journal_t *journal = recorded_open(folder);
 
     for (uint64_t i = 1; i <= 3; i++) {
-        append(journal, JOURNAL_REQUEST, i, "execute_request",
-               "{\"code\":\"print('hello')\"}");
-        append(journal, JOURNAL_EVENT, i, "stream",
-               "{\"name\":\"stdout\",\"text\":\"hello\\n\"}");
-        append(journal, JOURNAL_REPLY, i, "execute_reply",
-               "{\"status\":\"ok\",\"execution_count\":1}");
+        recorded_append(journal, JOURNAL_REQUEST, i, "execute_request",
+                        "{\"code\":\"print('hello')\"}");
+        recorded_append(journal, JOURNAL_EVENT, i, "stream",
+                        "{\"name\":\"stdout\",\"text\":\"hello\\n\"}");
+        recorded_append(journal, JOURNAL_REPLY, i, "execute_reply",
+                        "{\"status\":\"ok\",\"execution_count\":1}");
     }
     journal_destroy(&journal);
 }
@@ -418,8 +372,8 @@ static void a_changed_notebook_is_found(void **state)
     assert_problem(&notebook, *state, NULL);
 
     /* The journal may grow; one that is another is found. */
-    journal = open_journal(*state);
-    append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    journal = recorded_open(*state);
+    recorded_append(journal, JOURNAL_STATE, 0, "idle", "{}");
     journal_destroy(&journal);
     assert_problem(&notebook, *state, NULL);
 }
@@ -432,8 +386,8 @@ static void another_journal_is_found(void **state)
 
     append_some(*state);
     read_back(*state, &notebook);
-    journal = open_journal(other);
-    append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    journal = recorded_open(other);
+    recorded_append(journal, JOURNAL_STATE, 0, "idle", "{}");
     journal_destroy(&journal);
     assert_problem(&notebook, other, "its journal was cut off");
     append_some(other);
@@ -441,7 +395,8 @@ static void another_journal_is_found(void **state)
 }
 
 #define with_folder(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+    cmocka_unit_test_setup_teardown(test, recorded_make_folder,                \
+                                    recorded_remove_folder)
 
 int main(void)
 {

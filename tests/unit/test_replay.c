@@ -24,14 +24,24 @@ typedef struct {
 static int execute(void *arg, const runner_request_t *request, fault_t *fault)
 {
     pretender_t *self = arg;
-    size_t used;
+    const json_t *answer;
+    size_t used, i;
 
     if (self->breaks_at && --self->breaks_at == 0)
         return fault_set(fault, ESHUTDOWN, "nobody is there");
     snprintf(self->code, sizeof self->code, "%s",
              request->code ? request->code : request->expression);
     used = strlen(self->log);
-    snprintf(self->log + used, sizeof self->log - used, "%s;", self->code);
+    snprintf(self->log + used, sizeof self->log - used, "%s", self->code);
+    json_array_foreach(request->answers, i, answer)
+    {
+        used = strlen(self->log);
+        snprintf(self->log + used, sizeof self->log - used, "<%s",
+                 json_string_value(answer));
+    }
+    used = strlen(self->log);
+    snprintf(self->log + used, sizeof self->log - used, "%s;",
+             request->answers ? "<" : "");
     return 0;
 }
 
@@ -268,6 +278,42 @@ static void stops_when_it_is_told_or_nobody_is_there(void **state)
     assert_int_equal(summary.same, 1);
 }
 
+static json_t *know(const char *prompt, bool is_password)
+{
+    return is_password ? json_string(prompt) : NULL;
+}
+
+static void gives_the_answers_that_were_given(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    pretender_t alone = {0}, asked = {0};
+    listener_t listener = {.is_patient = true};
+    replay_options_t options = options_for(&listener);
+    replay_summary_t summary;
+    fault_t fault;
+
+    (void) state;
+    add(&notebook, "1", "none", "", "{\"hearth\":{\"inputs\":0}}");
+    add(&notebook, "2", "two", "",
+        "{\"hearth\":{\"inputs\":[{\"answered\":true,\"value\":\"a\"},"
+        "{\"answered\":true,\"value\":\"b\"}]}}");
+    add(&notebook, "3", "stopped", "",
+        "{\"hearth\":{\"inputs\":[{\"prompt\":\"x\"}]}}");
+    add(&notebook, "4", "secret", "",
+        "{\"hearth\":{\"inputs\":[{\"answered\":true,\"value\":\"c\"},"
+        "{\"answered\":true,\"password\":true,\"prompt\":\"word\"}]}}");
+    add(&notebook, "5", "masked", "",
+        "{\"hearth\":{\"inputs\":[{\"answered\":true,"
+        "\"value\":\"my [masked]\"}]}}");
+    assert_int_equal(run(&notebook, &alone, &options, &summary, &fault), 0);
+    assert_string_equal(alone.log, "none;two<a<b<;stopped<;");
+    assert_int_equal(summary.skipped, 2);
+    options.answer = know;
+    assert_int_equal(run(&notebook, &asked, &options, &summary, &fault), 0);
+    assert_string_equal(asked.log, "none;two<a<b<;stopped<;secret<c<word<;");
+    assert_int_equal(summary.skipped, 1);
+}
+
 static void finds_cells_by_number_and_id(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
@@ -349,6 +395,7 @@ int main(void)
         cmocka_unit_test(leaves_out_what_is_marked_or_ended_badly),
         cmocka_unit_test(waits_for_displays_that_change_later),
         cmocka_unit_test(stops_when_it_is_told_or_nobody_is_there),
+        cmocka_unit_test(gives_the_answers_that_were_given),
         cmocka_unit_test(finds_cells_by_number_and_id),
         cmocka_unit_test(asks_what_an_expression_says),
         cmocka_unit_test(adds_up_what_cells_did_to_names),

@@ -51,6 +51,7 @@ def write_config(folder: Path) -> dict[str, str]:
             "jpserver_extensions": dict.fromkeys(EXTRAS, False),
             "allow_root": True,
             "open_browser": False,
+            "port": 0,
         },
         "LabApp": {
             "labextensions_path": [str(extensions)],
@@ -182,6 +183,10 @@ class Lab:
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.asked = 0
+        self.open(url)
+
+    def open(self, url: str) -> None:
+        page = self.page
         page.goto(url, timeout=PATIENCE * 1000)
         page.wait_for_function("() => window.jupyterapp !== undefined")
         page.evaluate("async () => { await window.jupyterapp.restored; }")

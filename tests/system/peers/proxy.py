@@ -10,7 +10,13 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 HEAD_MAX = 1 << 20
-KERNELS = ("/api/kernels", "/api/kernelspecs", "/api/sessions", "/kernelspecs/")
+KERNELS = (
+    "/api/kernels",
+    "/api/kernelspecs",
+    "/api/sessions",
+    "/kernelspecs/",
+    "/hearth/",
+)
 
 
 class Proxy:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,6 +140,100 @@ def test_the_agents_notebook(lab: Lab) -> None:
     expect(cells.nth(0).locator("table")).to_contain_text("June")
     expect(cells.nth(1).locator("img")).to_be_visible()
     lab.shot("hearth-lab-opened")
+
+
+def test_the_agents_run_is_followed_as_it_happens(
+    lab: Lab, session: Session, agent: Client
+) -> None:
+    """Without a reload, what the person has open shows it all."""
+    lab.page.evaluate("() => { window.opened = true; }")
+    cells = lab.notebook.locator(".jp-Cell")
+    before = cells.count()
+    go = session.workspace / "go"
+    msg_id = agent.kc.execute(
+        "import os, time\n"
+        "from IPython.display import HTML, clear_output, display\n"
+        "print('to be cleared')\nclear_output(wait=True)\n"
+        "print('waiting')\n"
+        "shown = display(HTML('<b>one</b>'), display_id='shown')\n"
+        "while not os.path.exists('go'):\n    time.sleep(0.01)\n"
+        "print('went on')\n42"
+    )
+    cell = cells.nth(before)
+    outputs = cell.locator(".jp-OutputArea")
+    expect(outputs).to_contain_text("waiting")
+    expect(cell.locator("b")).to_have_text("one")
+    expect(cell.locator(".jp-InputPrompt")).to_have_text("[*]:")
+    expect(outputs).not_to_contain_text("went on")
+    go.touch()
+    expect(outputs).to_contain_text("went on")
+    expect(outputs).not_to_contain_text("to be cleared")
+    count = agent.finish(msg_id).content["execution_count"]
+    expect(cell.locator(".jp-InputPrompt")).to_have_text(f"[{count}]:")
+    assert agent.run("shown.update(HTML('<b>two</b>'))").status == "ok"
+    expect(cell.locator("b")).to_have_text("two")
+    assert agent.run("1 / 0").status == "error"
+    error = cells.nth(before + 2)
+    expect(error).to_contain_text("ZeroDivisionError")
+    done = session.gateway.run("note", session.id, "The agent **thinks**.")
+    assert done.returncode == 0, done.stderr
+    expect(cells.nth(before + 3).locator("strong")).to_have_text("thinks")
+    cells.nth(before + 3).scroll_into_view_if_needed()
+    lab.shot("hearth-lab-followed")
+    assert lab.page.evaluate("() => window.opened") is True
+
+
+def test_a_persons_cells_are_recorded_as_theirs(
+    lab: Lab, session: Session, agent: Client, tmp_path: Path
+) -> None:
+    cell = lab.run("'by a person'")
+    expect(cell.locator(".jp-OutputArea-output")).to_contain_text("by a person")
+    assert agent.run("'by the agent'").status == "ok"
+    path = tmp_path / "run.ipynb"
+    done = session.gateway.run(
+        "notebook", "export", session.id, "-o", str(path)
+    )
+    assert done.returncode == 0, done.stderr
+    person, other = json.loads(path.read_text())["cells"][-2:]
+    assert "".join(person["source"]) == "'by a person'"
+    who = person["metadata"]["hearth"]["who"]
+    assert (who["username"], who["name"]) == (getpass.getuser(), "JupyterLab")
+    assert who["client"] == lab.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget"
+        ".sessionContext.session.kernel.clientId"
+    )
+    assert "name" not in other["metadata"]["hearth"]["who"]
+
+
+def sources(lab: Lab) -> list[str]:
+    found: list[str] = lab.page.evaluate(
+        "() => Array.from(window.jupyterapp.shell.currentWidget"
+        ".content.model.cells).map(cell => cell.sharedModel.getSource())"
+    )
+    return found
+
+
+def test_nothing_is_missed_and_nothing_comes_twice(
+    lab: Lab, attached: LabServer, session: Session, agent: Client
+) -> None:
+    """The page is closed while the agent goes on: saved or not."""
+    cell = lab.run("'kept'")
+    expect(cell.locator(".jp-OutputArea-output")).to_have_text("'kept'")
+    lab.command("docmanager:save")
+    cell = lab.run("'not saved'")
+    expect(cell.locator(".jp-OutputArea-output")).to_have_text("'not saved'")
+    assert agent.run("'last before'").status == "ok"
+    wait_for(lambda: sources(lab)[-1] == "'last before'", "the agent's cell")
+    before = sources(lab)
+    lab.page.goto("about:blank")
+    assert agent.run("print('meanwhile')").status == "ok"
+    lab.open(attached.opened)
+    lab.wait_kernel()
+    wait_for(lambda: sources(lab)[-1] == "print('meanwhile')", "what it missed")
+    assert sources(lab) == [*before, "print('meanwhile')"]
+    assert agent.run("'and on'").status == "ok"
+    wait_for(lambda: sources(lab)[-1] == "'and on'", "the next cell")
+    assert len(sources(lab)) == len(before) + 2
 
 
 def test_one_kernel_for_both(lab: Lab, session: Session, agent: Client) -> None:
