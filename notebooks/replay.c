@@ -213,7 +213,7 @@ static json_t *find_answer(const json_t *input, const replay_options_t *options)
                            : NULL;
 }
 
-/* The answers that the cell was given, until one that nobody gave: there it
+/* The answers that the cell was given; null where nobody gave one: there it
  * was interrupted. NULL: one is not known. */
 static json_t *find_answers(const json_t *inputs,
                             const replay_options_t *options)
@@ -224,9 +224,9 @@ static json_t *find_answers(const json_t *inputs,
 
     json_array_foreach(inputs, i, input)
     {
-        if (!json_is_true(json_object_get(input, "answered")))
-            break;
-        json_t *answer = find_answer(input, options);
+        json_t *answer = json_is_true(json_object_get(input, "answered"))
+                             ? find_answer(input, options)
+                             : json_null();
         if (!answer)
             return NULL;
         json_array_append_new(answers, answer);

@@ -1,6 +1,5 @@
 /* See cell_runner.h. One cell at a time; messages of other requests are not
- * ours. input() is given the answers that came with the cell; a cell that asks
- * for more is interrupted: nobody is there to answer. */
+ * ours. input() is given the answers that came with the cell. */
 #include "gateway/cli/cell_runner.h"
 
 #include "base/buffer.h"
@@ -14,6 +13,8 @@
 #define WELCOME_MS 3000 /* until iopub's subscription is confirmed */
 #define LAST_MS    3000 /* between a reply and its idle */
 #define DOUBT_MS   5000 /* silence before the gateway is asked */
+
+static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 
 struct cell_runner {
     mgmt_t *mgmt;       /* borrowed */
@@ -217,20 +218,24 @@ static void on_reply(cell_runner_t *self, const message_t *message,
     self->figures = json_incref(json_object_get(metadata, "hearth"));
 }
 
+/* Nobody is there for a question more than there were: the input is at its
+ * end. One that was never answered had been interrupted. */
 static void on_question(cell_runner_t *self)
 {
-    json_t *answer = json_array_get(self->answers, self->answered++);
+    const json_t *answer = json_array_get(self->answers, self->answered++);
     json_auto_t *nothing = json_object();
     json_auto_t *content =
-        json_pack("{s:s, s:O?}", "status", "ok", "value", answer);
+        json_pack("{s:s, s:s%}", "status", "ok", "value",
+                  answer ? json_string_value(answer) : END_OF_INPUT,
+                  answer ? json_string_length(answer) : strlen(END_OF_INPUT));
     const char *id;
     fault_t ignored; /* a session that is gone is noticed by its silence */
 
-    if (answer)
+    if (json_is_null(answer))
+        (void) interrupt(self, &ignored);
+    else
         (void) send_json(self, CHANNEL_STDIN, "input_reply", content, nothing,
                          &id, &ignored);
-    else
-        (void) interrupt(self, &ignored);
 }
 
 static void on_message(cell_runner_t *self, channel_t channel,

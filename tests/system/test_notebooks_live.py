@@ -423,7 +423,7 @@ def test_an_answer_that_was_masked_is_not_given(
     assert "masked" in found["cells"][0]["why"]
 
 
-def test_a_cell_that_asks_for_more_is_interrupted(
+def test_a_cell_that_asks_for_more_finds_the_end(
     gateway: Gateway, answered: Session, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.ipynb"
@@ -436,6 +436,13 @@ def test_a_cell_that_asks_for_more_is_interrupted(
     )
     assert found["cells"][0]["verdict"] == "different"
     assert "error, recorded is nothing" in found["cells"][0]["why"]
+    notebook["cells"][0]["source"] = (
+        "try:\n    names = [input(), input(), input()]\n"
+        "except EOFError:\n    print('hello Ada čaj 🫖')"
+    )
+    path.write_text(json.dumps(notebook))
+    same = gateway.json("notebook", "replay", "--json", "-u", "1", str(path))
+    assert same["same"] == 1
 
 
 def test_answers_outlive_the_gateway(gateway: Gateway) -> None:

@@ -240,7 +240,7 @@ static void assert_valid(const char *path)
         assert_int_equal(status, 0);
 }
 
-#define ROWS 1500 /* HEARTH_TEST_ROWS asks for another number */
+#define ROWS 10000 /* HEARTH_TEST_ROWS asks for another number */
 
 static void random_records_fold_into_notebooks(void **state)
 {

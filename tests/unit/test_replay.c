@@ -37,7 +37,7 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
     {
         used = strlen(self->log);
         snprintf(self->log + used, sizeof self->log - used, "<%s",
-                 json_string_value(answer));
+                 json_is_null(answer) ? "null" : json_string_value(answer));
     }
     used = strlen(self->log);
     snprintf(self->log + used, sizeof self->log - used, "%s;",
@@ -306,11 +306,12 @@ static void gives_the_answers_that_were_given(void **state)
         "{\"hearth\":{\"inputs\":[{\"answered\":true,"
         "\"value\":\"my [masked]\"}]}}");
     assert_int_equal(run(&notebook, &alone, &options, &summary, &fault), 0);
-    assert_string_equal(alone.log, "none;two<a<b<;stopped<;");
+    assert_string_equal(alone.log, "none;two<a<b<;stopped<null<;");
     assert_int_equal(summary.skipped, 2);
     options.answer = know;
     assert_int_equal(run(&notebook, &asked, &options, &summary, &fault), 0);
-    assert_string_equal(asked.log, "none;two<a<b<;stopped<;secret<c<word<;");
+    assert_string_equal(asked.log,
+                        "none;two<a<b<;stopped<null<;secret<c<word<;");
     assert_int_equal(summary.skipped, 1);
 }
 
