@@ -18,7 +18,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define SWEEP_MS     2000 /* listings that wait are looked through */
+#define SWEEP_MS     2000 /* for listings that wait, groups that stay */
 #define POOL_TICK_MS 1000
 #define END_MS       8000 /* --end-sessions waits so long */
 
@@ -409,13 +409,22 @@ static bool is_group_kept(void *arg, const char *leaf)
     return entry && !entry->is_gone;
 }
 
-static void sweep_cgroups(registry_t *self)
+static void sweep_cgroups(registry_t *self, bool waits)
 {
-    size_t count = cgroups_sweep(self->cgroups, is_group_kept, self);
+    size_t count = cgroups_sweep(self->cgroups, waits, is_group_kept, self);
 
     if (count)
         log_notice("%zu control groups of sessions that are gone were removed",
                    count);
+}
+
+/* Where processes took long to die, their session could not do it. */
+static int on_cgroups(zloop_t *loop, int timer, void *arg)
+{
+    (void) loop;
+    (void) timer;
+    sweep_cgroups(arg, false);
+    return 0;
 }
 
 /* What the operator took from the defaults. */
@@ -476,7 +485,7 @@ int registry_new(const options_t *options, const char *package_folder,
     }
     self->files = files_new();
     adoption_take_all(self);
-    sweep_cgroups(self);
+    sweep_cgroups(self, true);
     /* Bound last: who can connect finds everything there. */
     r = management_new(options->runtime_dir, &self->management, fault);
     if (r < 0)
@@ -486,6 +495,7 @@ int registry_new(const options_t *options, const char *package_folder,
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
     zloop_timer(self->loop, SWEEP_MS, 0, orders_on_sweep, self);
+    zloop_timer(self->loop, SWEEP_MS, 0, on_cgroups, self);
     zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
     self->retention = retention_new(self);
     *ret_registry = take_ptr(self);
@@ -498,5 +508,6 @@ int registry_run(registry_t *self, int signal_fd)
 
     zloop_poller(self->loop, &item, on_signal, self);
     zloop_start(self->loop);
+    sweep_cgroups(self, true);
     return 0;
 }

@@ -243,8 +243,8 @@ void watch_end(self_t *self)
         return;
     cgroup_kill(group);
     if (cgroup_remove(group, &fault) < 0)
-        log_error("session=%s %s; the next start tries again", self->spec->id,
-                  fault.text);
+        log_notice("session=%s %s; the registry tries again", self->spec->id,
+                   fault.text);
     cgroup_destroy(&group);
 }
 

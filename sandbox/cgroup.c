@@ -16,9 +16,8 @@
 #include <sys/stat.h>
 
 #define PERIOD_US   100000u
-#define REMOVE_MS   5  /* between two tries, for processes that are dying */
-#define REMOVE_MAX  40 /* tries */
-#define KILL_ROUNDS 8  /* without a freezer a fork may race with us */
+#define REMOVE_MS   5 /* between two tries, for processes that are dying */
+#define KILL_ROUNDS 8 /* without a freezer a fork may race with us */
 #define FILE_MAX    4096
 
 struct cgroup {
@@ -163,11 +162,16 @@ static int limit_v2(const cgroup_t *self, const cgroup_limits_t *limits,
         return r;
     if (limits->processes)
         r = set(self, 0, "pids.max", fault, "%" PRIu64, limits->processes);
-    if (r == 0 && limits->cpu_percent)
+    if (r == 0 && limits->cpu_percent) {
         r = set(self, 0, "cpu.max", fault, "%" PRIu64 " %u",
                 limits->cpu_percent * (PERIOD_US / 100), PERIOD_US);
+        if (r == -ENOENT)
+            r = fault_set(fault, ENODEV,
+                          "there is no controller cpu for limits/cpu");
+    }
     if (r == 0 && limits->cpu_weight)
-        r = set(self, 0, "cpu.weight", fault, "%" PRIu64, limits->cpu_weight);
+        r = where_there(
+            set(self, 0, "cpu.weight", fault, "%" PRIu64, limits->cpu_weight));
     return r;
 }
 
@@ -421,19 +425,23 @@ void cgroup_kill(const cgroup_t *self)
                             "THAWED", &fault);
 }
 
-int cgroup_remove(const cgroup_t *self, fault_t *fault)
+int cgroup_remove_in(const cgroup_t *self, int tries, fault_t *fault)
 {
-    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
-        int tries = 0;
-
-        while (self->folders[i] && rmdir(self->folders[i]) < 0
-               && errno != ENOENT) {
-            if (errno != EBUSY || ++tries == REMOVE_MAX)
+    for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
+        for (int left = tries;;) {
+            if (!self->folders[i] || rmdir(self->folders[i]) == 0
+                || errno == ENOENT)
+                break;
+            if (errno != EBUSY || --left <= 0)
                 return fault_set(fault, errno, "remove %s: %s",
                                  self->folders[i], strerror(errno));
             /* They are killed; the kernel takes them away in a moment. */
             (void) poll(NULL, 0, REMOVE_MS);
         }
-    }
     return 0;
+}
+
+int cgroup_remove(const cgroup_t *self, fault_t *fault)
+{
+    return cgroup_remove_in(self, REMOVE_MAX, fault);
 }

@@ -45,8 +45,9 @@ cgroup_mode_t cgroups_mode(const cgroups_t *self);
 /* The folder of the leaves, or why there are none. */
 const char *cgroups_where(const cgroups_t *self);
 /* Ends and removes every leaf that `is_kept` does not want; the number of
- * those that were removed. */
-size_t cgroups_sweep(const cgroups_t *self,
+ * those that were removed. One whose processes are still dying stays unless
+ * `waits`, which may take a moment for each. */
+size_t cgroups_sweep(const cgroups_t *self, bool waits,
                      bool (*is_kept)(void *argument, const char *name),
                      void *argument);
 

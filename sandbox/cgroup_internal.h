@@ -4,6 +4,8 @@
 
 #include "sandbox/cgroup.h"
 
+#define REMOVE_MAX 40 /* tries */
+
 struct cgroups {
     cgroup_mode_t mode; /* V2, V1 or NONE */
     char *prefix;       /* owned; of the leaves' names */
@@ -25,5 +27,7 @@ enum {
 /* Writes `text` to <folder>/<file>, which must be there. */
 int cgroup_write(const char *folder, const char *file, const char *text,
                  fault_t *fault);
+/* cgroup_remove with so many tries. */
+int cgroup_remove_in(const cgroup_t *self, int tries, fault_t *fault);
 
 #endif

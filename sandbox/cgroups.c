@@ -28,7 +28,11 @@ static const struct {
     [HIERARCHY_FREEZER] = {"freezer", false},
 };
 
-static const char *const controllers[] = {"memory", "pids", "cpu"};
+/* Of version 2; systemd gives the managers of users no cpu by default. */
+static const struct {
+    const char *controller;
+    bool is_required;
+} controllers[] = {{"memory", true}, {"pids", true}, {"cpu", false}};
 
 const char *cgroup_mode_name(cgroup_mode_t mode)
 {
@@ -193,7 +197,9 @@ static int use_v1(cgroups_t *self, const char *mount, const char *text,
 
 /* ---- version 2 ---- */
 
-static int require_controllers(const char *folder, fault_t *fault)
+/* What to share out: those that are there, each with a plus before it. */
+static int find_controllers(const char *folder, buffer_t *ret_wish,
+                            fault_t *fault)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     cleanup_free char *path = mem_format("%s/cgroup.controllers", folder);
@@ -204,25 +210,33 @@ static int require_controllers(const char *folder, fault_t *fault)
         return r;
     buffer_append(&content, "", 0);
     size = content.size ? strcspn((const char *) content.data, "\n") : 0;
-    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++)
-        if (!size
-            || !has_word((const char *) content.data, size, ' ',
-                         controllers[i]))
+    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
+        const char *name = controllers[i].controller;
+
+        if (size && has_word((const char *) content.data, size, ' ', name)) {
+            buffer_append(ret_wish, ret_wish->size ? " +" : "+",
+                          ret_wish->size ? 2 : 1);
+            buffer_append(ret_wish, name, strlen(name));
+        } else if (controllers[i].is_required) {
             return fault_set(fault, ENODEV,
-                             "the controller %s is not delegated to %s",
-                             controllers[i], folder);
+                             "the controller %s is not delegated to %s", name,
+                             folder);
+        }
+    }
+    buffer_append(ret_wish, "", 1);
     return 0;
 }
 
-static int share_controllers(const char *folder, fault_t *fault)
+static int share_controllers(const char *folder, const buffer_t *wish,
+                             fault_t *fault)
 {
-    return cgroup_write(folder, "cgroup.subtree_control", "+memory +pids +cpu",
-                        fault);
+    return cgroup_write(folder, "cgroup.subtree_control",
+                        (const char *) wish->data, fault);
 }
 
 /* The caller leaves its group for a child of it, so that the group has no
  * members; back again when that does not help. */
-static int make_room(const char *folder, fault_t *fault)
+static int make_room(const char *folder, const buffer_t *wish, fault_t *fault)
 {
     cleanup_free char *leaf = mem_format("%s/%s", folder, CALLERS_LEAF);
     fault_t ignored;
@@ -231,7 +245,7 @@ static int make_room(const char *folder, fault_t *fault)
     if ((r = make_folder(leaf, fault)) < 0
         || (r = cgroup_write(leaf, "cgroup.procs", "0", fault)) < 0)
         return r;
-    r = share_controllers(folder, fault);
+    r = share_controllers(folder, wish, fault);
     if (r == -EBUSY)
         fault_set(fault, EBUSY,
                   "%s has other members; start the gateway in a group of its "
@@ -258,6 +272,7 @@ static int use_v2(cgroups_t *self, const char *mount, const char *text,
 {
     static const char suffix[] = "/" CALLERS_LEAF;
     cleanup_free char *own = own_folder(mount, text, "");
+    cleanup_buffer buffer_t wish = BUFFER_EMPTY;
     size_t size = own ? strlen(own) : 0;
     int r;
 
@@ -269,11 +284,11 @@ static int use_v2(cgroups_t *self, const char *mount, const char *text,
     if (size > sizeof suffix - 1
         && strcmp(own + size - (sizeof suffix - 1), suffix) == 0) {
         own[size - (sizeof suffix - 1)] = '\0';
-        r = require_controllers(own, fault);
-        r = r < 0 ? r : share_controllers(own, fault);
+        r = find_controllers(own, &wish, fault);
+        r = r < 0 ? r : share_controllers(own, &wish, fault);
     } else {
-        r = require_controllers(own, fault);
-        r = r < 0 ? r : make_room(own, fault);
+        r = find_controllers(own, &wish, fault);
+        r = r < 0 ? r : make_room(own, &wish, fault);
     }
     if (r < 0)
         return fault_wrap(fault, "version 2");
@@ -332,7 +347,7 @@ int cgroups_new(const char *mount, const char *self_file, cgroup_mode_t wish,
     return 0;
 }
 
-size_t cgroups_sweep(const cgroups_t *self,
+size_t cgroups_sweep(const cgroups_t *self, bool waits,
                      bool (*is_kept)(void *argument, const char *name),
                      void *argument)
 {
@@ -353,7 +368,8 @@ size_t cgroups_sweep(const cgroups_t *self,
                 || cgroup_open(self, item->d_name + size, &leaf, &fault) < 0)
                 continue;
             cgroup_kill(leaf);
-            count += cgroup_remove(leaf, &fault) == 0;
+            count +=
+                cgroup_remove_in(leaf, waits ? REMOVE_MAX : 1, &fault) == 0;
         }
         if (folder)
             closedir(folder);

@@ -81,6 +81,13 @@ def groups_of(session: Session) -> list[Path]:
     ]
 
 
+def session_is_listed(session: Session) -> bool:
+    return any(
+        model["id"] == session.id and model["state"] != "gone"
+        for model in session.gateway.sessions()
+    )
+
+
 def notes(session: Session, kind: str) -> list[dict[str, Any]]:
     """The facts of that kind in the journal, read through an export."""
     folder = Path(session.show()["journal"])
@@ -181,6 +188,26 @@ def test_groups_go_with_their_session(gateway: Gateway) -> None:
         session.delete()
         session.wait_state("gone")
         wait_for(lambda: not groups_of(session), "no group")
+
+
+def test_group_that_could_not_be_removed_at_once(gateway: Gateway) -> None:
+    """As when processes take long to die: it is removed when it can be."""
+    if limits_by(gateway) == "watchdog":
+        pytest.skip("there are none")
+    session, other = gateway.create(), gateway.create()
+    with session.client() as client, other.client() as neighbour:
+        client.run("1")
+        kept = [group / "kept" for group in groups_of(session)]
+        for folder in kept:
+            folder.mkdir()
+        session.delete()
+        wait_for(lambda: not session_is_listed(session), "no session")
+        assert groups_of(session)
+        for folder in kept:
+            folder.rmdir()
+        wait_for(lambda: not groups_of(session), "no group")
+        assert neighbour.run("1+1").result == "2"
+        assert groups_of(other)
 
 
 def test_groups_of_a_killed_gateway(gateway: Gateway) -> None:

@@ -66,7 +66,7 @@ static const cgroup_limits_t limits = {.memory = 512u << 20,
 
 static char mount[64];        /* "/sys/fs/cgroup" of the test */
 static const file_t *filling; /* what a new group has */
-static const char *missing;   /* but this one */
+static const char *missing;   /* but what begins so */
 static const char *busy;      /* a write ends in a folder of this name */
 
 int __real_mkdir(const char *path, mode_t mode);
@@ -91,7 +91,7 @@ static void put(const char *folder, const char *name, const char *content)
 static void fill(const char *folder)
 {
     for (const file_t *file = filling; file && file->name; file++)
-        if (!missing || strcmp(missing, file->name) != 0)
+        if (!missing || strncmp(missing, file->name, strlen(missing)) != 0)
             put(folder, file->name, file->content);
 }
 
@@ -211,6 +211,29 @@ static void makes_a_leaf_with_its_limits_in_version_2(void **state)
     expect("unit/" TREE "s.1/pids.max", "64");
     expect("unit/" TREE "s.1/cpu.max", "150000 100000");
     expect("unit/" TREE "s.1/cpu.weight", "200");
+}
+
+/* As systemd delegates to the managers of users. */
+static void does_without_the_controller_cpu_in_version_2(void **state)
+{
+    static const cgroup_limits_t without_cpu = {
+        .memory = 512u << 20, .processes = 64, .cpu_weight = 200};
+    cleanup_cgroups cgroups_t *tree = NULL;
+    cleanup_cgroup cgroup_t *leaf = NULL;
+    fault_t fault = {0};
+
+    (void) state;
+    make_v2("unit");
+    put(mount, "unit/cgroup.controllers", "memory pids\n");
+    missing = "cpu.";
+    assert_int_equal(open_tree(CGROUP_AUTO, &tree, &fault), 0);
+    assert_int_equal(cgroups_mode(tree), CGROUP_V2);
+    expect("unit/cgroup.subtree_control", "+memory +pids");
+    assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), -ENODEV);
+    assert_non_null(strstr(fault.text, "no controller cpu for limits/cpu"));
+    assert_int_equal(cgroup_new(tree, "s.1", &without_cpu, &leaf, &fault), 0);
+    expect("unit/" TREE "s.1/memory.max", "536870912");
+    expect("unit/" TREE "s.1/pids.max", "64");
 }
 
 static void makes_a_leaf_with_its_limits_in_version_1(void **state)
@@ -354,7 +377,10 @@ static void sweeps_what_nobody_keeps(void **state)
     cgroup_destroy(&leaf);
     assert_int_equal(cgroup_new(tree, "dead.1", &limits, &leaf, &fault), 0);
     cgroup_destroy(&leaf);
-    assert_int_equal(cgroups_sweep(tree, is_living, living), 1);
+    busy = "dead.1";
+    assert_int_equal(cgroups_sweep(tree, false, is_living, living), 0);
+    busy = NULL;
+    assert_int_equal(cgroups_sweep(tree, true, is_living, living), 1);
     assert_true(exists("unit/" TREE "lives.1"));
     assert_false(exists("unit/" TREE "dead.1"));
 }
@@ -401,6 +427,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WITH_MOUNT(makes_a_leaf_with_its_limits_in_version_2),
+        WITH_MOUNT(does_without_the_controller_cpu_in_version_2),
         WITH_MOUNT(makes_a_leaf_with_its_limits_in_version_1),
         WITH_MOUNT(reads_the_figures_of_version_2),
         WITH_MOUNT(reads_the_figures_of_version_1),
