@@ -1,154 +1,291 @@
 #!/bin/bash
-# In the virtual machine: what run.sh is for. One line for each part, the whole
-# at the end. Slow by emulation: every deadline of the tests is four times as
-# long (HEARTH_DEADLINE).
+# inside.sh PART: one part of what run.py is for, in the virtual machine. What
+# is found is said in lines of TAP or of pytest. Slow by emulation: deadlines of
+# the tests are four times as long (HEARTH_DEADLINE).
 set -uo pipefail
 export HEARTH_MUST_WORK=1 HEARTH_HAS_CGROUPS=1 HEARTH_DEADLINE=240
-export PYTHONDONTWRITEBYTECODE=1 LANG=C.UTF-8
+export PYTHONDONTWRITEBYTECODE=1 LANG=C.UTF-8 CMOCKA_MESSAGE_OUTPUT=TAP
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+readonly HEARTH=/usr/local/bin/hearth
+readonly GROUP=/sys/fs/cgroup/system.slice/hearth.service
 cd /hearth || exit 1
 bad=0
-hearth=$(command -v hearth || echo /usr/local/bin/hearth)
 
-part() { # NAME COMMAND...
-    local name=$1 log=/tmp/part.log begun=$SECONDS
+# check SENTENCE COMMAND...
+check() {
+    local sentence=$1
     shift
-    if "$@" >"$log" 2>&1; then
-        echo "VM: ok   $name ($((SECONDS - begun)) s)"
+    if "$@" >/tmp/check.log 2>&1; then
+        echo "ok - $sentence"
     else
-        echo "VM: FAIL $name ($((SECONDS - begun)) s)"
-        tail -n 60 "$log"
         bad=$((bad + 1))
+        echo "not ok - $sentence"
+        tail -n 40 /tmp/check.log | sed 's/^/# /'
+        journalctl -u hearth -n 20 --no-pager 2>/dev/null | sed 's/^/# /'
     fi
-    grep -aE '^(limits by|[0-9]+ passed|=+ .*(passed|failed))' "$log" | sed 's/^/VM:      /'
 }
 
-as_service() { env HEARTH_RUNTIME_DIR=/run/hearth HEARTH_STATE_DIR=/var/lib/hearth \
-    runuser -u hearth -- "$hearth" "$@"; }
+wait_until() { # COMMAND...
+    for _ in $(seq 240); do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.5
+    done
+    echo "not within two minutes: $*"
+    return 1
+}
+
+# --- The service ------------------------------------------------------------
+
+as_service() {
+    runuser -u hearth -- env HEARTH_RUNTIME_DIR=/run/hearth \
+        HEARTH_STATE_DIR=/var/lib/hearth "$HEARTH" "$@"
+}
 
 make_session() {
     as_service session create --json |
-        python3 -c 'import json, sys; d = json.load(sys.stdin); print(d.get("id") or d["session"]["id"])'
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])'
 }
 
-service_runs() {
-    systemd-sysusers || return 1
-    systemd-tmpfiles --create hearth.conf || return 1
-    systemctl daemon-reload
-    if ! systemctl start hearth; then
-        journalctl -u hearth --no-pager | tail -n 30
-        return 1
+shown() { # ID MEMBER
+    as_service session show --json "$1" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
+}
+
+says() { # TEXT COMMAND...
+    local text=$1 said
+    shift
+    said=$("$@" 2>&1)
+    echo "$said"
+    [[ $said == *"$text"* ]]
+}
+
+runs() { # ID CODE
+    as_service exec "$1" -c "$2"
+}
+
+main_pid() { systemctl show -P MainPID hearth; }
+
+start_service() {
+    systemctl start hearth && wait_until as_service gateway info
+}
+
+# "Uid: …", "CapEff: …": the word after it in /proc/PID/status.
+status_of() { awk -v key="$2:" '$1 == key { print $2 }' "/proc/$1/status"; }
+
+is_hearths() { [ "$(status_of "$(main_pid)" Uid)" = "$(id -u hearth)" ]; }
+
+# CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, KILL 5, SETGID 6, SETUID 7.
+has_six_capabilities() {
+    local pid
+    pid=$(main_pid)
+    [ "$(status_of "$pid" CapEff)" = 00000000000000eb ] &&
+        [ "$(status_of "$pid" CapBnd)" = 00000000000000eb ] &&
+        [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
+}
+
+group_of() { # ID
+    find "$GROUP" -maxdepth 1 -name "hearth-*.$1.*"
+}
+
+# In its group: memory, processes and no swap as the configuration says.
+is_limited() { # ID
+    local group
+    group=$(group_of "$1")
+    grep -x $((192 << 20)) "$group/memory.max" &&
+        grep -x 40 "$group/pids.max" &&
+        grep -x 1 "$group/memory.oom.group" &&
+        { [ ! -e "$group/memory.swap.max" ] ||
+            grep -x 0 "$group/memory.swap.max"; } &&
+        grep -x 100 "$group/cpu.weight" &&
+        grep -q . "$group/cgroup.procs"
+}
+
+# Of the process that runs cells: pid 1 has another one.
+user_of() { # ID
+    status_of "$(pgrep -P "$(shown "$1" pid)" | head -n 1)" Uid
+}
+
+# Another user for each session, out of the range, and nobody here.
+are_of_two_users() { # ID ID
+    local one other
+    one=$(user_of "$1")
+    other=$(user_of "$2")
+    echo "$one $other"
+    [ "$one" != "$other" ] && [ "$one" -gt 65536 ] && [ "$other" -gt 65536 ] &&
+        ! getent passwd "$one" "$other"
+}
+
+# EAGAIN at its limit, and the figures in the kernel's own file.
+is_held_at_processes() { # ID
+    says 11 runs "$1" '
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(600)
+except OSError as error:
+    print(error.errno)' &&
+        awk '$1 == "max" && $2 > 0 { found = 1 } END { exit !found }' \
+            "$(group_of "$1")/pids.events"
+}
+
+grow='x = []
+while True: x.append(bytearray(1 << 20))'
+
+is_alive() { says 42 runs "$1" 'print(6 * 7)'; }
+
+part_service() {
+    local one other
+    check 'the service starts' start_service
+    check 'it has a user of its own' is_hearths
+    check 'it has six capabilities, and can get no others' has_six_capabilities
+    check 'limits are by control groups of version 2' \
+        says "v2: $GROUP" as_service gateway info
+    check 'it is in a group of its own below the unit' \
+        grep -qx '0::/system.slice/hearth.service/gateway' \
+        "/proc/$(main_pid)/cgroup"
+    one=$(make_session)
+    other=$(make_session)
+    check 'a session computes' is_alive "$one"
+    check 'its group has its limits' is_limited "$one"
+    check 'each session has a user of its own' are_of_two_users "$one" "$other"
+    check 'forks end at the limit of processes' is_held_at_processes "$one"
+    check 'a session ends at its memory, and is told so' \
+        says 'memory: 192 MiB reached while running cell' runs "$one" "$grow"
+    check 'its tombstone says so' \
+        says '192 MiB reached' as_service session show "$one"
+    check 'its group is gone' wait_until test -z "$(group_of "$one")"
+    check 'another session is alive' is_alive "$other"
+    check 'the doctor is content' says 'control groups' as_service doctor
+    check 'the service stops with its sessions' stop_service
+    check 'nothing is left of it' leaves_nothing
+}
+
+stop_service() {
+    as_service gateway stop --end-sessions &&
+        wait_until is_inactive &&
+        [ "$(systemctl show -P Result hearth)" = success ]
+}
+
+is_inactive() { [ "$(systemctl show -P ActiveState hearth)" = inactive ]; }
+
+# No group, process, socket or mount.
+leaves_nothing() {
+    local left=0
+    find /sys/fs/cgroup -name 'hearth-*' | grep . && left=1
+    ps -eo pid=,user=,comm= | awk '$2 == "hearth" || $3 ~ /^hearth-/ || $2 > 65536 && $2 ~ /^[0-9]+$/' |
+        grep . && left=1
+    find /run/hearth /var/lib/hearth -type s | grep . && left=1
+    grep hearth /proc/self/mounts && left=1
+    return $left
+}
+
+# --- A service that goes and comes back -------------------------------------
+
+restart_service() { # restart | kill
+    local before
+    before=$(main_pid)
+    if [ "$1" = kill ]; then
+        systemctl kill -s KILL --kill-whom=main hearth
+    else
+        systemctl restart hearth
     fi
-    for _ in $(seq 120); do
-        as_service gateway info 2>/dev/null && break
-        sleep 1
+    wait_until is_another "$before"
+}
+
+is_another() { # PID
+    [ "$(main_pid)" -gt 0 ] && [ "$(main_pid)" != "$1" ] &&
+        as_service gateway info
+}
+
+part_adoption() {
+    local id dead how
+    check 'the service starts' start_service
+    id=$(make_session)
+    dead=$(make_session)
+    check 'a session computes' runs "$id" 'x = 5'
+    for how in restart kill restart; do
+        check "the service is back after $how" restart_service $how
+        check "the session has what it had" says 5 runs "$id" 'print(x)'
+        check "and its limits" is_limited "$id"
     done
-    as_service gateway info | grep 'limits by *v2' || return 1
-    [ "$(ps -o user= -p "$(systemctl show -P MainPID hearth)")" = hearth ]
+    check 'a session dies while there is no service' dies_meanwhile "$dead"
+    check 'its group is gone' wait_until test ! -e "$(group_of "$dead")"
+    check 'a session that was adopted is held at its processes' \
+        is_held_at_processes "$id"
+    check 'and at its memory' \
+        says 'memory: 192 MiB reached while running cell' runs "$id" "$grow"
+    check 'the service stops with its sessions' stop_service
+    check 'nothing is left of it' leaves_nothing
 }
 
-service_limits() {
-    local id
-    id=$(make_session) || return 1
-    as_service exec "$id" -c 'print(6 * 7)' | grep -x 42 || return 1
-    as_service exec "$id" -c 'import os; print(os.getuid(), open("/proc/self/uid_map").read())' || return 1
-    as_service exec "$id" -c 'x = []
-while True: x.append(bytearray(1 << 20))' 2>&1 | tee /tmp/said
-    grep -q 'memory: .* reached while running cell' /tmp/said
+dies_meanwhile() { # ID
+    local pid
+    pid=$(shown "$1" pid)
+    systemctl stop hearth &&
+        [ -e "/proc/$pid" ] &&
+        kill -KILL "$pid" &&
+        start_service
 }
 
-# Sessions outlive the gateway, with their limits.
-service_restarts() {
-    local id how
-    id=$(make_session) || return 1
-    as_service exec "$id" -c 'x = 5' || return 1
-    for how in restart kill; do
-        if [ $how = kill ]; then
-            systemctl kill -s KILL --kill-who=main hearth
-            sleep 3
-        else
-            systemctl restart hearth
-        fi
-        for _ in $(seq 120); do
-            as_service gateway info >/dev/null 2>&1 && break
-            sleep 1
-        done
-        systemctl is-active hearth || {
-            journalctl -u hearth --no-pager | tail -n 40
-            return 1
-        }
-        as_service exec "$id" -c 'print(x)' | grep -x 5 || {
-            journalctl -u hearth --no-pager | tail -n 40
-            return 1
-        }
-        cat "/sys/fs/cgroup/system.slice/hearth.service/"hearth-*."$id".*/memory.max |
-            grep -x 201326592 || return 1
-    done
-}
-
-service_stops() {
-    as_service gateway stop --end-sessions
-    for _ in $(seq 60); do
-        systemctl is-active -q hearth || break
-        sleep 1
-    done
-    systemctl stop hearth
-    ! find /sys/fs/cgroup -name 'hearth-*' | grep .
-}
-
-# Each gateway of the tests in a scope of its own; exec'd, so that the pid is
-# the gateway's.
-write_wrapper() { # SYSTEMD-RUN'S OPTIONS
-    cat >/usr/local/bin/hearth-scope <<WRAPPER
-#!/bin/sh
-[ "\$1" = serve ] || exec $hearth "\$@"
-exec systemd-run $1 --quiet --scope -p Delegate=yes $hearth "\$@"
-WRAPPER
-    chmod 755 /usr/local/bin/hearth-scope
-}
+# --- The repository's tests -------------------------------------------------
 
 c_tests() {
     local test status=0
     for test in build/tests/sandbox/test_*; do
         if [ -f "$test" ] && [ -x "$test" ]; then
+            echo "# $test"
             srcdir=. "$test" || status=1
         fi
     done
     return $status
 }
 
-limits_tests() {
-    python3 -m pytest -p no:cacheprovider -q -x \
-        tests/system/test_limits.py
+pytests() { # ARGUMENT...
+    COLUMNS=160 python3 -m pytest -p no:cacheprovider -v --color=no --tb=short \
+        --timeout=1200 "$@"
 }
 
-export -f c_tests limits_tests
-as_user() {
-    runuser -u tester -- env HOME=/home/tester XDG_RUNTIME_DIR=/run/user/"$(id -u tester)" \
-        DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/"$(id -u tester)"/bus \
-        HEARTH=/usr/local/bin/hearth-scope bash -c "cd /hearth && $1"
+export -f c_tests pytests
+
+as_tester() { # COMMAND
+    local id
+    id=$(id -u tester)
+    runuser -u tester -- env HOME=/home/tester XDG_RUNTIME_DIR=/run/user/"$id" \
+        HEARTH=/usr/local/bin/hearth-as-user bash -c "cd /hearth && $1"
 }
 
-echo "VM: $(uname -r), $(systemctl --version | head -n 1), $(stat -fc %T /sys/fs/cgroup)"
-echo 10000 >/proc/sys/user/max_user_namespaces
-part "the service runs, as its own user" service_runs
-part "a session of the service is held" service_limits
-part "sessions outlive the service" service_restarts
-part "the service leaves nothing" service_stops
-part "sandbox tests as root" c_tests
-write_wrapper ''
-part "limits tests as root" env HEARTH=/usr/local/bin/hearth-scope bash -c limits_tests
-useradd -m tester
-loginctl enable-linger tester
-for _ in $(seq 60); do
-    [ -S "/run/user/$(id -u tester)/bus" ] && break
-    sleep 1
-done
-write_wrapper --user
-part "sandbox tests as a user" as_user c_tests
-part "limits tests as a user" as_user limits_tests
-if [ "$bad" -eq 0 ]; then
-    echo 'VM: all passed'
-else
-    echo "VM: $bad parts failed"
-fi
-sync
+part_walls-root() { c_tests; }
+part_walls-user() { as_tester c_tests; }
+
+part_limits-service() {
+    HEARTH=/usr/local/bin/hearth-as-service pytests tests/system/test_limits.py -k 'not watchdog'
+}
+
+part_limits-user() { as_tester 'pytests tests/system/test_limits.py -k "not watchdog"'; }
+
+part_hostile-service() {
+    HEARTH=/usr/local/bin/hearth-as-service pytests \
+        tests/sandbox/hostile/test_hostile.py -k service
+}
+
+part_hostile-user() {
+    as_tester 'pytests tests/sandbox/hostile/test_hostile.py -k user'
+}
+
+# --- Before the state is kept from which all parts begin ---------------------
+
+# The kernel's cache has it all then.
+part_warm() {
+    wait_until test -S "/run/user/$(id -u tester)/bus" &&
+        python3 -c 'import IPython, jupyter_client, pytest, zmq' &&
+        start_service &&
+        is_alive "$(make_session)" &&
+        stop_service &&
+        journalctl --rotate --vacuum-time=1s &&
+        sync
+}
+
+echo "# $(uname -r), $(systemctl --version | head -n 1), $(stat -fc %T /sys/fs/cgroup)"
+"part_$1" || exit 1
+[ "$bad" -eq 0 ]

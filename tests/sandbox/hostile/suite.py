@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-from harness import Client, Gateway, Session, Turn, wait_for
+from harness import DEADLINE, Client, Gateway, Session, Turn, wait_for
 
 from . import (
     descriptors,
@@ -54,7 +54,7 @@ CASES: list[Case] = [case for module in TABLES for case in module.CASES]
 INSIDE = Path(__file__).with_name("inside.py").read_text()
 USER = 64999  # the ordinary user, when root runs this
 PROFILE = "profile/python3/"
-SOON = 30.0
+SOON = DEADLINE / 2
 # What the cases of two sessions leave where there is no sandbox.
 LEFT_OUTSIDE = (
     "/tmp/hostile-left",

@@ -1,0 +1,47 @@
+#!/bin/bash
+# setup.sh: in the virtual machine, once after `make install`: what a package
+# does, a user, and what the tests start instead of hearth.
+set -euo pipefail
+
+systemd-sysusers
+systemd-tmpfiles --create hearth.conf
+systemctl daemon-reload
+# Small enough to be reached soon by emulation.
+cat >/usr/local/etc/hearth/hearth.cfg <<'CONFIG'
+profile
+    python3
+        preload = json
+        limits
+            memory = 192M
+            processes = 40
+CONFIG
+echo 10000 >/proc/sys/user/max_user_namespaces
+useradd -m tester
+loginctl enable-linger tester
+
+# A gateway of a test is in a scope of its own: exec'd, so that its pid is what
+# the test has started. As the service: with its user and its capabilities.
+cat >/usr/local/bin/hearth-as-user <<'WRAPPER'
+#!/bin/sh
+export XDG_RUNTIME_DIR=/run/user/$(id -u)
+[ "$1" = serve ] || exec /usr/local/bin/hearth "$@"
+exec systemd-run --user --quiet --scope -p Delegate=yes /usr/local/bin/hearth "$@"
+WRAPPER
+cat >/usr/local/bin/hearth-as-service <<'WRAPPER'
+#!/bin/sh
+caps=+setuid,+setgid,+chown,+kill,+dac_override,+fowner
+become="setpriv --reuid hearth --regid hearth --init-groups --no-new-privs
+    --inh-caps $caps --ambient-caps $caps --bounding-set -all,$caps"
+case $1 in
+serve)
+    chown -R hearth:hearth "${HEARTH_STATE_DIR%/*}"
+    exec systemd-run --quiet --scope -p Delegate=yes -- sh -c '
+        group=/sys/fs/cgroup$(sed s/^0::// /proc/self/cgroup)
+        chown hearth:hearth "$group" "$group"/cgroup.procs \
+            "$group"/cgroup.subtree_control "$group"/cgroup.threads
+        exec "$@"' sh $become /usr/local/bin/hearth "$@"
+    ;;
+esac
+exec $become /usr/local/bin/hearth "$@"
+WRAPPER
+chmod 755 /usr/local/bin/hearth-as-*
