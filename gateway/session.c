@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define RETRY_MS 20   /* a reply whose client is away is tried again */
-#define HOLD_MS  2000 /* a taken-over session waits for its subscribers */
+#define HOLD_MS  5000 /* a taken-over session waits for its subscribers */
 #define SAVE_MS  50   /* changes of session.json are gathered */
 
 void session_stop_timer(self_t *self, int *timer)
@@ -40,7 +40,10 @@ static int on_save(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->save_timer = 0;
-    self->spec->subscribers = self->ports ? ports_subscribers(self->ports) : 0;
+    /* Those that were here before may still come back. */
+    if (!self->is_held)
+        self->spec->subscribers =
+            self->ports ? ports_subscribers(self->ports) : 0;
     snprintf(self->spec->kernel_session, sizeof self->spec->kernel_session,
              "%s", output_kernel_session(self->output));
     if (session_spec_write(self->spec, &fault) < 0)
@@ -233,6 +236,8 @@ static void release(self_t *self)
     if (!self->is_held)
         return;
     self->is_held = false;
+    if (self->state != LIFE_GONE)
+        save_soon(self);
     session_stop_timer(self, &self->hold_timer);
     recovery_repeat(self);
     watch_requests(self);
@@ -276,9 +281,15 @@ static int on_greeted(zloop_t *loop, int timer, void *arg)
     self->greeted_timer = 0;
     if (self->is_subscribed)
         pressure_on_subscriber(self);
+    /* A new one at once: should this gateway be killed, the next one holds what
+     * is to be published until as many are back. */
+    if (self->state != LIFE_GONE && !self->is_held) {
+        if (self->is_subscribed)
+            session_save(self);
+        else
+            save_soon(self);
+    }
     self->is_subscribed = false;
-    if (self->state != LIFE_GONE && !self->is_held)
-        save_soon(self);
     if (self->is_held
         && ports_subscribers(self->ports) >= self->spec->subscribers)
         release(self);
