@@ -271,6 +271,8 @@ def test_what_was_cut_off_is_told(
     copy = tmp_path / "state"
     own = Path("sessions") / recorded.id
     shutil.copytree(gateway.state / own, copy / own)
+    for key in gateway.state.glob("*.key"):
+        shutil.copy(key, copy)
     env = {"HEARTH_STATE_DIR": str(copy)}
     path = tmp_path / "a.ipynb"
     export(gateway, recorded.id, path)
