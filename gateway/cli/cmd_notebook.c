@@ -139,6 +139,18 @@ static bool has_sessions(const options_t *options)
     return access(sessions, F_OK) == 0;
 }
 
+/* What waits in a pool is nobody's session; one without a description is about
+ * to wait, or was left by a gateway that was killed just then. */
+static bool is_pooled(const char *folder, const summary_t *summary)
+{
+    cleanup_free char *path = mem_format("%s/session.json", folder);
+    json_auto_t *session = json_load_file(path, 0, NULL);
+
+    if (!session && access(path, F_OK) < 0)
+        return summary->cells == 0 && summary->notes == 0;
+    return json_is_true(json_object_get(session, "pooled"));
+}
+
 static json_t *find_all(const options_t *options, const recorded_t *common)
 {
     cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
@@ -147,13 +159,14 @@ static json_t *find_all(const options_t *options, const recorded_t *common)
     const struct dirent *item;
 
     while (folder && (item = readdir(folder))) {
-        cleanup_free char *journal =
-            mem_format("%s/%s/journal", sessions, item->d_name);
+        cleanup_free char *session =
+            mem_format("%s/%s", sessions, item->d_name);
+        cleanup_free char *journal = mem_format("%s/journal", session);
         summary_t summary;
         fault_t fault;
         if (item->d_name[0] != '.'
-            && summary_read(journal, common->options.key, &summary, &fault)
-                   == 0)
+            && summary_read(journal, common->options.key, &summary, &fault) == 0
+            && !is_pooled(session, &summary))
             json_array_append_new(list, describe(item->d_name, &summary));
     }
     if (folder)

@@ -118,6 +118,7 @@ def test_waiting_sessions_are_nobody_s() -> None:
     with gateway_with(pool_min=2, pool_max=2) as gateway:
         wait_ready(gateway, 2)
         assert gateway.sessions("--all") == []
+        assert gateway.json("notebook", "list", "--json") == []
         assert gateway.info()["sessions"] == 0
         for member in members(gateway):
             assert gateway.run("session", "show", member).returncode == 3

@@ -78,9 +78,8 @@ class Left:
         self.fds = len(os.listdir(f"/proc/{pid}/fd"))
         self.threads = status_of(pid, "Threads")
         self.processes = len(below(pid))
-        self.mounts = len(
-            Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
-        )
+        mounts = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+        self.mounts = sum(str(gateway.folder) in line for line in mounts)
         self.groups = len(group_leaves(gateway))
         self.folders = len(list((gateway.runtime / "sessions").iterdir()))
         self.rss_kib = status_of(pid, "VmRSS")
