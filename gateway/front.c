@@ -24,6 +24,7 @@
 typedef struct {
     uint64_t tag;
     char attach[FRONT_ID_MAX]; /* the session it attaches; "": the caller's */
+    bool is_following;         /* it is answered again and again */
 } order_t;
 
 /* A session that is looked at, or is being left. */
@@ -236,6 +237,14 @@ int front_order_data(front_t *self, const char *type, bytes_t content,
     return send_order(self, type, content, data, &order, fault);
 }
 
+int front_follow(front_t *self, fault_t *fault)
+{
+    const order_t order = {.is_following = true};
+
+    return send_order(self, "session_follow_request", text("{}"), &order,
+                      fault);
+}
+
 static int order_attach(front_t *self, const char *session, fault_t *fault)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -354,7 +363,8 @@ static bool take_attach_answer(front_t *self, const order_t *order,
     return is_wanted;
 }
 
-/* Whose request this message answers; copied, since the table lets it go. */
+/* Whose request this message answers; copied, since the table lets it go
+ * unless more answers follow. */
 static bool take_order(front_t *self, const message_t *answer,
                        order_t *ret_order)
 {
@@ -371,7 +381,8 @@ static bool take_order(front_t *self, const message_t *answer,
     if (!order)
         return false;
     *ret_order = *order;
-    zhashx_delete(self->waiting, id);
+    if (!order->is_following)
+        zhashx_delete(self->waiting, id);
     return true;
 }
 
@@ -403,7 +414,7 @@ static bool next_answer(front_t *self, front_event_t *ret_event)
             return true;
         if (order.attach[0])
             continue;
-        ret_event->what = FRONT_ANSWER;
+        ret_event->what = order.is_following ? FRONT_SESSIONS : FRONT_ANSWER;
         ret_event->tag = order.tag;
         ret_event->json = message_content(self->answer);
         lend_buffers(self, ret_event);

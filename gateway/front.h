@@ -39,6 +39,9 @@ int front_order(front_t *self, const char *type, bytes_t content, uint64_t tag,
 int front_order_data(front_t *self, const char *type, bytes_t content,
                      bytes_t data, uint64_t tag, fault_t *fault);
 
+/* Which sessions there are, and each change: FRONT_SESSIONS, from now on. */
+int front_follow(front_t *self, fault_t *fault);
+
 /* Looks at a session (whole id): FRONT_HELLO comes, or FRONT_BYE with reason
  * "absent" and a sentence. Nothing when it is attached already. Leaving makes
  * its events stop at once. Who counts viewers is the caller. */
@@ -53,12 +56,13 @@ int front_request(front_t *self, const char *session, const char *viewer,
                   channel_t channel, const message_t *message, fault_t *fault);
 
 typedef enum {
-    FRONT_ANSWER, /* tag, json: the reply's content, `status` in it; buffers */
-    FRONT_HELLO,  /* session, seq, json; again when events were left out: what
-                     is up to seq is read from the journal */
-    FRONT_EVENT,  /* session, seq, channel, viewer, request, parts */
-    FRONT_STATE,  /* session, json */
-    FRONT_BYE,    /* session, json: it is not attached any more */
+    FRONT_ANSWER,   /* tag, json: the reply's content, `status` in it; buffers */
+    FRONT_SESSIONS, /* json: `there`, `gone`: arrays of ids */
+    FRONT_HELLO,    /* session, seq, json; again when events were left out: what
+                       is up to seq is read from the journal */
+    FRONT_EVENT,    /* session, seq, channel, viewer, request, parts */
+    FRONT_STATE,    /* session, json */
+    FRONT_BYE,      /* session, json: it is not attached any more */
 } front_what_t;
 
 /* Lent until the next front_next. */

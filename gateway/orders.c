@@ -437,6 +437,7 @@ static const struct {
     {"session_keepalive_request", on_keepalive},
     {"session_note_request", on_note},
     {"session_attach_request", on_attach},
+    {"session_follow_request", following_on_request},
     {"session_revive_request", on_revive},
     {"session_revived_request", on_revived},
 };
@@ -449,6 +450,7 @@ static void note_order(registry_t *self, const char *type,
         "gateway_info_request",
         "session_list_request",
         "session_show_request",
+        "session_follow_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
 

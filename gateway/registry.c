@@ -115,6 +115,7 @@ static void count_gone(registry_t *self, entry_t *entry)
         entry->gone_ms = clock_monotonic_ms();
     }
     entry->is_gone = true;
+    following_tell(self, entry);
     end_start(self, entry);
     room_forget_gone(self);
 }
@@ -135,6 +136,7 @@ static void on_word_spent(registry_t *self, entry_t *entry)
         self->alive_count--;
     entry->is_pooled = true;
     entry->is_ready = false; /* not to be taken again */
+    following_tell(self, entry);
     bytes = message_content(request);
     content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
     creation_make(self, content, &request);
@@ -211,6 +213,7 @@ void registry_count_alive(registry_t *self, entry_t *entry)
     entry->is_gone = entry->is_forgotten = false;
     if (!entry->is_pooled)
         self->alive_count++;
+    following_tell(self, entry);
     files_watch(
         self->files, entry->id, entry->workspace,
         (files_limits_t){limits->workspace_bytes, limits->workspace_files});
@@ -253,6 +256,7 @@ void registry_own(registry_t *self, entry_t *entry, const char *token)
     entry->hand_token = mem_text(token);
     entry->is_pooled = false;
     self->alive_count++;
+    following_tell(self, entry);
 }
 
 static int on_stop_deadline(zloop_t *loop, int timer, void *arg)
@@ -335,6 +339,7 @@ void registry_destroy(registry_t **self_p)
         zygote_destroy(&self->warmths[i].zygote);
     free(self->warmths);
     retention_destroy(&self->retention);
+    following_destroy(&self->following);
     zhashx_destroy(&self->by_id);
     files_destroy(&self->files);
     scribe_destroy(&self->scribe);
@@ -466,6 +471,7 @@ int registry_new(const options_t *options, const char *package_folder,
     self->package_folder = mem_text(package_folder);
     self->waiting_end = &self->waiting;
     self->by_id = zhashx_new();
+    self->following = following_new();
     room_measure(self);
     self->scribe = scribe_new("gateway");
     self->loop = zloop_new();

@@ -8,6 +8,7 @@
  *   room.c       how many fit
  *   orders.c     management requests
  *   errands.c    those about files
+ *   following.c  who is told which sessions there are
  */
 #ifndef HEARTH_GATEWAY_REGISTRY_INTERNAL_H
 #define HEARTH_GATEWAY_REGISTRY_INTERNAL_H
@@ -23,6 +24,7 @@
 #define POOL_ARRIVALS_MAX 256
 
 typedef struct retention retention_t;
+typedef struct following following_t;
 
 /* One session in the table. */
 typedef struct entry {
@@ -38,6 +40,7 @@ typedef struct entry {
     bool is_ready, is_gone, is_drained, is_external;
     bool is_starting;   /* from its making to READY or its end */
     bool is_pooled;     /* nobody's yet: waits in the pool */
+    bool is_told;       /* those who follow know that it is there */
     bool is_forgotten;  /* gone, and told to give up its ports */
     int64_t gone_ms;    /* monotonic; since when it is gone */
     int64_t started_ms; /* monotonic; when it was made */
@@ -86,6 +89,7 @@ struct registry {
     files_t *files;           /* owned */
     retention_t *retention;   /* owned */
     scribe_t *scribe;         /* owned; to the audit log */
+    following_t *following;   /* owned */
     zloop_t *loop;            /* owned */
     warmth_t *warmths;        /* owned; one a profile */
     entry_t *entries;         /* owned */
@@ -203,6 +207,14 @@ json_t *orders_ambiguous(const char *id);
 void orders_done(registry_t *self, const char *token, const char *text);
 void orders_fail(registry_t *self, const char *token, const char *ename,
                  int exit_code, const char *evalue);
+
+/* following.c */
+following_t *following_new(void);
+void following_destroy(following_t **self_p);
+void following_on_request(registry_t *self, json_t *content,
+                          message_t **request_p);
+/* It may have come or gone. */
+void following_tell(registry_t *self, entry_t *entry);
 
 /* errands.c */
 void errands_make(registry_t *self, json_t *content, message_t **request_p);

@@ -33,7 +33,7 @@ struct viewer {
     size_t queued;                /* bytes in it */
     uint64_t cursor;              /* all up to here is queued or was sent */
     uint64_t delivered;           /* all up to here was handed to the socket */
-    bool has_cursor;              /* false until HELLO when nothing is owed */
+    bool has_cursor;              /* false until HELLO */
     bool is_behind;               /* the journal is read, from the cursor */
     journal_reader_t *reader;     /* owned; while behind */
     uint64_t idles[VIEWER_IDLES]; /* a ring */
@@ -72,6 +72,30 @@ void viewer_queue_status(viewer_t *self, const char *state, bytes_t parent);
 void viewer_queue_made(viewer_t *self, uint64_t seq, channel_t channel,
                        const char *type, bytes_t parent, bytes_t content);
 bool viewer_is_full(const viewer_t *self);
+
+/* --- handshake.c --- */
+
+/* HELLO has come: where it begins in the journal is known. */
+void viewer_settle(viewer_t *self);
+
+/* --- frames.c --- */
+
+/* Something is to be written. */
+void viewer_wake(viewer_t *self);
+/* The socket takes more. Negative: it is to be closed. */
+int viewer_write(viewer_t *self);
+void viewer_drop_frames(viewer_t *self);
+
+/* --- inbound.c --- */
+
+zlistx_t *viewer_waiting_new(void);
+/* What came before HELLO. */
+void viewer_send_waiting(viewer_t *self);
+/* Bytes of a frame. Negative: it is to be closed. */
+int viewer_receive(viewer_t *self, struct lws *wsi, const void *bytes,
+                   size_t size);
+/* The reply to one of its requests. */
+void viewer_end_trip(viewer_t *self, const front_event_t *event);
 
 /* --- catchup.c --- */
 

@@ -367,10 +367,21 @@ static int say_continue(struct lws *wsi)
                : 0;
 }
 
+static int decline(connection_t *connection)
+{
+    connection->is_declined = false;
+    connection->exchange->is_dispatched = true;
+    lws_set_timeout(connection->exchange->wsi, NO_PENDING_TIMEOUT, 0);
+    viewer_decline(connection->exchange);
+    return 0;
+}
+
 static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
 {
     int64_t size = -1;
 
+    if (connection->is_declined)
+        return decline(connection);
     exchange_destroy(&connection->exchange);
     exchange_t *exchange = connection->exchange = read_request(http, wsi);
     if (!exchange->method)
@@ -473,8 +484,15 @@ static int on_upgrade(http_t *http, struct lws *wsi, connection_t *connection,
         connection->viewer = routes_upgrade(exchange);
     else
         refuse(exchange, 400, "The path is no UTF-8 text");
-    if (!connection->viewer)
+    if (!connection->viewer && exchange->status)
         return refuse_upgrade(wsi, connection);
+    if (!connection->viewer) {
+        /* Why there is none has to be asked for: it is answered as a request
+         * that wants no upgrade. */
+        connection->is_declined = true;
+        upgrade[0] = '-';
+        return 0;
+    }
     exchange_destroy(&connection->exchange);
     return 0;
 }

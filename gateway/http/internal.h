@@ -25,7 +25,7 @@ typedef struct {
     exchange_t *exchange; /* owned; the request that is being served */
     viewer_t *viewer;     /* owned; once it is a WebSocket */
     bool is_counted;      /* among http->connections */
-    bool is_refused;      /* its WebSocket was refused; the answer is due */
+    bool is_declined;     /* the request that wanted a WebSocket is answered */
 } connection_t;
 
 /* An order to the registry whose reply is due. */
@@ -50,6 +50,9 @@ struct http {
     upload_t *uploads;           /* owned; files that come in chunks */
     zhashx_t *watches;           /* owned; session id -> watch_t */
     zhashx_t *runs;              /* owned; session id -> runs_t */
+    zhashx_t *roster;            /* owned; ids of the sessions that live */
+    bool is_informed;            /* the roster was told */
+    bool is_open;                /* clients are accepted */
     json_t *sessions;            /* owned; Jupyter's sessions, by id */
     json_t *cursors;             /* owned; of clients that may come back */
     metrics_t *metrics;          /* owned */
@@ -88,11 +91,12 @@ void desk_destroy(http_t *http);
 /* Answers with what the registry said was wrong. True: nothing was. */
 bool desk_is_ok(exchange_t *exchange, const json_t *reply);
 
-/* --- channels.c: a WebSocket --- */
+/* --- handshake.c: a WebSocket begins --- */
 
 /* The request asks for a WebSocket and may have one. The kernel is the
- * first parameter. */
-/* NULL: refused, and answered. */
+ * first parameter. NULL: it gets none; without an answer viewer_decline has
+ * to find out why, as an ordinary request. */
 viewer_t *viewer_new(exchange_t *exchange);
+void viewer_decline(exchange_t *exchange);
 
 #endif

@@ -14,6 +14,7 @@
 #include "gateway/http/http.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
+#include "gateway/http/roster.h"
 #include "gateway/http/runs.h"
 #include "gateway/http/watch.h"
 #include "protocol/websocket.h"
@@ -23,7 +24,6 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -295,17 +295,16 @@ static void on_event(http_t *self, const front_event_t *event)
 {
     if (event->what == FRONT_ANSWER)
         desk_on_answer(self, event);
+    else if (event->what == FRONT_SESSIONS)
+        roster_on_event(self, event);
     else
         watch_on_event(self, event);
 }
 
-void server_drain(http_t *self, int timeout_ms)
+void server_drain(http_t *self)
 {
-    struct pollfd ready = {.fd = front_fd(self->front), .events = POLLIN};
     front_event_t event;
 
-    if (timeout_ms > 0)
-        (void) poll(&ready, 1, timeout_ms);
     for (int i = 0; i < EVENTS && front_next(self->front, &event); i++)
         on_event(self, &event);
 }
@@ -319,6 +318,19 @@ static void read_pipe(http_t *self)
             return;
         }
     }
+}
+
+/* Who comes before it is known which sessions there are waits in the
+ * operating system's queue. */
+static void open_door(http_t *self)
+{
+    fault_t fault;
+
+    if (self->is_open || !roster_is_read(self))
+        return;
+    self->is_open = true;
+    if (adopt(self, self->listener, &is_listener, &fault) < 0)
+        log_error("http: %s", fault.text);
 }
 
 bool server_is_own(struct lws *wsi)
@@ -335,7 +347,7 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
     uint64_t ticks;
 
     if (what == &is_front)
-        server_drain(self, 0);
+        server_drain(self), open_door(self);
     else if (what == &is_listener)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
@@ -356,6 +368,7 @@ static void destroy(http_t **self_p)
     desk_destroy(self);
     watch_destroy_all(self);
     zhashx_destroy(&self->runs);
+    zhashx_destroy(&self->roster);
     if (self->is_ending)
         notes_save(self);
     metrics_destroy(&self->metrics);
@@ -410,6 +423,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
     self->courier = courier_new();
     self->watches = watch_table_new();
     self->runs = runs_table_new();
+    self->roster = roster_new();
     notes_load(self);
     if ((r = check_options(http, fault)) < 0
         || (r = read_journal_key(self, fault)) < 0
@@ -420,7 +434,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
                < 0
         || (r = bind_listener(self, fault)) < 0
         || (r = make_context(self, fault)) < 0
-        || (r = adopt(self, self->listener, &is_listener, fault)) < 0
+        || (r = front_follow(self->front, fault)) < 0
         || (r = adopt(self, front_fd(self->front), &is_front, fault)) < 0
         || (r = adopt_clock(self, fault)) < 0)
         return r;

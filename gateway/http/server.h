@@ -9,7 +9,7 @@
 bool server_is_own(struct lws *wsi);
 /* One of our own descriptors is readable. */
 int server_on_descriptor(http_t *http, struct lws *wsi);
-/* Takes what the front has. Waits at most so long for something; 0 not. */
-void server_drain(http_t *http, int timeout_ms);
+/* Takes what the front has. */
+void server_drain(http_t *http);
 
 #endif

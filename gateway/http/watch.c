@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "gateway/http/channels.h"
+#include "gateway/http/roster.h"
 #include "gateway/http/runs.h"
 
 #include <string.h>
@@ -286,6 +287,8 @@ static void on_bye(watch_t *self, const json_t *json)
     bool is_drained = strcmp(member(json, "reason"), "drained") == 0;
 
     self->is_over = true;
+    if (!is_drained)
+        roster_note(self->http, self->id, false);
     replace(&self->farewell, member(json, "sentence"));
     for (viewer_t *at = self->viewers; at; at = at->next)
         viewer_end(at,

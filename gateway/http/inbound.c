@@ -1,0 +1,206 @@
+/* What comes in by a WebSocket: frames become requests of its session, and the
+ * time is taken until their replies. See channels.h. */
+#include "gateway/http/channels.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "gateway/http/metrics.h"
+#include "gateway/http/watch.h"
+#include "protocol/json.h"
+#include "protocol/limits.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WAITING_MAX  64           /* requests before HELLO */
+#define SERVICE_KEEP (256u << 10) /* bytes of an inbox that are kept */
+
+/* A request that came before HELLO. */
+typedef struct {
+    channel_t channel;
+    message_t *message; /* owned */
+} waiting_t;
+
+static void destroy_waiting(void **item_p)
+{
+    waiting_t *item = *item_p;
+
+    message_destroy(&item->message);
+    free(item);
+    *item_p = NULL;
+}
+
+zlistx_t *viewer_waiting_new(void)
+{
+    zlistx_t *list = zlistx_new();
+
+    zlistx_set_destructor(list, destroy_waiting);
+    return list;
+}
+
+/* --- How long replies take --- */
+
+/* FNV-1a: whoever makes two alike falsifies his own time alone. */
+static uint64_t hash_of(bytes_t bytes)
+{
+    const uint8_t *at = bytes.bytes;
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t i = 0; i < bytes.size; i++)
+        hash = (hash ^ at[i]) * 1099511628211u;
+    return hash;
+}
+
+static void begin_trip(viewer_t *self, const message_t *message)
+{
+    size_t at = self->trip_at++ % VIEWER_TRIPS;
+
+    self->trips[at].header = hash_of(message_header(message));
+    self->trips[at].begun_us = clock_wall_us();
+}
+
+void viewer_end_trip(viewer_t *self, const front_event_t *event)
+{
+    uint64_t hash = hash_of(event->parent);
+
+    for (size_t i = 0; i < VIEWER_TRIPS; i++) {
+        if (self->trips[i].header != hash || !self->trips[i].begun_us)
+            continue;
+        metrics_count_trip(self->http->metrics,
+                           clock_wall_us() - self->trips[i].begun_us);
+        self->trips[i].begun_us = 0;
+    }
+}
+
+/* --- Requests --- */
+
+/* What somebody may send who only looks: it runs no code. */
+static bool is_harmless(const char *type)
+{
+    static const char *const types[] = {"kernel_info_request",
+                                        "comm_info_request", "history_request",
+                                        "is_complete_request"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], type) == 0)
+            return true;
+    return false;
+}
+
+/* The reply that a refused request gets, with all that clients wait for. */
+static void refuse_request(viewer_t *self, channel_t channel,
+                           const message_t *message, const char *ename,
+                           const char *sentence)
+{
+    const char *type = message_type(message);
+    size_t size = strlen(type);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    char reply[80];
+
+    if (size < 9 || size > 60 || strcmp(type + size - 8, "_request") != 0)
+        return; /* comm_msg and the like have no reply */
+    snprintf(reply, sizeof reply, "%.*s_reply", (int) size - 8, type);
+    buffer_format(&content,
+                  "{\"status\":\"error\",\"execution_count\":0,"
+                  "\"ename\":\"%s\",\"evalue\":",
+                  ename);
+    json_quote_text(&content, sentence);
+    buffer_text(&content, ",\"traceback\":[]}");
+    bytes_t text = {.bytes = content.data, .size = content.size};
+    viewer_queue_status(self, "busy", message_header(message));
+    viewer_queue_made(self, 0, channel, reply, message_header(message), text);
+    if (strcmp(type, "execute_request") == 0)
+        viewer_queue_made(self, 0, CHANNEL_IOPUB, "error",
+                          message_header(message), text);
+    viewer_queue_status(self, "idle", message_header(message));
+}
+
+static void request(viewer_t *self, channel_t channel, const message_t *message)
+{
+    bool is_there = self->watch && !self->watch->is_over;
+    const char *ename = "KernelDied";
+    fault_t fault;
+    int r = -ENOTCONN;
+
+    if (!(self->scopes & AUTH_EXECUTE) && !is_harmless(message_type(message))) {
+        refuse_request(self, channel, message, "PermissionError",
+                       "this connection may only observe; executing needs a "
+                       "token with the scope execute");
+        return;
+    }
+    if (channel != CHANNEL_STDIN)
+        begin_trip(self, message);
+    if (is_there && !self->watch->is_greeted)
+        ename = "KernelNotReady",
+        fault_set(&fault, ENOTCONN, "the session has not answered yet");
+    else if (is_there)
+        r = front_request(self->http->front, self->watch->id, self->name,
+                          channel, message, &fault);
+    else
+        fault_set(&fault, ENOTCONN, "the session is gone");
+    if (r < 0)
+        refuse_request(self, channel, message,
+                       r == -EBADMSG ? "ValueError" : ename, fault.text);
+}
+
+void viewer_send_waiting(viewer_t *self)
+{
+    waiting_t *item;
+
+    while ((item = zlistx_first(self->waiting))) {
+        request(self, item->channel, item->message);
+        zlistx_delete(self->waiting, NULL);
+    }
+}
+
+static void on_frame(viewer_t *self)
+{
+    cleanup_message message_t *message = NULL;
+    channel_t channel;
+    fault_t fault;
+    int r = websocket_decode(self->form, self->inbox.data, self->inbox.size,
+                             &channel, &message, &fault);
+
+    if (r == -EPROTONOSUPPORT) {
+        log_warning("http: a message was dropped: %s", fault.text);
+        return;
+    }
+    if (r < 0) {
+        viewer_end(self, LWS_CLOSE_STATUS_INVALID_PAYLOAD, fault.text);
+        return;
+    }
+    if (self->watch && !self->watch->is_greeted && !self->watch->is_over
+        && zlistx_size(self->waiting) < WAITING_MAX) {
+        waiting_t *item = mem_new(sizeof *item);
+        item->channel = channel;
+        item->message = take_ptr(message);
+        zlistx_add_end(self->waiting, item);
+        return;
+    }
+    request(self, channel, message);
+}
+
+int viewer_receive(viewer_t *self, struct lws *wsi, const void *bytes,
+                   size_t size)
+{
+    static const char text[] = "the frame is bigger than http/frame_max";
+    size_t left = lws_remaining_packet_payload(wsi);
+
+    if (self->close_status)
+        return 0;
+    if (self->inbox.size + size + left > self->http->options->http.frame_max
+        || self->inbox.size + size + left > WIRE_MESSAGE_MAX) {
+        cleanup_free char *reason = mem_text(text);
+        lws_close_reason(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                         (unsigned char *) reason, sizeof text - 1);
+        return -1;
+    }
+    buffer_append(&self->inbox, bytes, size);
+    if (left || !lws_is_final_fragment(wsi))
+        return 0;
+    on_frame(self);
+    if (self->inbox.capacity > SERVICE_KEEP)
+        buffer_reset(&self->inbox);
+    else
+        buffer_clear(&self->inbox);
+    return 0;
+}

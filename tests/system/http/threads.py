@@ -1,0 +1,50 @@
+"""One thread of a process stands still while the others go on: ptrace stops
+the thread that it is told to, and no other."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Optional
+
+_SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
+_WALL = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.argtypes = [ctypes.c_long] * 4
+_libc.ptrace.restype = ctypes.c_long
+
+
+def threads(pid: int) -> set[int]:
+    return {int(name) for name in os.listdir(f"/proc/{pid}/task")}
+
+
+def _ptrace(what: int, tid: int) -> None:
+    if _libc.ptrace(what, tid, 0, 0) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"ptrace: {os.strerror(number)}")
+
+
+class Frozen:
+    """A context in which the thread does nothing. Linux wants the calls of
+    one tracer to come from one thread: use it in one."""
+
+    def __init__(self, tid: int) -> None:
+        self.tid = tid
+
+    def __enter__(self) -> Frozen:
+        _ptrace(_SEIZE, self.tid)
+        _ptrace(_INTERRUPT, self.tid)
+        os.waitpid(self.tid, _WALL)
+        state = Path(f"/proc/{self.tid}/stat").read_text()
+        assert state.rpartition(")")[2].split()[0] == "t"
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        value: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        _ptrace(_DETACH, self.tid)
