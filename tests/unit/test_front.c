@@ -146,6 +146,29 @@ static void brings_the_answer_to_an_order(void **state)
     assert_false(front_next(house->front, &event));
 }
 
+static void follows_which_sessions_there_are(void **state)
+{
+    static const char *const words[] = {"there", "gone"};
+    house_t *house = *state;
+    message_t *request = NULL;
+    front_event_t event;
+    fault_t fault;
+
+    assert_int_equal(front_follow(house->front, &fault), 0);
+    while (!request)
+        request = management_receive(house->management);
+    assert_string_equal(message_type(request), "session_follow_request");
+    for (size_t i = 0; i < 2; i++)
+        management_reply(house->management, request,
+                         json_pack("{s:[s]}", words[i], "s-1"));
+    message_destroy(&request);
+    expect(house, FRONT_SESSIONS, &event);
+    assert_true(is_text(event.json, "{\"there\":[\"s-1\"]}"));
+    expect(house, FRONT_SESSIONS, &event);
+    assert_true(is_text(event.json, "{\"gone\":[\"s-1\"]}"));
+    assert_false(front_next(house->front, &event));
+}
+
 static void carries_a_request_and_its_answer(void **state)
 {
     house_t *house = *state;
@@ -382,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(brings_the_answer_to_an_order),
+        test(follows_which_sessions_there_are),
         test(carries_a_request_and_its_answer),
         test(refuses_what_is_no_message),
         test(publishes_to_everybody),
