@@ -241,8 +241,8 @@ int front_follow(front_t *self, fault_t *fault)
 {
     const order_t order = {.is_following = true};
 
-    return send_order(self, "session_follow_request", text("{}"), &order,
-                      fault);
+    return send_order(self, "session_follow_request", text("{}"), (bytes_t){0},
+                      &order, fault);
 }
 
 static int order_attach(front_t *self, const char *session, fault_t *fault)
