@@ -16,51 +16,9 @@ from typing import Any
 import nbformat
 import pytest
 from harness import HEARTH, Gateway, Session, wait_for
+from kinds import KINDS, WIDGET_STATE
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "NOTEBOOKS.md"
-
-# One of each kind of notebook that people keep.
-KINDS = {
-    "pandas": [
-        "import pandas as pd\n"
-        "frame = pd.DataFrame({'a': [1, 2, 3], 'b': [0.5, 0.25, 1 / 3]})",
-        "frame.describe()",
-        "frame.groupby('a').sum()",
-    ],
-    "matplotlib": [
-        "import matplotlib.pyplot as plt",
-        "plt.plot([1, 4, 9])\nplt.title('squares')\nplt.show()",
-        "figure, axes = plt.subplots(2)\n"
-        "axes[0].bar([1, 2], [3, 4])\nplt.show()",
-    ],
-    "training": [
-        "import numpy as np\nrng = np.random.default_rng(7)\n"
-        "x = rng.normal(size=(200, 3))\ny = x @ [1.0, -2.0, 0.5]",
-        "w = np.zeros(3)\nfor step in range(50):\n"
-        "    w -= 0.1 * x.T @ (x @ w - y) / len(y)\n"
-        "    print(step, float(((x @ w - y) ** 2).mean()))",
-        "w.round(3)",
-    ],
-    "errors": [
-        "def f(n):\n    return 1 / n",
-        "f(0)",
-        "f(2)",
-        "undefined_name",
-        "import warnings\nwarnings.warn('careful')",
-    ],
-    "displays": [
-        "from IPython.display import HTML, JSON, clear_output, display",
-        "handle = display('one', display_id='h')",
-        "for i in range(3):\n    clear_output(wait=True)\n    print(i)",
-        "handle.update('two')",
-        "display(HTML('<b>x</b>'), JSON({'a': [1, 2.5]}))",
-    ],
-    "long": ["for i in range(5000):\n    print(i, 'x' * 60)", "'y' * 100000"],
-    "words": [
-        "print('Grüße, 世界 🌍')\n'\\u2028 \\x1b[31mrot\\x1b[0m \\x85'",
-        "größe = 1\ngröße",
-    ],
-}
 
 
 @pytest.fixture
@@ -118,6 +76,33 @@ def test_every_kind_is_recorded_and_the_same_again(
     changes = [step for step in found["cells"] if step["change"] != "same"]
     assert [step["right"]["id"] for step in changes] == [cell.id]
     assert gateway.run("notebook", "verify", second).returncode == 1
+
+
+def test_widgets_have_their_state_in_the_notebook(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    for code in KINDS["widgets"]:
+        session.exec(code)
+    session.exec("gone = widgets.Text()\ngone.close()")
+    notebook = export(gateway, session.id, tmp_path / "run.ipynb")
+    held = notebook.metadata.widgets[WIDGET_STATE]
+    assert (held.version_major, held.version_minor) == (2, 0)
+    models = {model.model_name: model for model in held.state.values()}
+    assert models["IntSliderModel"].state.value == 9
+    assert models["IntSliderModel"].model_module == "@jupyter-widgets/controls"
+    assert models["IntProgressModel"].state.value == 3
+    (buffer,) = models["ImageModel"].buffers
+    assert (buffer.path, buffer.encoding) == (["value"], "base64")
+    assert buffer.data.startswith("iVBORw0KGgo")
+    assert "TextModel" not in models
+    shown = [
+        output.data["application/vnd.jupyter.widget-view+json"].model_id
+        for cell in notebook.cells
+        for output in cell.outputs
+        if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    ]
+    assert len(shown) == 3
+    assert set(shown) <= set(held.state)
 
 
 def test_what_a_cell_says_of_itself(

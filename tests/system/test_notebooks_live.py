@@ -21,7 +21,7 @@ from harness import (
     Turn,
     wait_for,
 )
-from test_notebooks import KINDS
+from kinds import KINDS
 
 
 def ask(connected: Client, code: str, **hearth: Any) -> Turn:

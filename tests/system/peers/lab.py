@@ -246,6 +246,14 @@ class Lab:
         self.page.keyboard.press("Control+Enter")
         return cell
 
+    def trust(self) -> None:
+        """So that widgets are shown and scripts run."""
+        self.page.evaluate(
+            "() => { void window.jupyterapp.commands.execute('notebook:trust')"
+            "; }"
+        )
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+
     def shot(self, name: str) -> Path:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"

@@ -3,7 +3,6 @@ and papermill."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,9 @@ import nbclient
 import nbformat
 import papermill
 import pytest
-from harness import HEARTH, Gateway, Session
+from harness import DEADLINE, Gateway, Session
+from jupyterpath import with_kernelspec
+from kinds import KINDS
 
 CELLS = (
     "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2, 3]})\nframe",
@@ -33,23 +34,9 @@ def recorded(session: Session) -> Session:
 @pytest.fixture(autouse=True)
 def jupyter(gateway: Gateway, tmp_path: Path) -> Iterator[None]:
     """Jupyter's programs find the kernelspec "hearth"."""
-    spec = tmp_path / "kernels" / "hearth"
-    spec.mkdir(parents=True)
-    (spec / "kernel.json").write_text(
-        json.dumps(
-            {
-                "argv": [HEARTH, "kernel", "-f", "{connection_file}"],
-                "display_name": "Python (hearth)",
-                "language": "python",
-                "interrupt_mode": "message",
-            }
-        )
-    )
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in gateway.env.items():
-            if name != "PATH":
-                patch.setenv(name, value)
-        patch.setenv("JUPYTER_PATH", str(tmp_path))
+        for name, value in with_kernelspec(gateway, tmp_path).items():
+            patch.setenv(name, value)
         patch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "jr"))
         yield
 
@@ -90,6 +77,25 @@ def test_nbclient_runs_a_recording_again(
             output.output_type for output in cell.outputs
         ]
     assert code[2].outputs[0].text == "total 6\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_the_same_by_nbclient(
+    gateway: Gateway, session: Session, tmp_path: Path, kind: str
+) -> None:
+    with session.client() as client:
+        for code in KINDS[kind]:
+            client.run(code)
+    before, after = tmp_path / "run.ipynb", tmp_path / "again.ipynb"
+    export(gateway, session, before)
+    notebook = nbformat.read(before, as_version=4)
+    nbformat.validate(notebook)
+    nbclient.NotebookClient(
+        notebook, timeout=DEADLINE, kernel_name="hearth", allow_errors=True
+    ).execute()
+    nbformat.write(notebook, after)
+    same = gateway.run("notebook", "diff", str(before), str(after))
+    assert (same.returncode, same.stdout) == (0, "")
 
 
 def test_papermill_runs_a_recording_with_parameters(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from harness import HEARTH, Client, Gateway, Session, wait_for
+from jupyterpath import with_kernelspec
+from kinds import KINDS
 from lab import (
     JUPYTER_LAB,
     PATIENCE,
@@ -367,3 +369,52 @@ def test_the_front_end_on_hearths_own_rest(
         assert server.ask("api/kernels") == []  # it has none itself
     finally:
         server.stop()
+
+
+# What a person sees of each kind: where, and what stands there.
+SEEN = {
+    "pandas": ("table", "count"),
+    "matplotlib": ("img", ""),
+    "training": (".jp-OutputArea", "weighted avg"),
+    "widgets": (".widget-readout", "9"),
+    "errors": (".jp-OutputArea", "ZeroDivisionError"),
+    "displays": (".jp-OutputArea", "two"),
+    "long": (".jp-OutputArea", "4999"),
+    "words": (".jp-OutputArea", "Grüße, 世界 🌍"),
+}
+
+
+@pytest.fixture(scope="module")
+def library(
+    gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LabServer]:
+    """JupyterLab as it is, in a folder of notebooks that hearth exported."""
+    folder = tmp_path_factory.mktemp("library")
+    for kind, cells in KINDS.items():
+        session = gateway.create()
+        with session.client() as client:
+            for code in cells:
+                client.run(code)
+        path = str(folder / f"{kind}.ipynb")
+        done = gateway.run("notebook", "export", session.id, "-o", path)
+        assert done.returncode == 0, done.stderr
+        session.delete()
+    env = {**write_config(folder), **with_kernelspec(gateway, folder)}
+    server = LabServer([str(JUPYTER_LAB)], env, folder)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_opens_in_jupyterlab(
+    library: LabServer, page: Page, kind: str
+) -> None:
+    lab = Lab(page, library.url(f"lab/tree/{kind}.ipynb"))
+    lab.wait_kernel()
+    lab.trust()
+    assert sources(lab) == KINDS[kind]
+    where, what = SEEN[kind]
+    found = lab.notebook.locator(where).filter(has_text=what).first
+    found.scroll_into_view_if_needed()
+    expect(found).to_be_visible()
+    lab.shot(f"kind-{kind}")
