@@ -100,6 +100,8 @@ static void begin_code(recorded_cell_t *self, const journal_record_t *record,
     /* Not to be run again without being asked: replay.h. */
     if (json_is_true(json_object_get(own, "outside_effects")))
         json_object_set_new(self->notes, "outside_effects", json_true());
+    if (json_is_true(json_object_get(own, "revival")))
+        json_object_set_new(self->notes, "revival", json_true());
 }
 
 /* Text between the code; what is missing is said where it is missing. */
@@ -177,6 +179,9 @@ static void on_reply(recorded_cell_t *self, const journal_record_t *record,
     json_object_set_new(self->timing, "iopub.status.idle",
                         time_of(record->wall_us));
     set_text(self->notes, "status", text_member(content, "status"));
+    /* What was shown may be another: where a time limit hit, for one. */
+    if (strcmp(text_member(content, "status"), "error") == 0)
+        set_text(self->notes, "ename", text_member(content, "ename"));
     take_figures(self, json_object_get(metadata, "hearth"), record->wall_us);
 }
 

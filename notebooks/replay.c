@@ -123,9 +123,12 @@ static bool has_outside_effects(const notebook_cell_t *cell)
 /* The name of the error that is recorded, or "". */
 static const char *recorded_error(const notebook_cell_t *cell)
 {
+    const char *noted = json_string_value(notebook_cell_note(cell, "ename"));
     const json_t *output;
     size_t i;
 
+    if (noted)
+        return noted;
     json_array_foreach(cell->outputs, i, output)
     {
         if (strcmp(text_of(output, "output_type"), "error") == 0)
@@ -154,6 +157,9 @@ const char *replay_skips(const notebook_cell_t *cell,
     const char *status = status_of(cell);
     const char *ename = recorded_error(cell);
 
+    if (options->is_revival
+        && json_is_true(notebook_cell_note(cell, REPLAY_BROKEN_OFF)))
+        return "it belongs to a revival that was broken off";
     if (strcmp(status, "aborted") == 0)
         return "it had not been run: one before it failed";
     if (strcmp(status, "unanswered") == 0)
@@ -238,9 +244,12 @@ static int run_cell(const runner_t *runner, replay_step_t *step,
                     const json_t *answers, const replay_options_t *options,
                     fault_t *fault)
 {
-    const runner_request_t request = {.code = step->cell->source,
-                                      .size = step->cell->source_size,
-                                      .answers = answers};
+    const runner_request_t request = {
+        .code = step->cell->source,
+        .size = step->cell->source_size,
+        .answers = answers,
+        .time_limit =
+            json_number_value(notebook_cell_note(step->cell, "time_limit"))};
     int64_t began = clock_monotonic_ms();
     int r;
 

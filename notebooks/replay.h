@@ -70,6 +70,10 @@ int replay_find(const notebook_t *notebook, const char *name,
 const char *replay_skips(const notebook_cell_t *cell,
                          const replay_options_t *options);
 
+/* A note ("hearth" in the metadata) of cells that a revival leaves out: an
+ * earlier one has run them, and did not come to its end. */
+#define REPLAY_BROKEN_OFF "broken_off"
+
 /* What an expression says in the session now: 1 true, 0 false, -1 it raised,
  * *ret_error says what (to be freed). < -1: the runner's fault. */
 int replay_evaluate(const runner_t *runner, const char *expression,

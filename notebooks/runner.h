@@ -19,6 +19,7 @@ typedef struct {
      * where it may not ask. At null the cell is interrupted; behind the last one
      * the input has ended (EOFError). Borrowed until the cell's end. */
     const json_t *answers;
+    double time_limit; /* seconds; 0: the session's own */
 } runner_request_t;
 
 typedef struct {

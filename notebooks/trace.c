@@ -236,6 +236,9 @@ static void on_state(trace_t *self, const journal_record_t *record)
         if (json_is_string(json_object_get(content, *key)))
             json_object_set_new(row, *key,
                                 beginning(json_object_get(content, *key)));
+    if (json_is_boolean(json_object_get(content, "is_complete")))
+        json_object_set(row, "is_complete",
+                        json_object_get(content, "is_complete"));
 }
 
 static void on_gap(trace_t *self, const journal_record_t *record)

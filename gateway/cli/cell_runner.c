@@ -132,6 +132,9 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
     const char *id;
     int r;
 
+    if (request->time_limit > 0)
+        json_object_set_new(json_object_get(metadata, "hearth"), "time_limit",
+                            json_real(request->time_limit));
     if (request->expression)
         json_object_set_new(expressions, "hearth",
                             json_string(request->expression));

@@ -66,7 +66,8 @@ static json_int_t find_beginning(const json_t *rows)
             beginning = seq;
         else if (strcmp(what, "reviving") == 0)
             reviving = seq;
-        else if (strcmp(what, "revived") == 0)
+        else if (strcmp(what, "revived") == 0
+                 && json_is_true(json_object_get(row, "is_complete")))
             beginning = reviving;
     }
     return beginning;
@@ -85,6 +86,39 @@ static size_t find_first(const notebook_t *notebook, json_int_t beginning)
         number += notebook->cells[i].kind == NOTEBOOK_CODE
                   && seq_of(&notebook->cells[i]) <= beginning;
     return number;
+}
+
+/* Whether the revival that ran the cell came to its end. */
+static bool is_of_whole_revival(const json_t *rows, json_int_t cell)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        const char *what = member_text(row, "what");
+
+        if (json_integer_value(json_object_get(row, "seq")) < cell)
+            continue;
+        if (strcmp(what, "reviving") == 0)
+            return false;
+        if (strcmp(what, "revived") == 0)
+            return json_is_true(json_object_get(row, "is_complete"));
+    }
+    return false;
+}
+
+/* What it ran are cells of before, which are run anyway. */
+static void leave_out_broken_off(const notebook_t *notebook, const json_t *rows)
+{
+    for (size_t i = 0; i < notebook->count; i++) {
+        const notebook_cell_t *cell = &notebook->cells[i];
+
+        if (json_is_true(notebook_cell_note(cell, "revival"))
+            && !is_of_whole_revival(rows, seq_of(cell)))
+            json_object_set_new(json_object_get(cell->metadata, "hearth"),
+                                REPLAY_BROKEN_OFF, json_true());
+    }
 }
 
 static bool has_gaps(const json_t *rows, json_int_t beginning)
@@ -141,7 +175,11 @@ static gateway_exit_t read_recording(revive_t *self,
                    &self->rows, &fault);
     if (r < 0 && r != -EBADMSG)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
-    self->is_damaged = r < 0;
+    self->is_damaged =
+        r < 0
+        || json_object_get(json_object_get(self->notebook.metadata, "hearth"),
+                           "damage");
+    leave_out_broken_off(&self->notebook, self->rows);
     beginning = find_beginning(self->rows);
     self->has_gaps = has_gaps(self->rows, beginning);
     self->first = find_first(&self->notebook, beginning);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -663,6 +664,109 @@ def test_a_revival_that_is_broken_off(
     assert told.stdout == "1\n"
     assert "before the last cell" in told.stderr or "not all" in told.stderr
     assert session.exec("a").stderr == ""
+    # The next one begins where that one did, and does not run its cells.
+    session.exec("count = [a]")
+    (session.workspace / "x").unlink()
+    session.delete()
+    session.wait_state("gone")
+    report = revive(gateway, session)
+    assert report["is_complete"] is True
+    assert {"a", "b", "count"} <= set(report["variables"]["back"])
+    left_out = [c for c in report["cells"] if "broken off" in c["why"]]
+    assert [cell["number"] for cell in left_out] == [4, 5]
+
+
+def test_cells_that_a_revival_leaves_out(
+    gateway: Gateway, session: Session
+) -> None:
+    """Those that were not run, were interrupted, or took too long."""
+    with session.client() as client:
+        assert client.run("a = [1]").status == "ok"
+        failing = client.kc.execute("import time; time.sleep(.1); 1 / 0")
+        aborted = client.kc.execute("a.append('aborted')")
+        assert client.finish(failing).status == "error"
+        assert client.finish(aborted).status == "aborted"
+    slow = session.exec("a.append(2)\nwhile True: pass", "--timeout", "0.5")
+    assert slow.returncode == 124
+    assert session.exec("a.append(3)\nraise KeyboardInterrupt").returncode == 1
+    session.exec("a")
+    session.delete()
+    session.wait_state("gone")
+    report = revive(gateway, session)
+    skipped = {c["number"]: c["why"] for c in report["cells"]}
+    assert "had not been run" in skipped[3]
+    assert "time limit" in skipped[4]
+    assert "interrupted" in skipped[5]
+    # What those had changed is not there, and that is told.
+    assert [c["number"] for c in report["cells"]] == [3, 4, 5, 6]
+    assert report["different"] == 1
+    assert session.exec("a").stdout == "[1]\n"
+
+
+def test_a_time_limit_is_one_again(gateway: Gateway, session: Session) -> None:
+    session.exec("a = 1")
+    session.exec("while True: pass", "--timeout", "0.5")
+    session.exec("a")
+    found = json.loads(
+        gateway.run("notebook", "replay", "--json", session.id).stdout
+    )
+    assert [cell["number"] for cell in found["cells"]] == [1, 2, 3]
+    assert found["cells"][2]["verdict"] == "same"
+
+
+def test_revive_after_older_cells_were_given_up() -> None:
+    """The journal keeps its bound: then not all can come back."""
+    gateway = Gateway("--set", "sessions/journal_bytes=65536")
+    try:
+        gateway.start()
+        session = gateway.create()
+        with session.client() as client:
+            client.run("first = 1")
+            for number in range(40):
+                client.run(f"n = {number} #" + "x" * 8000)
+            client.run("last = n")
+        session.delete()
+        session.wait_state("gone")
+        done = gateway.run("session", "revive", "--json", session.id)
+        report = json.loads(done.stdout)
+        assert done.returncode == 1
+        assert report["has_gaps"] is True
+        assert "older cells are not in the recording" in report["sentence"]
+        assert "last" in report["variables"]["back"]
+        told = session.exec("last, 'first' in globals()")
+        assert told.stdout == "(39, False)\n"
+        assert "older cells are not in the recording" in told.stderr
+    finally:
+        gateway.end()
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_revive_from_a_journal_that_was_cut_off(torn: bool) -> None:
+    """Between two records, or within one: what stood behind is missing, and
+    the agent is told."""
+    gateway = Gateway()
+    try:
+        gateway.start()
+        session = gateway.create()
+        run_all(session, "a = 1")
+        folder = gateway.state / "sessions" / session.id / "journal"
+        log = folder / "journal-000001.log"
+        rows = gateway.json("notebook", "trace", "--json", session.id)
+        assert rows[-1]["status"] == "ok"
+        size = log.stat().st_size
+        run_all(session, "b = 1")
+        session.delete()
+        session.wait_state("gone")
+        os.truncate(log, size + (100 if torn else 0))
+        done = gateway.run("session", "revive", "--json", session.id)
+        report = json.loads(done.stdout)
+        assert done.returncode == 1, done.stderr
+        assert report["is_complete"] is False
+        assert "the recording is damaged" in report["sentence"]
+        assert report["variables"]["back"] == ["a"]
+        assert "recording is damaged" in session.exec("a").stderr
+    finally:
+        gateway.end()
 
 
 def test_revivals_that_are_refused(gateway: Gateway, session: Session) -> None:
