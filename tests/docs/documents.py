@@ -32,7 +32,7 @@ from typing import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 HEARTH = Path(os.environ.get("HEARTH", str(ROOT / "build" / "hearth")))
-DEADLINE = 50.0
+DEADLINE = 300.0
 
 COMMANDS = {
     *("./dev", "./configure", "autoreconf", "make", "git", "apt-get", "sudo"),

@@ -188,7 +188,7 @@ class Suite:
         return made
 
     def run(self, case: Case) -> Result:
-        options = ("--time-limit", "1s") if case.ends == "time" else ()
+        options = ("--time-limit", "5s") if case.ends == "time" else ()
         if not case.alone:
             return self.run_with(case, self.member("main"))
         own = Member(self, *options)

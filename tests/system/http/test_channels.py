@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 
 import pytest
 import websocket
@@ -261,12 +262,13 @@ def test_fragments(kernel: Kernel) -> None:
 
 def test_pings_are_answered_while_the_kernel_works(kernel: Kernel) -> None:
     ws = kernel.socket()
-    msg_id = ws.execute("import time; time.sleep(1)")
+    msg_id = ws.execute("import time; time.sleep(600)")
     ws.until(lambda m: m["header"]["msg_type"] == "execute_input")
     ws.ws.ping("here")
     opcode, data = ws.ws.recv_data(control_frame=True)
     assert opcode == websocket.ABNF.OPCODE_PONG
     assert data == b"here"
+    ws.send("interrupt_request", channel="control")
     ws.finish(msg_id)
 
 
@@ -382,14 +384,18 @@ def test_replay_after_a_drop(kernel: Kernel) -> None:  # A-U21
     query = {"session_id": "tab"}
     ws = kernel.socket(query=query)
     msg_id = ws.execute(
-        "import time\n"
+        "import os, time\n"
         "for i in range(30):\n"
-        "    print(i, flush=True); time.sleep(0.05)"
+        "    while i == 20 and not os.path.exists('now'): time.sleep(0.01)\n"
+        "    print(i, flush=True); time.sleep(0.01)"
     )
     ws.until(lambda m: m["header"]["msg_type"] == "stream")
     before = text_of(ws.seen)
     ws.drop()
     witness = kernel.socket()
+    gateway = kernel.web.gateway
+    shown = gateway.json("session", "show", "--json", kernel.id)
+    (Path(shown["workspace"]) / "now").touch()
     witness.until(
         lambda m: (
             m["header"]["msg_type"] == "execute_reply"

@@ -136,7 +136,7 @@ def test_waiting_ends_with_the_first_news(kernel: Kernel) -> None:
     )
     thread.start()
     ws.run("print('news')")
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
     assert found
     assert numbers(found)[0] == last + 1
