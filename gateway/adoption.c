@@ -86,7 +86,9 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
     r = session_spec_write(spec, fault);
     if (r < 0)
         return r;
-    entry = registry_add(self, &spec);
+    r = registry_add(self, &spec, &entry, fault);
+    if (r < 0)
+        return r;
     if (stat(entry->workspace, &about) == 0)
         entry->host_uid = about.st_uid;
     return 0;
@@ -163,7 +165,8 @@ int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
     spec->ended_us = clock_wall_us(); /* its tombstone stands while we try */
     if ((r = find_connection(self, spec, fault)) < 0)
         return r;
-    *ret_entry = registry_add(self, &spec);
+    if ((r = registry_add(self, &spec, ret_entry, fault)) < 0)
+        return r;
     if (stat((*ret_entry)->workspace, &about) == 0)
         (*ret_entry)->host_uid = about.st_uid;
     return 0;
@@ -174,5 +177,5 @@ void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p)
     entry->is_ready = false;
     registry_count_alive(self, entry);
     entry->create_token = mem_text(orders_wait(self, request_p)->token);
-    zstr_sendx(entry->actor, "REVIVE", "", "", NULL);
+    line_say(entry->line, "REVIVE", NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* See audit.h. Scribes push lines over inproc to the one thread that has the
  * ledger; a full queue or a scribe's own bound loses records, and the next one
- * that goes through says how many. */
+ * that goes through says how many. They share one socket, since each has a
+ * descriptor and there are a thousand scribes; so there is a lock, held for
+ * the moment of a push. */
 #include "gateway/audit.h"
 
 #include "base/buffer.h"
@@ -11,13 +13,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <string.h>
 
 #define ENDPOINT   "inproc://hearth-audit"
-#define QUEUE_MAX  1000 /* records between a scribe and the log */
-#define BURST      400  /* records that a scribe may send at once ... */
-#define PER_SECOND 100  /* ... and from then on */
-#define TEXT_MAX   1024 /* bytes of a text in a record */
+#define QUEUE_MAX  10000 /* records between all scribes and the log */
+#define BURST      400   /* records that a scribe may send at once ... */
+#define PER_SECOND 100   /* ... and from then on */
+#define TEXT_MAX   1024  /* bytes of a text in a record */
 #define LINGER_MS  1000
 #define FLUSH_MS   5000
 
@@ -37,8 +40,13 @@ typedef struct {
     ledger_t *ledger;
 } start_t;
 
+/* Of all scribes; NULL: there is no log. */
+static struct {
+    pthread_mutex_t lock;
+    zsock_t *socket; /* owned by the log */
+} outbox = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 struct scribe {
-    zsock_t *outbox; /* owned */
     char who[16];
     uint64_t lost;
     double allowance; /* records that may be sent now */
@@ -147,6 +155,26 @@ static void audit_actor(zsock_t *pipe, void *args)
     ledger_destroy(&self.ledger);
 }
 
+static void open_outbox(void)
+{
+    zsock_t *socket = zsock_new(ZMQ_PUSH);
+
+    zsock_set_sndhwm(socket, QUEUE_MAX);
+    zsock_set_linger(socket, LINGER_MS);
+    if (zsock_connect(socket, ENDPOINT) < 0)
+        zsock_destroy(&socket);
+    pthread_mutex_lock(&outbox.lock);
+    outbox.socket = socket;
+    pthread_mutex_unlock(&outbox.lock);
+}
+
+static void close_outbox(void)
+{
+    pthread_mutex_lock(&outbox.lock);
+    zsock_destroy(&outbox.socket);
+    pthread_mutex_unlock(&outbox.lock);
+}
+
 int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
               audit_t **ret_audit, fault_t *fault)
 {
@@ -166,6 +194,7 @@ int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
         log_warning("audit: %s", ledger_flaw(start.ledger));
     *ret_audit = mem_new(sizeof **ret_audit);
     (*ret_audit)->actor = zactor_new(audit_actor, &start);
+    open_outbox();
     return 0;
 }
 
@@ -175,6 +204,7 @@ void audit_destroy(audit_t **self_p)
 
     if (!self)
         return;
+    close_outbox();
     zactor_destroy(&self->actor);
     free(self);
     *self_p = NULL;
@@ -185,11 +215,6 @@ scribe_t *scribe_new(const char *who)
     scribe_t *self = mem_new(sizeof *self);
 
     snprintf(self->who, sizeof self->who, "%s", who);
-    self->outbox = zsock_new(ZMQ_PUSH);
-    zsock_set_sndhwm(self->outbox, QUEUE_MAX);
-    zsock_set_linger(self->outbox, LINGER_MS);
-    if (zsock_connect(self->outbox, ENDPOINT) < 0)
-        zsock_destroy(&self->outbox);
     self->allowance = BURST;
     self->looked = clock_monotonic_ms();
     return self;
@@ -197,12 +222,7 @@ scribe_t *scribe_new(const char *who)
 
 void scribe_destroy(scribe_t **self_p)
 {
-    scribe_t *self = *self_p;
-
-    if (!self)
-        return;
-    zsock_destroy(&self->outbox);
-    free(self);
+    free(*self_p);
     *self_p = NULL;
 }
 
@@ -221,16 +241,30 @@ static bool is_permitted(scribe_t *self)
     return true;
 }
 
-static bool push(scribe_t *self, const json_t *object)
+static bool push(const json_t *object)
 {
     cleanup_free char *text =
         json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     size_t size = text ? strlen(text) : 0;
+    bool is_sent;
 
-    return size > 2
-           && zmq_send(zsock_resolve(self->outbox), text + 1, size - 2,
-                       ZMQ_DONTWAIT)
-                  >= 0;
+    pthread_mutex_lock(&outbox.lock);
+    is_sent = size > 2 && outbox.socket
+              && zmq_send(zsock_resolve(outbox.socket), text + 1, size - 2,
+                          ZMQ_DONTWAIT)
+                     >= 0;
+    pthread_mutex_unlock(&outbox.lock);
+    return is_sent;
+}
+
+static bool is_written(void)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&outbox.lock);
+    is_there = outbox.socket != NULL;
+    pthread_mutex_unlock(&outbox.lock);
+    return is_there;
 }
 
 static json_t *begin_record(const scribe_t *self, const char *event,
@@ -270,7 +304,7 @@ void scribe_note(scribe_t *self, const char *event, const char *session,
     const char *key;
     json_t *value;
 
-    if (!self->outbox)
+    if (!is_written())
         return;
     if (!is_permitted(self)) {
         self->lost++;
@@ -281,7 +315,7 @@ void scribe_note(scribe_t *self, const char *event, const char *session,
 
         json_object_set_new(loss, "count",
                             json_integer((json_int_t) self->lost));
-        if (!push(self, loss)) {
+        if (!push(loss)) {
             self->lost++;
             return;
         }
@@ -290,6 +324,6 @@ void scribe_note(scribe_t *self, const char *event, const char *session,
     record = begin_record(self, event, session, outcome);
     json_object_foreach(taken, key, value)
         json_object_set_new(record, key, bounded(value));
-    if (!push(self, record))
+    if (!push(record))
         self->lost++;
 }

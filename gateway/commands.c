@@ -1,4 +1,4 @@
-/* What the registry asks of a session over the actor's pipe, and the answers:
+/* What the registry asks of a session over its line, and the answers:
  * a table of words (session.h lists them). */
 #include "gateway/internal.h"
 
@@ -433,6 +433,15 @@ static const struct {
     {"REVIVED", on_revived},     {"FORGET", on_forget},
 };
 
+/* The descriptors that come with a word, when nobody wants them. */
+static void decline(const char *name, const char *first, const char *second)
+{
+    if (strcmp(name, "LAUNCHING") == 0)
+        close((int) strtol(first, NULL, 10));
+    else if (strcmp(name, "LAUNCHED") == 0)
+        close((int) strtol(second, NULL, 10));
+}
+
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
 {
     self_t *self = arg;
@@ -444,8 +453,10 @@ int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
     (void) loop;
     if (!name || strcmp(name, "$TERM") == 0)
         return -1;
-    if (self->is_broken)
+    if (self->is_broken) {
+        decline(name, first ? first : "", second ? second : "");
         return 0;
+    }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, name) == 0) {
             commands[i].handler(self, first ? first : "", second ? second : "");

@@ -249,7 +249,7 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     token = orders_wait(self, request_p)->token;
     registry_own(self, member, token);
     launcher_warmth(self, profile)->handed_out++;
-    zstr_sendx(member->actor, "HAND", token, text, NULL);
+    line_say(member->line, "HAND", token, text);
     pool_refill_soon(self);
     return true;
 }
@@ -266,7 +266,13 @@ static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
     spec->is_pooled = is_pooled;
     if (is_pooled)
         spec->idle_timeout_ms = spec->lifetime_ms = spec->gone_keep_ms = 0;
-    entry = registry_add(self, &spec);
+    if (registry_add(self, &spec, &entry, fault) < 0) {
+        fault_t ignored;
+
+        (void) path_remove_tree(spec->runtime_folder, &ignored);
+        (void) path_remove_tree(spec->state_folder, &ignored);
+        return NULL;
+    }
     entry->host_uid = host_uid;
     entry->is_starting = true;
     self->starting_count++;

@@ -164,6 +164,7 @@ static int on_removed(zloop_t *loop, int timer, void *arg)
 void ending_keep_tombstone(self_t *self, int64_t keep_ms)
 {
     session_start_timer(self, &self->gone_timer, keep_ms, on_removed);
+    journal_rest(self->journal);
 }
 
 static void note(self_t *self, const char *type)

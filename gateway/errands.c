@@ -69,7 +69,7 @@ static void on_full(registry_t *self, const files_news_t *news)
 
     log_notice("session=%s %s", news->session, news->text);
     if (entry && !entry->is_gone)
-        zstr_sendx(entry->actor, "FULL", news->text, "", NULL);
+        line_say(entry->line, "FULL", news->text, NULL);
 }
 
 int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg)

@@ -104,7 +104,7 @@ typedef struct {
 } watch_t;
 
 typedef struct {
-    zsock_t *pipe;        /* borrowed from the actor */
+    zsock_t *pipe;        /* borrowed: the line to the registry */
     lookout_t *orders;    /* owned; of the pipe */
     zloop_t *loop;        /* owned */
     session_spec_t *spec; /* owned */

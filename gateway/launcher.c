@@ -126,7 +126,7 @@ static void fail_launch(entry_t *entry, const char *text)
     scribe_note(
         entry->registry->scribe, "fork", entry->id, "failed",
         json_pack("{s:s,s:s}", "profile", entry->profile->name, "text", text));
-    zstr_sendx(entry->actor, "FAILED", text, NULL);
+    line_say(entry->line, "FAILED", text, NULL);
 }
 
 /* The zygote gets the listening sockets, the actor connects to them at once:
@@ -167,8 +167,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     r = make_group(self, entry, &order, &group, fault);
     snprintf(text, sizeof text, "%d %u %u", pipe_fds[0], order.host_uid,
              order.init_uid);
-    zstr_sendx(entry->actor, "LAUNCHING", text, group ? cgroup_name(group) : "",
-               NULL);
+    line_say(entry->line, "LAUNCHING", text, group ? cgroup_name(group) : "");
     if (r < 0)
         return r;
     order.number = entry->launch = ++self->counter;
@@ -293,7 +292,7 @@ static void on_launched(registry_t *self, zygote_answer_t *answer)
                               (json_int_t) at->host_uid));
         snprintf(pid, sizeof pid, "%d", (int) answer->pid);
         snprintf(pidfd, sizeof pidfd, "%d", answer->pidfd);
-        zstr_sendx(at->actor, "LAUNCHED", pid, pidfd, NULL);
+        line_say(at->line, "LAUNCHED", pid, pidfd);
         return;
     }
     /* Its session is gone meanwhile. */

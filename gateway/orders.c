@@ -235,7 +235,7 @@ static void on_list(registry_t *self, json_t *content, message_t **request_p)
         if (at->is_pooled || (at->is_gone && !wants_gone))
             continue;
         pending->missing++;
-        zstr_sendx(at->actor, "SHOW", pending->token, "", NULL);
+        line_say(at->line, "SHOW", pending->token, NULL);
     }
     if (!pending->missing)
         finish_listing(self, pending);
@@ -270,7 +270,7 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
         pending_t *pending = orders_wait(self, request_p);
 
         snprintf(pending->session, sizeof pending->session, "%s", entry->id);
-        zstr_sendx(entry->actor, word, pending->token, argument, NULL);
+        line_say(entry->line, word, pending->token, argument);
         return;
     }
     if (is_ambiguous)

@@ -89,7 +89,7 @@ static bool is_memory_short(const registry_t *self)
 static void end_member(entry_t *entry)
 {
     entry->is_ready = false; /* not to be handed out any more */
-    zstr_sendx(entry->actor, "DELETE", "", "", NULL);
+    line_say(entry->line, "DELETE", NULL, NULL);
 }
 
 entry_t *pool_take(registry_t *self, const profile_t *profile)

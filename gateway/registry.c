@@ -21,6 +21,7 @@
 #define SWEEP_MS     2000 /* for listings that wait, groups that stay */
 #define POOL_TICK_MS 1000
 #define END_MS       8000 /* --end-sessions waits so long */
+#define WORDS_A_TURN 64   /* of sessions; others want to be heard too */
 
 entry_t *registry_find(registry_t *self, const char *id)
 {
@@ -43,8 +44,7 @@ static void entry_destroy(entry_t **entry_p)
 {
     entry_t *entry = *entry_p;
 
-    if (entry->actor)
-        zactor_destroy(&entry->actor);
+    line_destroy(&entry->line);
     free(entry->runtime_folder);
     free(entry->workspace);
     json_decref(entry->environment);
@@ -68,7 +68,6 @@ static void unlink_entry(registry_t *self, entry_t *entry)
     self->entry_count--;
     if (entry->is_gone && !entry->is_forgotten)
         self->gone_count--;
-    zloop_reader_end(self->loop, zactor_sock(entry->actor));
     if (!self->is_stopping || entry->is_gone)
         (void) path_remove_tree(entry->runtime_folder, &fault);
     if (entry->is_pooled)
@@ -98,7 +97,7 @@ static void on_word_ready(registry_t *self, entry_t *entry)
     entry->is_ready = true;
     end_start(self, entry);
     if (entry->create_token)
-        zstr_sendx(entry->actor, "SHOW", entry->create_token, "", NULL);
+        line_say(entry->line, "SHOW", entry->create_token, NULL);
     free(take_ptr(entry->create_token));
     (void) self;
 }
@@ -159,18 +158,15 @@ static bool all_done(const registry_t *self)
     return true;
 }
 
-static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
+static void on_word(entry_t *entry, zmsg_t *message)
 {
-    entry_t *entry = arg;
     registry_t *self = entry->registry;
-    cleanup_zmsg zmsg_t *message = zmsg_recv(pipe);
-    cleanup_free char *word = message ? zmsg_popstr(message) : NULL;
-    cleanup_free char *first = message ? zmsg_popstr(message) : NULL;
-    cleanup_free char *second = message ? zmsg_popstr(message) : NULL;
+    cleanup_free char *word = zmsg_popstr(message);
+    cleanup_free char *first = zmsg_popstr(message);
+    cleanup_free char *second = zmsg_popstr(message);
 
-    (void) loop;
     if (!word)
-        return -1;
+        return;
     if (strcmp(word, "DONE") == 0) {
         orders_done(self, first ? first : "", second ? second : "null");
     } else if (strcmp(word, "READY") == 0) {
@@ -195,11 +191,26 @@ static int on_actor(zloop_t *loop, zsock_t *pipe, void *arg)
             unlink_entry(self, entry);
         }
     } else if (strcmp(word, "DRAINED") == 0) {
-        /* What comes next on this pipe is czmq's own end signal. */
         entry->is_drained = true;
-        zloop_reader_end(self->loop, zactor_sock(entry->actor));
     } else {
         assert(!"a word of a session that the registry does not know");
+    }
+}
+
+static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    registry_t *self = arg;
+    void *entry;
+
+    (void) loop;
+    (void) socket;
+    for (int i = 0; i < WORDS_A_TURN; i++) {
+        cleanup_zmsg zmsg_t *message =
+            switchboard_receive(self->switchboard, &entry);
+
+        if (!message)
+            break;
+        on_word(entry, message);
     }
     return self->is_stopping && all_done(self) ? -1 : 0;
 }
@@ -219,10 +230,12 @@ void registry_count_alive(registry_t *self, entry_t *entry)
         (files_limits_t){limits->workspace_bytes, limits->workspace_files});
 }
 
-entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
+int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
+                 fault_t *fault)
 {
-    session_spec_t *spec = take_ptr(*spec_p);
+    session_spec_t *spec = *spec_p;
     entry_t *entry = mem_new(sizeof *entry);
+    int r;
 
     entry->registry = self;
     snprintf(entry->id, sizeof entry->id, "%s", spec->id);
@@ -235,7 +248,13 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     entry->is_external = spec->is_external;
     entry->is_pooled = spec->is_pooled;
     entry->started_ms = clock_monotonic_ms();
-    entry->actor = zactor_new(session_actor, spec);
+    r = line_new(self->switchboard, session_actor, spec, entry, &entry->line,
+                 fault);
+    if (r < 0) {
+        entry_destroy(&entry);
+        return r;
+    }
+    (void) take_ptr(*spec_p);
     entry->next = self->entries;
     self->entries = entry;
     self->entry_count++;
@@ -246,8 +265,8 @@ entry_t *registry_add(registry_t *self, session_spec_t **spec_p)
     } else {
         registry_count_alive(self, entry);
     }
-    zloop_reader(self->loop, zactor_sock(entry->actor), on_actor, entry);
-    return entry;
+    *ret_entry = entry;
+    return 0;
 }
 
 void registry_own(registry_t *self, entry_t *entry, const char *token)
@@ -281,9 +300,9 @@ bool registry_stop(registry_t *self, bool ends_sessions)
         if (at->is_gone)
             continue;
         if (ends_sessions || at->is_external || at->is_pooled)
-            zstr_sendx(at->actor, "DELETE", "", "", NULL);
+            line_say(at->line, "DELETE", NULL, NULL);
         else
-            zstr_sendx(at->actor, "DRAIN", grace, NULL);
+            line_say(at->line, "DRAIN", grace, NULL);
     }
     zloop_timer(self->loop, (size_t) (ends_sessions ? END_MS : grace_ms + 2000),
                 1, on_stop_deadline, self);
@@ -341,6 +360,7 @@ void registry_destroy(registry_t **self_p)
     retention_destroy(&self->retention);
     following_destroy(&self->following);
     zhashx_destroy(&self->by_id);
+    switchboard_destroy(&self->switchboard);
     files_destroy(&self->files);
     scribe_destroy(&self->scribe);
     management_destroy(&self->management);
@@ -490,6 +510,9 @@ int registry_new(const options_t *options, const char *package_folder,
         launcher_start(&self->warmths[i]);
     }
     self->files = files_new();
+    self->switchboard = switchboard_new();
+    zloop_reader(self->loop, switchboard_socket(self->switchboard), on_lines,
+                 self);
     adoption_take_all(self);
     sweep_cgroups(self, true);
     /* Bound last: who can connect finds everything there. */

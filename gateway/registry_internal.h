@@ -19,6 +19,7 @@
 #include "gateway/management.h"
 #include "gateway/registry.h"
 #include "gateway/session.h"
+#include "gateway/switchboard.h"
 #include "kernels/zygote.h"
 
 #define POOL_ARRIVALS_MAX 256
@@ -31,7 +32,7 @@ typedef struct entry {
     struct entry *next; /* owned */
     char id[SESSION_ID_MAX];
     registry_t *registry;             /* borrowed */
-    zactor_t *actor;                  /* owned */
+    line_t *line;                     /* owned; to its actor */
     const profile_t *profile;         /* borrowed from the options */
     char *runtime_folder, *workspace; /* owned */
     json_t *environment;              /* owned; of its kernels, or NULL */
@@ -82,18 +83,19 @@ typedef struct waiting {
 } waiting_t;
 
 struct registry {
-    const options_t *options; /* borrowed */
-    char *package_folder;     /* owned */
-    cgroups_t *cgroups;       /* owned */
-    management_t *management; /* owned */
-    files_t *files;           /* owned */
-    retention_t *retention;   /* owned */
-    scribe_t *scribe;         /* owned; to the audit log */
-    following_t *following;   /* owned */
-    zloop_t *loop;            /* owned */
-    warmth_t *warmths;        /* owned; one a profile */
-    entry_t *entries;         /* owned */
-    zhashx_t *by_id;          /* owned; the same, borrowed */
+    const options_t *options;   /* borrowed */
+    char *package_folder;       /* owned */
+    cgroups_t *cgroups;         /* owned */
+    management_t *management;   /* owned */
+    files_t *files;             /* owned */
+    switchboard_t *switchboard; /* owned; its sessions */
+    retention_t *retention;     /* owned */
+    scribe_t *scribe;           /* owned; to the audit log */
+    following_t *following;     /* owned */
+    zloop_t *loop;              /* owned */
+    warmth_t *warmths;          /* owned; one a profile */
+    entry_t *entries;           /* owned */
+    zhashx_t *by_id;            /* owned; the same, borrowed */
     size_t entry_count;
     size_t capacity;             /* entries that the descriptors permit */
     size_t gone_count, gone_max; /* without those that are forgotten */
@@ -114,8 +116,9 @@ struct registry {
 
 /* registry.c */
 entry_t *registry_find(registry_t *self, const char *id);
-/* Starts the actor; `spec` is taken. */
-entry_t *registry_add(registry_t *self, session_spec_t **spec_p);
+/* Starts the actor; `spec` is taken when that goes well. */
+int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
+                 fault_t *fault);
 /* It has, or gets, a kernel: it counts, and its workspace is watched. */
 void registry_count_alive(registry_t *self, entry_t *entry);
 /* Sessions are kept or ended; true when there is nothing to wait for. */

@@ -1,4 +1,4 @@
-/* How many sessions fit: each has a thread, ports and some twenty descriptors,
+/* How many sessions fit: each has a thread, ports and some fourteen descriptors,
  * also when it is gone and only says why. Lives in the main thread. */
 #include "gateway/registry_internal.h"
 
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #define FDS_OWN     256 /* descriptors of the gateway and of launches */
-#define FDS_SESSION 32  /* 21 of a session, and those of its clients */
+#define FDS_SESSION 19  /* 14 of a session at rest, and 5 of a client */
 
 /* So many sessions there can be with the descriptors that are permitted: too
  * few of them would end the gateway, not a session. */
@@ -58,6 +58,6 @@ void room_forget_gone(registry_t *self)
            && (oldest = oldest_gone(self))) {
         oldest->is_forgotten = true;
         self->gone_count--;
-        zstr_sendx(oldest->actor, "FORGET", NULL);
+        line_say(oldest->line, "FORGET", NULL, NULL);
     }
 }

@@ -521,7 +521,6 @@ void session_actor(zsock_t *pipe, void *args)
     self_t *self = self_new(pipe, args);
     fault_t fault;
 
-    zsock_signal(pipe, 0);
     if (begin(self, &fault) < 0) {
         log_error("session=%s not started: %s", self->spec->id, fault.text);
         self->is_broken = true;

@@ -1,5 +1,5 @@
 /* The session actor: one thread owns a session's five sockets, its kernel, its
- * journal and its timers. The registry talks to it over the actor's pipe:
+ * journal and its timers. The registry talks to it over its line:
  *
  *   to the session    LAUNCHING status group      a kernel is asked for
  *                     LAUNCHED pid pidfd          a kernel was forked
@@ -78,8 +78,8 @@ typedef struct {
 void session_spec_destroy(session_spec_t **self_p);
 #define cleanup_session_spec CLEANUP(session_spec_destroy)
 
-/* zactor_fn; `args` is a session_spec_t, taken. Signals at once; what fails
- * afterwards is told by GONE. */
+/* zactor_fn, for a line (switchboard.h); `args` is a session_spec_t, taken.
+ * What fails is told by BROKEN or GONE. */
 void session_actor(zsock_t *pipe, void *args);
 
 /* session.json in the state folder: what the next gateway must know. */

@@ -20,6 +20,7 @@
     8000 /* at a session that does nothing; in a group, which                  \
             holds it by itself, less often: */
 #define CALM_MS   32000
+#define REST_MS   4000 /* from this pace on it holds no files open */
 #define SHARE     50   /* a look takes a fiftieth of the time at most */
 #define STEADY_US 2000 /* processor time of a session that does nothing */
 #define NOTE_MAX  256
@@ -154,6 +155,14 @@ static bool judge(self_t *self, const cgroup_usage_t *usage)
     return false;
 }
 
+/* A thousand that do nothing have descriptors left for those who do. */
+static void rest(self_t *self)
+{
+    journal_rest(self->journal);
+    if (self->watch.group)
+        cgroup_rest(self->watch.group);
+}
+
 static int on_look(zloop_t *loop, int timer, void *arg)
 {
     self_t *self = arg;
@@ -180,6 +189,8 @@ static int on_look(zloop_t *loop, int timer, void *arg)
         next = slowest_ms(self);
     if (next < (clock_monotonic_ms() - begun) * SHARE)
         next = (clock_monotonic_ms() - begun) * SHARE;
+    if (is_quiet && next >= REST_MS)
+        rest(self);
     look_again(self, next);
     return 0;
 }

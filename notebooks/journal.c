@@ -47,7 +47,7 @@ typedef struct {
 
 struct journal {
     char *folder;                     /* owned: its path, for faults */
-    int folder_fd;                    /* owned; locked */
+    int folder_fd;                    /* owned; locked; -1: it rests */
     int fd;                           /* owned: the open segment, or -1 */
     int head_fd;                      /* owned: its note of the end, or -1 */
     segment_key_t key;                /* of the chain */
@@ -79,20 +79,25 @@ static void note_head(journal_t *self)
     journal_head_write(self->head_fd, &head, &self->key);
 }
 
+static void close_files(journal_t *self)
+{
+    if (self->head_fd >= 0) {
+        note_head(self);
+        close(take_fd(&self->head_fd));
+    }
+    if (self->fd >= 0)
+        close(take_fd(&self->fd));
+    if (self->folder_fd >= 0)
+        close(take_fd(&self->folder_fd));
+}
+
 void journal_destroy(journal_t **self_p)
 {
     journal_t *self = *self_p;
 
     if (!self)
         return;
-    if (self->head_fd >= 0) {
-        note_head(self);
-        close(self->head_fd);
-    }
-    if (self->fd >= 0)
-        close(self->fd);
-    if (self->folder_fd >= 0)
-        close(self->folder_fd);
+    close_files(self);
     buffer_reset(&self->gather);
     free(self->pieces);
     free(self->closed);
@@ -109,9 +114,6 @@ static int fail(journal_t *self, int code, const char *what, fault_t *fault)
 
 static int open_folder(journal_t *self, fault_t *fault)
 {
-    int result = path_make_folders(self->folder, 0700, fault);
-    if (result < 0)
-        return result;
     self->folder_fd =
         open(self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (self->folder_fd < 0)
@@ -366,7 +368,8 @@ int journal_open(const char *folder, const uint8_t *key,
     if (sodium_init() < 0)
         return fault_set(fault, EIO, "libsodium cannot be used");
     segment_key_set(&self->key, key);
-    if ((result = open_folder(self, fault)) < 0
+    if ((result = path_make_folders(self->folder, 0700, fault)) < 0
+        || (result = open_folder(self, fault)) < 0
         || (result = find_segments(self, fault)) < 0)
         return result;
     self->bytes += blobs_bytes(self->folder_fd);
@@ -384,6 +387,50 @@ int journal_open(const char *folder, const uint8_t *key,
     if (ret_torn)
         *ret_torn = torn;
     return 0;
+}
+
+void journal_rest(journal_t *self)
+{
+    if (self->folder_fd >= 0 && !self->is_dirty)
+        close_files(self);
+}
+
+/* The open segment, as it was left: nobody else may have written it. */
+static int reopen(journal_t *self, fault_t *fault)
+{
+    char name[SEGMENT_NAME_SIZE];
+    struct stat there;
+
+    segment_name(self->number, name);
+    self->fd = openat(self->folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (self->fd < 0 || fstat(self->fd, &there) < 0)
+        return fail(self, errno, name, fault);
+    if ((uint64_t) there.st_size != self->size)
+        return fault_set(fault, EBADMSG,
+                         "%s/%s: it has %llu bytes, %llu were written",
+                         self->folder, name, (unsigned long long) there.st_size,
+                         (unsigned long long) self->size);
+    self->head_fd = journal_head_open(self->folder_fd);
+    return self->head_fd < 0 ? fail(self, errno, "head", fault) : 0;
+}
+
+static int wake(journal_t *self, fault_t *fault)
+{
+    int result;
+
+    if (self->folder_fd >= 0)
+        return 0;
+    result = open_folder(self, fault);
+    if (result == 0)
+        result = reopen(self, fault);
+    if (result == 0)
+        return 0;
+    /* Not by close_files: there is nothing new to note. */
+    if (self->fd >= 0)
+        close(take_fd(&self->fd));
+    if (self->folder_fd >= 0)
+        close(take_fd(&self->folder_fd));
+    return result;
 }
 
 /* Closes the open segment and begins the next one. */
@@ -672,6 +719,8 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
     size_t size;
     int result;
 
+    if ((result = wake(self, fault)) < 0)
+        return result;
     prepare(self, record);
     if ((result = check_record(record, fault)) < 0
         || (result = lay_out(self, record, lengths, &size, &blobs, fault)) < 0

@@ -64,6 +64,10 @@ void journal_destroy(journal_t **self_p);
  * was added and the journal can be tried again. */
 int journal_append(journal_t *self, journal_record_t *record, fault_t *fault);
 
+/* Closes its files, and gives up the lock, until something is appended; that
+ * fails when they are not as they were left. */
+void journal_rest(journal_t *self);
+
 uint64_t journal_last_seq(const journal_t *self);
 /* The latest that is not 0: after a restart it is the new kernel's. */
 uint64_t journal_last_kernel_seq(const journal_t *self);

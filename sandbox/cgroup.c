@@ -24,7 +24,7 @@ struct cgroup {
     cgroup_mode_t mode;
     char *name;                        /* owned */
     char *folders[CGROUP_HIERARCHIES]; /* owned; as in the tree */
-    int cpu_fd, peak_fd;               /* owned; -1: not to be had */
+    int cpu_fd, peak_fd;               /* owned; -1: closed, or not there */
 };
 
 /* Where a figure stands. */
@@ -55,6 +55,14 @@ static const place_t places[][FIGURES] = {
                    [FIGURE_REFUSALS] = {HIERARCHY_PIDS, "pids.events", "max"}},
 };
 
+void cgroup_rest(cgroup_t *self)
+{
+    if (self->cpu_fd >= 0)
+        close(take_fd(&self->cpu_fd));
+    if (self->peak_fd >= 0)
+        close(take_fd(&self->peak_fd));
+}
+
 void cgroup_destroy(cgroup_t **self_p)
 {
     cgroup_t *self = *self_p;
@@ -63,10 +71,7 @@ void cgroup_destroy(cgroup_t **self_p)
         return;
     for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
         free(self->folders[i]);
-    if (self->cpu_fd >= 0)
-        close(self->cpu_fd);
-    if (self->peak_fd >= 0)
-        close(self->peak_fd);
+    cgroup_rest(self);
     free(self->name);
     free(self);
     *self_p = NULL;
@@ -111,6 +116,8 @@ static cgroup_t *handle_new(const cgroups_t *tree, const char *name)
 
 static void open_figures(cgroup_t *self)
 {
+    if (self->cpu_fd >= 0 || self->peak_fd >= 0)
+        return;
     if (self->mode == CGROUP_V2) {
         self->cpu_fd = open_in(self, 0, "cpu.stat", O_RDONLY);
         self->peak_fd = open_in(self, 0, "memory.peak", O_RDWR);
@@ -267,7 +274,6 @@ int cgroup_new(const cgroups_t *tree, const char *name,
         remove_folders(self);
         return fault_wrap(fault, "control group");
     }
-    open_figures(self);
     *ret_cgroup = take_ptr(self);
     return 0;
 }
@@ -285,7 +291,6 @@ int cgroup_open(const cgroups_t *tree, const char *name, cgroup_t **ret_cgroup,
         is_there |= self->folders[i] && access(self->folders[i], F_OK) == 0;
     if (!is_there)
         return fault_set(fault, ENOENT, "control group %s is gone", name);
-    open_figures(self);
     *ret_cgroup = take_ptr(self);
     return 0;
 }
@@ -356,15 +361,16 @@ static uint64_t read_figure(const cgroup_t *self, int figure)
     return read_fd(fd, place->key);
 }
 
-void cgroup_cost(const cgroup_t *self, uint64_t *ret_cpu_us,
+void cgroup_cost(cgroup_t *self, uint64_t *ret_cpu_us,
                  uint64_t *ret_memory_peak)
 {
+    open_figures(self);
     *ret_cpu_us = self->mode == CGROUP_V2 ? read_fd(self->cpu_fd, "usage_usec")
                                           : read_fd(self->cpu_fd, NULL) / 1000;
     *ret_memory_peak = read_fd(self->peak_fd, NULL);
 }
 
-void cgroup_usage(const cgroup_t *self, cgroup_usage_t *ret_usage)
+void cgroup_usage(cgroup_t *self, cgroup_usage_t *ret_usage)
 {
     ret_usage->memory = read_figure(self, FIGURE_MEMORY);
     ret_usage->memory_kills = read_figure(self, FIGURE_KILLS);
@@ -375,6 +381,7 @@ void cgroup_usage(const cgroup_t *self, cgroup_usage_t *ret_usage)
 
 bool cgroup_reset_peak(cgroup_t *self)
 {
+    open_figures(self);
     return self->peak_fd >= 0 && pwrite(self->peak_fd, "0", 1, 0) == 1;
 }
 

@@ -95,10 +95,12 @@ const char *cgroup_name(const cgroup_t *self);
 int cgroup_entries(const cgroup_t *self, int ret_fds[CGROUP_HIERARCHIES],
                    size_t *ret_count, fault_t *fault);
 /* What cannot be read is 0. */
-void cgroup_usage(const cgroup_t *self, cgroup_usage_t *ret_usage);
-/* Two of the figures alone, cheaply: for every cell. */
-void cgroup_cost(const cgroup_t *self, uint64_t *ret_cpu_us,
+void cgroup_usage(cgroup_t *self, cgroup_usage_t *ret_usage);
+/* Two of the figures alone, cheaply: for every cell. Their files stay open. */
+void cgroup_cost(cgroup_t *self, uint64_t *ret_cpu_us,
                  uint64_t *ret_memory_peak);
+/* Closes them until they are read again. */
+void cgroup_rest(cgroup_t *self);
 /* False where the system does not offer it (version 2 before Linux 6.12). */
 bool cgroup_reset_peak(cgroup_t *self);
 /* SIGKILL to every process inside, also to those that fork meanwhile. */

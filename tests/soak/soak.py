@@ -17,7 +17,7 @@ import random
 import re
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -279,6 +279,7 @@ class Soak:
         self.killed: list[float] = []
         self.restarted: list[float] = []
         self.steps: Counter[str] = Counter()
+        self.recent: deque[str] = deque(maxlen=20)
         self.requests = self.lines = 0
         self.agents: list[Agent] = []
         self.resident_kib = 0  # when this gateway had settled
@@ -321,11 +322,26 @@ class Soak:
             agent.wait_until_it_runs(request)
             for agent, (request, _) in zip(self.agents, begun, strict=True)
         ]
-        self.steps[fate] += 1
+        self.note(fate)
         if fate != "stay":
             self.restart(by_kill=fate == "kill")
         for agent, sent, messages in zip(self.agents, begun, seen, strict=True):
             agent.end_printing(*sent, messages)
+
+    def note(self, what: str) -> None:
+        self.steps[what] += 1
+        self.recent.append(f"{time.monotonic():.3f} {what}")
+
+    def tell(self) -> None:
+        """What can be seen of a failure."""
+        now = f"{time.monotonic():.3f} now"
+        print(*self.recent, now, sep="\n", file=sys.stderr)
+        print(self.gateway.log.read_text()[-6000:], file=sys.stderr)
+        for agent in self.agents:
+            print(agent.session.id, agent.requests[-1:], file=sys.stderr)
+            print(agent.session.show(), file=sys.stderr)
+            told = self.gateway.run("notebook", "trace", agent.session.id)
+            print(told.stdout[-1000:], told.stderr, file=sys.stderr)
 
     def step(self) -> None:
         if self.chance.randrange(12) == 0:
@@ -334,7 +350,7 @@ class Soak:
         agent = self.chance.choice(self.agents)
         acts, weights = zip(*ACTIONS, strict=True)
         act = self.chance.choices(acts, weights)[0]
-        self.steps[act.__name__] += 1
+        self.note(act.__name__)
         act(agent)
         if sum(self.steps.values()) % 50 == 0:
             self.check_memory()
@@ -352,6 +368,9 @@ class Soak:
                     self.all_at_once(fate)
             for agent in self.agents:
                 agent.leave()
+        except BaseException:
+            self.tell()
+            raise
         finally:
             for agent in self.agents:
                 agent.client.close()

@@ -202,7 +202,7 @@ def restarted(gateway: Gateway, *prefix: str) -> None:
 
 
 def test_too_few_descriptors_for_another_session(gateway: Gateway) -> None:
-    restarted(gateway, "prlimit", "--nofile=400:400")
+    restarted(gateway, "prlimit", "--nofile=340:340")
     alive = [gateway.create() for _ in range(4)]
     done = gateway.run("session", "create", "--no-start")
 

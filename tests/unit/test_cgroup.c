@@ -269,6 +269,8 @@ static void expect_usage(const cgroups_t *tree)
 
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
     cgroup_usage(leaf, &usage);
+    cgroup_rest(leaf); /* and it can be read again */
+    cgroup_usage(leaf, &usage);
     assert_int_equal(usage.memory, 1048576);
     assert_int_equal(usage.memory_peak, 2097152);
     assert_int_equal(usage.memory_kills, 3);

@@ -199,6 +199,60 @@ static void a_reader_starts_behind_any_record(void **state)
     assert_int_equal(count_records(*state, 1000), 0);
 }
 
+static size_t open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static void holds_no_file_while_it_rests(void **state)
+{
+    size_t before = open_files();
+    cleanup_journal journal_t *journal = open_journal(*state, 64 << 10, 0);
+    journal_head_t head;
+    fault_t fault = {0};
+
+    for (unsigned i = 1; i <= 200; i++) {
+        append(journal, JOURNAL_EVENT, 0, "stream", "{\"text\":\"a test\"}");
+        assert_int_equal(open_files(), before + 3);
+        journal_rest(journal);
+        assert_int_equal(open_files(), before);
+        assert_int_equal(journal_head_read(*state, key, &head, &fault), 0);
+        assert_int_equal(head.seq, i);
+    }
+    assert_int_equal(count_records(*state, 0), 200);
+}
+
+static void is_not_continued_when_it_was_changed_at_rest(void **state)
+{
+    cleanup_journal journal_t *journal = open_journal(*state, 0, 0);
+    cleanup_free char *path = segment_path(*state, 1);
+    size_t before = open_files();
+    fault_t fault = {0};
+    struct stat there;
+
+    append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    assert_int_equal(stat(path, &there), 0);
+    for (off_t change = -1; change <= 1; change++) {
+        journal_rest(journal);
+        assert_int_equal(truncate(path, there.st_size + change), 0);
+        assert_int_equal(
+            try_append(journal, JOURNAL_STATE, 0, "idle", "{}", 2, &fault),
+            change ? -EBADMSG : 0);
+        if (change)
+            assert_int_equal(open_files(), before - 3);
+        assert_int_equal(stat(path, &there), 0);
+        there.st_size -= change;
+    }
+    assert_int_equal(journal_last_seq(journal), 2);
+}
+
 static void a_second_writer_is_refused(void **state)
 {
     cleanup_journal journal_t *journal = open_journal(*state, 0, 0);
@@ -734,6 +788,8 @@ int main(void)
         with_folder(reads_what_was_appended),
         with_folder(a_reader_follows_the_writer),
         with_folder(a_reader_starts_behind_any_record),
+        with_folder(holds_no_file_while_it_rests),
+        with_folder(is_not_continued_when_it_was_changed_at_rest),
         with_folder(a_second_writer_is_refused),
         with_folder(a_torn_tail_is_cut_off),
         with_folder(a_cut_that_the_head_knows_is_told),

@@ -1,0 +1,214 @@
+/* The lines between an owner and its actors: each word reaches whom it is for,
+ * and the owner learns who spoke. */
+#include "gateway/switchboard.h"
+
+#include "tests/lib/test.h"
+
+#include <dirent.h>
+
+#define PATIENCE_MS 20000
+#define MANY        40
+
+static size_t open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Says everything back, and "over" at its end. */
+static void echo(zsock_t *pipe, void *args)
+{
+    const char *name = args;
+    char *word, *first, *second;
+
+    zstr_sendx(pipe, "hello", name, NULL);
+    for (;;) {
+        bool is_end;
+
+        assert_int_equal(zstr_recvx(pipe, &word, &first, &second, NULL) >= 1,
+                         1);
+        is_end = strcmp(word, "$TERM") == 0 || strcmp(word, "leave") == 0;
+        if (is_end)
+            zstr_sendx(pipe, "over", name, NULL);
+        else
+            zstr_sendx(pipe, word, first ? first : "-", second ? second : "-",
+                       NULL);
+        zstr_free(&word);
+        zstr_free(&first);
+        zstr_free(&second);
+        if (is_end)
+            return;
+    }
+}
+
+/* What is said next, "word first second". */
+static char *hear(switchboard_t *board, void **ret_owner)
+{
+    zpoller_t *poller = zpoller_new(switchboard_socket(board), NULL);
+    zmsg_t *message;
+    char *text = NULL;
+
+    while (!(message = switchboard_receive(board, ret_owner)))
+        assert_non_null(zpoller_wait(poller, PATIENCE_MS));
+    zpoller_destroy(&poller);
+    for (char *part = zmsg_popstr(message); part; part = zmsg_popstr(message)) {
+        char *longer =
+            zsys_sprintf("%s%s%s", text ? text : "", text ? " " : "", part);
+        zstr_free(&text);
+        zstr_free(&part);
+        text = longer;
+    }
+    zmsg_destroy(&message);
+    return text;
+}
+
+static void expect(switchboard_t *board, void *owner, const char *wanted)
+{
+    void *speaker = NULL;
+    char *text = hear(board, &speaker);
+
+    assert_string_equal(text, wanted);
+    assert_ptr_equal(speaker, owner);
+    zstr_free(&text);
+}
+
+static line_t *make_line(switchboard_t *board, char *name)
+{
+    line_t *line = NULL;
+    fault_t fault = {0};
+
+    if (line_new(board, echo, name, name, &line, &fault) < 0)
+        fail_msg("%s", fault.text);
+    return line;
+}
+
+static void carries_words_both_ways(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    char name[] = "a";
+    cleanup_line line_t *line = make_line(board, name);
+
+    (void) state;
+    expect(board, name, "hello a");
+    line_say(line, "one", NULL, NULL);
+    expect(board, name, "one - -");
+    line_say(line, "two", "x", NULL);
+    expect(board, name, "two x -");
+    line_say(line, "three", "", "y z");
+    expect(board, name, "three  y z");
+}
+
+/* At once: nothing is lost between the making and the first word. */
+static void hears_what_is_said_right_after_its_making(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    char name[] = "a";
+
+    (void) state;
+    for (int i = 0; i < 50; i++) {
+        cleanup_line line_t *line = make_line(board, name);
+
+        line_say(line, "word", NULL, NULL);
+        expect(board, name, "hello a");
+        expect(board, name, "word - -");
+    }
+}
+
+static void keeps_many_apart(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    line_t *lines[MANY];
+    char names[MANY][8], wanted[32];
+    int greeted = 0, heard = 0;
+    void *owner;
+
+    (void) state;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i);
+        lines[i] = make_line(board, names[i]);
+        line_say(lines[i], "for", names[i], NULL);
+    }
+    while (greeted < MANY || heard < MANY) {
+        char *text = hear(board, &owner);
+
+        snprintf(wanted, sizeof wanted, "hello %s", (char *) owner);
+        if (strcmp(text, wanted) == 0)
+            greeted++;
+        snprintf(wanted, sizeof wanted, "for %s -", (char *) owner);
+        if (strcmp(text, wanted) == 0)
+            heard++;
+        zstr_free(&text);
+    }
+    for (int i = 0; i < MANY; i++)
+        line_destroy(&lines[i]);
+}
+
+static void costs_one_descriptor(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    char name[] = "a";
+    cleanup_line line_t *first = make_line(board, name);
+    line_t *lines[MANY];
+    size_t before;
+
+    (void) state;
+    expect(board, name, "hello a");
+    before = open_files();
+    for (int i = 0; i < MANY; i++) {
+        lines[i] = make_line(board, name);
+        expect(board, name, "hello a");
+    }
+    /* libzmq closes what earlier lines had in a thread of its own: there may
+     * have been more before. */
+    assert_true(open_files() <= before + MANY);
+    for (int i = 0; i < MANY; i++)
+        line_destroy(&lines[i]);
+}
+
+/* The owner of a line that is gone may be gone as well. */
+static void forgets_what_was_said_by_one_that_is_gone(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    char gone[] = "gone", other[] = "other";
+    line_t *line = make_line(board, gone);
+    cleanup_line line_t *after = NULL;
+
+    (void) state;
+    expect(board, gone, "hello gone");
+    line_destroy(&line);
+    after = make_line(board, other);
+    expect(board, other, "hello other");
+}
+
+static void says_nothing_to_one_that_has_ended(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    char name[] = "a";
+    cleanup_line line_t *line = make_line(board, name);
+
+    (void) state;
+    line_say(line, "leave", NULL, NULL);
+    expect(board, name, "hello a");
+    expect(board, name, "over a");
+    line_say(line, "word", NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(carries_words_both_ways),
+        cmocka_unit_test(hears_what_is_said_right_after_its_making),
+        cmocka_unit_test(keeps_many_apart),
+        cmocka_unit_test(costs_one_descriptor),
+        cmocka_unit_test(forgets_what_was_said_by_one_that_is_gone),
+        cmocka_unit_test(says_nothing_to_one_that_has_ended),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
