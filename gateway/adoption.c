@@ -91,6 +91,8 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
         return r;
     if (stat(entry->workspace, &about) == 0)
         entry->host_uid = about.st_uid;
+    if (!entry->is_gone)
+        launcher_hold_user(entry, entry->host_uid);
     return 0;
 }
 
@@ -176,6 +178,7 @@ void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p)
 {
     entry->is_ready = false;
     registry_count_alive(self, entry);
+    launcher_hold_user(entry, entry->host_uid);
     entry->create_token = mem_text(orders_wait(self, request_p)->token);
     line_say(entry->line, "REVIVE", NULL, NULL);
 }

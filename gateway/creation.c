@@ -273,7 +273,9 @@ static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
         (void) path_remove_tree(spec->state_folder, &ignored);
         return NULL;
     }
-    entry->host_uid = host_uid;
+    launcher_hold_user(entry, host_uid);
+    if (is_pooled)
+        pool_join(entry);
     entry->is_starting = true;
     self->starting_count++;
     return entry;

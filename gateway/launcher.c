@@ -28,12 +28,51 @@ warmth_t *launcher_warmth(registry_t *self, const profile_t *profile)
     return NULL;
 }
 
-static bool is_uid_taken(const registry_t *self, uid_t uid)
+void launcher_hold_user(entry_t *entry, uid_t uid)
 {
-    for (const entry_t *at = self->entries; at; at = at->next)
-        if (!at->is_gone && at->host_uid == uid)
-            return true;
-    return false;
+    launcher_release_user(entry);
+    entry->host_uid = uid;
+    entry->holds_user = entry->registry->users != NULL;
+    if (entry->holds_user)
+        users_hold(entry->registry->users, uid);
+}
+
+void launcher_release_user(entry_t *entry)
+{
+    if (entry->holds_user)
+        users_release(entry->registry->users, entry->host_uid);
+    entry->holds_user = false;
+}
+
+static void begin_launch(registry_t *self, entry_t *entry)
+{
+    warmth_t *warmth = launcher_warmth(self, entry->profile);
+
+    launcher_forget(entry);
+    entry->launch = ++self->counter;
+    entry->next_launch = warmth->launching;
+    warmth->launching = entry;
+}
+
+void launcher_forget(entry_t *entry)
+{
+    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
+    entry_t **at = &warmth->launching;
+
+    while (*at && *at != entry)
+        at = &(*at)->next_launch;
+    if (*at)
+        *at = entry->next_launch;
+    entry->launch = 0;
+}
+
+static entry_t *find_launch(const warmth_t *warmth, uint64_t number)
+{
+    entry_t *at = warmth->launching;
+
+    while (at && at->launch != number)
+        at = at->next_launch;
+    return at;
 }
 
 /* The last user of the range is that of all sessions' pid 1; 0: it has the
@@ -47,23 +86,20 @@ static uid_t choose_init_uid(const registry_t *self)
     return (uid_t) (options->uid_first + options->uid_count - 1);
 }
 
-/* A user of its own for each session, so that even an escaped one is nobody
- * to the others. */
-uid_t launcher_choose_uid(registry_t *self)
+users_t *launcher_users(const options_t *options)
 {
-    const options_t *options = self->options;
     uint64_t count = options->uid_count;
 
     if (!privilege_gives_users() || !count)
-        return geteuid();
+        return NULL;
     if (count > 1)
         count--; /* choose_init_uid's */
-    for (uint64_t i = 0; i < count; i++) {
-        uid_t uid = (uid_t) (options->uid_first + self->uid_counter++ % count);
-        if (!is_uid_taken(self, uid))
-            return uid;
-    }
-    return (uid_t) options->uid_first;
+    return users_new((uid_t) options->uid_first, count);
+}
+
+uid_t launcher_choose_uid(registry_t *self)
+{
+    return self->users ? users_choose(self->users) : geteuid();
 }
 
 static int open_listeners(const char *folder, int *ret_link, int *ret_init,
@@ -122,7 +158,7 @@ static void close_group(zygote_launch_t *order)
 
 static void fail_launch(entry_t *entry, const char *text)
 {
-    entry->launch = 0;
+    launcher_forget(entry);
     scribe_note(
         entry->registry->scribe, "fork", entry->id, "failed",
         json_pack("{s:s,s:s}", "profile", entry->profile->name, "text", text));
@@ -170,7 +206,8 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     line_say(entry->line, "LAUNCHING", text, group ? cgroup_name(group) : "");
     if (r < 0)
         return r;
-    order.number = entry->launch = ++self->counter;
+    begin_launch(self, entry);
+    order.number = entry->launch;
     order.workspace_fd = workspace_fd;
     order.link_fd = link_fd;
     order.init_fd = init_fd;
@@ -211,14 +248,6 @@ void launcher_start(warmth_t *warmth)
     zloop_poller_set_tolerant(self->loop, &item);
 }
 
-static bool is_launching(const warmth_t *warmth)
-{
-    for (const entry_t *at = warmth->registry->entries; at; at = at->next)
-        if (at->profile == warmth->profile && at->launch)
-            return true;
-    return false;
-}
-
 /* Its sessions share a layout of addresses and a hash seed, so they are not to
  * become too many. Not while one is on its way; who asks meanwhile waits in the
  * new one's socket. */
@@ -232,7 +261,7 @@ static void replace_old(warmth_t *warmth)
         profile->zygote_age_ms
         && clock_monotonic_ms() - warmth->born_ms >= profile->zygote_age_ms;
 
-    if ((!is_spent && !is_old) || !warmth->zygote || is_launching(warmth))
+    if ((!is_spent && !is_old) || !warmth->zygote || warmth->launching)
         return;
     log_notice("profile=%s zygote replaced sessions=%llu", profile->name,
                (unsigned long long) warmth->forks);
@@ -269,37 +298,42 @@ static void on_zygote_gone(warmth_t *warmth, const char *text)
     snprintf(warmth->fault, sizeof warmth->fault, "%s", text);
     warmth->ready[0] = '\0';
     warmth->failures = was_ready ? 0 : warmth->failures + 1;
-    for (entry_t *at = self->entries; at; at = at->next)
-        if (at->profile == warmth->profile && at->launch)
-            fail_launch(at, text);
+    while (warmth->launching)
+        fail_launch(warmth->launching, text);
     zloop_timer(self->loop,
                 (size_t) ZYGOTE_RETRY_MS
                     << (warmth->failures < 5 ? warmth->failures : 5),
                 1, on_zygote_retry, warmth);
 }
 
-static void on_launched(registry_t *self, zygote_answer_t *answer)
+static void on_launched(warmth_t *warmth, zygote_answer_t *answer)
 {
+    entry_t *entry = find_launch(warmth, answer->number);
     char pid[16], pidfd[16];
 
-    for (entry_t *at = self->entries; at; at = at->next) {
-        if (at->launch != answer->number)
-            continue;
-        at->launch = 0;
-        scribe_note(self->scribe, "fork", at->id, "ok",
-                    json_pack("{s:s,s:i,s:I}", "profile", at->profile->name,
-                              "pid", (int) answer->pid, "host_uid",
-                              (json_int_t) at->host_uid));
-        snprintf(pid, sizeof pid, "%d", (int) answer->pid);
-        snprintf(pidfd, sizeof pidfd, "%d", answer->pidfd);
-        line_say(at->line, "LAUNCHED", pid, pidfd);
-        return;
-    }
-    /* Its session is gone meanwhile. */
-    if (answer->pidfd >= 0) {
+    if (!entry) { /* its session is gone meanwhile */
+        if (answer->pidfd < 0)
+            return;
         (void) syscall(SYS_pidfd_send_signal, answer->pidfd, SIGKILL, NULL, 0);
         close(answer->pidfd);
+        return;
     }
+    launcher_forget(entry);
+    scribe_note(warmth->registry->scribe, "fork", entry->id, "ok",
+                json_pack("{s:s,s:i,s:I}", "profile", entry->profile->name,
+                          "pid", (int) answer->pid, "host_uid",
+                          (json_int_t) entry->host_uid));
+    snprintf(pid, sizeof pid, "%d", (int) answer->pid);
+    snprintf(pidfd, sizeof pidfd, "%d", answer->pidfd);
+    line_say(entry->line, "LAUNCHED", pid, pidfd);
+}
+
+static void on_failed(warmth_t *warmth, const zygote_answer_t *answer)
+{
+    entry_t *entry = find_launch(warmth, answer->number);
+
+    if (entry)
+        fail_launch(entry, answer->text);
 }
 
 static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -327,14 +361,12 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
                                   (int) zygote_pid(warmth->zygote)));
             break;
         case ZYGOTE_LAUNCHED:
-            on_launched(self, &answer);
+            on_launched(warmth, &answer);
             warmth->forks++;
             replace_old(warmth);
             break;
         case ZYGOTE_FAILED:
-            for (entry_t *at = self->entries; at; at = at->next)
-                if (at->launch == answer.number)
-                    fail_launch(at, answer.text);
+            on_failed(warmth, &answer);
             break;
         case ZYGOTE_GONE:
             on_zygote_gone(warmth, answer.text);

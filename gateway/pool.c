@@ -26,12 +26,14 @@ typedef struct {
     entry_t *oldest; /* of those that are ready */
 } members_t;
 
-static members_t count_members(const registry_t *self, const profile_t *profile)
+static members_t count_members(registry_t *self, const profile_t *profile)
 {
     members_t found = {0};
 
-    for (entry_t *at = self->entries; at; at = at->next) {
-        if (!at->is_pooled || at->is_gone || at->profile != profile)
+    const warmth_t *warmth = launcher_warmth(self, profile);
+
+    for (entry_t *at = warmth->members; at; at = at->next_member) {
+        if (at->is_gone)
             continue;
         if (!at->is_ready) {
             found.starting++;
@@ -42,6 +44,25 @@ static members_t count_members(const registry_t *self, const profile_t *profile)
             found.oldest = at;
     }
     return found;
+}
+
+void pool_join(entry_t *entry)
+{
+    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
+
+    entry->next_member = warmth->members;
+    warmth->members = entry;
+}
+
+void pool_leave(entry_t *entry)
+{
+    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
+    entry_t **at = &warmth->members;
+
+    while (*at && *at != entry)
+        at = &(*at)->next_member;
+    if (*at)
+        *at = entry->next_member;
 }
 
 static size_t recent_arrivals(const warmth_t *warmth, int64_t now)
@@ -105,7 +126,7 @@ void pool_count_arrival(registry_t *self, const profile_t *profile)
         clock_monotonic_ms();
 }
 
-static bool is_missing(const registry_t *self, const warmth_t *warmth)
+static bool is_missing(registry_t *self, const warmth_t *warmth)
 {
     members_t members = count_members(self, warmth->profile);
 
@@ -147,10 +168,15 @@ void pool_refill_soon(registry_t *self)
 
 void pool_drain(registry_t *self, const profile_t *profile)
 {
-    for (entry_t *at = self->entries; at; at = at->next)
-        if (at->is_pooled && !at->is_gone
-            && (!profile || at->profile == profile))
-            end_member(at);
+    for (size_t i = 0; i < self->options->profile_count; i++) {
+        warmth_t *warmth = &self->warmths[i];
+
+        if (profile && warmth->profile != profile)
+            continue;
+        for (entry_t *at = warmth->members; at; at = at->next_member)
+            if (!at->is_gone)
+                end_member(at);
+    }
 }
 
 /* One a tick is soon enough: too many cost memory, not time. */
@@ -184,7 +210,7 @@ int pool_on_tick(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-json_t *pool_describe(const registry_t *self, const warmth_t *warmth)
+json_t *pool_describe(registry_t *self, const warmth_t *warmth)
 {
     return json_pack("{s:I,s:I,s:I,s:I}", "ready",
                      (json_int_t) count_members(self, warmth->profile).ready,

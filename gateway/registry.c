@@ -56,14 +56,18 @@ static void entry_destroy(entry_t **entry_p)
 
 static void unlink_entry(registry_t *self, entry_t *entry)
 {
-    entry_t **at = &self->entries;
     char id[SESSION_ID_MAX];
     fault_t fault;
 
-    while (*at && *at != entry)
-        at = &(*at)->next;
-    if (*at)
-        *at = entry->next;
+    if (entry->before)
+        entry->before->next = entry->next;
+    else
+        self->entries = entry->next;
+    if (entry->next)
+        entry->next->before = entry->before;
+    launcher_forget(entry);
+    launcher_release_user(entry);
+    pool_leave(entry);
     zhashx_delete(self->by_id, entry->id);
     self->entry_count--;
     if (entry->is_gone && !entry->is_forgotten)
@@ -115,6 +119,7 @@ static void count_gone(registry_t *self, entry_t *entry)
     }
     entry->is_gone = true;
     following_tell(self, entry);
+    launcher_release_user(entry);
     end_start(self, entry);
     room_forget_gone(self);
 }
@@ -256,6 +261,8 @@ int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
     }
     (void) take_ptr(*spec_p);
     entry->next = self->entries;
+    if (entry->next)
+        entry->next->before = entry;
     self->entries = entry;
     self->entry_count++;
     zhashx_update(self->by_id, entry->id, entry);
@@ -274,6 +281,7 @@ void registry_own(registry_t *self, entry_t *entry, const char *token)
     free(entry->hand_token);
     entry->hand_token = mem_text(token);
     entry->is_pooled = false;
+    pool_leave(entry);
     self->alive_count++;
     following_tell(self, entry);
 }
@@ -360,6 +368,7 @@ void registry_destroy(registry_t **self_p)
     retention_destroy(&self->retention);
     following_destroy(&self->following);
     zhashx_destroy(&self->by_id);
+    users_destroy(&self->users);
     switchboard_destroy(&self->switchboard);
     files_destroy(&self->files);
     scribe_destroy(&self->scribe);
@@ -492,6 +501,7 @@ int registry_new(const options_t *options, const char *package_folder,
     self->waiting_end = &self->waiting;
     self->by_id = zhashx_new();
     self->following = following_new();
+    self->users = launcher_users(options);
     room_measure(self);
     self->scribe = scribe_new("gateway");
     self->loop = zloop_new();

@@ -20,6 +20,7 @@
 #include "gateway/registry.h"
 #include "gateway/session.h"
 #include "gateway/switchboard.h"
+#include "gateway/users.h"
 #include "kernels/zygote.h"
 
 #define POOL_ARRIVALS_MAX 256
@@ -29,7 +30,10 @@ typedef struct following following_t;
 
 /* One session in the table. */
 typedef struct entry {
-    struct entry *next; /* owned */
+    struct entry *next;        /* owned */
+    struct entry *before;      /* borrowed */
+    struct entry *next_member; /* borrowed; of the pool of its profile */
+    struct entry *next_launch; /* borrowed; of the profile's under way */
     char id[SESSION_ID_MAX];
     registry_t *registry;             /* borrowed */
     line_t *line;                     /* owned; to its actor */
@@ -37,6 +41,7 @@ typedef struct entry {
     char *runtime_folder, *workspace; /* owned */
     json_t *environment;              /* owned; of its kernels, or NULL */
     uid_t host_uid;
+    bool holds_user; /* nobody else is to get host_uid */
     uint64_t launch; /* number of the launch under way; 0 none */
     bool is_ready, is_gone, is_drained, is_external;
     bool is_starting;   /* from its making to READY or its end */
@@ -63,14 +68,16 @@ typedef struct pending {
 typedef struct {
     registry_t *registry; /* borrowed */
     const profile_t *profile;
-    zygote_t *zygote;  /* owned; NULL between two lives */
-    char fault[512];   /* why the last one ended */
-    char ready[64];    /* its Python's version */
-    unsigned failures; /* in a row */
-    int64_t born_ms;   /* the zygote, monotonic */
-    uint64_t forks;    /* sessions that it has given */
-    bool is_changing;  /* its environment on disk is being changed */
+    zygote_t *zygote;   /* owned; NULL between two lives */
+    char fault[512];    /* why the last one ended */
+    char ready[64];     /* its Python's version */
+    unsigned failures;  /* in a row */
+    int64_t born_ms;    /* the zygote, monotonic */
+    uint64_t forks;     /* sessions that it has given */
+    bool is_changing;   /* its environment on disk is being changed */
+    entry_t *launching; /* borrowed; who waits for a fork */
     /* The pool's: */
+    entry_t *members; /* borrowed; not those that were handed out */
     int64_t arrivals[POOL_ARRIVALS_MAX]; /* monotonic ms; a ring */
     uint64_t arrival_count;
     uint64_t handed_out, forked; /* sessions from the pool, and beside it */
@@ -107,7 +114,7 @@ struct registry {
     int refill_timer;   /* zloop id; 0 none */
     pending_t *pending; /* owned */
     uint64_t counter;   /* of tokens and launches */
-    uint64_t uid_counter;
+    users_t *users;     /* owned; NULL: all sessions have the gateway's */
     uint8_t journal_key[32];
     bool is_stopping; /* sessions are being left or ended */
     bool ends_all;    /* --end-sessions: nothing of them stays here */
@@ -127,10 +134,17 @@ bool registry_stop(registry_t *self, bool ends_sessions);
 const char *registry_limits_by(const registry_t *self);
 
 /* launcher.c */
+/* NULL: this gateway cannot give sessions users of their own. */
+users_t *launcher_users(const options_t *options);
 uid_t launcher_choose_uid(registry_t *self);
+/* The session has this user while it is alive. */
+void launcher_hold_user(entry_t *entry, uid_t uid);
+void launcher_release_user(entry_t *entry);
 /* A kernel for the session; its actor hears of it, also of a failure. */
 void launcher_launch(registry_t *self, entry_t *entry);
 warmth_t *launcher_warmth(registry_t *self, const profile_t *profile);
+/* The session is gone: a kernel that comes is ended. */
+void launcher_forget(entry_t *entry);
 void launcher_start(warmth_t *warmth);
 /* Renews zygotes whose environment was changed on disk. */
 void launcher_look(registry_t *self);
@@ -168,6 +182,9 @@ void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p);
 /* The member that has waited longest; NULL when none is ready. It stays in
  * the table and is the caller's to hand out. */
 entry_t *pool_take(registry_t *self, const profile_t *profile);
+/* The session waits in its profile's pool from now on, or no more. */
+void pool_join(entry_t *entry);
+void pool_leave(entry_t *entry);
 /* A session was asked for. */
 void pool_count_arrival(registry_t *self, const profile_t *profile);
 /* Fills up in a moment, when something is missing. */
@@ -176,7 +193,7 @@ void pool_refill_soon(registry_t *self);
 void pool_drain(registry_t *self, const profile_t *profile);
 int pool_on_tick(zloop_t *loop, int timer, void *arg);
 /* {"ready","target","handed_out","forked"} */
-json_t *pool_describe(const registry_t *self, const warmth_t *warmth);
+json_t *pool_describe(registry_t *self, const warmth_t *warmth);
 
 /* room.c */
 /* So many sessions as the descriptors permit. */

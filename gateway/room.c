@@ -1,5 +1,6 @@
-/* How many sessions fit: each has a thread, ports and some fourteen descriptors,
- * also when it is gone and only says why. Lives in the main thread. */
+/* How many sessions fit: each has a thread, ports and some fourteen
+ * descriptors, also when it is gone and only says why. Lives in the main
+ * thread. */
 #include "gateway/registry_internal.h"
 
 #include "base/log.h"
