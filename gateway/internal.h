@@ -52,14 +52,15 @@ typedef struct {
 
 /* Peers that do not take what is sent to them (pressure.c). */
 typedef struct {
-    int timer;            /* zloop id: looks again */
-    bool is_holding;      /* the kernel is not read */
-    int64_t since;        /* monotonic ms */
-    int64_t cut_at;       /* monotonic ms; 0: never */
-    bool owes_idle;       /* to one that was parted from */
-    bool is_ignored;      /* the last words of a kernel that has ended */
-    int reply_timer;      /* zloop id: looks again at what replies wait */
-    int64_t reply_since;  /* monotonic ms */
+    int timer;           /* zloop id: looks again */
+    bool is_holding;     /* the kernel is not read */
+    int64_t since;       /* monotonic ms */
+    int64_t cut_at;      /* monotonic ms; 0: never */
+    unsigned owed;       /* subscribers that have missed something; they get the
+                            last idle again */
+    bool is_ignored;     /* the last words of a kernel that has ended */
+    int reply_timer;     /* zloop id: looks again at what replies wait */
+    int64_t reply_since; /* monotonic ms */
     int64_t reply_cut_at; /* monotonic ms; 0: never */
 } pressure_t;
 
@@ -268,6 +269,8 @@ void turns_fail_all(self_t *self, const char *ename, const char *evalue);
 void turns_fail(self_t *self, request_t *request, const char *ename,
                 const char *evalue);
 void turns_clear(self_t *self);
+/* It was answered: what it says later still has a parent. */
+void turns_remember(self_t *self, const request_t *request);
 bytes_t turns_parent(const self_t *self, uint64_t number);
 uint64_t turns_number(self_t *self);
 
@@ -304,6 +307,8 @@ void pressure_on_subscriber(self_t *self);
 /* True: too many replies wait for who does not take them; requests are not to
  * be read nor begun, and will be when there is room. */
 bool pressure_of_replies(self_t *self);
+/* After a take-over: who is not back yet is waited for no longer. */
+void pressure_on_latecomers(self_t *self);
 
 /* record.c */
 void record_start(self_t *self);

@@ -67,7 +67,7 @@ static void part(self_t *self, int64_t now)
                 self->spec->id, count, now - self->pressure.since,
                 ports_backlog(self->ports));
     self->pressure.cut_at = self->pressure.since = now;
-    self->pressure.owes_idle = count > 0;
+    self->pressure.owed = count;
 }
 
 static int on_look(zloop_t *loop, int timer, void *arg)
@@ -94,15 +94,23 @@ static int on_look(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+void pressure_on_latecomers(self_t *self)
+{
+    unsigned have = ports_subscribers(self->ports);
+
+    if (self->spec->subscribers > have)
+        self->pressure.owed = self->spec->subscribers - have;
+}
+
 /* Who was parted from and is back may wait for the `idle` of a cell that has
  * ended meanwhile. */
 void pressure_on_subscriber(self_t *self)
 {
     const recent_t *last;
 
-    if (!self->pressure.owes_idle || self->state == LIFE_GONE)
+    if (!self->pressure.owed || self->state == LIFE_GONE)
         return;
-    self->pressure.owes_idle = false;
+    self->pressure.owed--;
     last = &self->recent[(self->recent_next + RECENT_MAX - 1) % RECENT_MAX];
     if (!self->running && last->number)
         output_status(self->output, "idle",

@@ -138,6 +138,7 @@ static void on_state(self_t *self, const journal_record_t *record)
     } else if (strcmp(record->type, "ready") == 0) {
         buffer_clear(&self->info);
         buffer_append(&self->info, record->content.bytes, record->content.size);
+        self->is_relaunching = false;
     } else if (strcmp(record->type, "launch") == 0
                || strcmp(record->type, "restart") == 0
                || strcmp(record->type, "reviving") == 0) {
@@ -145,6 +146,7 @@ static void on_state(self_t *self, const journal_record_t *record)
         buffer_clear(&self->info);
         self->kernel_seq = 0;
         self->next_count = 1;
+        self->is_relaunching = strcmp(record->type, "restart") == 0;
     }
     if (strcmp(record->type, "reviving") == 0
         || strcmp(record->type, "revived") == 0) {
@@ -171,8 +173,10 @@ static void on_record(self_t *self, const journal_record_t *record,
         break;
     case JOURNAL_EVENT:
         request = find_pending(self, record->request);
-        if (request)
+        if (request && !request->is_started) {
             request->is_started = true;
+            request->begun_us = record->wall_us;
+        }
         break;
     case JOURNAL_GAP:
         break;
@@ -224,6 +228,7 @@ void recovery_repeat(self_t *self)
                           (bytes_t){at->content.data, at->content.size});
         output_status(self->output, "idle",
                       message_header(at->request->message));
+        turns_remember(self, at->request);
     }
     drop_answered(&list, INT64_MAX);
 }

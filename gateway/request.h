@@ -27,7 +27,8 @@ typedef struct request {
     char *note;            /* owned; JSON for the journal, or NULL */
     const char *own_flaw;  /* what is wrong with our metadata, or NULL */
     bool is_started;       /* its busy and execute_input are out */
-    bool is_answered;      /* the client has its reply; the kernel works on */
+    int64_t begun_us; /* wall clock, when a gateway before began it; or 0 */
+    bool is_answered; /* the client has its reply; the kernel works on */
 } request_t;
 
 /* `message` is taken. */

@@ -27,6 +27,8 @@ struct retention {
     DIR *pass;            /* owned; NULL between two passes */
     char *aside;          /* owned; the folder of what is to be removed */
     size_t moved;         /* in this pass */
+    int64_t born_us;      /* wall clock, at */
+    int64_t born_ms;      /* monotonic */
 };
 
 static int on_slice(zloop_t *loop, int timer, void *arg);
@@ -61,6 +63,17 @@ void retention_destroy(retention_t **self_p)
     *self_p = NULL;
 }
 
+/* A clock that is set forward while the gateway runs makes nothing due that
+ * was not: the time since its start is measured. */
+static int64_t now_us(const retention_t *self)
+{
+    int64_t wall = clock_wall_us();
+    int64_t measured =
+        self->born_us + (clock_monotonic_ms() - self->born_ms) * 1000;
+
+    return wall < measured ? wall : measured;
+}
+
 static bool is_over(const retention_t *self, const char *folder)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
@@ -70,7 +83,7 @@ static bool is_over(const retention_t *self, const char *folder)
 
     return session_spec_read(folder, &spec, &profile, &fault) == 0
            && spec->reason[0] && spec->ended_us > 0
-           && clock_wall_us() - spec->ended_us > keep_us;
+           && now_us(self) - spec->ended_us > keep_us;
 }
 
 static void look_at(retention_t *self, const char *id)
@@ -147,6 +160,8 @@ retention_t *retention_new(registry_t *registry)
     retention_t *self = mem_new(sizeof *self);
 
     self->registry = registry;
+    self->born_us = clock_wall_us();
+    self->born_ms = clock_monotonic_ms();
     self->aside = mem_format("%s/discarded", registry->options->state_dir);
     self->remover = zactor_new(remover_actor, mem_text(self->aside));
     /* What an earlier gateway did not get done. */

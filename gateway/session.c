@@ -261,6 +261,7 @@ static int on_hold(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->hold_timer = 0;
+    pressure_on_latecomers(self);
     release(self);
     return 0;
 }
@@ -393,6 +394,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
         log_notice("session=%s kernel lost: %s", spec->id, fault->text);
         ending_expect(self);
     } else {
+        self->is_relaunching = false; /* it is the fresh one */
         ending_watch(self);
         /* Its launch was cut short: what is missing may never come. */
         if (self->state == LIFE_STARTING)

@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define UNHEARD_MS 200 /* between two looks whether the kernel is heard */
+
 static bytes_t buffer_bytes(const buffer_t *buffer)
 {
     return (bytes_t){buffer->data, buffer->size};
@@ -32,7 +34,7 @@ bytes_t turns_parent(const self_t *self, uint64_t number)
     return (bytes_t){NULL, 0};
 }
 
-static void remember(self_t *self, const request_t *request)
+void turns_remember(self_t *self, const request_t *request)
 {
     recent_t *recent = &self->recent[self->recent_next++ % RECENT_MAX];
     bytes_t header = message_header(request->message);
@@ -173,7 +175,7 @@ void turns_fail_all(self_t *self, const char *ename, const char *evalue)
 
     if (self->running) {
         fail_for_good(self, self->running, ename, evalue);
-        remember(self, self->running);
+        turns_remember(self, self->running);
         request_destroy(&self->running);
     }
     while ((request = turns_pop(self))) {
@@ -307,9 +309,26 @@ static int on_limit(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->limit_timer = 0;
+    /* After a take-over the cell may be over, and its reply wait in the link.
+     */
+    if (self->is_held || !self->is_greeted) {
+        session_start_timer(self, &self->limit_timer, UNHEARD_MS, on_limit);
+        return 0;
+    }
     self->limit_reached = true;
     ladder_climb(self, true);
     return 0;
+}
+
+/* What is left of a limit for a cell that began under another gateway. The
+ * machine's clock may have been set meanwhile: never more than all of it. */
+static int64_t time_left(const request_t *request, int64_t limit)
+{
+    int64_t left = limit - (clock_wall_us() - request->begun_us) / 1000;
+
+    if (!request->begun_us || left > limit)
+        return limit;
+    return left > 0 ? left : 1;
 }
 
 static void begin_cell(self_t *self, const request_t *request)
@@ -321,7 +340,8 @@ static void begin_cell(self_t *self, const request_t *request)
     session_stop_timer(self, &self->idle_timer);
     allowance_begin_cell(self);
     if (limit)
-        session_start_timer(self, &self->limit_timer, limit, on_limit);
+        session_start_timer(self, &self->limit_timer, time_left(request, limit),
+                            on_limit);
 }
 
 /* The kernel gets it first and works on it while the others are told; what it
@@ -435,7 +455,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         session_touch(self);
     if (aborts)
         abort_queue(self);
-    remember(self, request);
+    turns_remember(self, request);
     request_destroy(&request);
     return 0;
 }

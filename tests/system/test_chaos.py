@@ -3,10 +3,12 @@ cell, clocks jump, disks are slow, packets get lost."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -323,6 +325,36 @@ def test_the_clock_was_set_back_between_two_gateways(
         assert client.run("x").result == "1"
     folder = folders.runtime / "sessions" / gone.id
     wait_for(lambda: not folder.exists(), "the end of its ports")
+
+
+def ended_earlier(session: Session, seconds: int) -> None:
+    """In its file; who reads it next takes it for the truth."""
+    path = Path(session.model["journal"]).parent / "session.json"
+    state = json.loads(path.read_text())
+    state["ended_us"] = int((time.time() - seconds) * 1e6)
+    path.write_text(json.dumps(state))
+
+
+def test_a_clock_set_ahead_makes_no_recording_due(
+    folders: Gateway, shim: Path
+) -> None:
+    clock = folders.folder / "clock"
+    clock.write_text("0")
+    folders.env.update(LD_PRELOAD=str(shim), CHAOS_CLOCK=str(clock))
+    folders.start(
+        "--set", "sessions/gone_keep=0", "--set", "sessions/journal_keep=100s"
+    )
+    kept, due = folders.create(), folders.create()
+    for session in (kept, due):
+        session.delete()
+        ports = folders.runtime / "sessions" / session.id
+        wait_for(lambda: not ports.exists(), "the end of its ports")
+    clock.write_text(str(400 * DAYS))
+    ended_earlier(due, 200)
+    ended_earlier(kept, 0)  # however slow this machine is
+    journal = Path(due.model["journal"])
+    wait_for(lambda: not journal.exists(), "the end of what is due")
+    assert Path(kept.model["journal"]).exists()
 
 
 def test_a_journal_on_a_slow_disk(folders: Gateway, shim: Path) -> None:
