@@ -112,7 +112,8 @@ class Manager:
                 f"no answer to {kind}"
             )
             _, answer = self.signer.recv(self.socket)
-            assert sent and answer
+            assert sent
+            assert answer
             if answer["parent_header"]["msg_id"] == sent["header"]["msg_id"]:
                 break
         found: dict[str, Any] = answer["content"]
