@@ -51,16 +51,40 @@ def has_groups() -> bool:
     return os.access(GROUPS / "memory", os.W_OK)
 
 
-@pytest.fixture(params=["groups", "watchdog"])
-def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
+def begin(kind: str, *options: str) -> Gateway:
     wish = "none"
-    if request.param == "groups":
+    if kind == "groups":
         if not has_groups():
             pytest.skip("no control groups can be made here")
         wish = "auto"
-    running = Gateway(*SET, "--set", f"gateway/cgroups={wish}")
+    running = Gateway(*SET, "--set", f"gateway/cgroups={wish}", *options)
     try:
-        running.start()
+        return running.start()
+    except BaseException:
+        running.sweep()
+        raise
+
+
+@pytest.fixture(scope="module", params=["groups", "watchdog"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def gateway(kind: str) -> Iterator[Gateway]:
+    """One for all tests: what one session does is nothing to others."""
+    running = begin(kind)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture
+def hurried(kind: str) -> Iterator[Gateway]:
+    """With little processor time for a session."""
+    running = begin(kind, "--set", PROFILE + "limits/cpu_seconds=3")
+    try:
         yield running
     finally:
         running.end()
@@ -153,10 +177,8 @@ def test_processes(gateway: Gateway) -> None:
             assert found[0]["refused"] >= 1
 
 
-def test_processor_time_of_the_whole_session(gateway: Gateway) -> None:
-    gateway.terminate()
-    gateway.start("--set", PROFILE + "limits/cpu_seconds=3")
-    session = gateway.create()
+def test_processor_time_of_the_whole_session(hurried: Gateway) -> None:
+    session = hurried.create()
     with session.client() as client:
         turn = client.run(
             "import os, time\n"
