@@ -220,7 +220,7 @@ class Image:
         )
 
     def prepare(self, how: list[str]) -> str:
-        """Up to the state `installed`; its key."""
+        """Up to the state `installed`; the key of it and of the parts."""
         self.make_debian()
         ours = self.make_ours()
         booted = short(self.disk, qemu_version(), *arguments(how))
@@ -229,7 +229,7 @@ class Image:
             self.boot(how, booted)
         if not self.has("installed", installed):
             self.install(how, installed)
-        return installed
+        return short(installed, INSIDE.read_text())
 
 
 def qemu_version() -> str:
