@@ -28,7 +28,7 @@ static const struct {
     [HIERARCHY_FREEZER] = {"freezer", false},
 };
 
-/* Of version 2; systemd gives the managers of users no cpu by default. */
+/* Of version 2; older systemds delegate no cpu to users. */
 static const struct {
     const char *controller;
     bool is_required;

@@ -95,6 +95,12 @@ def limits_by(gateway: Gateway) -> str:
     return word
 
 
+def has_peaks(gateway: Gateway) -> bool:
+    """Version 2 resets them since Linux 6.12."""
+    release = tuple(int(n) for n in os.uname().release.split(".")[:2])
+    return limits_by(gateway) == "v1" or release >= (6, 12)
+
+
 def groups_of(session: Session) -> list[Path]:
     """The session's folders in every hierarchy."""
     # os.walk does not mind folders that vanish meanwhile, as glob does.
@@ -265,9 +271,12 @@ def test_cost_of_a_cell(gateway: Gateway) -> None:
         cost = turn.reply["metadata"]["hearth"]
         assert cost["cpu_ms"] >= 150
         assert cost["duration_ms"] >= 150
+        small = client.run("1").reply["metadata"].get("hearth", {})
+        if not has_peaks(gateway):
+            assert "peak_memory_kib" not in cost
+            return
         assert 64 << 10 <= cost["peak_memory_kib"] <= 192 << 10
-        small = client.run("1").reply["metadata"].get("hearth")
-        assert small is None or small["peak_memory_kib"] < 64 << 10
+        assert small.get("peak_memory_kib", 0) < 64 << 10
 
 
 def test_sessions_are_the_first_to_go(gateway: Gateway) -> None:

@@ -21,7 +21,7 @@ check() {
         bad=$((bad + 1))
         echo "not ok - $sentence"
         tail -n 40 /tmp/check.log | sed 's/^/# /'
-        journalctl -u hearth -n 20 --no-pager 2>/dev/null | sed 's/^/# /'
+        journalctl -u hearth -n 8 --no-pager 2>/dev/null | sed 's/^/# /'
     fi
 }
 

@@ -6,8 +6,10 @@ set -euo pipefail
 systemd-sysusers
 systemd-tmpfiles --create hearth.conf
 systemctl daemon-reload
-# Small enough to be reached soon by emulation.
+# Limits small enough to be reached soon by emulation, and time for it.
 cat >/usr/local/etc/hearth/hearth.cfg <<'CONFIG'
+sessions
+    ready_timeout = 5m
 profile
     python3
         preload = json
@@ -25,7 +27,8 @@ cat >/usr/local/bin/hearth-as-user <<'WRAPPER'
 #!/bin/sh
 export XDG_RUNTIME_DIR=/run/user/$(id -u)
 [ "$1" = serve ] || exec /usr/local/bin/hearth "$@"
-exec systemd-run --user --quiet --scope -p Delegate=yes /usr/local/bin/hearth "$@"
+exec systemd-run --user --quiet --scope -p Delegate=yes \
+    /usr/local/bin/hearth "$@" --set sessions/ready_timeout=5m
 WRAPPER
 cat >/usr/local/bin/hearth-as-service <<'WRAPPER'
 #!/bin/sh
@@ -39,7 +42,8 @@ serve)
         group=/sys/fs/cgroup$(sed s/^0::// /proc/self/cgroup)
         chown hearth:hearth "$group" "$group"/cgroup.procs \
             "$group"/cgroup.subtree_control "$group"/cgroup.threads
-        exec "$@"' sh $become /usr/local/bin/hearth "$@"
+        exec "$@"' sh $become /usr/local/bin/hearth "$@" \
+        --set sessions/ready_timeout=5m
     ;;
 esac
 exec $become /usr/local/bin/hearth "$@"
