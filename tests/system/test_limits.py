@@ -65,14 +65,18 @@ def begin(kind: str, *options: str) -> Gateway:
         raise
 
 
-@pytest.fixture(scope="module", params=["groups", "watchdog"])
+def how_long(fixture_name: str, config: pytest.Config) -> Any:
+    """By emulation a gateway takes minutes to start: one for all tests."""
+    return "module" if os.environ.get("HEARTH_FEW_GATEWAYS") else "function"
+
+
+@pytest.fixture(scope=how_long, params=["groups", "watchdog"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=how_long)
 def gateway(kind: str) -> Iterator[Gateway]:
-    """One for all tests: what one session does is nothing to others."""
     running = begin(kind)
     try:
         yield running

@@ -4,6 +4,7 @@
 # the tests are four times as long (HEARTH_DEADLINE).
 set -uo pipefail
 export HEARTH_MUST_WORK=1 HEARTH_HAS_CGROUPS=1 HEARTH_DEADLINE=240
+export HEARTH_FEW_GATEWAYS=1
 export PYTHONDONTWRITEBYTECODE=1 LANG=C.UTF-8 CMOCKA_MESSAGE_OUTPUT=TAP
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 readonly HEARTH=/usr/local/bin/hearth
