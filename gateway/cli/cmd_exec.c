@@ -39,6 +39,7 @@ typedef struct {
     int64_t started;       /* monotonic ms */
     int64_t heard;         /* the last message */
     int64_t asked;         /* the last look at the gateway, or word of it */
+    int64_t gone;          /* when its end was seen first, or 0 */
     int64_t shown;         /* the last progress line */
     bool is_idle;          /* the kernel said so for the request */
     bool has_failed;       /* a picture could not be saved */
@@ -333,10 +334,13 @@ static void look_at_gateway(run_t *self)
     status = mgmt_ask(self->mgmt, "session_show",
                       json_pack("{s:s}", "id", self->session), &reply);
     session = json_object_get(reply, "session");
-    /* The end's own error reply comes first, if it comes at all. */
-    if (now - self->heard > 2 * DOUBT_MS
-        && (status == GATEWAY_EXIT_GONE
-            || strcmp(member_text(session, "state"), "gone") == 0))
+    if (status != GATEWAY_EXIT_GONE
+        && strcmp(member_text(session, "state"), "gone") != 0)
+        return;
+    /* The end's own error reply may be on its way: it says more. */
+    if (!self->gone)
+        self->gone = now;
+    else if (now - self->heard > 2 * DOUBT_MS)
         finish(self, GATEWAY_EXIT_GONE, "the session is gone");
 }
 
