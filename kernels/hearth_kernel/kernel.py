@@ -52,6 +52,8 @@ Handler = Callable[[Any, Content], Content]
 
 _decode = json.JSONDecoder().decode  # loads() guesses the encoding first
 _SIGINT = int(signal.SIGINT)
+_SIGPIPE = int(signal.SIGPIPE)
+_NO_LOOP: Any = None
 _SENT_SECONDS = 2.0  # how long the last reply may take to leave
 
 # Behind READY: a request that comes at once is served at once.
@@ -116,7 +118,7 @@ class Kernel:
     def __init__(self, shell: ZMQInteractiveShell) -> None:
         self.shell = shell
         self.comm_manager = comms.manager
-        self.loop = asyncio.new_event_loop()
+        self.loop: asyncio.AbstractEventLoop = _NO_LOOP
         self.context = contextvars.copy_context()
         self.left_over: Optional[contextvars.Context] = None  # of a task
         self.requests_fd = -1
@@ -525,54 +527,78 @@ class Kernel:
             return
         kept = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = streams.SilentStream()  # type: ignore
+        names = set(self.shell.user_ns)
         try:
             for cell in _REHEARSAL:
-                self.shell.run_cell(cell, store_history=True)
+                self.shell.run_cell(cell, store_history=False)
         finally:
             sys.stdout, sys.stderr = kept
-        self.shell.forget_warming()
+        for name in set(self.shell.user_ns) - names:
+            del self.shell.user_ns[name]
+        self.shell.last_execution_result = None
 
-    def start(self, listener: int, retain: int) -> None:
-        """Take over the process: streams, input, signals, the loop."""
-        self.requests_fd = outlet.start(listener, retain)
+    def prepare(self) -> None:
+        """Do what needs no link: a zygote does it once for all its kernels.
+
+        What is done here is not done after the fork, where each page that is
+        written to is copied.
+        """
         # The session's own modules, and none of ours by accident.
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        sys.path[:] = ["", *(path for path in sys.path if path != package)]
-        sys.stdout = sys.__stdout__ = streams.stdout()  # type: ignore
-        sys.stderr = sys.__stderr__ = streams.stderr()  # type: ignore
+        self.path = ["", *(path for path in sys.path if path != package)]
+        self.streams = streams.stdout(), streams.stderr()
+        self.ready = outlet.pack(info(self.shell.banner))
         streams.flush_at_exit()
         debugging.install()
         builtins.input = self.input
         getpass.getpass = self.getpass
-        signal.signal(signal.SIGINT, self.on_sigint)
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         # The link's thread never holds a lock of Python's.
         warnings.filterwarnings("ignore", message=".*use of fork.*")
         self.shell.kernel = self
         self.namespace.begin(self.shell.user_ns)
+
+    def start(self, listener: int, retain: int) -> None:
+        """Take over the process: streams, input, signals, the loop."""
+        self.requests_fd = outlet.start(listener, retain)
+        sys.path[:] = self.path
+        sys.stdout, sys.stderr = self.streams  # type: ignore[assignment]
+        sys.__stdout__, sys.__stderr__ = self.streams  # type: ignore
+        _signal.signal(_SIGINT, self.on_sigint)
+        _signal.signal(_SIGPIPE, _signal.SIG_IGN)
         self.workspace.begin(os.getcwd())
+        self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
         self.loop.add_reader(self.requests_fd, self.on_requests)
         _link.join(self.loop._selector.fileno())  # type: ignore[attr-defined]
-        outlet.emit(
-            _link.READY, info(self.shell.banner), {"next_count": 1}, request=0
-        )
+        _link.emit(_link.READY, 0, self.ready, b'{"next_count":1}')
         self.wake()
         self.loop.call_later(_REHEARSAL_SECONDS, self.rehearse)
+
+
+_prepared: Optional[Kernel] = None
+
+
+def prepare(shell: ZMQInteractiveShell) -> None:
+    """Make the kernel that main() starts, in this process or a fork of it."""
+    global _prepared
+    kernel = Kernel(shell)
+    kernel.prepare()
+    _prepared = kernel
 
 
 def main(
     listener: int,
     retain: int,
-    shell: Optional[ZMQInteractiveShell] = None,
     when_begun: Optional[Callable[[], None]] = None,
 ) -> None:
     """Serve the session whose gateway comes to this listening socket.
 
-    From `when_begun` on the gateway hears of everything by the link; no code
-    of the session's runs before.
+    After prepare(). From `when_begun` on the gateway hears of everything by
+    the link; no code of the session's runs before.
     """
-    kernel = Kernel(shell or ZMQInteractiveShell.instance())
+    kernel = _prepared
+    if kernel is None:
+        raise RuntimeError("no kernel was prepared")
     kernel.start(listener, retain)
     if when_begun is not None:
         when_begun()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import logging
@@ -83,8 +84,6 @@ def make_shell() -> ZMQInteractiveShell:
 
 def _run(shell: ZMQInteractiveShell, cell: str) -> None:
     if "await" in cell:
-        import asyncio
-
         loop = asyncio.new_event_loop()
         text = shell.transform_cell(cell)
         loop.run_until_complete(
@@ -123,12 +122,13 @@ def _introspect(shell: ZMQInteractiveShell) -> None:
 
 
 def _rehearse(shell: ZMQInteractiveShell) -> None:
-    """Do once what each kernel does at its start."""
+    """Do once what each kernel does at its start, and what it need not do."""
     from hearth_kernel import kernel, reseed
 
+    reseed.prepare()
     reseed.reseed()
-    kernel.info(shell.banner)
-    kernel.Kernel(shell).loop.close()
+    asyncio.new_event_loop().close()
+    kernel.prepare(shell)
 
 
 def forget_files() -> None:
@@ -207,7 +207,7 @@ def warm(
         warnings.simplefilter("ignore")
         loaded, missing = preload(names)
         run_cells(shell)
-        _rehearse(shell)
+    _rehearse(shell)
     forget_files()
     start_openssl()
     gc.collect()

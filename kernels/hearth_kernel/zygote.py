@@ -6,6 +6,7 @@ nothing of any session but the descriptors that it passes on.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import array
 import errno
 import importlib.util
@@ -28,6 +29,7 @@ DATAGRAM_MAX = 64 * 1024
 LAUNCH_FDS = ("workspace_fd", "link_fd", "init_fd", "status_fd")
 # Of the control group: a folder, or one file for each hierarchy.
 CGROUP_FDS_MAX = 8
+_HANDLED = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)))
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 
 
@@ -141,11 +143,15 @@ def become_kernel(
     # Loaded since the zygote warmed up: their folder may be out of sight here.
     from hearth_kernel import kernel, reseed
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    # signal's own function makes enums of what it returns.
+    for number in _HANDLED:
+        _signal.signal(number, _signal.SIG_DFL)
     reseed.reseed()
-    os.environ.clear()
-    os.environ.update(order.get("env") or {})
+    # update() would ask what a mapping is, and write to 200 KB on the way.
+    for name in list(os.environ):
+        del os.environ[name]
+    for name, value in (order.get("env") or {}).items():
+        os.environ[name] = value
     os.environ["HOME"] = "/workspace"
     os.chdir("/workspace")
     sys.argv = [""]
@@ -272,6 +278,7 @@ def describe(profile: Order) -> Order:
         loaded, missing = find(names)
     else:
         _, loaded, missing = warm(names)
+        os.environ.clear()  # each kernel has its own: it need not do it
     policy.configure(profile.get("policy"))
     check_threads()
     _sandbox.describe(
