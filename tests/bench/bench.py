@@ -30,10 +30,12 @@ import record
 import recordings
 import zmq
 from clients import BenchError
+from costs import measure_costs
 from figures import OURS, THEIRS, Figure, say
 from gateways import measure_gateways
 from measures import (
     measure_first_result,
+    measure_growth,
     measure_large,
     measure_memory,
     measure_prints,
@@ -42,6 +44,7 @@ from measures import (
 from others import others
 from scale import Series, measure_scale, permit_descriptors
 from sides import Hearth, Ipykernel, Kernel, Side
+from throughput import measure_throughput
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -151,6 +154,8 @@ GROUPS = (
     "memory",
     "prints",
     "large",
+    "throughput",
+    "costs",
     "hogs",
     "notebooks",
     "scale",
@@ -190,10 +195,15 @@ class Run:
             self.add(measure_round_trip(sides, rounds))
         if "memory" in only:
             self.add(measure_memory(sides, 4))
+            self.add(measure_growth(pair))
         if "prints" in only:
             self.add(measure_prints(pair, rounds))
         if "large" in only:
             self.add(measure_large(pair, rounds))
+        if "throughput" in only:
+            self.add(measure_throughput(pair, rounds))
+        if "costs" in only:
+            self.add(measure_costs(pair, rounds))
         if "hogs" in only:
             self.figures.extend(measure_hogs(hearth))
         if "notebooks" in only:

@@ -88,6 +88,7 @@ class Outcome:
     messages: int = 0
     text: list[str] = field(default_factory=list)
     pictures: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)  # displays that are text
     result: str = ""
 
 
@@ -130,14 +131,9 @@ class Client:
             if kind == "iopub_welcome":
                 return
 
-    def execute(self, code: str) -> Outcome:
-        """Runs a cell: the time until both its reply and `idle` are here.
-
-        What came is opened and compared behind it: a client's own work is
-        not what is measured.
-        """
-        outcome = Outcome()
-        msg_id, frames = self.signer.request(
+    def execute_request(self, code: str) -> tuple[str, list[bytes]]:
+        """Its id, and the frames to be sent."""
+        return self.signer.request(
             "execute_request",
             {
                 "code": code,
@@ -148,6 +144,15 @@ class Client:
                 "stop_on_error": True,
             },
         )
+
+    def execute(self, code: str) -> Outcome:
+        """Runs a cell: the time until both its reply and `idle` are here.
+
+        What came is opened and compared behind it: a client's own work is
+        not what is measured.
+        """
+        outcome = Outcome()
+        msg_id, frames = self.execute_request(code)
         mark = f'"{msg_id}"'.encode()
         told: list[list[bytes]] = []
         started = time.perf_counter()
@@ -190,4 +195,8 @@ class Client:
         elif kind == "execute_result":
             outcome.result = content["data"]["text/plain"]
         elif kind == "display_data":
-            outcome.pictures.append(content["data"]["image/png"])
+            data = content["data"]
+            if "image/png" in data:
+                outcome.pictures.append(data["image/png"])
+            else:
+                outcome.shown.append(data["text/plain"])

@@ -99,6 +99,38 @@ def measure_memory(sides: list[Side], more: int) -> list[Figure]:
     return [growth, total]
 
 
+WORK = """\
+import numpy
+frame = pandas.DataFrame(
+    {{"key": numpy.arange(1000) % 7, "value": numpy.random.rand(1000)}}
+)
+table_{number} = frame.groupby("key").value.describe()
+if {number} % 10 == 0:
+    figure, axes = matplotlib.pyplot.subplots()
+    axes.plot(frame.value[:50])
+    matplotlib.pyplot.show()
+table_{number}"""
+CELLS = 100
+
+
+def measure_growth(sides: list[Side]) -> list[Figure]:
+    """One session, before and after its first hundred cells of real work."""
+    growth = Figure(f"memory more after {CELLS} cells of work", "MB", "")
+    for side in sides:
+        with kernel_of(side) as kernel:
+            kernel.client.execute("%matplotlib inline\n" + IMPORTS)
+            try:
+                before = pss(side.processes([kernel]))
+                for number in range(CELLS):
+                    kernel.client.execute(WORK.format(number=number))
+                after = pss(side.processes([kernel]))
+            except PermissionError as error:
+                print(f"bench: growth not measured: {error}", file=sys.stderr)
+                return []
+            growth.add(side.name, after - before)
+    return [growth]
+
+
 def check_lines(outcome: Outcome, count: int) -> None:
     text = "".join(outcome.text)
     if text != "".join(f"{number}\n" for number in range(count)):

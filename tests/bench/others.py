@@ -19,6 +19,7 @@ from sides import LAUNCH, Context, Ipykernel, Kernel, Side, family, free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / ".venv-peers/bin"
+XEUS = ROOT / ".venv-xeus/bin/python"
 
 
 class Bubblewrap(Ipykernel):
@@ -40,7 +41,17 @@ class Runsc(Ipykernel):
     name = "runsc + ipykernel"
 
     def wrapper(self) -> list[str]:
-        return ["runsc", "--network=host", "do"]
+        return ["runsc", "--rootless", "--network=host", "do"]
+
+
+class Xeus(Ipykernel):
+    """The native kernel, with IPython's shell; it is not among the peers'
+    packages: `python3 -m venv .venv-xeus` and `pip install xeus-python pandas
+    matplotlib` there."""
+
+    name = "xeus-python"
+    python = XEUS
+    launch = ("-m", "xpython_launcher", "-f")
 
 
 class KernelGateway:
@@ -132,6 +143,10 @@ def works(side: Ipykernel) -> bool:
 def others(context: Context, scratch: Path, stack: ExitStack) -> list[Side]:
     found: list[Side] = []
     missing = []
+    if XEUS.exists():
+        found.append(Xeus(context, scratch))
+    else:
+        missing.append("xeus-python in .venv-xeus")
     for kind in (Bubblewrap, Runsc):
         side = kind(context, scratch)
         program = side.wrapper()[0]

@@ -60,6 +60,8 @@ class Ipykernel:
     """Each kernel is a process of its own."""
 
     name = "ipykernel"
+    python = Path(sys.executable)
+    launch = LAUNCH
 
     def __init__(self, context: Context, scratch: Path) -> None:
         self.context = context
@@ -78,7 +80,7 @@ class Ipykernel:
         path = self.scratch / f"ipykernel-{uuid.uuid4().hex}.json"
         path.write_text(json.dumps(connection))
         process = subprocess.Popen(
-            [*self.wrapper(), sys.executable, *LAUNCH, str(path)],
+            [*self.wrapper(), str(self.python), *self.launch, str(path)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,0 +1,160 @@
+"""Many requests: one client that does not wait, fifty that do, displays."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+
+import zmq
+from clients import PATIENCE_MS, BenchError, Client, Outcome, is_idle
+from figures import Figure
+from sides import Side, kernel_of, kernel_of_each
+
+QUEUED = 500
+CLIENTS = 50
+CELLS = 10  # of each of them
+DISPLAYS = 1000
+SHOWN = "x" * 1020
+DISPLAY = f"""\
+from IPython.display import display
+for number in range({DISPLAYS}):
+    display({{"text/plain": f"{{number:04}}{SHOWN}"}}, raw=True)"""
+
+
+def check_sum(client: Client, outcome: Outcome, wanted: str = "2") -> None:
+    if outcome.result != wanted:
+        raise BenchError(f"{wanted} is {outcome.result!r}")
+
+
+def flood(client: Client, count: int) -> float:
+    """All requests at once; seconds until the last one's `idle`."""
+    asked = [client.execute_request(f"{number}+1") for number in range(count)]
+    told: list[list[bytes]] = []
+    answers = []
+    waiting = zmq.Poller()
+    waiting.register(client.iopub, zmq.POLLIN)
+    waiting.register(client.shell, zmq.POLLIN)
+    last = f'"{asked[-1][0]}"'.encode()
+    started = time.perf_counter()
+    for _, frames in asked:
+        client.shell.send_multipart(frames)
+    while len(answers) < count or not told or not is_idle(told[-1], last):
+        ready = dict(waiting.poll(PATIENCE_MS))
+        if not ready:
+            raise BenchError(f"{len(answers)} of {count} were answered")
+        if client.iopub in ready:
+            told.append(client.iopub.recv_multipart())
+        if client.shell in ready:
+            answers.append(client.shell.recv_multipart())
+    seconds = time.perf_counter() - started
+    outcomes = {msg_id: Outcome() for msg_id, _ in asked}
+    for message in told:
+        for_whom = client.signer.open(message)[1]
+        if for_whom in outcomes:
+            client.take_output(message, for_whom, outcomes[for_whom])
+    for number, outcome in enumerate(outcomes.values()):
+        check_sum(client, outcome, str(number + 1))
+    return seconds
+
+
+class Walker:
+    """A client that sends its next request when the last one is done."""
+
+    def __init__(self, client: Client, cells: int) -> None:
+        self.client = client
+        self.left = cells
+        self.mark = b""
+        self.results = 0
+
+    def ask(self) -> None:
+        msg_id, frames = self.client.execute_request("1+1")
+        self.mark = f'"{msg_id}"'.encode()
+        self.client.shell.send_multipart(frames)
+        self.left -= 1
+
+    def take(self) -> bool:
+        """Takes one message; whether all its cells are done."""
+        frames = self.client.iopub.recv_multipart()
+        if b'"execute_result"' in frames[-4] and b'"2"' in frames[-1]:
+            self.results += 1
+        if not is_idle(frames, self.mark):
+            return False
+        answer = self.client.shell.recv_multipart()
+        if self.mark not in answer[-3] or b'"ok"' not in answer[-1]:
+            raise BenchError("a reply of another request")
+        if self.left:
+            self.ask()
+            return False
+        return True
+
+
+def walk(clients: list[Client], cells: int) -> float:
+    """Each client its cells, all at a time; seconds."""
+    waiting = zmq.Poller()
+    walkers = {client.iopub: Walker(client, cells) for client in clients}
+    for socket in walkers:
+        waiting.register(socket, zmq.POLLIN)
+    active = len(walkers)
+    started = time.perf_counter()
+    for walker in walkers.values():
+        walker.ask()
+    while active:
+        ready = waiting.poll(PATIENCE_MS)
+        if not ready:
+            raise BenchError(f"{active} clients wait")
+        for socket, _ in ready:
+            active -= walkers[socket].take()
+    seconds = time.perf_counter() - started
+    if any(walker.results != cells for walker in walkers.values()):
+        raise BenchError("results are missing")
+    return seconds
+
+
+def measure_displays(sides: list[Side], rounds: int) -> Figure:
+    figure = Figure(f"{DISPLAYS:,} displays of 1 KB", "ms", "1x")
+    wanted = [f"{number:04}{SHOWN}" for number in range(DISPLAYS)]
+    with kernel_of_each(sides) as kernels:
+        for number in range(rounds + 1):
+            for name, kernel in kernels:
+                outcome = kernel.client.execute(DISPLAY)
+                if outcome.shown != wanted:
+                    raise BenchError(f"{name}: {len(outcome.shown)} came")
+                if number:
+                    figure.add(name, 1000 * outcome.seconds)
+    return figure
+
+
+def measure_flood(sides: list[Side], rounds: int) -> Figure:
+    figure = Figure(f"{QUEUED} cells queued at once, each", "ms", "1x")
+    with kernel_of_each(sides) as kernels:
+        for number in range(rounds + 1):
+            for name, kernel in kernels:
+                seconds = flood(kernel.client, QUEUED)
+                if number:
+                    figure.add(name, 1000 * seconds / QUEUED)
+    return figure
+
+
+def measure_crowd(sides: list[Side], rounds: int, count: int) -> Figure:
+    """The sides one after the other: fifty ipykernels are in each other's way
+    enough."""
+    figure = Figure(f"{count} clients on {count} sessions, a cell", "ms", "1x")
+    for side in sides:
+        with ExitStack() as stack:
+            clients = [
+                stack.enter_context(kernel_of(side)).client
+                for _ in range(count)
+            ]
+            walk(clients, 2)
+            for _ in range(rounds):
+                seconds = walk(clients, CELLS)
+                figure.add(side.name, 1000 * seconds / (CELLS * count))
+    return figure
+
+
+def measure_throughput(sides: list[Side], rounds: int) -> list[Figure]:
+    return [
+        measure_flood(sides, rounds),
+        measure_displays(sides, rounds),
+        measure_crowd(sides, min(rounds, 5), CLIENTS),
+    ]
