@@ -142,6 +142,8 @@ static const setting_t profile_rows[] = {
      "modules that are imported before a session needs them"},
     {OF_PROFILE "readonly", KIND_FOLDERS, AT(readonly), 0, 0, false, NULL, "",
      "further folders, data for instance, that sessions can read"},
+    {OF_PROFILE "mount", KIND_MOUNTS, AT(mount), 0, 0, false, NULL, "",
+     "further folders that sessions can read, at other paths: SOURCE:TARGET"},
     {OF_PROFILE "network", KIND_CHOICE, AT(network), 0, 0, false,
      "none|loopback", "none", "what sockets a session can have"},
     {OF_PROFILE "fresh", KIND_CHOICE, AT(is_fresh), 0, 0, false, "false|true",

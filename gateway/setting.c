@@ -139,6 +139,34 @@ static bool is_path(const char *text)
     return text[0] == '/';
 }
 
+/* No part of it is "", "." or "..". */
+static bool is_plain_path(const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const char *part = text + at + 1;
+        size_t length = strcspn(part, "/");
+
+        if (text[at] != '/')
+            return false;
+        if (length > size - at - 1)
+            length = size - at - 1;
+        if (!length || (part[0] == '.' && length == 1)
+            || (part[0] == '.' && part[1] == '.' && length == 2))
+            return false;
+        at += length + 1;
+    }
+    return size > 0;
+}
+
+/* SOURCE:TARGET. What they lead to is the sandbox's to judge. */
+static bool is_mount(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+
+    return colon && is_plain_path(text, (size_t) (colon - text))
+           && is_plain_path(colon + 1, strlen(colon + 1));
+}
+
 /* The items between commas, without blanks around; NULL when one is none. An
  * empty text is an empty list. */
 static char **parse_list(const char *text, bool (*is_item)(const char *))
@@ -223,6 +251,8 @@ static bool set_member(const setting_t *self, void *base, const char *text)
         return set_list(member, parse_list(text, is_module));
     case KIND_FOLDERS:
         return set_list(member, parse_list(text, is_path));
+    case KIND_MOUNTS:
+        return set_list(member, parse_list(text, is_mount));
     case KIND_CHOICE:
         return parse_choice(self->words, text, member);
     case KIND_DURATION:
@@ -271,6 +301,8 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
         [KIND_BASE] = "a path that begins and ends with a slash",
         [KIND_ADDRESS] = "an IPv4 or IPv6 address",
         [KIND_MODULES] = "names of modules with commas between",
+        [KIND_MOUNTS] = "SOURCE:TARGET, absolute paths without .., with commas "
+                        "between",
         [KIND_FOLDERS] = "absolute paths with commas between",
         [KIND_NAMES] = "names with commas between",
         [KIND_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",

@@ -26,6 +26,7 @@ typedef enum {
     KIND_BASE,     /* char *: a URL's path that begins and ends with / */
     KIND_ADDRESS,  /* char *: IPv4 or IPv6 */
     KIND_MODULES,  /* char **: names with commas between */
+    KIND_MOUNTS,   /* char **: SOURCE:TARGET with commas between */
     KIND_FOLDERS,  /* char **: absolute paths with commas between */
     KIND_NAMES,    /* char **: words with commas between */
     KIND_DURATION, /* int64_t: milliseconds */

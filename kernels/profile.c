@@ -34,6 +34,7 @@ void profile_destroy(profile_t **self_p)
     destroy_list(self->policy.refuse_imports);
     destroy_list(self->without);
     destroy_list(self->accept);
+    destroy_list(self->mount);
     destroy_list(self->readonly);
     destroy_list(self->preload);
     free(self->python);
@@ -89,6 +90,7 @@ profile_t *profile_new(const char *name)
     for (size_t i = 0; i < count; i++)
         self->preload[i] = mem_text(preload[i]);
     self->readonly = mem_new(sizeof(char *));
+    self->mount = mem_new(sizeof(char *));
     self->accept = mem_new(sizeof(char *));
     self->without = mem_new(sizeof(char *));
     self->zygote_forks = 1000;

@@ -48,6 +48,7 @@ typedef struct {
     char *python;       /* owned; absolute path of the interpreter */
     char **preload;     /* owned; module names, NULL at the end */
     char **readonly;    /* owned; further folders to show, NULL at the end */
+    char **mount;       /* owned; "SOURCE:TARGET" to show, NULL at the end */
     char **accept;      /* owned; walls that may be missing, NULL at the end */
     char **without;     /* owned; walls to leave out, NULL at the end */
     int network;        /* sandbox_network_t */

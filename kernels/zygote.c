@@ -83,6 +83,7 @@ static char *describe_profile(const profile_t *profile)
     json_object_set_new(object, "profile", json_string(profile->name));
     add_list(object, "preload", profile->preload);
     add_list(object, "readonly", profile->readonly);
+    add_list(object, "mount", profile->mount);
     add_list(object, "accept", profile->accept);
     add_list(object, "without", profile->without);
     set_number(object, "network", (uint64_t) profile->network);

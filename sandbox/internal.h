@@ -14,9 +14,10 @@
 
 /* A file or folder of the host that is shown inside. */
 typedef struct {
-    char *path;  /* owned: absolute, without links */
-    int fd;      /* owned: O_PATH, so that the inode stays the one we saw */
-    bool folder; /* else a file */
+    char *path;   /* owned: absolute, without links */
+    char *target; /* owned: where it is inside; NULL: at the same path */
+    int fd;       /* owned: O_PATH, so that the inode stays the one we saw */
+    bool folder;  /* else a file */
 } source_t;
 
 /* A symbolic link of the host that is made again inside. */
@@ -129,6 +130,10 @@ step_fn namespaces_set_hostname;
 void mounts_init(mounts_t *self);
 void mounts_clear(mounts_t *self);
 int mounts_add(mounts_t *self, const char *path, fault_t *fault);
+int mounts_add_at(mounts_t *self, const char *source, const char *target,
+                  fault_t *fault);
+/* Where it is inside. */
+const char *source_place(const source_t *self);
 
 /* mounts.c */
 step_fn mounts_open_sources; /* still with the caller's identity */

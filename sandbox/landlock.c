@@ -135,7 +135,7 @@ static int permit_all(const entry_t *entry, int ruleset, uint64_t known,
             return r;
     }
     for (size_t i = 0; i < mounts->source_count; i++)
-        if ((r = permit(ruleset, mounts->sources[i].path,
+        if ((r = permit(ruleset, source_place(&mounts->sources[i]),
                         mounts->sources[i].folder, RUN & known, fault))
             < 0)
             return r;

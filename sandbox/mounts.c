@@ -414,13 +414,13 @@ int mounts_attach_sources(entry_t *entry, fault_t *fault)
             return r;
     for (size_t i = 0; i < mounts->source_count; i++) {
         const source_t *source = &mounts->sources[i];
+        const char *place = source_place(source);
 
-        if ((r = make_path(entry, source->path, source->folder, fault)) < 0)
+        if ((r = make_path(entry, place, source->folder, fault)) < 0)
             return r;
-        if (!source->folder
-            && (r = make_file(entry, source->path, "", fault)) < 0)
+        if (!source->folder && (r = make_file(entry, place, "", fault)) < 0)
             return r;
-        if ((r = attach(entry, entry->tree_fds[i], source->path, fault)) < 0)
+        if ((r = attach(entry, entry->tree_fds[i], place, fault)) < 0)
             return r;
     }
     return 0;

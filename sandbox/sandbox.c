@@ -95,6 +95,12 @@ int sandbox_add_readonly(sandbox_t *self, const char *path, fault_t *fault)
     return mounts_add(&self->mounts, path, fault);
 }
 
+int sandbox_add_mount(sandbox_t *self, const char *source, const char *target,
+                      fault_t *fault)
+{
+    return mounts_add_at(&self->mounts, source, target, fault);
+}
+
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits)
 {
     self->limits = *limits;

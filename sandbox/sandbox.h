@@ -40,6 +40,13 @@ void sandbox_destroy(sandbox_t **self_p);
  * earlier one: nothing. What the sandbox makes itself (/, /dev, /etc, /proc,
  * /sys, /tmp, /var/tmp, /workspace): -EINVAL. */
 int sandbox_add_readonly(sandbox_t *self, const char *path, fault_t *fault);
+/* As sandbox_add_readonly, but the source is seen at `target`, and nothing on
+ * the way to it may be a symbolic link (-ELOOP). -EINVAL: one of the two is not
+ * absolute or has "", "." or ".." among its parts; the source is the host's /,
+ * /dev, /proc or /sys; the target is, is in or has in it what the sandbox makes
+ * itself or what it shows already. After the places of the first kind. */
+int sandbox_add_mount(sandbox_t *self, const char *source, const char *target,
+                      fault_t *fault);
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits);
 
 typedef enum {

@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define LINKS_FOLLOWED_MAX 40 /* the kernel's own bound, namei(7) */
 
@@ -48,10 +51,16 @@ static const struct {
 
 static void source_clear(source_t *self)
 {
+    free(self->target);
     free(self->path);
     if (self->fd >= 0)
         close(self->fd);
-    *self = (source_t){NULL, -1, false};
+    *self = (source_t){NULL, NULL, -1, false};
+}
+
+const char *source_place(const source_t *self)
+{
+    return self->target != NULL ? self->target : self->path;
 }
 
 void mounts_clear(mounts_t *self)
@@ -103,7 +112,7 @@ static bool is_beneath(const char *path, const char *top)
 static bool is_covered(const mounts_t *self, const char *path)
 {
     for (size_t i = 0; i < self->source_count; i++)
-        if (is_beneath(path, self->sources[i].path))
+        if (is_beneath(path, source_place(&self->sources[i])))
             return true;
     return false;
 }
@@ -138,7 +147,7 @@ static void drop_beneath(mounts_t *self, const char *path)
     size_t kept = 0;
 
     for (size_t i = 0; i < self->source_count; i++)
-        if (is_beneath(self->sources[i].path, path))
+        if (is_beneath(source_place(&self->sources[i]), path))
             source_clear(&self->sources[i]);
         else
             self->sources[kept++] = self->sources[i];
@@ -168,7 +177,7 @@ static int add_place(mounts_t *self, const char *path, fault_t *fault)
         return fault_set(fault, E2BIG, "sandbox: more than %d places to show",
                          SOURCES_MAX);
     self->sources[self->source_count++] =
-        (source_t){mem_text(path), take_fd(&fd), S_ISDIR(seen.st_mode)};
+        (source_t){mem_text(path), NULL, take_fd(&fd), S_ISDIR(seen.st_mode)};
     return 0;
 }
 
@@ -269,4 +278,122 @@ int mounts_add(mounts_t *self, const char *path, fault_t *fault)
         if ((r = step(self, &walk, part, fault)) < 0)
             return r;
     return add_place(self, walk.done, fault);
+}
+
+/* No part of it is "", "." or "..", so what is compared is what is meant. */
+static bool is_plain(const char *path)
+{
+    if (path[0] != '/' || strlen(path) >= PATH_MAX)
+        return false;
+    for (const char *part = path + 1;; part++) {
+        size_t length = strcspn(part, "/");
+
+        if (length == 0 || (length == 1 && part[0] == '.')
+            || (length == 2 && part[0] == '.' && part[1] == '.'))
+            return false;
+        part += length;
+        if (*part == '\0')
+            return true;
+    }
+}
+
+/* Is one in the other? */
+static bool do_overlap(const char *path, const char *other)
+{
+    return is_beneath(path, other) || is_beneath(other, path);
+}
+
+/* What stands where the target would: NULL: nothing. */
+static const char *find_in_the_way(const mounts_t *self, const char *target)
+{
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (do_overlap(target, own[i].path))
+            return own[i].path;
+    for (size_t i = 0; i < self->source_count; i++)
+        if (do_overlap(target, source_place(&self->sources[i])))
+            return source_place(&self->sources[i]);
+    for (size_t i = 0; i < self->link_count; i++)
+        if (do_overlap(target, self->links[i].path))
+            return self->links[i].path;
+    return NULL;
+}
+
+static int check_target(const mounts_t *self, const char *target,
+                        fault_t *fault)
+{
+    const char *there;
+
+    if (!is_plain(target))
+        return fault_set(fault, EINVAL,
+                         "sandbox: %s is no place for a mount: it must be "
+                         "absolute, and without //, . and ..",
+                         target);
+    if ((there = find_in_the_way(self, target)) != NULL)
+        return fault_set(fault, EINVAL,
+                         "sandbox: %s is no place for a mount: %s is there",
+                         target, there);
+    return 0;
+}
+
+static int check_source(const char *source, fault_t *fault)
+{
+    static const char *const refused[] = {"/dev", "/proc", "/sys"};
+
+    if (!is_plain(source))
+        return fault_set(fault, EINVAL,
+                         "sandbox: %s cannot be mounted: a source is absolute, "
+                         "without //, . and .., and not /",
+                         source);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (is_beneath(source, refused[i]))
+            return fault_set(fault, EINVAL,
+                             "sandbox: %s cannot be mounted: nothing of the "
+                             "host's %s is shown",
+                             source, refused[i]);
+    return 0;
+}
+
+static int open_plain(const char *path, int *ret_fd, fault_t *fault)
+{
+    const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_SYMLINKS
+                                            | RESOLVE_NO_MAGICLINKS};
+    int fd = (int) syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+
+    if (fd < 0 && errno == ELOOP)
+        return fault_set(fault, ELOOP,
+                         "sandbox: %s leads through a symbolic link: name the "
+                         "place itself",
+                         path);
+    if (fd < 0)
+        return fault_set(fault, errno, "sandbox: %s: %s", path,
+                         strerror(errno));
+    *ret_fd = fd;
+    return 0;
+}
+
+int mounts_add_at(mounts_t *self, const char *source, const char *target,
+                  fault_t *fault)
+{
+    cleanup_fd int fd = -1;
+    struct stat seen;
+    int r;
+
+    if ((r = check_source(source, fault)) < 0
+        || (r = check_target(self, target, fault)) < 0
+        || (r = open_plain(source, &fd, fault)) < 0)
+        return r;
+    if (fstat(fd, &seen) < 0)
+        return fault_set(fault, errno, "sandbox: %s: %s", source,
+                         strerror(errno));
+    if (!S_ISDIR(seen.st_mode) && !S_ISREG(seen.st_mode))
+        return fault_set(fault, EINVAL,
+                         "sandbox: %s is neither a folder nor a file", source);
+    if (self->source_count == SOURCES_MAX)
+        return fault_set(fault, E2BIG, "sandbox: more than %d places to show",
+                         SOURCES_MAX);
+    self->sources[self->source_count++] =
+        (source_t){mem_text(source), mem_text(target), take_fd(&fd),
+                   S_ISDIR(seen.st_mode)};
+    return 0;
 }

@@ -3,7 +3,8 @@
  *
  *   describe(plan) -> int
  *       plan has `init`, the path of hearth-init, `readonly`, the places of
- *       the host to be shown, and where they differ from the default `network`
+ *       the host to be shown, `mounts`, texts "SOURCE:TARGET" of others that
+ *       are shown elsewhere, and where they differ from the default `network`
  *       (sandbox_network_t), `accept` and `without` (names of walls). The
  *       number of places; again: replaces the description. OSError when a
  *       place is missing or a wall unknown.
@@ -37,6 +38,21 @@ static PyObject *raise_fault(const fault_t *fault)
         Py_DECREF(arguments);
     }
     return NULL;
+}
+
+/* A source and a place, with a colon between; the last colon, since places of
+ * ours have none. */
+static int say_mount(sandbox_t *sandbox, const char *text, fault_t *fault)
+{
+    const char *colon = strrchr(text, ':');
+    char source[PATH_MAX];
+
+    if (colon == NULL || (size_t) (colon - text) >= sizeof source)
+        return fault_set(fault, EINVAL,
+                         "sandbox: a mount is SOURCE:TARGET, two paths");
+    memcpy(source, text, (size_t) (colon - text));
+    source[colon - text] = '\0';
+    return sandbox_add_mount(sandbox, source, colon + 1, fault);
 }
 
 /* What is said of one text in a list of the plan. */
@@ -137,7 +153,8 @@ static PyObject *describe(PyObject *module, PyObject *plan)
     if (sandbox == NULL)
         return raise_fault(&fault);
     count = say_list(sandbox, sandbox_add_readonly, plan, "readonly");
-    if (count < 0 || say_list(sandbox, sandbox_accept, plan, "accept") < 0
+    if (count < 0 || say_list(sandbox, say_mount, plan, "mounts") < 0
+        || say_list(sandbox, sandbox_accept, plan, "accept") < 0
         || say_list(sandbox, sandbox_leave_out, plan, "without") < 0
         || set_network(sandbox, plan) < 0)
         return NULL;

@@ -285,6 +285,7 @@ def describe(profile: Order) -> Order:
         {
             "init": os.path.join(os.path.dirname(__file__), "hearth-init"),
             "readonly": readonly_folders(profile.get("readonly") or []),
+            "mounts": profile.get("mount") or [],
             "network": profile.get("network") or 0,
             "accept": profile.get("accept") or [],
             "without": profile.get("without") or [],

@@ -4,7 +4,9 @@ Each snippet runs in a kernel of its own, forked from a child of the tests
 that plays the zygote, and prints one line that is compared.
 """
 
+import importlib
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -396,31 +398,81 @@ def test_runs_pythons_own_hooks(folder):
     assert lines[0] != lines[1]
 
 
-def test_refuses_a_bad_spec():
+@pytest.fixture
+def module(monkeypatch):
+    """The module, in this process."""
     if not list(PACKAGE.glob("_sandbox*.so")):
         pytest.skip(f"no extension in {PACKAGE}: build first")
-    sys.path.insert(0, str(PACKAGE))
-    import _sandbox
+    monkeypatch.syspath_prepend(str(PACKAGE))
+    return importlib.import_module("_sandbox")
 
+
+def test_refuses_a_bad_spec(module):
     with pytest.raises(RuntimeError):
-        _sandbox.fork({})
+        module.fork({})
     with pytest.raises(OSError, match="/none"):
-        _sandbox.describe({"init": INIT, "readonly": ["/none"]})
+        module.describe({"init": INIT, "readonly": ["/none"]})
     with pytest.raises(OSError, match="no wall"):
-        _sandbox.describe({"init": INIT, "accept": ["moat"]})
+        module.describe({"init": INIT, "accept": ["moat"]})
     with pytest.raises(OSError, match="no sandbox"):
-        _sandbox.describe({"init": INIT, "accept": ["user"]})
+        module.describe({"init": INIT, "accept": ["user"]})
     with pytest.raises(OSError, match="not accepted"):
-        _sandbox.describe({"init": INIT, "without": ["landlock"]})
+        module.describe({"init": INIT, "without": ["landlock"]})
     with pytest.raises(ValueError, match="network"):
-        _sandbox.describe({"init": INIT, "network": 2})
-    assert _sandbox.describe({"init": INIT, "readonly": ["/usr"]}) == 1
+        module.describe({"init": INIT, "network": 2})
+    assert module.describe({"init": INIT, "readonly": ["/usr"]}) == 1
+    mount = "/usr/lib:/data"
+    assert module.describe({"init": INIT, "mounts": [mount]}) == 0
     with pytest.raises(KeyError):
-        _sandbox.fork({})
+        module.fork({})
     with pytest.raises(OSError, match="descriptors"):
-        _sandbox.fork(
+        module.fork(
             dict.fromkeys(
                 ["workspace_fd", "link_fd", "init_fd", "status_fd"], 0
             )
             | {"host_uid": 1, "host_gid": 1}
         )
+
+
+@pytest.mark.parametrize(
+    ("mount", "said"),
+    [
+        ("/srv", "SOURCE:TARGET"),
+        ("srv:/data", "a source is absolute"),
+        ("/:/data", "and not /"),
+        ("/usr/../etc:/data", "without //, . and .."),
+        ("/proc/sys:/data", "nothing of the host's /proc is shown"),
+        ("/dev/null:/data", "nothing of the host's /dev is shown"),
+        ("/sys:/data", "nothing of the host's /sys is shown"),
+        ("/none/such:/data", "/none/such: No such file or directory"),
+        ("/usr/bin/none/..:/data", "without //, . and .."),
+        ("{folder}/link:/data", "leads through a symbolic link"),
+        ("{folder}/link/below:/data", "leads through a symbolic link"),
+        ("{folder}/fifo:/data", "is neither a folder nor a file"),
+        ("{folder}:data", "must be absolute"),
+        ("{folder}:/data/../proc", "without //, . and .."),
+        ("{folder}:/", "must be absolute"),
+        ("{folder}:/proc", "/proc is there"),
+        ("{folder}:/proc/self", "/proc is there"),
+        ("{folder}:/etc/ssl", "/etc is there"),
+        ("{folder}:/tmp/data", "/tmp is there"),
+        ("{folder}:/workspace/data", "/workspace is there"),
+        ("{folder}:/var", "/var/tmp is there"),
+        ("{folder}:/usr", "/usr is there"),
+        ("{folder}:/usr/share/data", "/usr is there"),
+        ("{folder}:/data/deep", "/data is there"),
+    ],
+)
+def test_refuses_a_mount(module, mount, said, tmp_path):
+    (tmp_path / "below").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    plan = {
+        "init": INIT,
+        "readonly": ["/usr"],
+        "mounts": [f"{tmp_path}/below:/data", mount.format(folder=tmp_path)],
+    }
+    if said != "/data is there":
+        del plan["mounts"][0]
+    with pytest.raises(OSError, match=re.escape(said)):
+        module.describe(plan)

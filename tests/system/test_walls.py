@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from harness import Gateway
@@ -70,6 +71,49 @@ def test_leaves_out_what_was_accepted(gateway: Gateway) -> None:
     report = json.loads(gateway.run("doctor", "--json").stdout)
     states = {row["name"]: row["state"] for row in report["checks"]}
     assert states["wall landlock"] in ("ok", "missing")
+
+
+READ_DATA = """
+import os
+def attempt(call, *arguments):
+    try:
+        return call(*arguments)
+    except OSError as error:
+        return error.strerror
+(attempt(lambda: open('/data/deep/table').read()), os.listdir('/data'),
+ attempt(open, '/data/deep/table', 'a'), attempt(os.mkdir, '/data/new'),
+ attempt(os.listdir, SOURCE), open('/one').read())
+"""
+
+
+def test_shows_data_elsewhere(tmp_path: Path) -> None:
+    """Read-only, at the place named, and not at its own."""
+    data = tmp_path / "data"
+    (data / "deep").mkdir(parents=True)
+    (data / "deep/table").write_text("1,2")
+    (tmp_path / "file").write_text("one")
+    # Nothing but the mount keeps a session from writing.
+    (data / "deep/table").chmod(0o666)
+    data.chmod(0o777)
+    running = Gateway(
+        "--set", "profile/python3/preload=",
+        "--set", "profile/python3/pool/min=0",
+        "--set", f"profile/python3/mount={data}:/data,{tmp_path}/file:/one",
+    )  # fmt: skip
+    try:
+        running.start()
+        client = running.create().client()
+        assert client.value(READ_DATA.replace("SOURCE", repr(str(data)))) == (
+            "1,2",
+            ["deep"],
+            "Read-only file system",
+            "Read-only file system",
+            "No such file or directory",
+            "one",
+        )
+        client.close()
+    finally:
+        running.end()
 
 
 @pytest.mark.parametrize("gateway", [["zygote_forks=2"]], indirect=True)

@@ -67,6 +67,7 @@ static void reads_a_file(void **state)
                            "    small\n"
                            "        python = /opt/python/bin/python3\n"
                            "        readonly = /data, /srv/models\n"
+                           "        mount = /srv/a:b:/c, /x/..y:/.z\n"
                            "        limits\n"
                            "            address_space = 512M\n");
     fault_t fault = {0};
@@ -92,6 +93,9 @@ static void reads_a_file(void **state)
     assert_string_equal(small->python, "/opt/python/bin/python3");
     assert_string_equal(small->readonly[0], "/data");
     assert_string_equal(small->readonly[1], "/srv/models");
+    assert_string_equal(small->mount[0], "/srv/a:b:/c");
+    assert_string_equal(small->mount[1], "/x/..y:/.z");
+    assert_null(small->mount[2]);
     assert_int_equal(small->limits.address_space, 512u << 20);
     assert_int_equal(small->limits.processes, 512);
     assert_null(options_profile(options, "big"));
@@ -236,6 +240,17 @@ static void wrong_values_say_what_is_permitted(void **state)
         {"profile/python3/preload", "numpy,", "names of modules"},
         {"profile/python3/preload", ".numpy", "names of modules"},
         {"profile/python3/readonly", "/data, models", "absolute paths"},
+        {"profile/python3/mount", "/data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "data:/data", "absolute paths without .."},
+        {"profile/python3/mount", "/data:data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv/../etc:/data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv/data:/data/..", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv/./data:/data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv//data:/data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv/data/:/data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/:/data", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv/data:/", "SOURCE:TARGET"},
+        {"profile/python3/mount", "/srv/data:", "SOURCE:TARGET"},
         {"profile/python3/display_name", "", "a text"},
         {"profile/new/limits/processes", "x", "from 8 to 1048576"},
     };
