@@ -115,10 +115,8 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
         mem_format("import sys; sys.path.insert(0, '%s'); "
                    "from hearth_kernel.zygote import main; main()",
                    package_folder);
-    cleanup_free char *description = describe_profile(self->profile);
-    char *const argv[] = {self->profile->python, (char[]){"-I"},
-                          (char[]){"-c"},        start,
-                          description,           NULL};
+    char *const argv[] = {self->profile->python, (char[]){"-I"}, (char[]){"-c"},
+                          start, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -150,6 +148,21 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
     return 0;
 }
 
+/* The first datagram; not an argument, which each kernel could read in its
+ * /proc/self/cmdline. */
+static int send_profile(const zygote_t *self, fault_t *fault)
+{
+    cleanup_free char *text = describe_profile(self->profile);
+    size_t size = strlen(text);
+
+    if (size > DATAGRAM_MAX)
+        return fault_set(fault, E2BIG,
+                         "the lists of profile %s are %zu bytes long, more "
+                         "than %d",
+                         self->profile->name, size, DATAGRAM_MAX);
+    return fd_send(self->socket, text, size, NULL, 0, fault);
+}
+
 int zygote_new(const profile_t *profile, const char *package_folder,
                zygote_t **ret_zygote, fault_t *fault)
 {
@@ -175,8 +188,8 @@ int zygote_new(const profile_t *profile, const char *package_folder,
     r = fd_set_nonblocking(self->socket, fault);
     if (r < 0)
         return r;
-    r = spawn(self, theirs, package_folder, fault);
-    if (r < 0)
+    if ((r = send_profile(self, fault)) < 0
+        || (r = spawn(self, theirs, package_folder, fault)) < 0)
         return r;
     *ret_zygote = take_ptr(self);
     return 0;

@@ -69,8 +69,9 @@ static const struct {
     {"/etc/resolv.conf", ""},
 };
 
-/* Parts of /proc that speak of the whole machine: side channels (interrupts)
- * and maps of the kernel. Most of them refuse an ordinary user anyhow. */
+/* Parts of /proc that speak of the whole machine: side channels (interrupts),
+ * maps of the kernel, and locks that belong to an open file, which are listed
+ * for everybody. Most of them refuse an ordinary user anyhow. */
 static const struct {
     const char *path;
     bool folder;
@@ -92,6 +93,7 @@ static const struct {
     {"/proc/keys", false},
     {"/proc/kmsg", false},
     {"/proc/latency_stats", false},
+    {"/proc/locks", false},
     {"/proc/modules", false},
     {"/proc/sched_debug", false},
     {"/proc/scsi", true},

@@ -23,7 +23,7 @@ from typing import Any, Callable, NoReturn, Optional
 
 Order = dict[str, Any]
 
-PROTOCOL = 1
+PROTOCOL = 2
 SOCKET_FD = 3
 DATAGRAM_MAX = 64 * 1024
 LAUNCH_FDS = ("workspace_fd", "link_fd", "init_fd", "status_fd")
@@ -304,12 +304,12 @@ def describe(profile: Order) -> Order:
 
 
 def main() -> None:
-    """Be the zygote of the profile in argv[1]."""
+    """Be the zygote of the profile in the first datagram."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gateway = socket.socket(fileno=SOCKET_FD)
     gateway.set_inheritable(False)
     try:
-        profile = json.loads(sys.argv[1])
+        profile = json.loads(gateway.recv(DATAGRAM_MAX))
         ready = describe(profile)
     except (Fault, OSError) as error:
         tell(gateway, {"fault": str(error)[:1000]})

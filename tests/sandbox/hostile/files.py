@@ -142,6 +142,7 @@ CASES = table(
             "softirqs",
             "cmdline",
             "modules",
+            "locks",
             "keys",
             "key-users",
             "kallsyms",
