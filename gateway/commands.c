@@ -180,17 +180,20 @@ static void on_launching(self_t *self, const char *status, const char *group)
 {
     fault_t fault;
 
+    session_spec_t *spec = self->spec;
+
     watch_begin(self, group);
+    if (sscanf(status, "%d %u %u", &self->status_fd, &spec->host_uid,
+               &spec->init_uid)
+        != 3)
+        assert(!"LAUNCHING without its numbers");
+    spec->has_ids = true;
     /* The next gateway removes the group, whatever becomes of this launch. */
     if (*group)
         session_save(self);
-    if (sscanf(status, "%d %u %u", &self->status_fd, &self->host_uid,
-               &self->init_uid)
-        != 3)
-        assert(!"LAUNCHING without its numbers");
     session_watch(self, self->status_fd, on_status);
     session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);
-    if (kernel_new(self->spec->runtime_folder, &self->kernel, &fault) < 0) {
+    if (kernel_new(spec->runtime_folder, &self->kernel, &fault) < 0) {
         ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
         return;
     }

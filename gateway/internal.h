@@ -114,8 +114,6 @@ typedef struct {
     journal_t *journal;   /* owned */
     output_t *output;     /* owned */
     kernel_t *kernel;     /* owned; NULL when there is none */
-    uid_t host_uid;       /* the payload's, of the launch */
-    uid_t init_uid;       /* pid 1's; 0: the payload's */
     int watched_link;     /* the link's descriptor in the loop; -1 none */
     bool is_link_writing; /* the loop waits for room in it */
     int watched_init;     /* that of pid 1's socket; may be closed by now */
@@ -184,6 +182,9 @@ void session_set_ready(self_t *self);
 
 /* posture.c: ends a session whose sandbox is not as it must be. */
 void session_check_posture(self_t *self);
+/* Of a session that another gateway left: of what its code may have changed of
+ * itself, and of what a profile may say differently by now, nothing. */
+void session_check_adopted(self_t *self);
 /* The inactivity clock begins anew. */
 void session_touch(self_t *self);
 /* Its lifetime ends so long after it was created. */

@@ -1,25 +1,29 @@
-/* Whether a kernel that says it is ready is as locked in as its launch had to
- * make it, read from outside (sandbox/posture.h). One that differs is ended
- * before anybody's code has run in it. Lives in the session's thread. */
+/* Whether a kernel is as locked in as its launch had to make it, read from
+ * outside (sandbox/posture.h): when it says that it is ready, before anybody's
+ * code has run in it, and when a gateway finds it that did not launch it. One
+ * that differs is ended. Lives in the session's thread. */
 #include "gateway/internal.h"
 
+#include "base/log.h"
 #include "base/privilege.h"
 
 #include "sandbox/posture.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 static posture_t expect(const self_t *self)
 {
-    const profile_t *profile = self->spec->profile;
+    const session_spec_t *spec = self->spec;
+    const profile_t *profile = spec->profile;
     const profile_limits_t *limits = &profile->limits;
 
     return (posture_t){
-        .host_uid = self->host_uid,
+        .host_uid = spec->host_uid,
         .host_gid =
-            privilege_gives_users() ? (gid_t) self->host_uid : getegid(),
-        .init_uid = self->init_uid,
-        .init_gid = (gid_t) self->init_uid,
+            privilege_gives_users() ? (gid_t) spec->host_uid : getegid(),
+        .init_uid = spec->init_uid,
+        .init_gid = (gid_t) spec->init_uid,
         .limits = {.address_space = limits->address_space,
                    .file_size = limits->file_size,
                    .open_files = limits->open_files,
@@ -39,4 +43,24 @@ void session_check_posture(self_t *self)
     if (posture_check(kernel_pid(self->kernel), &expected, &fault) < 0)
         ending_begin(self, LIFE_REASON_LAUNCH,
                      "the sandbox is not as it must be: %s", fault.text);
+}
+
+void session_check_adopted(self_t *self)
+{
+    posture_t expected = expect(self);
+    fault_t fault;
+    int r;
+
+    if (!self->spec->has_ids)
+        return;
+    expected.has_run = true;
+    r = posture_check(kernel_pid(self->kernel), &expected, &fault);
+    if (r == -EPROTO)
+        ending_begin(self, LIFE_REASON_LAUNCH,
+                     "found by another gateway, the sandbox is not as it must "
+                     "be: %s",
+                     fault.text);
+    else if (r < 0) /* it ends just now, or hides itself from an equal */
+        log_notice("session=%s cannot be looked at: %s", self->spec->id,
+                   fault.text);
 }

@@ -399,6 +399,8 @@ static int begin_adopted(self_t *self, fault_t *fault)
         /* Its launch was cut short: what is missing may never come. */
         if (self->state == LIFE_STARTING)
             commands_await_ready(self);
+        else
+            session_check_adopted(self);
     }
     hold(self);
     return 0;

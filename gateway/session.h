@@ -68,6 +68,9 @@ typedef struct {
     bool is_adopted;
     pid_t pid;               /* of its kernel's pid 1; 0 none */
     uint64_t start_time;     /* of pid */
+    uid_t host_uid;          /* the payload's, of the launch; as the gateway */
+    uid_t init_uid;          /* pid 1's; 0: the payload's */
+    bool has_ids;            /* the two are known: there was a launch */
     unsigned subscribers;    /* of iopub when it was left */
     char kernel_session[64]; /* id in the headers */
     char reason[16];         /* not empty: it is gone, and why */

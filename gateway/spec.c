@@ -41,6 +41,8 @@ void session_spec_destroy(session_spec_t **self_p)
     X(epoch)                                                                   \
     X(pid)                                                                     \
     X(start_time)                                                              \
+    X(host_uid)                                                                \
+    X(init_uid)                                                                \
     X(subscribers)                                                             \
     X(ended_us)
 
@@ -73,6 +75,7 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
     json_object_set_new(object, "id", json_string(self->id));
     json_object_set_new(object, "profile", json_string(self->profile->name));
     json_object_set_new(object, "external", json_boolean(self->is_external));
+    json_object_set_new(object, "has_ids", json_boolean(self->has_ids));
     json_object_set_new(object, "pooled", json_boolean(self->is_pooled));
     json_object_set_new(object, "restarts", json_boolean(self->restarts));
     json_object_set_new(object, "kernel_session",
@@ -121,6 +124,7 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
               "kernel_session");
     copy_text(self->reason, sizeof self->reason, object, "reason");
     self->is_external = json_is_true(json_object_get(object, "external"));
+    self->has_ids = json_is_true(json_object_get(object, "has_ids"));
     self->is_pooled = json_is_true(json_object_get(object, "pooled"));
     self->restarts = json_is_true(json_object_get(object, "restarts"));
     self->state_folder = mem_text(state_folder);

@@ -274,7 +274,7 @@ static int check_limits(const process_t *process, fault_t *fault)
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     int r;
 
-    if (!has_wall(process->expected, "limits"))
+    if (process->expected->has_run || !has_wall(process->expected, "limits"))
         return 0;
     if ((r = read_proc(process, "limits", &text, fault)) < 0)
         return r;
@@ -365,7 +365,8 @@ static int check_descriptors(const process_t *process, fault_t *fault)
     struct dirent *item;
     int r = 0;
 
-    if (!has_wall(process->expected, "descriptors"))
+    if (!has_wall(process->expected, "descriptors")
+        || (process->expected->has_run && !process->is_init))
         return 0;
     snprintf(path, sizeof path, "/proc/%d/fd", (int) process->pid);
     folder = opendir(path);

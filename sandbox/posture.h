@@ -16,11 +16,14 @@ typedef struct {
     gid_t init_gid;
     sandbox_limits_t limits; /* 0: the default */
     char *const *without;    /* walls left out, NULL at the end; or NULL */
+    bool has_run; /* a session's code: limits, and what the payload has open,
+                   * are not compared */
 } posture_t;
 
 /* 0 when it is as expected; -EPROTO with the first difference in the fault:
  * "pid 1: CapEff is …, expected …"; another code when it cannot be read. `pid`
- * is pid 1 as the caller counts. The payload has one thread and waits. */
+ * is pid 1 as the caller counts. The payload has one thread and waits, unless
+ * it has run. */
 int posture_check(pid_t pid, const posture_t *expected, fault_t *fault);
 
 #endif

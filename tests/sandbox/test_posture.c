@@ -114,6 +114,11 @@ static void names_what_else_differs(void **state)
     assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
     assert_string_equal(fault.text,
                         "pid 1: Max open files is 1024, expected 100 at most");
+    /* Of one that has run limits are not compared, and the rest is. */
+    expected.has_run = true;
+    assert_int_equal(posture_check(inside.pid, &expected, &fault), 0);
+    expected.host_uid++;
+    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
     /* A process that was never a session. */
     expected = expect_inside(NULL);
     assert_true(posture_check(getpid(), &expected, &fault) < 0);

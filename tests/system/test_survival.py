@@ -218,6 +218,53 @@ def test_died_meanwhile(gateway: Gateway) -> None:
         session.wait_state("gone")
 
 
+CHANGED = """
+import resource, threading
+kept = open('/workspace/kept', 'w')
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+'kept'
+"""
+
+
+def test_sandbox_of_an_adopted_session(gateway: Gateway) -> None:
+    """It is looked at again; what its code may do to itself is no matter."""
+    session = gateway.create()
+    client = session.client()
+    client.run(CHANGED)
+    namespace = session.namespace()
+    gateway.kill()
+    gateway.start()
+    assert client.value("kept.name") == "/workspace/kept"
+    client.close()
+    gateway.kill()
+    # As one that was tampered with would look: not on this host's network, and
+    # with a profile that asks for that.
+    walls = ("accept=network", "without=network")
+    gateway.options += [
+        word
+        for setting in walls
+        for word in ("--set", f"profile/python3/{setting}")
+    ]
+    gateway.start()
+    open_one = gateway.create()
+    assert session.show()["state"] == "idle"
+    open_namespace = open_one.namespace()
+    gateway.kill()
+    del gateway.options[-2 * len(walls) :]
+    gateway.start()
+    open_one.wait_state("gone")
+    gone = open_one.show()
+    assert gone["reason"] == "launch"
+    assert "found by another gateway" in gone["detail"]
+    assert "ns/net" in gone["detail"]
+    wait_for(
+        lambda: not session_processes(open_namespace), "the end of what differs"
+    )
+    assert session_processes(namespace)
+
+
 def session_processes(namespace: str) -> list[int]:
     from harness import members
 
