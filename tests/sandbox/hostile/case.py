@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MODES = ("service", "user")
+# The gateway as root, with a user of its own as the unit starts it, and as an
+# ordinary user. A case about the service runs in the first two.
+MODES = ("service", "unit", "user")
+TABLE_MODES = ("service", "user")
 # What holds where the table of walls has no name for it.
 GATEWAY = "gateway"  # the gateway's own checks of what a kernel says
 KERNEL = "kernel"  # what the kernel's Python does for itself

@@ -78,7 +78,14 @@ CASES = table(
     ),
     Case(
         "ambient",
-        "return reached('prctl', 47, 2, 0, 0, 0) != 'EINVAL'",
+        "head = struct.pack('Ii', 0x20080522, 0)\n"
+        "sets = ctypes.create_string_buffer(24)\n"
+        "call('capget', head, sets)\n"
+        "had = struct.unpack('6I', sets.raw)\n"
+        "call('capset', head, struct.pack('6I', *had[:2], had[1], *had[3:5],"
+        " had[4]))\n"
+        "call('prctl', 47, 2, 5, 0, 0)\n"
+        "return 'kept by a program that is started'",
         "EPERM",
         "seccomp capabilities",
     ),

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "sandbox")]
 
 from hostile import threats  # noqa: E402
-from hostile.case import MODES, Case  # noqa: E402
+from hostile.case import MODES, TABLE_MODES, Case  # noqa: E402
 from hostile.suite import CASES, Outside, Result, Suite, fits  # noqa: E402
 
 # What the gateway does with a kernel's words has nothing to do with walls.
@@ -121,7 +121,10 @@ def main() -> int:
     walls = tuple(filter(None, options.without.split(",")))
     if options.table:
         text = threats.section(
-            run_all, run_outside(), modes(), about_walls(wanted)
+            run_all,
+            run_outside(),
+            TABLE_MODES if os.getuid() == 0 else modes(),
+            about_walls(wanted),
         )
         threats.write(ROOT / "docs" / "THREATS.md", text)
         return 0

@@ -7,6 +7,7 @@ from typing import Callable
 
 from .case import Case
 from .suite import CASES, Result
+from .twins import Twins
 
 BEGIN = "<!-- written by ./dev hostile --table -->"
 END = "<!-- end of what is written -->"
@@ -80,6 +81,19 @@ def section(
             lines.append(
                 f"| {' and '.join(walls_out)} | {told(found, modes)} |"
             )
+    found = through(
+        run, modes, tuple(walls), [c for c in cases if c.id not in shown]
+    )
+    shown |= set(found)
+    lines.append(f"| all of these | {told(found, modes)} |")
+    twins = Twins()
+    alike = twins.same([c for c in cases if c.id not in shown])
+    twins.close()
+    shown |= set(alike)
+    lines.append(
+        "| a fork of one Python that renews nothing, no sandbox |"
+        f" {', '.join(alike)} |"
+    )
     beside = [
         r.case.id for r in control if r.through and r.case.id not in shown
     ]
