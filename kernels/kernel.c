@@ -5,6 +5,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/privilege.h"
+#include "kernels/processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -353,8 +355,12 @@ void kernel_kill(kernel_t *self)
     fault_t fault;
 
     if (self->pidfd >= 0
-        && syscall(SYS_pidfd_send_signal, self->pidfd, SIGKILL, NULL, 0) == 0)
+        && syscall(SYS_pidfd_send_signal, self->pidfd, SIGKILL, NULL, 0) == 0) {
+        /* With one user for all a session can have made its pid 1 idle. */
+        if (!privilege_gives_users())
+            processes_kill(self->pid);
         return;
+    }
     /* Without a pidfd the launch is under way: pid 1 reads this as its first
      * command. When it is gone as well, so is the kernel. */
     (void) kernel_command(self, 'K', &fault);

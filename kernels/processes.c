@@ -8,9 +8,11 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PROCESSES_MAX 4096
@@ -20,6 +22,7 @@ typedef struct {
     bool is_exact;
     size_t count;
     pid_t pids[PROCESSES_MAX];
+    pid_t parents[PROCESSES_MAX]; /* by whom each was found */
     processes_t sum;
 } walk_t;
 
@@ -86,6 +89,7 @@ static void add_children(walk_t *walk, pid_t pid, const char *thread,
 
         if (end == at || child <= 0)
             return;
+        walk->parents[walk->count] = pid;
         walk->pids[walk->count++] = (pid_t) child;
         at = end;
     }
@@ -136,4 +140,32 @@ void processes_read(pid_t first, bool exact, processes_t *ret_processes)
         walk->sum.memory += used_below(walk->pids[1], "/tmp")
                             + used_below(walk->pids[1], "/dev/shm");
     *ret_processes = walk->sum;
+}
+
+/* The number of a process that has ended may be another's by now. */
+static bool is_still(const walk_t *walk, size_t place, buffer_t *content)
+{
+    const char *at;
+    int parent;
+
+    return read_file(walk->pids[place], "stat", content)
+           && (at = strrchr((const char *) content->data, ')'))
+           && sscanf(at, ") %*c %d", &parent) == 1
+           && (parent == walk->parents[place] || parent == walk->pids[0]);
+}
+
+void processes_kill(pid_t first)
+{
+    cleanup_free walk_t *walk = mem_new(sizeof *walk);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+
+    walk->pids[walk->count++] = first;
+    for (size_t i = 0; i < walk->count; i++) {
+        cleanup_fd int pidfd =
+            i > 0 ? (int) syscall(SYS_pidfd_open, walk->pids[i], 0) : -1;
+
+        add_threads_children(walk, walk->pids[i], &content);
+        if (pidfd >= 0 && is_still(walk, i, &content))
+            (void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    }
 }

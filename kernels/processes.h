@@ -19,4 +19,9 @@ typedef struct {
  * for each. What cannot be read is not counted. */
 void processes_read(pid_t first, bool exact, processes_t *ret_processes);
 
+/* SIGKILL to everything below that pid 1: for a pid 1 that was killed and does
+ * not get to its end, because what is below has slowed it down and takes all
+ * processors. */
+void processes_kill(pid_t first);
+
 #endif
