@@ -60,7 +60,7 @@ class Signer:
         signature, *parts = frames[at + 1 : at + 6]
         if not hmac.compare_digest(signature, self.sign(parts)):
             raise BenchError("a message is not signed with the key")
-        parent = json.loads(parts[1])
+        parent = json.loads(parts[1]) or {}  # xeus says null
         return (
             json.loads(parts[0])["msg_type"],
             parent.get("msg_id", ""),
