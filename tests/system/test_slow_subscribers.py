@@ -218,7 +218,7 @@ def test_an_interrupt_is_judged_behind_what_was_said() -> None:
     reply: the grace counts from there."""
     gateway = Gateway(
         "--set", f"sessions/subscriber_bytes={BUDGET}",
-        "--set", "sessions/subscriber_patience=60s",
+        "--set", "sessions/subscriber_patience=10m",
         "--set", "sessions/interrupt_grace=0.1s",
     )  # fmt: skip
     try:
