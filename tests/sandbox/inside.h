@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #define SESSION_UID    100000 /* of the host, when the test runs as root */
-#define PATIENCE_MS    20000  /* for anything that must happen */
+#define PATIENCE_MS    60000  /* for anything that must happen */
 #define ORPHAN_SECONDS 60     /* a test that dies leaves nothing for long */
 
 typedef void(probe_fn)(int out, void *argument);

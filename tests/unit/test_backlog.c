@@ -6,7 +6,7 @@
 #include <time.h>
 #include <zmq.h>
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 60000
 
 typedef struct {
     void *context;

@@ -73,7 +73,7 @@ static void obey(house_t *house)
     zsock_t *socket;
 
     while (!(request = management_receive(house->management)))
-        assert_int_equal(poll(&look, 1, 5000), 1);
+        assert_int_equal(poll(&look, 1, 60000), 1);
     assert_string_equal(message_type(request), "session_attach_request");
     assert_true(is_text(message_content(request),
                         "{\"id\":\"s-1\",\"front\":\"test\"}"));
@@ -92,7 +92,7 @@ static void expect(house_t *house, front_what_t what, front_event_t *ret_event)
     struct pollfd look = {front_fd(house->front), POLLIN, 0};
 
     while (!front_next(house->front, ret_event))
-        assert_int_equal(poll(&look, 1, 5000), 1);
+        assert_int_equal(poll(&look, 1, 60000), 1);
     assert_int_equal(ret_event->what, what);
 }
 
@@ -105,7 +105,7 @@ static viewers_word_t hear(house_t *house, const char **ret_front,
     while ((word = viewers_next(house->viewers, house->socket, ret_front,
                                 ret_channel, ret_message))
            == VIEWERS_NOTHING)
-        assert_int_equal(poll(&look, 1, 5000), 1);
+        assert_int_equal(poll(&look, 1, 60000), 1);
     return word;
 }
 

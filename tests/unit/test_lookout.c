@@ -6,7 +6,7 @@
 
 #include <zmq.h>
 
-#define PATIENCE_MS 5000
+#define PATIENCE_MS 60000
 
 typedef struct {
     zloop_t *loop;

@@ -81,7 +81,7 @@ static void greets_before_the_message_that_goes(void **state)
         zmsg_t *first = NULL;
 
         zclock_sleep(50); /* nothing shows from outside that it is there */
-        for (int tries = 0; !first && tries < 500; tries++) {
+        for (int tries = 0; !first && tries < 6000; tries++) {
             publish(self->ports, "status");
             first = zmsg_recv(socket);
         }
@@ -101,13 +101,13 @@ static void counts_who_comes_and_goes(void **state)
     ports_greet(self->ports, greet, self);
     one = subscribe(self);
     two = subscribe(self);
-    for (int tries = 0; self->joined < 2 && tries < 500; tries++) {
+    for (int tries = 0; self->joined < 2 && tries < 6000; tries++) {
         ports_take_subscriptions(self->ports);
         zclock_sleep(10);
     }
     assert_int_equal(ports_subscribers(self->ports), 2);
     zsock_destroy(&one);
-    for (int tries = 0; self->left < 1 && tries < 500; tries++) {
+    for (int tries = 0; self->left < 1 && tries < 6000; tries++) {
         ports_take_subscriptions(self->ports);
         zclock_sleep(10);
     }
