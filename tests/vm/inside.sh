@@ -7,7 +7,7 @@ export HEARTH_MUST_WORK=1 HEARTH_HAS_CGROUPS=1 HEARTH_DEADLINE=240
 export HEARTH_FEW_GATEWAYS=1
 export PYTHONDONTWRITEBYTECODE=1 LANG=C.UTF-8 CMOCKA_MESSAGE_OUTPUT=TAP
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-readonly HEARTH=/usr/local/bin/hearth
+readonly PROGRAM=/usr/local/bin/hearth
 readonly GROUP=/sys/fs/cgroup/system.slice/hearth.service
 cd /hearth || exit 1
 bad=0
@@ -39,7 +39,7 @@ wait_until() { # COMMAND...
 
 as_service() {
     runuser -u hearth -- env HEARTH_RUNTIME_DIR=/run/hearth \
-        HEARTH_STATE_DIR=/var/lib/hearth "$HEARTH" "$@"
+        HEARTH_STATE_DIR=/var/lib/hearth "$PROGRAM" "$@"
 }
 
 make_session() {
