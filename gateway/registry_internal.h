@@ -6,6 +6,8 @@
  *   pool.c       sessions that wait to be handed out
  *   retention.c  what of those that are gone is removed
  *   room.c       how many fit
+ *   users.c      as whom they run
+ *   switchboard.c  the lines to them
  *   orders.c     management requests
  *   errands.c    those about files
  *   following.c  who is told which sessions there are

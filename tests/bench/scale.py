@@ -164,7 +164,7 @@ def measure_idle(side: Hearth) -> list[Figure]:
             "",
             (after.wakeups - before.wakeups) / seconds,
         ),
-        ("descriptors a session", "", "<= 32", after.descriptors / alive),
+        ("descriptors a session", "", "<= 19", after.descriptors / alive),
         ("threads a session", "", "1", after.threads / alive),
         ("memory a session", "MB", "", after.resident_mb / alive),
     )

@@ -195,8 +195,13 @@ class Hearth:
 
     def discard_all(self) -> None:
         for session in self.ask("session_list", {})["sessions"]:
-            if session["state"] != "stopping":
+            if session["state"] == "stopping":
+                continue
+            try:
                 self.ask("session_delete", {"id": session["id"]})
+            except BenchError as error:  # it was ending by itself
+                if "is gone" not in str(error):
+                    raise
         deadline = time.monotonic() + 120
         while self.alive():
             if time.monotonic() > deadline:
