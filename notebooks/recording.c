@@ -246,6 +246,10 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
                             json_string(self->options->session));
     if (self->begin_us)
         set_time(own, "began", self->begin_us);
+    if (self->reader)
+        json_object_set_new(
+            own, "seq",
+            json_integer((json_int_t) journal_reader_head(self->reader).seq));
     if (self->end_reason) {
         set_time(own, "ended", self->end_us);
         json_object_set_new(own, "reason", json_string(self->end_reason));

@@ -313,12 +313,13 @@ static gateway_exit_t open_lab(const lab_t *self)
         "--ServerApp.kernel_manager_class=hearth_lab.Kernels",
         "--ServerApp.session_manager_class=hearth_lab.Sessions",
         "--ServerApp.kernel_websocket_connection_class=hearth_lab.Channels",
+        "--ServerApp.contents_manager_class=hearth_lab.Contents",
         "--ServerApp.extra_services=hearth_lab",
         extensions,
         root,
         page,
     };
-    size_t size = 8;
+    size_t size = 9;
 
     if (port)
         argv[size++] = listen;

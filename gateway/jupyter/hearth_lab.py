@@ -12,7 +12,9 @@ import asyncio
 import getpass
 import json
 import os
-from typing import Any
+from datetime import datetime
+from typing import Any, Optional
+from urllib.parse import quote
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
@@ -24,6 +26,9 @@ from jupyter_server.gateway.gateway_client import (
 from jupyter_server.gateway.managers import (
     GatewayMappingKernelManager,
     GatewaySessionManager,
+)
+from jupyter_server.services.contents.largefilemanager import (
+    AsyncLargeFileManager,
 )
 from tornado import web
 from tornado.httpclient import HTTPClientError, HTTPRequest
@@ -89,6 +94,113 @@ class Sessions(GatewaySessionManager):
                     path=path, name=path, type="notebook", kernel_id=kernel_id
                 )
         self._waiting = {}
+
+    async def create_session(
+        self,
+        path: Optional[str] = None,
+        name: Optional[str] = None,
+        type: Optional[str] = None,
+        kernel_name: Optional[str] = None,
+        kernel_id: Optional[str] = None,
+    ) -> dict[str, Any]:
+        """A live session's recording is opened on that session. JupyterLab
+        makes the path unique; the name is the file's."""
+        if path and is_recording(path) and not kernel_id:
+            file = name or path.rpartition("/")[2]
+            recorded = file.removesuffix(".ipynb")
+            await self.kernel_manager.list_kernels()
+            if recorded in self.kernel_manager:
+                kernel_id = recorded
+        model: dict[str, Any] = await super().create_session(
+            path, name, type, kernel_name, kernel_id
+        )
+        return model
+
+
+RECORDINGS = "recordings"
+
+
+def is_recording(path: str) -> bool:
+    return path.strip("/").split("/")[0] == RECORDINGS
+
+
+class Contents(AsyncLargeFileManager):
+    """The folder of `hearth lab`, and in it one of the gateway's: the recorded
+    notebooks of all sessions, as they are now. They are read-only."""
+
+    async def get(
+        self,
+        path: str,
+        content: bool = True,
+        type: Optional[str] = None,
+        format: Optional[str] = None,
+        require_hash: bool = False,
+    ) -> dict[str, Any]:
+        if is_recording(path):
+            query = f"content={int(content)}&hash={int(require_hash)}"
+            return await self._ask(path.strip("/"), query)
+        model: dict[str, Any] = await super().get(
+            path, content, type, format, require_hash
+        )
+        if content and not path.strip("/") and model["type"] == "directory":
+            model["content"].append(await self._ask(RECORDINGS, "content=0"))
+        return model
+
+    async def _ask(self, path: str, query: str) -> dict[str, Any]:
+        url = f"{GatewayClient.instance().url}/api/contents/{quote(path)}"
+        try:
+            response = await gateway_request(f"{url}?{query}", method="GET")
+        except web.HTTPError as error:
+            # Said of a gateway that is away: 500 and more.
+            raise web.HTTPError(error.status_code, error.log_message) from error
+        model: dict[str, Any] = json.loads(response.body)
+        # In the answer's headers it is no text.
+        model["last_modified"] = datetime.fromisoformat(
+            model["last_modified"].replace("Z", "+00:00")
+        )
+        return model
+
+    async def _is(self, path: str, wanted: str) -> bool:
+        try:
+            model = await self._ask(path.strip("/"), "content=0")
+        except web.HTTPError as error:
+            if error.status_code != 404:
+                raise
+            return False
+        return (model["type"] == "directory") == (wanted == "directory")
+
+    async def dir_exists(self, path: str) -> bool:
+        if is_recording(path):
+            return await self._is(path, "directory")
+        return bool(await super().dir_exists(path))
+
+    async def file_exists(self, path: str) -> bool:
+        if is_recording(path):
+            return await self._is(path, "file")
+        return bool(await super().file_exists(path))
+
+    async def is_hidden(self, path: str) -> bool:
+        return not is_recording(path) and bool(await super().is_hidden(path))
+
+    async def save(self, model: dict[str, Any], path: str = "") -> Any:
+        refuse_recording(path)
+        return await super().save(model, path)
+
+    async def delete_file(self, path: str) -> None:
+        refuse_recording(path)
+        await super().delete_file(path)
+
+    async def rename_file(self, old_path: str, new_path: str) -> None:
+        refuse_recording(old_path)
+        refuse_recording(new_path)
+        await super().rename_file(old_path, new_path)
+
+
+def refuse_recording(path: str) -> None:
+    if is_recording(path):
+        raise web.HTTPError(
+            403, "recordings are what happened; save a copy elsewhere"
+        )
 
 
 class Channels(GatewayWebSocketConnection):

@@ -487,6 +487,34 @@ def test_bisect(gateway: Gateway, recording: Callable[..., Path]) -> None:
     assert gateway.run("notebook", "bisect", str(path)).returncode == 2
 
 
+def test_bisect_with_effects_outside(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    """A cell that is left out is not asked behind; the state is as it is."""
+    path = recording(
+        ["a = [1]", "a.clear() # hm\n# hearth: outside-effects", "a += [2]"]
+    )
+
+    def ask(expression: str, *flags: str) -> tuple[int, dict[str, Any]]:
+        done = gateway.run(
+            "notebook", "bisect", "--json", "-e", expression, *flags, str(path)
+        )
+        return done.returncode, json.loads(done.stdout)
+
+    status, found = ask("1 in a")
+    assert (status, found["failed_at"]) == (0, None)
+    verdicts = [cell["verdict"] for cell in found["cells"]]
+    assert verdicts == ["same", "skipped", "same"]
+    status, found = ask("1 in a", "--all")
+    assert (status, found["failed_at"]) == (1, 2)
+    # It raises behind the third, having been true behind the first.
+    status, found = ask("1 / (2 - len(a))", "--all")
+    assert (status, found["failed_at"], found["error"]) == (0, None, None)
+    status, found = ask("1 / (2 - len(a))")
+    assert (status, found["failed_at"]) == (1, 3)
+    assert found["error"] == "ZeroDivisionError: division by zero"
+
+
 # -- back from the dead --
 
 

@@ -292,6 +292,34 @@ static void nbformat_finds_nothing_to_change(void **state)
     assert_int_equal(status, 0);
 }
 
+/* More than a notebook can bear: the rest is told, and where it is. */
+static void outputs_of_hostile_sizes_are_cut(void **state)
+{
+    const size_t size = (size_t) 3 << 20;
+    journal_t *journal = open_journal(*state);
+    cleanup_free char *line = mem_new(size + 1);
+    cleanup_free char *content = NULL;
+
+    memset(line, 'x', size);
+    content = mem_format("{\"name\":\"stdout\",\"text\":\"%s\"}", line);
+    ask(journal, 1, "{\"code\":\"x\"}");
+    for (int i = 0; i < 25; i++)
+        say(journal, 1, "stream", content);
+    answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
+    json_auto_t *notebook = export(journal, *state);
+    json_t *cut = json_object_get(
+        json_object_get(json_object_get(cell_at(notebook, 0), "metadata"),
+                        "hearth"),
+        "cut");
+    /* 21 of them make 63 MiB. */
+    assert_int_equal(json_integer_value(json_object_get(cut, "records")), 4);
+    assert_int_equal(json_integer_value(json_object_get(cut, "seq")), 23);
+    assert_int_equal(output_count(notebook, 0), 2);
+    cleanup_free char *text =
+        joined(json_object_get(output_at(notebook, 0, 0), "text"));
+    assert_int_equal(strlen(text), 21 * size);
+}
+
 static void markdown_cannot_be_left(void **state)
 {
     cleanup_free char *path = mem_format("%s/journal", (char *) *state);
@@ -360,6 +388,7 @@ int main(void)
         with_folder(outputs_are_cleared_and_updated),
         with_folder(a_gap_is_told_in_its_cell),
         with_folder(nbformat_finds_nothing_to_change),
+        with_folder(outputs_of_hostile_sizes_are_cut),
         with_folder(markdown_cannot_be_left),
         with_folder(a_damaged_journal_gives_what_stands_before),
         with_folder(a_missing_journal_is_a_fault),

@@ -81,6 +81,29 @@ static void cells_get_the_ids_that_they_lack(void **state)
         assert_string_equal(notebook.cells[i].id, ids[i]);
 }
 
+/* 4.0 to 4.4 have no ids; 4.5 must have them, and newer ones are read as far
+ * as they are known. */
+static void every_minor_version_is_read(void **state)
+{
+    (void) state;
+    for (int minor = 0; minor < 8; minor++) {
+        cleanup_notebook notebook_t notebook = {0};
+        cleanup_free char *text = mem_format(
+            "{\"cells\":[{\"cell_type\":\"code\",\"execution_count\":1,%s"
+            "\"metadata\":{},\"outputs\":[],\"source\":[\"a\\n\",\"b\"]}],"
+            "\"metadata\":{\"orig_nbformat\":2},\"nbformat\":4,"
+            "\"nbformat_minor\":%d}",
+            minor < 5 ? "" : "\"id\":\"own\",", minor);
+        fault_t fault = {0};
+
+        if (notebook_parse(text, strlen(text), "it", &notebook, &fault) < 0)
+            fail_msg("4.%d: %s", minor, fault.text);
+        assert_int_equal(notebook.count, 1);
+        assert_string_equal(notebook.cells[0].source, "a\nb");
+        assert_string_equal(notebook.cells[0].id, minor < 5 ? "cell-1" : "own");
+    }
+}
+
 static void nbformat_3_is_converted(void **state)
 {
     cleanup_notebook notebook_t notebook = parse(
@@ -201,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_joined),
         cmocka_unit_test(cells_get_the_ids_that_they_lack),
+        cmocka_unit_test(every_minor_version_is_read),
         cmocka_unit_test(nbformat_3_is_converted),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(a_file_that_is_too_big_is_refused),

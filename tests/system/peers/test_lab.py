@@ -238,6 +238,31 @@ def test_nothing_is_missed_and_nothing_comes_twice(
     assert len(sources(lab)) == len(before) + 2
 
 
+def test_recordings_stand_in_the_file_browser(
+    gateway: Gateway, attached: LabServer, agent: Client, page: Page
+) -> None:
+    """Of live sessions, which are followed, and of those that are gone."""
+    live, gone = gateway.create(), gateway.create()
+    live.exec("a = 41")
+    gone.exec("print('long ago')")
+    gone.delete()
+    gone.wait_state("gone")
+    lab = Lab(page, attached.url(f"lab/tree/recordings/{live.id}.ipynb"))
+    lab.wait_kernel()
+    assert lab.kernel_id() == live.id
+    assert sources(lab) == ["a = 41"]
+    live.exec("a + 1")
+    wait_for(lambda: sources(lab) == ["a = 41", "a + 1"], "the next cell")
+    lab.page.locator(".jp-DirListing-item", has_text=gone.id).dblclick()
+    expect(lab.notebook).to_contain_text("long ago")
+    lab.shot("recordings")
+    model = attached.ask(f"api/contents/recordings/{gone.id}.ipynb?content=0")
+    assert model["writable"] is False
+    names = [m["name"] for m in attached.ask("api/contents")["content"]]
+    assert "recordings" in names
+    live.delete()
+
+
 def test_one_kernel_for_both(lab: Lab, session: Session, agent: Client) -> None:
     assert lab.kernel_id() == session.id
     cell = lab.run("int(sales['sold'].sum())")

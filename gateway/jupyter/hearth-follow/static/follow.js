@@ -104,9 +104,8 @@
     /* The session's id, when this is its notebook and its kernel. */
     get session() {
       const own = this.model?.getMetadata('hearth');
-      const known = own?.followed ?? own?.head?.seq;
       return own?.session && own.session === this.kernel?.id &&
-        Number.isInteger(known)
+        Number.isInteger(own.followed ?? own.seq)
         ? own.session
         : null;
     }
@@ -148,7 +147,7 @@
         return;
       }
       const own = this.model.getMetadata('hearth');
-      const base = own.followed ?? own.head.seq;
+      const base = own.followed ?? own.seq;
       if (base !== this.base) {
         this.base = this.seen = base; // opened, or read from the disk again
       }
