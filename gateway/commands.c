@@ -55,6 +55,10 @@ static json_t *describe(const self_t *self)
     json_object_set_new(model, "workspace", json_string(spec->workspace));
     json_object_set_new(model, "journal",
                         json_sprintf("%s/journal", spec->state_folder));
+    if (self->journal)
+        json_object_set_new(
+            model, "journal_bytes",
+            json_integer((json_int_t) journal_bytes(self->journal)));
     set_time(model, "created", spec->created_us);
     set_time(model, "last_activity", self->idle_since_us);
     set_time(model, "expires_at", expires_us(self));

@@ -107,6 +107,8 @@ static void queue_event(viewer_t *self, const journal_record_t *record,
         return;
     for (size_t i = 0; i < record->buffer_count; i++)
         buffers[i] = part_bytes(record->buffers[i]);
+    if (is_question)
+        self->question = record->seq;
     const websocket_parts_t parts = {.header = part_bytes(record->header),
                                      .parent = header_of(origin),
                                      .metadata = part_bytes(record->metadata),
@@ -125,6 +127,8 @@ static void queue_reply(viewer_t *self, const journal_record_t *record,
                                      .metadata = part_bytes(record->metadata),
                                      .content = part_bytes(record->content)};
 
+    if (origin->is_own)
+        self->question = 0;
     if (origin->is_own && record->type[0])
         viewer_queue(self, record->seq, origin->channel, &parts);
     viewer_queue_status(self, "idle", header_of(origin));
@@ -195,6 +199,30 @@ static bool open_journal(viewer_t *self)
         return true;
     log_warning("http: a journal cannot be read: %s", fault.text);
     return false;
+}
+
+/* It stands before the cursor: what follows is read from there as ever. */
+void viewer_ask_again(viewer_t *self)
+{
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    uint64_t seq = self->question, cursor = self->cursor;
+    origin_t origin = {0};
+    journal_record_t record = {0};
+    fault_t fault;
+
+    self->question = 0;
+    if (seq > cursor
+        || positions_open(&self->watch->positions, self->watch->journal,
+                          self->http->journal_key, seq - 1, &reader, &fault)
+               < 0)
+        return;
+    while (journal_reader_next(reader, &record, &fault) > 0 && record.seq < seq)
+        continue;
+    if (record.seq != seq || record.kind != JOURNAL_EVENT)
+        return;
+    search_origin(self, record.request, &origin);
+    queue_event(self, &record, &origin);
+    clear_origin(&origin);
 }
 
 void viewer_catch_up(viewer_t *self)

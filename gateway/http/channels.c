@@ -14,7 +14,7 @@ void viewer_detach(viewer_t *self)
         return;
     if (self->is_returning && self->has_cursor)
         notes_keep_cursor(self->http, self->watch->id, self->name,
-                          self->delivered);
+                          self->delivered, self->question);
     watch_remove(self->watch, self);
     self->watch = NULL;
 }
@@ -34,6 +34,16 @@ void viewer_destroy(viewer_t **self_p)
     *self_p = NULL;
 }
 
+/* The reply to any request of its own ends the question: a cell asks one at a
+ * time, and the next cell waits for this one. */
+static void note_question(viewer_t *self, const front_event_t *event)
+{
+    if (event->seq && event->channel == CHANNEL_STDIN)
+        self->question = event->seq;
+    else if (event->seq && event->channel == CHANNEL_SHELL)
+        self->question = 0;
+}
+
 /* What is in the journal can wait there; the rest is small, and due. */
 void viewer_on_event(viewer_t *self, const front_event_t *event)
 {
@@ -47,6 +57,7 @@ void viewer_on_event(viewer_t *self, const front_event_t *event)
 
     if (event->viewer.size && event->channel != CHANNEL_STDIN)
         viewer_end_trip(self, event);
+    note_question(self, event);
     if (event->seq && event->seq <= self->cursor)
         return;
     if (!self->is_behind && viewer_is_full(self))

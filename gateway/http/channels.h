@@ -23,19 +23,20 @@ struct viewer {
     char name[FRONT_VIEWER_MAX + 1]; /* "<who>/<session_id>" */
     bool is_returning; /* its client gave a session_id: it may come back */
     websocket_form_t form;
-    bool text_only;               /* its client cannot read binary frames */
-    size_t frame_max;             /* bytes of a frame that it bears */
-    unsigned scopes;              /* AUTH_ bits */
-    viewer_t *next;               /* of the same session */
-    buffer_t inbox;               /* the frame that is coming in */
-    zlistx_t *waiting;            /* owned; requests until HELLO */
-    frame_node_t *first, *last;   /* owned; the queue */
-    size_t queued;                /* bytes in it */
-    uint64_t cursor;              /* all up to here is queued or was sent */
-    uint64_t delivered;           /* all up to here was handed to the socket */
-    bool has_cursor;              /* false until HELLO */
-    bool is_behind;               /* the journal is read, from the cursor */
-    journal_reader_t *reader;     /* owned; while behind */
+    bool text_only;             /* its client cannot read binary frames */
+    size_t frame_max;           /* bytes of a frame that it bears */
+    unsigned scopes;            /* AUTH_ bits */
+    viewer_t *next;             /* of the same session */
+    buffer_t inbox;             /* the frame that is coming in */
+    zlistx_t *waiting;          /* owned; requests until HELLO */
+    frame_node_t *first, *last; /* owned; the queue */
+    size_t queued;              /* bytes in it */
+    uint64_t cursor;            /* all up to here is queued or was sent */
+    uint64_t delivered;         /* all up to here was handed to the socket */
+    bool has_cursor;            /* false until HELLO */
+    uint64_t question;        /* input_request that it has not answered, or 0 */
+    bool is_behind;           /* the journal is read, from the cursor */
+    journal_reader_t *reader; /* owned; while behind */
     uint64_t idles[VIEWER_IDLES]; /* a ring */
     size_t idle_at;               /* the ring's next place */
     struct {
@@ -102,6 +103,8 @@ void viewer_end_trip(viewer_t *self, const front_event_t *event);
 /* Queues what the journal holds behind the cursor, until the queue is full or
  * the viewer is not behind any more. */
 void viewer_catch_up(viewer_t *self);
+/* Shows the question once more that its old connection left unanswered. */
+void viewer_ask_again(viewer_t *self);
 /* Whether the idle of this request was made here, so that the session's own
  * is one too many. */
 bool viewer_has_idled(const viewer_t *self, uint64_t request);

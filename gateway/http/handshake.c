@@ -147,12 +147,15 @@ void viewer_settle(viewer_t *self)
         return;
     self->has_cursor = true;
     if (self->is_returning
-        && notes_take_cursor(self->http, watch->id, self->name, &self->cursor)
+        && notes_take_cursor(self->http, watch->id, self->name, &self->cursor,
+                             &self->question)
         && self->cursor <= watch->last_seq)
         self->is_behind = true;
     else
         self->cursor = watch->last_seq;
     self->delivered = self->cursor;
+    if (self->is_behind && self->question)
+        viewer_ask_again(self);
 }
 
 static void begin(viewer_t *self, watch_t *watch)

@@ -129,6 +129,8 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
     }
     if (channel != CHANNEL_STDIN)
         begin_trip(self, message);
+    else
+        self->question = 0;
     if (is_there && !self->watch->is_greeted)
         ename = "KernelNotReady",
         fault_set(&fault, ENOTCONN, "the session has not answered yet");

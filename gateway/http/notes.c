@@ -54,7 +54,7 @@ void notes_save(http_t *http)
 }
 
 void notes_keep_cursor(http_t *http, const char *session, const char *viewer,
-                       uint64_t cursor)
+                       uint64_t cursor, uint64_t question)
 {
     cleanup_free char *key = mem_format("%s %s", session, viewer);
 
@@ -63,18 +63,22 @@ void notes_keep_cursor(http_t *http, const char *session, const char *viewer,
     while (json_object_size(http->cursors) >= CURSORS_MAX)
         json_object_del(http->cursors,
                         json_object_iter_key(json_object_iter(http->cursors)));
-    json_object_set_new(http->cursors, key, json_integer((json_int_t) cursor));
+    json_object_set_new(
+        http->cursors, key,
+        json_pack("[I,I]", (json_int_t) cursor, (json_int_t) question));
 }
 
 bool notes_take_cursor(http_t *http, const char *session, const char *viewer,
-                       uint64_t *ret_cursor)
+                       uint64_t *ret_cursor, uint64_t *ret_question)
 {
     cleanup_free char *key = mem_format("%s %s", session, viewer);
-    const json_t *cursor = json_object_get(http->cursors, key);
+    json_t *kept = json_object_get(http->cursors, key);
+    json_int_t cursor, question;
 
-    if (!json_is_integer(cursor))
+    if (json_unpack(kept, "[I,I]", &cursor, &question) < 0)
         return false;
-    *ret_cursor = (uint64_t) json_integer_value(cursor);
+    *ret_cursor = (uint64_t) cursor;
+    *ret_question = (uint64_t) question;
     json_object_del(http->cursors, key);
     return true;
 }

@@ -9,10 +9,12 @@
 void notes_load(http_t *http);
 void notes_save(http_t *http);
 
+/* Where a client stopped, and the question that it was asked and has not
+ * answered: its number in the journal, or 0. */
 void notes_keep_cursor(http_t *http, const char *session, const char *viewer,
-                       uint64_t cursor);
+                       uint64_t cursor, uint64_t question);
 /* False when nothing is known of it; it is forgotten when it is taken. */
 bool notes_take_cursor(http_t *http, const char *session, const char *viewer,
-                       uint64_t *ret_cursor);
+                       uint64_t *ret_cursor, uint64_t *ret_question);
 
 #endif

@@ -36,10 +36,12 @@ static void write_sessions(const json_t *sessions, buffer_t *out)
     json_auto_t *states = json_pack("{s:i,s:i,s:i,s:i}", "starting", 0, "idle",
                                     0, "busy", 0, "stopping", 0);
     json_auto_t *profiles = json_object(), *ends = json_object();
-    json_int_t memory = 0;
+    json_int_t memory = 0, journals = 0;
 
     for (size_t i = 0; i < json_array_size(sessions); i++) {
         const json_t *session = json_array_get(sessions, i);
+        journals +=
+            json_integer_value(json_object_get(session, "journal_bytes"));
         if (model_is_gone(session)) {
             count(ends, model_text(session, "reason"));
             continue;
@@ -59,6 +61,12 @@ static void write_sessions(const json_t *sessions, buffer_t *out)
                   "# TYPE hearth_kernels_memory_bytes gauge\n"
                   "hearth_kernels_memory_bytes %" JSON_INTEGER_FORMAT "\n",
                   memory * 1024);
+    buffer_format(out,
+                  "# HELP hearth_journal_bytes of the sessions' journals, "
+                  "those that are gone and remembered included\n"
+                  "# TYPE hearth_journal_bytes gauge\n"
+                  "hearth_journal_bytes %" JSON_INTEGER_FORMAT "\n",
+                  journals);
 }
 
 static void write_pool(const json_t *profiles, const char *member,

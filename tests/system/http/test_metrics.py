@@ -52,6 +52,10 @@ def test_what_is_told(kernel: Kernel) -> None:
         lambda: (found := scrape(kernel.web)[0])[idle] == 1 and found,
         "one idle session",
     )
+    size = ("hearth_journal_bytes", "")
+    assert after[size] > before[size] > 0
+    ws.run("print('x' * 1_000_000)")
+    assert scrape(kernel.web)[0][size] > after[size] + 1_000_000
     assert types["http_request_duration_seconds"] == "histogram"
     running = ("kernel_currently_running_total", 'type="python3"')
     assert after[running] == 1
