@@ -257,6 +257,15 @@ json_t *orders_unknown(const char *id)
                             id ? id : "without an id");
 }
 
+/* The thread of a session that is kept has ended already. */
+static json_t *stopping(const char *id)
+{
+    return management_error("GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
+                            "the gateway stops; session %s is kept, and "
+                            "answers when one is started on the same state",
+                            id);
+}
+
 /* Commands for one session: the actor answers. */
 static void command(registry_t *self, json_t *content, message_t **request_p,
                     const char *word, const char *argument)
@@ -266,11 +275,16 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
     entry_t *entry = id ? orders_find(self, id, &is_ambiguous) : NULL;
     json_t *tombstone;
 
-    if (entry) {
+    if (entry && !entry->is_drained) {
         pending_t *pending = orders_wait(self, request_p);
 
         snprintf(pending->session, sizeof pending->session, "%s", entry->id);
         line_say(entry->line, word, pending->token, argument);
+        return;
+    }
+    if (entry) {
+        management_reply(self->management, *request_p, stopping(id));
+        message_destroy(request_p);
         return;
     }
     if (is_ambiguous)

@@ -145,8 +145,18 @@ static exchange_t *read_request(http_t *http, struct lws *wsi)
 
 void connection_wake(exchange_t *exchange)
 {
-    if (exchange->wsi)
-        lws_callback_on_writable(exchange->wsi);
+    if (!exchange->wsi)
+        return;
+    lws_rx_flow_control(exchange->wsi, 1);
+    lws_callback_on_writable(exchange->wsi);
+}
+
+/* Until the next wake: what comes behind a request that is being answered, and
+ * the end of a client that has gone, would wake this thread all the time.
+ * libwebsockets writes nothing either meanwhile. */
+static void rest(struct lws *wsi)
+{
+    lws_rx_flow_control(wsi, 0);
 }
 
 static uint64_t answer_size(const exchange_t *exchange)
@@ -276,6 +286,7 @@ static int on_writable(struct lws *wsi, connection_t *connection)
             return -1;
         if (size == 0 && is_waiting(exchange)) {
             lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0);
+            rest(wsi);
             return 0;
         }
         if (size == 0)
@@ -319,6 +330,8 @@ static void dispatch(exchange_t *exchange)
     lws_set_timeout(exchange->wsi, NO_PENDING_TIMEOUT, 0);
     if (!exchange->status)
         routes_dispatch(exchange);
+    if (!exchange->status)
+        rest(exchange->wsi);
 }
 
 /* How the body comes, and whether it may. -1: it has no length. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import threading
 import time
 from typing import Any, Iterator, Optional
@@ -225,6 +226,33 @@ def test_a_follower_that_leaves_is_forgotten(kernel: Kernel) -> None:
         stream = Stream(kernel.web, path_of(kernel, "?follow=1"))
         stream.connection.close()
     assert kernel.socket().value("1+1") == "2"
+
+
+def cpu_seconds(pid: int) -> float:
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_who_leaves_while_he_waits_costs_nothing(
+    kernel: Kernel, web: Web
+) -> None:
+    """The end of a connection can be read all the time: who would be woken
+    by it, and not read it, takes a processor for himself."""
+    last = records(web, path_of(kernel))[-1]["seq"]
+    for _ in range(3):
+        connection = web.connect()
+        connection.request(
+            "GET",
+            web.base + path_of(kernel, f"?since={last}&wait=60").lstrip("/"),
+            headers={"Authorization": f"token {web.token}"},
+        )
+        assert connection.getresponse().status == 200
+        connection.close()
+    before = cpu_seconds(web.gateway.pid)
+    time.sleep(2)
+    assert cpu_seconds(web.gateway.pid) - before < 0.3
+    assert web.get("/api/kernels").status == 200
 
 
 def test_notes(kernel: Kernel) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import http.client
 import re
+import threading
 
 import pytest
-from harness import Gateway, wait_for
+from harness import DEADLINE, Gateway, wait_for
 from web import STAMP, Kernel, Web
 
 UUID = re.compile(r"\w+-\w+-\w+-\w+-\w+")
@@ -299,3 +301,38 @@ def test_limits_are_the_profiles(web: Web) -> None:
         )
         assert answer.status == 400
         assert "profile" in answer.json["message"]
+
+
+def ask_until_it_is_gone(web: Web, path: str, seen: set[int]) -> None:
+    try:
+        while True:
+            seen.add(web.get(path).status)
+    except (OSError, http.client.HTTPException):
+        return  # the gateway has ended
+
+
+def test_orders_while_the_gateway_stops() -> None:
+    """A session whose thread has ended already answers no order; who asks is
+    told, and the gateway ends all the same."""
+    gateway = Gateway("--set", "profile/python3/pool/min=3").start()
+    try:
+        web = Web.of(gateway)
+        kernel = web.create()
+        seen: set[int] = set()
+        threads = [
+            threading.Thread(
+                target=ask_until_it_is_gone,
+                args=(web, f"/api/kernels/{kernel}", seen),
+            )
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: 200 in seen, "an answer")
+        gateway.terminate()
+        for thread in threads:
+            thread.join(DEADLINE)
+            assert not thread.is_alive()
+        assert seen <= {200, 503}
+    finally:
+        gateway.end()
