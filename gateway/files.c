@@ -21,6 +21,12 @@ struct files {
     size_t waiting;  /* requests without an answer */
 };
 
+/* What the thread begins with. */
+typedef struct {
+    const char *state_dir;
+    uint64_t checkpoint_bytes;
+} start_t;
+
 /* What goes to the thread; owned by whoever holds it. */
 typedef struct {
     message_t *request; /* NULL: watch, or not any more */
@@ -151,6 +157,11 @@ static const struct {
     {"files_make_folder_request", files_on_make_folder},
     {"files_delete_request", files_on_delete},
     {"files_rename_request", files_on_rename},
+    {"files_copy_request", files_on_copy},
+    {"files_checkpoint_request", files_on_checkpoint},
+    {"files_checkpoints_request", files_on_checkpoints},
+    {"files_restore_request", files_on_restore},
+    {"files_forget_request", files_on_forget},
 };
 
 static files_handler_t *find_handler(const char *type)
@@ -185,6 +196,19 @@ static json_t *describe_fault(int code, const fault_t *fault)
     return management_error(ename, GATEWAY_EXIT_FAILED, "%s", fault->text);
 }
 
+void files_answer(self_t *self, files_news_t *news, json_t *answer, int r,
+                  const fault_t *fault)
+{
+    if (r < 0) {
+        json_decref(answer);
+        answer = describe_fault(-r, fault);
+    } else {
+        json_object_set_new(answer, "status", json_string("ok"));
+    }
+    news->answer = answer;
+    files_tell(self, news);
+}
+
 static void on_ask(self_t *self, order_t *order)
 {
     const message_t *request = order->request;
@@ -207,14 +231,13 @@ static void on_ask(self_t *self, order_t *order)
     r = handler
             ? handler(self, &errand, &news->answer, &fault)
             : fault_set(&fault, EINVAL, "this gateway knows no such request");
-    if (r < 0) {
-        news->answer = describe_fault(-r, &fault);
+    if (r < 0)
         note_refusal(self, order, &errand, &fault);
-    } else {
-        json_object_set_new(news->answer, "status", json_string("ok"));
-    }
     news->request = take_ptr(order->request);
-    files_tell(self, news);
+    if (r == FILES_LATER)
+        copies_expect(self, news);
+    else
+        files_answer(self, news, take_ptr(news->answer), r, &fault);
 }
 
 static int on_order(zloop_t *loop, zsock_t *pipe, void *arg)
@@ -245,26 +268,32 @@ static int on_sweep(zloop_t *loop, int timer, void *arg)
 
 static void files_actor(zsock_t *pipe, void *args)
 {
-    self_t self = {
-        .pipe = pipe, .loop = zloop_new(), .scribe = scribe_new("files")};
+    const start_t *start = args;
+    self_t self = {.pipe = pipe,
+                   .loop = zloop_new(),
+                   .scribe = scribe_new("files"),
+                   .state_dir = start->state_dir,
+                   .checkpoint_bytes = start->checkpoint_bytes};
 
-    (void) args;
     zloop_set_nonstop(self.loop, true);
     zsock_signal(pipe, 0);
     zloop_reader(self.loop, pipe, on_order, &self);
     zloop_timer(self.loop, SWEEP_MS, 0, on_sweep, &self);
     zloop_start(self.loop);
     transfer_sweep(&self, true);
+    copies_clear(&self);
     quota_clear(&self);
     scribe_destroy(&self.scribe);
     zloop_destroy(&self.loop);
 }
 
-files_t *files_new(void)
+files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes)
 {
     files_t *self = mem_new(sizeof *self);
+    start_t start = {state_dir, checkpoint_bytes};
 
-    self->actor = zactor_new(files_actor, NULL);
+    /* The actor signals when it has read what it starts with. */
+    self->actor = zactor_new(files_actor, &start);
     return self;
 }
 

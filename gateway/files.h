@@ -22,7 +22,9 @@ typedef struct {
     uint64_t files;
 } files_limits_t;
 
-files_t *files_new(void);
+/* The sessions' state folders are below `state_dir`, which is borrowed; each
+ * may keep checkpoints of so many bytes. */
+files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes);
 /* Transfers under way are given up: nothing is left of a half-written file. */
 void files_destroy(files_t **self_p);
 /* What it has to say: see files_receive. */

@@ -3,6 +3,8 @@
  *   files_tree.c      requests about names: list, stat, delete …
  *   files_transfer.c  what goes on over several requests: get, put, long lists
  *   files_quota.c     how much the workspaces hold
+ *   files_copy.c      copies, a piece at a time
+ *   files_checkpoints.c  older states of files
  */
 #ifndef HEARTH_GATEWAY_FILES_INTERNAL_H
 #define HEARTH_GATEWAY_FILES_INTERNAL_H
@@ -48,6 +50,8 @@ typedef struct transfer {
     int64_t touched;       /* monotonic ms */
 } transfer_t;
 
+typedef struct copy copy_t;
+
 typedef struct quota {
     struct quota *next; /* owned */
     char session[64];
@@ -66,7 +70,10 @@ typedef struct {
     transfer_t *transfers;
     size_t transfer_count;
     quota_t *quotas;
-    int sweep_timer, measure_timer; /* zloop ids, 0: none */
+    copy_t *copies;                /* owned; under way */
+    const char *state_dir;         /* borrowed */
+    uint64_t checkpoint_bytes;     /* of a session */
+    int measure_timer, copy_timer; /* zloop ids, 0: none */
 } self_t;
 
 /* files.c */
@@ -83,6 +90,13 @@ void files_tell(self_t *self, files_news_t *news);
  */
 void files_note(self_t *self, const char *session, const char *what,
                 const char *path, const char *outcome, json_t *details);
+
+/* Answers: with a fault when `r` is negative, else with `answer`. Both that
+ * and `news` are taken. */
+void files_answer(self_t *self, files_news_t *news, json_t *answer, int r,
+                  const fault_t *fault);
+
+#define FILES_LATER 1 /* a handler has begun a copy, which will answer */
 
 /* Each answers with *ret_answer, or a fault. */
 typedef int files_handler_t(self_t *self, const errand_t *errand,
@@ -102,6 +116,39 @@ int transfer_find(self_t *self, const errand_t *errand,
 void transfer_end(self_t *self, transfer_t *transfer);
 /* Ends those that nobody asks for any more, or all. */
 void transfer_sweep(self_t *self, bool all);
+
+/* files_copy.c */
+
+typedef int copy_admit_fn(self_t *self, const errand_t *errand,
+                          const struct stat *status, fault_t *fault);
+typedef json_t *copy_done_fn(const struct writer *writer, uint64_t size);
+typedef struct {
+    int from_root, to_root;
+    const char *from, *to; /* bytes */
+    bool replaces;
+    const char *what;     /* for the audit log */
+    copy_admit_fn *admit; /* whether there is room for it */
+    copy_done_fn *done;   /* makes the answer */
+} copy_plan_t;
+
+files_handler_t files_on_copy;
+/* FILES_LATER, or a fault. */
+int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
+             fault_t *fault);
+copy_admit_fn copy_admit; /* by the workspace's quota */
+/* What the copy that was begun last answers. */
+void copies_expect(self_t *self, files_news_t *news);
+void copies_go_on(self_t *self);
+void copies_clear(self_t *self);
+
+/* files_checkpoints.c */
+files_handler_t files_on_checkpoint, files_on_checkpoints, files_on_restore,
+    files_on_forget;
+/* Checkpoints go with their files. */
+void checkpoints_rename(const self_t *self, const errand_t *errand,
+                        const char *from, const char *to);
+void checkpoints_remove(const self_t *self, const errand_t *errand,
+                        const char *path);
 
 /* files_quota.c */
 void quota_add(self_t *self, const char *session, const char *workspace,

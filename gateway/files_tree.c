@@ -71,6 +71,7 @@ int files_on_delete(self_t *self, const errand_t *errand, json_t **ret_answer,
                                fault))
                < 0)
         return r;
+    checkpoints_remove(self, errand, path);
     files_note(self, errand->session, "delete", path, "ok", NULL);
     *ret_answer = json_object();
     return 0;
@@ -89,6 +90,7 @@ int files_on_rename(self_t *self, const errand_t *errand, json_t **ret_answer,
         || (r = beneath_rename(root, from, to, has(errand, "replace"), fault))
                < 0)
         return r;
+    checkpoints_rename(self, errand, from, to);
     files_note(
         self, errand->session, "rename", from, "ok",
         json_pack("{s:O}", "to", json_object_get(errand->content, "to")));

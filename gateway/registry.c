@@ -519,7 +519,7 @@ int registry_new(const options_t *options, const char *package_folder,
         self->warmths[i].profile = options->profiles[i];
         launcher_start(&self->warmths[i]);
     }
-    self->files = files_new();
+    self->files = files_new(options->state_dir, options->checkpoint_bytes);
     self->switchboard = switchboard_new();
     zloop_reader(self->loop, switchboard_socket(self->switchboard), on_lines,
                  self);

@@ -5,6 +5,9 @@
  *   contents_recordings.c recorded notebooks
  *   contents_show.c       files of workspaces, shown
  *   contents_list.c       folders of workspaces
+ *   contents_save.c       PUT
+ *   contents_change.c     POST, PATCH, DELETE
+ *   contents_checkpoints.c
  */
 #ifndef HEARTH_GATEWAY_HTTP_CONTENTS_H
 #define HEARTH_GATEWAY_HTTP_CONTENTS_H
@@ -60,5 +63,23 @@ void workspaces_show(exchange_t *exchange, const place_t *place);
 /* A folder and what is in it; `entry` is its own. */
 void workspaces_list(exchange_t *exchange, const place_t *place,
                      const json_t *entry);
+/* What follows is of a path below a workspace that is not hidden. */
+void workspaces_save(exchange_t *exchange, const place_t *place);
+void workspaces_create(exchange_t *exchange, const place_t *place);
+void workspaces_rename(exchange_t *exchange, const place_t *place);
+void workspaces_remove(exchange_t *exchange, const place_t *place);
+
+#define CONTENTS_CHECKPOINT "checkpoint" /* the only id there is */
+
+void checkpoints_show(exchange_t *exchange, const place_t *place);
+void checkpoints_make(exchange_t *exchange, const place_t *place);
+void checkpoints_restore(exchange_t *exchange, const place_t *place);
+void checkpoints_forget(exchange_t *exchange, const place_t *place);
+
+/* Answers with the model of what stands there now, without its content. */
+void contents_finish(exchange_t *exchange, const char *id, const char *path,
+                     int status);
+/* The header Location: /api/contents/PATH and what follows. */
+void contents_locate(exchange_t *exchange, const char *path, const char *rest);
 
 #endif

@@ -4,6 +4,7 @@
  * the answer early. Memory holds a few pieces. */
 #include "gateway/http/contents.h"
 
+#include "gateway/http/courier.h"
 #include "gateway/http/models.h"
 #include "gateway/http/pull.h"
 #include "gateway/http/scan.h"
@@ -356,7 +357,8 @@ void workspaces_show(exchange_t *exchange, const place_t *place)
     if (place_is_hidden(place->path))
         contents_absent(exchange);
     else
-        desk_order(exchange, "files_stat_request",
-                   json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
-                   on_stat);
+        courier_ask(
+            exchange, "files_stat_request",
+            json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+            on_stat);
 }

@@ -11,8 +11,9 @@
 typedef struct order {
     struct order *next; /* owned by the line that it stands in */
     uint64_t tag;
-    void *owner;      /* borrowed; NULL: nobody waits */
-    courier_fn *fn;   /* NULL for nobody */
+    void *owner;    /* borrowed; NULL: nobody waits */
+    courier_fn *fn; /* NULL for nobody, and for an exchange: */
+    desk_reply_fn *reply;
     const char *type; /* of its message; static */
     char *content;    /* owned; JSON text */
     buffer_t data;
@@ -117,8 +118,8 @@ static void send_waiting(http_t *http)
         self->is_full = send_first(http, &fault) < 0;
 }
 
-void courier_order(http_t *http, void *owner, const char *type, json_t *content,
-                   buffer_t *data, courier_fn *fn)
+static order_t *order_new(http_t *http, void *owner, const char *type,
+                          json_t *content)
 {
     order_t *order = mem_new(sizeof *order);
 
@@ -127,14 +128,40 @@ void courier_order(http_t *http, void *owner, const char *type, json_t *content,
     json_decref(content);
     order->tag = ++http->counter;
     order->owner = owner;
-    order->fn = owner ? fn : NULL;
     order->type = type;
+    return order;
+}
+
+void courier_order(http_t *http, void *owner, const char *type, json_t *content,
+                   buffer_t *data, courier_fn *fn)
+{
+    order_t *order = order_new(http, owner, type, content);
+
+    order->fn = fn;
     if (data) {
         order->data = *data;
         *data = BUFFER_EMPTY;
     }
     line_add(&http->courier->waiting, order);
     send_waiting(http);
+}
+
+void courier_ask(exchange_t *exchange, const char *type, json_t *content,
+                 desk_reply_fn *fn)
+{
+    order_t *order = order_new(exchange->http, exchange, type, content);
+
+    order->reply = fn;
+    line_add(&exchange->http->courier->waiting, order);
+    send_waiting(exchange->http);
+}
+
+static void answer(const order_t *order, const json_t *reply, bytes_t data)
+{
+    if (order->reply)
+        order->reply(order->owner, reply);
+    else
+        order->fn(order->owner, reply, data);
 }
 
 void courier_forget(http_t *http, const void *owner)
@@ -190,8 +217,8 @@ bool courier_on_answer(http_t *http, const front_event_t *event)
         return true;
     }
     if (order->owner)
-        order->fn(order->owner, reply,
-                  event->buffer_count ? event->buffers[0] : (bytes_t){0});
+        answer(order, reply,
+               event->buffer_count ? event->buffers[0] : (bytes_t){0});
     else
         close_left(http, reply);
     send_waiting(http);

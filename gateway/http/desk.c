@@ -3,6 +3,7 @@
  * goes nowhere. */
 #include "gateway/http/courier.h"
 #include "gateway/http/internal.h"
+#include "gateway/http/uploads.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void desk_destroy(http_t *http)
         http->orders = order->next;
         free(order);
     }
+    uploads_destroy(http);
     courier_destroy(&http->courier);
 }
 

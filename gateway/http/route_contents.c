@@ -51,16 +51,32 @@ static bool is_folder_wish(exchange_t *exchange, const contents_wish_t *wish)
 
 /* --- Routes --- */
 
-/* "…/checkpoints": cut off. */
-static bool is_about_checkpoints(exchange_t *exchange)
+typedef enum {
+    ABOUT_FILE,
+    ABOUT_CHECKPOINTS, /* "…/checkpoints" */
+    ABOUT_CHECKPOINT,  /* "…/checkpoints/checkpoint" */
+} about_t;
+
+static bool cut_end(char *path, const char *end)
+{
+    size_t size = strlen(path), length = strlen(end);
+
+    if (size < length || strcmp(path + size - length, end) != 0)
+        return false;
+    path[size - length] = '\0';
+    return true;
+}
+
+/* What a path is about; what says so is cut off. */
+static about_t about(exchange_t *exchange)
 {
     char *path = exchange->parameters[0];
-    size_t size = path ? strlen(path) : 0, end = strlen(CHECKPOINTS);
 
-    if (size < end || strcmp(path + size - end, CHECKPOINTS) != 0)
-        return false;
-    path[size - end] = '\0';
-    return true;
+    if (path && cut_end(path, CHECKPOINTS))
+        return ABOUT_CHECKPOINTS;
+    if (path && cut_end(path, CHECKPOINTS "/" CONTENTS_CHECKPOINT))
+        return ABOUT_CHECKPOINT;
+    return ABOUT_FILE;
 }
 
 static void show_place(exchange_t *exchange, const place_t *place,
@@ -97,35 +113,95 @@ static void show_place(exchange_t *exchange, const place_t *place,
 
 static void show(exchange_t *exchange)
 {
-    bool is_list = is_about_checkpoints(exchange);
+    about_t what = about(exchange);
     place_t place = place_of(contents_path(exchange));
     contents_wish_t wish;
 
     if (!contents_wish(exchange, &wish))
         return;
-    if (is_list && place.what != PLACE_NONE)
-        exchange_json(exchange, 200, json_array());
-    else
+    if (what == ABOUT_FILE)
         show_place(exchange, &place, &wish);
+    else if (what == ABOUT_CHECKPOINT || place.what == PLACE_NONE)
+        contents_absent(exchange);
+    else if (place.what != PLACE_FILE)
+        exchange_json(exchange, 200, json_array());
+    else if (contents_may(exchange, AUTH_FILES))
+        checkpoints_show(exchange, &place);
 }
 
-static void refuse(exchange_t *exchange)
+/* The file below a workspace that something is to become of; false: it is
+ * none, and that was answered. */
+static bool find_file(exchange_t *exchange, place_t *ret_place)
 {
     place_t place = place_of(contents_path(exchange));
 
     if (place.what == PLACE_RECORDING || place.what == PLACE_RECORDINGS)
         exchange_fail(exchange, 403, "%s", READ_ONLY);
-    else
+    else if (place.what == PLACE_NONE && exchange->method != METHOD_PUT)
+        contents_absent(exchange);
+    else if (place.what != PLACE_FILE)
         exchange_fail(exchange, 403, "%s", NO_PLACE);
+    else if (place_is_hidden(place.path))
+        exchange_fail(exchange, 400, "%.200s is hidden, and not changed here",
+                      contents_path(exchange));
+    else {
+        *ret_place = place;
+        return true;
+    }
+    return false;
+}
+
+static void put(exchange_t *exchange)
+{
+    place_t place;
+
+    if (find_file(exchange, &place))
+        workspaces_save(exchange, &place);
+}
+
+static void post(exchange_t *exchange)
+{
+    about_t what = about(exchange);
+    place_t place;
+
+    if (!find_file(exchange, &place))
+        return;
+    if (what == ABOUT_CHECKPOINTS)
+        checkpoints_make(exchange, &place);
+    else if (what == ABOUT_CHECKPOINT)
+        checkpoints_restore(exchange, &place);
+    else
+        workspaces_create(exchange, &place);
+}
+
+static void patch(exchange_t *exchange)
+{
+    place_t place;
+
+    if (find_file(exchange, &place))
+        workspaces_rename(exchange, &place);
+}
+
+static void discard(exchange_t *exchange)
+{
+    about_t what = about(exchange);
+    place_t place;
+
+    if (!find_file(exchange, &place))
+        return;
+    if (what == ABOUT_CHECKPOINT)
+        checkpoints_forget(exchange, &place);
+    else
+        workspaces_remove(exchange, &place);
 }
 
 const route_t content_routes[] = {
     {METHOD_GET, "/api/contents", SCOPE_LOOK, show},
-    {METHOD_POST, "/api/contents", AUTH_FILES, refuse},
+    {METHOD_POST, "/api/contents", AUTH_FILES, post},
     {METHOD_GET, "/api/contents/{*}", SCOPE_LOOK, show},
-    {METHOD_POST, "/api/contents/{*}", AUTH_FILES, refuse},
-    {METHOD_PUT, "/api/contents/{*}", AUTH_FILES, refuse},
-    {METHOD_PATCH, "/api/contents/{*}", AUTH_FILES, refuse},
-    {METHOD_DELETE, "/api/contents/{*}", AUTH_FILES, refuse},
+    {METHOD_POST, "/api/contents/{*}", AUTH_FILES, post},
+    {METHOD_PUT, "/api/contents/{*}", AUTH_FILES, put},
+    {METHOD_PATCH, "/api/contents/{*}", AUTH_FILES, patch},
+    {METHOD_DELETE, "/api/contents/{*}", AUTH_FILES, discard},
     {0},
 };

@@ -46,6 +46,17 @@ static const struct {
     {METHOD_GET, "/hearth/sessions/{}/events",
      "Records behind a cursor, one a line", 200, NULL},
     {METHOD_GET, "/hearth/sessions/{}/events/{}", "A record", 200, "Record"},
+    {METHOD_GET, "/api/contents", "Recordings and workspaces", 200, "Contents"},
+    {METHOD_GET, "/api/contents/{*}", "A file, a folder, or its checkpoints",
+     200, NULL},
+    {METHOD_POST, "/api/contents/{*}",
+     "A new file, a copy, a checkpoint (with its id: 204)", 201, NULL},
+    {METHOD_PUT, "/api/contents/{*}", "Saves; 201 when it was not there", 200,
+     "Contents"},
+    {METHOD_PATCH, "/api/contents/{*}", "Renames", 200, "Contents"},
+    {METHOD_DELETE, "/api/contents/{*}", "Removes a file or a checkpoint", 204,
+     NULL},
+    {METHOD_GET, "/files/{*}", "A file's bytes, or a range of them", 200, NULL},
     {METHOD_POST, "/api/kernels/{}/execute", "Runs code", 202, "Run"},
     {METHOD_GET, "/api/kernels/{}/execute", "Runs that are pending", 200,
      "Runs"},
@@ -56,7 +67,15 @@ static const struct {
 };
 
 static const char schemas[] =
-    "{\"Error\":{\"type\":\"object\",\"required\":[\"message\",\"reason\"],"
+    "{\"Contents\":{\"type\":\"object\",\"required\":[\"name\",\"path\","
+    "\"type\",\"writable\",\"created\",\"last_modified\",\"mimetype\","
+    "\"content\",\"format\"],\"properties\":{"
+    "\"name\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
+    "\"type\":{\"type\":\"string\",\"enum\":[\"directory\",\"file\","
+    "\"notebook\"]},\"writable\":{\"type\":\"boolean\"},"
+    "\"created\":{\"type\":\"string\",\"format\":\"date-time\"},"
+    "\"last_modified\":{\"type\":\"string\",\"format\":\"date-time\"}}},"
+    "\"Error\":{\"type\":\"object\",\"required\":[\"message\",\"reason\"],"
     "\"properties\":{\"message\":{\"type\":\"string\"},"
     "\"reason\":{\"type\":\"string\"}}},"
     "\"Version\":{\"type\":\"object\",\"required\":[\"version\"],"

@@ -16,6 +16,7 @@
 #include "gateway/http/notes.h"
 #include "gateway/http/roster.h"
 #include "gateway/http/runs.h"
+#include "gateway/http/uploads.h"
 #include "gateway/http/watch.h"
 #include "protocol/websocket.h"
 
@@ -351,7 +352,8 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
     else if (what == &is_listener)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
-        watch_on_tick(self), runs_on_tick(self), courier_on_tick(self);
+        watch_on_tick(self), runs_on_tick(self), courier_on_tick(self),
+            uploads_on_tick(self);
     return 0;
 }
 

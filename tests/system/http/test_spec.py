@@ -107,6 +107,17 @@ def test_answers_are_as_it_says(spec: dict[str, Any], kernel: Kernel) -> None:
     check(spec, "get", "/api/sessions/{session}", web.get(document))
     renamed = web.ask("PATCH", document, {"path": "b.ipynb"})
     check(spec, "patch", "/api/sessions/{session}", renamed)
+    check(spec, "get", "/api/contents", web.get("/api/contents"))
+    file, files = f"workspaces/{kernel.id}/a.txt", "/api/contents/{path}"
+    body = {"type": "file", "format": "text", "content": "x"}
+    web.ask("PUT", f"/api/contents/{file}", body)
+    saved = web.ask("PUT", f"/api/contents/{file}", body)
+    check(spec, "put", files, saved)
+    moved = {"path": f"workspaces/{kernel.id}/b.txt"}
+    renamed = web.ask("PATCH", f"/api/contents/{file}", moved)
+    check(spec, "patch", files, renamed)
+    removed = web.ask("DELETE", f"/api/contents/{moved['path']}")
+    check(spec, "delete", files, removed)
     missing = web.get(here + "0")
     jsonschema.validate(missing.json, spec["components"]["schemas"]["Error"])
     check(spec, "delete", one, web.ask("DELETE", here))

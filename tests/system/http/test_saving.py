@@ -1,0 +1,461 @@
+"""Files of workspaces, written as Jupyter's contents; and checkpoints."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Gateway
+from test_contents import KEYS
+from test_workspaces import Desk, memory, refused
+from web import Answer, Kernel, Web
+
+
+@pytest.fixture(scope="module")
+def desk(web: Web) -> Iterator[Desk]:
+    kernel = Kernel(web, web.create())
+    yield Desk(web, kernel)
+    kernel.close()
+
+
+@pytest.fixture(autouse=True)
+def empty(desk: Desk) -> Iterator[None]:
+    yield
+    for entry in desk.folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            os.system(f"rm -rf '{entry}'")
+        else:
+            entry.unlink()
+
+
+def text(content: str, **more: Any) -> dict[str, Any]:
+    return {"type": "file", "format": "text", "content": content, **more}
+
+
+def binary(content: bytes, **more: Any) -> dict[str, Any]:
+    coded = base64.encodebytes(content).decode()
+    return {"type": "file", "format": "base64", "content": coded, **more}
+
+
+def saved(answer: Answer, status: int = 200) -> dict[str, Any]:
+    assert answer.status == status, answer
+    model: dict[str, Any] = answer.json
+    assert set(model) == KEYS
+    assert model["content"] is None
+    assert model["format"] is None
+    return model
+
+
+# --- PUT ---
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "plain",
+        'ä "quoted" \\ / \b\f\n\r\t\x01 \x00 \U0001f600 \u2028',
+        "\U0001f600" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_text(desk: Desk, content: str, ascii_only: bool) -> None:
+    raw = json.dumps(text(content), ensure_ascii=ascii_only).encode()
+    answer = desk.web.ask("PUT", f"{desk.api}/new.txt", raw=raw)
+    model = saved(answer, 201)
+    assert model["size"] == len(content.encode())
+    assert answer.headers["Location"] == f"{desk.api}/new.txt"
+    assert (desk.folder / "new.txt").read_bytes() == content.encode()
+    saved(desk.ask("PUT", "/new.txt", text("other")))
+    assert (desk.folder / "new.txt").read_text() == "other"
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 57, 58, 400_000, 1_000_001])
+def test_base64(desk: Desk, size: int) -> None:
+    data = os.urandom(size)
+    saved(desk.ask("PUT", "/data", binary(data)), 201)
+    assert (desk.folder / "data").read_bytes() == data
+    plain = base64.b64encode(data).decode().replace("/", "\\/")
+    raw = json.dumps(binary(b"")).replace('""', f'"{plain}"').encode()
+    saved(desk.web.ask("PUT", f"{desk.api}/data", raw=raw))
+    assert (desk.folder / "data").read_bytes() == data
+
+
+def test_a_file_belongs_to_the_session(desk: Desk) -> None:
+    saved(desk.ask("PUT", "/mine", text("x")), 201)
+    got = desk.kernel.socket().value(
+        "import os; (os.stat('mine').st_uid == os.getuid(), "
+        "open('mine', 'a').write('y'))"
+    )
+    assert got == "(True, 1)"
+
+
+def test_notebooks(desk: Desk) -> None:
+    notebook = {
+        "cells": [
+            {
+                "cell_type": "code",
+                "id": "a",
+                "metadata": {},
+                "source": 'print("[{,:}]\\\\")\n' * 3,
+                "outputs": [],
+                "execution_count": None,
+            }
+        ],
+        "metadata": {"empty": [{}, [], ""], "n": [-1.5e3, True, False]},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    body = {"type": "notebook", "format": "json", "content": notebook}
+    model = saved(desk.ask("PUT", "/one.ipynb", body), 201)
+    assert model["type"] == "notebook"
+    written = (desk.folder / "one.ipynb").read_text()
+    assert written == json.dumps(notebook, indent=1) + "\n"
+    assert desk.get("/one.ipynb").json["content"] == notebook
+
+
+def test_folders(desk: Desk) -> None:
+    saved(desk.ask("PUT", "/folder", {"type": "directory"}), 201)
+    assert (desk.folder / "folder").is_dir()
+    saved(desk.ask("PUT", "/folder", {"type": "directory"}))
+    saved(desk.ask("PUT", "/folder/x", text("x")), 201)
+    refused(desk.ask("PUT", "/folder", text("x")), 400)
+    refused(desk.ask("PUT", "/none/x", text("x")), 404)
+    refused(desk.ask("PUT", "/none/x", {"type": "directory"}), 404)
+
+
+def test_an_empty_body_is_an_empty_file(desk: Desk) -> None:
+    saved(desk.ask("PUT", "/new"), 201)
+    assert (desk.folder / "new").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (b"{", "JSON"),
+        (b"[]", "JSON"),
+        (b'{"type":"file","format":"text","content":"\xff"}', "JSON"),
+        (b'{"format":"text","content":""}', "type"),
+        (b'{"type":"x","format":"text","content":""}', "type"),
+        (b'{"type":"file","format":"text"}', "content"),
+        (b'{"type":"file","content":""}', "format"),
+        (b'{"type":"file","format":"json","content":""}', "format"),
+        (b'{"type":"file","format":"text","content":{}}', "text"),
+        (b'{"type":"notebook","format":"json","content":""}', "object"),
+        (b'{"type":"file","format":"text","content":"\\ud800"}', "surrogate"),
+        (b'{"type":"file","format":"text","content":"\\ud800\\n"}', "surro"),
+        (b'{"type":"file","format":"text","content":"\\udc00"}', "surrogate"),
+        (b'{"type":"file","format":"base64","content":"abc"}', "base64"),
+        (b'{"type":"file","format":"base64","content":"a=bc"}', "base64"),
+        (b'{"type":"file","format":"base64","content":"ab==cd=="}', "base64"),
+        (b'{"type":"file","format":"base64","content":"ab-_"}', "base64"),
+        (b'{"type":"file","format":"base64","content":"\\u0041"}', "base64"),
+        (b'{"copy_from":"x"}', "copy"),
+        (b'{"type":"file","format":"text","content":"","chunk":0}', "chunk"),
+        (b'{"type":"file","format":"text","content":"","chunk":"1"}', "chunk"),
+        (b'{"type":"notebook","content":{},"chunk":1}', "large file"),
+    ],
+)
+def test_what_cannot_be_saved(desk: Desk, body: bytes, word: str) -> None:
+    (desk.folder / "file").write_text("before")
+    answer = desk.web.ask("PUT", f"{desk.api}/file", raw=body)
+    assert word in refused(answer, 400)
+    assert (desk.folder / "file").read_text() == "before"
+    assert desk.names() == ["file"]
+
+
+# --- Chunks ---
+
+
+def test_chunks(gateway: Gateway, desk: Desk) -> None:
+    pieces = [os.urandom(1 << 20) for _ in range(40)]
+    before = memory(gateway)
+    for i, piece in enumerate(pieces[:-1], 1):
+        answer = desk.ask("PUT", "/big", binary(piece, chunk=i))
+        model = saved(answer, 201 if i == 1 else 200)
+        assert model["size"] == i << 20
+        assert desk.names() == []
+    assert memory(gateway) - before < 24 << 20
+    model = saved(desk.ask("PUT", "/big", binary(pieces[-1], chunk=-1)))
+    assert model["size"] == 40 << 20
+    assert (desk.folder / "big").read_bytes() == b"".join(pieces)
+
+
+def test_chunks_out_of_order(desk: Desk) -> None:
+    assert "chunk 1" in refused(desk.ask("PUT", "/x", text("a", chunk=2)), 409)
+    refused(desk.ask("PUT", "/x", text("a", chunk=-1)), 409)
+    saved(desk.ask("PUT", "/x", text("a", chunk=1)), 201)
+    refused(desk.ask("PUT", "/x", text("b", chunk=3)), 409)
+    refused(desk.ask("PUT", "/x", text("b", chunk=2)), 409)
+    saved(desk.ask("PUT", "/x", text("a", chunk=1)), 201)
+    saved(desk.ask("PUT", "/x", text("b", chunk=1)), 201)
+    saved(desk.ask("PUT", "/x", text("c", chunk=2)))
+    saved(desk.ask("PUT", "/x", text("d", chunk=-1)))
+    assert (desk.folder / "x").read_text() == "bcd"
+
+
+def test_a_chunk_that_is_wrong_leaves_nothing(desk: Desk) -> None:
+    saved(desk.ask("PUT", "/x", binary(b"a", chunk=1)), 201)
+    refused(
+        desk.ask("PUT", "/x", {**binary(b"", chunk=2), "content": "!"}), 400
+    )
+    refused(desk.ask("PUT", "/x", binary(b"b", chunk=-1)), 409)
+    assert desk.names() == []
+
+
+# --- POST, PATCH, DELETE ---
+
+
+def test_new_ones(desk: Desk) -> None:
+    for name in ("Untitled.ipynb", "Untitled1.ipynb"):
+        answer = desk.ask("POST", "", {"type": "notebook"})
+        assert saved(answer, 201)["name"] == name
+        assert answer.headers["Location"] == f"{desk.api}/{name}"
+        content = desk.get(f"/{name}").json["content"]
+        assert (content["cells"], content["nbformat"]) == ([], 4)
+    for name in ("untitled.txt", "untitled1.txt"):
+        answer = desk.ask("POST", "", {"type": "file", "ext": ".txt"})
+        assert saved(answer, 201)["name"] == name
+    assert saved(desk.ask("POST"), 201)["name"] == "untitled"
+    for name in ("Untitled Folder", "Untitled Folder 1"):
+        answer = desk.ask("POST", "", {"type": "directory"})
+        assert saved(answer, 201)["name"] == name
+    answer = desk.ask("POST", "/Untitled%20Folder", {"ext": ".py"})
+    assert saved(answer, 201)["path"] == (
+        f"{desk.path}/Untitled Folder/untitled.py"
+    )
+    assert answer.headers["Location"].endswith("Untitled%20Folder/untitled.py")
+    refused(desk.ask("POST", "/untitled.txt", {}), 400)
+    refused(desk.ask("POST", "/none", {}), 404)
+    refused(desk.ask("POST", "", {"type": "x"}), 400)
+    refused(desk.ask("POST", "", {"type": "file", "ext": "/../x"}), 400)
+
+
+def test_copies(desk: Desk) -> None:
+    data = os.urandom(3_000_000)
+    (desk.folder / "x.tar.gz").write_bytes(data)
+    (desk.folder / "below").mkdir()
+    body = {"copy_from": f"{desk.path}/x.tar.gz"}
+    for name in ("x-Copy1.tar.gz", "x-Copy2.tar.gz"):
+        assert saved(desk.ask("POST", "", body), 201)["name"] == name
+        assert (desk.folder / name).read_bytes() == data
+    again = {"copy_from": f"/{desk.path}/x-Copy2.tar.gz"}
+    made = saved(desk.ask("POST", "", again), 201)
+    assert made["name"] == "x-Copy3.tar.gz"
+    made = saved(desk.ask("POST", "/below", body), 201)
+    assert made["path"] == f"{desk.path}/below/x.tar.gz"
+    for other in ("none", "below"):
+        wrong = desk.ask("POST", "", {"copy_from": f"{desk.path}/{other}"})
+        assert wrong.status in (400, 404), wrong
+    recording = f"recordings/{desk.kernel.id}.ipynb"
+    refused(desk.ask("POST", "", {"copy_from": recording}), 400)
+
+
+def test_renaming(desk: Desk) -> None:
+    (desk.folder / "a").write_text("A")
+    (desk.folder / "b").write_text("B")
+    (desk.folder / "below").mkdir()
+    to = f"{desk.path}/below/c"
+    answer = desk.ask("PATCH", "/a", {"path": to})
+    assert saved(answer)["path"] == to
+    assert answer.headers["Location"] == f"{desk.api}/below/c"
+    assert (desk.folder / "below" / "c").read_text() == "A"
+    refused(desk.ask("PATCH", "/b", {"path": to}), 409)
+    refused(desk.ask("PATCH", "/a", {"path": f"{desk.path}/d"}), 404)
+    for wrong in (
+        {},
+        {"path": "b"},
+        {"path": f"{desk.path}/../x"},
+        {"path": f"{desk.path}/.x"},
+        {"path": f"{desk.path}"},
+        {"path": "recordings/x.ipynb"},
+        {"path": "workspaces/00000000-0000-4000-8000-000000000000/b"},
+    ):
+        refused(desk.ask("PATCH", "/b", wrong), 400)
+    assert (desk.folder / "b").read_text() == "B"
+
+
+def test_deleting(desk: Desk) -> None:
+    (desk.folder / "file").write_text("x")
+    (desk.folder / "folder").mkdir()
+    (desk.folder / "folder" / "x").write_text("x")
+    assert desk.ask("DELETE", "/file").status == 204
+    refused(desk.ask("DELETE", "/file"), 404)
+    refused(desk.ask("DELETE", "/folder"), 400)
+    assert desk.ask("DELETE", "/folder/x").status == 204
+    assert desk.ask("DELETE", "/folder").status == 204
+    refused(desk.ask("DELETE"), 400)
+    assert desk.folder.is_dir()
+
+
+def test_tricks(desk: Desk, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("the secret")
+    (desk.folder / "dir").symlink_to(tmp_path)
+    (desk.folder / "link").symlink_to(secret)
+    (desk.folder / "b").write_text("B")
+    for below in (
+        "/dir/new",
+        "/../new",
+        "/%2e%2e/new",
+        "/\\x2e\\x2e/new",
+        "/.new",
+        "/x/../.new",
+        "/" + "a" * 300,
+        "/\\",
+    ):
+        for answer in (
+            desk.ask("PUT", below, text("x")),
+            desk.ask("PUT", below, {"type": "directory"}),
+            desk.ask("PATCH", below, {"path": f"{desk.path}/c"}),
+            desk.ask("DELETE", below),
+            desk.ask("POST", f"{below}/checkpoints"),
+        ):
+            assert answer.status in (400, 403, 404), (below, answer)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["secret"]
+    # A link is replaced, not followed.
+    saved(desk.ask("PUT", "/link", text("mine")))
+    assert secret.read_text() == "the secret"
+    assert not (desk.folder / "link").is_symlink()
+    refused(desk.ask("PATCH", "/dir/secret", {"path": f"{desk.path}/c"}), 400)
+    refused(desk.ask("PATCH", "/b", {"path": f"{desk.path}/dir/c"}), 400)
+    refused(desk.ask("POST", "", {"copy_from": f"{desk.path}/dir/secret"}), 400)
+
+
+# --- Checkpoints ---
+
+
+def test_checkpoints(desk: Desk) -> None:
+    def listed(below: str = "/file") -> list[str]:
+        found = desk.get(f"{below}/checkpoints")
+        assert found.status == 200, found
+        return [one["id"] for one in found.json]
+
+    (desk.folder / "file").write_text("first")
+    assert listed() == []
+    refused(desk.ask("POST", "/file/checkpoints/checkpoint"), 404)
+    refused(desk.ask("DELETE", "/file/checkpoints/checkpoint"), 404)
+    answer = desk.ask("POST", "/file/checkpoints")
+    assert answer.status == 201
+    assert set(answer.json) == {"id", "last_modified"}
+    location = answer.headers["Location"]
+    assert location == f"{desk.api}/file/checkpoints/checkpoint"
+    assert listed() == ["checkpoint"]
+    (desk.folder / "file").write_text("second")
+    assert desk.web.post(location).status == 204
+    assert (desk.folder / "file").read_text() == "first"
+    (desk.folder / "file").write_text("third")
+    assert desk.ask("POST", "/file/checkpoints").status == 201
+    (desk.folder / "file").unlink()
+    assert desk.web.post(location).status == 204
+    assert (desk.folder / "file").read_text() == "third"
+    assert desk.web.ask("DELETE", location).status == 204
+    assert listed() == []
+    refused(desk.ask("POST", "/none/checkpoints"), 404)
+    refused(desk.ask("POST", "/checkpoints"), 400)
+    refused(desk.ask("POST", "/file/checkpoints/other"), 404)
+
+
+def test_checkpoints_go_with_their_files(desk: Desk) -> None:
+    (desk.folder / "a").mkdir()
+    (desk.folder / "a" / "x").write_text("first")
+    assert desk.ask("POST", "/a/x/checkpoints").status == 201
+    saved(desk.ask("PATCH", "/a", {"path": f"{desk.path}/b"}))
+    (desk.folder / "b" / "x").write_text("second")
+    assert desk.get("/a/x/checkpoints").json == []
+    assert desk.ask("POST", "/b/x/checkpoints/checkpoint").status == 204
+    assert (desk.folder / "b" / "x").read_text() == "first"
+    assert desk.ask("DELETE", "/b/x").status == 204
+    (desk.folder / "b" / "x").write_text("another")
+    assert desk.get("/b/x/checkpoints").json == []
+    # Where a file was there is a folder now, and the other way round.
+    assert desk.ask("POST", "/b/x/checkpoints").status == 201
+    (desk.folder / "b" / "x").unlink()
+    (desk.folder / "b" / "x").mkdir()
+    (desk.folder / "b" / "x" / "y").write_text("y")
+    assert desk.ask("POST", "/b/x/y/checkpoints").status == 201
+    (desk.folder / "b" / "x" / "y").unlink()
+    (desk.folder / "b" / "x").rmdir()
+    (desk.folder / "b" / "x").write_text("x")
+    assert desk.ask("POST", "/b/x/checkpoints").status == 201
+
+
+def test_checkpoints_are_out_of_reach(desk: Desk) -> None:
+    (desk.folder / "file").write_text("content of the checkpoint")
+    assert desk.ask("POST", "/file/checkpoints").status == 201
+    found = list(desk.folder.parent.glob("**/checkpoints/file"))
+    assert len(found) == 1
+    assert desk.folder not in found[0].parents
+    assert (
+        desk.kernel.socket().value(
+            f"import os; os.path.exists({str(found[0])!r})"
+        )
+        == "False"
+    )
+    # What stands in their place leads nowhere.
+    (desk.folder / "file").unlink()
+    (desk.folder / "file").symlink_to("/etc/passwd")
+    refused(desk.ask("POST", "/file/checkpoints"), 400)
+
+
+# --- Bounds ---
+
+
+@pytest.fixture
+def narrow() -> Iterator[Desk]:
+    """A workspace with little room."""
+    gateway = Gateway(
+        "--set",
+        "sessions/checkpoint_bytes=64K",
+        "--set",
+        "profile/python3/limits/workspace_bytes=1M",
+    )
+    try:
+        web = Web.of(gateway.start())
+        kernel = Kernel(web, web.create())
+        yield Desk(web, kernel)
+        kernel.close()
+    finally:
+        gateway.end()
+
+
+def test_full_workspaces(narrow: Desk) -> None:
+    desk = narrow
+    saved(desk.ask("PUT", "/small", text("x" * 1000)), 201)
+    message = refused(desk.ask("PUT", "/big", text("x" * 2_000_000)), 507)
+    assert "may hold 1048576" in message
+    assert desk.names() == ["small"]
+    saved(desk.ask("PUT", "/chunk", text("x" * 600_000, chunk=1)), 201)
+    refused(desk.ask("PUT", "/chunk", text("x" * 600_000, chunk=2)), 507)
+    assert desk.names() == ["small"]
+    saved(desk.ask("PUT", "/middle", text("x" * 70_000)), 201)
+    message = refused(desk.ask("POST", "/middle/checkpoints"), 507)
+    assert "checkpoint_bytes" in message
+    for name in ("a", "b", "c", "d"):
+        saved(desk.ask("PUT", f"/{name}", text("x" * 25_000)), 201)
+    for name in ("a", "b"):
+        assert desk.ask("POST", f"/{name}/checkpoints").status == 201
+    refused(desk.ask("POST", "/c/checkpoints"), 507)
+    # Those whose file the session removed make room.
+    (desk.folder / "a").unlink()
+    assert desk.ask("POST", "/c/checkpoints").status == 201
+    assert desk.get("/a/checkpoints").json == []
+
+
+def test_who_may(gateway: Gateway, desk: Desk) -> None:
+    def holder(scopes: str) -> Web:
+        made = gateway.json("token", "create", "--json", "-s", scopes, "t")
+        return desk.web.with_token(made["token"])
+
+    path = f"{desk.api}/file"
+    assert holder("files").ask("PUT", path, text("x")).status == 201
+    for method in ("PUT", "PATCH", "DELETE", "POST"):
+        answer = holder("observe,execute").ask(method, path, text("x"))
+        assert "files" in refused(answer, 403)
+        assert desk.web.with_token(None).ask(method, path).status == 401
+    assert holder("files").ask("DELETE", path).status == 204
