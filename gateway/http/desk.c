@@ -1,6 +1,7 @@
 /* Orders to the registry on behalf of requests. An order outlives the client
  * that made it (a session that is being created is created), its reply then
  * goes nowhere. */
+#include "gateway/http/clerk.h"
 #include "gateway/http/courier.h"
 #include "gateway/http/internal.h"
 #include "gateway/http/uploads.h"
@@ -22,6 +23,7 @@ void desk_destroy(http_t *http)
         http->orders = order->next;
         free(order);
     }
+    clerk_destroy(&http->clerk);
     uploads_destroy(http);
     courier_destroy(&http->courier);
 }
@@ -29,6 +31,7 @@ void desk_destroy(http_t *http)
 void desk_forget(const exchange_t *exchange)
 {
     courier_forget(exchange->http, exchange);
+    clerk_forget(exchange);
     for (desk_order_t *at = exchange->http->orders; at; at = at->next)
         if (at->exchange == exchange)
             at->exchange = NULL;

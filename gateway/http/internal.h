@@ -18,6 +18,7 @@ typedef struct watch watch_t;
 typedef struct viewer viewer_t;
 typedef struct metrics metrics_t;
 typedef struct courier courier_t;
+typedef struct clerk clerk_t;
 typedef struct upload upload_t;
 
 /* What libwebsockets keeps for each connection. */
@@ -47,6 +48,7 @@ struct http {
     uint64_t counter;            /* of orders */
     desk_order_t *orders;        /* owned; those whose reply is due */
     courier_t *courier;          /* owned; orders about files */
+    clerk_t *clerk;              /* owned; makes documents of recordings */
     upload_t *uploads;           /* owned; files that come in chunks */
     zhashx_t *watches;           /* owned; session id -> watch_t */
     zhashx_t *runs;              /* owned; session id -> runs_t */

@@ -62,6 +62,13 @@ bool model_await(exchange_t *exchange, const char *id, await_t what,
     return true;
 }
 
+const json_t *model_asked(const json_t *reply, const char *id)
+{
+    const json_t *session = json_object_get(reply, "session");
+
+    return strcmp(model_text(session, "id"), id) == 0 ? session : NULL;
+}
+
 json_t *model_id(const exchange_t *exchange)
 {
     return json_pack("{s:s}", "id", exchange->parameters[0]);

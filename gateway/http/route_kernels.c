@@ -26,17 +26,17 @@ static void list(exchange_t *exchange)
 }
 
 /* The model of a reply's session, unless it is gone or not even the one that
- * was asked for: the registry takes the beginning of an id for the whole. */
+ * was asked for. */
 static const json_t *reply_session(exchange_t *exchange, const json_t *reply)
 {
-    const json_t *session = json_object_get(reply, "session");
     const char *id = exchange->parameters[0];
+    const json_t *session = model_asked(reply, id);
 
     if (!desk_is_ok(exchange, reply))
         return NULL;
-    if (strcmp(model_text(session, "id"), id) == 0 && !model_is_gone(session))
+    if (session && !model_is_gone(session))
         return session;
-    if (strcmp(model_text(session, "id"), id) == 0)
+    if (session)
         exchange_fail(exchange, 404, "Kernel does not exist: %.100s; %s", id,
                       model_text(session, "detail"));
     else

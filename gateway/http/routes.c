@@ -45,8 +45,10 @@ bool routes_match(const char *pattern, const char *path,
 
     while (*pattern) {
         if (*pattern != '{') {
-            if (*pattern++ != *path++)
+            if (*pattern != *path)
                 break;
+            pattern++;
+            path++;
             continue;
         }
         bool is_rest = pattern[1] == '*';

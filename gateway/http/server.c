@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "gateway/gateway.h"
 #include "gateway/http/channels.h"
+#include "gateway/http/clerk.h"
 #include "gateway/http/courier.h"
 #include "gateway/http/http.h"
 #include "gateway/http/metrics.h"
@@ -46,7 +47,7 @@
 #define DESCRIPTORS (1u << 17)
 
 /* What a descriptor of our own is; their addresses are their names. */
-static char is_front, is_pipe, is_listener, is_clock;
+static char is_front, is_pipe, is_listener, is_clock, is_clerk;
 
 /* The first has no name: it is for those who offer none, and what has one can
  * be asked for. */
@@ -339,7 +340,7 @@ bool server_is_own(struct lws *wsi)
     const char *what = lws_get_opaque_user_data(wsi);
 
     return what == &is_front || what == &is_pipe || what == &is_listener
-           || what == &is_clock;
+           || what == &is_clock || what == &is_clerk;
 }
 
 int server_on_descriptor(http_t *self, struct lws *wsi)
@@ -349,6 +350,8 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
 
     if (what == &is_front)
         server_drain(self), open_door(self);
+    else if (what == &is_clerk)
+        clerk_deliver(self);
     else if (what == &is_listener)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
@@ -432,12 +435,14 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
         || (r = auth_new(options->state_dir, http->token,
                          http->auth == OPTIONS_AUTH_NONE, &self->auth, fault))
                < 0
+        || (r = clerk_new(options, self->journal_key, &self->clerk, fault)) < 0
         || (r = front_new("http", options->runtime_dir, &self->front, fault))
                < 0
         || (r = bind_listener(self, fault)) < 0
         || (r = make_context(self, fault)) < 0
         || (r = front_follow(self->front, fault)) < 0
         || (r = adopt(self, front_fd(self->front), &is_front, fault)) < 0
+        || (r = adopt(self, clerk_fd(self->clerk), &is_clerk, fault)) < 0
         || (r = adopt_clock(self, fault)) < 0)
         return r;
     self->url = make_url(self);

@@ -145,3 +145,10 @@ def test_who_may(gateway: Gateway, web: Web, kernel: Kernel) -> None:
     assert holder("observe").get(path).status == 200
     assert holder("files").get(path).status == 403
     assert web.with_token(None).get(path).status == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["/apx", "/api/kernelz", "/api/statuz", "/api/content_", "/ap"]
+)
+def test_a_path_that_nearly_fits_does_not(web: Web, path: str) -> None:
+    assert web.get(path).status == 404
