@@ -29,7 +29,7 @@ from harness import (
 ROUNDS = 50 if os.environ.get("HEARTH_LONG") else 10
 # Lines that one kill may cost a ZeroMQ client: what libzmq's thread has not
 # written yet. One, mostly; more where that thread waits for a processor.
-LOST_MAX = 50
+LOST_MAX = 5
 
 # One line every 10 ms until a file says that it is enough.
 PRINTING = """
