@@ -17,13 +17,17 @@ KERNELS = (
     "/kernelspecs/",
     "/hearth/",
 )
+FILES = ("/api/contents", "/files/")
 
 
 class Proxy:
     """A connection carries one request, so nothing in it is looked at but the
     first head."""
 
-    def __init__(self, hearth: str, token: str, rest: str) -> None:
+    def __init__(
+        self, hearth: str, token: str, rest: str, prefixes: tuple[str, ...]
+    ) -> None:
+        self.prefixes = prefixes
         self.hearth = urlsplit(hearth).port
         self.rest = urlsplit(rest).port
         self.token = token
@@ -34,7 +38,7 @@ class Proxy:
         lines = head.decode("latin-1").split("\r\n")
         path = lines[0].split(" ")[1]
         is_upgrade = any(ln.lower() == "upgrade: websocket" for ln in lines)
-        port = self.hearth if path.startswith(KERNELS) else self.rest
+        port = self.hearth if path.startswith(self.prefixes) else self.rest
         assert port
         kept = [lines[0]]
         for line in lines[1:-2]:
@@ -95,8 +99,11 @@ async def copy(
 
 
 @contextmanager
-def hosted(hearth: str, token: str, rest: str) -> Iterator[Proxy]:
-    proxy = Proxy(hearth, token, rest)
+def hosted(
+    hearth: str, token: str, rest: str, with_files: bool = False
+) -> Iterator[Proxy]:
+    prefixes = KERNELS + FILES if with_files else KERNELS
+    proxy = Proxy(hearth, token, rest, prefixes)
     ready = threading.Event()
     # What is still open at the end is cancelled by asyncio.run.
     thread = threading.Thread(target=lambda: asyncio.run(proxy.run(ready)))

@@ -443,3 +443,56 @@ def test_every_kind_opens_in_jupyterlab(
     found.scroll_into_view_if_needed()
     expect(found).to_be_visible()
     lab.shot(f"kind-{kind}")
+
+
+def test_the_file_browser_shows_workspaces_and_recordings(
+    gateway: Gateway,
+    session: Session,
+    agent: Client,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    """Contents are hearth's, too: what an agent wrote is read, changed and
+    saved in JupyterLab's own file browser and editor."""
+    agent.value("open('report.txt', 'w').write('by the agent')")
+    http = gateway.info()["http"]
+    server = LabServer([str(JUPYTER_LAB)], write_config(tmp_path), tmp_path)
+    try:
+        rest = server.info["url"]
+        with hosted(http["url"], http["token"], rest, True) as proxy:
+            address = f"http://127.0.0.1:{proxy.port}/"
+            lab = Lab(page, server.url("lab").replace(rest, address))
+
+            def go(path: str, name: str) -> None:
+                lab.command("filebrowser:go-to-path", {"path": path})
+                items = page.locator(".jp-DirListing-item")
+                expect(items.filter(has_text=name)).to_be_visible()
+
+            here = f"workspaces/{session.id}"
+            go("recordings", f"{session.id}.ipynb")
+            go(here, "report.txt")
+            file = {"path": f"{here}/report.txt", "factory": "Editor"}
+            lab.command("docmanager:open", file)
+            editor = page.locator(".jp-FileEditor .cm-content")
+            expect(editor).to_contain_text("by the agent")
+            editor.click()
+            page.keyboard.press("Control+End")
+            page.keyboard.insert_text(", and by a person")
+            lab.command("docmanager:save")
+            wait_for(
+                lambda: (
+                    agent.value("open('report.txt').read()")
+                    == "by the agent, and by a person"
+                ),
+                "what was saved",
+            )
+            new = {"path": here, "type": "notebook"}
+            lab.command("docmanager:new-untitled", new)
+            go(here, "Untitled.ipynb")
+            lab.shot("files")
+            assert agent.value("open('Untitled.ipynb').read(1)") == "{"
+            asked = "\n".join(proxy.asked)
+            assert "PUT /api/contents/" in asked
+            assert "/checkpoints" in asked
+    finally:
+        server.stop()

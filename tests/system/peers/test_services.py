@@ -34,3 +34,4 @@ def test_services(kernel_gateway: KernelGateway) -> None:  # A-LB1 to A-LB7
     assert report["default"] == "python3"
     assert report["dying"] == "KernelDied"
     assert report["status"] in ("dead", "restarting", "autorestarting")
+    assert report["files"] == 3

@@ -4,6 +4,7 @@
 
 const assert = require("node:assert/strict");
 const {
+  ContentsManager,
   KernelAPI,
   KernelManager,
   KernelMessage,
@@ -201,10 +202,83 @@ async function sessions() {
   kernelManager.dispose();
 }
 
+// The files of a session's workspace, and its recording.
+async function contents() {
+  const manager = new ContentsManager({ serverSettings });
+  const kernel = await KernelAPI.startNew({ name: "python3" }, serverSettings);
+  const here = `workspaces/${kernel.id}`;
+  const names = async (path) =>
+    (await manager.get(path)).content.map((entry) => entry.name).sort();
+
+  assert.deepEqual(await names(""), ["recordings", "workspaces"]);
+  assert.ok((await names("workspaces")).includes(kernel.id));
+  assert.deepEqual(await names(here), []);
+
+  const text = "\u00e4 \ud83d\ude00\n";
+  const saved = await manager.save(`${here}/a.txt`, {
+    type: "file", format: "text", content: text,
+  });
+  assert.equal(saved.size, 8);
+  const got = await manager.get(`${here}/a.txt`, {
+    type: "file", format: "text", content: true,
+  });
+  assert.equal(got.content, text);
+  const empty = await manager.newUntitled({ path: here, type: "notebook" });
+  assert.equal(empty.name, "Untitled.ipynb");
+  const notebook = { ...(await manager.get(empty.path)).content };
+  notebook.metadata = { mine: [1, "\u00e4"] };
+  await manager.save(empty.path, { type: "notebook", format: "json", content: notebook });
+  assert.deepEqual((await manager.get(empty.path)).content, notebook);
+  const folder = await manager.newUntitled({ path: here, type: "directory" });
+  const copied = await manager.copy(`${here}/a.txt`, folder.path);
+  assert.equal(copied.path, `${folder.path}/a.txt`);
+  const renamed = await manager.rename(copied.path, `${folder.path}/b.txt`);
+  assert.equal(renamed.name, "b.txt");
+  await assert.rejects(manager.rename(renamed.path, `${here}/a.txt`));
+  assert.deepEqual(await names(folder.path), ["b.txt"]);
+  await manager.delete(renamed.path);
+  await manager.delete(folder.path);
+
+  const checkpoint = await manager.createCheckpoint(`${here}/a.txt`);
+  assert.deepEqual(
+    (await manager.listCheckpoints(`${here}/a.txt`)).map((one) => one.id),
+    [checkpoint.id]
+  );
+  await manager.save(`${here}/a.txt`, { type: "file", format: "text", content: "other" });
+  await manager.restoreCheckpoint(`${here}/a.txt`, checkpoint.id);
+  assert.equal((await manager.get(`${here}/a.txt`)).content, text);
+  await manager.deleteCheckpoint(`${here}/a.txt`, checkpoint.id);
+  assert.deepEqual(await manager.listCheckpoints(`${here}/a.txt`), []);
+
+  // As JupyterLab uploads what is big: chunks, each in base64.
+  const bytes = Buffer.alloc(3 << 20, "chunk");
+  for (let chunk = 1, at = 0; at < bytes.length; at += 1 << 20, chunk++) {
+    await manager.save(`${here}/big`, {
+      type: "file", format: "base64", name: "big",
+      chunk: at + (1 << 20) >= bytes.length ? -1 : chunk,
+      content: bytes.subarray(at, at + (1 << 20)).toString("base64"),
+    });
+  }
+  const link = await manager.getDownloadUrl(`${here}/big`);
+  const big = await fetch(link, { headers: { Authorization: `token ${token}` } });
+  assert.equal(Buffer.compare(Buffer.from(await big.arrayBuffer()), bytes), 0);
+
+  const recording = `recordings/${kernel.id}.ipynb`;
+  assert.equal((await manager.get(recording)).content.nbformat, 4);
+  await assert.rejects(
+    manager.save(recording, { type: "notebook", format: "json", content: notebook }),
+    (reason) => reason.response.status === 403,
+  );
+  report.files = (await names(here)).length;
+  await KernelAPI.shutdownKernel(kernel.id, serverSettings);
+  manager.dispose();
+}
+
 async function main() {
   await specs();
   await kernels();
   await sessions();
+  await contents();
   console.log(JSON.stringify(report));
 }
 
