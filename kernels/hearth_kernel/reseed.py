@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any, Optional
 
+LOADED = os.getpid()  # the zygote's, when it loaded this
 _WORDS = 624  # of a Mersenne twister's state, with an index behind them
 
 # Where numpy's global generator has its state, when prepare() found it.
@@ -85,8 +86,9 @@ def reseed() -> None:
         tempfile._name_sequence = None
         tempfile.tempdir = None
     ssl = _module("ssl")
-    # From 1.1.1 on OpenSSL does it by itself in a fork (RAND_DRBG(7)).
-    if ssl and ssl.OPENSSL_VERSION_INFO < (1, 1, 1):
+    # From 1.1.1 on OpenSSL does it by itself in a fork (RAND_DRBG(7)), which
+    # it knows by the process id: that of another namespace can be the same.
+    if ssl and (ssl.OPENSSL_VERSION_INFO < (1, 1, 1) or os.getpid() == LOADED):
         ssl.RAND_add(os.urandom(32), 32.0)
     torch = _module("torch")
     if torch:
