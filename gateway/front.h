@@ -56,7 +56,7 @@ int front_request(front_t *self, const char *session, const char *viewer,
                   channel_t channel, const message_t *message, fault_t *fault);
 
 typedef enum {
-    FRONT_ANSWER,   /* tag, json: the reply's content, `status` in it; buffers */
+    FRONT_ANSWER, /* tag, json: the reply's content, `status` in it; buffers */
     FRONT_SESSIONS, /* json: `there`, `gone`: arrays of ids */
     FRONT_HELLO,    /* session, seq, json; again when events were left out: what
                        is up to seq is read from the journal */

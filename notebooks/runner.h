@@ -16,8 +16,8 @@ typedef struct {
     /* Or, when `code` is NULL: an expression to be evaluated, silently. */
     const char *expression;
     /* What input() is given, one after the other: an array of texts, or NULL
-     * where it may not ask. At null the cell is interrupted; behind the last one
-     * the input has ended (EOFError). Borrowed until the cell's end. */
+     * where it may not ask. At null the cell is interrupted; behind the last
+     * one the input has ended (EOFError). Borrowed until the cell's end. */
     const json_t *answers;
     double time_limit; /* seconds; 0: the session's own */
 } runner_request_t;
