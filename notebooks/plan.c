@@ -106,11 +106,28 @@ static void on_gap(plan_t *self, const journal_record_t *record)
         add_cell(self, record);
 }
 
+static void on_cut(plan_t *self, const json_t *content)
+{
+    json_int_t from = json_integer_value(json_object_get(content, "from"));
+    json_int_t to = json_integer_value(json_object_get(content, "to"));
+
+    if (self->cut_to || from <= 0 || to < from)
+        return;
+    self->cut_from = (uint64_t) from;
+    self->cut_to = (uint64_t) to;
+}
+
 static void on_state(plan_t *self, const journal_record_t *record)
 {
-    if (strcmp(record->type, "note") != 0)
+    bool is_cut = strcmp(record->type, "cut") == 0;
+
+    if (!is_cut && strcmp(record->type, "note") != 0)
         return;
     json_auto_t *content = record_object(record->content);
+    if (is_cut) {
+        on_cut(self, content);
+        return;
+    }
     json_int_t before = json_integer_value(json_object_get(content, "before"));
     add_cell(self, record)->before = before > 0 ? (uint64_t) before : 0;
 }

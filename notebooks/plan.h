@@ -30,6 +30,8 @@ typedef struct {
     size_t *order;            /* owned; indexes in the order of the notebook */
     uint64_t request_last;    /* the highest number so far */
     uint64_t seq_last;        /* of the last record */
+    uint64_t cut_from;        /* of the first records that were lost, as a */
+    uint64_t cut_to;          /* gateway found when it came back; 0: none */
     json_t *display_ids;      /* owned; id -> index */
     plan_display_t *displays; /* owned */
     size_t display_count;     /* of them */

@@ -295,10 +295,17 @@ static int read_records(recording_t *self, fault_t *fault)
     return result < 0 ? result : finish_all(self, fault);
 }
 
-/* A journal that ends before the record that its head names was cut off. */
+/* A journal that ends before the record that its head names was cut off; one
+ * that a gateway opened again since tells so itself. */
 static int check_end(const recording_t *self, const journal_head_t *promised,
                      fault_t *fault)
 {
+    if (self->plan.cut_to)
+        return fault_set(fault, EBADMSG,
+                         "%s: it was cut off once: records %llu to %llu are "
+                         "missing",
+                         self->folder, (unsigned long long) self->plan.cut_from,
+                         (unsigned long long) self->plan.cut_to);
     if (promised->seq <= self->plan.seq_last)
         return 0;
     return fault_set(fault, EBADMSG,

@@ -785,7 +785,9 @@ def test_revive_from_a_journal_that_was_cut_off(torn: bool) -> None:
         run_all(session, "b = 1")
         session.delete()
         session.wait_state("gone")
+        gateway.terminate()
         os.truncate(log, size + (100 if torn else 0))
+        gateway.start()
         done = gateway.run("session", "revive", "--json", session.id)
         report = json.loads(done.stdout)
         assert done.returncode == 1, done.stderr
