@@ -301,8 +301,9 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
         [KIND_BASE] = "a path that begins and ends with a slash",
         [KIND_ADDRESS] = "an IPv4 or IPv6 address",
         [KIND_MODULES] = "names of modules with commas between",
-        [KIND_MOUNTS] = "SOURCE:TARGET, absolute paths without .., with commas "
-                        "between",
+        [KIND_MOUNTS] =
+            ("SOURCE:TARGET, absolute paths without .., with commas "
+             "between"),
         [KIND_FOLDERS] = "absolute paths with commas between",
         [KIND_NAMES] = "names with commas between",
         [KIND_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",
