@@ -118,7 +118,7 @@ class Image:
         # The lines are ours alone: a login there would hang them up.
         for line in ("ttyS0", "ttyS1"):
             (units / f"serial-getty@{line}.service").symlink_to("/dev/null")
-        write(root / "etc/hostname", "hearth\n")
+        write(root / "etc/hostname", "machine\n")
         write(root / "etc/fstab", "/dev/vda / ext4 rw 0 0\n")
 
     def make_disk(self, root: Path, name: str, size: int) -> None:
