@@ -52,7 +52,7 @@ static bool begin_character(scan_t *self, uint8_t byte)
 
 void scan_text(scan_t *self, const void *bytes, size_t size)
 {
-    const uint8_t *at = bytes, *end = at + size;
+    const uint8_t *at = bytes, *end = size ? at + size : at;
 
     self->size += size;
     for (; at < end && !self->is_broken; at++) {
