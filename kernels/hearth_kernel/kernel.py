@@ -112,6 +112,10 @@ def info(banner: str) -> Content:
     }
 
 
+def _wake() -> None:
+    """What a loop that sleeps is woken for."""
+
+
 class Kernel:
     """The loop and what it knows of the request that it serves."""
 
@@ -186,7 +190,9 @@ class Kernel:
         if asyncio.current_task(self.loop) is self.task:
             raise KeyboardInterrupt
         self.shell.is_cancelled = True
-        self.loop.call_soon_threadsafe(self.task.cancel)
+        # At once: its next step may be due already, and take long.
+        self.task.cancel()
+        self.loop.call_soon_threadsafe(_wake)
 
     # Cells
 

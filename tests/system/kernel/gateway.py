@@ -148,6 +148,22 @@ class Gateway:
         """Send what pid 1 would send."""
         os.kill(self.pid, signal.SIGINT)
 
+    def interrupt_until_reply(self, request):
+        """As the gateway's ladder does: again, when a cell goes on. One can
+        come at a moment when nothing of the cell's is there to be stopped."""
+        events = []
+        deadline = time.monotonic() + LONG
+        self.interrupt()
+        while time.monotonic() < deadline:
+            try:
+                events.append(self.event(5))
+            except TimeoutError:
+                self.interrupt()
+                continue
+            if events[-1].kind == "REPLY" and events[-1].request == request:
+                return events
+        raise TimeoutError("no reply to what was interrupted")
+
     def is_gone(self, timeout=LONG):
         """Whether the process ends within the time."""
         deadline = time.monotonic() + timeout

@@ -48,8 +48,7 @@ def test_input_that_is_not_allowed(kernel):
 def test_an_interrupt_ends_a_cell(kernel, code):
     request = kernel.execute("print('on')\n" + code, allow_stdin=True)
     events = kernel.until_printed("on")
-    kernel.interrupt()
-    events += kernel.until_reply(request)
+    events += kernel.interrupt_until_reply(request)
     assert events[-1].content["status"] == "error"
     assert events[-1].content["ename"] == "KeyboardInterrupt"
     assert only(events, "ERROR").content["ename"] == "KeyboardInterrupt"
@@ -62,8 +61,7 @@ def test_an_interrupt_ends_a_cell(kernel, code):
 def test_an_interrupt_ends_a_program(kernel, code):
     request = kernel.execute(code)
     kernel.until_printed("on")
-    kernel.interrupt()
-    kernel.until_reply(request)
+    kernel.interrupt_until_reply(request)
     assert kernel.value("1") == "1"
 
 
@@ -76,8 +74,7 @@ def test_an_interrupt_between_cells_is_nothing(kernel):
 def test_late_answers_are_forgotten(kernel):
     request = kernel.execute("input('a')", allow_stdin=True)
     assert kernel.event().kind == "INPUT_REQUEST"
-    kernel.interrupt()
-    kernel.until_reply(request)
+    kernel.interrupt_until_reply(request)
     kernel.send("INPUT_REPLY", {"value": "late"}, request=request)
     request = kernel.execute("print(input('b'))", allow_stdin=True)
     assert kernel.event().kind == "INPUT_REQUEST"
