@@ -26,7 +26,7 @@ import warnings
 from collections.abc import Coroutine
 from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Callable, Optional
 
 from IPython.core.error import StdinNotImplementedError
@@ -112,6 +112,13 @@ def info(banner: str) -> Content:
     }
 
 
+def _is_below(frame: Optional[FrameType], code: CodeType) -> bool:
+    """Whether that code has called what runs."""
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
+
+
 def _wake() -> None:
     """What a loop that sleeps is woken for."""
 
@@ -179,15 +186,18 @@ class Kernel:
 
     # Interrupts
 
-    def on_sigint(self, _: int, __: Optional[FrameType]) -> None:
+    def on_sigint(self, _: int, frame: Optional[FrameType]) -> None:
         """Interrupt the cell; between cells there is nothing to interrupt."""
         if not self.is_interruptible:
             return
         if self.task is None:
             raise KeyboardInterrupt
         # The cell's own code is stopped where it is; a cell that waits is
-        # cancelled, and so is one whose thread another task has.
-        if asyncio.current_task(self.loop) is self.task:
+        # cancelled, and so is one whose thread another task has, or asyncio
+        # itself: what is raised while it sets the task aside loses the task.
+        if asyncio.current_task(self.loop) is self.task and _is_below(
+            frame, self.finish_cell.__code__
+        ):
             raise KeyboardInterrupt
         self.shell.is_cancelled = True
         # At once: its next step may be due already, and take long.

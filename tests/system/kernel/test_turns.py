@@ -1,5 +1,7 @@
 """What happens while a cell runs: input, interrupts, threads, children."""
 
+import time
+
 import pytest
 
 from gateway import kinds, only, text
@@ -193,3 +195,16 @@ def test_a_waiting_cell_costs_nothing(kernel):
     events = kernel.until_reply(first)
     assert events[-1].metadata["hearth"]["cpu_us"] < 250_000
     kernel.until_reply(second)
+
+
+@pytest.mark.parametrize("delay", [0.0003 * n for n in range(24)])
+def test_an_interrupt_between_a_cells_steps(kernel, delay):
+    """Whatever of asyncio's runs then: one is enough, and the task is ended."""
+    code = "import asyncio\nprint('on')\nwhile True: await asyncio.sleep(0)"
+    request = kernel.execute(code)
+    kernel.until_printed("on")
+    time.sleep(delay)
+    kernel.interrupt()
+    reply = kernel.until_reply(request)[-1]
+    assert reply.content["ename"] == "KeyboardInterrupt"
+    assert kernel.value("1") == "1"
