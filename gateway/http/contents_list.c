@@ -66,16 +66,6 @@ typedef struct {
     bool is_begun, has_entries;
 } listing_t;
 
-static void ask_close(http_t *http, const json_t *page)
-{
-    if (*model_text(page, "transfer")
-        && !json_is_true(json_object_get(page, "done")))
-        courier_order(
-            http, NULL, "files_close_request",
-            json_pack("{s:s}", "transfer", model_text(page, "transfer")), NULL,
-            NULL);
-}
-
 static void listing_destroy(void **self_p)
 {
     listing_t *self = *self_p;
@@ -84,7 +74,7 @@ static void listing_destroy(void **self_p)
         return;
     courier_forget(self->exchange->http, self);
     if (self->page)
-        ask_close(self->exchange->http, self->page);
+        courier_close_left(self->exchange->http, self->page);
     json_decref(self->page);
     json_decref(self->model);
     free(self);

@@ -180,17 +180,19 @@ void courier_forget(http_t *http, const void *owner)
             at->owner = NULL;
 }
 
-/* Nobody will read on or write on: not kept until the thread for files
- * notices by itself. */
-static void close_left(http_t *http, const json_t *reply)
+/* The thread for files would notice by itself, but much later. */
+void courier_close(http_t *http, const char *transfer)
 {
-    const json_t *transfer = json_object_get(reply, "transfer");
+    if (transfer)
+        courier_order(http, NULL, "files_close_request",
+                      json_pack("{s:s}", "transfer", transfer), NULL, NULL);
+}
 
-    if (transfer && !json_is_true(json_object_get(reply, "done")))
-        courier_order(
-            http, NULL, "files_close_request",
-            json_pack("{s:s}", "transfer", json_string_value(transfer)), NULL,
-            NULL);
+void courier_close_left(http_t *http, const json_t *reply)
+{
+    if (!json_is_true(json_object_get(reply, "done")))
+        courier_close(http,
+                      json_string_value(json_object_get(reply, "transfer")));
 }
 
 static bool has_no_room(const json_t *reply)
@@ -220,7 +222,7 @@ bool courier_on_answer(http_t *http, const front_event_t *event)
         answer(order, reply,
                event->buffer_count ? event->buffers[0] : (bytes_t){0});
     else
-        close_left(http, reply);
+        courier_close_left(http, reply);
     send_waiting(http);
     return true;
 }

@@ -25,6 +25,10 @@ void courier_ask(exchange_t *exchange, const char *type, json_t *content,
 /* Orders of this owner are answered into nothing; a transfer that one of them
  * began is closed. */
 void courier_forget(http_t *http, const void *owner);
+/* Ends a transfer that nobody will read on or write on; NULL: there is none. */
+void courier_close(http_t *http, const char *transfer);
+/* That of a reply, when it is not done. */
+void courier_close_left(http_t *http, const json_t *reply);
 /* False: it is none of these. */
 bool courier_on_answer(http_t *http, const front_event_t *event);
 /* Each second: what the thread for files had no room for is sent anew. */

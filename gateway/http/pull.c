@@ -76,10 +76,7 @@ void pull_destroy(pull_t **self_p)
     if (!self)
         return;
     courier_forget(self->http, self);
-    if (self->transfer)
-        courier_order(self->http, NULL, "files_close_request",
-                      json_pack("{s:s}", "transfer", self->transfer), NULL,
-                      NULL);
+    courier_close(self->http, self->transfer);
     json_decref(self->answer);
     free(self->transfer);
     buffer_reset(&self->piece);

@@ -50,10 +50,7 @@ void push_destroy(push_t **self_p)
     if (!self)
         return;
     courier_forget(self->http, self);
-    if (self->transfer)
-        courier_order(self->http, NULL, "files_close_request",
-                      json_pack("{s:s}", "transfer", self->transfer), NULL,
-                      NULL);
+    courier_close(self->http, self->transfer);
     free(self->transfer);
     free(self);
     *self_p = NULL;

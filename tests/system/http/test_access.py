@@ -11,7 +11,7 @@ from typing import Iterator
 
 import pytest
 from harness import Gateway, wait_for
-from web import Closed, Kernel, Socket, Web, of_type, state_of
+from web import Closed, Kernel, Socket, Web, of_type
 
 EVIL = {"Origin": "https://evil.example"}
 
@@ -231,12 +231,7 @@ def test_observers_execute_nothing(
         reply = of_type(observer.finish(ask), "shutdown_reply")[0]["content"]
         assert reply["status"] == "error"
         msg_id = kernel.socket().execute("print('for all')")
-        found = observer.until(
-            lambda m: (
-                m["parent_header"].get("msg_id") == msg_id
-                and state_of([m]) == "idle"
-            )
-        )
+        found = observer.until_idle(msg_id)
         assert of_type(found, "stream")
         assert not of_type(found, "execute_reply")
     gateway.run("token", "revoke", ident)

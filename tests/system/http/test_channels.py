@@ -177,12 +177,7 @@ def test_stdin(kernel: Kernel, v1: bool) -> None:
     ws.send("input_reply", {"value": "word"}, "stdin", parent=ask["header"])
     ws.finish(msg_id)
     assert text_of(ws.seen) == "word\n"
-    other.until(
-        lambda m: (
-            m["parent_header"].get("msg_id") == msg_id
-            and state_of([m]) == "idle"
-        )
-    )
+    other.until_idle(msg_id)
     assert not of_type(other.seen, "input_request")
     assert not of_type(other.seen, "execute_reply")
 
@@ -303,12 +298,7 @@ def test_two_viewers_see_the_same(kernel: Kernel) -> None:
     one, two = kernel.socket().ready(), kernel.socket(v1=True).ready()
     msg_id = one.execute("print('seen')")
     one.finish(msg_id)
-    found = two.until(
-        lambda m: (
-            m["parent_header"].get("msg_id") == msg_id
-            and state_of([m]) == "idle"
-        )
-    )
+    found = two.until_idle(msg_id)
     assert text_of(found) == "seen\n"
     model = kernel.web.get(f"/api/kernels/{kernel.id}").json
     assert model["connections"] == 2

@@ -93,12 +93,7 @@ def test_a_question_is_nobody_elses(kernel: Kernel) -> None:
     other = kernel.socket(query={"session_id": "another"})
     ws.send("input_reply", {"value": "x"}, "stdin", parent=asked["header"])
     ws.finish(msg_id)
-    other.until(
-        lambda m: (
-            m["parent_header"].get("msg_id") == msg_id
-            and state_of([m]) == "idle"
-        )
-    )
+    other.until_idle(msg_id)
     assert text_of(other.seen) == "< x >\n"
     assert not of_type(other.seen, "input_request")
 
@@ -135,12 +130,7 @@ def test_who_may_only_look(kernel: Kernel) -> None:
     looker.send("comm_open", {"comm_id": "c", "target_name": "t", "data": {}})
     asked = worker.execute("print(x + 1)")
     worker.finish(asked)
-    seen = looker.until(
-        lambda m: (
-            m["parent_header"].get("msg_id") == asked
-            and state_of([m]) == "idle"
-        )
-    )
+    seen = looker.until_idle(asked)
     assert text_of(seen) == "42\n"
     assert not of_type(seen, "execute_reply")
 

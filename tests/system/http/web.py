@@ -276,6 +276,15 @@ class Socket:
             if wanted(messages[-1]):
                 return messages
 
+    def until_idle(self, msg_id: str) -> list[Message]:
+        """As who only looks on sees a request: all up to its idle."""
+        return self.until(
+            lambda m: (
+                m["parent_header"].get("msg_id") == msg_id
+                and state_of([m]) == "idle"
+            )
+        )
+
     def finish(
         self, msg_id: str, timeout: float = DEADLINE, has_reply: bool = True
     ) -> list[Message]:
