@@ -368,6 +368,7 @@ void creation_make(registry_t *self, json_t *content, message_t **request_p)
     bool is_full = self->starting_count >= self->options->starts_max;
     bool has_member = profile && fits_pool(content) && pool_take(self, profile);
 
+    room_forget_gone(self);
     if (profile)
         pool_count_arrival(self, profile);
     if (self->alive_count + self->waiting_count >= self->options->sessions_max

@@ -143,6 +143,7 @@ static int on_refill(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->refill_timer = 0;
+    room_forget_gone(self);
     if (self->is_stopping || self->starting_count || self->waiting
         || is_memory_short(self) || !room_is_left(self))
         return 0; /* the end of a start, or the next tick, comes back */

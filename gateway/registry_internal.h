@@ -202,7 +202,8 @@ json_t *pool_describe(registry_t *self, const warmth_t *warmth);
 void room_measure(registry_t *self);
 /* Whether there is room for one session more. */
 bool room_is_left(const registry_t *self);
-/* Those beyond sessions/gone_max give up their ports. */
+/* Those beyond sessions/gone_max, or in the way of sessions to come, give up
+ * their ports. */
 void room_forget_gone(registry_t *self);
 
 /* retention.c */

@@ -11,6 +11,7 @@
 
 #define FDS_OWN     256 /* descriptors of the gateway and of launches */
 #define FDS_SESSION 19  /* 14 of a session at rest, and 5 of a client */
+#define AHEAD_MAX   64  /* sessions that are made before others are forgotten */
 
 /* So many sessions there can be with the descriptors that are permitted: too
  * few of them would end the gateway, not a session. */
@@ -49,13 +50,26 @@ static entry_t *oldest_gone(const registry_t *self)
     return oldest;
 }
 
+/* No more than leave room for those to come: for a few ahead of time, since
+ * what is given up is free only a moment later. */
+static size_t gone_permitted(const registry_t *self)
+{
+    size_t ahead =
+        self->capacity / 16 < AHEAD_MAX ? self->capacity / 16 : AHEAD_MAX;
+    size_t others =
+        self->entry_count - self->gone_count + self->waiting_count + ahead;
+    size_t left = self->capacity > others ? self->capacity - others : 0;
+
+    return self->gone_max < left ? self->gone_max : left;
+}
+
 /* Who is gone still has a thread, its ports and what is open for them. Of many
  * the oldest give them up: the tombstone on disk tells as much. */
 void room_forget_gone(registry_t *self)
 {
     entry_t *oldest;
 
-    while (!self->is_stopping && self->gone_count > self->gone_max
+    while (!self->is_stopping && self->gone_count > gone_permitted(self)
            && (oldest = oldest_gone(self))) {
         oldest->is_forgotten = true;
         self->gone_count--;

@@ -258,6 +258,23 @@ def test_too_few_descriptors_for_another_session(gateway: Gateway) -> None:
     )
 
 
+def test_who_is_gone_gives_way(gateway: Gateway) -> None:
+    """There is room for 20, four of them gone; more than 16 become alive."""
+    restarted(gateway, "prlimit", "--nofile=640:640")
+    gone = [gateway.create() for _ in range(4)]
+    for session in gone:
+        session.delete()
+        session.wait_state("gone")
+    with Manager(gateway) as manager:
+
+        def made() -> bool:
+            return manager.ask("session_create", {})["status"] == "ok"
+
+        for _ in range(19):
+            wait_for(made, "a session where others are only remembered")
+    assert {each.show()["state"] for each in gone} == {"gone"}
+
+
 FEW_PORTS = """\
 ip link set lo up
 echo "40000 40011" >/proc/sys/net/ipv4/ip_local_port_range
