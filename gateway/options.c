@@ -179,6 +179,8 @@ static const setting_t profile_rows[] = {
     {OF_PROFILE "limits/cpu_weight", KIND_NUMBER, AT(limits.cpu_weight), 1,
      10000, false, NULL, "100",
      "a session's share where processors are scarce"},
+    {OF_PROFILE "limits/io_weight", KIND_NUMBER, AT(limits.io_weight), 1, 10000,
+     false, NULL, "100", "a session's share where disks are busy"},
     {OF_PROFILE "policy/refuse_imports", KIND_MODULES,
      AT(policy.refuse_imports), 0, 0, false, NULL, "",
      "modules that a cell is asked not to import"},

@@ -98,6 +98,7 @@ profile_t *profile_new(const char *name)
     self->limits = (profile_limits_t){
         .memory = 2048 * MIB,
         .cpu_weight = 100,
+        .io_weight = 100,
         .file_size = 1024 * MIB,
         .open_files = 1024,
         .processes = 512,
@@ -125,5 +126,6 @@ cgroup_limits_t profile_group_limits(const profile_t *self)
     return (cgroup_limits_t){.memory = self->limits.memory,
                              .processes = self->limits.processes,
                              .cpu_percent = self->limits.cpu_percent,
-                             .cpu_weight = self->limits.cpu_weight};
+                             .cpu_weight = self->limits.cpu_weight,
+                             .io_weight = self->limits.io_weight};
 }

@@ -13,6 +13,7 @@ typedef struct {
     uint64_t memory;        /* bytes, of the whole session; 0: no limit */
     uint64_t cpu_percent;   /* of one processor; 0: no limit */
     uint64_t cpu_weight;    /* 1 to 10000 */
+    uint64_t io_weight;     /* 1 to 10000 */
     uint64_t address_space; /* bytes; 0: no limit */
     uint64_t file_size;     /* bytes */
     uint64_t open_files;

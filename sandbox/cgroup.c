@@ -179,6 +179,9 @@ static int limit_v2(const cgroup_t *self, const cgroup_limits_t *limits,
     if (r == 0 && limits->cpu_weight)
         r = where_there(
             set(self, 0, "cpu.weight", fault, "%" PRIu64, limits->cpu_weight));
+    if (r == 0 && limits->io_weight)
+        r = where_there(
+            set(self, 0, "io.weight", fault, "%" PRIu64, limits->io_weight));
     return r;
 }
 

@@ -61,6 +61,7 @@ typedef struct {
     uint64_t processes;   /* processes and threads */
     uint64_t cpu_percent; /* of one processor */
     uint64_t cpu_weight;  /* 1 to 10000, 100 is usual: the share when scarce */
+    uint64_t io_weight;   /* the same of disks; version 2 alone has it */
 } cgroup_limits_t;
 
 typedef struct {

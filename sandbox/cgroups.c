@@ -28,11 +28,12 @@ static const struct {
     [HIERARCHY_FREEZER] = {"freezer", false},
 };
 
-/* Of version 2; older systemds delegate no cpu to users. */
+/* Of version 2; systemd delegates no io to users, and older ones no cpu. */
 static const struct {
     const char *controller;
     bool is_required;
-} controllers[] = {{"memory", true}, {"pids", true}, {"cpu", false}};
+} controllers[] = {
+    {"memory", true}, {"pids", true}, {"cpu", false}, {"io", false}};
 
 const char *cgroup_mode_name(cgroup_mode_t mode)
 {
@@ -265,6 +266,7 @@ static void favour_caller(const char *folder)
     fault_t ignored;
 
     (void) cgroup_write(leaf, "cpu.weight", CALLERS_WEIGHT, &ignored);
+    (void) cgroup_write(leaf, "io.weight", CALLERS_WEIGHT, &ignored);
 }
 
 static int use_v2(cgroups_t *self, const char *mount, const char *text,

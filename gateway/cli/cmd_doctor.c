@@ -259,6 +259,21 @@ static void own_cgroup(char *ret_path, size_t size)
     snprintf(ret_path, size, "%.*s", (int) strcspn(line, "\n"), line);
 }
 
+/* Whether the group may share that out to others below. */
+static bool has_controller(const char *folder, const char *name)
+{
+    cleanup_free char *path = mem_format("%s/cgroup.controllers", folder);
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[256] = "";
+
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        return false;
+    for (char *rest = text, *word; (word = strsep(&rest, " \n")) != NULL;)
+        if (strcmp(word, name) == 0)
+            return true;
+    return false;
+}
+
 static void check_cgroup2(report_t *report)
 {
     char path[4096];
@@ -275,8 +290,11 @@ static void check_cgroup2(report_t *report)
         "the gateway watches sessions instead of the kernel: run hearth under "
         "systemd "
         "with Delegate=yes, or with systemd-run --user --scope -p Delegate=yes",
-        "version 2, %s %s", is_ours ? "delegated at" : "not delegated at",
-        path);
+        "version 2, %s %s%s", is_ours ? "delegated at" : "not delegated at",
+        path,
+        !is_ours                       ? ""
+        : has_controller(folder, "io") ? ", disks are shared by io_weight"
+                                       : ", without io: disks are not shared");
 }
 
 static void check_cgroups(report_t *report)

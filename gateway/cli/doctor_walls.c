@@ -1,12 +1,14 @@
 /* The walls of the sandbox by name: whether each holds here, and where one does
- * not, whether the profiles accept that. */
+ * not, whether the profiles accept that; and the places that they show. */
 #include "gateway/cli/doctor.h"
 
 #include "base/buffer.h"
 #include "base/privilege.h"
 #include "sandbox/walls.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_in(char *const *list, const char *name)
 {
@@ -93,6 +95,32 @@ static void check_users(report_t *report)
                    "flight, pipe buffers and pending signals from another");
 }
 
+static void check_place(report_t *report, const profile_t *profile,
+                        const char *setting, const char *path)
+{
+    cleanup_free char *name = mem_format("place %s", path);
+
+    if (access(path, F_OK) < 0)
+        doctor_add(report, name, FOUND_MISSING,
+                   "make it, or take it from the setting: the profile does not "
+                   "start without",
+                   "profile/%s/%s names it: %s", profile->name, setting,
+                   strerror(errno));
+}
+
+/* What profiles show beside the system and their Python. */
+static void check_places(report_t *report, const profile_t *profile)
+{
+    for (char *const *at = profile->readonly; at && *at; at++)
+        check_place(report, profile, "readonly", *at);
+    for (char *const *at = profile->mount; at && *at; at++) {
+        cleanup_free char *source = mem_text(*at);
+
+        *strrchr(source, ':') = '\0'; /* the setting has one */
+        check_place(report, profile, "mount", source);
+    }
+}
+
 void doctor_check_walls(report_t *report)
 {
     const sandbox_wall_t *wall;
@@ -100,4 +128,6 @@ void doctor_check_walls(report_t *report)
     for (size_t i = 0; (wall = sandbox_wall(i)) != NULL; i++)
         check_wall(report, wall);
     check_users(report);
+    for (size_t i = 0; i < report->options->profile_count; i++)
+        check_places(report, report->options->profiles[i]);
 }

@@ -48,6 +48,21 @@ def tell(
     )
 
 
+def check_places(profile: Order) -> None:
+    """Refuse a setting that names what is not there to be shown."""
+    places = [("readonly", path) for path in profile.get("readonly") or []]
+    for text in profile.get("mount") or []:
+        places.append(("mount", text.rpartition(":")[0]))
+    for setting, path in places:
+        try:
+            os.stat(path)
+        except OSError as error:
+            raise Fault(
+                f"profile/{profile.get('profile')}/{setting} names {path}: "
+                f"{error.strerror}; make it, or take it from the setting"
+            ) from None
+
+
 def readonly_folders(extra: list[str]) -> list[str]:
     """The folders that a kernel sees: the system's and this Python's."""
     paths = sysconfig.get_paths()
@@ -281,6 +296,7 @@ def describe(profile: Order) -> Order:
         os.environ.clear()  # each kernel has its own: it need not do it
     policy.configure(profile.get("policy"))
     check_threads()
+    check_places(profile)
     _sandbox.describe(
         {
             "init": os.path.join(os.path.dirname(__file__), "hearth-init"),

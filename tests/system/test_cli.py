@@ -364,6 +364,26 @@ def test_doctor(gateway: Gateway) -> None:
         assert word in text.stdout.lower()
 
 
+def test_doctor_names_places_that_are_not_there(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    config = tmp_path / "hearth.cfg"
+    config.write_text(
+        "profile\n    python3\n"
+        "        readonly = /usr, /no/data\n"
+        "        mount = /no/more:/more, /usr:/programs\n"
+    )
+    done = gateway.run("doctor", "--json", "--config", str(config))
+
+    assert done.returncode == 5
+    checks = json.loads(done.stdout)["checks"]
+    places = {row["name"]: row for row in checks if "place" in row["name"]}
+    assert list(places) == ["place /no/data", "place /no/more"]
+    assert places["place /no/data"]["state"] == "missing"
+    assert "profile/python3/readonly" in str(places["place /no/data"])
+    assert "profile/python3/mount" in str(places["place /no/more"])
+
+
 @pytest.fixture
 def alone() -> Iterator[Gateway]:
     """Folders without a gateway; one that was started there is ended."""

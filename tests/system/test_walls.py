@@ -188,6 +188,8 @@ def test_forks_share_a_layout(gateway: Gateway) -> None:
         (["without=seccomp"], "accept"),
         (["accept=moat"], 'no wall "moat"'),
         (["accept=user"], "there is no sandbox"),
+        (["readonly=/usr,/no/data"], "profile/python3/readonly names /no/data"),
+        (["mount=/no/data:/data"], "profile/python3/mount names /no/data"),
         (["isolation=gvisor"], "isolation = gvisor is not built"),
         (["isolation=kvm"], "isolation = kvm is not built"),
     ],

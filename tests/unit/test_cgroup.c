@@ -36,6 +36,7 @@ static const file_t files_v2[] = {
     {"pids.events", "max 4\n"},
     {"cpu.max", "max 100000\n"},
     {"cpu.weight", "100\n"},
+    {"io.weight", "default 100\n"},
     {"cpu.stat", "usage_usec 9000\nuser_usec 8000\n"},
     {NULL, NULL},
 };
@@ -62,7 +63,8 @@ static const file_t files_v1[] = {
 static const cgroup_limits_t limits = {.memory = 512u << 20,
                                        .processes = 64,
                                        .cpu_percent = 150,
-                                       .cpu_weight = 200};
+                                       .cpu_weight = 200,
+                                       .io_weight = 300};
 
 static char mount[64];        /* "/sys/fs/cgroup" of the test */
 static const file_t *filling; /* what a new group has */
@@ -202,8 +204,9 @@ static void makes_a_leaf_with_its_limits_in_version_2(void **state)
     assert_int_equal(open_tree(CGROUP_AUTO, &tree, &fault), 0);
     assert_int_equal(cgroups_mode(tree), CGROUP_V2);
     expect("unit/gateway/cgroup.procs", "0");
-    expect("unit/cgroup.subtree_control", "+memory +pids +cpu");
+    expect("unit/cgroup.subtree_control", "+memory +pids +cpu +io");
     expect("unit/gateway/cpu.weight", "1000");
+    expect("unit/gateway/io.weight", "1000");
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
     expect("unit/" TREE "s.1/memory.max", "536870912");
     expect("unit/" TREE "s.1/memory.swap.max", "0");
@@ -211,6 +214,7 @@ static void makes_a_leaf_with_its_limits_in_version_2(void **state)
     expect("unit/" TREE "s.1/pids.max", "64");
     expect("unit/" TREE "s.1/cpu.max", "150000 100000");
     expect("unit/" TREE "s.1/cpu.weight", "200");
+    expect("unit/" TREE "s.1/io.weight", "300");
 }
 
 /* As systemd delegates to the managers of users. */
