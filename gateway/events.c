@@ -244,6 +244,15 @@ static int on_marked(self_t *self, const frame_t *frame, fault_t *fault)
     return r;
 }
 
+static int on_yielded(self_t *self, const frame_t *frame, fault_t *fault)
+{
+    int r = output_note(self->output, "yielded", frame->seq, "{}", fault);
+
+    if (r == 0)
+        ladder_on_yield(self, frame->request);
+    return r;
+}
+
 static size_t body_size(const frame_t *frame)
 {
     size_t size = frame->content.size + frame->metadata.size;
@@ -272,6 +281,8 @@ static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
         r = on_input_request(self, frame, content, fault);
     else if (frame->type == FRAME_MARKED)
         r = on_marked(self, frame, fault);
+    else if (frame->type == FRAME_YIELDED)
+        r = on_yielded(self, frame, fault);
     else if (frame->type == FRAME_REPLY)
         r = on_reply(self, frame, content, fault);
     else

@@ -159,6 +159,7 @@ typedef struct {
                                was read */
     uint64_t rung_received; /* bytes of the link, at the last look */
     int64_t rung_since;     /* monotonic ms; of the signal */
+    bool has_yielded;       /* on this ladder; the grace was extended */
     bool limit_reached;     /* the ladder is climbed for a time limit */
     bool ladder_kills;      /* the last rung is permitted */
     char *interrupt_token;  /* owned; who waits for the ladder's outcome */
@@ -228,6 +229,8 @@ void ending_error(const self_t *self, const char **ret_name,
 void ladder_climb(self_t *self, bool kills);
 /* The kernel's mark `number` was read. */
 void ladder_on_mark(self_t *self, uint64_t number);
+/* Of the request `number` nothing is left but its traceback. */
+void ladder_on_yield(self_t *self, uint64_t number);
 void ladder_done(self_t *self, const char *outcome, const char *variables);
 
 /* commands.c */

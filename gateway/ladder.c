@@ -4,7 +4,9 @@
  *
  * A kernel that has yielded may have megabytes of output in front of its
  * reply. So each signal is followed by a mark on the link, which comes back
- * behind all that was said before, and the grace counts from there. */
+ * behind all that was said before, and the grace counts from there. And on a
+ * machine with much to do a traceback takes longer than the grace: a kernel
+ * that says that the cell's own code is over has more time, once. */
 #include "gateway/internal.h"
 
 #include "base/clock.h"
@@ -12,14 +14,15 @@
 
 #include <jansson.h>
 
-#define BEHIND_MS 60000 /* a mark that does not come back is given up */
+#define BEHIND_MS  60000 /* a mark that does not come back is given up */
+#define YIELDED_MS 20000 /* from there to the reply */
 
 void ladder_done(self_t *self, const char *outcome, const char *variables)
 {
     session_stop_timer(self, &self->rung_timer);
     self->rung = RUNG_NONE;
     self->rung_mark = 0;
-    self->limit_reached = self->ladder_kills = false;
+    self->limit_reached = self->ladder_kills = self->has_yielded = false;
     if (!self->interrupt_token)
         return;
     commands_answer(self, self->interrupt_token,
@@ -55,7 +58,21 @@ void ladder_on_mark(self_t *self, uint64_t number)
     if (self->rung == RUNG_NONE || number != self->rung_mark)
         return;
     self->rung_mark = 0;
-    count_grace(self);
+    if (!self->has_yielded)
+        count_grace(self);
+}
+
+void ladder_on_yield(self_t *self, uint64_t number)
+{
+    int64_t time_ms = self->spec->grace_ms;
+
+    if (self->rung == RUNG_NONE || self->has_yielded || !self->running
+        || self->running->number != number)
+        return;
+    self->has_yielded = true;
+    if (time_ms < YIELDED_MS)
+        time_ms = YIELDED_MS;
+    session_start_timer(self, &self->rung_timer, time_ms, on_rung);
 }
 
 /* What was said before the signal is still being read. */

@@ -197,6 +197,7 @@ static const struct row {
     {FRAME_INPUT_REQUEST, IN(BUSY),     true,  false,      CONTENT_SMALL,  check_input},
     {FRAME_REPLY,         IN(BUSY) | IN(STOPPING), true, false, FRAME_BODY_MAX, check_object},
     {FRAME_MARKED,        ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
+    {FRAME_YIELDED,       ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
 };
 /* clang-format on */
 

@@ -42,8 +42,9 @@
     X(COMM_MSG, 41, UP, "comm_msg")                                            \
     X(COMM_CLOSE, 42, UP, "comm_close")                                        \
     X(INPUT_REQUEST, 43, UP, "input_request")                                  \
-    X(REPLY, 44, UP, "")  /* ends the request in `request` */                  \
-    X(MARKED, 45, UP, "") /* the answer to MARK, with its `request` */
+    X(REPLY, 44, UP, "")   /* ends the request in `request` */                 \
+    X(MARKED, 45, UP, "")  /* the answer to MARK, with its `request` */        \
+    X(YIELDED, 46, UP, "") /* an interrupt has ended the cell's own code */
 
 typedef enum {
 #define X(name, code, way, type) FRAME_##name = code,

@@ -24,6 +24,7 @@ COMM_MSG: int
 COMM_CLOSE: int
 INPUT_REQUEST: int
 REPLY: int
+YIELDED: int
 
 def start(
     listener: int, retain: int, cause: Callable[[], Optional[int]]

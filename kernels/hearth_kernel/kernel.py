@@ -23,7 +23,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from types import CodeType, FrameType
@@ -139,6 +140,7 @@ class Kernel:
         self.parents = Parents()
         self.allow_stdin = False
         self.is_interruptible = False  # user code runs
+        self.was_interrupted = False  # the request that is served
         self.task: Optional[asyncio.Task[Any]] = None  # a cell that awaits
         self.content: Content = {}  # of the running cell
         self.result: Any = None  # IPython's, of the running cell
@@ -190,6 +192,7 @@ class Kernel:
         """Interrupt the cell; between cells there is nothing to interrupt."""
         if not self.is_interruptible:
             return
+        self.was_interrupted = True
         if self.task is None:
             raise KeyboardInterrupt
         # The cell's own code is stopped where it is; a cell that waits is
@@ -203,6 +206,22 @@ class Kernel:
         # At once: its next step may be due already, and take long.
         self.task.cancel()
         self.loop.call_soon_threadsafe(_wake)
+
+    @contextmanager
+    def yielding(self) -> Iterator[None]:
+        """Let nothing disturb the traceback of a cell that was interrupted.
+
+        Another interrupt would take its place, and the gateway sends one when
+        the reply does not come soon: it is told.
+        """
+        was_interruptible = self.is_interruptible
+        try:
+            if self.was_interrupted and self.request:
+                self.is_interruptible = False
+                outlet.emit(_link.YIELDED, {}, request=self.request)
+            yield
+        finally:
+            self.is_interruptible = was_interruptible
 
     # Cells
 
@@ -464,6 +483,7 @@ class Kernel:
     ) -> None:
         """Serve one request."""
         self.request = request
+        self.was_interrupted = False
         outlet.cause.set(request)
         fields: Content = _decode(content.decode()) if content else {}
         self.metadata = _decode(metadata.decode()) if metadata else {}

@@ -85,7 +85,8 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     link_commit_text(self);
     if (frame->type == FRAME_INPUT_REQUEST && frame->request != self->running) {
         r = -ESTALE;
-    } else if (outbox_has_room(self->outbox, size)) {
+    } else if (frame->type == FRAME_YIELDED
+               || outbox_has_room(self->outbox, size)) {
         outbox_put(self->outbox, frame);
         if (frame->type == FRAME_REPLY && frame->request == self->running)
             self->running = 0;

@@ -11,6 +11,7 @@ import re
 import struct
 import sys
 import traceback
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Optional, Union
 
@@ -358,17 +359,22 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     ) -> None:
         caller = sys._getframe(1).f_globals.get("__name__")
         kind, error, trace = exc_tuple or sys.exc_info()
-        if kind is not None and self._is_group(error) and not exception_only:
-            lines = "".join(traceback.format_exception(kind, error, trace))
-            self._showtraceback(kind, error, lines.rstrip("\n").split("\n"))
-        else:
-            super().showtraceback(
-                exc_tuple,
-                filename,
-                tb_offset,
-                exception_only,
-                running_compiled_code,
-            )
+        with self.kernel.yielding() if self.kernel else nullcontext():
+            if (
+                kind is not None
+                and self._is_group(error)
+                and not exception_only
+            ):
+                text = "".join(traceback.format_exception(kind, error, trace))
+                self._showtraceback(kind, error, text.rstrip("\n").split("\n"))
+            else:
+                super().showtraceback(
+                    exc_tuple,
+                    filename,
+                    tb_offset,
+                    exception_only,
+                    running_compiled_code,
+                )
         if caller == "IPython.core.formatters":
             self.display_fault = self.shown
 

@@ -126,6 +126,36 @@ def test_time_limit_of_a_well_behaved_cell(gateway: Gateway) -> None:
         assert client.run("kept").result == "5"
 
 
+SLOW_TRACEBACK = """
+import time
+ip = get_ipython()
+whole = ip.InteractiveTB.structured_traceback
+def slowly(*arguments, **options):
+    time.sleep(2)
+    return whole(*arguments, **options)
+ip.InteractiveTB.structured_traceback = slowly
+kept = 5
+"""
+
+
+def test_a_traceback_may_take_its_time(gateway: Gateway) -> None:
+    """More than the grace: the cell's own code is over, and that was said."""
+    gateway.terminate()
+    gateway.start("--set", "sessions/interrupt_grace=0.2s")
+    session = gateway.create()
+    with session.client() as client:
+        client.run(SLOW_TRACEBACK)
+        turn = client.ask(
+            "shell",
+            "execute_request",
+            {"code": "while True: pass"},
+            {"hearth": {"time_limit": 0.5}},
+        )
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert "variables: preserved" in turn.content["evalue"]
+        assert client.run("kept").result == "5"
+
+
 def test_time_limit_of_one_request(gateway: Gateway) -> None:
     session = gateway.create()
     with session.client() as client:

@@ -54,6 +54,7 @@ static const struct {
      "{\"prompt\":\"\"}"},
     {FRAME_REPLY, "{\"status\":\"ok\"}", "[]"},
     {FRAME_MARKED, "{}", "[]"},
+    {FRAME_YIELDED, "{}", "[]"},
 };
 
 static void lets_through_what_is_right_and_nothing_else(void **state)

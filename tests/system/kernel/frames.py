@@ -21,6 +21,7 @@ DOWN = {
     "COMM_CLOSE_IN": 11,
     "INPUT_REPLY": 12,
     "SHUTDOWN": 13,
+    "MARK": 14,
 }
 UP = {
     32: "WELCOME",
@@ -36,6 +37,8 @@ UP = {
     42: "COMM_CLOSE",
     43: "INPUT_REQUEST",
     44: "REPLY",
+    45: "MARKED",
+    46: "YIELDED",
 }
 
 

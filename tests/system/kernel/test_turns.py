@@ -208,3 +208,42 @@ def test_an_interrupt_between_a_cells_steps(kernel, delay):
     reply = kernel.until_reply(request)[-1]
     assert reply.content["ename"] == "KeyboardInterrupt"
     assert kernel.value("1") == "1"
+
+
+SLOW_TRACEBACK = """
+import os
+ip = get_ipython()
+whole = ip.InteractiveTB.structured_traceback
+def slowly(*arguments, **options):
+    print('showing')
+    while not os.path.exists('now'): pass
+    return whole(*arguments, **options)
+ip.InteractiveTB.structured_traceback = slowly
+"""
+
+
+def test_another_interrupt_leaves_the_traceback_alone(kernel):
+    now = kernel.path.with_name("now")
+    kernel.run(SLOW_TRACEBACK)
+    request = kernel.execute("print('on')\nwhile True: pass")
+    kernel.until_printed("on")
+    kernel.interrupt()
+    events = kernel.until_printed("showing")
+    kernel.interrupt()
+    now.touch()
+    events += kernel.until_reply(request)
+    assert only(events, "YIELDED").request == request
+    assert only(events, "ERROR").content["ename"] == "KeyboardInterrupt"
+    assert events[-1].content["ename"] == "KeyboardInterrupt"
+    # What is no traceback can be interrupted again.
+    now.unlink()
+    request = kernel.execute("print('on')\nwhile True: pass")
+    kernel.until_printed("on")
+    kernel.interrupt()
+    kernel.until_printed("showing")
+    now.touch()
+    assert kernel.until_reply(request)[-1].content["status"] == "error"
+
+
+def test_who_was_not_interrupted_does_not_say_so(kernel):
+    assert "YIELDED" not in kinds(kernel.run("raise KeyboardInterrupt"))
