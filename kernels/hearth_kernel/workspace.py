@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from os import scandir, stat
-from time import perf_counter_ns
+from time import perf_counter_ns, time_ns
 from typing import Any, Optional
 
 BUDGET_NS = 2_000_000  # of a look
@@ -18,6 +18,7 @@ ENTRIES_MAX = 1000  # files and folders looked at
 NAMES_MAX = 50  # told of one cell
 _NAME_MAX = 200  # characters
 _DEPTH_MAX = 3
+_STRIDE = 32  # files between two looks at the clock: few are seen whole
 _SHARE = 25  # a look may take this part of the cell's time
 _CLOCK_NS = 10_000_000  # a file's time may be so much behind
 _SKIPPED = frozenset(("__pycache__",))
@@ -34,6 +35,7 @@ class Workspace:
         self._changed_ns = 0  # of the folder itself
         self._cost_ns = 0  # of the last look
         self._is_cut = False
+        self._seen = 0  # entries, of this look
 
     def begin(self, folder: str) -> None:
         """What is there now is not told."""
@@ -47,17 +49,26 @@ class Workspace:
         began = perf_counter_ns()
         found: dict[str, State] = {}
         self._is_cut = False
+        self._seen = 0
         self._changed_ns = stat(self._folder).st_mtime_ns
+        if time_ns() - self._changed_ns < _CLOCK_NS:
+            self._changed_ns = 0  # what follows at once has the same time
         self._walk("", 1, began + BUDGET_NS, found)
         self._cost_ns = perf_counter_ns() - began
         return found
+
+    def _is_enough(self, deadline: int) -> bool:
+        self._seen += 1
+        return self._seen > ENTRIES_MAX or (
+            self._seen % _STRIDE == 0 and perf_counter_ns() > deadline
+        )
 
     def _walk(
         self, prefix: str, depth: int, deadline: int, found: dict[str, State]
     ) -> None:
         with scandir(os.path.join(self._folder, prefix)) as entries:
             for entry in entries:
-                if len(found) >= ENTRIES_MAX or perf_counter_ns() > deadline:
+                if self._is_enough(deadline):
                     self._is_cut = True
                     return
                 name = entry.name
