@@ -115,7 +115,7 @@ def launch(folder, *strace, limits=None):
         [*strace, sys.executable, "-I", "-S", "-c", source],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
         env={"PATH": "/usr/bin:/bin"},
     )

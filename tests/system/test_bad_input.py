@@ -555,6 +555,13 @@ def small_disk(folders: Gateway) -> Iterator[Gateway]:
     )
     if mounted.returncode != 0:
         pytest.skip(f"no tmpfs here: {mounted.stderr}")
+    # Nothing but the test's own session takes of the room, or gives it back.
+    for setting in (
+        "profile/python3/preload=",
+        "profile/python3/pool/max=0",
+        "gateway/audit_files=0",
+    ):
+        folders.options += ["--set", setting]
     try:
         yield folders
     finally:
@@ -565,7 +572,7 @@ def small_disk(folders: Gateway) -> Iterator[Gateway]:
 
 
 def test_journal_on_a_full_disk(small_disk: Gateway) -> None:
-    small_disk.start("--set", "profile/python3/preload=")
+    small_disk.start()
     session = small_disk.create()
     ballast = small_disk.state / "ballast"
     with session.client() as client:
@@ -582,7 +589,7 @@ def test_journal_on_a_full_disk(small_disk: Gateway) -> None:
 
 
 def test_disk_fills_while_a_cell_runs(small_disk: Gateway) -> None:
-    small_disk.start("--set", "profile/python3/preload=")
+    small_disk.start()
     session = small_disk.create()
     ballast = small_disk.state / "ballast"
     with session.client() as client:
@@ -622,11 +629,7 @@ def test_aborted_without_a_journal_is_not_run_later(
     small_disk: Gateway,
 ) -> None:
     """The failed cell's reply still fits on the disk, the aborts do not."""
-    # The audit log would take of the room when it is flushed.
-    small_disk.start(
-        "--set", "profile/python3/preload=",
-        "--set", "gateway/audit_files=0",
-    )  # fmt: skip
+    small_disk.start()
     session = small_disk.create()
     ballast = small_disk.state / "ballast"
     with session.client() as client:
@@ -671,7 +674,7 @@ def test_aborted_without_a_journal_is_not_run_later(
 
 def test_failed_without_a_journal_is_not_run_later(small_disk: Gateway) -> None:
     """The kernel dies on a full disk, and a fresh one takes its place."""
-    small_disk.start("--set", "profile/python3/preload=")
+    small_disk.start()
     session = small_disk.create("--restart", "auto")
     ballast = small_disk.state / "ballast"
     with session.client() as client:

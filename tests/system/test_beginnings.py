@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
-from harness import Gateway
-
-SOON = 60.0
+from harness import DEADLINE, Gateway
 
 # Imported by the zygote, which calls it too while it warms up.
 SPOILS = """
@@ -47,7 +45,7 @@ def spoilt(environment: Path, what: str, *settings: str) -> Iterator[Gateway]:
 
 
 def refusal(gateway: Gateway) -> str:
-    done = gateway.run("session", "create", timeout=SOON)
+    done = gateway.run("session", "create", timeout=DEADLINE)
     assert done.returncode != 0
     (model,) = gateway.sessions("--all")
     assert model["state"] == "gone"

@@ -14,6 +14,7 @@ from typing import Callable, Iterator
 
 import pytest
 from harness import (
+    DEADLINE,
     HEARTH,
     Gateway,
     Session,
@@ -231,7 +232,7 @@ def test_a_stopped_zygote_holds_up_nobody_but_the_new(
             )
             assert client.run("1 + 1").result == "2"
             assert len(gateway.sessions()) >= 1
-        out, _ = waiting.communicate(timeout=60)
+        out, _ = waiting.communicate(timeout=DEADLINE)
         assert waiting.returncode == 0, out
 
 
@@ -395,7 +396,7 @@ def test_packets_get_lost(folders: Gateway) -> None:
         env=folders.env,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=2 * DEADLINE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == lines(20000)

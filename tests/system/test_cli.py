@@ -528,7 +528,7 @@ def test_kernel_ends_with_its_parent(jupyter: Gateway) -> None:
             "m = KernelManager(kernel_name='hearth')\n"
             "m.start_kernel()\n"
             "c = m.blocking_client(); c.start_channels()\n"
-            "c.wait_for_ready(timeout=60)\n"
+            f"c.wait_for_ready(timeout={DEADLINE})\n"
             "print('ready', flush=True)\n"
             "time.sleep(600)\n",
         ],

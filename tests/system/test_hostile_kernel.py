@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from harness import Gateway, members, wait_for
+from harness import DEADLINE, Gateway, members, wait_for
 
-SOON = 30.0
+SOON = DEADLINE
 
 # In the kernel: the connection to the gateway, found among the descriptors.
 TAKE_THE_LINK = """

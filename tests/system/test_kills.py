@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import HEARTH, Gateway, children, kill, processes, wait_for
+from harness import (
+    DEADLINE,
+    HEARTH,
+    Gateway,
+    children,
+    kill,
+    processes,
+    wait_for,
+)
 
 ROUNDS = 200 if os.environ.get("HEARTH_LONG") else 9
 LATEST = 0.5  # seconds behind the request
@@ -95,7 +103,7 @@ def test_nothing_is_left_whenever_it_is_killed(gateway: Gateway) -> None:
         # gateway would start one.
         for client in asked:
             client.kill()
-            client.wait(60)
+            client.wait(DEADLINE)
         if turn % 3 == 2:
             for pid in children(gateway.pid):
                 kill(pid)
@@ -115,7 +123,7 @@ def test_nothing_is_left_whenever_it_is_killed(gateway: Gateway) -> None:
         ids |= known(gateway)
     gateway.run("gateway", "stop", "--end-sessions")
     assert gateway.process is not None
-    gateway.process.wait(60)
+    gateway.process.wait(DEADLINE)
     wait_for(lambda: not inside(gateway.state), "the end of all processes")
     wait_for(lambda: not groups(ids), "the end of all groups")
     left = [path for path in gateway.runtime.rglob("*") if path.is_socket()]

@@ -710,8 +710,13 @@ def test_cells_that_a_revival_leaves_out(
     """Those that were not run, were interrupted, or took too long."""
     with session.client() as client:
         assert client.run("a = [1]").status == "ok"
-        failing = client.kc.execute("import time; time.sleep(.1); 1 / 0")
+        failing = client.kc.execute(
+            "import os, time\n"
+            "while not os.path.exists('now'): time.sleep(0.01)\n1 / 0"
+        )
         aborted = client.kc.execute("a.append('aborted')")
+        session.wait_journaled([aborted])
+        (session.workspace / "now").touch()
         assert client.finish(failing).status == "error"
         assert client.finish(aborted).status == "aborted"
     slow = session.exec("a.append(2)\nwhile True: pass", "--timeout", "0.5")

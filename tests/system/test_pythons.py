@@ -7,7 +7,7 @@ import subprocess
 from typing import Iterator
 
 import pytest
-from harness import Client, Gateway
+from harness import DEADLINE, Client, Gateway
 
 # Debian's own interpreter with Debian's own packages; more by HEARTH_PYTHONS,
 # paths with colons between them (each with IPython and matplotlib).
@@ -22,7 +22,7 @@ def version_of(python: str) -> str:
         [python, "-I", "-c", code + "print(p.python_version())"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
     )
     if done.returncode != 0:
         pytest.skip(f"{python} lacks packages: {done.stderr.strip()[-80:]}")

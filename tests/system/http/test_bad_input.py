@@ -231,7 +231,10 @@ def test_half_handshakes(web: Web, kernel: Kernel, missing: bytes) -> None:
     with socket.create_connection((web.host, web.port), DEADLINE) as one:
         one.sendall(request(web, line, *headers))
         one.shutdown(socket.SHUT_WR)
-        answer = one.recv(65536)
+        try:
+            answer = one.recv(65536)
+        except ConnectionResetError:
+            answer = b""
     assert not answer or status(answer) >= 400 or missing.endswith(b"Version")
 
 

@@ -121,7 +121,10 @@ class Web:
         with socket.create_connection(
             (self.host, self.port), DEADLINE
         ) as connection:
-            connection.sendall(data)
+            try:
+                connection.sendall(data)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it has read enough; what it says of that is there
             found = b""
             while True:
                 try:

@@ -11,7 +11,7 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from gateway import Gateway  # noqa: E402
+from gateway import LONG, Gateway  # noqa: E402
 
 ROOT = HERE.parents[2]
 PACKAGE = os.environ.get("HEARTH_PYTHON_PATH", str(ROOT / "build" / "python"))
@@ -51,7 +51,7 @@ class Nursery:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(LONG)
 
 
 @pytest.fixture(scope="session")

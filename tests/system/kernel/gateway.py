@@ -8,7 +8,7 @@ import time
 
 from frames import Decoder, encode
 
-LONG = 60.0
+LONG = float(os.environ.get("HEARTH_DEADLINE", "120"))
 
 
 class Gateway:

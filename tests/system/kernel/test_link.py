@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway import kinds, only, text
+from gateway import LONG, kinds, only, text
 
 
 def test_events_are_counted_and_sent_again_until_acknowledged(kernel):
@@ -50,7 +50,7 @@ def test_a_newer_connection_replaces_the_older(kernel):
     old = kernel.socket
     kernel.socket = None
     kernel.connect()
-    old.settimeout(60)
+    old.settimeout(LONG)
     assert old.recv(1) == b""
     assert kernel.value("1") == "1"
 

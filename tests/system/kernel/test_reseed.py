@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gateway import LONG
+
 KERNELS = Path(__file__).resolve().parents[3] / "kernels"
 
 # OpenSSL knows a fork by the process id, which can be the same in another
@@ -31,7 +33,7 @@ def test_openssl_is_reseeded_where_it_sees_no_fork():
         env={**os.environ, "PYTHONPATH": str(KERNELS)},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=LONG,
         check=True,
     )
     assert told.stdout.splitlines() == ["[(32, 32.0)]", "1"]

@@ -168,11 +168,14 @@ def test_two_kernels_draw_different_numbers(fork):
 
 def test_output_behind_the_reply_is_seen_soon(kernel):
     kernel.run(
-        "import threading, time\n"
-        "def later():\n    time.sleep(0.3); print('late', end='')\n"
+        "import os, threading, time\n"
+        "def later():\n"
+        "    while not os.path.exists('now'): time.sleep(0.01)\n"
+        "    print('late', end='')\n"
         "threading.Thread(target=later).start()"
     )
     # Nobody asks for anything meanwhile.
+    kernel.path.with_name("now").touch()
     assert kernel.event().content["text"] == "late"
 
 

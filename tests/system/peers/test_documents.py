@@ -68,7 +68,7 @@ def test_nbclient_runs_a_recording_again(
     nbformat.validate(notebook)
     before = [cell.outputs for cell in notebook.cells]
     nbclient.NotebookClient(
-        notebook, timeout=60, kernel_name="hearth"
+        notebook, timeout=DEADLINE, kernel_name="hearth"
     ).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.source for cell in code] == list(CELLS)
