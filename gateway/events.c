@@ -35,7 +35,7 @@ static void get_stuck(self_t *self, const fault_t *fault)
         self->stuck_since = clock_monotonic_ms();
     self->is_stuck = true;
     self->is_greeted = false;
-    buffer_clear(&self->merge.text);
+    buffer_clear(&self->merge.content);
     self->merge.is_open = false;
     session_unwatch_link(self);
     kernel_disconnect(self->kernel);
@@ -80,7 +80,6 @@ static void count_journaled(self_t *self, uint64_t seq, size_t bytes)
 static int flush_merge(self_t *self, fault_t *fault)
 {
     merge_t *merge = &self->merge;
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
     output_event_t event = {
         .type = "stream",
         .request = merge->request,
@@ -91,16 +90,13 @@ static int flush_merge(self_t *self, fault_t *fault)
 
     if (!merge->is_open)
         return 0;
-    buffer_format(&content, "{\"name\":\"%s\",\"text\":\"",
-                  merge->is_error ? "stderr" : "stdout");
-    buffer_append(&content, merge->text.data, merge->text.size);
-    buffer_text(&content, "\"}");
-    event.content = (bytes_t){content.data, content.size};
+    buffer_text(&merge->content, "\"}");
+    event.content = (bytes_t){merge->content.data, merge->content.size};
     r = output_event(self->output, &event, fault);
     if (r < 0)
         return r;
-    count_journaled(self, merge->kernel_seq, content.size);
-    buffer_clear(&merge->text);
+    count_journaled(self, merge->kernel_seq, merge->content.size);
+    buffer_clear(&merge->content);
     merge->is_open = false;
     return 0;
 }
@@ -111,22 +107,27 @@ static int on_stream(self_t *self, const frame_t *frame, json_span_t content,
                      fault_t *fault)
 {
     merge_t *merge = &self->merge;
-    json_span_t text = json_member(content, "text");
-    bool is_error = json_text_equals(json_member(content, "name"), "stderr");
+    relay_stream_t stream = relay_stream(content);
+    json_span_t text = stream.text;
+    bool is_error = json_text_equals(stream.name, "stderr");
     int r;
 
     if (merge->is_open
         && (merge->is_error != is_error || merge->request != frame->request
-            || merge->text.size + text.size > MERGE_MAX)) {
+            || merge->content.size + text.size > MERGE_MAX)) {
         r = flush_merge(self, fault);
         if (r < 0)
             return r;
     }
+    if (!merge->is_open)
+        buffer_text(&merge->content, is_error
+                                         ? "{\"name\":\"stderr\",\"text\":\""
+                                         : "{\"name\":\"stdout\",\"text\":\"");
     merge->is_open = true;
     merge->is_error = is_error;
     merge->request = frame->request;
     merge->kernel_seq = frame->seq;
-    buffer_append(&merge->text, text.text + 1, text.size - 2);
+    buffer_append(&merge->content, text.text + 1, text.size - 2);
     return 0;
 }
 

@@ -47,7 +47,7 @@ typedef struct {
     bool is_error; /* stderr */
     uint64_t request;
     uint64_t kernel_seq; /* of the last piece */
-    buffer_t text;       /* still escaped, as it came */
+    buffer_t content;    /* the text still escaped, as it came; not closed */
 } merge_t;
 
 /* Peers that do not take what is sent to them (pressure.c). */

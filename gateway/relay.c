@@ -35,13 +35,30 @@ static int check_object(json_span_t content, fault_t *fault)
     return 0;
 }
 
+relay_stream_t relay_stream(json_span_t content)
+{
+    relay_stream_t found = {0};
+    json_span_t key, value;
+    size_t cursor = 0;
+
+    while (json_is(content, JSON_KIND_OBJECT)
+           && json_each(content, &cursor, &key, &value)) {
+        if (json_text_equals(key, "name"))
+            found.name = value;
+        else if (json_text_equals(key, "text"))
+            found.text = value;
+    }
+    return found;
+}
+
 static int check_stream(json_span_t content, fault_t *fault)
 {
-    json_span_t name = json_member(content, "name");
+    relay_stream_t stream = relay_stream(content);
 
-    if (!json_text_equals(name, "stdout") && !json_text_equals(name, "stderr"))
+    if (!json_text_equals(stream.name, "stdout")
+        && !json_text_equals(stream.name, "stderr"))
         return refuse(fault, "stream: `name` must be stdout or stderr");
-    if (!has(content, "text", JSON_KIND_STRING))
+    if (!json_is(stream.text, JSON_KIND_STRING))
         return refuse(fault, "stream: `text` must be a string");
     return 0;
 }

@@ -8,6 +8,13 @@
 #include "protocol/frame.h"
 #include "protocol/json.h"
 
+/* The members of a STREAM's content, found in one pass: text may be long. */
+typedef struct {
+    json_span_t name, text;
+} relay_stream_t;
+
+relay_stream_t relay_stream(json_span_t content);
+
 /* Checks type, state, sizes, JSON and the members that clients rely on.
  * -EPROTO with the rule that was broken. `ret_content` is the checked content
  * (an object). */

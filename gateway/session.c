@@ -478,7 +478,7 @@ static void self_destroy(self_t **self_p)
     zhashx_destroy(&self->seen);
     buffer_reset(&self->info);
     buffer_reset(&self->revived);
-    buffer_reset(&self->merge.text);
+    buffer_reset(&self->merge.content);
     recovery_clear(self);
     debts_clear(self);
     if (self->status_fd >= 0)

@@ -1,5 +1,5 @@
 /* Parts too big for the log, each in a file of its own that is named for its
- * content: blobs/<BLAKE2b-256 in hex>, as `b2sum -l 256` prints it. Equal
+ * content: blobs/<SHA-256 in hex>, as sha256sum prints it. Equal
  * parts share a file. */
 #ifndef HEARTH_NOTEBOOKS_BLOBS_H
 #define HEARTH_NOTEBOOKS_BLOBS_H
