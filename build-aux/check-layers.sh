@@ -32,7 +32,7 @@ BEGIN {
                                    " protocol/websocket.h" json "notebooks" \
                                    " gateway/auth.h gateway/front.h" \
                                    " gateway/gateway.h gateway/options.h" \
-                                   " gateway/http "
+                                   " gateway/refusal.h gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \
                                    " gateway/auth.h gateway/environment.h" \

@@ -147,6 +147,7 @@ static void accept_request(self_t *self, request_t **request_p)
         turns_fail(self, request, "JournalError", sentence);
         return;
     }
+    request->is_journaled = true;
     {
         char number[24];
         snprintf(number, sizeof number, "%" PRIu64, request->number);

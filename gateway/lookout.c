@@ -79,6 +79,16 @@ lookout_t *lookout_new(zloop_t *loop, zsock_t *socket, zloop_reader_fn *handler,
     return self;
 }
 
+void lookout_end(lookout_t *self)
+{
+    zmq_pollitem_t item = {.fd = (int) zsock_fd(self->socket)};
+
+    zloop_poller_end(self->loop, &item);
+    if (self->timer)
+        zloop_timer_end(self->loop, self->timer);
+    self->timer = 0;
+}
+
 void lookout_destroy(lookout_t **self_p)
 {
     free(*self_p);

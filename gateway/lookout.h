@@ -18,7 +18,9 @@ typedef struct lookout lookout_t;
  * Loop and socket are the caller's. */
 lookout_t *lookout_new(zloop_t *loop, zsock_t *socket, zloop_reader_fn *handler,
                        void *arg);
-/* The loop has ended. */
+/* In a loop that goes on, and not by the handler itself. */
+void lookout_end(lookout_t *self);
+/* The loop has ended, or this was said to be over. */
 void lookout_destroy(lookout_t **self_p);
 #define cleanup_lookout CLEANUP(lookout_destroy)
 

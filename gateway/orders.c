@@ -454,6 +454,9 @@ static const struct {
     {"session_follow_request", following_on_request},
     {"session_revive_request", on_revive},
     {"session_revived_request", on_revived},
+    {"viewer_open_request", admission_on_open},
+    {"viewer_list_request", admission_on_list},
+    {"viewer_close_request", admission_on_close},
 };
 
 /* Whoever has the management key asked for something that changes things. */
@@ -461,10 +464,9 @@ static void note_order(registry_t *self, const char *type,
                        const json_t *content)
 {
     static const char *const plain[] = {
-        "gateway_info_request",
-        "session_list_request",
-        "session_show_request",
-        "session_follow_request",
+        "gateway_info_request", "session_list_request",
+        "session_show_request", "session_follow_request",
+        "viewer_list_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
 

@@ -88,50 +88,71 @@ static bytes_t make_header(output_t *self, const char *type, int64_t wall_us)
     return make_header_in(self, &self->header, type, wall_us);
 }
 
-static void topic_of(const output_t *self, const char *type, bytes_t content,
-                     char ret_topic[96])
+void output_topic(const char *type, const char *kernel_session, bytes_t content,
+                  char ret_topic[OUTPUT_TOPIC_SIZE])
 {
     if (strcmp(type, "stream") == 0) {
         bool is_error =
             memmem(content.bytes, content.size < 64 ? content.size : 64,
                    "\"stderr\"", 8)
             != NULL;
-        snprintf(ret_topic, 96, "stream.%s", is_error ? "stderr" : "stdout");
+        snprintf(ret_topic, OUTPUT_TOPIC_SIZE, "stream.%s",
+                 is_error ? "stderr" : "stdout");
     } else if (strstr(type, "display_data")
                || strcmp(type, "clear_output") == 0)
-        snprintf(ret_topic, 96, "display_data");
+        snprintf(ret_topic, OUTPUT_TOPIC_SIZE, "display_data");
     else if (strncmp(type, "comm_", 5) == 0)
-        snprintf(ret_topic, 96, "comm");
+        snprintf(ret_topic, OUTPUT_TOPIC_SIZE, "comm");
     else
-        snprintf(ret_topic, 96, "kernel.%s.%s", self->session, type);
+        snprintf(ret_topic, OUTPUT_TOPIC_SIZE, "kernel.%s.%s", kernel_session,
+                 type);
 }
 
 static void publish(output_t *self, const char *type, uint64_t seq,
                     uint64_t request, const wire_parts_t *parts)
 {
-    char topic[96];
+    char topic[OUTPUT_TOPIC_SIZE];
 
-    topic_of(self, type, parts->content, topic);
+    output_topic(type, self->session, parts->content, topic);
     ports_publish(self->ports, topic, parts);
     viewers_publish(self->viewers, seq, request, parts);
 }
 
-void output_status(output_t *self, const char *state, bytes_t parent)
+static void broadcast(output_t *self, const char *type, uint64_t request,
+                      bytes_t parent, bytes_t content)
+{
+    wire_parts_t parts = {.parent = parent, .content = content};
+
+    parts.header = make_header(self, type, clock_wall_us());
+    publish(self, type, 0, request, &parts);
+}
+
+static void tell_status(output_t *self, const char *state, uint64_t request,
+                        bytes_t parent)
 {
     char content[64];
     int size = snprintf(content, sizeof content, "{\"execution_state\":\"%s\"}",
                         state);
 
-    output_broadcast(self, "status", parent, (bytes_t){content, (size_t) size});
+    broadcast(self, "status", request, parent,
+              (bytes_t){content, (size_t) size});
+}
+
+void output_status(output_t *self, const char *state, bytes_t parent)
+{
+    tell_status(self, state, 0, parent);
+}
+
+void output_turn(output_t *self, const char *state, const request_t *request)
+{
+    tell_status(self, state, request->is_journaled ? request->number : 0,
+                message_header(request->message));
 }
 
 void output_broadcast(output_t *self, const char *type, bytes_t parent,
                       bytes_t content)
 {
-    wire_parts_t parts = {.parent = parent, .content = content};
-
-    parts.header = make_header(self, type, clock_wall_us());
-    publish(self, type, 0, 0, &parts);
+    broadcast(self, type, 0, parent, content);
 }
 
 /* Topics that are no UTF-8 get none (JEP 65). Called while another message is

@@ -25,8 +25,16 @@ void output_new_kernel(output_t *self);
 const char *output_kernel_session(const output_t *self);
 void output_set_kernel_session(output_t *self, const char *id);
 
+#define OUTPUT_TOPIC_SIZE 128
+/* The topic on iopub, as ipykernel names it. */
+void output_topic(const char *type, const char *kernel_session, bytes_t content,
+                  char ret_topic[OUTPUT_TOPIC_SIZE]);
+
 /* iopub status; not journaled, since requests and replies imply it. */
 void output_status(output_t *self, const char *state, bytes_t parent);
+/* busy and idle of a request. Viewers that read its records in the journal are
+ * told by those instead, in their place among its outputs. */
+void output_turn(output_t *self, const char *state, const request_t *request);
 void output_welcome(output_t *self, bytes_t topic);
 
 typedef struct {

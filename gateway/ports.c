@@ -193,6 +193,15 @@ void ports_listen(ports_t *self, channel_t channel, zloop_t *loop,
         lookout_new(loop, self->sockets[channel], handler, arg);
 }
 
+void ports_silence(ports_t *self)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        if (self->lookouts[i])
+            lookout_end(self->lookouts[i]);
+        lookout_destroy(&self->lookouts[i]);
+    }
+}
+
 static bool has_input(ports_t *self, channel_t channel)
 {
     return self->lookouts[channel]

@@ -21,9 +21,10 @@ void ports_destroy(ports_t **self_p);
 #define cleanup_ports CLEANUP(ports_destroy)
 
 /* The handler is called when a channel has something; the loop ends before
- * the ports do. */
+ * the ports do, or is told to look no more. */
 void ports_listen(ports_t *self, channel_t channel, zloop_t *loop,
                   zloop_reader_fn *handler, void *arg);
+void ports_silence(ports_t *self);
 
 /* The next request of a ROUTER channel that is genuine; NULL when there is
  * none for now. Bad ones are dropped and counted. */

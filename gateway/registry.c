@@ -351,6 +351,7 @@ void registry_destroy(registry_t **self_p)
 
     if (!self)
         return;
+    doors_destroy(&self->doors); /* it speaks to sessions */
     while (self->entries) {
         entry_t *first = self->entries;
         self->entries = first->next;
@@ -530,6 +531,11 @@ int registry_new(const options_t *options, const char *package_folder,
     if (r < 0)
         return r;
     management_watch(self->management, on_bad_message, self);
+    r = doors_new(options, self->journal_key, &self->doors, fault);
+    if (r < 0)
+        return r;
+    zloop_reader(self->loop, doors_socket(self->doors), admission_on_doors,
+                 self);
     zloop_reader(self->loop, management_socket(self->management),
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);

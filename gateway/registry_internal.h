@@ -10,6 +10,7 @@
  *   switchboard.c  the lines to them
  *   orders.c     management requests
  *   errands.c    those about files
+ *   admission.c  those about viewers with connection files of their own
  *   following.c  who is told which sessions there are
  */
 #ifndef HEARTH_GATEWAY_REGISTRY_INTERNAL_H
@@ -17,6 +18,7 @@
 
 #include "gateway/audit.h"
 #include "gateway/czmq_owners.h"
+#include "gateway/doors.h"
 #include "gateway/files.h"
 #include "gateway/management.h"
 #include "gateway/registry.h"
@@ -97,6 +99,7 @@ struct registry {
     cgroups_t *cgroups;         /* owned */
     management_t *management;   /* owned */
     files_t *files;             /* owned */
+    doors_t *doors;             /* owned */
     switchboard_t *switchboard; /* owned; its sessions */
     retention_t *retention;     /* owned */
     scribe_t *scribe;           /* owned; to the audit log */
@@ -238,6 +241,15 @@ void following_on_request(registry_t *self, json_t *content,
                           message_t **request_p);
 /* It may have come or gone. */
 void following_tell(registry_t *self, entry_t *entry);
+
+/* admission.c */
+void admission_on_open(registry_t *self, json_t *content,
+                       message_t **request_p);
+void admission_on_list(registry_t *self, json_t *content,
+                       message_t **request_p);
+void admission_on_close(registry_t *self, json_t *content,
+                        message_t **request_p);
+int admission_on_doors(zloop_t *loop, zsock_t *pipe, void *arg);
 
 /* errands.c */
 void errands_make(registry_t *self, json_t *content, message_t **request_p);

@@ -231,6 +231,7 @@ request_t *request_from_record(const journal_record_t *record)
         message_add_buffer(message, record->buffers[i].bytes,
                            record->buffers[i].size);
     request = request_new(record->request, channel, &message);
+    request->is_journaled = true;
     snprintf(request->front, sizeof request->front, "%s", front ? front : "");
     return request;
 }

@@ -26,6 +26,7 @@ typedef struct request {
     int64_t time_limit_ms; /* 0: none */
     char *note;            /* owned; JSON for the journal, or NULL */
     const char *own_flaw;  /* what is wrong with our metadata, or NULL */
+    bool is_journaled;     /* it, and its end when that comes */
     bool is_started;       /* its busy and execute_input are out */
     int64_t begun_us; /* wall clock, when a gateway before began it; or 0 */
     bool is_answered; /* the client has its reply; the kernel works on */

@@ -74,7 +74,7 @@ void turns_write_error(const self_t *self, const request_t *request,
 void turns_announce(self_t *self, request_t *request)
 {
     if (!request->is_started)
-        output_status(self->output, "busy", message_header(request->message));
+        output_turn(self->output, "busy", request);
     request->is_started = true;
 }
 
@@ -127,7 +127,8 @@ static bool fail(self_t *self, request_t *request, const char *ename,
         publish_error(self, request, ename, evalue);
     turns_write_error(self, request, ename, evalue, &content);
     is_journaled = reply_anyway(self, request, buffer_bytes(&content));
-    output_status(self->output, "idle", message_header(request->message));
+    request->is_journaled &= is_journaled;
+    output_turn(self->output, "idle", request);
     request->is_answered = true;
     return is_journaled;
 }
@@ -219,9 +220,11 @@ static void abort_queue(self_t *self)
             snprintf(content, sizeof content,
                      "{\"status\":\"aborted\",\"execution_count\":%" PRId64 "}",
                      self->next_count - 1);
-        if (!reply_anyway(self, request, (bytes_t){content, (size_t) size}))
+        if (!reply_anyway(self, request, (bytes_t){content, (size_t) size})) {
+            request->is_journaled = false;
             debts_add(self, request->number);
-        output_status(self->output, "idle", message_header(request->message));
+        }
+        output_turn(self->output, "idle", request);
         request_destroy(&request);
     }
     self->queue = kept;
@@ -443,7 +446,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         return r;
     revival_told(self, request);
     if (!request->is_answered)
-        output_status(self->output, "idle", message_header(request->message));
+        output_turn(self->output, "idle", request);
     if (request->is_execute)
         record_cell_end(self, request, content);
     session_stop_timer(self, &self->limit_timer);

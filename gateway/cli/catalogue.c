@@ -5,13 +5,13 @@
 
 /* In the order of --help. */
 static const command_t *const tables[] = {
-    exec_commands,          note_commands,     session_commands,
-    revive_commands,        attach_commands,   lab_commands,
-    files_commands,         notebook_commands, notebook_diff_commands,
-    replay_commands,        trace_commands,    audit_commands,
-    gateway_commands,       token_commands,    serve_commands,
-    kernel_commands,        doctor_commands,   complete_commands,
-    kernelgateway_commands,
+    exec_commands,     note_commands,          session_commands,
+    revive_commands,   attach_commands,        lab_commands,
+    files_commands,    notebook_commands,      notebook_diff_commands,
+    replay_commands,   trace_commands,         audit_commands,
+    gateway_commands,  token_commands,         viewer_commands,
+    serve_commands,    kernel_commands,        doctor_commands,
+    complete_commands, kernelgateway_commands,
 };
 
 const command_t *catalogue_at(size_t index)

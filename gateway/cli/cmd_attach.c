@@ -80,7 +80,7 @@ static bool is_ours(const char *name)
     return strncmp(name, LINK_PREFIX, strlen(LINK_PREFIX)) == 0;
 }
 
-/* Links of sessions that are gone. */
+/* Links of viewers that are gone. */
 static void sweep(const char *folder)
 {
     DIR *listing = opendir(folder);
@@ -97,23 +97,45 @@ static void sweep(const char *folder)
         closedir(listing);
 }
 
-/* A link, no copy: the key stays in one place, and when the gateway forgets the
- * session the link's aim goes, by which jupyter_server knows of it. */
-static gateway_exit_t make_external(const json_t *session, const char *named)
+/* A link, no copy: the key stays in one place, and when the viewer's file is
+ * taken away the link's aim goes, by which jupyter_server knows of it. */
+static gateway_exit_t link_file(const json_t *viewer, const char *folder)
+{
+    cleanup_free char *path =
+        mem_format("%s/" LINK_PREFIX "%s-%s.json", folder,
+                   member_text(viewer, "session"), member_text(viewer, "name"));
+    json_auto_t *reply = NULL;
+
+    if (symlink(member_text(viewer, "connection_file"), path) == 0) {
+        printf("%s\n", path);
+        return GATEWAY_EXIT_OK;
+    }
+    complain(GATEWAY_EXIT_FAILED, "%s: %s", path, strerror(errno));
+    (void) mgmt_request(
+        false, "viewer_close",
+        json_pack("{s:s}", "viewer", member_text(viewer, "name")), &reply);
+    return GATEWAY_EXIT_FAILED;
+}
+
+static gateway_exit_t make_external(const json_t *session, const char *named,
+                                    bool is_observing)
 {
     cleanup_free char *folder = external_folder(named);
-    cleanup_free char *path = mem_format("%s/" LINK_PREFIX "%s.json", folder,
-                                         member_text(session, "id"));
+    json_auto_t *reply = NULL;
+    gateway_exit_t status;
     fault_t fault;
 
     if (path_make_folders(folder, 0700, &fault) < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     sweep(folder);
-    if (symlink(member_text(session, "connection_file"), path) < 0
-        && errno != EEXIST)
-        return complain(GATEWAY_EXIT_FAILED, "%s: %s", path, strerror(errno));
-    printf("%s\n", path);
-    return GATEWAY_EXIT_OK;
+    status =
+        mgmt_request(false, "viewer_open",
+                     json_pack("{s:s,s:b}", "id", member_text(session, "id"),
+                               "observe", is_observing),
+                     &reply);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    return link_file(json_object_get(reply, "viewer"), folder);
 }
 
 static int attach(const arguments_t *arguments)
@@ -132,15 +154,19 @@ static int attach(const arguments_t *arguments)
                         terminal_cell(member_text(session, "id"), 40),
                         terminal_cell(member_text(session, "reason"), 40));
     if (arguments_has(arguments, "external"))
-        return make_external(session, arguments_value(arguments, "folder"));
+        return make_external(session, arguments_value(arguments, "folder"),
+                             arguments_has(arguments, "observe"));
     if (arguments_has(arguments, "folder"))
         return usage_error(arguments, "--folder belongs to --external");
+    if (arguments_has(arguments, "observe"))
+        return usage_error(arguments, "--observe belongs to --external");
     return open_console(session);
 }
 
 static const flag_t flags[] = {
     {"external", 0, NULL, "show it in a Jupyter Server's list instead"},
     {"folder", 0, "DIR", "where that looks for connection files"},
+    {"observe", 0, NULL, "there, to look only: what is executed is refused"},
     FLAG_NO_START,
     {0},
 };
@@ -150,9 +176,12 @@ const command_t attach_commands[] = {
         .name = "attach",
         .operands = "ID",
         .help = "open jupyter console on a session",
-        .more = "Leaving the console (Ctrl-D, then 'n') does not end the "
-                "session.\n--external is for "
-                "jupyter lab --ServerApp.allow_external_kernels=True",
+        .more =
+            "Leaving the console (Ctrl-D, then 'n') does not end the "
+            "session.\n--external is for "
+            "jupyter lab --ServerApp.allow_external_kernels=True:\nit makes "
+            "a connection file with a key of its own, which\nhearth viewer "
+            "revoke takes back.",
         .flags = flags,
         .run = attach,
     },

@@ -97,6 +97,7 @@ extern const command_t notebook_diff_commands[];
 extern const command_t audit_commands[];
 extern const command_t gateway_commands[];
 extern const command_t token_commands[];
+extern const command_t viewer_commands[];
 extern const command_t kernel_commands[];
 extern const command_t doctor_commands[];
 extern const command_t complete_commands[];

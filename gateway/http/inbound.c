@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/watch.h"
-#include "protocol/json.h"
+#include "gateway/refusal.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
@@ -74,41 +74,21 @@ void viewer_end_trip(viewer_t *self, const front_event_t *event)
 
 /* --- Requests --- */
 
-/* What somebody may send who only looks: it runs no code. */
-static bool is_harmless(const char *type)
-{
-    static const char *const types[] = {"kernel_info_request",
-                                        "comm_info_request", "history_request",
-                                        "is_complete_request"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i], type) == 0)
-            return true;
-    return false;
-}
-
 /* The reply that a refused request gets, with all that clients wait for. */
 static void refuse_request(viewer_t *self, channel_t channel,
                            const message_t *message, const char *ename,
                            const char *sentence)
 {
-    const char *type = message_type(message);
-    size_t size = strlen(type);
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    char reply[80];
+    char reply[REFUSAL_TYPE_SIZE];
 
-    if (size < 9 || size > 60 || strcmp(type + size - 8, "_request") != 0)
-        return; /* comm_msg and the like have no reply */
-    snprintf(reply, sizeof reply, "%.*s_reply", (int) size - 8, type);
-    buffer_format(&content,
-                  "{\"status\":\"error\",\"execution_count\":0,"
-                  "\"ename\":\"%s\",\"evalue\":",
-                  ename);
-    json_quote_text(&content, sentence);
-    buffer_text(&content, ",\"traceback\":[]}");
+    if (!refusal_type(message_type(message), reply))
+        return;
+    refusal_write(&content, ename, sentence);
     bytes_t text = {.bytes = content.data, .size = content.size};
     viewer_queue_status(self, "busy", message_header(message));
     viewer_queue_made(self, 0, channel, reply, message_header(message), text);
-    if (strcmp(type, "execute_request") == 0)
+    if (strcmp(message_type(message), "execute_request") == 0)
         viewer_queue_made(self, 0, CHANNEL_IOPUB, "error",
                           message_header(message), text);
     viewer_queue_status(self, "idle", message_header(message));
@@ -121,7 +101,8 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
     fault_t fault;
     int r = -ENOTCONN;
 
-    if (!(self->scopes & AUTH_EXECUTE) && !is_harmless(message_type(message))) {
+    if (!(self->scopes & AUTH_EXECUTE)
+        && !refusal_is_needless(message_type(message))) {
         refuse_request(self, channel, message, "PermissionError",
                        "this connection may only observe; executing needs a "
                        "token with the scope execute");

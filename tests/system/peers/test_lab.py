@@ -349,6 +349,18 @@ def test_external_kernels(
         expect(cell.locator(".widget-readout")).to_have_text("60")
         assert agent.value("limit.value") == 60
         lab.shot("external")
+        # Its key is its own, and can be taken back.
+        viewers = gateway.json("viewer", "list", "--json")
+        assert [viewer["session"] for viewer in viewers] == [session.id]
+        own = json.loads(Path(session.connection_file).read_text())
+        assert json.loads(next(links.iterdir()).read_text())["key"] not in (
+            "",
+            own["key"],
+        )
+        gateway.run("viewer", "revoke", viewers[0]["name"])
+        wait_for(
+            lambda: not server.ask("api/kernels"), "it is in the list no more"
+        )
     finally:
         server.stop()
     assert agent.value("limit.value") == 60  # it did not end with that
