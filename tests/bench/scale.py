@@ -22,6 +22,8 @@ from sides import Hearth, Kernel, Side, kernel_of
 
 ASKED = 50
 FEW = 10
+OTHERS = [1, 4, 16]  # each has all of its memory for itself
+LOOKS = 5
 FLAT = "<= 1.2x"
 DESCRIPTORS = 1 << 17
 CALM_S = 40  # until looks at idle sessions are as far apart as they get
@@ -63,10 +65,14 @@ def permit_descriptors() -> None:
 
 def memory_each(side: Side, kernels: list[Kernel], count: int) -> float:
     """Of all that there is for them, gateway and warm Python included."""
-    try:
-        return pss(side.processes(kernels)) / count
-    except OSError:  # not ours to look at, or somebody's just ended
-        return float("nan")
+    for _ in range(LOOKS):
+        try:
+            return pss(side.processes(kernels)) / count
+        except PermissionError:
+            break
+        except OSError:  # somebody has just ended
+            continue
+    return float("nan")
 
 
 def held_by(pid: int) -> Held:
@@ -204,7 +210,7 @@ def measure_scale(
         with ExitStack() as stack:
             try:
                 points = measure_points(
-                    side, sorted(set(counts)) or [1, 4], rounds, stack
+                    side, sorted(set(counts)) or OTHERS, rounds, stack
                 )
             except BenchError as error:
                 if ours:
