@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -257,6 +258,56 @@ static int write_beside(const char *path, mode_t mode, const void *bytes,
         r = fault_set(fault, errno, "%s", strerror(errno));
     if (r < 0) {
         (void) unlink(beside);
+        return fault_wrap(fault, "write %s", path);
+    }
+    return 0;
+}
+
+/* Whether nobody else has it open: then, and only then, a lease for writing is
+ * given. Who opens it in this moment waits for its return, of which a signal
+ * would tell that is ignored by default. */
+static bool is_ours_alone(int fd)
+{
+    return fcntl(fd, F_SETSIG, SIGURG) == 0
+           && fcntl(fd, F_SETLEASE, F_WRLCK) == 0
+           && fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
+}
+
+/* What is written on next: what the file was before, which has its inode and
+ * its blocks already, unless somebody reads that still. */
+static int open_spare(const char *spare, mode_t mode)
+{
+    cleanup_fd int fd = open(spare, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && is_ours_alone(fd))
+        return take_fd(&fd);
+    (void) unlink(spare);
+    return open(spare, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                mode);
+}
+
+static int swap_with(const char *spare, const char *path)
+{
+    if (renameat2(AT_FDCWD, spare, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return 0;
+    return rename(spare, path);
+}
+
+int file_alternate(const char *path, const char *spare, mode_t mode,
+                   const void *bytes, size_t size, fault_t *fault)
+{
+    cleanup_fd int fd = open_spare(spare, mode);
+
+    if (fd < 0)
+        return fault_set(fault, errno, "make a file beside %s: %s", path,
+                         strerror(errno));
+    int r = fd_write_all(fd, bytes, size, fault);
+    if (r == 0
+        && (ftruncate(fd, (off_t) size) < 0 || fchmod(fd, mode) < 0
+            || swap_with(spare, path) < 0))
+        r = fault_set(fault, errno, "%s", strerror(errno));
+    if (r < 0) {
+        (void) unlink(spare);
         return fault_wrap(fault, "write %s", path);
     }
     return 0;

@@ -40,6 +40,11 @@ int file_write_atomic(const char *path, mode_t mode, const void *bytes,
  * machine, only the program. */
 int file_replace(const char *path, mode_t mode, const void *bytes, size_t size,
                  fault_t *fault);
+/* The same for a file that is written often: it and `spare`, beside it, take
+ * turns, so that nothing is created but the first time. Afterwards `spare` is
+ * what the file was before. One writer. */
+int file_alternate(const char *path, const char *spare, mode_t mode,
+                   const void *bytes, size_t size, fault_t *fault);
 /* mkdir -p; created folders get `mode`. */
 int path_make_folders(const char *path, mode_t mode, fault_t *fault);
 /* Removes a folder and everything in it without following links; iterative,

@@ -59,6 +59,7 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
 {
     json_auto_t *object = json_object();
     cleanup_free char *path = mem_format("%s/session.json", self->state_folder);
+    cleanup_free char *spare = mem_format("%s.before", path);
     cleanup_free char *text = NULL;
 
 #define X(member)                                                              \
@@ -82,7 +83,7 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
                         json_string(self->kernel_session));
     json_object_set_new(object, "reason", json_string(self->reason));
     text = json_dumps(object, JSON_INDENT(1));
-    return file_replace(path, 0600, text, strlen(text), fault);
+    return file_alternate(path, spare, 0600, text, strlen(text), fault);
 }
 
 static void copy_text(char *to, size_t size, json_t *object, const char *key)

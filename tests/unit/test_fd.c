@@ -48,6 +48,65 @@ static void replaces_a_file_and_reads_it_back(void **state)
     assert_int_equal(status.st_mode & 07777, 0600);
 }
 
+static void alternate(const char *path, const char *spare, const char *text)
+{
+    fault_t fault;
+    assert_int_equal(
+        file_alternate(path, spare, 0600, text, strlen(text), &fault), 0);
+}
+
+static ino_t inode_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    return status.st_ino;
+}
+
+static void assert_content(const char *path, const char *expected)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    fault_t fault;
+    assert_int_equal(file_read(path, 100, &content, &fault), 0);
+    assert_string_equal((char *) content.data, expected);
+}
+
+static void two_files_take_turns(void **state)
+{
+    (void) state;
+    cleanup_free char *path = inside("turns");
+    cleanup_free char *spare = inside("turns.before");
+    alternate(path, spare, "first, and long");
+    assert_int_equal(access(spare, F_OK), -1);
+    ino_t first = inode_of(path);
+    alternate(path, spare, "second");
+    assert_content(path, "second");
+    assert_content(spare, "first, and long");
+    ino_t second = inode_of(path);
+    alternate(path, spare, "third");
+    assert_content(path, "third");
+    assert_content(spare, "second");
+    assert_int_equal(inode_of(path), first);
+    alternate(path, spare, "fourth");
+    assert_int_equal(inode_of(path), second);
+}
+
+static void who_still_reads_a_file_is_not_disturbed(void **state)
+{
+    (void) state;
+    cleanup_free char *path = inside("read");
+    cleanup_free char *spare = inside("read.before");
+    char text[8] = "";
+    alternate(path, spare, "one");
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    alternate(path, spare, "two");
+    alternate(path, spare, "three");
+    assert_content(path, "three");
+    assert_content(spare, "two");
+    assert_int_equal(read(fd, text, sizeof text - 1), 3);
+    assert_string_equal(text, "one");
+}
+
 static void refuses_a_file_that_is_too_large(void **state)
 {
     (void) state;
@@ -270,6 +329,8 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replaces_a_file_and_reads_it_back),
+        cmocka_unit_test(two_files_take_turns),
+        cmocka_unit_test(who_still_reads_a_file_is_not_disturbed),
         cmocka_unit_test(refuses_a_file_that_is_too_large),
         cmocka_unit_test(names_the_file_that_is_missing),
         cmocka_unit_test(makes_all_folders_of_a_path),
