@@ -37,6 +37,11 @@ class MemoryHistory(HistoryManager):  # type: ignore[misc]
             fresh[f"_i{line_num}"] = raw
             shell.push(fresh, interactive=False)
 
+    def forget_all(self) -> None:
+        """Be as before the first cell; reset() would write to far more."""
+        del self.input_hist_parsed[1:], self.input_hist_raw[1:]
+        self._i00 = self._i = self._ii = self._iii = ""
+
     def writeout_cache(self, conn: Any = None) -> None:
         """There is nowhere to write to."""
         self.db_input_cache.clear()

@@ -40,6 +40,7 @@ from hearth_kernel import (
     introspection,
     outlet,
     policy,
+    rehearsal,
     streams,
 )
 from hearth_kernel.namespace import Namespace
@@ -59,7 +60,6 @@ _SENT_SECONDS = 2.0  # how long the last reply may take to leave
 
 # Behind READY: a request that comes at once is served at once.
 _REHEARSAL_SECONDS = 0.02
-_REHEARSAL = ("x = [1 + 1]\nfor i in x:\n    print(i)", "import sys")
 
 _ANSWERS: dict[int, Handler] = {
     _link.COMPLETE: introspection.complete,
@@ -141,6 +141,7 @@ class Kernel:
         self.allow_stdin = False
         self.is_interruptible = False  # user code runs
         self.was_interrupted = False  # the request that is served
+        self.is_rehearsing = False  # nobody's code runs
         self.task: Optional[asyncio.Task[Any]] = None  # a cell that awaits
         self.content: Content = {}  # of the running cell
         self.result: Any = None  # IPython's, of the running cell
@@ -190,7 +191,7 @@ class Kernel:
 
     def on_sigint(self, _: int, frame: Optional[FrameType]) -> None:
         """Interrupt the cell; between cells there is nothing to interrupt."""
-        if not self.is_interruptible:
+        if not self.is_interruptible or self.is_rehearsing:
             return
         self.was_interrupted = True
         if self.task is None:
@@ -554,24 +555,14 @@ class Kernel:
             time.sleep(0.002)
 
     def rehearse(self) -> None:
-        """Run cells that nobody sees, in a session that waits in the pool.
-
-        The first cell of a fork copies the pages that it writes to; a session
-        that was handed out at once has its own first cell for that.
-        """
+        """Run cells that nobody sees, unless the session has its first."""
         if self.request or self.last_cell or self.is_ending:
             return
-        kept = sys.stdout, sys.stderr
-        sys.stdout = sys.stderr = streams.SilentStream()  # type: ignore
-        names = set(self.shell.user_ns)
+        self.is_rehearsing = True
         try:
-            for cell in _REHEARSAL:
-                self.shell.run_cell(cell, store_history=False)
+            rehearsal.rehearse(self)
         finally:
-            sys.stdout, sys.stderr = kept
-        for name in set(self.shell.user_ns) - names:
-            del self.shell.user_ns[name]
-        self.shell.last_execution_result = None
+            self.is_rehearsing = False
 
     def prepare(self) -> None:
         """Do what needs no link: a zygote does it once for all its kernels.

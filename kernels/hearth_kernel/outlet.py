@@ -11,6 +11,8 @@ import json
 import math
 import numbers
 import string
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Optional
 
@@ -24,6 +26,7 @@ _LARGE = 1 << 16  # characters of base64 that go around JSON's encoder
 _BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
 
 _is_started = False
+_is_hushed = False
 
 
 def start(listener: int, retain: int) -> int:
@@ -32,6 +35,17 @@ def start(listener: int, retain: int) -> int:
     descriptor = _link.start(listener, retain, cause.get)
     _is_started = True
     return descriptor
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Let events be made and go nowhere."""
+    global _is_hushed
+    _is_hushed = True
+    try:
+        yield
+    finally:
+        _is_hushed = False
 
 
 class Base64:
@@ -148,7 +162,7 @@ def emit(
     """Send an event; with `hold` it travels with the next one."""
     if not _is_started:
         return
-    _link.emit(
+    event = (
         kind,
         _link.cause() if request is None else request,
         pack(content),
@@ -156,3 +170,5 @@ def emit(
         [bytes(buffer) for buffer in buffers] if buffers else None,
         hold,
     )
+    if not _is_hushed:
+        _link.emit(*event)

@@ -88,6 +88,43 @@ def test_a_pooled_session_is_as_fresh_as_any() -> None:
             assert gateway.create().client().value(code) != first.value(code)
 
 
+def test_nothing_is_seen_of_a_rehearsal() -> None:
+    """What a waiting session has done for itself leaves no trace, whether or
+    not it was given the time for it."""
+    code = (
+        "import json, sys\n"
+        "shell = get_ipython()\n"
+        "history = shell.history_manager\n"
+        "print(json.dumps([_i, _ii, _iii, len(Out), list(history.input_hist_raw"
+        ")[:-1],\n    shell.execution_count, 'numpy' in globals(), "
+        "'pandas' in shell.user_ns_hidden,\n    '_i2' in globals(), "
+        "len(shell.kernel.parents._known), type(sys.stdout).__name__]))"
+    )
+    with gateway_with(pool_min=2, pool_max=2) as gateway:
+        for _ in range(2):
+            wait_ready(gateway, 2)
+            with gateway.create().client() as client:
+                turn = client.ask(
+                    "shell",
+                    "execute_request",
+                    {"code": code, "store_history": True},
+                    {"hearth": {"namespace": True}},
+                )
+                seen = json.loads(turn.stream())
+                assert seen[:5] == ["", "", "", 0, [""]]
+                assert seen[5] in (1, 2)  # IPython 9 counts at the beginning
+                assert seen[6:] == [False, False, False, 1, "Stream"]
+                figures = turn.reply["metadata"]["hearth"]
+                appeared = figures["namespace"]["appeared"]
+                assert [variable["name"] for variable in appeared] == [
+                    "json",
+                    "sys",
+                    "shell",
+                    "history",
+                ]
+                assert turn.content["execution_count"] == 1
+
+
 def test_what_was_asked_for_holds_for_a_pooled_session() -> None:
     with gateway_with(pool_min=1, pool_max=1) as gateway:
         wait_ready(gateway, 1)

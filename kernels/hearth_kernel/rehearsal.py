@@ -1,0 +1,108 @@
+"""Cells that nobody sees, run by a session that waits to be handed out.
+
+A fork copies the pages that it writes to, one by one, and a first cell writes
+to two hundred. Here they are copied before anybody waits: a request is served
+from its bytes to its reply, which goes nowhere, and whatever a session could
+see of it afterwards is undone.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hearth_kernel import _link, outlet, policy, streams
+from hearth_kernel.parents import Parents
+
+_CELL = "x = [1 + 1]\nfor i in x:\n    print(i)"
+_MODULES = ("sys", "numpy", "pandas", "matplotlib.pyplot")
+_HEADER = {
+    "msg_id": "rehearsal",
+    "session": "rehearsal",
+    "username": "hearth",
+    "date": "2026-01-01T00:00:00.000000Z",
+    "msg_type": "execute_request",
+    "version": "5.4",
+}
+_METADATA = json.dumps({"hearth": {"header": _HEADER}}).encode()
+_INPUTS = ("_i", "_ii", "_iii")  # texts of the latest cells
+
+
+def _imports() -> str:
+    """What is loaded is imported once more, as most first cells do."""
+    return "\n".join(
+        f"import {name}" for name in _MODULES if name in sys.modules
+    )
+
+
+def _request(code: str) -> bytes:
+    content = {
+        "code": code,
+        "silent": False,
+        "store_history": True,
+        "user_expressions": {},
+        "allow_stdin": False,
+        "stop_on_error": True,
+    }
+    return json.dumps(content).encode()
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Nothing is sent, and no rule of a policy is asked."""
+    kept = sys.stdout, sys.stderr, policy.current
+    sys.stdout = sys.stderr = streams.SilentStream()  # type: ignore[assignment]
+    policy.current = None
+    try:
+        with outlet.hushed():
+            yield
+    finally:
+        sys.stdout, sys.stderr, policy.current = kept
+
+
+class _Kept:
+    """What a session could see of its rehearsal, as it was before."""
+
+    def __init__(self, kernel: Any) -> None:
+        names = kernel.shell.user_ns
+        self.names = set(names)
+        self.inputs = {name: names[name] for name in _INPUTS if name in names}
+        self.files = dict(vars(kernel.workspace))
+        self.parents, kernel.parents = kernel.parents, Parents()
+
+    def restore(self, kernel: Any) -> None:
+        """Make the session as new; reset() would write to far more."""
+        shell = kernel.shell
+        for name in set(shell.user_ns) - self.names:
+            del shell.user_ns[name]
+            shell.user_ns_hidden.pop(name, None)
+        shell.push(self.inputs, interactive=False)
+        shell.history_manager.forget_all()
+        shell.execution_count = 1
+        shell.last_execution_result = kernel.result = None
+        kernel.namespace.begin(shell.user_ns)
+        vars(kernel.workspace).update(self.files)
+        kernel.parents = self.parents
+        kernel.metadata = kernel.content = {}
+
+
+def rehearse(kernel: Any) -> None:
+    """Serve two requests of a session that has served no cell."""
+    kept = _Kept(kernel)
+    try:
+        with _unseen():
+            for code in (_imports(), _CELL):
+                contextvars.copy_context().run(
+                    kernel.serve,
+                    _link.EXECUTE,
+                    0,
+                    _request(code),
+                    _METADATA,
+                    [],
+                )
+    finally:
+        kept.restore(kernel)
