@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/listener.h"
 #include "gateway/lookout.h"
 #include "protocol/limits.h"
 
@@ -13,13 +14,11 @@
 #include <string.h>
 #include <zmq.h>
 
-#define HOLD_MS       (60 * 1000) /* how long a reply waits for its client */
-#define HOLD_MAX      1024        /* replies that wait, the oldest goes first */
-#define HOLD_BYTES    (64 << 20)
-#define BEATS_MAX     1000 /* echoes that wait for one peer */
-#define LINGER_MS     2000
-#define BIND_MS       5000 /* a port that is taken is waited for */
-#define BIND_RETRY_MS 20
+#define HOLD_MS    (60 * 1000) /* how long a reply waits for its client */
+#define HOLD_MAX   1024        /* replies that wait, the oldest goes first */
+#define HOLD_BYTES (64 << 20)
+#define BEATS_MAX  1000 /* echoes that wait for one peer */
+#define LINGER_MS  2000
 
 /* A reply whose peer is not connected at the moment. */
 typedef struct held {
@@ -110,62 +109,17 @@ static void set_options(zsock_t *socket, int type)
     }
 }
 
-static int explain_bind(const char *endpoint, bool is_any, fault_t *fault)
-{
-    int code = zmq_errno();
-
-    if (is_any && code == EADDRINUSE)
-        return fault_set(fault, code,
-                         "no port is free on this machine: widen "
-                         "net.ipv4.ip_local_port_range or set "
-                         "gateway/transport = ipc");
-    return fault_set(fault, code, "cannot bind %s: %s", endpoint,
-                     zmq_strerror(code));
-}
-
-/* A port that was a session's can be somebody's for a moment while there is
- * no gateway: that of an outgoing connection. */
-static int bind_patiently(void *socket, const char *endpoint, bool is_any)
-{
-    int64_t deadline = clock_monotonic_ms() + (is_any ? 0 : BIND_MS);
-
-    while (zmq_bind(socket, endpoint) < 0) {
-        if (zmq_errno() != EADDRINUSE || clock_monotonic_ms() > deadline)
-            return -1;
-        zclock_sleep(BIND_RETRY_MS);
-    }
-    return 0;
-}
-
 static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
                     fault_t *fault)
 {
-    char endpoint[CONNECTION_ENDPOINT_SIZE];
     zsock_t *socket = zsock_new(socket_types[channel]);
-    const char *colon;
-    cleanup_free char *bound = NULL;
-    bool is_tcp = strcmp(connection->transport, "tcp") == 0;
-    bool is_any = is_tcp && connection->ports[channel] == 0;
 
     if (!socket)
         return fault_set(fault, EMFILE, "no socket for %d: raise RLIMIT_NOFILE",
                          channel);
     self->sockets[channel] = socket;
     set_options(socket, socket_types[channel]);
-    connection_endpoint(connection, channel, endpoint);
-    /* libzmq's own wildcard: czmq's sweeps the port range and costs 50 ms. */
-    if (is_any)
-        snprintf(endpoint, sizeof endpoint, "tcp://%s:*", connection->ip);
-    if (bind_patiently(zsock_resolve(socket), endpoint, is_any) < 0)
-        return explain_bind(endpoint, is_any, fault);
-    if (!is_tcp)
-        return 0;
-    bound = zsock_last_endpoint(socket);
-    colon = bound ? strrchr(bound, ':') : NULL;
-    if (!colon)
-        return fault_set(fault, EIO, "no port for %s", endpoint);
-    connection->ports[channel] = (int) strtol(colon + 1, NULL, 10);
-    return 0;
+    return listener_bind(socket, connection, channel, fault);
 }
 
 int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault)
