@@ -48,3 +48,18 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "all.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """To be preloaded: clocks that jump, disks that are slow (chaos.c)."""
+    library = tmp_path_factory.mktemp("chaos") / "chaos.so"
+    source = Path(__file__).with_name("chaos.c")
+    subprocess.run(
+        [
+            "cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library),
+            str(source), "-ldl",
+        ],
+        check=True,
+    )  # fmt: skip
+    return library

@@ -265,20 +265,6 @@ def test_a_stopped_gateway_loses_nothing(gateway: Gateway) -> None:
 # ---- clock, disk, network ----
 
 
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("chaos") / "chaos.so"
-    source = Path(__file__).with_name("chaos.c")
-    subprocess.run(
-        [
-            "cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library),
-            str(source), "-ldl",
-        ],
-        check=True,
-    )  # fmt: skip
-    return library
-
-
 DAYS = 24 * 3600
 
 

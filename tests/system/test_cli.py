@@ -15,6 +15,7 @@ from typing import Any, Iterator
 
 import pytest
 from harness import DEADLINE, HEARTH, Gateway, Session, members, wait_for
+from jupyterpath import write_kernelspec
 
 
 def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:
@@ -444,22 +445,6 @@ def test_autostart_by_many_at_once(alone: Gateway) -> None:
 
 
 # --- hearth kernel ----------------------------------------------------------
-
-
-def write_kernelspec(folder: Path) -> None:
-    spec = folder / "kernels" / "hearth"
-    spec.mkdir(parents=True)
-    (spec / "kernel.json").write_text(
-        json.dumps(
-            {
-                "argv": [HEARTH, "kernel", "-f", "{connection_file}"],
-                "display_name": "Python (hearth)",
-                "language": "python",
-                "interrupt_mode": "message",
-                "metadata": {},
-            }
-        )
-    )
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import jupyter_kernel_test
 import pexpect
 import pytest
 from harness import DEADLINE, ROOT, Gateway, Session
-from test_cli import write_kernelspec
+from jupyterpath import write_kernelspec
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 from typing import Iterator
 
@@ -28,20 +27,6 @@ def gateway() -> Iterator[Gateway]:
         yield made
     finally:
         made.end()
-
-
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("chaos") / "chaos.so"
-    source = Path(__file__).with_name("chaos.c")
-    subprocess.run(
-        [
-            "cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library),
-            str(source), "-ldl",
-        ],
-        check=True,
-    )  # fmt: skip
-    return library
 
 
 def test_a_gateway_is_killed_while_a_fresh_kernel_is_on_its_way(

@@ -10,27 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from desk import Desk, memory, refused
 from harness import Gateway
 from test_contents import KEYS
-from test_workspaces import Desk, memory, refused
 from web import Answer, Kernel, Web
 
-
-@pytest.fixture(scope="module")
-def desk(web: Web) -> Iterator[Desk]:
-    kernel = Kernel(web, web.create())
-    yield Desk(web, kernel)
-    kernel.close()
-
-
-@pytest.fixture(autouse=True)
-def empty(desk: Desk) -> Iterator[None]:
-    yield
-    for entry in desk.folder.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            os.system(f"rm -rf '{entry}'")
-        else:
-            entry.unlink()
+pytestmark = pytest.mark.usefixtures("empty")
 
 
 def text(content: str, **more: Any) -> dict[str, Any]:

@@ -8,65 +8,15 @@ import http.client
 import json
 import os
 import urllib.parse
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from desk import Desk, memory, refused
 from harness import Gateway
 from test_contents import KEYS
-from web import STAMP, Answer, Kernel, Web
+from web import STAMP, Web
 
-
-class Desk:
-    """A session's workspace, from both sides."""
-
-    def __init__(self, web: Web, kernel: Kernel) -> None:
-        self.web = web
-        self.kernel = kernel
-        shown = web.gateway.json("session", "show", "--json", kernel.id)
-        self.folder = Path(shown["workspace"])
-        self.path = f"workspaces/{kernel.id}"
-        self.api = f"/api/contents/{self.path}"
-
-    def ask(self, method: str, below: str = "", body: Any = None) -> Answer:
-        return self.web.ask(method, self.api + below, body)
-
-    def get(self, below: str = "", **headers: str) -> Answer:
-        return self.web.get(self.api + below, headers=headers)
-
-    def file(self, below: str, **headers: str) -> Answer:
-        named = {key.replace("_", "-"): text for key, text in headers.items()}
-        return self.web.get(f"/files/{self.path}{below}", headers=named)
-
-    def names(self, below: str = "") -> list[str]:
-        answer = self.get(below)
-        assert answer.status == 200, answer
-        return sorted(entry["name"] for entry in answer.json["content"])
-
-
-@pytest.fixture(scope="module")
-def desk(web: Web) -> Iterator[Desk]:
-    kernel = Kernel(web, web.create())
-    yield Desk(web, kernel)
-    kernel.close()
-
-
-@pytest.fixture(autouse=True)
-def empty(desk: Desk) -> Iterator[None]:
-    yield
-    for entry in desk.folder.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            os.system(f"rm -rf '{entry}'")
-        else:
-            entry.unlink()
-
-
-def refused(answer: Answer, status: int) -> str:
-    assert answer.status == status, answer
-    message: str = answer.json["message"]
-    assert message
-    return message
+pytestmark = pytest.mark.usefixtures("empty")
 
 
 # --- What is there ---
@@ -323,12 +273,6 @@ def test_ranges_that_are_none(desk: Desk) -> None:
         "bytes=99999999999999999999-",
     ):
         assert desk.file("/data", Range=asked).body == b"0123456789"
-
-
-def memory(gateway: Gateway) -> int:
-    pid = gateway.info()["pid"]
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
 
 def test_a_big_file_takes_no_memory(gateway: Gateway, desk: Desk) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 from harness import HEARTH, Gateway
 
 
-def with_kernelspec(gateway: Gateway, folder: Path) -> dict[str, str]:
-    """The environment in which the kernelspec "hearth" is a kernel of the
-    gateway."""
+def write_kernelspec(folder: Path) -> None:
+    """For a folder that is in JUPYTER_PATH."""
     spec = folder / "kernels" / "hearth"
     spec.mkdir(parents=True)
     (spec / "kernel.json").write_text(
@@ -20,8 +19,15 @@ def with_kernelspec(gateway: Gateway, folder: Path) -> dict[str, str]:
                 "display_name": "Python (hearth)",
                 "language": "python",
                 "interrupt_mode": "message",
+                "metadata": {},
             }
         )
     )
+
+
+def with_kernelspec(gateway: Gateway, folder: Path) -> dict[str, str]:
+    """The environment in which the kernelspec "hearth" is a kernel of the
+    gateway."""
+    write_kernelspec(folder)
     own = {k: v for k, v in gateway.env.items() if k != "PATH"}
     return {**own, "JUPYTER_PATH": str(folder)}
