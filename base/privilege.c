@@ -7,13 +7,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool privilege_gives_users(void)
+/* All of them in the first word. */
+static bool has(unsigned wanted)
 {
-    const unsigned wanted =
-        1u << CAP_SETUID | 1u << CAP_SETGID; /* both in the first word */
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
     return syscall(SYS_capget, &header, sets) == 0
            && (sets[0].effective & wanted) == wanted;
+}
+
+bool privilege_gives_users(void)
+{
+    return has(1u << CAP_SETUID | 1u << CAP_SETGID);
+}
+
+bool privilege_sees_users(void)
+{
+    return has(1u << CAP_SYS_PTRACE);
 }

@@ -7,5 +7,7 @@
 /* Whether it can give a process any user and group: root can, and so can a
  * service with CAP_SETUID and CAP_SETGID. */
 bool privilege_gives_users(void);
+/* Whether it can look into processes of any user (CAP_SYS_PTRACE). */
+bool privilege_sees_users(void);
 
 #endif

@@ -76,7 +76,7 @@ static entry_t *find_launch(const warmth_t *warmth, uint64_t number)
 }
 
 /* The last user of the range is that of all sessions' pid 1; 0: it has the
- * session's. */
+ * session's. The one before is the zygotes'. */
 static uid_t choose_init_uid(const registry_t *self)
 {
     const options_t *options = self->options;
@@ -94,7 +94,48 @@ users_t *launcher_users(const options_t *options)
         return NULL;
     if (count > 1)
         count--; /* choose_init_uid's */
+    if (count > 1)
+        count--; /* launcher_choose_zygote_user's */
     return users_new((uid_t) options->uid_first, count);
+}
+
+/* Why zygotes cannot have a user of their own; NULL: they can. */
+static const char *refuse_zygote_user(const registry_t *self)
+{
+    if (!privilege_gives_users())
+        return "it takes root, or CAP_SETUID and CAP_SETGID";
+    /* Who made a session's user namespace can look into the session without:
+     * that would not be the gateway any more. */
+    if (!privilege_sees_users())
+        return "it takes CAP_SYS_PTRACE, to look at sessions before they are "
+               "handed out";
+    if (self->options->uid_count < 3)
+        return "it takes three numbers of gateway/uid_count";
+    if (cgroups_mode(self->cgroups) == CGROUP_V1 && geteuid() != 0)
+        return "control groups of version 1 let nobody but root bring in "
+               "another user's processes";
+    return NULL;
+}
+
+int launcher_choose_zygote_user(registry_t *self, fault_t *fault)
+{
+    const options_t *options = self->options;
+    const char *why = refuse_zygote_user(self);
+    bool is_wanted =
+        options->zygote_user == OPTIONS_ZYGOTE_OWN
+        || (options->zygote_user == OPTIONS_ZYGOTE_AUTO && geteuid() != 0);
+
+    if (why && options->zygote_user == OPTIONS_ZYGOTE_OWN)
+        return fault_set(fault, EPERM, "gateway/zygote_user = own: %s", why);
+    if (why || !is_wanted)
+        return 0;
+    self->has_zygote_user = true;
+    self->zygote_user = (zygote_user_t){
+        .uid = (uid_t) (options->uid_first + options->uid_count - 2),
+        .first = (uid_t) options->uid_first,
+        .count = options->uid_count};
+    log_notice("zygotes user=%u", self->zygote_user.uid);
+    return cgroups_admit(self->cgroups, (gid_t) self->zygote_user.uid, fault);
 }
 
 uid_t launcher_choose_uid(registry_t *self)
@@ -233,8 +274,9 @@ void launcher_start(warmth_t *warmth)
     zmq_pollitem_t item = {.events = ZMQ_POLLIN};
     fault_t fault;
 
-    if (isolation_start(warmth->profile, self->package_folder, &warmth->zygote,
-                        &fault)
+    if (isolation_start(warmth->profile, self->package_folder,
+                        self->has_zygote_user ? &self->zygote_user : NULL,
+                        &warmth->zygote, &fault)
         < 0) {
         snprintf(warmth->fault, sizeof warmth->fault, "%s", fault.text);
         warmth->failures++;

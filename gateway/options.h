@@ -17,6 +17,12 @@ typedef enum {
     OPTIONS_TCP,
     OPTIONS_IPC
 } options_transport_t;
+
+typedef enum {
+    OPTIONS_ZYGOTE_AUTO, /* own where the gateway is not root and can */
+    OPTIONS_ZYGOTE_OWN,
+    OPTIONS_ZYGOTE_GATEWAY
+} options_zygote_user_t;
 typedef enum {
     OPTIONS_RESTART_NEVER,
     OPTIONS_RESTART_AUTO
@@ -63,6 +69,7 @@ typedef struct {
     uint64_t audit_files;      /* that are kept; 0: no audit log */
     uint64_t uid_first;        /* users of sessions when the gateway is root */
     uint64_t uid_count;
+    int zygote_user; /* options_zygote_user_t */
 
     int64_t idle_timeout_ms;    /* 0: never */
     int64_t lifetime_ms;        /* 0: for ever */

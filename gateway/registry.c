@@ -512,6 +512,8 @@ int registry_new(const options_t *options, const char *package_folder,
     if (r < 0)
         return r;
     r = find_cgroups(self, fault);
+    if (r == 0)
+        r = launcher_choose_zygote_user(self, fault);
     if (r < 0)
         return r;
     self->warmths = mem_new(options->profile_count * sizeof *self->warmths);

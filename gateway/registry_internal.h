@@ -120,6 +120,8 @@ struct registry {
     pending_t *pending; /* owned */
     uint64_t counter;   /* of tokens and launches */
     users_t *users;     /* owned; NULL: all sessions have the gateway's */
+    zygote_user_t zygote_user; /* when they have one of their own */
+    bool has_zygote_user;
     uint8_t journal_key[32];
     bool is_stopping; /* sessions are being left or ended */
     bool ends_all;    /* --end-sessions: nothing of them stays here */
@@ -141,6 +143,9 @@ const char *registry_limits_by(const registry_t *self);
 /* launcher.c */
 /* NULL: this gateway cannot give sessions users of their own. */
 users_t *launcher_users(const options_t *options);
+/* Behind the control groups; fails when the user that is asked for cannot be
+ * had. */
+int launcher_choose_zygote_user(registry_t *self, fault_t *fault);
 uid_t launcher_choose_uid(registry_t *self);
 /* The session has this user while it is alive. */
 void launcher_hold_user(entry_t *entry, uid_t uid);

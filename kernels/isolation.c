@@ -7,7 +7,8 @@
 #include <errno.h>
 
 typedef int(start_fn)(const profile_t *profile, const char *package_folder,
-                      zygote_t **ret_zygote, fault_t *fault);
+                      const zygote_user_t *user, zygote_t **ret_zygote,
+                      fault_t *fault);
 
 static const struct {
     const char *name;
@@ -19,7 +20,8 @@ static const struct {
 };
 
 int isolation_start(const profile_t *profile, const char *package_folder,
-                    zygote_t **ret_zygote, fault_t *fault)
+                    const zygote_user_t *user, zygote_t **ret_zygote,
+                    fault_t *fault)
 {
     start_fn *start = launchers[profile->isolation].start;
 
@@ -28,5 +30,5 @@ int isolation_start(const profile_t *profile, const char *package_folder,
                          "isolation = %s is not built into this hearth; "
                          "namespaces is what there is",
                          launchers[profile->isolation].name);
-    return start(profile, package_folder, ret_zygote, fault);
+    return start(profile, package_folder, user, ret_zygote, fault);
 }

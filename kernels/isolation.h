@@ -14,8 +14,10 @@ typedef enum {
     ISOLATION_KVM,        /* a virtual machine for each session */
 } isolation_t;
 
-/* Starts what forks the profile's kernels. -ENOSYS: that one is not built. */
+/* Starts what forks the profile's kernels, as that user, or the caller's
+ * (NULL). -ENOSYS: that one is not built. */
 int isolation_start(const profile_t *profile, const char *package_folder,
-                    zygote_t **ret_zygote, fault_t *fault);
+                    const zygote_user_t *user, zygote_t **ret_zygote,
+                    fault_t *fault);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 
 #define DATAGRAM_MAX (64 * 1024)
 #define LAUNCH_FDS   4 /* before those of the control group */
+#define MAPPER_FD    4 /* of a zygote that has one: sandbox/mapper.c */
 
 struct zygote {
     const profile_t *profile; /* borrowed from the configuration */
@@ -76,7 +78,8 @@ static json_t *describe_policy(const profile_policy_t *policy)
     return object;
 }
 
-static char *describe_profile(const profile_t *profile)
+static char *describe_profile(const profile_t *profile,
+                              const zygote_user_t *user)
 {
     json_auto_t *object = json_object();
 
@@ -89,6 +92,8 @@ static char *describe_profile(const profile_t *profile)
     set_number(object, "network", (uint64_t) profile->network);
     json_object_set_new(object, "fresh", json_boolean(profile->is_fresh));
     json_object_set_new(object, "policy", describe_policy(&profile->policy));
+    if (user)
+        set_number(object, "mapper", MAPPER_FD);
     return json_dumps(object, JSON_COMPACT);
 }
 
@@ -108,15 +113,10 @@ static char *const zygote_environment[] = {
     NULL,
 };
 
-static int spawn(zygote_t *self, int theirs, const char *package_folder,
-                 fault_t *fault)
+/* The whole environment is zygote_environment; descriptor 3 is `theirs`. */
+static int spawn_program(zygote_t *self, int theirs, char *const argv[],
+                         fault_t *fault)
 {
-    cleanup_free char *start =
-        mem_format("import sys; sys.path.insert(0, '%s'); "
-                   "from hearth_kernel.zygote import main; main()",
-                   package_folder);
-    char *const argv[] = {self->profile->python, (char[]){"-I"}, (char[]){"-c"},
-                          start, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -133,8 +133,8 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK
                                               | POSIX_SPAWN_SETSIGDEF
                                               | POSIX_SPAWN_SETSID);
-    code = posix_spawn(&self->pid, self->profile->python, &actions, &attributes,
-                       argv, zygote_environment);
+    code = posix_spawn(&self->pid, argv[0], &actions, &attributes, argv,
+                       zygote_environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (code) {
@@ -142,17 +142,44 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
         return fault_set(fault, code,
                          "cannot start %s: %s; set `python` of "
                          "profile %s",
-                         self->profile->python, strerror(code),
-                         self->profile->name);
+                         argv[0], strerror(code), self->profile->name);
     }
     return 0;
 }
 
+/* The interpreter, or what becomes it as another user. */
+static int spawn(zygote_t *self, int theirs, const char *package_folder,
+                 const zygote_user_t *user, fault_t *fault)
+{
+    cleanup_free char *start =
+        mem_format("import sys; sys.path.insert(0, '%s'); "
+                   "from hearth_kernel.zygote import main; main()",
+                   package_folder);
+    cleanup_free char *mapper =
+        mem_format("%s/hearth_kernel/hearth-mapper", package_folder);
+    cleanup_free char *uid = mem_format("%u", user ? user->uid : 0);
+    cleanup_free char *first = mem_format("%u", user ? user->first : 0);
+    cleanup_free char *count =
+        mem_format("%" PRIu64, user ? user->count : UINT64_C(0));
+    char *const argv[] = {mapper,
+                          uid,
+                          first,
+                          count,
+                          self->profile->python,
+                          (char[]){"-I"},
+                          (char[]){"-c"},
+                          start,
+                          NULL};
+
+    return spawn_program(self, theirs, user ? argv : argv + 4, fault);
+}
+
 /* The first datagram; not an argument, which each kernel could read in its
  * /proc/self/cmdline. */
-static int send_profile(const zygote_t *self, fault_t *fault)
+static int send_profile(const zygote_t *self, const zygote_user_t *user,
+                        fault_t *fault)
 {
-    cleanup_free char *text = describe_profile(self->profile);
+    cleanup_free char *text = describe_profile(self->profile, user);
     size_t size = strlen(text);
 
     if (size > DATAGRAM_MAX)
@@ -164,7 +191,7 @@ static int send_profile(const zygote_t *self, fault_t *fault)
 }
 
 int zygote_new(const profile_t *profile, const char *package_folder,
-               zygote_t **ret_zygote, fault_t *fault)
+               const zygote_user_t *user, zygote_t **ret_zygote, fault_t *fault)
 {
     cleanup_zygote zygote_t *self = mem_new(sizeof *self);
     cleanup_fd int theirs = -1;
@@ -188,8 +215,8 @@ int zygote_new(const profile_t *profile, const char *package_folder,
     r = fd_set_nonblocking(self->socket, fault);
     if (r < 0)
         return r;
-    if ((r = send_profile(self, fault)) < 0
-        || (r = spawn(self, theirs, package_folder, fault)) < 0)
+    if ((r = send_profile(self, user, fault)) < 0
+        || (r = spawn(self, theirs, package_folder, user, fault)) < 0)
         return r;
     *ret_zygote = take_ptr(self);
     return 0;

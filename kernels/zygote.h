@@ -50,9 +50,19 @@ typedef enum {
     ZYGOTE_CHANGED,  /* it is not, and it has been so for a look */
 } zygote_change_t;
 
-/* Starts the interpreter; it warms up meanwhile. */
+/* A user of the zygotes' own: they have no privilege, and a process beside each
+ * gives its sessions their users, out of a range (sandbox/mapper.c). */
+typedef struct {
+    uid_t uid;
+    uid_t first; /* of the range */
+    uint64_t count;
+} zygote_user_t;
+
+/* Starts the interpreter, as that user, or as the caller's (NULL); it warms up
+ * meanwhile. */
 int zygote_new(const profile_t *profile, const char *package_folder,
-               zygote_t **ret_zygote, fault_t *fault);
+               const zygote_user_t *user, zygote_t **ret_zygote,
+               fault_t *fault);
 /* Closes its socket, so that it exits, and reaps it. Kernels live on. */
 void zygote_destroy(zygote_t **self_p);
 #define cleanup_zygote CLEANUP(zygote_destroy)

@@ -273,6 +273,8 @@ int cgroup_new(const cgroups_t *tree, const char *name,
     if (r < 0)
         return fault_wrap(fault, "control group");
     r = cgroup_limit(self, limits, fault);
+    if (r == 0 && tree->admitted)
+        r = cgroup_admit(self->folders[0], tree->admitted, fault);
     if (r < 0) {
         remove_folders(self);
         return fault_wrap(fault, "control group");

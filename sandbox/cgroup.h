@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef enum {
     CGROUP_AUTO, /* as a wish: the best that can be had */
@@ -40,6 +41,10 @@ int cgroups_new(const char *mount, const char *self, cgroup_mode_t wish,
 /* Frees it; the leaves stay. */
 void cgroups_destroy(cgroups_t **self_p);
 #define cleanup_cgroups CLEANUP(cgroups_destroy)
+
+/* Processes of this group (of users) are born into leaves too, by version 2,
+ * without any privilege: before the first leaf is made. */
+int cgroups_admit(cgroups_t *self, gid_t gid, fault_t *fault);
 
 cgroup_mode_t cgroups_mode(const cgroups_t *self);
 /* The folder of the leaves, or why there are none. */

@@ -13,7 +13,8 @@ struct cgroups {
      * hierarchy, NULL where there is none, or where it is mounted together with
      * an earlier one. */
     char *folders[CGROUP_HIERARCHIES];
-    char *where; /* owned; for people */
+    char *where;    /* owned; for people */
+    gid_t admitted; /* whose processes may be born in leaves; 0: the owner's */
 };
 
 enum {
@@ -27,6 +28,8 @@ enum {
 /* Writes `text` to <folder>/<file>, which must be there. */
 int cgroup_write(const char *folder, const char *file, const char *text,
                  fault_t *fault);
+/* Members of that group (of users) may move processes into the folder's. */
+int cgroup_admit(const char *folder, gid_t gid, fault_t *fault);
 /* cgroup_remove with so many tries. */
 int cgroup_remove_in(const cgroup_t *self, int tries, fault_t *fault);
 

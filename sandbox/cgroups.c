@@ -78,6 +78,31 @@ int cgroup_write(const char *folder, const char *file, const char *text,
     return 0;
 }
 
+int cgroup_admit(const char *folder, gid_t gid, fault_t *fault)
+{
+    cleanup_free char *path = mem_format("%s/cgroup.procs", folder);
+
+    if (chown(path, (uid_t) -1, gid) < 0 || chmod(path, 0664) < 0)
+        return fault_set(fault, errno, "open %s to group %u: %s", path, gid,
+                         strerror(errno));
+    return 0;
+}
+
+/* Who is born elsewhere needs the right to the leaf, and to what the leaf and
+ * its own group have above them. */
+int cgroups_admit(cgroups_t *self, gid_t gid, fault_t *fault)
+{
+    int r;
+
+    if (self->mode != CGROUP_V2)
+        return 0;
+    r = cgroup_admit(self->folders[0], gid, fault);
+    if (r < 0)
+        return fault_wrap(fault, "control groups");
+    self->admitted = gid;
+    return 0;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat about;

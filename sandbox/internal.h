@@ -74,20 +74,20 @@ struct sandbox {
 
 /* One launch, on its way from the caller into pid 1 and the payload. */
 typedef struct {
-    const sandbox_t *sandbox;        /* borrowed from the caller */
-    const sandbox_launch_t *launch;  /* borrowed from the caller */
-    sandbox_limits_t limits;         /* the launch's, defaults filled in */
-    bool privileged;                 /* the caller can give users */
-    char workspace[4096];            /* where workspace_fd is */
-    int go_fd;                       /* pid 1: a byte comes when it is mapped */
-    int tree_fds[SOURCES_MAX];       /* clones of the sources, to be attached */
-    int workspace_tree_fd;           /* clone of the workspace */
-    int device_fds[8];               /* clones of the devices */
-    int root_fd;                     /* the private root */
-    int init_fd;                     /* pid 1's end to the payload */
-    int payload_fd;                  /* the payload's end to pid 1 */
-    pid_t payload;                   /* as pid 1 counts */
-    sigset_t mask;                   /* the caller's, for the payload ... */
+    const sandbox_t *sandbox;       /* borrowed from the caller */
+    const sandbox_launch_t *launch; /* borrowed from the caller */
+    sandbox_limits_t limits;        /* the launch's, defaults filled in */
+    bool privileged;           /* the caller can give users, or its mapper */
+    char workspace[4096];      /* where workspace_fd is */
+    int go_fd;                 /* pid 1: a byte comes when it is mapped */
+    int tree_fds[SOURCES_MAX]; /* clones of the sources, to be attached */
+    int workspace_tree_fd;     /* clone of the workspace */
+    int device_fds[8];         /* clones of the devices */
+    int root_fd;               /* the private root */
+    int init_fd;               /* pid 1's end to the payload */
+    int payload_fd;            /* the payload's end to pid 1 */
+    pid_t payload;             /* as pid 1 counts */
+    sigset_t mask;             /* the caller's, for the payload ... */
     struct sigaction actions[_NSIG]; /* ... and what it did on signals */
 } entry_t;
 
@@ -137,6 +137,7 @@ const char *source_place(const source_t *self);
 
 /* mounts.c */
 step_fn mounts_open_sources; /* still with the caller's identity */
+step_fn mounts_enter_own; /* the same of who has a mapper, with the session's */
 step_fn mounts_make_root;
 step_fn mounts_make_folders;
 step_fn mounts_make_devices;

@@ -63,6 +63,7 @@ static const step_t steps[] = {
     {"sources", mounts_open_sources, ALWAYS},
     {"id map", namespaces_await_map, ALWAYS},
     {"identity", namespaces_take_identity, ALWAYS},
+    {"own mounts", mounts_enter_own, ALWAYS},
     /* With the session's, and every capability in the new namespaces. */
     {"root", mounts_make_root, ALWAYS},
     {"folders", mounts_make_folders, ALWAYS},
@@ -354,6 +355,8 @@ static int check(const sandbox_launch_t *launch, bool privileged,
                          "sandbox: a control group has one folder, or at most "
                          "%d files",
                          GROUPS_MAX);
+    if (launch->mapper_fd != 0 && launch->mapper_fd < 3)
+        return fault_set(fault, EBADF, "sandbox: no descriptor of a mapper");
     if (privileged && (launch->host_uid == 0 || launch->host_gid == 0))
         return fault_set(fault, EPERM,
                          "sandbox: a kernel never runs as root: give it a user "
@@ -473,7 +476,8 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
         .entry = {.sandbox = self,
                   .launch = order,
                   .limits = order->limits ? *order->limits : self->limits,
-                  .privileged = privilege_gives_users(),
+                  .privileged =
+                      privilege_gives_users() || order->mapper_fd != 0,
                   .go_fd = -1,
                   .root_fd = -1},
         .go_fd = -1,

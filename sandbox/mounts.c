@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -244,7 +245,7 @@ static int make_link(const entry_t *entry, const char *path, const char *target,
     return 0;
 }
 
-int mounts_open_sources(entry_t *entry, fault_t *fault)
+static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
     uint64_t shown = PLAIN;
@@ -272,8 +273,29 @@ int mounts_open_sources(entry_t *entry, fault_t *fault)
                             &entry->device_fds[i], fault))
             < 0)
             return r;
-    return clone_same(entry->workspace, entry->launch->workspace_fd, PLAIN,
+    return clone_same(workspace, entry->launch->workspace_fd, PLAIN,
                       &entry->workspace_tree_fd, fault);
+}
+
+int mounts_open_sources(entry_t *entry, fault_t *fault)
+{
+    return entry->launch->mapper_fd != 0
+               ? 0
+               : open_sources(entry, entry->workspace, fault);
+}
+
+/* A caller with a mapper has no right to the workspace, nor to what is on the
+ * way to it. It is the session's, which enters it by the descriptor; what a
+ * process is in when it gets mounts of its own it is in there, too. */
+int mounts_enter_own(entry_t *entry, fault_t *fault)
+{
+    if (entry->launch->mapper_fd == 0)
+        return 0;
+    if (fchdir(entry->launch->workspace_fd) < 0)
+        return fault_errno(fault, "enter the workspace");
+    if (unshare(CLONE_NEWNS) < 0)
+        return fault_errno(fault, "new namespace");
+    return open_sources(entry, ".", fault);
 }
 
 int mounts_make_root(entry_t *entry, fault_t *fault)

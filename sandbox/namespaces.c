@@ -4,8 +4,10 @@
  * caller may give it one; and nobody else exists.
  *
  * The caller writes the maps in both modes (root, and an ordinary user who
- * owns the new namespace); the child waits for a byte. Does not touch mounts.
+ * owns the new namespace), or has them written; the child waits for a byte.
+ * Does not touch mounts.
  */
+#include "sandbox/idmap.h"
 #include "sandbox/internal.h"
 
 #include <errno.h>
@@ -35,13 +37,15 @@ static const struct {
     {CLONE_NEWIPC, WALL_IPC},   {CLONE_NEWUTS, WALL_UTS},
 };
 
-static unsigned long namespace_flags(const sandbox_t *sandbox)
+static unsigned long namespace_flags(const entry_t *entry)
 {
     unsigned long flags = 0;
 
     for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
-        if (walls_has(sandbox, namespaces[i].wall))
+        if (walls_has(entry->sandbox, namespaces[i].wall))
             flags |= (unsigned) namespaces[i].flag;
+    if (entry->launch->mapper_fd != 0)
+        flags &= ~(unsigned long) CLONE_NEWNS; /* mounts_enter_own */
     return flags;
 }
 
@@ -54,8 +58,8 @@ int namespaces_clone(const entry_t *entry, int (*run)(void *), void *argument,
                      int *ret_pidfd, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
-    unsigned long flags = namespace_flags(entry->sandbox) | CLONE_VM
-                          | CLONE_PIDFD | CLONE_CHILD_CLEARTID;
+    unsigned long flags =
+        namespace_flags(entry) | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID;
     int pidfd = -1;
     pid_t pid;
 
@@ -111,53 +115,20 @@ void namespaces_await_memory(void)
         syscall(SYS_futex, &memory_is_shared, FUTEX_WAIT, 1, NULL, NULL, 0);
 }
 
-static int write_map(pid_t pid, const char *file, const char *text,
-                     fault_t *fault)
-{
-    char path[64];
-    cleanup_fd int fd = -1;
-
-    snprintf(path, sizeof path, "/proc/%d/%s", (int) pid, file);
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    /* A map is taken in one write or not at all. */
-    if (fd < 0 || write(fd, text, strlen(text)) < 0)
-        return fault_set(fault, errno, "sandbox: write \"%s\" to %s: %s", text,
-                         path, strerror(errno));
-    return 0;
-}
-
-/* One line for the session's id, one for pid 1's where it has its own. */
-static void format_map(char *text, size_t size, unsigned inside,
-                       unsigned outside, unsigned init_inside,
-                       unsigned init_outside)
-{
-    int length = snprintf(text, size, "%u %u 1\n", inside, outside);
-
-    if (init_outside != 0)
-        snprintf(text + length, size - (size_t) length, "%u %u 1\n",
-                 init_inside, init_outside);
-}
-
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
-    char users[64];
-    char groups[64];
-    int r;
+    const idmap_t map = {.pid = pid,
+                         .uid = launch->host_uid,
+                         .gid = launch->host_gid,
+                         .init_uid = launch->init_uid,
+                         .init_gid = launch->init_gid};
 
-    format_map(users, sizeof users, SANDBOX_INSIDE_UID, launch->host_uid,
-               SANDBOX_INIT_UID, launch->init_uid);
-    format_map(groups, sizeof groups, SANDBOX_INSIDE_GID, launch->host_gid,
-               SANDBOX_INIT_GID, launch->init_gid);
-    /* The price for a map without privilege; root keeps setgroups until the
-     * child has dropped the caller's groups. */
-    if (!entry->privileged
-        && (r = write_map(pid, "setgroups", "deny", fault)) < 0)
-        return r;
-    if ((r = write_map(pid, "uid_map", users, fault)) < 0
-        || (r = write_map(pid, "gid_map", groups, fault)) < 0)
-        return r;
-    return 0;
+    /* Who may give users keeps setgroups until the child has dropped the
+     * caller's groups. */
+    return launch->mapper_fd != 0
+               ? idmap_ask(launch->mapper_fd, &map, fault)
+               : idmap_write(&map, !entry->privileged, fault);
 }
 
 int namespaces_await_map(entry_t *entry, fault_t *fault)

@@ -75,9 +75,11 @@ typedef struct {
                        * (docs/PROTOCOL.init.md) */
     int status_fd;  /* gets a fault_t when a step fails; closed when entered */
     uid_t host_uid; /* the session's user on the host: the caller's own when
-                     * the caller is not root, never 0 when it is */
+                     * the caller is not root, never 0 when it is, or has a
+                     * mapper */
     gid_t host_gid;
-    uid_t init_uid; /* pid 1's, when the caller is root; 0: the session's */
+    uid_t init_uid; /* pid 1's, when the caller is root, or has a mapper; 0: the
+                     * session's */
     gid_t init_gid;
     const sandbox_limits_t *limits; /* NULL: those of the description */
     /* The session's control group, made ahead (cgroup_entries). Version 2: one
@@ -90,6 +92,8 @@ typedef struct {
     unsigned orphan_seconds; /* without a gateway for so long: pid 1 ends all;
                               * 0: never */
     const char *hostname;
+    int mapper_fd; /* who writes the id maps for a caller that cannot give users
+                    * (idmap.h); 0: nobody, the caller does it */
     bool keeps_status; /* the payload has status_fd still: to tell of a fault
                         * in its own first steps, and then to close it */
 } sandbox_launch_t;

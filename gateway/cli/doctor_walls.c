@@ -95,6 +95,29 @@ static void check_users(report_t *report)
                    "flight, pipe buffers and pending signals from another");
 }
 
+/* As the gateway would choose, started by whoever asks (launcher.c). */
+static void check_zygotes(report_t *report)
+{
+    const options_t *options = report->options;
+    bool is_wanted =
+        options->zygote_user == OPTIONS_ZYGOTE_OWN
+        || (options->zygote_user == OPTIONS_ZYGOTE_AUTO && geteuid() != 0);
+
+    if (!privilege_gives_users())
+        return; /* they are whose sessions are */
+    if (is_wanted && privilege_sees_users() && options->uid_count >= 3)
+        doctor_add(
+            report, "zygotes", FOUND_OK, NULL,
+            "have a user of their own, %llu, and no privilege",
+            (unsigned long long) (options->uid_first + options->uid_count - 2));
+    else
+        doctor_add(report, "zygotes", FOUND_LACKS,
+                   "gateway/zygote_user = own in hearth.cfg(5), or hearth's "
+                   "service, which has it so",
+                   "have the gateway's user and privileges: the modules of "
+                   "`preload` are trusted with them");
+}
+
 static void check_place(report_t *report, const profile_t *profile,
                         const char *setting, const char *path)
 {
@@ -128,6 +151,7 @@ void doctor_check_walls(report_t *report)
     for (size_t i = 0; (wall = sandbox_wall(i)) != NULL; i++)
         check_wall(report, wall);
     check_users(report);
+    check_zygotes(report);
     for (size_t i = 0; i < report->options->profile_count; i++)
         check_places(report, report->options->profiles[i]);
 }

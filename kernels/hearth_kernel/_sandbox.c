@@ -211,6 +211,7 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
         {"init_uid", true, UINT32_MAX, 0},
         {"init_gid", true, UINT32_MAX, 0},
         {"keeps_status", true, 1, 0},
+        {"mapper_fd", true, INT_MAX, 0},
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -233,6 +234,7 @@ static int get_launch(PyObject *spec, sandbox_limits_t *limits,
     ret_launch->init_uid = (uid_t) numbers[7].number;
     ret_launch->init_gid = (gid_t) numbers[8].number;
     ret_launch->keeps_status = numbers[9].number != 0;
+    ret_launch->mapper_fd = (int) numbers[10].number;
     return 0;
 }
 

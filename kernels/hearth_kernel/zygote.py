@@ -219,12 +219,15 @@ def launch(
             "cgroup_fds": fds[len(LAUNCH_FDS) :],
             "cgroup_folder": order.get("cgroup") == "v2",
             "keeps_status": True,
+            "mapper_fd": profile.get("mapper") or 0,
         }
         pid, pidfd = _sandbox.fork(spec)
     except (Fault, OSError, ValueError, TypeError, KeyError) as error:
         code = getattr(error, "errno", None) or 0
         text = getattr(error, "strerror", None) or str(error)
         tell(gateway, {"failed": number, "code": code, "text": text[:500]})
+        if code == errno.ECHILD:  # the mapper has ended: so will all others
+            raise Fault(text) from None
         return
     if pid == 0:
         run_payload(profile, order, spec["link_fd"], spec["status_fd"])
@@ -326,6 +329,8 @@ def main() -> None:
     gateway.set_inheritable(False)
     try:
         profile = json.loads(gateway.recv(DATAGRAM_MAX))
+        if profile.get("mapper"):
+            os.set_inheritable(profile["mapper"], False)
         ready = describe(profile)
     except (Fault, OSError) as error:
         tell(gateway, {"fault": str(error)[:1000]})
@@ -334,5 +339,8 @@ def main() -> None:
     try:
         tell(gateway, ready)
         serve(gateway, profile)
+    except Fault as error:
+        tell(gateway, {"fault": str(error)[:1000]})
+        sys.exit(1)
     except BrokenPipeError:
         pass  # the gateway has gone

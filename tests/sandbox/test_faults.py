@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ PACKAGE = (
     / "hearth_kernel"
 )
 SESSION_USER = 100000
+CALLER = 100002  # of a launch whose maps the mapper writes
+MAPPER = [str(PACKAGE / "hearth-mapper"), str(CALLER), str(SESSION_USER), "3"]
 
 # Launches once; prints the fault, or what the payload said.
 LAUNCH = """
@@ -37,7 +40,7 @@ init.listen()
 init.setblocking(False)
 ours, link = socket.socketpair()
 status, status_in = os.pipe()
-workspace = os.open(folder + "/workspace", os.O_RDONLY)
+workspace = os.open(folder + "/workspace", os.O_PATH)
 os.sched_yield()
 try:
     pid, pidfd = _sandbox.fork({{
@@ -45,6 +48,7 @@ try:
         "init_fd": init.fileno(), "status_fd": status_in,
         "host_uid": user or os.getuid(), "host_gid": user or os.getgid(),
         "init_uid": user and user + 1, "init_gid": user and user + 1,
+        "mapper_fd": {mapper!r},
         "orphan_seconds": 60, "limits": {limits!r}}})
 except OSError as error:
     print("refused:", error.strerror)
@@ -101,18 +105,31 @@ STEPS = [
 ]
 
 
-def launch(folder, *strace, limits=None):
+# The steps of a launch with a mapper, which the others have not.
+MAPPED_STEPS = [
+    ("fchdir", 1, "EACCES", "own mounts: enter the workspace"),
+    ("unshare", 2, "ENOSPC", "own mounts: new namespace"),
+    ("open_tree", 1, "ENOENT", "own mounts: "),
+]
+
+
+def launch(folder, *strace, limits=None, mapped=False):
     """The lines that the launch printed."""
     user = SESSION_USER if os.geteuid() == 0 else 0
     workspace = folder / "workspace"
-    workspace.mkdir()
+    workspace.mkdir(mode=0o700)
     if user:
         os.chown(workspace, user, user)
     source = LAUNCH.format(
-        package=str(PACKAGE), folder=str(folder), user=user, limits=limits or {}
+        package=str(PACKAGE),
+        folder=str(folder),
+        user=user,
+        limits=limits or {},
+        mapper=4 if mapped else 0,
     )
+    program = [*(MAPPER if mapped else []), sys.executable]
     done = subprocess.run(
-        [*strace, sys.executable, "-I", "-S", "-c", source],
+        [*strace, *program, "-I", "-S", "-c", source],
         capture_output=True,
         text=True,
         timeout=120,
@@ -153,6 +170,35 @@ def test_says_that_there_is_no_room_for_a_payload(folder):
     ids=[f"{s[0]}-{s[1]}-{s[2]}" for s in STEPS],
 )
 def test_says_which_step_failed(folder, call, turn, error, said):
+    fail_step(folder, call, turn, error, said)
+
+
+@pytest.fixture
+def callers_folder():
+    """The caller's, which is nobody to the session's workspace in it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a mapper")
+    with tempfile.TemporaryDirectory(prefix="hearth-", dir="/tmp") as name:
+        os.chown(name, CALLER, CALLER)
+        yield Path(name)
+
+
+def test_enters_by_a_mapper(callers_folder):
+    lines = launch(callers_folder, mapped=True)
+    assert lines[:2] == ["fault: ", "payload: entered"]
+
+
+@pytest.mark.parametrize(
+    ("call", "turn", "error", "said"),
+    MAPPED_STEPS,
+    ids=[f"{s[0]}-{s[1]}-{s[2]}" for s in MAPPED_STEPS],
+)
+def test_says_which_mapped_step_failed(callers_folder, call, turn, error, said):
+    fail_step(callers_folder, call, turn, error, said, mapped=True)
+
+
+def fail_step(folder, call, turn, error, said, mapped=False):
+    """One call of the launch answers with an error."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     lines = launch(
         folder,
@@ -165,6 +211,7 @@ def test_says_which_step_failed(folder, call, turn, error, said):
         f"trace={call}",
         "-e",
         f"inject={call}:error={error}:when={turn}",
+        mapped=mapped,
     )
     assert said in lines[0], lines
     assert "entered" not in "".join(lines[1:])

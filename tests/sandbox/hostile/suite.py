@@ -62,6 +62,7 @@ UNIT_CAPABILITIES = (
     "kill",
     "dac_override",
     "fowner",
+    "sys_ptrace",
 )
 PROFILE = "profile/python3/"
 SOON = DEADLINE / 2

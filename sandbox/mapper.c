@@ -1,0 +1,168 @@
+/* hearth-mapper: starts a program as a user of its own, without any privilege,
+ * and stays behind as the one that writes the id maps of what that program
+ * launches (idmap.h): the program is who forks sessions, and need not be able
+ * to become anybody for it.
+ *
+ *   hearth-mapper UID FIRST COUNT PROGRAM [ARGUMENT...]
+ *
+ * UID is the program's user and group; the ids that it may ask for are COUNT
+ * from FIRST on, but its own. Started by who has CAP_SETUID and CAP_SETGID.
+ * The process becomes the program, so that its parent has it for a child; the
+ * mapper is a child of the program's, and ends with it. The program finds the
+ * socket at descriptor 4. At 3 is another one, of the program's and who
+ * started it, which hears of a failure: {"fault":"…"} (PROTOCOL.zygote.md). */
+#include "base/cleanup.h"
+#include "sandbox/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TELL_FD      3
+#define MAPPER_FD    4
+#define EXIT_FAILED  70 /* sysexits' "internal software error" */
+#define CAPS_MAPPING (1U << CAP_SETUID | 1U << CAP_SETGID)
+
+typedef struct {
+    uint32_t uid;          /* the program's */
+    uint32_t first, count; /* whom it may make of others */
+} range_t;
+
+static _Noreturn void give_up(const char *what, const char *name, uint32_t uid)
+{
+    const char *reason = strerror(errno);
+    char text[512];
+    char *at;
+
+    snprintf(text, sizeof text,
+             "{\"fault\":\"cannot start %s as user %u, the zygotes' "
+             "(gateway/zygote_user): %s: %s\"}",
+             name, uid, what, reason);
+    /* A path with a quote in it would be no JSON. */
+    for (at = text + strlen("{\"fault\":\""); at[0] != '\0' && at[2] != '\0';
+         at++)
+        if (*at == '"' || *at == '\\' || (unsigned char) *at < ' ')
+            *at = '?';
+    (void) !write(TELL_FD, text, strlen(text));
+    _exit(EXIT_FAILED);
+}
+
+static int keep_capabilities(uint32_t kept)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+    memset(sets, 0, sizeof sets);
+    sets[0].effective = sets[0].permitted = kept;
+    return (int) syscall(SYS_capset, &header, sets);
+}
+
+/* Another user with two capabilities, which no program inherits. */
+static int become(uint32_t uid)
+{
+    if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0
+        || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0
+        || setresuid(uid, uid, uid) < 0 || keep_capabilities(CAPS_MAPPING) < 0)
+        return -1;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+static bool is_lent(const range_t *range, uint32_t id)
+{
+    return id != 0 && id != range->uid && id >= range->first
+           && id - range->first < range->count;
+}
+
+static int check(const range_t *range, const idmap_t *order, fault_t *fault)
+{
+    bool has_init = order->init_uid != 0;
+
+    if (order->pid > 0 && order->uid == order->gid
+        && order->init_uid == order->init_gid && is_lent(range, order->uid)
+        && (!has_init || is_lent(range, order->init_uid)))
+        return 0;
+    return fault_set(
+        fault, EPERM,
+        "sandbox: user %u and group %u are not among the sessions' "
+        "(gateway/uid_first and uid_count: %u, %u of them)",
+        order->uid, order->gid, range->first, range->count);
+}
+
+static _Noreturn void serve(int socket, const range_t *range)
+{
+    idmap_t order;
+
+    while (read(socket, &order, sizeof order) == (ssize_t) sizeof order) {
+        fault_t fault = {0, ""};
+
+        if (check(range, &order, &fault) == 0)
+            (void) idmap_write(&order, false, &fault);
+        if (send(socket, &fault, sizeof fault, MSG_NOSIGNAL)
+            != (ssize_t) sizeof fault)
+            break;
+    }
+    _exit(0);
+}
+
+/* Nothing of the program's but the socket, and no life beyond it. */
+static _Noreturn void be_mapper(int socket, pid_t parent, const range_t *range)
+{
+    if (dup2(socket, MAPPER_FD) < 0
+        || close_range(MAPPER_FD + 1, UINT_MAX, 0) < 0
+        || close_range(0, MAPPER_FD - 1, 0) < 0
+        || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0
+        || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || getppid() != parent)
+        _exit(EXIT_FAILED);
+    serve(MAPPER_FD, range);
+}
+
+/* All digits, or the end. */
+static uint32_t parse(const char *text)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+
+    if (*end != '\0' || number == 0 || number >= UINT32_MAX)
+        _exit(EXIT_FAILED);
+    return (uint32_t) number;
+}
+
+int main(int argc, char **argv)
+{
+    range_t range;
+    pid_t self = getpid();
+    int pair[2];
+    pid_t pid;
+
+    if (argc < 5)
+        return EXIT_FAILED;
+    range = (range_t){parse(argv[1]), parse(argv[2]), parse(argv[3])};
+    if (become(range.uid) < 0)
+        give_up("another user", argv[4], range.uid);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        give_up("socketpair", argv[4], range.uid);
+    pid = fork();
+    if (pid == 0)
+        be_mapper(pair[1], self, &range);
+    if (pid < 0 || close(pair[1]) < 0)
+        give_up("fork", argv[4], range.uid);
+    if (pair[0] == MAPPER_FD
+            ? fcntl(MAPPER_FD, F_SETFD, 0) < 0
+            : dup2(pair[0], MAPPER_FD) < 0 || close(pair[0]) < 0)
+        give_up("descriptors", argv[4], range.uid);
+    if (keep_capabilities(0) < 0)
+        give_up("capabilities", argv[4], range.uid);
+    execv(argv[4], argv + 4);
+    give_up("every folder on the way to it must be open to others", argv[4],
+            range.uid);
+}
