@@ -433,7 +433,7 @@ static int check_process(const process_t *process, fault_t *fault)
 static int find_payload(const process_t *init, pid_t *ret_pid, fault_t *fault)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    char file[64];
+    char file[40];
     int pid;
     int r;
 
