@@ -75,13 +75,23 @@ status_of() { awk -v key="$2:" '$1 == key { print $2 }' "/proc/$1/status"; }
 
 is_hearths() { [ "$(status_of "$(main_pid)" Uid)" = "$(id -u hearth)" ]; }
 
-# CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, KILL 5, SETGID 6, SETUID 7.
-has_six_capabilities() {
+# CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, KILL 5, SETGID 6, SETUID 7, SYS_PTRACE 19.
+has_seven_capabilities() {
     local pid
     pid=$(main_pid)
-    [ "$(status_of "$pid" CapEff)" = 00000000000000eb ] &&
-        [ "$(status_of "$pid" CapBnd)" = 00000000000000eb ] &&
+    [ "$(status_of "$pid" CapEff)" = 00000000000800eb ] &&
+        [ "$(status_of "$pid" CapBnd)" = 00000000000800eb ] &&
         [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
+}
+
+# The last but one of the range, with no capability; in the service it is so
+# without being asked for.
+has_zygotes_of_nobody() {
+    local pid
+    pid=$(pgrep -P "$(main_pid)" | head -n 1)
+    [ "$(status_of "$pid" Uid)" = $((1879048192 + 65536 - 2)) ] &&
+        [ "$(status_of "$pid" CapEff)" = 0000000000000000 ] &&
+        [ "$(status_of "$pid" CapPrm)" = 0000000000000000 ]
 }
 
 group_of() { # ID
@@ -139,7 +149,9 @@ part_service() {
     local one other
     check 'the service runs' start_service
     check 'it has a user of its own' is_hearths
-    check 'it has six capabilities, and can get no others' has_six_capabilities
+    check 'it has seven capabilities, and can get no others' \
+        has_seven_capabilities
+    check 'its zygotes have a user of their own and none' has_zygotes_of_nobody
     check 'limits are by control groups of version 2' \
         says "v2: $GROUP" as_service gateway info
     check 'it is in a group of its own below the unit' \

@@ -22,30 +22,44 @@ useradd -m tester
 loginctl enable-linger tester
 
 # A gateway of a test is in a scope of its own: exec'd, so that its pid is what
-# the test has started. As the service: with its user and its capabilities.
+# the test has started. The next one on the same state goes where that was, as
+# a service does that is started again: its sessions are still there.
+cat >/usr/local/bin/hearth-in-scope <<'WRAPPER'
+#!/bin/sh
+kept=${HEARTH_STATE_DIR%/*}/group
+if [ -s "$kept" ] && [ -d "$(cat "$kept")/gateway" ]; then
+    echo $$ >"$(cat "$kept")/gateway/cgroup.procs" || exit
+else
+    group=/sys/fs/cgroup$(sed s/^0::// /proc/self/cgroup)
+    echo "$group" >"$kept"
+    [ "$(id -u)" != 0 ] ||
+        chown hearth:hearth "$group" "$group"/cgroup.procs \
+            "$group"/cgroup.subtree_control "$group"/cgroup.threads
+fi
+exec "$@"
+WRAPPER
+
+# As the service: with its user and its capabilities.
 cat >/usr/local/bin/hearth-as-user <<'WRAPPER'
 #!/bin/sh
 export XDG_RUNTIME_DIR=/run/user/$(id -u)
 [ "$1" = serve ] || exec /usr/local/bin/hearth "$@"
 exec systemd-run --user --quiet --scope -p Delegate=yes \
-    /usr/local/bin/hearth "$@" --set sessions/ready_timeout=5m
+    hearth-in-scope /usr/local/bin/hearth "$@" --set sessions/ready_timeout=5m
 WRAPPER
 cat >/usr/local/bin/hearth-as-service <<'WRAPPER'
 #!/bin/sh
-caps=+setuid,+setgid,+chown,+kill,+dac_override,+fowner
+caps=+setuid,+setgid,+chown,+kill,+dac_override,+fowner,+sys_ptrace
 become="setpriv --reuid hearth --regid hearth --init-groups --no-new-privs
     --inh-caps $caps --ambient-caps $caps --bounding-set -all,$caps"
 case $1 in
 serve)
     chown -R hearth:hearth "${HEARTH_STATE_DIR%/*}"
-    exec systemd-run --quiet --scope -p Delegate=yes -- sh -c '
-        group=/sys/fs/cgroup$(sed s/^0::// /proc/self/cgroup)
-        chown hearth:hearth "$group" "$group"/cgroup.procs \
-            "$group"/cgroup.subtree_control "$group"/cgroup.threads
-        exec "$@"' sh $become /usr/local/bin/hearth "$@" \
+    exec systemd-run --quiet --scope -p Delegate=yes -- \
+        hearth-in-scope $become /usr/local/bin/hearth "$@" \
         --set sessions/ready_timeout=5m
     ;;
 esac
 exec $become /usr/local/bin/hearth "$@"
 WRAPPER
-chmod 755 /usr/local/bin/hearth-as-*
+chmod 755 /usr/local/bin/hearth-as-* /usr/local/bin/hearth-in-scope
