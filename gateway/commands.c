@@ -89,11 +89,26 @@ void commands_answer(self_t *self, const char *token, json_t *object)
     json_decref(object);
 }
 
+static json_t *make_answer(const self_t *self)
+{
+    return json_pack("{s:s,s:o}", "status", "ok", "session", describe(self));
+}
+
 static void answer_session(self_t *self, const char *token)
 {
-    commands_answer(
-        self, token,
-        json_pack("{s:s,s:o}", "status", "ok", "session", describe(self)));
+    commands_answer(self, token, make_answer(self));
+}
+
+void commands_tell_ready(self_t *self)
+{
+    json_auto_t *answer = NULL;
+    cleanup_free char *text = NULL;
+
+    if (!self->spec->is_pooled && self->spec->pid)
+        answer = make_answer(self);
+    if (answer)
+        text = json_dumps(answer, JSON_COMPACT);
+    commands_tell(self, "READY", text, NULL);
 }
 
 static char *describe_text(const self_t *self)

@@ -248,6 +248,8 @@ void commands_greet(self_t *self, const char *front);
 /* The fronts hear of a state that is neither idle nor busy, and of the end of
  * one. */
 void commands_tell_state(self_t *self);
+/* READY, with what the session is: who asked for it hears it at once. */
+void commands_tell_ready(self_t *self);
 
 /* intake.c */
 int intake_on_shell(zloop_t *loop, zsock_t *socket, void *arg);

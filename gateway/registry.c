@@ -96,14 +96,17 @@ static void end_start(registry_t *self, entry_t *entry)
     pool_refill_soon(self);
 }
 
-static void on_word_ready(registry_t *self, entry_t *entry)
+/* One that does not know its process yet says what it is when it is asked. */
+static void on_word_ready(registry_t *self, entry_t *entry, const char *answer)
 {
+    cleanup_free char *token = take_ptr(entry->create_token);
+
     entry->is_ready = true;
+    if (token && answer)
+        orders_done(self, token, answer);
+    else if (token)
+        line_say(entry->line, "SHOW", token, NULL);
     end_start(self, entry);
-    if (entry->create_token)
-        line_say(entry->line, "SHOW", entry->create_token, NULL);
-    free(take_ptr(entry->create_token));
-    (void) self;
 }
 
 static void count_gone(registry_t *self, entry_t *entry)
@@ -175,7 +178,7 @@ static void on_word(entry_t *entry, zmsg_t *message)
     if (strcmp(word, "DONE") == 0) {
         orders_done(self, first ? first : "", second ? second : "null");
     } else if (strcmp(word, "READY") == 0) {
-        on_word_ready(self, entry);
+        on_word_ready(self, entry, first);
     } else if (strcmp(word, "LAUNCH") == 0) {
         launcher_launch(self, entry);
     } else if (strcmp(word, "STALE") == 0) {

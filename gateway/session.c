@@ -213,7 +213,7 @@ void session_set_ready(self_t *self)
         record_start(self);
     session_touch(self);
     commands_tell_state(self);
-    commands_tell(self, "READY", NULL, NULL);
+    commands_tell_ready(self);
 }
 
 /* Not while the session is held: a request that is answered before its

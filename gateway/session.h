@@ -17,7 +17,9 @@
  *                     BROKEN sentence             it could not begin
  *                     STALE                       its zygote is out of date
  *                     SPENT                       it cannot be handed out
- *                     READY, REMOVED, DRAINED
+ *                     READY [json]                with the answer to who asked
+ *                                                 for it, where it is known
+ *                     REMOVED, DRAINED
  */
 #ifndef HEARTH_GATEWAY_SESSION_H
 #define HEARTH_GATEWAY_SESSION_H
