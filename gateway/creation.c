@@ -81,9 +81,22 @@ int creation_make_connection(const registry_t *self, session_spec_t *spec,
     return 0;
 }
 
+static int make_each(const session_spec_t *spec, bool has_own_workspace,
+                     fault_t *fault)
+{
+    int r = path_make_folders(spec->runtime_folder, 0700, fault);
+
+    if (r == 0)
+        r = path_make_folders(spec->state_folder, 0700, fault);
+    if (r == 0 && has_own_workspace)
+        r = path_make_folders(spec->workspace, 0700, fault);
+    return r;
+}
+
 static int make_folders(registry_t *self, session_spec_t *spec,
                         const char *workspace, uid_t host_uid, fault_t *fault)
 {
+    bool is_made;
     int r;
 
     spec->runtime_folder =
@@ -93,10 +106,11 @@ static int make_folders(registry_t *self, session_spec_t *spec,
     spec->workspace = workspace
                           ? mem_text(workspace)
                           : mem_format("%s/workspace", spec->state_folder);
-    if ((r = path_make_folders(spec->runtime_folder, 0700, fault)) < 0
-        || (r = path_make_folders(spec->state_folder, 0700, fault)) < 0
-        || (!workspace
-            && (r = path_make_folders(spec->workspace, 0700, fault)) < 0))
+    /* A member of the pool has the time. */
+    is_made =
+        !workspace && !spec->is_pooled
+        && blank_take(self->blank, spec->runtime_folder, spec->state_folder);
+    if (!is_made && (r = make_each(spec, !workspace, fault)) < 0)
         return r;
     if (host_uid != geteuid() && !workspace
         && chown(spec->workspace, host_uid, host_uid) < 0)
@@ -261,9 +275,9 @@ static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
     uid_t host_uid = launcher_choose_uid(self);
     entry_t *entry;
 
+    spec->is_pooled = is_pooled;
     if (fill_spec(self, content, spec, host_uid, fault) < 0)
         return NULL;
-    spec->is_pooled = is_pooled;
     if (is_pooled)
         spec->idle_timeout_ms = spec->lifetime_ms = spec->gone_keep_ms = 0;
     if (registry_add(self, &spec, &entry, fault) < 0) {

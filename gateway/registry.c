@@ -375,6 +375,7 @@ void registry_destroy(registry_t **self_p)
     users_destroy(&self->users);
     switchboard_destroy(&self->switchboard);
     files_destroy(&self->files);
+    blank_destroy(&self->blank);
     scribe_destroy(&self->scribe);
     management_destroy(&self->management);
     zloop_destroy(&self->loop);
@@ -526,6 +527,7 @@ int registry_new(const options_t *options, const char *package_folder,
         launcher_start(&self->warmths[i]);
     }
     self->files = files_new(options->state_dir, options->checkpoint_bytes);
+    self->blank = blank_new(options->runtime_dir, options->state_dir);
     self->switchboard = switchboard_new();
     zloop_reader(self->loop, switchboard_socket(self->switchboard), on_lines,
                  self);

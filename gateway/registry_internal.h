@@ -2,6 +2,7 @@
  *   registry.c   the table, the actors' words, birth and death
  *   launcher.c   zygotes and launches
  *   creation.c   sessions made
+ *   blank.c      folders for the next one
  *   adoption.c   sessions taken over
  *   pool.c       sessions that wait to be handed out
  *   retention.c  what of those that are gone is removed
@@ -17,6 +18,7 @@
 #define HEARTH_GATEWAY_REGISTRY_INTERNAL_H
 
 #include "gateway/audit.h"
+#include "gateway/blank.h"
 #include "gateway/czmq_owners.h"
 #include "gateway/doors.h"
 #include "gateway/files.h"
@@ -99,6 +101,7 @@ struct registry {
     cgroups_t *cgroups;         /* owned */
     management_t *management;   /* owned */
     files_t *files;             /* owned */
+    blank_t *blank;             /* owned; folders for the next session */
     doors_t *doors;             /* owned */
     switchboard_t *switchboard; /* owned; its sessions */
     retention_t *retention;     /* owned */
