@@ -17,6 +17,7 @@ from typing import Any
 
 from hearth_kernel import _link, outlet, policy, streams
 from hearth_kernel.parents import Parents
+from hearth_kernel.workspace import Workspace
 
 _CELL = "x = [1 + 1]\nfor i in x:\n    print(i)"
 _MODULES = ("sys", "numpy", "pandas", "matplotlib.pyplot")
@@ -71,7 +72,9 @@ class _Kept:
         names = kernel.shell.user_ns
         self.names = set(names)
         self.inputs = {name: names[name] for name in _INPUTS if name in names}
-        self.files = dict(vars(kernel.workspace))
+        # One without a folder opens none: the gateway may be looking at this
+        # moment which descriptors a kernel has (sandbox/posture.h).
+        self.workspace, kernel.workspace = kernel.workspace, Workspace()
         self.parents, kernel.parents = kernel.parents, Parents()
 
     def restore(self, kernel: Any) -> None:
@@ -85,7 +88,7 @@ class _Kept:
         shell.execution_count = 1
         shell.last_execution_result = kernel.result = None
         kernel.namespace.begin(shell.user_ns)
-        vars(kernel.workspace).update(self.files)
+        kernel.workspace = self.workspace
         kernel.parents = self.parents
         kernel.metadata = kernel.content = {}
 
