@@ -64,7 +64,7 @@ void doctor_add(report_t *report, const char *name, found_t found,
     json_array_append_new(report->findings,
                           json_pack("{s:s, s:s, s:s, s:s*}", "name", name,
                                     "state", found_names[found], "found", text,
-                                    "", "advice",
+                                    "advice",
                                     found == FOUND_OK ? NULL : advice));
 }
 

@@ -1,6 +1,7 @@
 """Zygotes with a user of their own: no privilege, and sessions as ever."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -265,6 +266,28 @@ def test_refuses_what_cannot_be(
         assert said in done.stderr
     finally:
         running.sweep()
+
+
+@pytest.mark.parametrize(
+    ("choice", "state"), [("own", "ok"), ("auto", "warning")]
+)
+def test_the_doctor_says_whose_zygotes_are(
+    tmp_path: Path, choice: str, state: str
+) -> None:
+    """Asked by root, whose gateway has them as its own only when told to."""
+    config = tmp_path / "hearth.cfg"
+    config.write_text(f"gateway\n    zygote_user = {choice}\n")
+    done = subprocess.run(
+        [HEARTH, "doctor", "--json", "--config", str(config)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+    rows = {row["name"]: row for row in json.loads(done.stdout)["checks"]}
+    assert rows["zygotes"]["state"] == state
+    assert (str(OWN) in rows["zygotes"]["found"]) is (state == "ok")
+    advice = rows["zygotes"].get("advice", "")
+    assert ("zygote_user = own" in advice) is (state != "ok")
 
 
 def test_names_a_python_that_it_cannot_reach(tmp_path: Path) -> None:

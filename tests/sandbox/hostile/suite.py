@@ -157,6 +157,8 @@ class Suite:
             for key, value in settings.items()
             for word in ("--set", f"{PROFILE}{key}={value}")
         ]
+        if mode == "service":  # in `unit` they have the gateway's user
+            options += ["--set", "gateway/zygote_user=own"]
         self.gateway = Gateway(*options, user=user)
         if mode == "unit":
             self.become_unit()
