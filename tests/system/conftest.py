@@ -8,7 +8,7 @@ from typing import Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("harness")
+pytest.register_assert_rewrite("harness", "recordings")
 
 from harness import Client, Gateway, Session  # noqa: E402
 
@@ -63,3 +63,15 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
     )  # fmt: skip
     return library
+
+
+@pytest.fixture
+def folders() -> Iterator[Gateway]:
+    """Folders of a gateway that is not started, or by the test itself."""
+    made = Gateway()
+    try:
+        yield made
+    finally:
+        if made.process is not None:
+            made.end()
+        made.sweep()
