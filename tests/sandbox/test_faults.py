@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,8 @@ try:
         "host_uid": user or os.getuid(), "host_gid": user or os.getgid(),
         "init_uid": user and user + 1, "init_gid": user and user + 1,
         "mapper_fd": {mapper!r},
+        "cgroup_fds": [os.open(group, os.O_RDONLY) for group in {groups!r}],
+        "cgroup_folder": bool({groups!r}),
         "orphan_seconds": 60, "limits": {limits!r}}})
 except OSError as error:
     print("refused:", error.strerror)
@@ -113,8 +116,8 @@ MAPPED_STEPS = [
 ]
 
 
-def launch(folder, *strace, limits=None, mapped=False):
-    """The lines that the launch printed."""
+def launch(folder, *strace, limits=None, mapped=False, group=None):
+    """The lines that the launch printed, from a group beside that one."""
     user = SESSION_USER if os.geteuid() == 0 else 0
     workspace = folder / "workspace"
     workspace.mkdir(mode=0o700)
@@ -126,7 +129,13 @@ def launch(folder, *strace, limits=None, mapped=False):
         user=user,
         limits=limits or {},
         mapper=4 if mapped else 0,
+        groups=[str(group)] if group else [],
     )
+
+    def join():
+        if group:
+            (group.parent / "gateway/cgroup.procs").write_text("0")
+
     program = [*(MAPPER if mapped else []), sys.executable]
     done = subprocess.run(
         [*strace, *program, "-I", "-S", "-c", source],
@@ -135,6 +144,7 @@ def launch(folder, *strace, limits=None, mapped=False):
         timeout=120,
         check=False,
         env={"PATH": "/usr/bin:/bin"},
+        preexec_fn=join,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -185,6 +195,56 @@ def callers_folder():
 
 def test_enters_by_a_mapper(callers_folder):
     lines = launch(callers_folder, mapped=True)
+    assert lines[:2] == ["fault: ", "payload: entered"]
+
+
+@pytest.fixture
+def groups():
+    """Control groups of version 2, as a gateway has them: it, and a session."""
+    with tempfile.TemporaryDirectory(prefix="hearth-", dir="/tmp") as name:
+        made = subprocess.run(
+            ["mount", "-t", "cgroup2", "none", name],
+            capture_output=True,
+            check=False,
+        )
+        if made.returncode != 0:
+            pytest.skip("no control group of version 2 to be had")
+        top = Path(name) / f"hearth-test-{os.getpid()}"
+        folders = [top, top / "gateway", top / "session"]
+        try:
+            for folder in folders:
+                folder.mkdir()
+            yield folders
+        finally:
+            for folder in reversed(folders):
+                remove_group(folder)
+            subprocess.run(["umount", "-l", name], check=True)
+
+
+def remove_group(folder):
+    """What has just ended is taken away by the system in a moment."""
+    end = time.monotonic() + 60
+    while folder.exists():
+        try:
+            folder.rmdir()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def test_is_born_in_a_group_by_who_is_admitted(callers_folder, groups):
+    """As cgroups_admit does it: the leaf, and what is above it and the
+    caller's."""
+    top, _, session = groups
+    lines = launch(callers_folder, mapped=True, group=session)
+    assert "Permission denied" in lines[0], lines
+    (callers_folder / "workspace").rmdir()
+    (callers_folder / "init.sock").unlink()
+    for folder in (top, session):
+        os.chown(folder / "cgroup.procs", -1, CALLER)
+        (folder / "cgroup.procs").chmod(0o664)
+    lines = launch(callers_folder, mapped=True, group=session)
     assert lines[:2] == ["fault: ", "payload: entered"]
 
 

@@ -217,6 +217,34 @@ static void makes_a_leaf_with_its_limits_in_version_2(void **state)
     expect("unit/" TREE "s.1/io.weight", "300");
 }
 
+static void expect_admitted(const char *folder, gid_t gid)
+{
+    cleanup_free char *name = mem_format("%s/cgroup.procs", folder);
+    cleanup_free char *path = below(mount, name);
+    struct stat about;
+
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_gid, gid);
+    assert_int_equal(about.st_mode & 07777, 0664);
+}
+
+/* tests/sandbox/test_faults.py has what the system makes of it. */
+static void admits_another_group_of_users_in_version_2(void **state)
+{
+    const gid_t gid = geteuid() == 0 ? 4242 : getegid();
+    cleanup_cgroups cgroups_t *tree = NULL;
+    cleanup_cgroup cgroup_t *leaf = NULL;
+    fault_t fault = {0};
+
+    (void) state;
+    make_v2("unit");
+    assert_int_equal(open_tree(CGROUP_AUTO, &tree, &fault), 0);
+    assert_int_equal(cgroups_admit(tree, gid, &fault), 0);
+    assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
+    expect_admitted("unit", gid);
+    expect_admitted("unit/" TREE "s.1", gid);
+}
+
 /* As systemd delegates to the managers of users. */
 static void does_without_the_controller_cpu_in_version_2(void **state)
 {
@@ -433,6 +461,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WITH_MOUNT(makes_a_leaf_with_its_limits_in_version_2),
+        WITH_MOUNT(admits_another_group_of_users_in_version_2),
         WITH_MOUNT(does_without_the_controller_cpu_in_version_2),
         WITH_MOUNT(makes_a_leaf_with_its_limits_in_version_1),
         WITH_MOUNT(reads_the_figures_of_version_2),
