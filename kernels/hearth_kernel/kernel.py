@@ -58,8 +58,8 @@ _SIGPIPE = int(signal.SIGPIPE)
 _NO_LOOP: Any = None
 _SENT_SECONDS = 2.0  # how long the last reply may take to leave
 
-# Behind READY: a request that comes at once is served at once.
-_REHEARSAL_SECONDS = 0.02
+# Seconds behind READY: who is in haste has asked for something by then.
+_LATER = 0.02
 
 _ANSWERS: dict[int, Handler] = {
     _link.COMPLETE: introspection.complete,
@@ -554,13 +554,13 @@ class Kernel:
         while not _link.is_sent() and time.monotonic() < deadline:
             time.sleep(0.002)
 
-    def rehearse(self) -> None:
-        """Run cells that nobody sees, unless the session has its first."""
+    def rehearse(self, code: str) -> None:
+        """Run a cell that nobody sees, unless the session has its first."""
         if self.request or self.last_cell or self.is_ending:
             return
         self.is_rehearsing = True
         try:
-            rehearsal.rehearse(self)
+            rehearsal.rehearse(self, code)
         finally:
             self.is_rehearsing = False
 
@@ -599,7 +599,9 @@ class Kernel:
         _link.join(self.loop._selector.fileno())  # type: ignore[attr-defined]
         _link.emit(_link.READY, 0, self.ready, b'{"next_count":1}')
         self.wake()
-        self.loop.call_later(_REHEARSAL_SECONDS, self.rehearse)
+        # While the gateway looks at the sandbox and a client connects.
+        self.loop.call_soon(self.rehearse, rehearsal.imports())
+        self.loop.call_later(_LATER, self.rehearse, rehearsal.CELL)
 
 
 _prepared: Optional[Kernel] = None

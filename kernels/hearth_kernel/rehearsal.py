@@ -19,7 +19,7 @@ from hearth_kernel import _link, outlet, policy, streams
 from hearth_kernel.parents import Parents
 from hearth_kernel.workspace import Workspace
 
-_CELL = "x = [1 + 1]\nfor i in x:\n    print(i)"
+CELL = "x = [1 + 1]\nfor i in x:\n    print(i)"
 _MODULES = ("sys", "numpy", "pandas", "matplotlib.pyplot")
 _HEADER = {
     "msg_id": "rehearsal",
@@ -33,7 +33,7 @@ _METADATA = json.dumps({"hearth": {"header": _HEADER}}).encode()
 _INPUTS = ("_i", "_ii", "_iii")  # texts of the latest cells
 
 
-def _imports() -> str:
+def imports() -> str:
     """What is loaded is imported once more, as most first cells do."""
     return "\n".join(
         f"import {name}" for name in _MODULES if name in sys.modules
@@ -93,19 +93,13 @@ class _Kept:
         kernel.metadata = kernel.content = {}
 
 
-def rehearse(kernel: Any) -> None:
-    """Serve two requests of a session that has served no cell."""
+def rehearse(kernel: Any, code: str) -> None:
+    """Serve a request of a session that has served no cell."""
     kept = _Kept(kernel)
     try:
         with _unseen():
-            for code in (_imports(), _CELL):
-                contextvars.copy_context().run(
-                    kernel.serve,
-                    _link.EXECUTE,
-                    0,
-                    _request(code),
-                    _METADATA,
-                    [],
-                )
+            contextvars.copy_context().run(
+                kernel.serve, _link.EXECUTE, 0, _request(code), _METADATA, []
+            )
     finally:
         kept.restore(kernel)
