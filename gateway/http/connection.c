@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gateway/http/channels.h"
 #include "gateway/http/metrics.h"
+#include "gateway/http/oversize.h"
 #include "gateway/http/routes.h"
 #include "gateway/http/server.h"
 #include "protocol/websocket.h"
@@ -264,6 +265,7 @@ static int finish(struct lws *wsi, connection_t *connection)
     exchange_destroy(&connection->exchange);
     if (must_close)
         return -1;
+    oversize_rest(connection);
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
@@ -528,6 +530,7 @@ static void forget(http_t *http, struct lws *wsi)
     viewer_destroy(&connection->viewer);
     if (connection->is_counted)
         http->connections--;
+    oversize_forget(http, connection);
     free(connection);
 }
 

@@ -21,13 +21,24 @@ typedef struct courier courier_t;
 typedef struct clerk clerk_t;
 typedef struct upload upload_t;
 
+#define PARTINGS 16
+
 /* What libwebsockets keeps for each connection. */
-typedef struct {
+typedef struct connection {
+    struct connection *next, *before; /* borrowed; in http->clients */
+    struct lws *wsi;                  /* borrowed; its own */
+    uint64_t read;        /* bytes, before the head that is being read */
     exchange_t *exchange; /* owned; the request that is being served */
     viewer_t *viewer;     /* owned; once it is a WebSocket */
     bool is_counted;      /* among http->connections */
     bool is_declined;     /* the request that wanted a WebSocket is answered */
 } connection_t;
+
+/* One who was refused and goes on sending (oversize.c). */
+typedef struct {
+    int fd;    /* owned, while there are ticks */
+    int ticks; /* left; 0: none is here */
+} parting_t;
 
 /* An order to the registry whose reply is due. */
 typedef struct desk_order desk_order_t;
@@ -45,22 +56,25 @@ struct http {
     int listener;                /* owned until libwebsockets has it */
     bool is_ending;              /* the loop is about to end */
     unsigned connections;        /* open ones */
-    uint64_t counter;            /* of orders */
-    desk_order_t *orders;        /* owned; those whose reply is due */
-    courier_t *courier;          /* owned; orders about files */
-    clerk_t *clerk;              /* owned; makes documents of recordings */
-    upload_t *uploads;           /* owned; files that come in chunks */
-    zhashx_t *watches;           /* owned; session id -> watch_t */
-    zhashx_t *runs;              /* owned; session id -> runs_t */
-    zhashx_t *roster;            /* owned; ids of the sessions that live */
-    bool is_informed;            /* the roster was told */
-    bool is_open;                /* clients are accepted */
-    json_t *sessions;            /* owned; Jupyter's sessions, by id */
-    json_t *cursors;             /* owned; of clients that may come back */
-    metrics_t *metrics;          /* owned */
-    uint8_t journal_key[32];     /* of the journals that viewers read */
-    int64_t started_us;          /* wall clock */
-    int64_t active_us;           /* of the last request */
+    connection_t *clients;       /* borrowed; the same, owned by theirs */
+    parting_t partings[PARTINGS];
+    size_t parting_at;       /* where the next one goes */
+    uint64_t counter;        /* of orders */
+    desk_order_t *orders;    /* owned; those whose reply is due */
+    courier_t *courier;      /* owned; orders about files */
+    clerk_t *clerk;          /* owned; makes documents of recordings */
+    upload_t *uploads;       /* owned; files that come in chunks */
+    zhashx_t *watches;       /* owned; session id -> watch_t */
+    zhashx_t *runs;          /* owned; session id -> runs_t */
+    zhashx_t *roster;        /* owned; ids of the sessions that live */
+    bool is_informed;        /* the roster was told */
+    bool is_open;            /* clients are accepted */
+    json_t *sessions;        /* owned; Jupyter's sessions, by id */
+    json_t *cursors;         /* owned; of clients that may come back */
+    metrics_t *metrics;      /* owned */
+    uint8_t journal_key[32]; /* of the journals that viewers read */
+    int64_t started_us;      /* wall clock */
+    int64_t active_us;       /* of the last request */
 };
 
 /* --- connection.c --- */

@@ -15,6 +15,7 @@
 #include "gateway/http/http.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
+#include "gateway/http/oversize.h"
 #include "gateway/http/roster.h"
 #include "gateway/http/runs.h"
 #include "gateway/http/uploads.h"
@@ -157,11 +158,16 @@ static int tell(const http_t *self, fault_t *fault)
 
 /* --- libwebsockets --- */
 
+/* Whom this thread serves: the log of libwebsockets does not say. */
+static _Thread_local http_t *served;
+
 /* Its lines may hold what clients sent: only errors, and only when asked. */
 static void on_lws_log(int level, const char *line)
 {
     (void) level;
     log_debug("libwebsockets: %.200s", line);
+    if (served)
+        oversize_on_log(served, line);
 }
 
 static int make_context(http_t *self, fault_t *fault)
@@ -290,6 +296,7 @@ static void accept_clients(http_t *self)
         connection->is_counted = true;
         self->connections++;
         lws_set_opaque_user_data(wsi, connection);
+        oversize_watch(self, connection, wsi);
     }
 }
 
@@ -356,7 +363,7 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
         watch_on_tick(self), runs_on_tick(self), courier_on_tick(self),
-            uploads_on_tick(self);
+            uploads_on_tick(self), oversize_on_tick(self);
     return 0;
 }
 
@@ -370,6 +377,7 @@ static void destroy(http_t **self_p)
         return;
     if (self->context)
         lws_context_destroy(self->context);
+    oversize_end(self);
     desk_destroy(self);
     watch_destroy_all(self);
     zhashx_destroy(&self->runs);
@@ -471,6 +479,7 @@ static void actor(zsock_t *pipe, void *arguments)
     fault_t fault;
 
     self->pipe = pipe;
+    served = self;
     zsock_signal(pipe, 0);
     if (adopt(self, zsock_fd(pipe), &is_pipe, &fault) < 0)
         log_error("http: %s", fault.text);
@@ -479,6 +488,7 @@ static void actor(zsock_t *pipe, void *arguments)
         if (lws_service(self->context, 0) < 0)
             break;
     say_goodbye(self);
+    served = NULL;
     destroy(&self);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from typing import Iterator
@@ -169,18 +170,56 @@ def test_paths(web: Web, path: str) -> None:
     assert not answer or odd or status(answer) in (400, 403, 404)
 
 
-def test_huge_headers(web: Web) -> None:
-    data = request(
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [b"X-Long: " + b"x" * 40000],
+        [b"X-Long: " + b"x" * 1000000],
+        [b"Cookie: " + b"x" * 100000],
+        [b"X-%d: y" % i for i in range(20000)],
+    ],
+    ids=["just-more", "a-megabyte", "a-known-one", "many"],
+)
+def test_huge_headers(web: Web, headers: list[bytes]) -> None:
+    line = b"GET /api HTTP/1.1"
+    answer = web.raw(request(web, line, *headers))
+    assert status(answer) == 431
+    _, _, body = answer.partition(b"\r\n\r\n")
+    assert b"Content-Length: %d\r\n" % len(body) in answer
+    assert "http/header_max" in json.loads(body)["message"]
+    # Neither the first request of a connection nor its second.
+    connection = socket.create_connection((web.host, web.port), DEADLINE)
+    with connection:
+        connection.sendall(request(web, line))
+        assert status(connection.recv(65536)) == 200
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(request(web, line, *headers))
+        assert status(connection.recv(65536)) == 431
+
+
+def test_huge_headers_are_nobody_elses(web: Web) -> None:
+    """Neither who sends a body nor who is slow is taken for one."""
+    slow = socket.create_connection((web.host, web.port), DEADLINE)
+    used = socket.create_connection((web.host, web.port), DEADLINE)
+    head = request(web, b"GET /api HTTP/1.1", b"X-Long: " + b"x" * 20000)
+    body = json.dumps({"path": "p" * 60000}).encode()
+    post = request(
         web,
-        b"GET /api HTTP/1.1",
-        b"X-Long: " + b"x" * 100000,
-        b"Connection: close",
+        b"POST /api/none HTTP/1.1",
+        b"Content-Length: %d" % len(body),
+        body=body,
     )
-    answer = web.raw(data)
-    assert not answer or status(answer) >= 400
-    many = [b"X-%d: y" % i for i in range(20000)]
-    answer = web.raw(request(web, b"GET /api HTTP/1.1", *many))
-    assert not answer or status(answer) >= 400
+    with slow, used:
+        slow.sendall(head[:15000])
+        used.sendall(post)
+        assert used.recv(65536).startswith(b"HTTP/1.1 404")
+        answer = web.raw(
+            request(web, b"GET /api HTTP/1.1", b"X-Long: " + b"x" * 100000)
+        )
+        assert status(answer) == 431
+        for connection, rest in ((slow, head[15000:]), (used, head)):
+            connection.sendall(rest)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
 
 
 def test_one_connection_for_many(web: Web) -> None:

@@ -1,0 +1,20 @@
+/* Requests whose head is bigger than http/header_max. libwebsockets parts from
+ * such a client without a word, and says so to nobody but its log, before it
+ * does: that is when the client gets his answer. Clients of TLS get none. */
+#ifndef HEARTH_GATEWAY_HTTP_OVERSIZE_H
+#define HEARTH_GATEWAY_HTTP_OVERSIZE_H
+
+#include "gateway/http/internal.h"
+
+/* A connection that is read from now on. */
+void oversize_watch(http_t *http, connection_t *connection, struct lws *wsi);
+void oversize_forget(http_t *http, connection_t *connection);
+/* Its request was answered: what it sends next is another one's head. */
+void oversize_rest(connection_t *connection);
+/* A line of libwebsockets' log, as it is written. */
+void oversize_on_log(http_t *http, const char *line);
+/* Parts from those who have their answer. */
+void oversize_on_tick(http_t *http);
+void oversize_end(http_t *http);
+
+#endif
