@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define QUEUE_LIMITS 4 /* so many queue_max, and it is not read any more */
-
 void viewer_detach(viewer_t *self)
 {
     if (!self->watch)
@@ -44,6 +42,24 @@ static void note_question(viewer_t *self, const front_event_t *event)
         self->question = 0;
 }
 
+bool viewer_end_flooded(viewer_t *self)
+{
+    if (self->close_status || !viewer_is_flooded(self))
+        return self->close_status != 0;
+    viewer_end(self, LWS_CLOSE_STATUS_POLICY_VIOLATION,
+               "this client reads too slowly");
+    return true;
+}
+
+/* What everybody is told of somebody's request costs nobody else his
+ * connection: he goes without. */
+static bool is_too_much(viewer_t *self, const front_event_t *event)
+{
+    if (event->viewer.size)
+        return viewer_end_flooded(self);
+    return event->parent.size > strlen("{}") && viewer_is_flooded(self);
+}
+
 /* What is in the journal can wait there; the rest is small, and due. */
 void viewer_on_event(viewer_t *self, const front_event_t *event)
 {
@@ -66,12 +82,8 @@ void viewer_on_event(viewer_t *self, const front_event_t *event)
         return;
     if (is_status && event->request && viewer_has_idled(self, event->request))
         return;
-    if (self->queued > QUEUE_LIMITS * self->http->options->http.queue_max) {
-        viewer_end(self, LWS_CLOSE_STATUS_POLICY_VIOLATION,
-                   "this client reads too slowly");
-        return;
-    }
-    viewer_queue(self, event->seq, event->channel, &parts);
+    if (event->seq || !is_too_much(self, event))
+        viewer_queue(self, event->seq, event->channel, &parts);
 }
 
 void viewer_on_hello(viewer_t *self, bool is_first)

@@ -31,6 +31,7 @@ struct viewer {
     zlistx_t *waiting;          /* owned; requests until HELLO */
     frame_node_t *first, *last; /* owned; the queue */
     size_t queued;              /* bytes in it */
+    size_t loose;               /* of them, in no journal */
     uint64_t cursor;            /* all up to here is queued or was sent */
     uint64_t delivered;         /* all up to here was handed to the socket */
     bool has_cursor;            /* false until HELLO */
@@ -73,6 +74,10 @@ void viewer_queue_status(viewer_t *self, const char *state, bytes_t parent);
 void viewer_queue_made(viewer_t *self, uint64_t seq, channel_t channel,
                        const char *type, bytes_t parent, bytes_t content);
 bool viewer_is_full(const viewer_t *self);
+/* Whether of what no journal has more waits than may. */
+bool viewer_is_flooded(const viewer_t *self);
+/* Then it is parted from, if it is not yet; true: it gets no more. */
+bool viewer_end_flooded(viewer_t *self);
 
 /* --- handshake.c --- */
 

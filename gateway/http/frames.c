@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define WRITE_MAX (128u << 10) /* bytes of a fragment */
+#define WRITE_MAX    (128u << 10) /* bytes of a fragment */
+#define LOOSE_LIMITS 4            /* so many queue_max that no journal has */
 
 struct frame_node {
     frame_node_t *next; /* owned by the queue */
@@ -28,6 +29,8 @@ static void drop_first(viewer_t *self)
     if (!self->first)
         self->last = NULL;
     self->queued -= node->bytes.size;
+    if (!node->seq)
+        self->loose -= node->bytes.size;
     buffer_reset(&node->bytes);
     free(node);
 }
@@ -49,6 +52,11 @@ void viewer_wake(viewer_t *self)
 bool viewer_is_full(const viewer_t *self)
 {
     return self->queued >= self->http->options->http.queue_max;
+}
+
+bool viewer_is_flooded(const viewer_t *self)
+{
+    return self->loose > LOOSE_LIMITS * self->http->options->http.queue_max;
 }
 
 static frame_node_t *make_node(viewer_t *self, channel_t channel,
@@ -105,6 +113,8 @@ void viewer_queue(viewer_t *self, uint64_t seq, channel_t channel,
         self->first = node;
     self->last = node;
     self->queued += node->bytes.size;
+    if (!seq)
+        self->loose += node->bytes.size;
     if (seq > self->cursor)
         self->cursor = seq;
     viewer_wake(self);

@@ -82,7 +82,7 @@ static void refuse_request(viewer_t *self, channel_t channel,
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     char reply[REFUSAL_TYPE_SIZE];
 
-    if (!refusal_type(message_type(message), reply))
+    if (!refusal_type(message_type(message), reply) || viewer_end_flooded(self))
         return;
     refusal_write(&content, ename, sentence);
     bytes_t text = {.bytes = content.data, .size = content.size};

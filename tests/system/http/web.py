@@ -155,6 +155,7 @@ class Socket:
         header: Optional[list[str]] = None,
         query: Optional[dict[str, str]] = None,
         subprotocols: Optional[list[str]] = None,
+        receive_buffer: int = 0,
     ) -> None:
         self.v1 = v1
         sent = list(header or [])
@@ -169,6 +170,11 @@ class Socket:
             timeout=DEADLINE,
             header=sent,
             subprotocols=subprotocols,
+            sockopt=(
+                [(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)]
+                if receive_buffer
+                else []
+            ),
             suppress_origin=True,
             skip_utf8_validation=True,  # slow; receive() decodes
             sslopt={"cert_reqs": ssl.CERT_NONE, "check_hostname": False},
