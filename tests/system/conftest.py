@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
 pytest.register_assert_rewrite("harness", "recordings")
 
 from harness import Client, Gateway, Session  # noqa: E402
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """What a gateway has said of a test that failed stands in its report."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    if not report.failed:
+        return
+    for name, value in getattr(item, "funcargs", {}).items():
+        if isinstance(value, Gateway) and value.log.exists():
+            text = value.log.read_text(errors="replace")
+            report.sections.append((f"log of {name}", text[-16000:]))
 
 
 @pytest.fixture(scope="module")
