@@ -68,21 +68,20 @@ def between(
         stderr=log,
     )
 
-    def told() -> str:
+    def answers() -> Web | None:
+        """It tells its address before it listens there."""
         assert process.poll() is None, (base / "log").read_text()
         for path in (base / "runtime").glob("jpserver-*.json"):
             try:
-                return str(json.loads(path.read_text())["url"])
-            except ValueError:
+                url = str(json.loads(path.read_text())["url"])
+                web = Web(kernel_gateway, url, SERVER_TOKEN)
+                return web if web.get("/api").status == 200 else None
+            except (ValueError, OSError):
                 pass
-        return ""
+        return None
 
     try:
-        yield Web(
-            kernel_gateway,
-            wait_for(told, "the server in between"),
-            SERVER_TOKEN,
-        )
+        yield wait_for(answers, "the server in between")
     finally:
         process.terminate()
         process.wait(DEADLINE)
