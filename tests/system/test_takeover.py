@@ -49,7 +49,8 @@ def test_a_gateway_is_killed_while_a_fresh_kernel_is_on_its_way(
             for pid in zygotes:
                 kill(pid)
         gateway.start()
-        assert client.finish(waits).result == "False"
+        turn = client.finish(waits)
+        assert turn.result == "False", (turn.content, turn.types)
     assert session.show()["state"] == "idle"
 
 
