@@ -13,7 +13,7 @@ import getpass
 import json
 import os
 from datetime import datetime
-from typing import Any, Optional
+from typing import Any, Optional, Union
 from urllib.parse import quote
 
 from jupyter_server.auth.decorator import authorized
@@ -207,8 +207,10 @@ class Channels(GatewayWebSocketConnection):
     """What a person runs is recorded under the person's name: JupyterLab's
     messages name nobody."""
 
-    def handle_incoming_message(self, message: str) -> None:
-        super().handle_incoming_message(sign(message, self._person()))
+    def handle_incoming_message(self, message: Union[str, bytes]) -> None:
+        if isinstance(message, str):  # bytes have buffers: no execute_request
+            message = sign(message, self._person())
+        super().handle_incoming_message(message)
 
     def _person(self) -> str:
         user = self.websocket_handler.current_user
