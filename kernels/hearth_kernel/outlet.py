@@ -14,7 +14,7 @@ import string
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from hearth_kernel import _link
 
@@ -78,13 +78,26 @@ def _to_list(value: Any) -> object:
     return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
-# Not ASCII alone: a lone surrogate shall stay visible to _encode.
-_encoder = json.JSONEncoder(
-    ensure_ascii=False,
-    allow_nan=False,
-    separators=(",", ":"),
-    default=_plain,
-)
+def _make_writer() -> Callable[[object], str]:
+    """Make json's encoder once: it makes one for each value, by itself.
+
+    Not ASCII alone: a lone surrogate shall stay visible to _encode.
+    """
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(
+            ensure_ascii=False,
+            allow_nan=False,
+            separators=(",", ":"),
+            default=_plain,
+        ).encode
+    quote = json.encoder.encode_basestring  # type: ignore[attr-defined]
+    # Markers, default, strings, indent, separators, sorted, skipping, NaN.
+    pieces = make(None, _plain, quote, None, ":", ",", False, False, False)
+    return lambda value: "".join(pieces(value, 0))
+
+
+_write = _make_writer()
 
 
 def _without_nan(value: object) -> object:
@@ -103,9 +116,9 @@ def _without_nan(value: object) -> object:
 
 def _encode(value: object) -> bytes:
     try:
-        text = _encoder.encode(value)
+        text = _write(value)
     except ValueError:
-        text = _encoder.encode(_without_nan(value))
+        text = _write(_without_nan(value))
     return text.encode("utf-8", "replace")
 
 

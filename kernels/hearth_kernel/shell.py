@@ -245,7 +245,8 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     execution_count = 1
     last_execution_succeeded = True
     last_execution_result = None
-    history_manager = builtin_trap = display_trap = None
+    history_manager = display_trap = None
+    builtin_trap: Any = None
 
     # The last error that was shown: the content of its ERROR event.
     shown: Optional[dict[str, Any]] = None
@@ -266,6 +267,15 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     def init_history(self) -> None:
         self.history_manager = MemoryHistory(shell=self, config=self.config)
         self.configurables.append(self.history_manager)
+
+    def init_builtins(self) -> None:
+        """IPython's names among the built-in ones, for good.
+
+        If they came and went with each cell, the interpreter would forget
+        each time where it finds the others.
+        """
+        super().init_builtins()
+        self.builtin_trap.__enter__()
 
     def init_hooks(self) -> None:
         super().init_hooks()
