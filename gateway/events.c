@@ -379,7 +379,7 @@ void events_read(self_t *self)
     fault_t fault = {0};
     int r = 0, got = 0;
 
-    for (int i = 0; i < READS_MAX && self->kernel && r >= 0; i++) {
+    for (int i = 0; i < READS_MAX && self->kernel && r >= 0 && got != 1; i++) {
         if (pressure_is_high(self))
             break;
         got = kernel_read(self->kernel, &fault);

@@ -291,7 +291,6 @@ bool watch_explain(self_t *self)
 void watch_cell_begin(self_t *self)
 {
     watch_t *watch = &self->watch;
-    uint64_t peak;
 
     watch_wake(self);
     watch->cell_begun_ms = clock_monotonic_ms();
@@ -300,7 +299,7 @@ void watch_cell_begin(self_t *self)
     if (!watch->group)
         return;
     watch->has_own_peak = cgroup_reset_peak(watch->group);
-    cgroup_cost(watch->group, &watch->cell_cpu_us, &peak);
+    cgroup_cost(watch->group, &watch->cell_cpu_us, NULL);
 }
 
 bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out)

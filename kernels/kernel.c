@@ -291,7 +291,7 @@ int kernel_read(kernel_t *self, fault_t *fault)
     }
     frame_decoder_added(self->decoder, (size_t) got);
     self->received += (uint64_t) got;
-    return 1;
+    return (size_t) got == room ? 2 : 1;
 }
 
 int kernel_next(kernel_t *self, frame_t *ret_frame, fault_t *fault)

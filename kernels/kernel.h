@@ -64,7 +64,8 @@ int kernel_acknowledge(kernel_t *self, uint64_t seq, bool now, fault_t *fault);
 int kernel_send(kernel_t *self, const frame_t *frame, fault_t *fault);
 /* Writes what waits. */
 int kernel_flush(kernel_t *self, fault_t *fault);
-/* Reads once. 1: bytes came, 0: none now, -EPIPE: the link is closed. */
+/* Reads once. 1: bytes came, 2: and more may wait, 0: none now, -EPIPE: the
+ * link is closed. */
 int kernel_read(kernel_t *self, fault_t *fault);
 /* 1: a frame, lent until the next read or next; 0: none; -EPROTO. */
 int kernel_next(kernel_t *self, frame_t *ret_frame, fault_t *fault);

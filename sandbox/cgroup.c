@@ -372,7 +372,8 @@ void cgroup_cost(cgroup_t *self, uint64_t *ret_cpu_us,
     open_figures(self);
     *ret_cpu_us = self->mode == CGROUP_V2 ? read_fd(self->cpu_fd, "usage_usec")
                                           : read_fd(self->cpu_fd, NULL) / 1000;
-    *ret_memory_peak = read_fd(self->peak_fd, NULL);
+    if (ret_memory_peak)
+        *ret_memory_peak = read_fd(self->peak_fd, NULL);
 }
 
 void cgroup_usage(cgroup_t *self, cgroup_usage_t *ret_usage)

@@ -102,7 +102,8 @@ int cgroup_entries(const cgroup_t *self, int ret_fds[CGROUP_HIERARCHIES],
                    size_t *ret_count, fault_t *fault);
 /* What cannot be read is 0. */
 void cgroup_usage(cgroup_t *self, cgroup_usage_t *ret_usage);
-/* Two of the figures alone, cheaply: for every cell. Their files stay open. */
+/* Two of the figures alone, cheaply: for every cell. Their files stay open. The
+ * second may be NULL. */
 void cgroup_cost(cgroup_t *self, uint64_t *ret_cpu_us,
                  uint64_t *ret_memory_peak);
 /* Closes them until they are read again. */
