@@ -237,8 +237,8 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     commands_await_ready(self);
     if (self->state == LIFE_STOPPING)
         kernel_kill(self->kernel);
-    else if (self->state != LIFE_STARTING) /* it was ready before */
-        session_check_posture(self);
+    else if (self->info.size) /* READY came first */
+        session_admit(self);
 }
 
 static void on_failed(self_t *self, const char *text, const char *unused)

@@ -181,8 +181,9 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 
-/* posture.c: ends a session whose sandbox is not as it must be. */
-void session_check_posture(self_t *self);
+/* posture.c: once READY and LAUNCHED have both come, in whichever order, the
+ * session is ready, or ends because its sandbox is not as it must be. */
+void session_admit(self_t *self);
 /* Of a session that another gateway left: of what its code may have changed of
  * itself, and of what a profile may say differently by now, nothing. */
 void session_check_adopted(self_t *self);

@@ -33,16 +33,18 @@ static posture_t expect(const self_t *self)
     };
 }
 
-void session_check_posture(self_t *self)
+void session_admit(self_t *self)
 {
     const posture_t expected = expect(self);
     fault_t fault;
 
     if (!self->kernel || !kernel_pid(self->kernel))
-        return; /* when it is known */
+        return; /* LAUNCHED says which process to look at */
     if (posture_check(kernel_pid(self->kernel), &expected, &fault) < 0)
         ending_begin(self, LIFE_REASON_LAUNCH,
                      "the sandbox is not as it must be: %s", fault.text);
+    else if (self->state == LIFE_STARTING)
+        session_set_ready(self);
 }
 
 void session_check_adopted(self_t *self)

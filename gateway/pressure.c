@@ -67,7 +67,7 @@ static void part(self_t *self, int64_t now)
                 self->spec->id, count, now - self->pressure.since,
                 ports_backlog(self->ports));
     self->pressure.cut_at = self->pressure.since = now;
-    self->pressure.owed = count;
+    self->pressure.owed += count;
 }
 
 static int on_look(zloop_t *loop, int timer, void *arg)
