@@ -3,6 +3,7 @@
 #include "gateway/switchboard.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "gateway/czmq_owners.h"
 
 #include <assert.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define ENDPOINT_SIZE 48
+#define MEETING_MS    10000
 
 static atomic_uint made; /* boards of this program */
 
@@ -93,6 +95,42 @@ static void *run(void *arg)
     return NULL;
 }
 
+static int say_nothing(line_t *self)
+{
+    cleanup_zmsg zmsg_t *message = zmsg_new();
+
+    zmsg_addstr(message, self->number);
+    zmsg_addstr(message, "");
+    return zmsg_send(&message, self->switchboard->socket);
+}
+
+/* Nothing can be said to a line that the ROUTER has not heard of, and it may
+ * hear a moment late: libzmq wakes it once for what several threads tell it,
+ * and the one that has to may have been stopped right before. The first
+ * message shows that it has, and goes no further. */
+static int meet(line_t *self, fault_t *fault)
+{
+    cleanup_zmsg zmsg_t *message = NULL;
+    int64_t begun = clock_monotonic_ms();
+
+    while (say_nothing(self) < 0) {
+        if (zmq_errno() != EHOSTUNREACH && zmq_errno() != EINTR)
+            return fault_set(fault, zmq_errno(), "no line to a session: %s",
+                             zmq_strerror(zmq_errno()));
+        if (clock_monotonic_ms() - begun > MEETING_MS)
+            return fault_set(fault, ETIMEDOUT,
+                             "no line to a session within %d ms", MEETING_MS);
+        zclock_sleep(1);
+        (void) zsock_events(self->switchboard->socket);
+    }
+    do
+        message = zmsg_recv(self->pipe);
+    while (!message && zmq_errno() == EINTR);
+    return message ? 0
+                   : fault_set(fault, zmq_errno(), "no line to a session: %s",
+                               zmq_strerror(zmq_errno()));
+}
+
 static int connect_pipe(line_t *self, fault_t *fault)
 {
     self->pipe = zsock_new(ZMQ_DEALER);
@@ -104,10 +142,7 @@ static int connect_pipe(line_t *self, fault_t *fault)
     if (zsock_connect(self->pipe, "%s", self->switchboard->endpoint) < 0)
         return fault_set(fault, zmq_errno(), "no line to a session: %s",
                          zmq_strerror(zmq_errno()));
-    /* The ROUTER hears of the connection when it is asked anything; before
-     * that nothing can be sent to it. */
-    (void) zsock_events(self->switchboard->socket);
-    return 0;
+    return meet(self, fault);
 }
 
 int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
