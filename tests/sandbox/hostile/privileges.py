@@ -127,7 +127,7 @@ CASES = table(
     ),
     Case(
         "better-nice",
-        "return in_child(lambda: os.setpriority(0, 0, -5) is None)",
+        "return in_child(lambda: os.setpriority(0, 0, -20) is None)",
         "EACCES EPERM",
         "user",
     ),
