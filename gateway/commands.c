@@ -235,10 +235,12 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     ending_watch_process(self);
     session_save(self);
     commands_await_ready(self);
-    if (self->state == LIFE_STOPPING)
+    if (self->state == LIFE_STOPPING) {
         kernel_kill(self->kernel);
-    else if (self->info.size) /* READY came first */
+    } else if (self->info.size) { /* READY came first */
         session_admit(self);
+        session_settle(self);
+    }
 }
 
 static void on_failed(self_t *self, const char *text, const char *unused)

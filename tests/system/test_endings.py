@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
@@ -15,6 +18,7 @@ from harness import (
     Client,
     Gateway,
     Session,
+    children,
     kill,
     members,
     parent_of,
@@ -363,6 +367,48 @@ def test_shutdown_request(
         else:
             session.wait_state("gone")
             expect_gone(client, session, "deleted")
+
+
+@contextmanager
+def late_answers(zygote: int) -> Iterator[None]:
+    """What the zygote says of a launch comes long after the kernel's READY."""
+    tracer = subprocess.Popen(
+        [
+            "strace", "-p", str(zygote), "-e", "trace=sendmsg",
+            "-e", "inject=sendmsg:delay_enter=3000000",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert tracer.stderr is not None
+        line = tracer.stderr.readline().decode()
+        if "attached" not in line:
+            pytest.skip(f"nothing can be traced here: {line}")
+        yield
+    finally:
+        tracer.terminate()
+        tracer.communicate()
+
+
+def test_requests_before_it_is_known_what_was_launched() -> None:
+    """They wait until the fresh kernel has been looked at, and then run."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    gateway = Gateway("--set", "profile/python3/pool/max=0")
+    try:
+        gateway.start()
+        session = gateway.create()
+        (zygote,) = children(gateway.pid)
+        with session.client() as client:
+            client.run("x = 1")
+            with late_answers(zygote):
+                client.send("control", "shutdown_request", {"restart": True})
+                session.wait_state("starting")
+                asked = client.kc.execute("'x' in globals()")
+                assert client.finish(asked).result == "False"
+    finally:
+        gateway.end()
 
 
 def test_shutdown_while_busy(gateway: Gateway) -> None:
