@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from clients import BenchError, Client
-from sides import LAUNCH, Context, Ipykernel, Kernel, Side, family, free_ports
+from sides import (
+    LAUNCH,
+    WELCOME_MS,
+    Context,
+    Ipykernel,
+    Kernel,
+    Side,
+    family,
+    free_ports,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / ".venv-peers/bin"
@@ -123,7 +132,11 @@ class KernelGateway:
             client.close()
             self.ask("DELETE", f"/{kernel}")
 
-        client.wait_for_welcome()
+        try:
+            client.wait_for_welcome(WELCOME_MS)
+        except BenchError:
+            end()
+            raise
         return Kernel(client, self.process.pid, end)
 
     def processes(self, kernels: list[Kernel]) -> list[int]:

@@ -20,6 +20,7 @@ import zmq
 from clients import PATIENCE_MS, BenchError, Client, Signer
 
 STARTS = 3
+TRIES = 4
 WELCOME_MS = 20_000
 LAUNCH = ("-m", "ipykernel_launcher", "-f")
 
@@ -286,9 +287,17 @@ def kernel_of(side: Side) -> Iterator[Kernel]:
         kernel.end()
 
 
+def begin(side: Side, stack: ExitStack) -> Kernel:
+    """Kernels of others do not come up each time; hearth's must."""
+    for _ in range(0 if isinstance(side, Hearth) else TRIES):
+        try:
+            return stack.enter_context(kernel_of(side))
+        except BenchError as error:
+            print(f"bench: {side.name}: {error}", file=sys.stderr)
+    return stack.enter_context(kernel_of(side))
+
+
 @contextmanager
 def kernel_of_each(sides: list[Side]) -> Iterator[list[tuple[str, Kernel]]]:
     with ExitStack() as stack:
-        yield [
-            (side.name, stack.enter_context(kernel_of(side))) for side in sides
-        ]
+        yield [(side.name, begin(side, stack)) for side in sides]
