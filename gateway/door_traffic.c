@@ -272,18 +272,14 @@ static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
-/* Topics that are no UTF-8 get none (JEP 65). */
 static void welcome(door_t *self, bytes_t topic)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY, header = BUFFER_EMPTY;
-    cleanup_free char *name = mem_copy(topic.bytes, topic.size);
+    cleanup_free char *name = output_write_welcome(topic, &content);
     wire_parts_t parts = {0};
 
-    if (strlen(name) != topic.size)
+    if (!name)
         return;
-    buffer_text(&content, "{\"subscription\":");
-    json_quote(&content, name, topic.size);
-    buffer_text(&content, "}");
     parts.content = (bytes_t){content.data, content.size};
     parts.header = make_header(self, "iopub_welcome", &header);
     ports_publish(self->ports, name, &parts);

@@ -155,19 +155,27 @@ void output_broadcast(output_t *self, const char *type, bytes_t parent,
     broadcast(self, type, 0, parent, content);
 }
 
-/* Topics that are no UTF-8 get none (JEP 65). Called while another message is
- * about to go: that one keeps its header. */
+char *output_write_welcome(bytes_t topic, buffer_t *out)
+{
+    cleanup_free char *name = mem_copy(topic.bytes, topic.size);
+
+    if (strlen(name) != topic.size)
+        return NULL;
+    buffer_text(out, "{\"subscription\":");
+    json_quote(out, name, topic.size);
+    buffer_text(out, "}");
+    return take_ptr(name);
+}
+
+/* Called while another message is about to go: that one keeps its header. */
 void output_welcome(output_t *self, bytes_t topic)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY, header = BUFFER_EMPTY;
-    cleanup_free char *name = mem_copy(topic.bytes, topic.size);
+    cleanup_free char *name = output_write_welcome(topic, &content);
     wire_parts_t parts = {0};
 
-    if (strlen(name) != topic.size)
+    if (!name)
         return;
-    buffer_text(&content, "{\"subscription\":");
-    json_quote(&content, name, topic.size);
-    buffer_text(&content, "}");
     parts.content = (bytes_t){content.data, content.size};
     parts.header =
         make_header_in(self, &header, "iopub_welcome", clock_wall_us());

@@ -29,6 +29,9 @@ void output_set_kernel_session(output_t *self, const char *id);
 /* The topic on iopub, as ipykernel names it. */
 void output_topic(const char *type, const char *kernel_session, bytes_t content,
                   char ret_topic[OUTPUT_TOPIC_SIZE]);
+/* The content of iopub_welcome (JEP 65), and the topic as text, the caller's;
+ * NULL: a topic that is no UTF-8 gets none. */
+char *output_write_welcome(bytes_t topic, buffer_t *out);
 
 /* iopub status; not journaled, since requests and replies imply it. */
 void output_status(output_t *self, const char *state, bytes_t parent);
