@@ -323,6 +323,13 @@ static int on_limit(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+/* In milliseconds; 0: none. */
+static int64_t limit_of(const self_t *self, const request_t *request)
+{
+    return request->time_limit_ms ? request->time_limit_ms
+                                  : self->spec->cell_limit_ms;
+}
+
 /* What is left of a limit for a cell that began under another gateway. The
  * machine's clock may have been set meanwhile: never more than all of it. */
 static int64_t time_left(const request_t *request, int64_t limit)
@@ -336,8 +343,7 @@ static int64_t time_left(const request_t *request, int64_t limit)
 
 static void begin_cell(self_t *self, const request_t *request)
 {
-    int64_t limit = request->time_limit_ms ? request->time_limit_ms
-                                           : self->spec->cell_limit_ms;
+    int64_t limit = limit_of(self, request);
 
     watch_cell_begin(self);
     session_stop_timer(self, &self->idle_timer);
@@ -388,14 +394,34 @@ void turns_next(self_t *self)
 static void write_limit_reply(const self_t *self, const request_t *request,
                               buffer_t *out)
 {
-    int64_t limit = request->time_limit_ms ? request->time_limit_ms
-                                           : self->spec->cell_limit_ms;
     cleanup_free char *evalue = mem_format(
         "the cell ran past its time limit of %g s and was interrupted; "
         "variables: preserved",
-        (double) limit / 1000);
+        (double) limit_of(self, request) / 1000);
 
     turns_write_error(self, request, "TimeLimitExceeded", evalue, out);
+}
+
+/* Its code has caught KeyboardInterrupt, and what it did in its place went
+ * well: so does the cell, and who reads it learns that it was cut short. */
+static void tell_of_limit(self_t *self, const request_t *request)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    output_event_t event = {
+        .type = "stream",
+        .request = request->number,
+        .parent = message_header(request->message),
+    };
+    fault_t fault;
+
+    buffer_format(&content,
+                  "{\"name\":\"stderr\",\"text\":\"[hearth: the cell ran past "
+                  "its time limit of %g s and was interrupted, which it "
+                  "caught]\\n\"}",
+                  (double) limit_of(self, request) / 1000);
+    event.content = buffer_bytes(&content);
+    if (output_event(self->output, &event, &fault) < 0)
+        log_warning("session=%s stream: %s", self->spec->id, fault.text);
 }
 
 static void read_next_count(self_t *self, bytes_t metadata)
@@ -438,6 +464,8 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
         r = json_check(limited.data, limited.size, &content, fault);
         if (r < 0)
             return r;
+    } else if (self->limit_reached && request->is_execute) {
+        tell_of_limit(self, request);
     }
     r = output_reply(self->output, request, kernel_seq,
                      revival_tell(self, metadata, &extended),

@@ -350,6 +350,30 @@ static PyObject *is_sent(PyObject *module, PyObject *nothing)
     return PyBool_FromLong(!the_link || link_is_sent(the_link));
 }
 
+/* Of a function that the interpreter calls no frame stands in a traceback. */
+static PyObject *interrupt(PyObject *decide, PyObject *args)
+{
+    PyObject *answer = PyObject_CallObject(decide, args);
+    int raises = answer ? PyObject_IsTrue(answer) : -1;
+
+    Py_XDECREF(answer);
+    if (raises > 0)
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+    if (raises)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef interrupt_method = {
+    "interrupt", interrupt, METH_VARARGS,
+    "interrupt(number, frame): a handler of SIGINT."};
+
+static PyObject *interrupter(PyObject *module, PyObject *decide)
+{
+    (void) module;
+    return PyCFunction_New(&interrupt_method, decide);
+}
+
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS,
      "start(listener, retain, cause) -> descriptor readable on requests"},
@@ -371,6 +395,9 @@ static PyMethodDef methods[] = {
     {"cause", cause, METH_NOARGS, "cause() -> request of the running code"},
     {"is_child", is_child, METH_NOARGS, "Whether this is a forked child."},
     {"is_sent", is_sent, METH_NOARGS, "Whether no event waits to be sent."},
+    {"interrupter", interrupter, METH_O,
+     "interrupter(decide) -> a signal handler: KeyboardInterrupt where "
+     "decide(number, frame)."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -140,7 +140,9 @@ class Kernel:
         self.parents = Parents()
         self.allow_stdin = False
         self.is_interruptible = False  # user code runs
-        self.was_interrupted = False  # the request that is served
+        self.interrupts = 0  # of the request that is served
+        # No frame of ours is in a traceback that an agent reads.
+        self.on_sigint = _link.interrupter(self.is_to_raise)
         self.is_rehearsing = False  # nobody's code runs
         self.task: Optional[asyncio.Task[Any]] = None  # a cell that awaits
         self.content: Content = {}  # of the running cell
@@ -189,24 +191,28 @@ class Kernel:
 
     # Interrupts
 
-    def on_sigint(self, _: int, frame: Optional[FrameType]) -> None:
-        """Interrupt the cell; between cells there is nothing to interrupt."""
+    def is_to_raise(self, _: int, frame: Optional[FrameType]) -> bool:
+        """Whether SIGINT is a KeyboardInterrupt where the code is now.
+
+        Between cells there is nothing to interrupt.
+        """
         if not self.is_interruptible or self.is_rehearsing:
-            return
-        self.was_interrupted = True
+            return False
+        self.interrupts += 1
         if self.task is None:
-            raise KeyboardInterrupt
+            return True
         # The cell's own code is stopped where it is; a cell that waits is
         # cancelled, and so is one whose thread another task has, or asyncio
         # itself: what is raised while it sets the task aside loses the task.
         if asyncio.current_task(self.loop) is self.task and _is_below(
             frame, self.finish_cell.__code__
         ):
-            raise KeyboardInterrupt
+            return True
         self.shell.is_cancelled = True
         # At once: its next step may be due already, and take long.
         self.task.cancel()
         self.loop.call_soon_threadsafe(_wake)
+        return False
 
     @contextmanager
     def yielding(self) -> Iterator[None]:
@@ -217,7 +223,7 @@ class Kernel:
         """
         was_interruptible = self.is_interruptible
         try:
-            if self.was_interrupted and self.request:
+            if self.interrupts and self.request:
                 self.is_interruptible = False
                 outlet.emit(_link.YIELDED, {}, request=self.request)
             yield
@@ -281,7 +287,7 @@ class Kernel:
         shell.is_cancelled = False
         shell.is_executing = True
         # User code may have put its own handler there, or IPython's magics.
-        if _signal.getsignal(_SIGINT) != self.on_sigint:
+        if _signal.getsignal(_SIGINT) is not self.on_sigint:
             signal.signal(signal.SIGINT, self.on_sigint)
 
     def execute(self, content: Content) -> None:
@@ -484,7 +490,7 @@ class Kernel:
     ) -> None:
         """Serve one request."""
         self.request = request
-        self.was_interrupted = False
+        self.interrupts = 0
         outlet.cause.set(request)
         fields: Content = _decode(content.decode()) if content else {}
         self.metadata = _decode(metadata.decode()) if metadata else {}

@@ -10,8 +10,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magics.code import CodeMagics, MacroToEdit
 
-_NO_NETWORK = (
-    "%{}: this kernel has no network and its Python is read-only. "
+NO_PACKAGES = (
+    "{}: this kernel has no network and its Python is read-only. "
     "Packages are installed into the profile's environment, outside."
 )
 
@@ -53,19 +53,19 @@ class KernelMagics(Magics):  # type: ignore[misc]
     @line_magic
     def pip(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(_NO_NETWORK.format("pip"))
+        raise UsageError(NO_PACKAGES.format("%pip"))
 
     @line_magic
     def conda(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(_NO_NETWORK.format("conda"))
+        raise UsageError(NO_PACKAGES.format("%conda"))
 
     @line_magic
     def mamba(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(_NO_NETWORK.format("mamba"))
+        raise UsageError(NO_PACKAGES.format("%mamba"))
 
     @line_magic
     def uv(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(_NO_NETWORK.format("uv"))
+        raise UsageError(NO_PACKAGES.format("%uv"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import builtins
@@ -22,7 +23,6 @@ from IPython.core.debugger import InterruptiblePdb
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Any as AnyTrait
 from traitlets import Instance, Type, default, observe
 
@@ -31,7 +31,7 @@ try:
 except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link, commands, outlet
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
 from hearth_kernel.parents import Parent, ParentToken
@@ -231,7 +231,7 @@ class Compiler(CachingCompiler):  # type: ignore[misc]
 
 # Libraries (tqdm, rich, pandas, sklearn) recognise a Jupyter kernel by this
 # name and by the section IPKernelApp of its configuration.
-class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
+class ZMQInteractiveShell(commands.CommandShell):
     """The shell of a kernel."""
 
     displayhook_class = Type(ResultHook)
@@ -340,16 +340,8 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
             {"source": "set_next_input", "text": str(s), "replace": replace}
         )
 
-    def system_piped(self, cmd: str) -> None:
-        """Run `!cmd` on a terminal of its own, or without when none is left."""
-        try:
-            super().system_piped(cmd)
-        except OSError as error:
-            if cmd.rstrip().endswith("&") or error.errno is None:
-                raise
-            self.system_raw(cmd)
-
-    system = system_piped
+    def interrupts(self) -> int:
+        return self.kernel.interrupts if self.kernel else 0
 
     def _is_group(self, error: Optional[BaseException]) -> bool:
         """IPython prints exception groups past its own hook."""
@@ -369,6 +361,12 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     ) -> None:
         caller = sys._getframe(1).f_globals.get("__name__")
         kind, error, trace = exc_tuple or sys.exc_info()
+        if self.is_cancelled and kind is asyncio.CancelledError:
+            # It was an interrupt that cancelled the cell.
+            kind, error = KeyboardInterrupt, KeyboardInterrupt()
+            exc_tuple = kind, error.with_traceback(trace), trace
+        if kind is KeyboardInterrupt:
+            commands.leave_out(trace)
         with self.kernel.yielding() if self.kernel else nullcontext():
             if (
                 kind is not None
@@ -396,9 +394,6 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     ) -> None:
         name, value = describe_error(etype, evalue)
         lines = [stb] if isinstance(stb, str) else [str(line) for line in stb]
-        if self.is_cancelled and name == "CancelledError":
-            name, value = "KeyboardInterrupt", ""
-            lines[-1:] = ["KeyboardInterrupt: "]
         self._last_traceback = lines
         self.shown = {"ename": name, "evalue": value, "traceback": lines}
         outlet.emit(_link.ERROR, self.shown, hold=True)

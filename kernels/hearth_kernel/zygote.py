@@ -156,18 +156,13 @@ def become_kernel(
 ) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
     # Loaded since the zygote warmed up: their folder may be out of sight here.
-    from hearth_kernel import kernel, reseed
+    from hearth_kernel import environment, kernel, reseed
 
     # signal's own function makes enums of what it returns.
     for number in _HANDLED:
         _signal.signal(number, _signal.SIG_DFL)
     reseed.reseed()
-    # update() would ask what a mapping is, and write to 200 KB on the way.
-    for name in list(os.environ):
-        del os.environ[name]
-    for name, value in (order.get("env") or {}).items():
-        os.environ[name] = value
-    os.environ["HOME"] = "/workspace"
+    environment.settle(order.get("env") or {})
     os.chdir("/workspace")
     sys.argv = [""]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
@@ -272,7 +267,7 @@ def find(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
 
 def describe(profile: Order) -> Order:
     """Warm up; return the datagram that says so."""
-    environment = snapshot()
+    installed = snapshot()
     try:
         import IPython
     except ImportError as error:
@@ -284,7 +279,13 @@ def describe(profile: Order) -> Order:
     try:
         # With all that kernels need: what is loaded here is not loaded again
         # by each of them.
-        from hearth_kernel import _sandbox, kernel, policy, reseed  # noqa: F401
+        from hearth_kernel import (  # noqa: F401
+            _sandbox,
+            environment,
+            kernel,
+            policy,
+            reseed,
+        )
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None
@@ -296,7 +297,7 @@ def describe(profile: Order) -> Order:
         loaded, missing = find(names)
     else:
         _, loaded, missing = warm(names)
-        os.environ.clear()  # each kernel has its own: it need not do it
+        environment.settle({})
     policy.configure(profile.get("policy"))
     check_threads()
     check_places(profile)
@@ -318,7 +319,7 @@ def describe(profile: Order) -> Order:
         "preloaded": loaded,
         "missing": missing,
         "threads": count_threads(),
-        "environment": environment,
+        "environment": installed,
     }
 
 

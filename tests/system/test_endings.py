@@ -173,6 +173,29 @@ def test_time_limit_of_one_request(gateway: Gateway) -> None:
         assert client.run("kept").result == "5"
 
 
+def test_time_limit_that_a_cell_catches(gateway: Gateway) -> None:
+    """It ends as its code lets it end, and says that it was cut short."""
+    session = gateway.create("--time-limit", "1s")
+    with session.client() as client:
+        turn = client.run(
+            "import time\n"
+            "try:\n"
+            "    print('go', flush=True)\n"
+            "    time.sleep(600)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('caught')",
+            timeout=SOON,
+        )
+        assert turn.status == "ok"
+        assert turn.stream() == "go\ncaught\n"
+        assert turn.stream("stderr") == (
+            "[hearth: the cell ran past its time limit of 1 s and was "
+            "interrupted, which it caught]\n"
+        )
+        assert turn.types[-1] == "status"
+        assert client.run("1").stream("stderr") == ""
+
+
 def test_time_limit_of_a_stubborn_cell(gateway: Gateway) -> None:
     session = gateway.create("--time-limit", "1s")
     namespace = session.namespace()

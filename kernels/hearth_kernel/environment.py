@@ -1,0 +1,38 @@
+"""What a kernel and the programs that it starts find in the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+_STANDARD = {
+    # The profile's own python and pip come before the system's.
+    "PATH": os.path.dirname(sys.executable) + ":" + _SYSTEM_PATH,
+    "HOME": "/workspace",
+    "LANG": "C.UTF-8",
+    "USER": "kernel",
+    "LOGNAME": "kernel",
+    # `!git log` has a terminal, and nobody there to turn its pages.
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    # There is no network to ask again.
+    "PIP_RETRIES": "0",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+}
+
+
+def settle(wanted: Mapping[str, str]) -> None:
+    """Have the standard environment and `wanted`, and nothing else.
+
+    Done before the fork as far as it can be: a kernel that finds a name with
+    its value writes to no page for it.
+    """
+    for name in list(os.environ):
+        if name not in _STANDARD and name not in wanted:
+            del os.environ[name]
+    for texts in (_STANDARD, wanted):
+        for name, value in texts.items():
+            if os.environ.get(name) != value:
+                os.environ[name] = value
