@@ -29,7 +29,8 @@ BEGIN {
                                    " gateway/cli/command.h" \
                                    " gateway/http/http.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
-                                   " protocol/websocket.h" json "notebooks" \
+                                   " protocol/utf8.h protocol/websocket.h" \
+                                   json "notebooks" \
                                    " gateway/auth.h gateway/front.h" \
                                    " gateway/gateway.h gateway/options.h" \
                                    " gateway/refusal.h gateway/http "

@@ -1,6 +1,8 @@
 /* See content.h. */
 #include "gateway/http/content.h"
 
+#include "protocol/utf8.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -20,29 +22,6 @@ static uint32_t hex_code(const char *at)
            | hex_digit(at[2]) << 4 | hex_digit(at[3]);
 }
 
-static void append_code(buffer_t *out, uint32_t code)
-{
-    uint8_t bytes[4];
-    size_t size = 0;
-
-    if (code < 0x80) {
-        bytes[size++] = (uint8_t) code;
-    } else if (code < 0x800) {
-        bytes[size++] = (uint8_t) (0xC0 | code >> 6);
-        bytes[size++] = (uint8_t) (0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        bytes[size++] = (uint8_t) (0xE0 | code >> 12);
-        bytes[size++] = (uint8_t) (0x80 | (code >> 6 & 0x3F));
-        bytes[size++] = (uint8_t) (0x80 | (code & 0x3F));
-    } else {
-        bytes[size++] = (uint8_t) (0xF0 | code >> 18);
-        bytes[size++] = (uint8_t) (0x80 | (code >> 12 & 0x3F));
-        bytes[size++] = (uint8_t) (0x80 | (code >> 6 & 0x3F));
-        bytes[size++] = (uint8_t) (0x80 | (code & 0x3F));
-    }
-    buffer_append(out, bytes, size);
-}
-
 /* Behind "\u"; -EINVAL: half of a pair, which is no character. */
 static int append_unicode(content_t *self, buffer_t *out, fault_t *fault)
 {
@@ -51,7 +30,7 @@ static int append_unicode(content_t *self, buffer_t *out, fault_t *fault)
 
     self->at += 4;
     if (code < 0xD800 || code > 0xDFFF) {
-        append_code(out, code);
+        utf8_append(out, code);
         return 0;
     }
     if (code > 0xDBFF || self->at + 6 >= self->span.size
@@ -61,7 +40,7 @@ static int append_unicode(content_t *self, buffer_t *out, fault_t *fault)
                          "the content has half of a surrogate pair, which is "
                          "no text");
     self->at += 6;
-    append_code(out, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
+    utf8_append(out, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
     return 0;
 }
 
