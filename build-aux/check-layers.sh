@@ -22,7 +22,7 @@ BEGIN {
     may["kernels"]               = " base protocol/channel.h" link json \
                                    "sandbox/sandbox.h sandbox/cgroup.h kernels "
     may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
-                                   "kernels/hearth_kernel "
+                                   "kernels/order.h kernels/hearth_kernel "
     may["gateway"]               = " base protocol notebooks workspace kernels" \
                                    " gateway sandbox/cgroup.h" \
                                    " sandbox/posture.h" \

@@ -217,7 +217,6 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     int pipe_fds[2];
     char text[48];
     zygote_launch_t order = {
-        .session = entry->id,
         .host_uid = entry->host_uid,
         .host_gid = entry->host_uid,
         .init_uid = choose_init_uid(self),

@@ -1,10 +1,12 @@
-/* Starts a zygote and speaks to it: JSON datagrams with descriptors over one
- * SOCK_SEQPACKET socket, which is the zygote's descriptor 3. Started by
+/* Starts a zygote and speaks to it over one SOCK_SEQPACKET socket, which is the
+ * zygote's descriptor 3: JSON until it is warm, then orders. Started by
  * posix_spawn, which is safe whatever threads the gateway has. */
 #include "kernels/zygote.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "kernels/order.h"
+#include "protocol/limits.h"
 
 #include <jansson.h>
 
@@ -20,9 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DATAGRAM_MAX (64 * 1024)
-#define LAUNCH_FDS   4 /* before those of the control group */
-#define MAPPER_FD    4 /* of a zygote that has one: sandbox/mapper.c */
+#define MAPPER_FD 4 /* of a zygote that has one: sandbox/mapper.c */
 
 struct zygote {
     const profile_t *profile; /* borrowed from the configuration */
@@ -182,11 +182,11 @@ static int send_profile(const zygote_t *self, const zygote_user_t *user,
     cleanup_free char *text = describe_profile(self->profile, user);
     size_t size = strlen(text);
 
-    if (size > DATAGRAM_MAX)
+    if (size > ORDER_MAX)
         return fault_set(fault, E2BIG,
                          "the lists of profile %s are %zu bytes long, more "
-                         "than %d",
-                         self->profile->name, size, DATAGRAM_MAX);
+                         "than %u",
+                         self->profile->name, size, ORDER_MAX);
     return fd_send(self->socket, text, size, NULL, 0, fault);
 }
 
@@ -273,45 +273,55 @@ pid_t zygote_pid(const zygote_t *self)
     return self->pid;
 }
 
+static void encode(const zygote_t *self, const zygote_launch_t *launch,
+                   buffer_t *out)
+{
+    const profile_limits_t *profile = &self->profile->limits;
+    const order_t order = {
+        .has_cgroup_folder = launch->cgroup_mode == CGROUP_V2,
+        .number = launch->number,
+        .host_uid = launch->host_uid,
+        .host_gid = launch->host_gid,
+        .init_uid = launch->init_uid,
+        .init_gid = launch->init_uid,
+        .orphan_seconds = launch->orphan_seconds,
+        .retain = profile->retain,
+        .limits = {
+            .address_space = profile->address_space,
+            .file_size = profile->file_size,
+            .open_files = profile->open_files,
+            /* Where a group counts them, the process' own limit comes second:
+             * it would refuse without anybody being told. */
+            .processes =
+                profile_process_limit(self->profile, launch->cgroup_count > 0),
+            .cpu_seconds = profile->cpu_seconds,
+            .tmp_bytes = profile->tmp_bytes,
+        }};
+    const char *name;
+    json_t *value;
+
+    order_encode(&order, "hearth", out);
+    json_object_foreach(launch->environment, name, value)
+        order_add_variable(out, name, json_string_value(value));
+}
+
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
 {
-    json_auto_t *order = json_object();
-    json_t *limits = json_object();
-    const profile_limits_t *profile = &self->profile->limits;
-    int fds[LAUNCH_FDS + CGROUP_HIERARCHIES] = {
-        launch->workspace_fd, launch->link_fd, launch->init_fd,
-        launch->status_fd};
-    cleanup_free char *text = NULL;
+    cleanup_buffer buffer_t order = BUFFER_EMPTY;
+    int fds[ORDER_FDS + CGROUP_HIERARCHIES] = {launch->workspace_fd,
+                                               launch->link_fd, launch->init_fd,
+                                               launch->status_fd};
 
-    memcpy(fds + LAUNCH_FDS, launch->cgroup_fds,
+    memcpy(fds + ORDER_FDS, launch->cgroup_fds,
            launch->cgroup_count * sizeof *fds);
-    json_object_set_new(order, "cgroup",
-                        json_string(cgroup_mode_name(launch->cgroup_mode)));
-    set_number(order, "launch", launch->number);
-    json_object_set_new(order, "session", json_string(launch->session));
-    set_number(order, "host_uid", launch->host_uid);
-    set_number(order, "host_gid", launch->host_gid);
-    set_number(order, "init_uid", launch->init_uid);
-    set_number(order, "init_gid", launch->init_uid);
-    set_number(order, "orphan_seconds", launch->orphan_seconds);
-    set_number(order, "retain", profile->retain);
-    set_number(limits, "address_space", profile->address_space);
-    set_number(limits, "file_size", profile->file_size);
-    set_number(limits, "open_files", profile->open_files);
-    /* Where a group counts them, the process' own limit comes second: it would
-     * refuse without anybody being told. */
-    set_number(limits, "processes",
-               profile_process_limit(self->profile, launch->cgroup_count > 0));
-    set_number(limits, "cpu_seconds", profile->cpu_seconds);
-    set_number(limits, "tmp_bytes", profile->tmp_bytes);
-    json_object_set_new(order, "limits", limits);
-    json_object_set_new(order, "env", json_object());
-    if (launch->environment)
-        json_object_set(order, "env", launch->environment);
-    json_object_set_new(order, "hostname", json_string("hearth"));
-    text = json_dumps(order, JSON_COMPACT);
-    return fd_send(self->socket, text, strlen(text), fds,
-                   LAUNCH_FDS + launch->cgroup_count, fault);
+    encode(self, launch, &order);
+    if (order.size > ORDER_MAX)
+        return fault_set(fault, E2BIG,
+                         "the environment of a kernel is %zu bytes long, more "
+                         "than %u",
+                         order.size, ORDER_MAX);
+    return fd_send(self->socket, order.data, order.size, fds,
+                   ORDER_FDS + launch->cgroup_count, fault);
 }
 
 static void copy_text(json_t *object, const char *key, zygote_answer_t *answer)
@@ -332,35 +342,52 @@ static zygote_event_t on_end(zygote_t *self, zygote_answer_t *answer)
     return ZYGOTE_GONE;
 }
 
-static int on_datagram(zygote_t *self, json_t *object, const int *fds,
-                       size_t fd_count, zygote_event_t *ret_event,
-                       zygote_answer_t *answer)
+static int on_ready(zygote_t *self, json_t *object, zygote_event_t *ret_event,
+                    zygote_answer_t *answer)
 {
-    json_t *number;
+    json_int_t protocol =
+        json_integer_value(json_object_get(object, "protocol"));
 
-    if (json_object_get(object, "fault")) {
-        copy_text(object, "fault", answer);
+    if (protocol != ORDER_PROTOCOL) {
+        snprintf(answer->text, sizeof answer->text,
+                 "the zygote of profile %s speaks version %" JSON_INTEGER_FORMAT
+                 ", the gateway %d: they are of different releases; restart "
+                 "the gateway",
+                 self->profile->name, protocol, ORDER_PROTOCOL);
         *ret_event = on_end(self, answer);
-    } else if (json_object_get(object, "ready")) {
-        self->is_ready = true;
-        copy_text(object, "python", answer);
-        json_decref(self->environment);
-        self->environment = json_incref(json_object_get(object, "environment"));
-        *ret_event = ZYGOTE_READY;
-    } else if ((number = json_object_get(object, "launched"))) {
-        answer->number = (uint64_t) json_integer_value(number);
-        answer->pid =
-            (pid_t) json_integer_value(json_object_get(object, "pid"));
-        answer->pidfd = fd_count ? fds[0] : -1;
-        *ret_event = ZYGOTE_LAUNCHED;
         return 1;
-    } else if ((number = json_object_get(object, "failed"))) {
-        answer->number = (uint64_t) json_integer_value(number);
-        copy_text(object, "text", answer);
-        *ret_event = ZYGOTE_FAILED;
-    } else {
-        return 0;
     }
+    self->is_ready = true;
+    copy_text(object, "python", answer);
+    json_decref(self->environment);
+    self->environment = json_incref(json_object_get(object, "environment"));
+    *ret_event = ZYGOTE_READY;
+    return 1;
+}
+
+static int on_json(zygote_t *self, json_t *object, zygote_event_t *ret_event,
+                   zygote_answer_t *answer)
+{
+    if (json_object_get(object, "ready"))
+        return on_ready(self, object, ret_event, answer);
+    if (!json_object_get(object, "fault"))
+        return 0;
+    copy_text(object, "fault", answer);
+    *ret_event = on_end(self, answer);
+    return 1;
+}
+
+static int on_answer(const order_answer_t *said, const int *fds,
+                     size_t fd_count, zygote_event_t *ret_event,
+                     zygote_answer_t *answer)
+{
+    answer->number = said->number;
+    answer->pid = said->pid;
+    if (said->pid > 0)
+        answer->pidfd = fd_count ? fds[0] : -1;
+    else
+        snprintf(answer->text, sizeof answer->text, "%s", said->fault.text);
+    *ret_event = said->pid > 0 ? ZYGOTE_LAUNCHED : ZYGOTE_FAILED;
     return 1;
 }
 
@@ -368,8 +395,9 @@ int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
                    zygote_answer_t *ret_answer)
 {
     static const zygote_answer_t nothing = {.pidfd = -1};
-    cleanup_free char *text = mem_new(DATAGRAM_MAX);
+    cleanup_free char *text = mem_new(ORDER_MAX);
     json_auto_t *object = NULL;
+    order_answer_t said;
     int fds[FD_PASS_MAX];
     size_t fd_count = 0;
     fault_t fault;
@@ -377,12 +405,12 @@ int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
     int r = 0;
 
     *ret_answer = nothing;
-    size = fd_receive(self->socket, text, DATAGRAM_MAX, fds, FD_PASS_MAX,
+    size = fd_receive(self->socket, text, ORDER_MAX, fds, FD_PASS_MAX,
                       &fd_count, &fault);
     /* A zygote that ended with an order unread: Linux tells of that first, and
      * of its last words afterwards. */
     if (size == -ECONNRESET)
-        size = fd_receive(self->socket, text, DATAGRAM_MAX, fds, FD_PASS_MAX,
+        size = fd_receive(self->socket, text, ORDER_MAX, fds, FD_PASS_MAX,
                           &fd_count, &fault);
     if (size == -EAGAIN || size == -EINTR)
         return 0;
@@ -390,9 +418,10 @@ int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
         *ret_event = on_end(self, ret_answer);
         return 1;
     }
-    object = json_loadb(text, (size_t) size, 0, NULL);
-    if (object)
-        r = on_datagram(self, object, fds, fd_count, ret_event, ret_answer);
+    if (order_answer_decode(text, (size_t) size, &said))
+        r = on_answer(&said, fds, fd_count, ret_event, ret_answer);
+    else if ((object = json_loadb(text, (size_t) size, 0, NULL)) != NULL)
+        r = on_json(self, object, ret_event, ret_answer);
     for (size_t i = 0; i < fd_count; i++)
         if (fds[i] != ret_answer->pidfd)
             close(fds[i]);

@@ -18,7 +18,6 @@ typedef struct zygote zygote_t;
 
 typedef struct {
     uint64_t number;     /* comes back in the answer */
-    const char *session; /* id */
     uid_t host_uid;
     gid_t host_gid;
     uid_t init_uid; /* pid 1's user and group; 0: the session's */

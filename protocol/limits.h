@@ -20,6 +20,9 @@
 #define FRAME_METADATA_MAX (1u << 20)
 #define FRAME_BUFFERS_MAX  1024
 
+/* An order to a zygote (kernels/order.h), or a datagram of its JSON: bytes. */
+#define ORDER_MAX (64u << 10)
+
 /* A note that stands before a cell, and who wrote it: bytes. */
 #define NOTE_TEXT_MAX (64u << 10)
 #define NOTE_BY_MAX   200

@@ -1,5 +1,6 @@
-/* The Python face of sandbox/: describe once, fork for each kernel. Nothing
- * else: it decides nothing and keeps one description per interpreter.
+/* The Python face of sandbox/: describe once, then serve a gateway's orders, or
+ * fork for one kernel. Nothing else: it decides nothing and keeps one
+ * description per interpreter.
  *
  *   describe(plan) -> int
  *       plan has `init`, the path of hearth-init, `readonly`, the places of
@@ -8,15 +9,21 @@
  *       (sandbox_network_t), `accept` and `without` (names of walls). The
  *       number of places; again: replaces the description. OSError when a
  *       place is missing or a wall unknown.
+ *   serve(gateway_fd, mapper_fd) -> dict or None
+ *       The zygote's loop (loop.h), for as long as it is one. None when the
+ *       gateway has closed its end; in each payload: `link_fd`, `status_fd`,
+ *       `retain`, `env`. OSError: there can be no kernels any more.
  *   fork(spec) -> (pid, pidfd)
  *       spec has the members of sandbox_launch_t by name, `limits` a dict of
  *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` and
  *       `keeps_status` bools, each absent or not. In the payload: (0, -1).
+ *       For whoever has no gateway.
  * OSError when no child was made; what fails in the child goes to status_fd.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "kernels/hearth_kernel/loop.h"
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
@@ -322,8 +329,65 @@ static PyObject *fork_method(PyObject *module, PyObject *spec)
     return result;
 }
 
+/* A text of the order; bytes that are no UTF-8 as Python shows them. */
+static PyObject *show_text(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t) strlen(text),
+                                "surrogateescape");
+}
+
+static PyObject *show_environment(order_texts_t *texts)
+{
+    PyObject *environment = PyDict_New();
+    const char *name, *value;
+
+    while (environment != NULL && order_next_variable(texts, &name, &value)) {
+        PyObject *key = show_text(name);
+        PyObject *text = show_text(value);
+
+        if (key == NULL || text == NULL
+            || PyDict_SetItem(environment, key, text) < 0)
+            Py_CLEAR(environment);
+        Py_XDECREF(key);
+        Py_XDECREF(text);
+    }
+    return environment;
+}
+
+static PyObject *serve(PyObject *module, PyObject *arguments)
+{
+    state_t *state = PyModule_GetState(module);
+    fault_t fault = {0, ""};
+    int gateway_fd, mapper_fd;
+    loop_t loop;
+    int r;
+
+    if (!PyArg_ParseTuple(arguments, "ii", &gateway_fd, &mapper_fd))
+        return NULL;
+    if (state->sandbox == NULL)
+        return PyErr_Format(PyExc_RuntimeError, "call describe first");
+    /* Once for all kernels: from here to the end this is a process that is
+     * about to fork, and each payload one that has been. */
+    PyOS_BeforeFork();
+    r = loop_run(&loop, state->sandbox, gateway_fd, mapper_fd, &fault);
+    if (r == 1)
+        PyOS_AfterFork_Child();
+    else
+        PyOS_AfterFork_Parent();
+    if (r < 0)
+        return raise_fault(&fault);
+    if (r == 0)
+        Py_RETURN_NONE;
+    return Py_BuildValue("{s:i,s:i,s:K,s:N}", "link_fd", loop.link_fd,
+                         "status_fd", loop.status_fd, "retain",
+                         (unsigned long long) loop.order.retain, "env",
+                         show_environment(&loop.texts));
+}
+
 static PyMethodDef methods[] = {
     {"describe", describe, METH_O, "describe(plan) -> int"},
+    {"serve", serve, METH_VARARGS,
+     "serve(gateway_fd, mapper_fd) -> dict or None"},
     {"fork", fork_method, METH_O, "fork(spec) -> (pid, pidfd)"},
     {NULL, NULL, 0, NULL},
 };

@@ -1,13 +1,13 @@
 """The zygote: a warm interpreter that forks kernels (PROTOCOL.zygote.md).
 
 It runs no code but ours and the profile's modules, has one thread, and knows
-nothing of any session but the descriptors that it passes on.
+nothing of any session but the descriptors that it passes on. Once it is warm it
+runs no Python any more, but in its kernels.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
-import array
 import errno
 import importlib.util
 import json
@@ -23,12 +23,9 @@ from typing import Any, Callable, NoReturn, Optional
 
 Order = dict[str, Any]
 
-PROTOCOL = 2
+PROTOCOL = 3  # ORDER_PROTOCOL of kernels/order.h
 SOCKET_FD = 3
 DATAGRAM_MAX = 64 * 1024
-LAUNCH_FDS = ("workspace_fd", "link_fd", "init_fd", "status_fd")
-# Of the control group: a folder, or one file for each hierarchy.
-CGROUP_FDS_MAX = 8
 _HANDLED = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)))
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 
@@ -37,15 +34,18 @@ class Fault(Exception):
     """A reason why there can be no kernels, as a sentence."""
 
 
-def tell(
-    gateway: socket.socket, answer: Order, descriptor: Optional[int] = None
-) -> None:
-    """Send one datagram, with a descriptor where there is one."""
-    fds = array.array("i", [] if descriptor is None else [descriptor])
-    gateway.sendmsg(
-        [json.dumps(answer).encode()],
-        [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)] if fds else [],
-    )
+def tell(gateway: socket.socket, answer: Order) -> None:
+    """Send one datagram of JSON."""
+    gateway.send(json.dumps(answer).encode())
+
+
+def tell_end(gateway: socket.socket, error: Exception) -> NoReturn:
+    """Say why there will be no kernels, and end."""
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is None:
+        text = error.strerror or text  # the sandbox's sentence alone
+    tell(gateway, {"fault": text[:1000]})
+    sys.exit(1)
 
 
 def check_places(profile: Order) -> None:
@@ -171,10 +171,9 @@ def become_kernel(
     kernel.main(link_fd, int(order["retain"]), when_begun=when_begun)
 
 
-def run_payload(
-    profile: Order, order: Order, link_fd: int, status_fd: int
-) -> NoReturn:
+def run_payload(profile: Order, order: Order) -> NoReturn:
     """Be a kernel; until it has begun, the launch hears of what goes wrong."""
+    link_fd, status_fd = order["link_fd"], order["status_fd"]
     has_begun = False
 
     def when_begun() -> None:
@@ -197,61 +196,13 @@ def run_payload(
         os._exit(70)
 
 
-def launch(
-    gateway: socket.socket, profile: Order, order: Order, fds: list[int]
-) -> None:
-    """Fork one kernel and tell the gateway, in the zygote."""
+def serve(profile: Order) -> None:
+    """Fork kernels until the gateway closes its end; in C (loop.h)."""
     from hearth_kernel import _sandbox
 
-    number = order.get("launch")
-    try:
-        if len(fds) < len(LAUNCH_FDS):
-            raise Fault(f"{len(fds)} descriptors, {len(LAUNCH_FDS)} wanted")
-        check_threads()
-        spec = {
-            **order,
-            **dict(zip(LAUNCH_FDS, fds)),
-            "cgroup_fds": fds[len(LAUNCH_FDS) :],
-            "cgroup_folder": order.get("cgroup") == "v2",
-            "keeps_status": True,
-            "mapper_fd": profile.get("mapper") or 0,
-        }
-        pid, pidfd = _sandbox.fork(spec)
-    except (Fault, OSError, ValueError, TypeError, KeyError) as error:
-        code = getattr(error, "errno", None) or 0
-        text = getattr(error, "strerror", None) or str(error)
-        tell(gateway, {"failed": number, "code": code, "text": text[:500]})
-        if code == errno.ECHILD:  # the mapper has ended: so will all others
-            raise Fault(text) from None
-        return
-    if pid == 0:
-        run_payload(profile, order, spec["link_fd"], spec["status_fd"])
-    tell(gateway, {"launched": number, "pid": pid}, pidfd)
-    os.close(pidfd)
-
-
-def reap(*_: Any) -> None:
-    """Collect kernels that have ended."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
-def serve(gateway: socket.socket, profile: Order) -> None:
-    """Fork kernels until the gateway closes its end."""
-    while True:
-        data, fds, _, _ = socket.recv_fds(
-            gateway, DATAGRAM_MAX, len(LAUNCH_FDS) + CGROUP_FDS_MAX
-        )
-        if not data:
-            return
-        try:
-            launch(gateway, profile, json.loads(data), fds)
-        finally:
-            for fd in fds:
-                os.close(fd)
+    order = _sandbox.serve(SOCKET_FD, profile.get("mapper") or 0)
+    if order is not None:
+        run_payload(profile, order)
 
 
 def find(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
@@ -334,14 +285,11 @@ def main() -> None:
             os.set_inheritable(profile["mapper"], False)
         ready = describe(profile)
     except (Fault, OSError) as error:
-        tell(gateway, {"fault": str(error)[:1000]})
-        sys.exit(1)
-    signal.signal(signal.SIGCHLD, reap)
+        tell_end(gateway, error)
     try:
         tell(gateway, ready)
-        serve(gateway, profile)
-    except Fault as error:
-        tell(gateway, {"fault": str(error)[:1000]})
-        sys.exit(1)
+        serve(profile)
     except BrokenPipeError:
         pass  # the gateway has gone
+    except OSError as error:
+        tell_end(gateway, error)

@@ -1,4 +1,6 @@
-"""Kernels that do not come into being: the reason is told, nothing is left."""
+"""Kernels that do not come into being: the reason is told, nothing is left; and
+what one that does leaves in the zygote.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
-from harness import DEADLINE, Gateway
+from harness import DEADLINE, Gateway, children
 
 # Imported by the zygote, which calls it too while it warms up.
 SPOILS = """
@@ -76,3 +78,46 @@ def test_a_kernel_that_is_never_ready_is_ended(environment: Path) -> None:
     with spoilt(environment, what, "sessions/ready_timeout=1s") as gateway:
         told = refusal(gateway)
     assert "was not ready in time (1 s from its fork" in told
+
+
+RELEASE = """
+import sys
+sys.modules["hearth_kernel.zygote"].PROTOCOL = 99
+"""
+
+
+def test_a_package_of_another_release_is_told(environment: Path) -> None:
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "release.py").write_text(RELEASE)
+    gateway = Gateway(
+        "--set", f"profile/python3/python={environment / 'bin' / 'python3'}",
+        "--set", "profile/python3/preload=release",
+    )  # fmt: skip
+    try:
+        gateway.start()
+        told = refusal(gateway)
+    finally:
+        gateway.end()
+    assert "speaks version 99, the gateway" in told
+    assert "different releases" in told
+
+
+def faults(pid: int) -> int:
+    """How many pages it has been given so far."""
+    text = Path(f"/proc/{pid}/stat").read_text()
+    return int(text.rpartition(")")[2].split()[7])
+
+
+def test_a_launch_writes_to_few_of_the_zygotes_pages() -> None:
+    """Each one leaves its old copy to every kernel that was forked before."""
+    gateway = Gateway("--set", "profile/python3/pool/max=0")
+    try:
+        gateway.start()
+        gateway.create()
+        (zygote,) = children(gateway.pid)
+        before = faults(zygote)
+        for _ in range(3):
+            gateway.create()
+        assert (faults(zygote) - before) / 3 < 20  # 210 by a loop in Python
+    finally:
+        gateway.end()

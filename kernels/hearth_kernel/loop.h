@@ -1,0 +1,29 @@
+/* The zygote's loop: reads orders, launches, answers. It touches no object of
+ * Python's: each page that a zygote writes to leaves its old copy to every
+ * kernel that was forked before. */
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LOOP_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LOOP_H
+
+#include "base/fault.h"
+#include "kernels/order.h"
+#include "protocol/limits.h"
+#include "sandbox/sandbox.h"
+
+#include <stddef.h>
+
+/* What a payload takes along. */
+typedef struct {
+    order_t order;
+    order_texts_t texts; /* of `datagram` */
+    int link_fd, status_fd;
+    char datagram[ORDER_MAX];
+} loop_t;
+
+/* Serves the SOCK_SEQPACKET socket until the gateway closes its end: 0. Returns
+ * in each payload too: 1, with its order. -errno: an order that cannot be read
+ * (-EPROTO), the mapper has gone (-ECHILD), no answer can be sent. `mapper_fd`
+ * as in sandbox_launch_t. Meanwhile the caller's children are reaped. */
+int loop_run(loop_t *self, const sandbox_t *sandbox, int gateway_fd,
+             int mapper_fd, fault_t *fault);
+
+#endif
