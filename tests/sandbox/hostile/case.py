@@ -37,6 +37,7 @@ class Case:
     after: str = ""  # then runs there; a true value is a success of ours
     modes: tuple[str, ...] = MODES
     machine: str = ""  # only there, as platform.machine() says
+    scoped: bool = False  # nothing but Landlock's scopes holds it for a user
     alone: bool = False  # in a session of its own
     ends: str = ""  # the reason for which the session ends
     judge: str = ""  # a function of judges.py looks at what came out

@@ -85,12 +85,14 @@ CASES = table(
         "return os.kill(1, 0) is None and 'may'",
         "EPERM",
         "landlock ids capabilities",
+        scoped=True,
     ),
     Case(
         "stop-pid-1",
         "return os.kill(1, signal.SIGSTOP) is None and 'may'",
         "EPERM",
         "landlock ids capabilities",
+        scoped=True,
         outside=False,
     ),
     Case(
@@ -98,6 +100,7 @@ CASES = table(
         "return os.kill(1, signal.SIGCHLD) is None and 'may'",
         "EPERM",
         "landlock ids capabilities",
+        scoped=True,
         outside=False,
     ),
     Case(
@@ -105,6 +108,7 @@ CASES = table(
         "return signal.pidfd_send_signal(os.pidfd_open(1), 0) is None and 'may'",
         "EPERM",
         "landlock ids capabilities",
+        scoped=True,
     ),
     Case(
         "queue-a-signal-to-pid-1",
@@ -112,6 +116,7 @@ CASES = table(
         "return call('rt_sigqueueinfo', 1, signal.SIGCHLD, info) == 0",
         "EPERM",
         "landlock ids capabilities",
+        scoped=True,
         outside=False,
     ),
     Case(

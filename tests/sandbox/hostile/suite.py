@@ -73,6 +73,7 @@ LEFT_OUTSIDE = (
     "/dev/shm/hostile-left",
     "/dev/shm/sem.hostile",
 )
+SCOPES_ABI = 6  # signals and abstract sockets, since Linux 6.12
 SHARED_KEY = 0x68737400
 
 
@@ -96,9 +97,17 @@ class Result:
         return ""
 
 
+def landlock_abi() -> int:
+    """As landlock_create_ruleset(2) tells it; below 1: there is none."""
+    asked: int = ctypes.CDLL(None).syscall(444, None, 0, 1)
+    return asked
+
+
 def fits(case: Case, mode: str) -> bool:
     """What is about the service is so however it is started."""
     kind = "service" if mode == "unit" else mode
+    if case.scoped and kind == "user" and landlock_abi() < SCOPES_ABI:
+        return False
     return kind in case.modes and case.machine in ("", platform.machine())
 
 
