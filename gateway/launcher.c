@@ -324,11 +324,11 @@ static int on_zygote_retry(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-static void on_zygote_gone(warmth_t *warmth, const char *text)
+/* With it go the launches that it was asked for. */
+static void bury_zygote(warmth_t *warmth, const char *text)
 {
     registry_t *self = warmth->registry;
     zmq_pollitem_t item = {.fd = zygote_socket(warmth->zygote)};
-    bool was_ready = warmth->ready[0] != '\0';
 
     log_error("profile=%s zygote gone: %s", warmth->profile->name, text);
     scribe_note(
@@ -338,10 +338,17 @@ static void on_zygote_gone(warmth_t *warmth, const char *text)
     zygote_destroy(&warmth->zygote);
     snprintf(warmth->fault, sizeof warmth->fault, "%s", text);
     warmth->ready[0] = '\0';
-    warmth->failures = was_ready ? 0 : warmth->failures + 1;
     while (warmth->launching)
         fail_launch(warmth->launching, text);
-    zloop_timer(self->loop,
+}
+
+static void on_zygote_gone(warmth_t *warmth, const char *text)
+{
+    bool was_ready = warmth->ready[0] != '\0';
+
+    bury_zygote(warmth, text);
+    warmth->failures = was_ready ? 0 : warmth->failures + 1;
+    zloop_timer(warmth->registry->loop,
                 (size_t) ZYGOTE_RETRY_MS
                     << (warmth->failures < 5 ? warmth->failures : 5),
                 1, on_zygote_retry, warmth);
@@ -417,15 +424,18 @@ static int on_zygote(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+/* Who asks from now on waits in the new one's socket. */
 void launcher_renew(registry_t *self, const profile_t *profile)
 {
     warmth_t *warmth = launcher_warmth(self, profile);
 
     pool_drain(self, profile);
     warmth->is_changing = false;
-    if (warmth->zygote)
-        on_zygote_gone(warmth, "the environment on disk has changed; it is "
-                               "warmed up anew, try again in a few seconds");
+    if (!warmth->zygote)
+        return;
+    bury_zygote(warmth, "the environment on disk has changed; it is warmed up "
+                        "anew, try again in a few seconds");
+    launcher_start(warmth);
 }
 
 /* An installation takes a while: what has changed is loaded anew when it has

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness import Gateway, start_time, wait_for
+from harness import Gateway, children, start_time, wait_for
 
 POOL = "profile/python3/pool/"
 
@@ -319,6 +319,28 @@ def test_installing_a_package_renews_what_waits(environment: Path) -> None:
         wait_for(
             lambda: members(gateway) and not before.keys() & members(gateway),
             "a member that knows the new package",
+        )
+        with gateway.create().client() as client:
+            assert client.value("__import__('newcomer').VALUE") == 41
+
+
+def test_who_asks_while_packages_are_loaded_anew_waits(
+    environment: Path,
+) -> None:
+    """As for the first session: nobody is told to come back."""
+    python = environment / "bin" / "python3"
+    (packages,) = environment.glob("lib/python*/site-packages")
+    for folder in [*environment.parents[:-2], environment]:
+        os.chmod(folder, 0o755)
+    with gateway_with(
+        pool_max=0,
+        **{"profile/python3/python": python, "profile/python3/preload": "json"},
+    ) as gateway:
+        gateway.create().delete()
+        before = set(children(gateway.pid))
+        (packages / "newcomer.py").write_text("VALUE = 41\n")
+        wait_for(
+            lambda: before.isdisjoint(children(gateway.pid)), "a zygote less"
         )
         with gateway.create().client() as client:
             assert client.value("__import__('newcomer').VALUE") == 41
