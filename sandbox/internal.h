@@ -11,13 +11,16 @@
 #include <sys/stat.h>
 
 #define SOURCES_MAX 64 /* read-only folders and files in one description */
+#define DEVICES     5  /* of the host, in /dev */
 
 /* A file or folder of the host that is shown inside. */
 typedef struct {
     char *path;   /* owned: absolute, without links */
     char *target; /* owned: where it is inside; NULL: at the same path */
     int fd;       /* owned: O_PATH, so that the inode stays the one we saw */
-    bool folder;  /* else a file */
+    dev_t device; /* which it is */
+    ino_t inode;
+    bool folder; /* else a file */
 } source_t;
 
 /* A symbolic link of the host that is made again inside. */
@@ -82,7 +85,8 @@ typedef struct {
     int go_fd;                 /* pid 1: a byte comes when it is mapped */
     int tree_fds[SOURCES_MAX]; /* clones of the sources, to be attached */
     int workspace_tree_fd;     /* clone of the workspace */
-    int device_fds[8];         /* clones of the devices */
+    int device_fds[DEVICES];   /* clones of the devices */
+    int ruleset_fd;            /* of Landlock; -1: none */
     int root_fd;               /* the private root */
     int init_fd;               /* pid 1's end to the payload */
     int payload_fd;            /* the payload's end to pid 1 */
@@ -140,6 +144,7 @@ step_fn mounts_open_sources; /* still with the caller's identity */
 step_fn mounts_enter_own; /* the same of who has a mapper, with the session's */
 step_fn mounts_make_root;
 step_fn mounts_make_folders;
+step_fn mounts_make_tmp;
 step_fn mounts_make_devices;
 step_fn mounts_make_proc;
 step_fn mounts_forbid_user_namespaces;
@@ -159,7 +164,8 @@ step_fn privileges_forbid_new;
 step_fn privileges_drop;
 step_fn privileges_keep_init;
 
-/* landlock.c */
+/* landlock.c. The first makes the rules, of what is shown. */
+step_fn landlock_describe;
 step_fn landlock_enter;
 
 /* walls.c */

@@ -64,19 +64,16 @@ typedef struct {
     int32_t folder_fd;
 } __attribute__((packed)) beneath_t;
 
-/* What the sandbox makes itself, and what is permitted there. */
+/* The folders that the sandbox makes itself, and what is permitted there. */
 static const struct {
     const char *path;
     uint64_t access;
 } own[] = {
     /* Names may be listed anywhere; to read is another matter. */
-    {"/", FS_READ_DIR},       {"/dev/full", DEVICE},
-    {"/dev/null", DEVICE},    {"/dev/pts", READ | DEVICE | FS_IOCTL_DEV},
-    {"/dev/random", DEVICE},  {"/dev/shm", OWN},
-    {"/dev/urandom", DEVICE}, {"/dev/zero", DEVICE},
-    {"/etc", READ},           {"/proc", READ},
-    {"/sys", READ},           {"/tmp", OWN},
-    {SANDBOX_WORKSPACE, OWN},
+    {"/", FS_READ_DIR}, {"/dev/pts", READ | DEVICE | FS_IOCTL_DEV},
+    {"/dev/shm", OWN},  {"/etc", READ},
+    {"/proc", READ},    {"/sys", READ},
+    {"/tmp", OWN},      {SANDBOX_WORKSPACE, OWN},
 };
 
 /* Which rights the kernel knows, by its ABI. */
@@ -104,49 +101,61 @@ int sandbox_landlock_abi(void)
     return abi < 0 ? 0 : (int) abi;
 }
 
-static int permit(int ruleset, const char *path, bool folder, uint64_t access,
+static int permit(int ruleset, int fd, uint64_t access, const char *what,
                   fault_t *fault)
 {
-    cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
-    beneath_t rule = {access, fd};
+    const beneath_t rule = {access, fd};
 
-    if (fd < 0)
-        return fault_errno(fault, path);
-    if (!folder)
-        rule.access &= OF_A_FILE;
     if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0)
         < 0)
-        return fault_errno(fault, path);
+        return fault_errno(fault, what);
     return 0;
 }
 
-static int permit_all(const entry_t *entry, int ruleset, uint64_t known,
-                      fault_t *fault)
+static int permit_own(int ruleset, uint64_t known, fault_t *fault)
+{
+    int r;
+
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        cleanup_fd int fd = open(own[i].path, O_PATH | O_CLOEXEC);
+
+        if (fd < 0)
+            return fault_errno(fault, own[i].path);
+        if ((r = permit(ruleset, fd, own[i].access & known, own[i].path, fault))
+            < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* A rule is for the file or folder itself, wherever it is mounted: the trees
+ * that were attached are at hand. */
+static int permit_shown(const entry_t *entry, int ruleset, uint64_t known,
+                        fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
     int r;
 
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        bool device = own[i].access == DEVICE;
-
-        if ((r = permit(ruleset, own[i].path, !device, own[i].access & known,
+    for (size_t i = 0; i < DEVICES; i++)
+        if ((r = permit(ruleset, entry->device_fds[i], DEVICE & known, "/dev",
                         fault))
             < 0)
             return r;
-    }
-    for (size_t i = 0; i < mounts->source_count; i++)
-        if ((r = permit(ruleset, source_place(&mounts->sources[i]),
-                        mounts->sources[i].folder, RUN & known, fault))
+    for (size_t i = 0; i < mounts->source_count; i++) {
+        uint64_t access = mounts->sources[i].folder ? RUN : RUN & OF_A_FILE;
+
+        if ((r = permit(ruleset, entry->tree_fds[i], access & known,
+                        source_place(&mounts->sources[i]), fault))
             < 0)
             return r;
+    }
     return 0;
 }
 
-int landlock_enter(entry_t *entry, fault_t *fault)
+int landlock_describe(entry_t *entry, fault_t *fault)
 {
     int abi = sandbox_landlock_abi();
     ruleset_t handled = known_rights(abi);
-    cleanup_fd int ruleset = -1;
     int r;
 
     if (abi == 0 && walls_may_lack(entry->sandbox, WALL_LANDLOCK))
@@ -159,13 +168,21 @@ int landlock_enter(entry_t *entry, fault_t *fault)
     /* A rule is for one port: a whole loopback cannot be permitted. */
     if (entry->sandbox->network != SANDBOX_NETWORK_NONE)
         handled.net = 0;
-    ruleset =
+    entry->ruleset_fd =
         (int) syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
-    if (ruleset < 0)
+    if (entry->ruleset_fd < 0)
         return fault_errno(fault, "create a ruleset");
-    if ((r = permit_all(entry, ruleset, handled.fs, fault)) < 0)
+    if ((r = permit_own(entry->ruleset_fd, handled.fs, fault)) < 0)
         return r;
-    if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+    return permit_shown(entry, entry->ruleset_fd, handled.fs, fault);
+}
+
+int landlock_enter(entry_t *entry, fault_t *fault)
+{
+    if (entry->ruleset_fd < 0)
+        return 0; /* accepted to be missing */
+    if (syscall(SYS_landlock_restrict_self, entry->ruleset_fd, 0) < 0)
         return fault_errno(fault, "restrict");
+    close(entry->ruleset_fd);
     return 0;
 }

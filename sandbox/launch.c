@@ -67,10 +67,11 @@ static const step_t steps[] = {
     /* With the session's, and every capability in the new namespaces. */
     {"root", mounts_make_root, ALWAYS},
     {"folders", mounts_make_folders, ALWAYS},
+    {"tmp", mounts_make_tmp, ALWAYS},
+    {"read-only places", mounts_attach_sources, ALWAYS},
     {"devices", mounts_make_devices, ALWAYS},
     {"proc", mounts_make_proc, ALWAYS},
     {"user namespaces inside", mounts_forbid_user_namespaces, WALL_NESTED},
-    {"read-only places", mounts_attach_sources, ALWAYS},
     {"workspace", mounts_attach_workspace, ALWAYS},
     {"enter root", mounts_enter_root, ALWAYS},
     {"standard streams", use_null_device, ALWAYS},
@@ -83,6 +84,7 @@ static const step_t steps[] = {
 /* In the payload, which begins as pid 1 is; the filter is the last of its
  * walls. */
 static const step_t payload_steps[] = {
+    {"landlock rules", landlock_describe, WALL_LANDLOCK},
     {"covers of /proc", mounts_cover_proc, WALL_PROC},
     {"process", prepare_payload, ALWAYS},
     {"identity", namespaces_take_payload_identity, ALWAYS},
@@ -172,12 +174,12 @@ static int forget_signals(entry_t *entry, fault_t *fault)
 {
     struct sigaction action;
 
-    (void) entry;
     (void) fault;
     memset(&action, 0, sizeof action);
     action.sa_handler = SIG_DFL;
     for (int number = 1; number < _NSIG; number++)
-        sigaction(number, &action, NULL); /* some numbers refuse: theirs */
+        if (entry->actions[number].sa_handler != SIG_DFL)
+            sigaction(number, &action, NULL);
     return 0;
 }
 
@@ -207,7 +209,8 @@ static _Noreturn void give_up(int status_fd, const char *step, fault_t *fault)
 static int prepare_payload(entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
-    const int kept[] = {launch->link_fd, launch->status_fd, entry->payload_fd};
+    const int kept[] = {launch->link_fd, launch->status_fd, entry->payload_fd,
+                        entry->ruleset_fd};
 
     /* A group of its own for signals, in pid 1's session: as its leader it
      * would get the first terminal it opens for its own, and be hung up with
@@ -219,7 +222,8 @@ static int prepare_payload(entry_t *entry, fault_t *fault)
     if (fcntl(launch->link_fd, F_SETFD, FD_CLOEXEC) < 0)
         return fault_errno(fault, "link");
     for (int number = 1; number < _NSIG; number++)
-        sigaction(number, &entry->actions[number], NULL);
+        if (entry->actions[number].sa_handler != SIG_DFL)
+            sigaction(number, &entry->actions[number], NULL);
     if (!walls_has(entry->sandbox, WALL_DESCRIPTORS))
         return 0;
     return close_all_but(kept, sizeof kept / sizeof kept[0], fault);
@@ -479,7 +483,8 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
                   .privileged =
                       privilege_gives_users() || order->mapper_fd != 0,
                   .go_fd = -1,
-                  .root_fd = -1},
+                  .root_fd = -1,
+                  .ruleset_fd = -1},
         .go_fd = -1,
         .pidfd = -1};
     int r;

@@ -24,7 +24,8 @@
 #define PTYS_MAX     "64"   /* the host's pool has 4096 for everybody */
 #define EMPTY_FOLDER "/run" /* shown in place of a hidden folder */
 
-#define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define PLAIN  (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 
 typedef struct {
     const char *name;
@@ -40,8 +41,8 @@ static const char *const folders[] = {"/dev",       "/dev/pts",
                                       "/workspace", "/sys/devices/system",
                                       "/var/lib",   "/sys/devices/system/cpu"};
 
-static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full",
-                                      "/dev/random", "/dev/urandom"};
+static const char *const devices[DEVICES] = {
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
 static const struct {
     const char *path;
@@ -115,38 +116,32 @@ static int set_attributes(int fd, uint64_t attributes, unsigned flags,
     return 0;
 }
 
-/* A copy of the mounts at `path`, attached nowhere yet. */
-static int clone_tree(int folder, const char *path, uint64_t attributes,
-                      int *ret_fd, fault_t *fault)
+/* A copy of the mounts at `path`, attached nowhere yet, as they are. */
+static int clone_tree(int folder, const char *path, int *ret_fd, fault_t *fault)
 {
-    cleanup_fd int fd =
-        open_tree(folder, path,
-                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
-                      | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
-    int r;
+    int fd = open_tree(folder, path,
+                       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+                           | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
 
     if (fd < 0)
         return fault_errno(fault, path);
-    if ((r = set_attributes(fd, attributes, AT_RECURSIVE, path, fault)) < 0)
-        return r;
-    *ret_fd = take_fd(&fd);
+    *ret_fd = fd;
     return 0;
 }
 
-/* As clone_tree, when the path still leads to what `seen_fd` is. */
-static int clone_same(const char *path, int seen_fd, uint64_t attributes,
-                      int *ret_fd, fault_t *fault)
+/* As clone_tree, when the path still leads to that file or folder. */
+static int clone_same(const char *path, dev_t device, ino_t inode, int *ret_fd,
+                      fault_t *fault)
 {
     cleanup_fd int fd = -1;
-    struct stat seen;
     struct stat found;
     int r;
 
-    if ((r = clone_tree(AT_FDCWD, path, attributes, &fd, fault)) < 0)
+    if ((r = clone_tree(AT_FDCWD, path, &fd, fault)) < 0)
         return r;
-    if (fstat(seen_fd, &seen) < 0 || fstat(fd, &found) < 0)
+    if (fstat(fd, &found) < 0)
         return fault_errno(fault, path);
-    if (seen.st_dev != found.st_dev || seen.st_ino != found.st_ino)
+    if (found.st_dev != device || found.st_ino != inode)
         return fault_set(fault, ESTALE, "%s is not what it was any more", path);
     *ret_fd = take_fd(&fd);
     return 0;
@@ -203,56 +198,116 @@ static int make_tmpfs(const entry_t *entry, const char *path, const char *mode,
     return attach(entry, fd, path, fault);
 }
 
-/* mkdir -p of a path in the private root; the last part only when `whole`. */
-static int make_path(const entry_t *entry, const char *path, bool whole,
-                     fault_t *fault)
+/* What is made in the private root, relative to it; -1 with errno. */
+typedef int(make_fn)(int root, const char *path, const char *content);
+
+static int make_folder(int root, const char *path, const char *content)
+{
+    (void) content;
+    return mkdirat(root, path, 0755) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+static int make_link(int root, const char *path, const char *target)
+{
+    return symlinkat(target, root, path);
+}
+
+static int make_file(int root, const char *path, const char *text)
+{
+    cleanup_fd int fd = -1;
+
+    /* An empty one that is there may be a link, and is looked at. */
+    if (text[0] == '\0') {
+        if (mknodat(root, path, S_IFREG | 0644, 0) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -1;
+    }
+    fd = openat(root, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
+
+/* The folders above that path. */
+static int make_above(const entry_t *entry, const char *path, fault_t *fault)
 {
     char part[PATH_MAX];
-    size_t length = strlen(path);
 
-    for (size_t end = 1; end <= length; end++) {
-        if (path[end] != '/' && (path[end] != '\0' || !whole))
-            continue;
-        memcpy(part, path + 1, end - 1);
-        part[end - 1] = '\0';
-        if (mkdirat(entry->root_fd, part, 0755) < 0 && errno != EEXIST)
+    for (const char *end = path + 1; (end = strchr(end, '/')) != NULL; end++) {
+        memcpy(part, path + 1, (size_t) (end - path - 1));
+        part[end - path - 1] = '\0';
+        if (make_folder(entry->root_fd, part, NULL) < 0)
             return fault_errno(fault, path);
     }
     return 0;
 }
 
-static int make_file(const entry_t *entry, const char *path, const char *text,
-                     fault_t *fault)
+/* One thing in the private root; `path` is absolute. Most often what it is in
+ * is there. */
+static int make(const entry_t *entry, make_fn *run, const char *path,
+                const char *content, fault_t *fault)
 {
-    cleanup_fd int fd =
-        openat(entry->root_fd, path + 1,
-               O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int r;
 
-    if (fd < 0 || write(fd, text, strlen(text)) < 0)
+    if (run(entry->root_fd, path + 1, content) == 0)
+        return 0;
+    if (errno != ENOENT)
+        return fault_errno(fault, path);
+    if ((r = make_above(entry, path, fault)) < 0)
+        return r;
+    if (run(entry->root_fd, path + 1, content) < 0)
         return fault_errno(fault, path);
     return 0;
 }
 
-static int make_link(const entry_t *entry, const char *path, const char *target,
-                     fault_t *fault)
+static int clone_sources(entry_t *entry, fault_t *fault)
+{
+    const mounts_t *mounts = &entry->sandbox->mounts;
+    int r;
+
+    for (size_t i = 0; i < mounts->source_count; i++) {
+        const source_t *source = &mounts->sources[i];
+
+        if ((r = clone_same(source->path, source->device, source->inode,
+                            &entry->tree_fds[i], fault))
+            < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int clone_devices(entry_t *entry, fault_t *fault)
 {
     int r;
 
-    if ((r = make_path(entry, path, false, fault)) < 0)
-        return r;
-    if (symlinkat(target, entry->root_fd, path + 1) < 0)
-        return fault_errno(fault, path);
+    for (size_t i = 0; i < DEVICES; i++)
+        if ((r = clone_tree(AT_FDCWD, devices[i], &entry->device_fds[i], fault))
+                < 0
+            || (r = set_attributes(entry->device_fds[i], DEVICE, AT_RECURSIVE,
+                                   devices[i], fault))
+                   < 0)
+            return r;
     return 0;
+}
+
+static int clone_workspace(entry_t *entry, const char *path, fault_t *fault)
+{
+    struct stat seen;
+    int r;
+
+    if (fstat(entry->launch->workspace_fd, &seen) < 0)
+        return fault_errno(fault, path);
+    if ((r = clone_same(path, seen.st_dev, seen.st_ino,
+                        &entry->workspace_tree_fd, fault))
+        < 0)
+        return r;
+    return set_attributes(entry->workspace_tree_fd, PLAIN, AT_RECURSIVE, path,
+                          fault);
 }
 
 static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
 {
-    const mounts_t *mounts = &entry->sandbox->mounts;
-    uint64_t shown = PLAIN;
     int r;
 
-    if (walls_has(entry->sandbox, WALL_READONLY))
-        shown |= MOUNT_ATTR_RDONLY;
     /* Nothing that we mount shall be seen outside, nothing new outside be
      * seen here. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -261,20 +316,10 @@ static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
                                ? "make all mounts private (does AppArmor "
                                  "restrict user namespaces here?)"
                                : "make all mounts private");
-    for (size_t i = 0; i < mounts->source_count; i++)
-        if ((r = clone_same(mounts->sources[i].path, mounts->sources[i].fd,
-                            shown, &entry->tree_fds[i], fault))
-            < 0)
-            return r;
-    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
-        if ((r = clone_tree(AT_FDCWD, devices[i],
-                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID
-                                | MOUNT_ATTR_NOEXEC,
-                            &entry->device_fds[i], fault))
-            < 0)
-            return r;
-    return clone_same(workspace, entry->launch->workspace_fd, PLAIN,
-                      &entry->workspace_tree_fd, fault);
+    if ((r = clone_sources(entry, fault)) < 0
+        || (r = clone_devices(entry, fault)) < 0)
+        return r;
+    return clone_workspace(entry, workspace, fault);
 }
 
 int mounts_open_sources(entry_t *entry, fault_t *fault)
@@ -322,16 +367,26 @@ int mounts_make_folders(entry_t *entry, fault_t *fault)
     int r;
 
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-        if ((r = make_path(entry, folders[i], true, fault)) < 0)
+        if ((r = make(entry, make_folder, folders[i], NULL, fault)) < 0)
             return r;
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-        if ((r = make_link(entry, links[i].path, links[i].target, fault)) < 0)
+        if ((r = make(entry, make_link, links[i].path, links[i].target, fault))
+            < 0)
             return r;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if ((r = make_file(entry, files[i].path, files[i].text, fault)) < 0)
+        if ((r = make(entry, make_file, files[i].path, files[i].text, fault))
+            < 0)
             return r;
-    return make_file(entry, "/sys/devices/system/cpu/online",
-                     entry->sandbox->mounts.cpus_online, fault);
+    for (size_t i = 0; i < DEVICES; i++)
+        if ((r = make(entry, make_file, devices[i], "", fault)) < 0)
+            return r;
+    return make(entry, make_file, "/sys/devices/system/cpu/online",
+                entry->sandbox->mounts.cpus_online, fault);
+}
+
+int mounts_make_tmp(entry_t *entry, fault_t *fault)
+{
+    return make_tmpfs(entry, "/tmp", "1777", fault);
 }
 
 int mounts_make_devices(entry_t *entry, fault_t *fault)
@@ -343,9 +398,8 @@ int mounts_make_devices(entry_t *entry, fault_t *fault)
     cleanup_fd int terminals = -1;
     int r;
 
-    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
-        if ((r = make_file(entry, devices[i], "", fault)) < 0
-            || (r = attach(entry, entry->device_fds[i], devices[i], fault)) < 0)
+    for (size_t i = 0; i < DEVICES; i++)
+        if ((r = attach(entry, entry->device_fds[i], devices[i], fault)) < 0)
             return r;
     /* A pool of terminals of its own, for `!command` and pexpect. */
     if ((r = make_filesystem("devpts", options,
@@ -354,31 +408,7 @@ int mounts_make_devices(entry_t *entry, fault_t *fault)
             < 0
         || (r = attach(entry, terminals, "/dev/pts", fault)) < 0)
         return r;
-    if ((r = make_tmpfs(entry, "/dev/shm", "1777", fault)) < 0)
-        return r;
-    return make_tmpfs(entry, "/tmp", "1777", fault);
-}
-
-static int hide(const entry_t *entry, const char *path, bool folder,
-                fault_t *fault)
-{
-    cleanup_fd int cover = -1;
-    const char *with = folder ? EMPTY_FOLDER : devices[0];
-    int r;
-
-    if (faccessat(entry->root_fd, path + 1, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : fault_errno(fault, path);
-    /* Without what else is attached below. */
-    cover = open_tree(entry->root_fd, with + 1,
-                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-    if (cover < 0)
-        return fault_errno(fault, with);
-    if ((r = set_attributes(
-             cover, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-             0, with, fault))
-        < 0)
-        return r;
-    return attach(entry, cover, path, fault);
+    return make_tmpfs(entry, "/dev/shm", "1777", fault);
 }
 
 /* A second wall behind the filter, which refuses new namespaces already. */
@@ -408,23 +438,58 @@ int mounts_make_proc(entry_t *entry, fault_t *fault)
     return r < 0 ? r : attach(entry, proc, "/proc", fault);
 }
 
+/* One mount for each, which has the attributes of what it shows: read-only, no
+ * set-user-id, and no devices or no programs. In the private root already. */
 int mounts_cover_proc(entry_t *entry, fault_t *fault)
 {
     cleanup_fd int sys = -1;
     int r;
 
-    if ((r = clone_tree(entry->root_fd, "proc/sys",
-                        PLAIN | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, &sys,
-                        fault))
-            < 0
+    if ((r = clone_tree(entry->root_fd, "proc/sys", &sys, fault)) < 0
+        || (r = set_attributes(sys,
+                               PLAIN | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY,
+                               AT_RECURSIVE, "/proc/sys", fault))
+               < 0
         || (r = attach(entry, sys, "/proc/sys", fault)) < 0)
         return r;
     for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
-        if ((r = hide(entry, hidden[i].path, hidden[i].folder, fault)) < 0)
-            return r;
+        if (mount(hidden[i].folder ? EMPTY_FOLDER : devices[0], hidden[i].path,
+                  NULL, MS_BIND, NULL)
+                < 0
+            && errno != ENOENT)
+            return fault_errno(fault, hidden[i].path);
     return 0;
 }
 
+static int attach_source(const entry_t *entry, size_t index, fault_t *fault)
+{
+    const source_t *source = &entry->sandbox->mounts.sources[index];
+    const char *place = source_place(source);
+    int r =
+        make(entry, source->folder ? make_folder : make_file, place, "", fault);
+
+    return r < 0 ? r : attach(entry, entry->tree_fds[index], place, fault);
+}
+
+/* All at once, the root among them. */
+static int restrict_places(const entry_t *entry, fault_t *fault)
+{
+    struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
+    uint64_t attributes = PLAIN;
+    int r;
+
+    if (walls_has(entry->sandbox, WALL_READONLY))
+        attributes |= MOUNT_ATTR_RDONLY;
+    if ((r = set_attributes(entry->root_fd, attributes, AT_RECURSIVE,
+                            "attributes", fault))
+        < 0)
+        return r;
+    if (mount_setattr(entry->root_fd, "tmp", 0, &writable, sizeof writable) < 0)
+        return fault_errno(fault, "/tmp");
+    return 0;
+}
+
+/* What is there already is the root and /tmp, which a place may lie in. */
 int mounts_attach_sources(entry_t *entry, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
@@ -432,22 +497,14 @@ int mounts_attach_sources(entry_t *entry, fault_t *fault)
 
     /* Links first: a tree may come to lie over the place of one. */
     for (size_t i = 0; i < mounts->link_count; i++)
-        if ((r = make_link(entry, mounts->links[i].path,
-                           mounts->links[i].target, fault))
+        if ((r = make(entry, make_link, mounts->links[i].path,
+                      mounts->links[i].target, fault))
             < 0)
             return r;
-    for (size_t i = 0; i < mounts->source_count; i++) {
-        const source_t *source = &mounts->sources[i];
-        const char *place = source_place(source);
-
-        if ((r = make_path(entry, place, source->folder, fault)) < 0)
+    for (size_t i = 0; i < mounts->source_count; i++)
+        if ((r = attach_source(entry, i, fault)) < 0)
             return r;
-        if (!source->folder && (r = make_file(entry, place, "", fault)) < 0)
-            return r;
-        if ((r = attach(entry, entry->tree_fds[i], place, fault)) < 0)
-            return r;
-    }
-    return 0;
+    return restrict_places(entry, fault);
 }
 
 int mounts_attach_workspace(entry_t *entry, fault_t *fault)

@@ -194,11 +194,12 @@ int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
 int namespaces_raise_loopback(entry_t *entry, fault_t *fault)
 {
     struct ifreq request;
-    cleanup_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    cleanup_fd int fd = -1;
 
     if (entry->sandbox->network == SANDBOX_NETWORK_NONE
         || !walls_has(entry->sandbox, WALL_NETWORK))
         return 0;
+    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fault_errno(fault, "socket");
     memset(&request, 0, sizeof request);

@@ -55,7 +55,7 @@ static void source_clear(source_t *self)
     free(self->path);
     if (self->fd >= 0)
         close(self->fd);
-    *self = (source_t){NULL, NULL, -1, false};
+    *self = (source_t){.fd = -1};
 }
 
 const char *source_place(const source_t *self)
@@ -177,7 +177,8 @@ static int add_place(mounts_t *self, const char *path, fault_t *fault)
         return fault_set(fault, E2BIG, "sandbox: more than %d places to show",
                          SOURCES_MAX);
     self->sources[self->source_count++] =
-        (source_t){mem_text(path), NULL, take_fd(&fd), S_ISDIR(seen.st_mode)};
+        (source_t){mem_text(path), NULL,        take_fd(&fd),
+                   seen.st_dev,    seen.st_ino, S_ISDIR(seen.st_mode)};
     return 0;
 }
 
@@ -394,6 +395,6 @@ int mounts_add_at(mounts_t *self, const char *source, const char *target,
                          SOURCES_MAX);
     self->sources[self->source_count++] =
         (source_t){mem_text(source), mem_text(target), take_fd(&fd),
-                   S_ISDIR(seen.st_mode)};
+                   seen.st_dev,      seen.st_ino,      S_ISDIR(seen.st_mode)};
     return 0;
 }
