@@ -17,4 +17,17 @@ int fault_set(fault_t *fault, int code, const char *format, ...)
 int fault_wrap(fault_t *fault, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* clang's analyzer looks into no other file, and would follow the path on
+ * which a failure is none. */
+#ifdef __clang_analyzer__
+static inline int fault_is_negative(int code)
+{
+    if (code >= 0)
+        __builtin_unreachable();
+    return code;
+}
+#define fault_set(...)  fault_is_negative(fault_set(__VA_ARGS__))
+#define fault_wrap(...) fault_is_negative(fault_wrap(__VA_ARGS__))
+#endif
+
 #endif

@@ -230,14 +230,16 @@ static json_t *diff_pair(const compare_t *compare, const notebook_cell_t *left,
     return cell;
 }
 
-static json_t *diff_single(const notebook_cell_t *cell, bool is_left)
+/* One of them is NULL. */
+static json_t *diff_single(const notebook_cell_t *left,
+                           const notebook_cell_t *right)
 {
     char empty[] = "";
     const notebook_cell_t nothing = {.source = empty};
 
     return json_pack(
-        "{s:s, s:o}", "change", is_left ? "removed" : "added", "source",
-        is_left ? diff_source(cell, &nothing) : diff_source(&nothing, cell));
+        "{s:s, s:o}", "change", left ? "removed" : "added", "source",
+        diff_source(left ? left : &nothing, right ? right : &nothing));
 }
 
 static json_t *diff_step(const compare_t *compare, const cells_t *cells,
@@ -248,7 +250,7 @@ static json_t *diff_step(const compare_t *compare, const cells_t *cells,
     const notebook_cell_t *right =
         pair.right == ALIGN_NONE ? NULL : &cells->right->cells[pair.right];
     json_t *step = left && right ? diff_pair(compare, left, right)
-                                 : diff_single(left ? left : right, left);
+                                 : diff_single(left, right);
 
     if (left)
         json_object_set_new(step, "left", describe_cell(left, pair.left));

@@ -153,9 +153,11 @@ static void take_figures(recorded_cell_t *self, const json_t *own,
     static const char *const figures[] = {
         "cpu_ms", "cpu_us", "duration_ms", "peak_memory_kib", "rss_kib", NULL};
 
-    json_object_set_new(
-        self->notes, "duration_ms",
-        json_real((double) ((ended_us - self->began_us) / 10) / 100));
+    /* Milliseconds with two digits behind the point. */
+    int64_t hundredths = (ended_us - self->began_us) / 10;
+
+    json_object_set_new(self->notes, "duration_ms",
+                        json_real((double) hundredths / 100));
     for (const char *const *figure = figures; *figure; figure++)
         set_number(self->notes, *figure, json_object_get(own, *figure));
 }

@@ -113,7 +113,7 @@ static gateway_exit_t read_log(const arguments_t *arguments, view_t *view,
 static int show(const arguments_t *arguments)
 {
     cleanup_terminal terminal_t *terminal = terminal_new(stdout);
-    ledger_report_t report;
+    ledger_report_t report = {0};
     view_t view = {
         .session = arguments_value(arguments, "session"),
         .event = arguments_value(arguments, "event"),
@@ -131,7 +131,7 @@ static int show(const arguments_t *arguments)
 
 static int verify(const arguments_t *arguments)
 {
-    ledger_report_t report;
+    ledger_report_t report = {0};
     gateway_exit_t status = read_log(arguments, NULL, &report);
     json_auto_t *answer = NULL;
 

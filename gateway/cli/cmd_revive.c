@@ -323,7 +323,7 @@ static json_t *make_report(const revive_t *self, bool is_complete)
         "{s:b, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:O, s:o, s:s, s:o}",
         "is_complete", is_complete, "has_gaps", self->has_gaps, "session",
         self->recorded.id, "at", now, "ran",
-        (json_int_t) (summary->same + summary->different), "same",
+        (json_int_t) summary->same + (json_int_t) summary->different, "same",
         (json_int_t) summary->same, "different",
         (json_int_t) summary->different, "skipped",
         (json_int_t) summary->skipped, "cells", self->odd, "variables",

@@ -119,6 +119,6 @@ bool viewer_has_idled(const viewer_t *self, uint64_t request);
 /* In place of content that a client does not bear: small parts, sizes, and
  * the URL of the whole. JSON text. */
 void preview_write(const viewer_t *viewer, uint64_t seq, const char *type,
-                   bytes_t content, buffer_t *out);
+                   bytes_t bytes, buffer_t *out);
 
 #endif

@@ -57,6 +57,7 @@ static void show_destroy(void **self_p)
 static void quote(buffer_t *out, const buffer_t *piece)
 {
     static const char hex[] = "0123456789abcdef";
+    static const uint8_t escape[] = {'\\', 'u', '0', '0'};
     uint8_t *to = buffer_reserve(out, 6 * piece->size);
     uint8_t *at = to;
 
@@ -69,7 +70,7 @@ static void quote(buffer_t *out, const buffer_t *piece)
             *at++ = '\\';
             *at++ = 'n';
         } else if (byte < ' ') {
-            memcpy(at, "\\u00", 4);
+            memcpy(at, escape, sizeof escape);
             at[4] = (uint8_t) hex[byte >> 4];
             at[5] = (uint8_t) hex[byte & 15];
             at += 6;

@@ -93,14 +93,17 @@ static int bind_port(const char *ip, unsigned port, int *ret_fd)
 
 static int bound_port(int fd)
 {
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } address = {0};
     socklen_t size = sizeof address;
 
-    if (getsockname(fd, (struct sockaddr *) &address, &size) < 0)
+    if (getsockname(fd, &address.any, &size) < 0)
         return 0;
-    if (address.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *) (void *) &address)->sin6_port);
-    return ntohs(((struct sockaddr_in *) (void *) &address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port
+                                                   : address.four.sin_port);
 }
 
 /* The port, or one of the next ones, or any. */

@@ -8,8 +8,8 @@
 /* Whether it is one of our own descriptors, not a client. */
 bool server_is_own(struct lws *wsi);
 /* One of our own descriptors is readable. */
-int server_on_descriptor(http_t *http, struct lws *wsi);
+int server_on_descriptor(http_t *self, struct lws *wsi);
 /* Takes what the front has. */
-void server_drain(http_t *http);
+void server_drain(http_t *self);
 
 #endif
