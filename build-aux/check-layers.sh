@@ -38,7 +38,7 @@ BEGIN {
                                    " workspace/name.h" \
                                    " gateway/auth.h gateway/environment.h" \
                                    " gateway/gateway.h gateway/options.h" \
-                                   " sandbox/walls.h "
+                                   " gateway/session_users.h sandbox/walls.h "
 
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "

@@ -10,8 +10,8 @@
 
 #include <dirent.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define END_UNKNOWN_MS 2000 /* for a kernel of no known session */
 
@@ -50,7 +50,6 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
     cleanup_free char *profile = NULL;
-    struct stat about;
     entry_t *entry;
     int r = session_spec_read(folder, &spec, &profile, fault);
 
@@ -89,8 +88,7 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
     r = registry_add(self, &spec, &entry, fault);
     if (r < 0)
         return r;
-    if (stat(entry->workspace, &about) == 0)
-        entry->host_uid = about.st_uid;
+    entry->host_uid = launcher_found_uid(entry);
     if (!entry->is_gone)
         launcher_hold_user(entry, entry->host_uid);
     return 0;
@@ -147,7 +145,6 @@ int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
 {
     cleanup_session_spec session_spec_t *spec = NULL;
     cleanup_free char *folder = NULL, *profile = NULL;
-    struct stat about;
     int r;
 
     if (strchr(id, '/') || id[0] == '.' || !id[0])
@@ -169,16 +166,18 @@ int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
         return r;
     if ((r = registry_add(self, &spec, ret_entry, fault)) < 0)
         return r;
-    if (stat((*ret_entry)->workspace, &about) == 0)
-        (*ret_entry)->host_uid = about.st_uid;
+    (*ret_entry)->host_uid = launcher_found_uid(*ret_entry);
     return 0;
 }
 
 void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p)
 {
+    char user[16];
+
     entry->is_ready = false;
     registry_count_alive(self, entry);
-    launcher_hold_user(entry, entry->host_uid);
+    launcher_hold_user(entry, launcher_revived_uid(entry));
     entry->create_token = mem_text(orders_wait(self, request_p)->token);
-    line_say(entry->line, "REVIVE", NULL, NULL);
+    snprintf(user, sizeof user, "%u", entry->host_uid);
+    line_say(entry->line, "REVIVE", user, NULL);
 }

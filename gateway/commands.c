@@ -373,13 +373,13 @@ static void on_note(self_t *self, const char *token, const char *note)
 }
 
 /* Answered when the kernel is ready, or with GONE. */
-static void on_revive(self_t *self, const char *unused, const char *unused_too)
+static void on_revive(self_t *self, const char *user, const char *unused)
 {
     fault_t fault;
 
     (void) unused;
-    (void) unused_too;
-    if (revival_begin(self, &fault) < 0)
+    if (lending_begin(self, (uid_t) strtoul(user, NULL, 10), &fault) < 0
+        || revival_begin(self, &fault) < 0)
         commands_tell(self, "GONE", self->spec->reason, fault.text);
 }
 

@@ -23,6 +23,7 @@ void creation_fill_settings(const registry_t *self, session_spec_t *spec)
     const options_t *options = self->options;
 
     spec->cgroups = self->cgroups;
+    spec->is_lent = options->lends_subids;
     spec->grace_ms = options->interrupt_grace_ms;
     spec->ready_ms = options->ready_timeout_ms;
     spec->gone_keep_ms = options->gone_keep_ms;
@@ -272,7 +273,8 @@ static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
                       fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
-    uid_t host_uid = launcher_choose_uid(self);
+    uid_t host_uid = launcher_choose_uid(
+        self, json_is_string(json_object_get(content, "workspace")));
     entry_t *entry;
 
     spec->is_pooled = is_pooled;

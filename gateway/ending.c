@@ -225,6 +225,7 @@ static void bury(self_t *self)
     session_stop_timer(self, &self->life_timer);
     output_status(self->output, "dead", (bytes_t){0});
     session_save(self);
+    lending_end(self);
     commands_tell(self, "GONE", spec->reason, spec->detail);
     /* The ports of `hearth kernel` are its launcher's: it may want them for
      * the next kernel at once. */

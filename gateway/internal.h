@@ -181,6 +181,12 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 
+/* lending.c: a workspace that hearth keeps becomes that user's, before a
+ * kernel is launched in it again; and this one's, when the session has ended.
+ */
+int lending_begin(self_t *self, uid_t uid, fault_t *fault);
+void lending_end(self_t *self);
+
 /* posture.c: once READY and LAUNCHED have both come, in whichever order, the
  * session is ready, or ends because its sandbox is not as it must be. */
 void session_admit(self_t *self);

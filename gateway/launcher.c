@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -102,6 +103,9 @@ users_t *launcher_users(const options_t *options)
 /* Why zygotes cannot have a user of their own; NULL: they can. */
 static const char *refuse_zygote_user(const registry_t *self)
 {
+    /* It could not read what is closed to others than this user. */
+    if (self->options->lends_subids)
+        return "an ordinary user's zygotes have that user";
     if (!privilege_gives_users())
         return "it takes root, or CAP_SETUID and CAP_SETGID";
     /* Who made a session's user namespace can look into the session without:
@@ -127,20 +131,60 @@ int launcher_choose_zygote_user(registry_t *self, fault_t *fault)
 
     if (why && options->zygote_user == OPTIONS_ZYGOTE_OWN)
         return fault_set(fault, EPERM, "gateway/zygote_user = own: %s", why);
+    if (options->lends_subids) {
+        /* Without the privilege that this process has over the range. */
+        self->has_zygote_user = true;
+        self->zygote_user = (zygote_user_t){.uid = geteuid(),
+                                            .gid = getegid(),
+                                            .first = (uid_t) options->uid_first,
+                                            .count = options->uid_count};
+        return 0;
+    }
     if (why || !is_wanted)
         return 0;
     self->has_zygote_user = true;
     self->zygote_user = (zygote_user_t){
         .uid = (uid_t) (options->uid_first + options->uid_count - 2),
+        .gid = (gid_t) (options->uid_first + options->uid_count - 2),
         .first = (uid_t) options->uid_first,
         .count = options->uid_count};
     log_notice("zygotes user=%u", self->zygote_user.uid);
     return cgroups_admit(self->cgroups, (gid_t) self->zygote_user.uid, fault);
 }
 
-uid_t launcher_choose_uid(registry_t *self)
+uid_t launcher_choose_uid(registry_t *self, bool has_folder)
 {
-    return self->users ? users_choose(self->users) : geteuid();
+    /* A folder of the user's is written to by the user. */
+    if (!self->users || (has_folder && self->options->lends_subids))
+        return geteuid();
+    return users_choose(self->users);
+}
+
+uid_t launcher_found_uid(const entry_t *entry)
+{
+    const options_t *options = entry->registry->options;
+    struct stat about;
+
+    if (!entry->registry->users || stat(entry->workspace, &about) < 0)
+        return geteuid();
+    return options->lends_subids
+                   && (about.st_uid < options->uid_first
+                       || about.st_uid - options->uid_first
+                              >= options->uid_count)
+               ? geteuid()
+               : about.st_uid;
+}
+
+/* A workspace that hearth keeps is the user's again since it has ended. */
+uid_t launcher_revived_uid(const entry_t *entry)
+{
+    registry_t *self = entry->registry;
+    cleanup_free char *kept = mem_format("%s/sessions/%s/workspace",
+                                         self->options->state_dir, entry->id);
+
+    return self->options->lends_subids
+               ? launcher_choose_uid(self, strcmp(entry->workspace, kept) != 0)
+               : entry->host_uid;
 }
 
 static int open_listeners(const char *folder, int *ret_link, int *ret_init,
@@ -218,7 +262,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     char text[48];
     zygote_launch_t order = {
         .host_uid = entry->host_uid,
-        .host_gid = entry->host_uid,
+        .host_gid = users_group(entry->host_uid),
         .init_uid = choose_init_uid(self),
         .environment = entry->environment,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
@@ -228,8 +272,6 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (!warmth->zygote)
         return fault_set(fault, ECHILD, "profile %s cannot start: %s",
                          entry->profile->name, warmth->fault);
-    if (!privilege_gives_users())
-        order.host_gid = getegid();
     r = open_listeners(entry->runtime_folder, &link_fd, &init_fd, fault);
     if (r < 0)
         return r;

@@ -24,6 +24,11 @@ typedef enum {
     OPTIONS_ZYGOTE_GATEWAY
 } options_zygote_user_t;
 typedef enum {
+    OPTIONS_USERS_AUTO, /* own where /etc/subuid lends some */
+    OPTIONS_USERS_OWN,
+    OPTIONS_USERS_GATEWAY
+} options_session_users_t;
+typedef enum {
     OPTIONS_RESTART_NEVER,
     OPTIONS_RESTART_AUTO
 } options_restart_t;
@@ -67,9 +72,11 @@ typedef struct {
     int cgroups;               /* cgroup_mode_t */
     uint64_t audit_file_bytes; /* then the next file follows */
     uint64_t audit_files;      /* that are kept; 0: no audit log */
-    uint64_t uid_first;        /* users of sessions when the gateway is root */
+    uint64_t uid_first;        /* users of sessions where it can give some */
     uint64_t uid_count;
-    int zygote_user; /* options_zygote_user_t */
+    int zygote_user;   /* options_zygote_user_t */
+    int session_users; /* options_session_users_t */
+    bool lends_subids; /* no key: session_users.h has set uid_first */
 
     int64_t idle_timeout_ms;    /* 0: never */
     int64_t lifetime_ms;        /* 0: for ever */

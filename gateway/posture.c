@@ -5,7 +5,7 @@
 #include "gateway/internal.h"
 
 #include "base/log.h"
-#include "base/privilege.h"
+#include "gateway/users.h"
 
 #include "sandbox/posture.h"
 
@@ -20,8 +20,7 @@ static posture_t expect(const self_t *self)
 
     return (posture_t){
         .host_uid = spec->host_uid,
-        .host_gid =
-            privilege_gives_users() ? (gid_t) spec->host_uid : getegid(),
+        .host_gid = users_group(spec->host_uid),
         .init_uid = spec->init_uid,
         .init_gid = (gid_t) spec->init_uid,
         .limits = {.address_space = limits->address_space,

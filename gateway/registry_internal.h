@@ -149,7 +149,12 @@ users_t *launcher_users(const options_t *options);
 /* Behind the control groups; fails when the user that is asked for cannot be
  * had. */
 int launcher_choose_zygote_user(registry_t *self, fault_t *fault);
-uid_t launcher_choose_uid(registry_t *self);
+/* Of a new session; `has_folder`: its workspace is a folder of somebody's. */
+uid_t launcher_choose_uid(registry_t *self, bool has_folder);
+/* Of a session that a gateway of before had, and of one that starts again:
+ * its workspace tells. */
+uid_t launcher_found_uid(const entry_t *entry);
+uid_t launcher_revived_uid(const entry_t *entry);
 /* The session has this user while it is alive. */
 void launcher_hold_user(entry_t *entry, uid_t uid);
 void launcher_release_user(entry_t *entry);

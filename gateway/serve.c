@@ -1,4 +1,5 @@
-/* Order of birth: folders and their lock, limits, signals (before any thread
+/* Order of birth: folders and their lock, users for sessions (which takes a
+ * process without threads), limits, signals (before any thread
  * inherits a mask), zygotes, the taking over of sessions, the management
  * socket. A second gateway on the same state is refused by the lock; a lock
  * dies with its process, so nothing stale can stand in the way. */
@@ -12,6 +13,7 @@
 #include "gateway/gateway.h"
 #include "gateway/http/http.h"
 #include "gateway/registry.h"
+#include "gateway/session_users.h"
 
 #include <czmq.h>
 #include <sodium.h>
@@ -93,8 +95,8 @@ static int block_signals(int *ret_fd, fault_t *fault)
     return 0;
 }
 
-static int prepare(const options_t *options, int *ret_lock, int *ret_signals,
-                   fault_t *fault)
+static int prepare(options_t *options, const char *package_folder,
+                   int *ret_lock, int *ret_signals, fault_t *fault)
 {
     int r;
 
@@ -103,6 +105,7 @@ static int prepare(const options_t *options, int *ret_lock, int *ret_signals,
     if ((r = own_folder(options->state_dir, fault)) < 0
         || (r = own_folder(options->runtime_dir, fault)) < 0
         || (r = take_lock(options, ret_lock, fault)) < 0
+        || (r = session_users_begin(options, package_folder, fault)) < 0
         || (r = block_signals(ret_signals, fault)) < 0)
         return r;
     /* Signals are read from the signalfd; czmq must not take them. */
@@ -112,7 +115,7 @@ static int prepare(const options_t *options, int *ret_lock, int *ret_signals,
     return 0;
 }
 
-int serve_main(const options_t *options)
+int serve_main(options_t *options)
 {
     cleanup_fd int lock_fd = -1, signal_fd = -1;
     cleanup_free char *package = environment_python_dir();
@@ -123,7 +126,7 @@ int serve_main(const options_t *options)
     int r;
 
     log_set_level((log_level_t) options->log_level);
-    r = prepare(options, &lock_fd, &signal_fd, &fault);
+    r = prepare(options, package, &lock_fd, &signal_fd, &fault);
     if (r == 0 && options->audit_files)
         r = audit_new(options->state_dir, options->audit_file_bytes,
                       options->audit_files, &audit, &fault);

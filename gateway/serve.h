@@ -5,6 +5,6 @@
 #include "gateway/options.h"
 
 /* Runs until it is told to stop; returns an exit code of gateway.h. */
-int serve_main(const options_t *options);
+int serve_main(options_t *options);
 
 #endif

@@ -7,7 +7,7 @@
  *                     HAND token json             out of the pool, to somebody
  *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE, ATTACH,
  *                       REVIVED  token argument
- *                     REVIVE                      a fresh kernel for one that
+ *                     REVIVE user                 a fresh kernel for one that
  *                                                 is gone
  *                     DRAIN                       stop, keep the kernel
  *                     FULL text                   its workspace is
@@ -49,6 +49,7 @@ typedef struct {
     char *connection_file;     /* owned; written, or given by the caller */
     bool is_external;          /* connection_file was given: `hearth kernel` */
     bool is_pooled;            /* nobody's yet; ended, not taken over */
+    bool is_lent;              /* its user is out of /etc/subuid */
     connection_t connection;   /* ports 0: chosen; the secret is owned */
     int64_t created_us;        /* wall clock */
     int64_t idle_timeout_ms;   /* 0: never */

@@ -6,6 +6,7 @@
 #include <czmq.h>
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define KEY_SIZE 16
 
@@ -59,6 +60,11 @@ uid_t users_choose(users_t *self)
             return uid;
     }
     return self->first;
+}
+
+gid_t users_group(uid_t uid)
+{
+    return uid == geteuid() ? getegid() : (gid_t) uid;
 }
 
 void users_hold(users_t *self, uid_t uid)

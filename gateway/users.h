@@ -18,6 +18,9 @@ void users_destroy(users_t **self_p);
 /* The one that has been nobody's for longest, as far as that is known; the
  * first when all are somebody's. Not held yet. */
 uid_t users_choose(users_t *self);
+/* The group of a session with that user: this process's where the user is, and
+ * else of the same number. */
+gid_t users_group(uid_t uid);
 /* Somebody runs as this user, which need not be of the range. */
 void users_hold(users_t *self, uid_t uid);
 void users_release(users_t *self, uid_t uid);

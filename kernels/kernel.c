@@ -112,6 +112,15 @@ int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
     return 0;
 }
 
+bool kernel_lives(pid_t pid, uint64_t start_time, int wait_ms)
+{
+    cleanup_fd int pidfd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
+    struct pollfd look = {pidfd, POLLIN, 0};
+
+    return pidfd >= 0 && start_time != 0 && read_start_time(pid) == start_time
+           && poll(&look, 1, wait_ms) == 0;
+}
+
 void kernel_kill_stray(pid_t pid, uint64_t start_time)
 {
     cleanup_fd int pidfd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;

@@ -35,6 +35,9 @@ void kernel_set_process(kernel_t *self, pid_t pid, int pidfd);
  * (/proc/PID/stat, field 22); -ESRCH when it is another process or none. */
 int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
                          fault_t *fault);
+/* Whether that process is still the one that began then, and does not end
+ * within that time. */
+bool kernel_lives(pid_t pid, uint64_t start_time, int wait_ms);
 /* Ends a kernel that cannot be reached otherwise; nothing happens when `pid`
  * is another process by now, or none. */
 void kernel_kill_stray(pid_t pid, uint64_t start_time);

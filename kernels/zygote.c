@@ -158,11 +158,13 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
     cleanup_free char *mapper =
         mem_format("%s/hearth_kernel/hearth-mapper", package_folder);
     cleanup_free char *uid = mem_format("%u", user ? user->uid : 0);
+    cleanup_free char *gid = mem_format("%u", user ? user->gid : 0);
     cleanup_free char *first = mem_format("%u", user ? user->first : 0);
     cleanup_free char *count =
         mem_format("%" PRIu64, user ? user->count : UINT64_C(0));
     char *const argv[] = {mapper,
                           uid,
+                          gid,
                           first,
                           count,
                           self->profile->python,
@@ -171,7 +173,7 @@ static int spawn(zygote_t *self, int theirs, const char *package_folder,
                           start,
                           NULL};
 
-    return spawn_program(self, theirs, user ? argv : argv + 4, fault);
+    return spawn_program(self, theirs, user ? argv : argv + 5, fault);
 }
 
 /* The first datagram; not an argument, which each kernel could read in its

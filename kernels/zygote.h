@@ -17,7 +17,7 @@
 typedef struct zygote zygote_t;
 
 typedef struct {
-    uint64_t number;     /* comes back in the answer */
+    uint64_t number; /* comes back in the answer */
     uid_t host_uid;
     gid_t host_gid;
     uid_t init_uid; /* pid 1's user and group; 0: the session's */
@@ -49,10 +49,12 @@ typedef enum {
     ZYGOTE_CHANGED,  /* it is not, and it has been so for a look */
 } zygote_change_t;
 
-/* A user of the zygotes' own: they have no privilege, and a process beside each
- * gives its sessions their users, out of a range (sandbox/mapper.c). */
+/* Whom zygotes run as that have no privilege: a process beside each gives its
+ * sessions their users, out of a range, or the zygote's where that is none of
+ * the range (sandbox/mapper.c). */
 typedef struct {
     uid_t uid;
+    gid_t gid;
     uid_t first; /* of the range */
     uint64_t count;
 } zygote_user_t;

@@ -82,6 +82,7 @@ typedef struct {
     sandbox_limits_t limits;        /* the launch's, defaults filled in */
     bool privileged;           /* the caller can give users, or its mapper */
     char workspace[4096];      /* where workspace_fd is */
+    bool enters_own;           /* and no way of the caller's leads there */
     int go_fd;                 /* pid 1: a byte comes when it is mapped */
     int tree_fds[SOURCES_MAX]; /* clones of the sources, to be attached */
     int workspace_tree_fd;     /* clone of the workspace */

@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -378,9 +379,11 @@ static int check(const sandbox_launch_t *launch, bool privileged,
     return 0;
 }
 
-/* Where the workspace is now: it may have been moved since it was opened. */
+/* Where the workspace is now: it may have been moved since it was opened. And
+ * whether a caller with a mapper finds it there. */
 static int find_workspace(entry_t *entry, fault_t *fault)
 {
+    struct stat there, opened;
     char link[64];
     ssize_t size;
 
@@ -391,6 +394,11 @@ static int find_workspace(entry_t *entry, fault_t *fault)
         return fault_set(fault, errno, "sandbox: the workspace: %s",
                          strerror(errno));
     entry->workspace[size] = '\0';
+    entry->enters_own =
+        entry->launch->mapper_fd != 0
+        && (stat(entry->workspace, &there) < 0
+            || fstat(entry->launch->workspace_fd, &opened) < 0
+            || there.st_dev != opened.st_dev || there.st_ino != opened.st_ino);
     return 0;
 }
 

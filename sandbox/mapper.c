@@ -3,10 +3,12 @@
  * launches (idmap.h): the program is who forks sessions, and need not be able
  * to become anybody for it.
  *
- *   hearth-mapper UID FIRST COUNT PROGRAM [ARGUMENT...]
+ *   hearth-mapper UID GID FIRST COUNT PROGRAM [ARGUMENT...]
  *
- * UID is the program's user and group; the ids that it may ask for are COUNT
- * from FIRST on, but its own. Started by who has CAP_SETUID and CAP_SETGID.
+ * UID and GID are the program's user and group; the ids that it may ask for
+ * are COUNT from FIRST on, but its own of these. Where UID is none of them it
+ * may ask for UID and GID too, which it is already; that is an ordinary user's
+ * gateway. Started by who has CAP_SETUID and CAP_SETGID.
  * The process becomes the program, so that its parent has it for a child; the
  * mapper is a child of the program's, and ends with it. The program finds the
  * socket at descriptor 4. At 3 is another one, of the program's and who
@@ -34,7 +36,7 @@
 #define CAPS_MAPPING (1U << CAP_SETUID | 1U << CAP_SETGID)
 
 typedef struct {
-    uint32_t uid;          /* the program's */
+    uint32_t uid, gid;     /* the program's */
     uint32_t first, count; /* whom it may make of others */
 } range_t;
 
@@ -67,10 +69,14 @@ static int keep_capabilities(uint32_t kept)
     return (int) syscall(SYS_capset, &header, sets);
 }
 
-/* Another user with two capabilities, which no program inherits. */
-static int become(uint32_t uid)
+/* That user with two capabilities, which no program inherits. Groups are
+ * another's: whoever starts its own user's program leaves it what it may read
+ * by them. */
+static int become(uint32_t uid, uint32_t gid)
 {
-    if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0
+    if ((uid != geteuid() && setgroups(0, NULL) < 0)
+        || setresgid(gid, gid, gid) < 0
+        || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0
         || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0
         || setresuid(uid, uid, uid) < 0 || keep_capabilities(CAPS_MAPPING) < 0)
         return -1;
@@ -83,12 +89,22 @@ static bool is_lent(const range_t *range, uint32_t id)
            && id - range->first < range->count;
 }
 
+static bool is_own(const range_t *range, const idmap_t *order)
+{
+    bool is_of_range =
+        range->uid >= range->first && range->uid - range->first < range->count;
+
+    return !is_of_range && order->uid == range->uid && order->gid == range->gid;
+}
+
 static int check(const range_t *range, const idmap_t *order, fault_t *fault)
 {
     bool has_init = order->init_uid != 0;
+    bool is_permitted =
+        is_own(range, order)
+        || (order->uid == order->gid && is_lent(range, order->uid));
 
-    if (order->pid > 0 && order->uid == order->gid
-        && order->init_uid == order->init_gid && is_lent(range, order->uid)
+    if (order->pid > 0 && is_permitted && order->init_uid == order->init_gid
         && (!has_init || is_lent(range, order->init_uid)))
         return 0;
     return fault_set(
@@ -141,28 +157,31 @@ int main(int argc, char **argv)
 {
     range_t range;
     pid_t self = getpid();
+    const char *program;
     int pair[2];
     pid_t pid;
 
-    if (argc < 5)
+    if (argc < 6)
         return EXIT_FAILED;
-    range = (range_t){parse(argv[1]), parse(argv[2]), parse(argv[3])};
-    if (become(range.uid) < 0)
-        give_up("another user", argv[4], range.uid);
+    range = (range_t){parse(argv[1]), parse(argv[2]), parse(argv[3]),
+                      parse(argv[4])};
+    program = argv[5];
+    if (become(range.uid, range.gid) < 0)
+        give_up("another user", program, range.uid);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        give_up("socketpair", argv[4], range.uid);
+        give_up("socketpair", program, range.uid);
     pid = fork();
     if (pid == 0)
         be_mapper(pair[1], self, &range);
     if (pid < 0 || close(pair[1]) < 0)
-        give_up("fork", argv[4], range.uid);
+        give_up("fork", program, range.uid);
     if (pair[0] == MAPPER_FD
             ? fcntl(MAPPER_FD, F_SETFD, 0) < 0
             : dup2(pair[0], MAPPER_FD) < 0 || close(pair[0]) < 0)
-        give_up("descriptors", argv[4], range.uid);
+        give_up("descriptors", program, range.uid);
     if (keep_capabilities(0) < 0)
-        give_up("capabilities", argv[4], range.uid);
-    execv(argv[4], argv + 4);
-    give_up("every folder on the way to it must be open to others", argv[4],
+        give_up("capabilities", program, range.uid);
+    execv(program, argv + 5);
+    give_up("every folder on the way to it must be open to others", program,
             range.uid);
 }

@@ -324,17 +324,15 @@ static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
 
 int mounts_open_sources(entry_t *entry, fault_t *fault)
 {
-    return entry->launch->mapper_fd != 0
-               ? 0
-               : open_sources(entry, entry->workspace, fault);
+    return entry->enters_own ? 0 : open_sources(entry, entry->workspace, fault);
 }
 
-/* A caller with a mapper has no right to the workspace, nor to what is on the
- * way to it. It is the session's, which enters it by the descriptor; what a
- * process is in when it gets mounts of its own it is in there, too. */
+/* A caller with a user of its own has no right to the workspace, nor to what is
+ * on the way to it. It is the session's, which enters it by the descriptor;
+ * what a process is in when it gets mounts of its own it is in there, too. */
 int mounts_enter_own(entry_t *entry, fault_t *fault)
 {
-    if (entry->launch->mapper_fd == 0)
+    if (!entry->enters_own)
         return 0;
     if (fchdir(entry->launch->workspace_fd) < 0)
         return fault_errno(fault, "enter the workspace");

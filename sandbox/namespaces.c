@@ -44,7 +44,7 @@ static unsigned long namespace_flags(const entry_t *entry)
     for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
         if (walls_has(entry->sandbox, namespaces[i].wall))
             flags |= (unsigned) namespaces[i].flag;
-    if (entry->launch->mapper_fd != 0)
+    if (entry->enters_own)
         flags &= ~(unsigned long) CLONE_NEWNS; /* mounts_enter_own */
     return flags;
 }

@@ -394,6 +394,30 @@ static int check_descriptors(const process_t *process, fault_t *fault)
     return r;
 }
 
+/* Root as this process sees it: user 0, or, in a user namespace that does not
+ * know root, the number that stands for all who are not known. */
+static int find_root(uid_t *ret_uid, fault_t *fault)
+{
+    static const char path[] = "/proc/sys/kernel/overflowuid";
+    cleanup_buffer buffer_t map = BUFFER_EMPTY, text = BUFFER_EMPTY;
+    bool knows_root = false;
+    unsigned first, uid;
+    int r = file_read("/proc/self/uid_map", FILE_MAX, &map, fault);
+
+    if (r < 0 || (r = file_read(path, FILE_MAX, &text, fault)) < 0)
+        return r;
+    buffer_append(&map, "", 1);
+    buffer_append(&text, "", 1);
+    for (const char *line = (const char *) map.data;
+         line != NULL && sscanf(line, "%u", &first) == 1;
+         line = strchr(line, '\n'), line += line != NULL)
+        knows_root |= first == 0;
+    if (sscanf((const char *) text.data, "%u", &uid) != 1)
+        return fault_set(fault, EPROTO, "%s is no number", path);
+    *ret_uid = knows_root ? 0 : (uid_t) uid;
+    return 0;
+}
+
 /* A program of its own, and out of reach for what runs beside it: files of a
  * process that is not dumpable belong to root. */
 static int check_init(const process_t *process, fault_t *fault)
@@ -402,6 +426,7 @@ static int check_init(const process_t *process, fault_t *fault)
     char path[64];
     char target[128];
     struct stat seen;
+    uid_t root;
     int r;
 
     if ((r = read_link(process, "exe", target, sizeof target, fault)) < 0)
@@ -411,7 +436,9 @@ static int check_init(const process_t *process, fault_t *fault)
     snprintf(path, sizeof path, "/proc/%d/environ", (int) process->pid);
     if (stat(path, &seen) < 0)
         return unreadable(fault, path);
-    if (has_wall(process->expected, "init") && seen.st_uid != 0)
+    if ((r = find_root(&root, fault)) < 0)
+        return r;
+    if (has_wall(process->expected, "init") && seen.st_uid != root)
         return differs(process, fault, "dumpable", "1", "0");
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/privilege.h"
 #include "workspace/name.h"
 
 #include <errno.h>
@@ -181,10 +182,16 @@ int beneath_give(int root, int fd, fault_t *fault)
 {
     struct stat owner;
 
-    if (geteuid() != 0)
+    if (!privilege_gives_users())
         return 0;
-    if (fstat(root, &owner) < 0
-        || fchownat(fd, "", owner.st_uid, owner.st_gid, AT_EMPTY_PATH) < 0)
+    if (fstat(root, &owner) < 0)
+        return fault_set(fault, errno, "whose the workspace is: %s",
+                         strerror(errno));
+    if (owner.st_uid == geteuid())
+        return 0;
+    /* EINVAL: a folder of somebody whom this namespace does not know. */
+    if (fchownat(fd, "", owner.st_uid, owner.st_gid, AT_EMPTY_PATH) < 0
+        && errno != EINVAL)
         return fault_set(fault, errno, "give a file to the session's user: %s",
                          strerror(errno));
     return 0;

@@ -33,8 +33,8 @@ int beneath_file(int root, const char *path, int *ret_fd,
 int beneath_stat(int root, const char *path, struct stat *ret_status,
                  fault_t *fault);
 /* Whoever owns the root owns what is made: the session's user when the
- * caller is root. `with_parents`: those that are missing too, and one that is
- * there is no failure. */
+ * caller can give users. `with_parents`: those that are missing too, and one
+ * that is there is no failure. */
 int beneath_make_folder(int root, const char *path, bool with_parents,
                         fault_t *fault);
 /* A folder with something in it only when `recursive`, for `limit_ms` at
@@ -44,7 +44,8 @@ int beneath_remove(int root, const char *path, bool recursive, int limit_ms,
 /* -EEXIST unless `replaces`. */
 int beneath_rename(int root, const char *from, const char *to, bool replaces,
                    fault_t *fault);
-/* Gives `fd` to the owner of `root` when the caller is root. */
+/* Gives `fd` to the owner of `root` when the caller can give users, and that
+ * one is a user of the caller's user namespace. */
 int beneath_give(int root, int fd, fault_t *fault);
 
 #endif

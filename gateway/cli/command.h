@@ -72,7 +72,7 @@ options_t *arguments_options(const arguments_t *self);
 
 /* The gateway itself, until it is told to end; `options` stay the caller's.
  * In gateway/serve.c. */
-int serve_main(const options_t *options);
+int serve_main(options_t *options);
 
 /* `hearth-kernelgateway` and the words behind it. */
 int kernelgateway_main(int count, char **words);

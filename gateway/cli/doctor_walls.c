@@ -4,6 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/privilege.h"
+#include "gateway/environment.h"
+#include "gateway/session_users.h"
 #include "sandbox/walls.h"
 
 #include <errno.h>
@@ -77,6 +79,37 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
         doctor_add(report, name, FOUND_OK, NULL, "%s", wall->is);
 }
 
+/* An ordinary user's: those that /etc/subuid lends, tried. */
+static void check_lent_users(report_t *report)
+{
+    static const char shared[] =
+        "sessions share this user: one can take descriptors in flight, pipe "
+        "buffers and pending signals from another, and only mounts keep their "
+        "files apart";
+    cleanup_free char *package = environment_python_dir();
+    const options_t *options = report->options;
+    uint64_t first, count;
+    fault_t fault = {0, ""};
+
+    if (options->session_users == OPTIONS_USERS_GATEWAY)
+        doctor_add(report, "users", FOUND_LACKS,
+                   "gateway/session_users = auto in hearth.cfg(5)",
+                   "%s, as gateway/session_users says", shared);
+    else if (session_users_try(options, package, &first, &count, &fault) < 0)
+        doctor_add(report, "users",
+                   options->session_users == OPTIONS_USERS_OWN ? FOUND_MISSING
+                                                               : FOUND_LACKS,
+                   "lend this user numbers as subuid(5) has it and install "
+                   "newuidmap (Debian: uidmap), or run hearth as a service",
+                   "%s; %s", shared, fault.text);
+    else
+        doctor_add(report, "users", FOUND_OK, NULL,
+                   "each session has a user of %llu that /etc/subuid lends, "
+                   "from %llu on; the last is that of pid 1; a session in a "
+                   "folder of yours has your user",
+                   (unsigned long long) count, (unsigned long long) first);
+}
+
 /* Counters of the kernel are per user of the host. */
 static void check_users(report_t *report)
 {
@@ -89,10 +122,7 @@ static void check_users(report_t *report)
                    (unsigned long long) report->options->uid_count,
                    (unsigned long long) report->options->uid_first);
     else
-        doctor_add(report, "users", FOUND_LACKS,
-                   "run hearth as a service, where each session has its own",
-                   "sessions share this user: one can take descriptors in "
-                   "flight, pipe buffers and pending signals from another");
+        check_lent_users(report);
 }
 
 /* As the gateway would choose, started by whoever asks (launcher.c). */

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Callable, Optional
 
@@ -333,8 +333,21 @@ for text in sys.argv[1:]:
 """
 
 
+def lent(program_user: str, first: int, orders: Iterable[str]) -> list[str]:
+    """What comes of the orders, with three users from the first on."""
+    mapper = Path(HEARTH).parent / "python/hearth_kernel/hearth-mapper"
+    done = subprocess.run(
+        [mapper, program_user, program_user, str(first), "3",
+         "/usr/bin/python3", "-I", "-c", ASKS, *orders],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 def test_the_mapper_lends_sessions_users_alone() -> None:
-    program = Path(HEARTH).parent / "python/hearth_kernel/hearth-mapper"
     user, first, other = "90002", 90000, 90001
     orders = {
         f"{first},{first},{other},{other}": f"0 1000 {first} 1 999 {other} 1",
@@ -347,12 +360,19 @@ def test_the_mapper_lends_sessions_users_alone() -> None:
         f"{first + 3},{first + 3},0,0": "1",
         f"{first},{first},65534,65534": "1",
     }
-    done = subprocess.run(
-        [program, user, str(first), "3", "/usr/bin/python3", "-I", "-c", ASKS,
-         *orders],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == list(orders.values())
+    assert lent(user, first, orders) == list(orders.values())
+
+
+def test_the_mapper_lends_an_ordinary_users_own() -> None:
+    """Where the program's user is none of the range."""
+    user, first, init = 80000, 90000, 90002
+    orders = {
+        f"{user},{user},{init},{init}": f"0 1000 {user} 1 999 {init} 1",
+        f"{user},{user},0,0": f"0 1000 {user} 1",
+        f"{init},{init},0,0": f"0 1000 {init} 1",
+        f"{user},{first},0,0": "1",
+        f"{first},{user},0,0": "1",
+        f"{first},{first},{user},{user}": "1",  # it is no pid 1's
+        f"{user + 1},{user + 1},0,0": "1",
+    }
+    assert lent(str(user), first, orders) == list(orders.values())

@@ -1,0 +1,444 @@
+"""An ordinary user's sessions with users of their own, out of a range that
+/etc/subuid lends; in a mount namespace where it does, for a user of these
+tests'."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Optional
+
+import pytest
+from harness import (
+    DEADLINE,
+    Gateway,
+    Session,
+    children,
+    start_time,
+    wait_for,
+)
+
+USER = 64996
+FIRST = 700000
+COUNT = 300
+INIT = FIRST + COUNT - 1
+# Binds the files over those of /etc and becomes the user.
+BECOME = """
+for name in passwd subuid subgid; do
+    mount --bind "$0/$name" "/etc/$name" || exit 1
+done
+exec setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"
+"""
+
+pytestmark = [
+    pytest.mark.skipif(
+        os.getuid() != 0, reason="only root can lend a user numbers"
+    ),
+    pytest.mark.skipif(
+        shutil.which("newuidmap") is None, reason="there is no newuidmap"
+    ),
+]
+
+
+def begin(
+    *settings: str, users: Optional[str] = None, groups: Optional[str] = None
+) -> Gateway:
+    words = [
+        "profile/python3/preload=",
+        "profile/python3/pool/min=0",
+        "profile/python3/pool/max=0",
+        "gateway/cgroups=none",
+    ]
+    running = Gateway(
+        *(
+            word
+            for setting in [*words, *settings]
+            for word in ("--set", setting)
+        )
+    )
+    lent = f"lent:{FIRST}:{COUNT}\n"
+    etc = running.folder / "etc"
+    etc.mkdir()
+    (etc / "passwd").write_text(
+        Path("/etc/passwd").read_text()
+        + f"lent:x:{USER}:{USER}::{running.folder / 'h'}:/bin/sh\n"
+    )
+    (etc / "subuid").write_text(lent if users is None else users)
+    (etc / "subgid").write_text(lent if groups is None else groups)
+    for path in (running.folder, running.folder / "h"):
+        os.chown(path, USER, USER)
+    running.prefix = [
+        "unshare", "--mount", "--propagation", "private",
+        "bash", "-c", BECOME, str(etc), str(USER),
+    ]  # fmt: skip
+    return running
+
+
+@pytest.fixture
+def gateway() -> Iterator[Gateway]:
+    running = begin("gateway/session_users=own")
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+def refused(*settings: str, **files: str) -> str:
+    running = begin(*settings, **files)
+    try:
+        done = subprocess.run(
+            [*running.prefix, *running.command, *running.options],
+            env=running.env,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
+        assert done.returncode != 0
+        return done.stderr
+    finally:
+        running.sweep()
+
+
+def ids(pid: int) -> set[int]:
+    text = Path(f"/proc/{pid}/status").read_text()
+    fields = dict(line.split(":\t", 1) for line in text.splitlines())
+    return {int(n) for key in ("Uid", "Gid") for n in fields[key].split()}
+
+
+def payload(session: Session) -> int:
+    (pid,) = children(session.show()["pid"])
+    return pid
+
+
+def user(session: Session) -> int:
+    (number,) = ids(payload(session))
+    return number
+
+
+def value(session: Session, expression: str, code: str = "pass") -> object:
+    with session.client() as client:
+        assert client.run(code).status == "ok"
+        return client.value(expression)
+
+
+def test_each_session_has_its_own(gateway: Gateway) -> None:
+    sessions = [gateway.create() for _ in range(2)]
+    users = {user(session) for session in sessions}
+    assert len(users) == 2
+    assert all(FIRST <= number < INIT for number in users)
+    for session in sessions:
+        assert value(session, "__import__('os').getuid()") == 1000
+        assert ids(session.show()["pid"]) == {INIT}
+        status = Path(f"/proc/{payload(session)}/status").read_text()
+        assert "Groups:\t \n" in status
+
+
+def test_files_go_both_ways(gateway: Gateway) -> None:
+    """What either makes the other can use, also what a session has shut
+    behind itself."""
+    session = gateway.create()
+    done = gateway.run("files", "put", session.id, "-", "a", stdin="abc")
+    assert done.returncode == 0, done.stderr
+    code = (
+        "import os; open('a', 'a').write('d'); os.mkdir('shut');"
+        "open('shut/b', 'w').write('secret'); os.chmod('shut', 0o700)"
+    )
+    assert session.exec(code).returncode == 0
+    for path, text in (("a", "abcd"), ("shut/b", "secret")):
+        done = gateway.run("files", "get", session.id, path, "-")
+        assert (done.returncode, done.stdout) == (0, text), done.stderr
+    workspace = gateway.state / "sessions" / session.id / "workspace"
+    number = user(session)
+    for path in ("a", "shut", "shut/b", "."):
+        about = (workspace / path).stat()
+        assert (about.st_uid, about.st_gid) == (number, number)
+
+
+def end(gateway: Gateway, session: Session) -> Path:
+    session.delete()
+    session.wait_state("gone")
+    return gateway.state / "sessions" / session.id / "workspace"
+
+
+def test_what_is_left_is_the_users(gateway: Gateway) -> None:
+    session = gateway.create()
+    made = (
+        "import os; os.makedirs('a/b', exist_ok=True)\n"
+        "open('a/b/c', 'a').write('kept')\n"
+        "if not os.path.lexists('a/link'):\n"
+        "    os.symlink('/etc/passwd', 'a/link'); os.mkfifo('a/fifo')\n"
+        "os.chmod('a/b', 0o700); os.chmod('a/b/c', 0o600)"
+    )
+    assert session.exec(made).returncode == 0
+    workspace = end(gateway, session)
+    for path in (workspace, *workspace.rglob("*")):
+        assert path.lstat().st_uid == path.lstat().st_gid == USER, path
+    assert os.stat("/etc/passwd").st_uid == 0
+    # A session that starts again has one of its own, and the files with it.
+    done = gateway.run("session", "revive", session.id)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert user(session) != USER
+    assert FIRST <= user(session) < INIT
+    assert value(session, "open('a/b/c').read()") == "keptkept"
+
+
+def test_a_folder_of_the_users_has_the_users_session(
+    gateway: Gateway,
+) -> None:
+    folder = gateway.folder / "h" / "work"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, USER, USER)
+    session = gateway.create("--workspace", str(folder))
+    assert ids(payload(session)) == {USER}
+    assert ids(session.show()["pid"]) == {INIT}
+    assert session.exec("open('made', 'w').write('x')").returncode == 0
+    about = (folder / "made").stat()
+    assert (about.st_uid, about.st_gid) == (USER, USER)
+    # As any other: it ends, and its files stay the user's.
+    end(gateway, session)
+    assert (folder / "made").stat().st_uid == USER
+
+
+def test_removes_what_is_due() -> None:
+    running = begin(
+        "gateway/session_users=own",
+        "sessions/journal_keep=1s",
+        "sessions/gone_keep=0",
+    )
+    try:
+        running.start()
+        session = running.create()
+        made = (
+            "import os; os.makedirs('a/b'); open('a/b/c', 'w').close();"
+            "os.chmod('a/b', 0); os.chmod('.', 0)"
+        )
+        assert session.exec(made).returncode == 0
+        folder = running.state / "sessions" / session.id
+        session.delete()
+        wait_for(lambda: not folder.exists(), "its folder's removal")
+        aside = running.state / "discarded"
+        wait_for(lambda: not aside.exists(), "the end of what lay aside")
+    finally:
+        running.end()
+
+
+# Pipes, each as big as may be, until a new one gets less than its due.
+TAKES = """
+import fcntl, os
+GROW, SIZE = 1031, 1032  # F_SETPIPE_SZ, F_GETPIPE_SZ
+pipes = [os.pipe()]
+while fcntl.fcntl(pipes[-1][0], SIZE) == 65536:
+    try:
+        fcntl.fcntl(pipes[-1][0], GROW, 1 << 20)
+    except PermissionError:
+        pass
+    pipes.append(os.pipe())
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_shared"), [("own", False), ("gateway", True)]
+)
+def test_one_takes_no_pipe_from_another(choice: str, is_shared: bool) -> None:
+    """The kernel counts the buffers of pipes by user of the host."""
+    running = begin(f"gateway/session_users={choice}")
+    size = "__import__('fcntl').fcntl(__import__('os').pipe()[0], 1032)"
+    try:
+        running.start()
+        one, other = running.create(), running.create()
+        assert value(other, size) == 65536
+        with one.client() as client:
+            assert client.run(TAKES).status == "ok"
+            assert client.value(size) < 65536
+            assert (value(other, size) != 65536) is is_shared
+    finally:
+        running.end()
+
+
+def test_the_next_gateway_has_its_hold_on_them(gateway: Gateway) -> None:
+    """It joins the namespace that the living keep: what takes privilege over
+    them works, and so do sessions of its own."""
+    session, other = gateway.create(), gateway.create()
+    number = user(session)
+    assert value(session, "kept", "kept = 6 * 7") == 42
+    namespace = os.readlink(f"/proc/{gateway.pid}/ns/user")
+    gateway.kill()
+    gateway.start()
+    assert os.readlink(f"/proc/{gateway.pid}/ns/user") == namespace
+    assert user(session) == number
+    assert value(session, "kept") == 42
+    assert "cannot be looked at" not in gateway.log.read_text()
+    done = gateway.run("files", "put", session.id, "-", "a", stdin="abc")
+    assert done.returncode == 0, done.stderr
+    assert value(session, "open('a', 'a').write('d')") == 1
+    with session.client() as client:
+        busy = client.kc.execute("print('go')\nimport time; time.sleep(600)")
+        begun = client.stream_until(busy, "go")
+        assert gateway.run("session", "interrupt", session.id).returncode == 0
+        turn = client.finish(busy, begun=begun)
+        assert turn.content["ename"] == "KeyboardInterrupt"
+        assert client.value("kept") == 42
+    # Another's, of the new gateway: a number that nobody alive has.
+    third = gateway.create()
+    assert user(third) not in {number, user(other), USER}
+    # Stopped, pid 1 reads no order: only who may signal it ends it.
+    init = other.show()["pid"]
+    born = start_time(init)
+    os.kill(init, signal.SIGSTOP)
+    workspace = end(gateway, other)
+    wait_for(lambda: start_time(init) != born, "the end of pid 1")
+    assert workspace.stat().st_uid == USER
+    # Nobody left who would keep it: the next one makes its own.
+    for each in (session, third):
+        end(gateway, each)
+    gateway.kill()
+    gateway.start()
+    assert os.readlink(f"/proc/{gateway.pid}/ns/user") != namespace
+    assert user(gateway.create()) != USER
+
+
+def test_lent_no_more_lasts_as_long_as_they_live() -> None:
+    """Who lives keeps the range that it was lent; then the new one holds."""
+    running = begin("gateway/session_users=own")
+    try:
+        running.start()
+        session = running.create()
+        number = user(session)
+        running.kill()
+        for name in ("subuid", "subgid"):
+            (running.folder / "etc" / name).write_text("lent:800000:300\n")
+        running.start()
+        assert user(session) == number
+        assert FIRST <= user(running.create()) < INIT
+    finally:
+        running.end()
+
+
+def test_is_not_turned_off_under_them() -> None:
+    running = begin("gateway/session_users=own")
+    try:
+        running.start()
+        session = running.create()
+        running.kill()
+        done = subprocess.run(
+            [*running.prefix, *running.command, *running.options,
+             "--set", "gateway/session_users=gateway"],
+            env=running.env,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )  # fmt: skip
+        assert done.returncode != 0
+        assert f"session {session.id} lives as user" in done.stderr
+        running.start()
+        assert value(session, "6 * 7") == 42
+    finally:
+        running.end()
+
+
+NONE = f"somebody:{FIRST}:{COUNT}\nlent:{FIRST}:0\nlent\n"
+
+
+@pytest.mark.parametrize(
+    ("users", "groups"),
+    [(NONE, None), (None, NONE), (None, "lent:900000:65536\n")],
+    ids=["users", "groups", "disjoint"],
+)
+def test_refuses_without_a_range(
+    users: Optional[str], groups: Optional[str]
+) -> None:
+    files = {"users": users, "groups": groups}
+    said = refused(
+        "gateway/session_users=own", **{k: v for k, v in files.items() if v}
+    )
+    assert "gateway/session_users = own" in said
+    assert "--add-subuids" in said
+
+
+def test_shares_the_user_without_a_range() -> None:
+    running = begin(users=NONE)
+    try:
+        running.start()
+        session = running.create()
+        assert user(session) == USER
+        assert value(session, "6 * 7") == 42
+        assert "sessions share this user" in running.log.read_text()
+    finally:
+        running.end()
+
+
+def test_needs_places_that_others_can_read() -> None:
+    """Its sessions are others."""
+    for choice in ("own", "auto"):
+        running = begin(f"gateway/session_users={choice}")
+        private = running.folder / "data"
+        private.mkdir(mode=0o700)
+        os.chown(private, USER, USER)
+        running.options += ["--set", f"profile/python3/readonly={private}"]
+        try:
+            if choice == "auto":
+                running.start()
+                assert user(running.create()) == USER
+                said = running.log.read_text()
+            else:
+                said = subprocess.run(
+                    [*running.prefix, *running.command, *running.options],
+                    env=running.env,
+                    capture_output=True,
+                    text=True,
+                    timeout=DEADLINE,
+                ).stderr
+            assert f"could not read {private}" in said
+        finally:
+            running.end() if choice == "auto" else running.sweep()
+
+
+def test_root_cannot_do_without() -> None:
+    running = begin("gateway/session_users=gateway")
+    running.prefix = []
+    try:
+        done = subprocess.run(
+            [*running.command, *running.options],
+            env=running.env,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
+        assert done.returncode != 0
+        assert "gateway/session_users = gateway" in done.stderr
+    finally:
+        running.sweep()
+
+
+def test_has_no_more_than_the_service(gateway: Gateway) -> None:
+    """Over the range alone, and not over what is root's."""
+    zygote = next(iter(children(gateway.pid)))
+    for pid, sets in ((gateway.pid, "00000000000800eb"), (zygote, "0" * 16)):
+        text = Path(f"/proc/{pid}/status").read_text()
+        fields = dict(line.split(":\t", 1) for line in text.splitlines())
+        assert fields["CapPrm"] == fields["CapEff"] == sets
+        assert ids(pid) == {USER}
+    lines = Path(f"/proc/{gateway.pid}/uid_map").read_text().splitlines()
+    extents = sorted(tuple(map(int, line.split())) for line in lines)
+    assert extents == [(USER, USER, 1), (FIRST, FIRST, COUNT)]
+
+
+def test_what_is_shown_may_lie_in_a_private_folder() -> None:
+    """The user's zygote opens it; sessions need not find the way."""
+    running = begin("gateway/session_users=own")
+    home = running.folder / "h"
+    home.chmod(0o700)
+    (home / "data").mkdir(mode=0o755)
+    (home / "data" / "a").write_text("abc")
+    running.options += ["--set", f"profile/python3/readonly={home / 'data'}"]
+    try:
+        running.start()
+        session = running.create()
+        assert FIRST <= user(session) < INIT
+        text = value(session, f"open({str(home / 'data' / 'a')!r}).read()")
+        assert text == "abc"
+    finally:
+        running.end()

@@ -1,0 +1,66 @@
+/* Which range of numbers subuid(5) and subgid(5) lend to a user. */
+#include "gateway/subids.h"
+
+#include "tests/lib/test.h"
+
+static void check(const char *users, const char *groups, uint64_t first,
+                  uint64_t count)
+{
+    subids_t found = subids_common(users, groups, "ann", 1234);
+
+    assert_int_equal(found.count, count);
+    if (count != 0)
+        assert_int_equal(found.first, first);
+}
+
+static void finds_by_name_and_by_number(void **state)
+{
+    (void) state;
+    check("ann:100000:65536\n", "ann:100000:65536\n", 100000, 65536);
+    check("1234:100000:65536", "ann:100000:65536", 100000, 65536);
+    check("bob:1:5\n\nann:100000:10\n", "# a\nann:100000:10\n", 100000, 10);
+    check("anna:100000:65536\n", "ann:100000:65536\n", 0, 0);
+    check("an:100000:65536\n", "ann:100000:65536\n", 0, 0);
+    check("12345:100000:65536\n", "ann:100000:65536\n", 0, 0);
+    check("", "", 0, 0);
+}
+
+static void takes_what_both_lend(void **state)
+{
+    (void) state;
+    check("ann:100000:65536\n", "ann:150000:65536\n", 150000, 15536);
+    check("ann:150000:100\n", "ann:100000:65536\n", 150000, 100);
+    check("ann:100000:50000\n", "ann:150000:65536\n", 0, 0);
+    /* The longest of several. */
+    check("ann:100000:10\nann:200000:30\nann:300000:20\n",
+          "ann:300000:20\nann:100000:10\nann:200005:30\n", 200005, 25);
+}
+
+static void leaves_out_what_is_wrong(void **state)
+{
+    static const char *const lines[] = {
+        "ann:0:65536\n",   /* root's */
+        "ann:999:65536\n", /* the system's */
+        "ann:100000:0\n",     "ann:100000\n",           "ann\n", "ann::65536\n",
+        "ann:4294967295:1\n", "ann:100000:4294967295\n" /* past the last number
+                                                         */
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        check(lines[i], lines[i], 0, 0);
+    /* As many as gateway/uid_count may be. */
+    check("ann:100000:99999999\n", "ann:100000:99999999\n", 100000,
+          UINT64_C(1) << 24);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_by_name_and_by_number),
+        cmocka_unit_test(takes_what_both_lend),
+        cmocka_unit_test(leaves_out_what_is_wrong),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
