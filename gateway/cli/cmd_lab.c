@@ -1,7 +1,7 @@
 /* hearth lab: a person looks into sessions with JupyterLab. Its server is
  * Jupyter's own, unmodified; it reaches the sessions over HTTP as a gateway's,
  * with a token that is good as long as it runs. Classes of ours
- * (gateway/jupyter/hearth_lab.py) make it show sessions that others started
+ * (gateway/jupyter, in Python) make it show sessions that others started
  * and leave them alone at its end; an extension (gateway/jupyter/hearth-follow)
  * lets an open notebook follow what others run. */
 #include "gateway/cli/command.h"
@@ -312,7 +312,8 @@ static gateway_exit_t open_lab(const lab_t *self)
         self->program,
         "--ServerApp.kernel_manager_class=hearth_lab.Kernels",
         "--ServerApp.session_manager_class=hearth_lab.Sessions",
-        "--ServerApp.kernel_websocket_connection_class=hearth_lab.Channels",
+        "--ServerApp.kernel_websocket_connection_class="
+        "hearth_channels.Channels",
         "--ServerApp.contents_manager_class=hearth_lab.Contents",
         "--ServerApp.extra_services=hearth_lab",
         extensions,

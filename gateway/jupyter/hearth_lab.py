@@ -2,23 +2,22 @@
 
 `hearth lab` names this module and its classes on jupyter_server's command
 line. Without them a server with a gateway shows only kernels that it started
-itself, and ends them all when it ends; nor would it say whose cells a person's
-are, or let a notebook follow what others run (hearth-follow/static/follow.js).
+itself, and ends them all when it ends; nor would it let a notebook follow what
+others run (hearth-follow/static/follow.js). What a page and a kernel say to
+each other goes through hearth_channels.py.
 """
 
 from __future__ import annotations
 
 import asyncio
-import getpass
 import json
 import os
 from datetime import datetime
-from typing import Any, Optional, Union
+from typing import Any, Optional
 from urllib.parse import quote
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
-from jupyter_server.gateway.connections import GatewayWebSocketConnection
 from jupyter_server.gateway.gateway_client import (
     GatewayClient,
     gateway_request,
@@ -201,56 +200,6 @@ def refuse_recording(path: str) -> None:
         raise web.HTTPError(
             403, "recordings are what happened; save a copy elsewhere"
         )
-
-
-class Channels(GatewayWebSocketConnection):
-    """What a person runs is recorded under the person's name: JupyterLab's
-    messages name nobody."""
-
-    def handle_incoming_message(self, message: Union[str, bytes]) -> None:
-        if isinstance(message, str):  # bytes have buffers: no execute_request
-            message = sign(message, self._person())
-        super().handle_incoming_message(message)
-
-    def _person(self) -> str:
-        user = self.websocket_handler.current_user
-        # Jupyter's own login knows nobody by name: then it is whoever started
-        # the server.
-        if user is None or str(user.name).startswith("Anonymous "):
-            return starter()
-        return str(user.username)
-
-
-def starter() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user without a name
-        return str(os.getuid())
-
-
-def sign(message: str, person: str) -> str:
-    """The same message; an execute_request says who sends it, by what."""
-    if '"execute_request"' not in message:
-        return message
-    try:
-        parsed = json.loads(message)
-        header = parsed["header"]
-        if header["msg_type"] != "execute_request":
-            return message
-        header["username"] = header.get("username") or person
-        own = parsed["metadata"].setdefault("hearth", {})
-        # Of the cell's metadata, which JupyterLab sends along.
-        parsed["metadata"]["hearth"] = {
-            **{name: own[name] for name in ASKED if name in own},
-            "client": "JupyterLab",
-        }
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return message  # the gateway says what is wrong with it
-    return json.dumps(parsed)
-
-
-# What a request may want; the rest of a recorded cell's is what became of it.
-ASKED = ("namespace", "outside_effects")
 
 
 class Events(APIHandler):

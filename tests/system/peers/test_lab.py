@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from harness import HEARTH, Client, Gateway, Session, wait_for
@@ -22,6 +24,7 @@ from lab import (
 )
 from playwright.sync_api import Browser, Page, expect
 from proxy import hosted
+from web import Socket, Web, of_type
 
 expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
@@ -291,6 +294,94 @@ def test_a_widget_has_two_sides(lab: Lab, agent: Client) -> None:
     cell.locator(".noUi-handle").press("ArrowRight")
     expect(readout).to_have_text("51")
     wait_for(lambda: agent.value("limit.value") == 51, "the new value")
+
+
+# Pictures as widgets get them, in buffers; the second is more than the 10 MiB
+# that Tornado takes by itself.
+PICTURES = {
+    "png": (
+        "import io, matplotlib.pyplot as plt\n"
+        "file = io.BytesIO(); plt.figure(); plt.plot([3, 1, 2])\n"
+        "plt.savefig(file, format='png'); plt.close()",
+        640,
+    ),
+    "bmp": (
+        "import io, struct\n"
+        "file = io.BytesIO(struct.pack(\n"
+        "    '<2sIIIIiiHHIIiiII', b'BM', 54 + (12 << 20), 0, 54,\n"
+        "    40, 2048, 2048, 1, 24, 0, 0, 0, 0, 0, 0)\n"
+        "    + b'\\x20\\x90\\xf0' * (4 << 20))",
+        2048,
+    ),
+}
+
+
+@pytest.mark.parametrize("form", PICTURES)
+def test_a_widget_shows_a_picture(lab: Lab, form: str) -> None:
+    code, width = PICTURES[form]
+    cell = lab.run(
+        f"{code}\nfrom ipywidgets import Image\n"
+        f"Image(value=file.getvalue(), format='{form}', width='320px')"
+    )
+    image = cell.locator("img.widget-image")
+    expect(image).to_be_visible()
+    expect(image).to_have_js_property("naturalWidth", width)
+    image.scroll_into_view_if_needed()
+    lab.shot(f"hearth-lab-{form}")
+
+
+def test_a_person_uploads_a_file(lab: Lab, agent: Client) -> None:
+    cell = lab.run(
+        "from ipywidgets import FileUpload\nupload = FileUpload()\nupload"
+    )
+    content = bytes(range(256)) * 4 + b"\xff\0end"
+    with lab.page.expect_file_chooser() as chooser:
+        cell.locator("button.widget-upload").click()
+    chooser.value.set_files(
+        {
+            "name": "data.bin",
+            "mimeType": "application/octet-stream",
+            "buffer": content,
+        }
+    )
+    wait_for(lambda: agent.value("len(upload.value)") == 1, "the file")
+    seen = agent.value(
+        "__import__('hashlib').sha256(upload.value[0].content).hexdigest()"
+    )
+    assert seen == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("v1", [False, True], ids=["legacy", "v1"])
+def test_each_form_passes_jupyterlabs_server(
+    gateway: Gateway, attached: LabServer, session: Session, v1: bool
+) -> None:
+    """As its page asks, v1; and as older pages do."""
+    web = Web(gateway, attached.info["url"], attached.info["token"])
+    assert session.id in [
+        kernel["id"] for kernel in web.get("api/kernels").json
+    ]
+    with Socket(web, session.id, v1=v1) as socket:
+        socket.ready()
+        # The page closes what the kernel opens and it does not know.
+        socket.run(
+            "import comm\ngot = []\n"
+            "def opened(c, m):\n"
+            "    c.on_msg(lambda m: (got.extend(m['buffers']),\n"
+            "        c.send('', buffers=[b'\\x80\\xff\\0', b''])))\n"
+            "comm.get_comm_manager().register_target('echo', opened)"
+        )
+        made = {"comm_id": uuid4().hex, "target_name": "echo", "data": {}}
+        socket.finish(socket.send("comm_open", made), has_reply=False)
+        # The second is more than the 10 MiB that Tornado takes by itself.
+        big = b"\xff\0" * (6 << 20)
+        msg_id = socket.send("comm_msg", made, buffers=(b"\xfe\0", big))
+        seen = socket.finish(msg_id, has_reply=False)
+        echo = of_type(seen, "comm_msg")[0]
+        assert echo["buffers"] == [b"\x80\xff\0", b""]
+        same = r"got == [b'\xfe\0', b'\xff\0' * (6 << 20)]"
+        assert socket.value(same) == "True"
+    who = session.notebook()["cells"][-1]["metadata"]["hearth"]["who"]
+    assert (who["username"], who["name"]) == ("test", "JupyterLab")
 
 
 def test_interrupt(lab: Lab, agent: Client) -> None:

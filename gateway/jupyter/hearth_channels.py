@@ -1,0 +1,175 @@
+"""A page's WebSocket through JupyterLab's server to the gateway.
+
+jupyter_server's own relay reads every frame as text, so that widgets with
+buffers stay empty, and holds what a slow page has not read yet. This one
+passes frames on as they are, one after the other, in the form that the page
+asked for (v1.kernel.websocket.jupyter.org, or the older one), and says whose
+the person's cells are.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+from typing import Any, Optional, Union
+
+from jupyter_server.gateway.connections import GatewayWebSocketConnection
+from jupyter_server.gateway.gateway_client import GatewayClient
+from jupyter_server.services.kernels.connection.base import (
+    deserialize_msg_from_ws_v1,
+    serialize_msg_to_ws_v1,
+)
+from jupyter_server.utils import url_path_join
+from tornado.escape import url_escape
+from tornado.httpclient import HTTPRequest
+from tornado.ioloop import IOLoop
+from tornado.websocket import WebSocketClosedError, websocket_connect
+from traitlets import Unicode
+
+# Bytes of a message: the most that http/frame_max can be. Tornado's own limit
+# of 10 MiB closes the connection on a FileUpload of more.
+MESSAGE_MAX = 256 << 20
+
+
+class Channels(GatewayWebSocketConnection):
+    # None: the newest form that the page offers.
+    kernel_ws_protocol = Unicode(None, allow_none=True, config=True)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        # Read when the page's handshake is answered, which is after this.
+        self.websocket_handler.settings.setdefault(
+            "websocket_max_message_size", MESSAGE_MAX
+        )
+
+    @property
+    def _form(self) -> Optional[str]:
+        form: Optional[str] = self.websocket_handler.selected_subprotocol
+        return form
+
+    async def connect(self) -> None:
+        gateway = GatewayClient.instance()
+        url = url_path_join(
+            gateway.ws_url or "",
+            gateway.kernels_endpoint,
+            url_escape(self.kernel_id),
+            "channels",
+        )
+        # By its own name it gets what Tornado by itself could not read.
+        arguments = gateway.load_connection_args(
+            headers={"User-Agent": "hearth-lab"}
+        )
+        self.ws = None
+        connecting: Any = websocket_connect(
+            HTTPRequest(
+                f"{url}?session_id={url_escape(self.session_id)}", **arguments
+            ),
+            max_message_size=MESSAGE_MAX,
+            subprotocols=[self._form] if self._form else None,
+        )
+        connecting.add_done_callback(self._connection_done)
+        self.ws_future = connecting
+        loop: Any = IOLoop.current()
+        loop.add_future(connecting, lambda _: self._read_messages())
+
+    async def _read_messages(self) -> None:
+        while self.ws is not None and not self.disconnected:
+            message = await self.ws.read_message()
+            if message is None:
+                self.log.warning("Lost the gateway: %s", self.kernel_id)
+                self.ws = self.ws_future = None
+                break
+            await self._show(message)
+        # Tries again, unless it is the page that went.
+        if self.ws is None:
+            await super()._read_messages()
+
+    # No faster than the page reads: the gateway has the journal to wait in.
+    async def _show(self, message: Union[str, bytes]) -> None:
+        try:
+            await self.websocket_handler.write_message(
+                message, binary=isinstance(message, bytes)
+            )
+        except WebSocketClosedError:
+            self.log.debug("The page went before a message: %s", self.kernel_id)
+
+    def handle_incoming_message(self, message: Union[str, bytes]) -> None:
+        if isinstance(message, str):
+            message = sign_text(message, self._person())
+        elif self._form:
+            message = sign_v1(message, self._person())
+        # Else it is the older form with buffers: no execute_request.
+        super().handle_incoming_message(message)
+
+    def _write_message(self, message: Union[str, bytes]) -> None:
+        if self.disconnected:
+            return
+        try:
+            if self.ws is None:
+                raise WebSocketClosedError
+            self.ws.write_message(message, binary=isinstance(message, bytes))
+        except WebSocketClosedError:
+            self.log.error("The gateway is away, a message is lost")
+
+    def _person(self) -> str:
+        user = self.websocket_handler.current_user
+        # Jupyter's own login knows nobody by name: then it is whoever started
+        # the server.
+        if user is None or str(user.name).startswith("Anonymous "):
+            return starter()
+        return str(user.username)
+
+
+def starter() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name
+        return str(os.getuid())
+
+
+def sign_text(message: str, person: str) -> str:
+    """The same message; an execute_request says who sends it, by what."""
+    if '"execute_request"' not in message:
+        return message
+    try:
+        parsed = json.loads(message)
+        if not sign(parsed["header"], parsed["metadata"], person):
+            return message
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return message  # the gateway says what is wrong with it
+    return json.dumps(parsed)
+
+
+def sign_v1(message: bytes, person: str) -> bytes:
+    if b'"execute_request"' not in message:
+        return message
+    try:
+        channel, parts = deserialize_msg_from_ws_v1(message)
+        header, metadata = json.loads(parts[0]), json.loads(parts[2])
+        if not sign(header, metadata, person):
+            return message
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+        return message
+    parts[0] = json.dumps(header).encode()
+    parts[2] = json.dumps(metadata).encode()
+    signed: bytes = serialize_msg_to_ws_v1(parts, channel)
+    return signed
+
+
+def sign(header: dict[str, Any], metadata: dict[str, Any], person: str) -> bool:
+    """Whether there was something to sign."""
+    if header["msg_type"] != "execute_request":
+        return False
+    header["username"] = header.get("username") or person
+    own = metadata.get("hearth", {})
+    # Of the cell's metadata, which JupyterLab sends along.
+    metadata["hearth"] = {
+        **{name: own[name] for name in ASKED if name in own},
+        "client": "JupyterLab",
+    }
+    return True
+
+
+# What a request may want; the rest of a recorded cell's is what became of it.
+ASKED = ("namespace", "outside_effects")
