@@ -319,19 +319,20 @@ static PyObject *attribute(PyObject *module, PyObject *number)
     unsigned long long request = PyLong_AsUnsignedLongLong(number);
 
     (void) module;
-    if (PyErr_Occurred() || !is_started())
+    if (PyErr_Occurred())
         return NULL;
-    link_attribute(the_link, request);
+    if (the_link)
+        link_attribute(the_link, request);
     Py_RETURN_NONE;
 }
 
 static PyObject *cause(PyObject *module, PyObject *nothing)
 {
-    uint64_t request;
+    uint64_t request = 0;
 
     (void) module;
     (void) nothing;
-    if (!is_started() || !find_cause(&request))
+    if (the_link && !find_cause(&request))
         return NULL;
     return PyLong_FromUnsignedLongLong(request);
 }

@@ -47,7 +47,7 @@ def main() -> NoReturn:
         from hearth_kernel import policy
         from hearth_kernel.warm import warm
 
-        warm([str(name) for name in order["preload"]])
+        warm([str(name) for name in order["preload"]], is_zygote=False)
         policy.configure(order["policy"])
         zygote.become_kernel(order, link)
     finally:

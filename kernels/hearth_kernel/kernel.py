@@ -570,6 +570,14 @@ class Kernel:
         finally:
             self.is_rehearsing = False
 
+    def practise(self) -> None:
+        """Rehearse in the zygote what its kernels will do."""
+        self.is_rehearsing = True
+        try:
+            rehearsal.practise(self)
+        finally:
+            self.is_rehearsing = False
+
     def prepare(self) -> None:
         """Do what needs no link: a zygote does it once for all its kernels.
 
@@ -613,12 +621,13 @@ class Kernel:
 _prepared: Optional[Kernel] = None
 
 
-def prepare(shell: ZMQInteractiveShell) -> None:
+def prepare(shell: ZMQInteractiveShell) -> Kernel:
     """Make the kernel that main() starts, in this process or a fork of it."""
     global _prepared
     kernel = Kernel(shell)
     kernel.prepare()
     _prepared = kernel
+    return kernel
 
 
 def main(

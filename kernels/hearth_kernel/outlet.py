@@ -1,6 +1,7 @@
 """Events as Python makes them: content is packed as JSON and handed to _link.
 
-Before the link is started, while the zygote warms up, events vanish.
+Before the link is started, while the zygote warms up, events vanish; those of
+its rehearsals are packed before.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ def emit(
     hold: bool = False,
 ) -> None:
     """Send an event; with `hold` it travels with the next one."""
-    if not _is_started:
+    if not _is_started and not _is_hushed:
         return
     event = (
         kind,

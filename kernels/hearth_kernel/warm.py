@@ -12,12 +12,15 @@ import stat
 import sys
 import tempfile
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
 from hearth_kernel import comms, streams
 from hearth_kernel.shell import ZMQInteractiveShell
+
+if TYPE_CHECKING:
+    from hearth_kernel.kernel import Kernel
 
 _MADV_COLLAPSE = 25  # Linux 6.1
 _LARGE_PAGE = 2 << 20
@@ -121,14 +124,14 @@ def _introspect(shell: ZMQInteractiveShell) -> None:
     introspection.is_complete(shell, {"code": "for i in x:"})
 
 
-def _rehearse(shell: ZMQInteractiveShell) -> None:
+def _prepare(shell: ZMQInteractiveShell) -> Kernel:
     """Do once what each kernel does at its start, and what it need not do."""
     from hearth_kernel import kernel, reseed
 
     reseed.prepare()
     reseed.reseed()
     asyncio.new_event_loop().close()
-    kernel.prepare(shell)
+    return kernel.prepare(shell)
 
 
 def forget_files() -> None:
@@ -194,7 +197,7 @@ def settle() -> None:
 
 
 def warm(
-    names: list[str],
+    names: list[str], is_zygote: bool = True
 ) -> tuple[ZMQInteractiveShell, list[str], list[dict[str, str]]]:
     """Do it all; return the shell, what is loaded and what is missing."""
     # Completion would keep its caches below the session's workspace.
@@ -207,10 +210,15 @@ def warm(
         warnings.simplefilter("ignore")
         loaded, missing = preload(names)
         run_cells(shell)
-    _rehearse(shell)
+    kernel = _prepare(shell)
     forget_files()
     start_openssl()
+    if is_zygote:
+        kernel.practise()
     gc.collect()
     gc.freeze()
     settle()
+    if is_zygote:
+        # What is free lies now where it will for each kernel.
+        kernel.practise()
     return shell, loaded, missing
