@@ -100,34 +100,11 @@ users_t *launcher_users(const options_t *options)
     return users_new((uid_t) options->uid_first, count);
 }
 
-/* Why zygotes cannot have a user of their own; NULL: they can. */
-static const char *refuse_zygote_user(const registry_t *self)
-{
-    /* It could not read what is closed to others than this user. */
-    if (self->options->lends_subids)
-        return "an ordinary user's zygotes have that user";
-    if (!privilege_gives_users())
-        return "it takes root, or CAP_SETUID and CAP_SETGID";
-    /* Who made a session's user namespace can look into the session without:
-     * that would not be the gateway any more. */
-    if (!privilege_sees_users())
-        return "it takes CAP_SYS_PTRACE, to look at sessions before they are "
-               "handed out";
-    if (self->options->uid_count < 3)
-        return "it takes three numbers of gateway/uid_count";
-    if (cgroups_mode(self->cgroups) == CGROUP_V1 && geteuid() != 0)
-        return "control groups of version 1 let nobody but root bring in "
-               "another user's processes";
-    return NULL;
-}
-
 int launcher_choose_zygote_user(registry_t *self, fault_t *fault)
 {
     const options_t *options = self->options;
-    const char *why = refuse_zygote_user(self);
-    bool is_wanted =
-        options->zygote_user == OPTIONS_ZYGOTE_OWN
-        || (options->zygote_user == OPTIONS_ZYGOTE_AUTO && geteuid() != 0);
+    const char *why = options_refuse_zygote_user(
+        options, cgroups_mode(self->cgroups) == CGROUP_V1);
 
     if (why && options->zygote_user == OPTIONS_ZYGOTE_OWN)
         return fault_set(fault, EPERM, "gateway/zygote_user = own: %s", why);
@@ -140,7 +117,7 @@ int launcher_choose_zygote_user(registry_t *self, fault_t *fault)
                                             .count = options->uid_count};
         return 0;
     }
-    if (why || !is_wanted)
+    if (why || !options_wants_zygote_user(options))
         return 0;
     self->has_zygote_user = true;
     self->zygote_user = (zygote_user_t){

@@ -5,13 +5,16 @@
 #include "gateway/options.h"
 
 #include "base/buffer.h"
+#include "base/privilege.h"
 #include "gateway/environment.h"
 #include "gateway/setting.h"
+#include "sandbox/cgroup.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PROFILE_NAME_MAX 32
 #define PROFILES_MAX     64
@@ -378,6 +381,38 @@ const profile_t *options_profile(const options_t *self, const char *name)
     if (!name || !*name)
         return self->profiles[0];
     return find_profile(self, name);
+}
+
+bool options_takes_groups_v1(const options_t *self)
+{
+    return self->cgroups == CGROUP_AUTO || self->cgroups == CGROUP_V1;
+}
+
+bool options_wants_zygote_user(const options_t *self)
+{
+    return self->zygote_user == OPTIONS_ZYGOTE_OWN
+           || (self->zygote_user == OPTIONS_ZYGOTE_AUTO && geteuid() != 0);
+}
+
+const char *options_refuse_zygote_user(const options_t *self,
+                                       bool has_groups_v1)
+{
+    /* It could not read what is closed to others than this user. */
+    if (self->lends_subids)
+        return "an ordinary user's zygotes have that user";
+    if (!privilege_gives_users())
+        return "it takes root, or CAP_SETUID and CAP_SETGID";
+    /* Who made a session's user namespace can look into the session without:
+     * that would not be the gateway any more. */
+    if (!privilege_sees_users())
+        return "it takes CAP_SYS_PTRACE, to look at sessions before they are "
+               "handed out";
+    if (self->uid_count < 3)
+        return "it takes three numbers of gateway/uid_count";
+    if (has_groups_v1 && geteuid() != 0)
+        return "control groups of version 1 let nobody but root bring in "
+               "another user's processes";
+    return NULL;
 }
 
 int options_prefer(options_t *self, const char *name, fault_t *fault)

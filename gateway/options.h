@@ -129,6 +129,16 @@ int options_check_section(const char *path, fault_t *fault);
 /* NULL or "": the default one. Lent; NULL when there is none of that name. */
 const profile_t *options_profile(const options_t *self, const char *name);
 
+/* Whether control groups of version 1 are made use of where there are some. */
+bool options_takes_groups_v1(const options_t *self);
+/* Whether zygotes are to have a user of their own: `own`, and for who is no
+ * root also `auto`. */
+bool options_wants_zygote_user(const options_t *self);
+/* Why this process cannot give them one; NULL: it can. `has_groups_v1`: there
+ * are control groups of version 1, and it makes use of them. */
+const char *options_refuse_zygote_user(const options_t *self,
+                                       bool has_groups_v1);
+
 /* Makes a profile the default one; -EINVAL: there is none of that name. */
 int options_prefer(options_t *self, const char *name, fault_t *fault);
 

@@ -284,7 +284,7 @@ static void check_cgroup2(report_t *report)
     own_cgroup(path, sizeof path);
     folder = mem_format("/sys/fs/cgroup%s", path);
     procs = mem_format("%s/cgroup.procs", folder);
-    is_ours = access(folder, W_OK) == 0 && access(procs, W_OK) == 0;
+    is_ours = doctor_may_write(folder) && doctor_may_write(procs);
     doctor_add(
         report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
         "the gateway watches sessions instead of the kernel: run hearth under "
@@ -310,7 +310,7 @@ static void check_cgroups(report_t *report)
     } else if (status.f_type == CGROUP2_SUPER_MAGIC) {
         check_cgroup2(report);
     } else {
-        bool is_ours = access(memory, W_OK) == 0;
+        bool is_ours = doctor_may_write(memory);
 
         doctor_add(report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
                    "the gateway watches sessions instead of the kernel: "

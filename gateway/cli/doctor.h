@@ -27,6 +27,9 @@ void doctor_add(report_t *report, const char *name, found_t found,
                 const char *advice, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Whether this process can write there, with what capabilities it has. */
+bool doctor_may_write(const char *path);
+
 /* doctor_walls.c, behind the checks that find what they are made of. */
 void doctor_check_walls(report_t *report);
 

@@ -9,7 +9,11 @@
 #include "sandbox/walls.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool is_in(char *const *list, const char *name)
@@ -125,27 +129,53 @@ static void check_users(report_t *report)
         check_lent_users(report);
 }
 
-/* As the gateway would choose, started by whoever asks (launcher.c). */
+/* Not access(2), which leaves out the capabilities of who is no root, as does
+ * the C library's eaccess. */
+bool doctor_may_write(const char *path)
+{
+    return syscall(SYS_faccessat2, AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
+/* Version 2 has a file system of its own at that place. */
+static bool uses_groups_v1(const options_t *options)
+{
+    struct statfs status;
+
+    return options_takes_groups_v1(options)
+           && statfs("/sys/fs/cgroup", &status) == 0
+           && status.f_type != CGROUP2_SUPER_MAGIC
+           && doctor_may_write("/sys/fs/cgroup/memory");
+}
+
+/* As the gateway would choose, started by whoever asks. */
 static void check_zygotes(report_t *report)
 {
+    static const char advice[] = "gateway/zygote_user = own in hearth.cfg(5), "
+                                 "or hearth's service, which "
+                                 "has it so";
+    static const char privileged[] =
+        "have the gateway's user and privileges: the modules of `preload` are "
+        "trusted with them";
     const options_t *options = report->options;
-    bool is_wanted =
-        options->zygote_user == OPTIONS_ZYGOTE_OWN
-        || (options->zygote_user == OPTIONS_ZYGOTE_AUTO && geteuid() != 0);
+    const char *why =
+        options_refuse_zygote_user(options, uses_groups_v1(options));
 
     if (!privilege_gives_users())
         return; /* they are whose sessions are */
-    if (is_wanted && privilege_sees_users() && options->uid_count >= 3)
+    if (why && options->zygote_user == OPTIONS_ZYGOTE_OWN)
+        doctor_add(report, "zygotes", FOUND_MISSING,
+                   "take gateway/zygote_user = own from hearth.cfg(5): the "
+                   "gateway does not start with it",
+                   "cannot have a user of their own: %s", why);
+    else if (why && options_wants_zygote_user(options))
+        doctor_add(report, "zygotes", FOUND_LACKS, why, "%s", privileged);
+    else if (!options_wants_zygote_user(options))
+        doctor_add(report, "zygotes", FOUND_LACKS, advice, "%s", privileged);
+    else
         doctor_add(
             report, "zygotes", FOUND_OK, NULL,
             "have a user of their own, %llu, and no privilege",
             (unsigned long long) (options->uid_first + options->uid_count - 2));
-    else
-        doctor_add(report, "zygotes", FOUND_LACKS,
-                   "gateway/zygote_user = own in hearth.cfg(5), or hearth's "
-                   "service, which has it so",
-                   "have the gateway's user and privileges: the modules of "
-                   "`preload` are trusted with them");
 }
 
 static void check_place(report_t *report, const profile_t *profile,

@@ -390,6 +390,29 @@ class Session:
         return self.gateway.json("notebook", "export", self.id)
 
 
+# As etc/hearth.service has it.
+SERVICE_CAPABILITIES = (
+    "setuid",
+    "setgid",
+    "chown",
+    "kill",
+    "dac_override",
+    "fowner",
+    "sys_ptrace",
+)
+
+
+def service(user: int) -> list[str]:
+    """The beginning of a command that root starts as the service runs: a user
+    of its own with the unit's capabilities, and no more."""
+    kept = "-all," + ",".join(f"+{name}" for name in SERVICE_CAPABILITIES)
+    return [
+        "setpriv", "--reuid", str(user), "--regid", str(user),
+        "--clear-groups", f"--inh-caps={kept}", f"--ambient-caps={kept}",
+        f"--bounding-set={kept}", "--no-new-privs",
+    ]  # fmt: skip
+
+
 class Gateway:
     """`hearth serve` with folders of its own, as root or as `user`."""
 
@@ -424,6 +447,12 @@ class Gateway:
                 os.chown(path, user, user)
 
     # -- life --
+
+    def be_service(self, user: int) -> None:
+        """From now on it is started so."""
+        for path in (self.folder, self.folder / "h"):
+            os.chown(path, user, user)
+        self.prefix = service(user)
 
     def start(self, *options: str) -> Gateway:
         with self.log.open("ab") as log:

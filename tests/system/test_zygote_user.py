@@ -15,6 +15,7 @@ from harness import (
     HEARTH,
     Gateway,
     children,
+    service,
     start_time,
     wait_for,
 )
@@ -24,15 +25,6 @@ COUNT = 65536
 INIT = FIRST + COUNT - 1
 OWN = FIRST + COUNT - 2
 UNIT_USER = 64997
-UNIT_CAPABILITIES = (
-    "setuid",
-    "setgid",
-    "chown",
-    "kill",
-    "dac_override",
-    "fowner",
-    "sys_ptrace",
-)
 NOBODY_ELSES = "0000000000000000"
 
 pytestmark = pytest.mark.skipif(
@@ -73,14 +65,7 @@ def begin(*settings: str, unit: bool = False) -> Gateway:
         )
     )
     if unit:
-        kept = "-all," + ",".join(f"+{name}" for name in UNIT_CAPABILITIES)
-        for path in (gateway.folder, gateway.folder / "h"):
-            os.chown(path, UNIT_USER, UNIT_USER)
-        gateway.prefix = [
-            "setpriv", "--reuid", str(UNIT_USER), "--regid", str(UNIT_USER),
-            "--clear-groups", f"--inh-caps={kept}", f"--ambient-caps={kept}",
-            f"--bounding-set={kept}", "--no-new-privs",
-        ]  # fmt: skip
+        gateway.be_service(UNIT_USER)
     return gateway
 
 
@@ -288,6 +273,38 @@ def test_the_doctor_says_whose_zygotes_are(
     assert (str(OWN) in rows["zygotes"]["found"]) is (state == "ok")
     advice = rows["zygotes"].get("advice", "")
     assert ("zygote_user = own" in advice) is (state != "ok")
+
+
+@pytest.mark.parametrize(
+    ("choice", "groups", "state"),
+    [
+        ("auto", "none", "ok"),
+        ("auto", "auto", "warning"),
+        ("own", "auto", "missing"),
+        ("gateway", "none", "warning"),
+    ],
+)
+def test_the_doctor_says_it_as_the_service(
+    tmp_path: Path, choice: str, groups: str, state: str
+) -> None:
+    """Who is no root and has groups of version 1 cannot give zygotes a user."""
+    if groups == "auto" and not os.path.isdir("/sys/fs/cgroup/memory"):
+        pytest.skip("no control groups of version 1")
+    config = tmp_path / "hearth.cfg"
+    config.write_text(
+        f"gateway\n    zygote_user = {choice}\n    cgroups = {groups}\n"
+    )
+    config.chmod(0o644)
+    done = subprocess.run(
+        [*service(UNIT_USER), HEARTH, "doctor", "--json", "--config", config],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+    rows = {row["name"]: row for row in json.loads(done.stdout)["checks"]}
+    assert rows["zygotes"]["state"] == state, rows["zygotes"]
+    said = rows["zygotes"]["found"] + rows["zygotes"].get("advice", "")
+    assert ("version 1" in said) is (groups == "auto")
 
 
 def test_names_a_python_that_it_cannot_reach(tmp_path: Path) -> None:

@@ -4,32 +4,12 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void) state;
-    (void) snprintf(folder, sizeof folder, "/tmp/hearth-test-blank-XXXXXX");
-    return mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void) state;
-    fault_t fault;
-    return path_remove_tree(folder, &fault);
-}
-
-static char *inside(const char *name)
-{
-    return mem_format("%s/%s", folder, name);
-}
 
 static blank_t *blank_in(void)
 {

@@ -1,4 +1,5 @@
 #include "base/fd.h"
+#include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
@@ -8,27 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void) state;
-    (void) snprintf(folder, sizeof folder, "/tmp/hearth-test-fd-XXXXXX");
-    return mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void) state;
-    fault_t fault;
-    return path_remove_tree(folder, &fault);
-}
-
-static char *inside(const char *name)
-{
-    return mem_format("%s/%s", folder, name);
-}
 
 static void replaces_a_file_and_reads_it_back(void **state)
 {

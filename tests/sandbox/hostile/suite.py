@@ -54,16 +54,6 @@ CASES: list[Case] = [case for module in TABLES for case in module.CASES]
 INSIDE = Path(__file__).with_name("inside.py").read_text()
 USER = 64999  # the ordinary user, when root runs this
 UNIT_USER = 64998  # the gateway's own, in the mode `unit`
-# As etc/hearth.service has it.
-UNIT_CAPABILITIES = (
-    "setuid",
-    "setgid",
-    "chown",
-    "kill",
-    "dac_override",
-    "fowner",
-    "sys_ptrace",
-)
 PROFILE = "profile/python3/"
 SOON = DEADLINE / 2
 # What the cases of two sessions leave where there is no sandbox.
@@ -170,23 +160,11 @@ class Suite:
             options += ["--set", "gateway/zygote_user=own"]
         self.gateway = Gateway(*options, user=user)
         if mode == "unit":
-            self.become_unit()
+            self.gateway.be_service(UNIT_USER)
         self.gateway.env["PLANTED"] = self.host.planted
         self.main: Optional[Member] = None
         self.other: Optional[Member] = None
         self.descriptors = 0
-
-    def become_unit(self) -> None:
-        """A user of its own with the unit's capabilities, and no more."""
-        kept = "-all," + ",".join(f"+{name}" for name in UNIT_CAPABILITIES)
-        user = str(UNIT_USER)
-        for path in (self.gateway.folder, self.gateway.folder / "h"):
-            os.chown(path, UNIT_USER, UNIT_USER)
-        self.gateway.prefix = [
-            "setpriv", "--reuid", user, "--regid", user, "--clear-groups",
-            f"--inh-caps={kept}", f"--ambient-caps={kept}",
-            f"--bounding-set={kept}", "--no-new-privs",
-        ]  # fmt: skip
 
     def start(self) -> Suite:
         self.gateway.start()
