@@ -249,6 +249,30 @@ int ledger_append(ledger_t *self, const char *members, fault_t *fault)
     return append(self, members, fault);
 }
 
+/* A head is written behind the first record: where there is one, there was a
+ * log. */
+static int begin_log(ledger_t *self, fault_t *fault)
+{
+    struct stat status;
+
+    self->is_damaged = fstat(self->head_fd, &status) < 0 || status.st_size > 0;
+    if (self->is_damaged)
+        snprintf(self->flaw, sizeof self->flaw,
+                 "all records that the head tells of are missing");
+    return begin_file(self, fault);
+}
+
+/* Not one whole line: what is changed in one is damage, and stays. */
+static bool is_unbegun(const char *folder, uint64_t number)
+{
+    cleanup_free char *path = ledger_file_path(folder, number);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    fault_t fault;
+
+    return file_read(path, LEDGER_LINE_MAX, &content, &fault) == 0
+           && (!content.size || !memchr(content.data, '\n', content.size));
+}
+
 /* Goes on behind what is there. */
 static int resume(ledger_t *self, fault_t *fault)
 {
@@ -260,17 +284,15 @@ static int resume(ledger_t *self, fault_t *fault)
 
     self->first = 1;
     /* A file that was just begun when the program ended. */
-    while (count && !first_record(self->folder, numbers[count - 1])) {
+    while (count && is_unbegun(self->folder, numbers[count - 1])) {
         cleanup_free char *empty =
             ledger_file_path(self->folder, numbers[--count]);
-        struct stat status;
 
-        if (stat(empty, &status) < 0 || status.st_size > LEDGER_LINE_MAX
-            || unlink(empty) < 0)
-            return fault_set(fault, EINVAL, "%s is no log", empty);
+        if (unlink(empty) < 0)
+            return fault_set(fault, errno, "%s: %s", empty, strerror(errno));
     }
     if (!count)
-        return begin_file(self, fault);
+        return begin_log(self, fault);
     self->file = numbers[count - 1];
     self->first = first_record(self->folder, numbers[0]);
     r = ledger_tail(self->folder, self->file, self->key, &tail, fault);

@@ -5,6 +5,7 @@
 #include "gateway/http/internal.h"
 
 #include "base/clock.h"
+#include "gateway/http/fields.h"
 
 #include <string.h>
 
@@ -18,18 +19,7 @@ char *access_cookie_name(const exchange_t *exchange)
 
 char *access_cookie(const exchange_t *exchange, const char *name)
 {
-    const char *at = exchange->cookie;
-    size_t size = strlen(name);
-
-    while (at) {
-        at += strspn(at, " ");
-        const char *end = strpbrk(at, ";,");
-        size_t length = end ? (size_t) (end - at) : strlen(at);
-        if (length > size && memcmp(at, name, size) == 0 && at[size] == '=')
-            return mem_copy(at + size + 1, length - size - 1);
-        at = end ? end + 1 : NULL;
-    }
-    return NULL;
+    return fields_cookie(exchange->cookie, name);
 }
 
 /* --- Tokens --- */

@@ -2,10 +2,10 @@
 #include "gateway/http/routes.h"
 
 #include "base/clock.h"
+#include "gateway/http/fields.h"
 
 #include <sodium.h>
 
-#include <ctype.h>
 #include <string.h>
 
 #define COOKIE_DAYS 30
@@ -19,35 +19,6 @@ static const char page[] =
     "<label>Token <input type=\"password\" name=\"token\" autofocus></label> "
     "<button>Log in</button></form>"
     "<p><code>hearth gateway info</code> tells the token.</p></body></html>\n";
-
-/* The value of a field of a form, decoded; NULL when there is none. */
-static char *form_value(const buffer_t *body, const char *name)
-{
-    cleanup_free char *text =
-        mem_copy(body->size ? body->data : (const uint8_t *) "", body->size);
-    size_t size = strlen(name);
-
-    for (char *rest = text, *field; (field = strsep(&rest, "&"));) {
-        if (strncmp(field, name, size) != 0 || field[size] != '=')
-            continue;
-        char *value = mem_text(field + size + 1), *to = value;
-        for (const char *at = value; *at; at++) {
-            unsigned byte = (unsigned char) *at;
-            if (byte == '+') {
-                byte = ' ';
-            } else if (byte == '%' && isxdigit((unsigned char) at[1])
-                       && isxdigit((unsigned char) at[2])) {
-                const char hex[3] = {at[1], at[2], '\0'};
-                byte = (unsigned) strtoul(hex, NULL, 16);
-                at += 2;
-            }
-            *to++ = (char) byte;
-        }
-        *to = '\0';
-        return value;
-    }
-    return NULL;
-}
 
 /* A path on this gateway, never somebody else's. */
 static bool is_own_path(const char *path)
@@ -132,15 +103,15 @@ static void show(exchange_t *exchange)
 /* Jupyter calls the field password where a person types it. */
 static void take(exchange_t *exchange)
 {
-    cleanup_free char *token = form_value(&exchange->body, "token");
-    cleanup_free char *shown = form_value(&exchange->body, "_xsrf");
-    cleanup_free char *next = form_value(&exchange->body, "next");
+    cleanup_free char *token = fields_form(&exchange->body, "token");
+    cleanup_free char *shown = fields_form(&exchange->body, "_xsrf");
+    cleanup_free char *next = fields_form(&exchange->body, "next");
     cleanup_free char *cookie = access_cookie(exchange, "_xsrf");
     char id[AUTH_ID_SIZE];
 
     if (!token || !*token) {
         free(token);
-        token = form_value(&exchange->body, "password");
+        token = fields_form(&exchange->body, "password");
     }
     if (!shown || !cookie || !auth_equals(shown, cookie)) {
         exchange_fail(exchange, 403, "'_xsrf' argument missing from POST");

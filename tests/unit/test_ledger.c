@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const uint8_t key[LEDGER_KEY_SIZE] = "a key of thirty-two bytes, fixed";
 static char parent[64];
@@ -219,6 +220,47 @@ static void shows_that_the_last_records_were_removed(void **state)
     assert_non_null(strstr(verify().text, "found the log damaged"));
 }
 
+/* It is not taken for a file that a crash left unfinished. */
+static void keeps_a_file_whose_first_line_is_none(void **state)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_ledger ledger_t *ledger = NULL;
+    cleanup_free char *head = NULL;
+
+    (void) state;
+    write_log(2, 1 << 20, 4);
+    read_all(1, &content);
+    content.data[0] = 'x';
+    write_all(1, content.data, content.size);
+    head = mem_format("%s/head", folder);
+    assert_int_equal(unlink(head), 0);
+    ledger = open_ledger(1 << 20, 4);
+    assert_true(ledger_is_damaged(ledger));
+    assert_int_equal(verify().files, 2);
+    assert_true(verify().flaws > 0);
+}
+
+/* The head alone is left: a log begins anew, but not as if there had been
+ * none. */
+static void shows_that_all_records_were_removed(void **state)
+{
+    cleanup_free char *path = NULL;
+
+    (void) state;
+    write_log(4, 1 << 20, 4);
+    path = mem_format("%s/000001.log", folder);
+    for (int is_emptied = 0; is_emptied < 2; is_emptied++) {
+        if (is_emptied)
+            write_all(1, "", 0);
+        else
+            assert_int_equal(unlink(path), 0);
+        cleanup_ledger ledger_t *ledger = open_ledger(1 << 20, 4);
+        assert_true(ledger_is_damaged(ledger));
+        assert_non_null(strstr(ledger_flaw(ledger), "missing"));
+        append(ledger, 1, 2);
+    }
+}
+
 static void cuts_off_what_a_crash_left_unfinished(void **state)
 {
     (void) state;
@@ -310,6 +352,8 @@ int main(void)
         TEST(shows_a_change_of_any_byte),
         TEST(shows_a_record_that_was_removed),
         TEST(shows_that_the_last_records_were_removed),
+        TEST(keeps_a_file_whose_first_line_is_none),
+        TEST(shows_that_all_records_were_removed),
         TEST(cuts_off_what_a_crash_left_unfinished),
         TEST(rotates_and_keeps_the_newest),
         TEST(shows_a_file_that_was_removed),
