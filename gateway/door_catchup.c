@@ -82,19 +82,13 @@ static void search_origin(const door_t *door, uint64_t number, origin_t *ret)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;
     journal_record_t record;
-    fault_t fault;
 
     clear_origin(ret);
     ret->number = number;
-    if (journal_reader_new(door->aim->journal, door->keeper->journal_key, 0,
-                           &reader, &fault)
-        < 0)
-        return;
-    while (journal_reader_next(reader, &record, &fault) > 0)
-        if (record.kind == JOURNAL_REQUEST && record.request == number) {
-            read_origin(door, &record, ret);
-            return;
-        }
+    if (positions_find_request(&door->aim->positions, door->aim->journal,
+                               door->keeper->journal_key, number, &reader,
+                               &record))
+        read_origin(door, &record, ret);
 }
 
 static void tell_event(door_t *self, const journal_record_t *record,
@@ -181,8 +175,8 @@ static bool open_journal(door_t *self)
 
     if (self->reader)
         return true;
-    if (journal_reader_new(self->aim->journal, self->keeper->journal_key, since,
-                           &self->reader, &fault)
+    if (positions_open(&self->aim->positions, self->aim->journal,
+                       self->keeper->journal_key, since, &self->reader, &fault)
         == 0)
         return true;
     log_warning("viewer=%s the journal cannot be read: %s", self->name,
@@ -205,6 +199,7 @@ void door_catch_up(door_t *self)
         r = journal_reader_next(self->reader, &record, &fault);
         if (r <= 0)
             break;
+        positions_note(&self->aim->positions, self->reader, &record);
         tell(self, &record, &origin);
     }
     clear_origin(&origin);

@@ -13,7 +13,7 @@
 #include "gateway/front.h"
 #include "gateway/options.h"
 #include "gateway/ports.h"
-#include "notebooks/journal.h"
+#include "notebooks/positions.h"
 #include "protocol/connection.h"
 
 #define DOORS_FRONT      "doors"
@@ -25,8 +25,9 @@
 /* A session that doors lead to, as its words tell. */
 typedef struct {
     char id[FRONT_ID_MAX];
-    char *journal; /* owned; its folder, once it has greeted */
-    uint64_t seq;  /* the last that it told */
+    char *journal;         /* owned; its folder, once it has greeted */
+    uint64_t seq;          /* the last that it told */
+    positions_t positions; /* where in the journal things are */
     bool is_greeted, is_gone;
 } aim_t;
 

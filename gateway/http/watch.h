@@ -5,7 +5,7 @@
 #define HEARTH_GATEWAY_HTTP_WATCH_H
 
 #include "gateway/http/internal.h"
-#include "gateway/http/positions.h"
+#include "notebooks/positions.h"
 
 #define WATCH_PATIENCE_S 30
 

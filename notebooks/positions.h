@@ -1,8 +1,8 @@
 /* Where in a session's journal things are, so that whoever reads on does not
  * read it from its front: the last record that somebody read, and the requests
  * that were read last. */
-#ifndef HEARTH_GATEWAY_HTTP_POSITIONS_H
-#define HEARTH_GATEWAY_HTTP_POSITIONS_H
+#ifndef HEARTH_NOTEBOOKS_POSITIONS_H
+#define HEARTH_NOTEBOOKS_POSITIONS_H
 
 #include "notebooks/journal.h"
 
@@ -11,8 +11,8 @@
 typedef struct {
     journal_mark_t tail; /* of the last record; segment 0: none yet */
     struct {
-        uint64_t number; /* 0: free */
-        journal_mark_t mark;
+        uint64_t number;            /* 0: free */
+        journal_mark_t mark;        /* segment 0: there is none */
     } requests[POSITIONS_REQUESTS]; /* a ring */
     size_t request_at;              /* its next place */
 } positions_t;
@@ -26,7 +26,9 @@ int positions_open(const positions_t *self, const char *folder,
                    const uint8_t *key, uint64_t since,
                    journal_reader_t **ret_reader, fault_t *fault);
 
-/* The record of a request, lent until the reader's next one. */
+/* The record of a request, lent until the reader's next one. Where none is
+ * remembered the journal is read from its front, once; that there is none is
+ * remembered, too. For requests of which a record was read. */
 bool positions_find_request(positions_t *self, const char *folder,
                             const uint8_t *key, uint64_t number,
                             journal_reader_t **ret_reader,

@@ -1,6 +1,6 @@
 /* See positions.h. A mark may have been overtaken by a compaction: then the
  * journal is read from the segment's front, or from its own. */
-#include "gateway/http/positions.h"
+#include "notebooks/positions.h"
 
 static void note_request(positions_t *self, uint64_t number,
                          const journal_mark_t *mark)
@@ -77,7 +77,10 @@ bool positions_find_request(positions_t *self, const char *folder,
     cleanup_journal_reader journal_reader_t *reader = NULL;
     const journal_mark_t *mark = mark_of(self, number);
     fault_t fault;
+    int r;
 
+    if (mark && !mark->segment)
+        return false;
     if (journal_reader_new(folder, key, 0, &reader, &fault) < 0)
         return false;
     if (mark && journal_reader_seek(reader, mark, &fault) == 0
@@ -89,12 +92,16 @@ bool positions_find_request(positions_t *self, const char *folder,
     journal_reader_destroy(&reader);
     if (journal_reader_new(folder, key, 0, &reader, &fault) < 0)
         return false;
-    while (journal_reader_next(reader, ret_record, &fault) > 0) {
+    while ((r = journal_reader_next(reader, ret_record, &fault)) > 0) {
         if (!is_request(ret_record, number))
             continue;
         positions_note(self, reader, ret_record);
         *ret_reader = take_ptr(reader);
         return true;
     }
+    /* A request stands before all that came of it: what a compaction gave up
+     * is not looked for again. */
+    if (r == 0)
+        note_request(self, number, &(journal_mark_t){.segment = 0});
     return false;
 }
