@@ -26,16 +26,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
 
-from harness import (
-    Client,
-    Gateway,
-    Message,
-    Session,
-    Turn,
-    members,
-    parent_of,
-    wait_for,
-)
+from client import Client, Message, Turn, parent_of
+from deadline import wait_for
+from harness import Gateway, Session
+from processes import members
 
 AGENTS = 6
 REPEAT_S = 3.0  # so long before a kill replies are repeated after it

@@ -8,9 +8,10 @@ from typing import Any, Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "recordings")
+pytest.register_assert_rewrite("client", "harness", "recordings")
 
-from harness import Client, Gateway, Session  # noqa: E402
+from client import Client  # noqa: E402
+from harness import Gateway, Session  # noqa: E402
 
 
 @pytest.hookimpl(hookwrapper=True)

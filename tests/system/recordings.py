@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness import Client, Gateway, Session, Turn
+from client import Client, Turn
+from harness import Gateway, Session
 
 
 def ask(connected: Client, code: str, **hearth: Any) -> Turn:

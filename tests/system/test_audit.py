@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import zmq
-from harness import Gateway, wait_for
+from deadline import wait_for
+from harness import Gateway
 
 Record = dict[str, Any]
 

@@ -14,15 +14,9 @@ from typing import Any, Iterator, Optional
 
 import pytest
 import zmq
-from harness import (
-    DEADLINE,
-    Client,
-    Gateway,
-    Message,
-    Session,
-    parent_of,
-    wait_for,
-)
+from client import Client, Message, parent_of
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session
 
 DELIMITER = b"<IDS|MSG>"
 

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
-from harness import DEADLINE, Gateway, children
+from deadline import DEADLINE
+from harness import Gateway
+from processes import children
 
 # Imported by the zygote, which calls it too while it warms up.
 SPOILS = """

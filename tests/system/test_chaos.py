@@ -13,17 +13,10 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
-from harness import (
-    DEADLINE,
-    HEARTH,
-    Gateway,
-    Session,
-    Turn,
-    children,
-    kill,
-    members,
-    wait_for,
-)
+from client import Turn
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
+from processes import children, kill, members
 
 ROUNDS = 20 if os.environ.get("HEARTH_LONG") else 3
 

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from harness import DEADLINE, HEARTH, Gateway, Session, members, wait_for
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
 from jupyterpath import write_kernelspec
+from processes import members
 
 
 def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:

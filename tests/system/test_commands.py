@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import Client
+from client import Client
 
 
 def said(client: Client, code: str) -> str:

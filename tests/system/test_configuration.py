@@ -7,7 +7,8 @@ import subprocess
 import venv
 
 import pytest
-from harness import DEADLINE, HEARTH, Gateway
+from deadline import DEADLINE
+from harness import HEARTH, Gateway
 
 
 def serve(

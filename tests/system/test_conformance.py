@@ -10,7 +10,8 @@ from typing import Iterator
 import jupyter_kernel_test
 import pexpect
 import pytest
-from harness import DEADLINE, ROOT, Gateway, Session
+from deadline import DEADLINE
+from harness import ROOT, Gateway, Session
 from jupyterpath import write_kernelspec
 
 

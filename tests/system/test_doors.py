@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Client, Gateway, Session, wait_for
+from client import Client
+from deadline import wait_for
+from harness import Gateway, Session
 
 
 class Viewer:

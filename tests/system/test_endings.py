@@ -13,17 +13,10 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from harness import (
-    DEADLINE,
-    Client,
-    Gateway,
-    Session,
-    children,
-    kill,
-    members,
-    parent_of,
-    wait_for,
-)
+from client import Client, parent_of
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session
+from processes import children, kill, members
 
 SOON = DEADLINE
 

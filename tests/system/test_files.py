@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import HEARTH, Gateway, Session, wait_for
+from deadline import wait_for
+from harness import HEARTH, Gateway, Session
 
 
 @pytest.fixture(scope="module")

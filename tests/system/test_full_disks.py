@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from harness import DEADLINE, Client, Gateway, wait_for
+from client import Client
+from deadline import DEADLINE, wait_for
+from harness import Gateway
 
 
 @pytest.fixture

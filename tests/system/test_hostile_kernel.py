@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from harness import DEADLINE, Gateway, members, wait_for
+from deadline import DEADLINE, wait_for
+from harness import Gateway
+from processes import members
 
 SOON = DEADLINE
 

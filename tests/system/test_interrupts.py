@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 import zmq
-from harness import DEADLINE, Client, Message, Session, parent_of
+from client import Client, Message, parent_of
+from deadline import DEADLINE
+from harness import Session
 
 # Fails when a file says so: when what waits behind it has arrived.
 FAIL_WHEN_TOLD = (

@@ -23,15 +23,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from harness import (
-    DEADLINE,
-    Client,
-    Gateway,
-    Session,
-    members,
-    parent_of,
-    wait_for,
-)
+from client import Client, parent_of
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session
+from processes import members
 from test_ipykernel_messages import check
 
 # -- printing --

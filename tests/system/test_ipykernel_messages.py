@@ -33,7 +33,9 @@ import re
 from typing import Any, Callable, Union
 
 import pytest
-from harness import DEADLINE, Client, Message, Session, Turn, parent_of
+from client import Client, Message, Turn, parent_of
+from deadline import DEADLINE
+from harness import Session
 
 Kind = Union[type, tuple[type, ...], Callable[[Any], bool]]
 

@@ -13,15 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import (
-    DEADLINE,
-    HEARTH,
-    Gateway,
-    children,
-    kill,
-    processes,
-    wait_for,
-)
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway
+from processes import children, kill, processes
 
 ROUNDS = 200 if os.environ.get("HEARTH_LONG") else 9
 LATEST = 0.5  # seconds behind the request

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from harness import Gateway, Session, wait_for
+from deadline import wait_for
+from harness import Gateway, Session
 
 GROUPS = Path("/sys/fs/cgroup")
 PROFILE = "profile/python3/"

@@ -15,7 +15,8 @@ from typing import Any
 
 import nbformat
 import pytest
-from harness import HEARTH, Gateway, Session, wait_for
+from deadline import wait_for
+from harness import HEARTH, Gateway, Session
 from kinds import KINDS, WIDGET_STATE
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "NOTEBOOKS.md"

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Client, Gateway, Session
+from client import Client
+from harness import Gateway, Session
 from recordings import ask, run_all
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness import DEADLINE, Client, Session, parent_of
+from client import Client, parent_of
+from deadline import DEADLINE
+from harness import Session
 
 
 def test_two_clients_see_the_same_output(session: Session) -> None:

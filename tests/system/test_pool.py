@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness import Gateway, children, start_time, wait_for
+from deadline import wait_for
+from harness import Gateway
+from processes import children, start_time
 
 POOL = "profile/python3/pool/"
 

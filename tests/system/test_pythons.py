@@ -7,7 +7,9 @@ import subprocess
 from typing import Iterator
 
 import pytest
-from harness import DEADLINE, Client, Gateway
+from client import Client
+from deadline import DEADLINE
+from harness import Gateway
 
 # Debian's own interpreter with Debian's own packages; more by HEARTH_PYTHONS,
 # paths with colons between them (each with IPython and matplotlib).

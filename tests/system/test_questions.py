@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from harness import DEADLINE, Client, Session, parent_of
+from client import Client, parent_of
+from deadline import DEADLINE
+from harness import Session
 
 
 def test_stdin(client: Client) -> None:

@@ -9,15 +9,9 @@ from typing import Any, Callable
 
 import pexpect
 import pytest
-from harness import (
-    DEADLINE,
-    HEARTH,
-    Client,
-    Gateway,
-    Session,
-    Turn,
-    wait_for,
-)
+from client import Client, Turn
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
 from kinds import KINDS
 from recordings import revive, run_all
 

@@ -10,13 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from harness import (
-    DEADLINE,
-    HEARTH,
-    Gateway,
-    Session,
-    wait_for,
-)
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
 from recordings import ask, revive, run_all
 
 

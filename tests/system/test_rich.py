@@ -7,7 +7,8 @@ import struct
 from typing import Any
 
 import pytest
-from harness import DEADLINE, Client, Message, Turn
+from client import Client, Message, Turn
+from deadline import DEADLINE
 
 SLIDER = "import ipywidgets\nslider = ipywidgets.IntSlider(value=3)\nslider"
 

@@ -12,8 +12,10 @@ from typing import Any, Iterator
 
 import pytest
 import zmq
-from harness import DEADLINE, Gateway, children, start_time, wait_for
+from deadline import DEADLINE, wait_for
+from harness import Gateway
 from jupyter_client.session import Session as JupyterSession
+from processes import children, start_time
 
 LONG = bool(os.environ.get("HEARTH_LONG"))
 CHURN = 10_000 if LONG else 60

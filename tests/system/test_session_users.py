@@ -11,14 +11,9 @@ from pathlib import Path
 from typing import Optional
 
 import pytest
-from harness import (
-    DEADLINE,
-    Gateway,
-    Session,
-    children,
-    start_time,
-    wait_for,
-)
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session
+from processes import children, start_time
 
 USER = 64996
 FIRST = 700000

@@ -11,7 +11,8 @@ from typing import Any, Iterator
 
 import pytest
 import zmq
-from harness import DEADLINE, Gateway, Session, wait_for
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session
 
 MIB = 1 << 20
 BUDGET = 16 * MIB

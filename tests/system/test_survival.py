@@ -14,18 +14,10 @@ import time
 from typing import Iterator, Optional
 
 import pytest
-from harness import (
-    DEADLINE,
-    HEARTH,
-    Client,
-    Gateway,
-    Session,
-    Turn,
-    children,
-    kill,
-    start_time,
-    wait_for,
-)
+from client import Client, Turn
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
+from processes import children, kill, start_time
 
 ROUNDS = 50 if os.environ.get("HEARTH_LONG") else 10
 # Lines that a kill costs a ZeroMQ client that reads all the time: what libzmq's
@@ -275,7 +267,7 @@ def test_sandbox_of_an_adopted_session(gateway: Gateway) -> None:
 
 
 def session_processes(namespace: str) -> list[int]:
-    from harness import members
+    from processes import members
 
     return members(namespace)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from harness import DEADLINE, Gateway, children, kill
+from deadline import DEADLINE
+from harness import Gateway
+from processes import children, kill
 
 HOUR = 3600
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from harness import DEADLINE, Client, Gateway, Session, parent_of
+from client import Client, parent_of
+from deadline import DEADLINE
+from harness import Gateway, Session
 
 
 def test_execute(client: Client) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Client, Gateway
+from client import Client
+from harness import Gateway
 
 # Made by the sandbox, and what is in them.
 ETC = {

@@ -10,15 +10,9 @@ from pathlib import Path
 from typing import Callable, Optional
 
 import pytest
-from harness import (
-    DEADLINE,
-    HEARTH,
-    Gateway,
-    children,
-    service,
-    start_time,
-    wait_for,
-)
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, service
+from processes import children, start_time
 
 FIRST = 1879048192
 COUNT = 65536

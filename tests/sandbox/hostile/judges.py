@@ -11,7 +11,9 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from harness import HEARTH, Session, Turn, wait_for
+from client import Turn
+from deadline import wait_for
+from harness import HEARTH, Session
 
 if TYPE_CHECKING:
     from .case import Case
@@ -132,7 +134,7 @@ def workspace_goes(
 def nothing_is_left(
     suite: Suite, session: Session, turn: Turn, case: Case
 ) -> str:
-    from harness import members
+    from processes import members
 
     namespace = session.namespace()
     if len(members(namespace)) < 4:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-from harness import DEADLINE, Client, Gateway, Session, Turn, wait_for
+from client import Client, Turn
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session
 
 from . import (
     descriptors,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from harness import Gateway, wait_for
+from deadline import wait_for
+from harness import Gateway
 from web import Closed, Kernel, Socket, Web, of_type
 
 EVIL = {"Origin": "https://evil.example"}

@@ -8,7 +8,8 @@ import socket
 from typing import Iterator
 
 import pytest
-from harness import DEADLINE, Gateway, wait_for
+from deadline import DEADLINE, wait_for
+from harness import Gateway
 from web import Kernel, Web
 
 KERNELS = b"/api/kernels"

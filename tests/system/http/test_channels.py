@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import websocket
-from harness import wait_for
+from deadline import wait_for
 from web import (
     V1,
     Closed,

@@ -6,7 +6,7 @@ import json
 from typing import Any, Optional
 
 import pytest
-from harness import wait_for
+from deadline import wait_for
 from web import Answer, Kernel, Web, text_of
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"

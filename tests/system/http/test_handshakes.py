@@ -8,7 +8,8 @@ from typing import Iterator
 
 import pytest
 import websocket
-from harness import DEADLINE, Gateway
+from deadline import DEADLINE
+from harness import Gateway
 from threads import Frozen, threads
 from web import Socket, Web, of_type
 

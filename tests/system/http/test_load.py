@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from harness import DEADLINE, Gateway, wait_for
+from deadline import DEADLINE, wait_for
+from harness import Gateway
 from web import Kernel, Socket, Web, text_of
 
 OF_A_REQUEST = 200  # bytes: a session knows each request's id as it lives

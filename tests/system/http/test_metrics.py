@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness import wait_for
+from deadline import wait_for
 from web import Kernel, Web
 
 SAMPLE = re.compile(

@@ -8,7 +8,8 @@ import re
 import threading
 
 import pytest
-from harness import DEADLINE, Gateway, wait_for
+from deadline import DEADLINE, wait_for
+from harness import Gateway
 from web import STAMP, Kernel, Web
 
 UUID = re.compile(r"\w+-\w+-\w+-\w+-\w+")

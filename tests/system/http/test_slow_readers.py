@@ -7,7 +7,8 @@ import contextlib
 from typing import Iterator, Optional
 
 import pytest
-from harness import Gateway, wait_for
+from deadline import wait_for
+from harness import Gateway
 from web import Closed, Kernel, Socket, Web, of_type, state_of, text_of, types
 from websocket import WebSocketException, WebSocketTimeoutException
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from harness import wait_for
+from deadline import wait_for
 from web import Answer, Kernel, Web
 
 SOURCES = Path(__file__).parents[3] / "gateway" / "http"

@@ -7,7 +7,8 @@ from typing import Iterator
 
 import pytest
 import websocket
-from harness import DEADLINE, Gateway
+from deadline import DEADLINE
+from harness import Gateway
 from web import (
     Kernel,
     Message,

@@ -13,7 +13,8 @@ import uuid
 from typing import Any, Callable, Optional, Union
 
 import websocket
-from harness import DEADLINE, Gateway
+from deadline import DEADLINE
+from harness import Gateway
 
 V1 = "v1.kernel.websocket.jupyter.org"
 Message = dict[str, Any]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from harness import DEADLINE, HEARTH, Gateway
+from deadline import DEADLINE
+from harness import HEARTH, Gateway
 from web import Web
 
 

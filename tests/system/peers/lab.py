@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
-from harness import DEADLINE, ROOT, wait_for
+from deadline import DEADLINE, wait_for
+from harness import ROOT
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 JUPYTER_LAB = Path(sys.executable).parent / "jupyter-lab"

@@ -21,7 +21,7 @@ from autogen_ext.code_executors.docker_jupyter._jupyter_server import (
     JupyterConnectionInfo,
 )
 from conftest import TOKEN
-from harness import DEADLINE, wait_for
+from deadline import DEADLINE, wait_for
 from jupyter_kernel_client import JupyterKernelClient
 from kernelgateway import KernelGateway
 from smolagents import FinalAnswerTool

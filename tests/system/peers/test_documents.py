@@ -12,7 +12,8 @@ import nbclient
 import nbformat
 import papermill
 import pytest
-from harness import DEADLINE, Gateway, Session
+from deadline import DEADLINE
+from harness import Gateway, Session
 from jupyterpath import with_kernelspec
 from kinds import KINDS
 

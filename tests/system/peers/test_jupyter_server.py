@@ -16,7 +16,7 @@ import nbformat
 import papermill
 import pytest
 from conftest import TOKEN
-from harness import DEADLINE, wait_for
+from deadline import DEADLINE, wait_for
 from jupyter_server.gateway.gateway_client import GatewayClient
 from jupyter_server.gateway.managers import (
     GatewayKernelManager,

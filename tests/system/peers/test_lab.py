@@ -10,7 +10,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from harness import HEARTH, Client, Gateway, Session, wait_for
+from client import Client
+from deadline import wait_for
+from harness import HEARTH, Gateway, Session
 from jupyterpath import with_kernelspec
 from kinds import KINDS
 from lab import (

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import DEADLINE, Gateway, Session
+from deadline import DEADLINE
+from harness import Gateway, Session
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TOKEN
-from harness import DEADLINE
+from deadline import DEADLINE
 from kernelgateway import KernelGateway
 
 NODE = Path(__file__).resolve().parent / "node"

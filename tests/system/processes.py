@@ -1,0 +1,72 @@
+"""The processes of this machine, as /proc tells of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Iterator, Optional
+
+
+def processes() -> Iterator[int]:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            yield int(name)
+
+
+def start_time(pid: int) -> Optional[str]:
+    """None when there is no such process, or only what is left of one."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def kill(pid: int) -> None:
+    """SIGKILL; a process that has gone by itself is fine."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def children(pid: int) -> dict[int, str]:
+    found = {}
+    for child in processes():
+        try:
+            text = Path(f"/proc/{child}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        fields = text.rpartition(")")[2].split()
+        if int(fields[1]) == pid:
+            found[child] = fields[19]
+    return found
+
+
+def pid_namespace(pid: int) -> Optional[str]:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
+def members(namespace: str) -> list[int]:
+    """The processes of a session: those in its pid namespace."""
+    return [
+        pid
+        for pid in processes()
+        if pid_namespace(pid) == namespace and start_time(pid)
+    ]
+
+
+def connected(ports: set[int]) -> bool:
+    """Whether a client here still has a connection to one of these ports,
+    perhaps one whose other end is closed."""
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, _, remote, state = line.split()[:4]
+        is_open = state in ("01", "08")  # established, close-wait
+        if is_open and int(remote.rpartition(":")[2], 16) in ports:
+            return True
+    return False
