@@ -20,13 +20,21 @@ static bool keeps_workspace(const session_spec_t *spec)
     return spec->is_lent && strcmp(spec->workspace, kept) == 0;
 }
 
+/* What could not be given back when it ended has its former user still. */
 int lending_begin(self_t *self, uid_t uid, fault_t *fault)
 {
     const session_spec_t *spec = self->spec;
+    int r;
 
-    return keeps_workspace(spec) && uid != geteuid() ? owner_change(
-               spec->workspace, geteuid(), uid, (gid_t) uid, GIVE_MS, fault)
-                                                     : 0;
+    if (!keeps_workspace(spec) || uid == geteuid())
+        return 0;
+    r = owner_change(spec->workspace, geteuid(), uid, (gid_t) uid, GIVE_MS,
+                     fault);
+    if (r < 0 || !spec->has_ids || spec->host_uid == geteuid()
+        || spec->host_uid == uid)
+        return r;
+    return owner_change(spec->workspace, spec->host_uid, uid, (gid_t) uid,
+                        GIVE_MS, fault);
 }
 
 void lending_end(self_t *self)

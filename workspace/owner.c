@@ -22,7 +22,9 @@ static int change(int fd, const change_t *order, fault_t *fault)
 {
     struct stat about;
 
-    if (fstat(fd, &about) == 0 && about.st_uid != order->from)
+    if (fstat(fd, &about) < 0)
+        return fault_set(fault, errno, "whose a file is: %s", strerror(errno));
+    if (about.st_uid != order->from)
         return 0;
     return fchownat(fd, "", order->uid, order->gid, AT_EMPTY_PATH) == 0
                ? 0

@@ -87,9 +87,8 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
 static void check_lent_users(report_t *report)
 {
     static const char shared[] =
-        "sessions share this user: one can take descriptors in flight, pipe "
-        "buffers and pending signals from another, and only mounts keep their "
-        "files apart";
+        "sessions share this user: one can take descriptors in flight and pipe "
+        "buffers from another, and only mounts keep their files apart";
     cleanup_free char *package = environment_python_dir();
     const options_t *options = report->options;
     uint64_t first, count;

@@ -22,7 +22,11 @@ PACKAGE = (
 )
 SESSION_USER = 100000
 CALLER = 100002  # of a launch whose maps the mapper writes
-MAPPER = [str(PACKAGE / "hearth-mapper"), str(CALLER), str(SESSION_USER), "3"]
+# As whom, with which group; the range: its first number, and how many.
+MAPPER = [
+    str(PACKAGE / "hearth-mapper"),
+    *map(str, (CALLER, CALLER, SESSION_USER, 3)),
+]
 
 # Launches once; prints the fault, or what the payload said.
 LAUNCH = """
@@ -41,7 +45,7 @@ init.listen()
 init.setblocking(False)
 ours, link = socket.socketpair()
 status, status_in = os.pipe()
-workspace = os.open(folder + "/workspace", os.O_PATH)
+workspace = {workspace!r}
 os.sched_yield()
 try:
     pid, pidfd = _sandbox.fork({{
@@ -126,14 +130,19 @@ MAPPED_STEPS = [
 def launch(folder, *strace, limits=None, mapped=False, group=None):
     """The lines that the launch printed, from a group beside that one."""
     user = SESSION_USER if os.geteuid() == 0 else 0
-    workspace = folder / "workspace"
+    # As a service's: who launches cannot find it by its path.
+    above = folder / "closed"
+    workspace = above / "workspace"
+    above.mkdir(mode=0o700)
     workspace.mkdir(mode=0o700)
     if user:
         os.chown(workspace, user, user)
+    opened = os.open(workspace, os.O_PATH)
     source = LAUNCH.format(
         package=str(PACKAGE),
         folder=str(folder),
         user=user,
+        workspace=opened,
         limits=limits or {},
         mapper=4 if mapped else 0,
         groups=[str(group)] if group else [],
@@ -152,7 +161,9 @@ def launch(folder, *strace, limits=None, mapped=False, group=None):
         check=False,
         env={"PATH": "/usr/bin:/bin"},
         preexec_fn=join,
+        pass_fds=[opened],
     )
+    os.close(opened)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -246,7 +257,8 @@ def test_is_born_in_a_group_by_who_is_admitted(callers_folder, groups):
     top, _, session = groups
     lines = launch(callers_folder, mapped=True, group=session)
     assert "Permission denied" in lines[0], lines
-    (callers_folder / "workspace").rmdir()
+    (callers_folder / "closed/workspace").rmdir()
+    (callers_folder / "closed").rmdir()
     (callers_folder / "init.sock").unlink()
     for folder in (top, session):
         os.chown(folder / "cgroup.procs", -1, CALLER)

@@ -168,11 +168,14 @@ def test_what_is_left_is_the_users(gateway: Gateway) -> None:
         "os.chmod('a/b', 0o700); os.chmod('a/b/c', 0o600)"
     )
     assert session.exec(made).returncode == 0
+    former = user(session)
     workspace = end(gateway, session)
     for path in (workspace, *workspace.rglob("*")):
         assert path.lstat().st_uid == path.lstat().st_gid == USER, path
     assert os.stat("/etc/passwd").st_uid == 0
-    # A session that starts again has one of its own, and the files with it.
+    # A session that starts again has one of its own, and the files with it,
+    # those too that could not be given back in time.
+    os.chown(workspace / "a/b/c", former, former)
     done = gateway.run("session", "revive", session.id)
     assert done.returncode == 0, done.stdout + done.stderr
     assert user(session) != USER
