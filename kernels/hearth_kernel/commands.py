@@ -6,16 +6,29 @@ import re
 import subprocess
 import sys
 from types import TracebackType
-from typing import Any, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
 from hearth_kernel.magics import NO_PACKAGES
 
+T = TypeVar("T")
+
 _INSTALLS = re.compile(
     r"\s*(?:\S*python[\d.]*\s+-m\s+)?((?:uv\s+)?pip[\d.]*|conda|mamba)\s+install\b"
 )
+
+
+def _run(words: str) -> int:
+    """Run a command on a terminal, or without when none is left."""
+    try:
+        code: int = system(words)
+        return code
+    except OSError as error:
+        if error.errno is None:
+            raise
+        return subprocess.call(words, shell=True)  # noqa: S602
 
 
 def leave_out(trace: Optional[TracebackType]) -> None:
@@ -34,36 +47,46 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         return 0
 
     def system_piped(self, cmd: str) -> None:
-        """Run `!cmd` on a terminal of its own, or without when none is left.
+        """Run `!cmd`.
 
         Its exit code is `_exit_code` of the user's, as in IPython.
         """
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
-        before = self.interrupts()
         words = self.var_expand(cmd, depth=1)
-        try:
-            code = system(words)
-        except OSError as error:
-            if error.errno is None:
-                raise
-            code = subprocess.call(words, shell=True)  # noqa: S602
+        code = self.run_command(lambda: _run(words))
         self.user_ns["_exit_code"] = code
-        # IPython takes the interrupt for itself and goes on behind `!cmd`.
-        if self.interrupts() > before:
-            raise KeyboardInterrupt
         installs = _INSTALLS.match(words) if code else None
         if installs:
             print(NO_PACKAGES.format(installs[1]), file=sys.stderr)
-        if self.system_raise_on_error and code:
+        # Older ones have no such setting.
+        if code and getattr(self, "system_raise_on_error", False):
             raise subprocess.CalledProcessError(code, cmd)
 
     system = system_piped
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         """Run the `!cmd` of `lines = !cmd`."""
+        # Variables are the caller's, which is three frames above.
+        return self.run_command(
+            lambda: super(CommandShell, self).getoutput(
+                cmd, split=split, depth=depth + 3
+            )
+        )
+
+    def run_command(self, command: Callable[[], T]) -> T:
+        """Call it; an interrupt ends the cell.
+
+        IPython's own ways to run a program take KeyboardInterrupt and go on,
+        or fail by it where the program has just begun.
+        """
         before = self.interrupts()
-        lines = super().getoutput(cmd, split=split, depth=depth + 1)
+        try:
+            done = command()
+        except Exception:
+            if self.interrupts() == before:
+                raise
+            raise KeyboardInterrupt from None
         if self.interrupts() > before:
             raise KeyboardInterrupt
-        return lines
+        return done
