@@ -252,11 +252,33 @@ static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
         let_go(self, &self->held);
 }
 
+/* Whether something for that peer waits already, before `end` (NULL: at all):
+ * what comes later must not overtake it when the peer is back. */
+static bool waits(const ports_t *self, const held_t *end, channel_t channel,
+                  bytes_t identity)
+{
+    for (const held_t *at = self->held; at != end; at = at->next) {
+        bytes_t other = message_identity(at->message, 0);
+
+        if (at->channel == channel && other.size == identity.size
+            && memcmp(other.bytes, identity.bytes, identity.size) == 0)
+            return true;
+    }
+    return false;
+}
+
 void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
 {
     wire_parts_t counted = *parts;
     int r;
 
+    if (self->held && parts->identity_count) {
+        ports_retry(self);
+        if (waits(self, NULL, channel, parts->identities[0])) {
+            hold(self, channel, parts);
+            return;
+        }
+    }
     counted.backlog = self->replies;
     r = send_parts(self, channel, &counted);
     if (r == -EHOSTUNREACH)
@@ -295,7 +317,10 @@ bool ports_retry(ports_t *self)
     while (*at) {
         held_t *held = *at;
 
-        if (held->deadline > now && send_held(self, held) == -EHOSTUNREACH) {
+        if (held->deadline > now
+            && (waits(self, held, held->channel,
+                      message_identity(held->message, 0))
+                || send_held(self, held) == -EHOSTUNREACH)) {
             at = &held->next;
             continue;
         }

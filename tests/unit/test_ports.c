@@ -93,6 +93,59 @@ static void greets_before_the_message_that_goes(void **state)
     }
 }
 
+static void reply(session_t *self, const char *content)
+{
+    const bytes_t identity = {"someone", strlen("someone")};
+
+    ports_send(self->ports, CHANNEL_SHELL,
+               &(wire_parts_t){.identities = &identity,
+                               .identity_count = 1,
+                               .header = {"{}", 2},
+                               .content = {content, strlen(content)}});
+}
+
+static zsock_t *connect_someone(session_t *self)
+{
+    char endpoint[CONNECTION_ENDPOINT_SIZE];
+    zsock_t *socket = zsock_new(ZMQ_DEALER);
+
+    connection_endpoint(&self->connection, CHANNEL_SHELL, endpoint);
+    zsock_set_identity(socket, "someone");
+    zsock_set_rcvtimeo(socket, 60000);
+    assert_int_equal(zsock_connect(socket, "%s", endpoint), 0);
+    return socket;
+}
+
+static void expect_reply(zsock_t *socket, const char *content)
+{
+    zmsg_t *got = zmsg_recv(socket);
+
+    assert_non_null(got);
+    assert_true(zframe_streq(zmsg_last(got), content));
+    zmsg_destroy(&got);
+}
+
+/* Nobody tries what is held again in between, as when a client comes back
+ * between two ticks of its session. */
+static void replies_to_who_comes_back_keep_their_order(void **state)
+{
+    session_t *self = *state;
+    zsock_t *socket;
+
+    reply(self, "{\"first\":1}");
+    reply(self, "{\"second\":2}");
+    assert_true(ports_is_holding(self->ports));
+    socket = connect_someone(self);
+    zclock_sleep(200); /* its greeting is there */
+    reply(self, "{\"third\":3}");
+    for (int tries = 0; ports_retry(self->ports) && tries < 6000; tries++)
+        zclock_sleep(10);
+    expect_reply(socket, "{\"first\":1}");
+    expect_reply(socket, "{\"second\":2}");
+    expect_reply(socket, "{\"third\":3}");
+    zsock_destroy(&socket);
+}
+
 static void counts_who_comes_and_goes(void **state)
 {
     session_t *self = *state;
@@ -122,6 +175,9 @@ int main(void)
                                         make_session, end_session),
         cmocka_unit_test_setup_teardown(counts_who_comes_and_goes, make_session,
                                         end_session),
+        cmocka_unit_test_setup_teardown(
+            replies_to_who_comes_back_keep_their_order, make_session,
+            end_session),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
