@@ -241,8 +241,9 @@ class Demo:
     def read(self) -> None:
         wines = load_wine(as_frame=True)
         frame = wines.frame.rename(columns={"target": "cultivar"})
-        target = Path(self.session["workspace"]) / "wines.csv"
-        frame.to_csv(target, index=False)
+        source = self.output / "wines.csv"
+        frame.to_csv(source, index=False)
+        self.run("files", "put", self.id, str(source))
         text = self.turn("A CSV file, put into the session's folder", READ)
         expect("178 wines, 14 columns" in text, "the file was not read")
 

@@ -144,9 +144,20 @@ class Gateway:
             HEARTH_STATE_DIR=str(self.state),
         )
         (self.folder / "h").mkdir()
+        if os.geteuid() != 0:
+            self.share_user()
         if user is not None:
             for path in (self.folder, self.folder / "h"):
                 os.chown(path, user, user)
+
+    def share_user(self) -> None:
+        """Tests look into workspaces as the user who runs them, to whom
+        /etc/subuid may lend a range; test_session_users.py is about that."""
+        folder = self.folder / "h/.config/hearth"
+        folder.mkdir(parents=True)
+        (folder / "hearth.cfg").write_text(
+            "gateway\n    session_users = gateway\n"
+        )
 
     # -- life --
 
