@@ -272,7 +272,8 @@ void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
     wire_parts_t counted = *parts;
     int r;
 
-    if (self->held && parts->identity_count) {
+    if (parts->identity_count
+        && waits(self, NULL, channel, parts->identities[0])) {
         ports_retry(self);
         if (waits(self, NULL, channel, parts->identities[0])) {
             hold(self, channel, parts);

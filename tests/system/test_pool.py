@@ -305,11 +305,16 @@ def test_a_burst_waits_in_order_and_then_is_refused() -> None:
         assert len(gateway.sessions()) == len(made)
 
 
-def test_installing_a_package_renews_what_waits(environment: Path) -> None:
-    python = environment / "bin" / "python3"
+def opened(environment: Path) -> tuple[Path, Path]:
+    """Its python and the folder of its packages, for every user to read."""
     (packages,) = environment.glob("lib/python*/site-packages")
     for folder in [*environment.parents[:-2], environment]:
         os.chmod(folder, 0o755)
+    return environment / "bin" / "python3", packages
+
+
+def test_installing_a_package_renews_what_waits(environment: Path) -> None:
+    python, packages = opened(environment)
     with gateway_with(
         pool_min=1,
         pool_max=1,
@@ -330,10 +335,7 @@ def test_who_asks_while_packages_are_loaded_anew_waits(
     environment: Path,
 ) -> None:
     """As for the first session: nobody is told to come back."""
-    python = environment / "bin" / "python3"
-    (packages,) = environment.glob("lib/python*/site-packages")
-    for folder in [*environment.parents[:-2], environment]:
-        os.chmod(folder, 0o755)
+    python, packages = opened(environment)
     with gateway_with(
         pool_max=0,
         **{"profile/python3/python": python, "profile/python3/preload": "json"},
