@@ -1,14 +1,19 @@
-"""Answers about code that is not run: complete, inspect, is_complete, history.
+"""Answers that run no cell: complete, inspect, is_complete, history, and what
+kernel this is.
 
-Each takes the content of a request and returns the content of its reply.
+All but the last take the content of a request; each returns that of its reply.
 """
 
 from __future__ import annotations
 
+import platform
+import sys
 from typing import Any
 
 from IPython.core.completer import provisionalcompleter, rectify_completions
 from IPython.utils.tokenutil import token_at_cursor
+
+from hearth_kernel import __version__
 
 Content = dict[str, Any]
 
@@ -109,3 +114,38 @@ def history(shell: Any, content: Content) -> Content:
     else:
         found = []
     return {"status": "ok", "history": [list(entry) for entry in found]}
+
+
+def info(banner: str) -> Content:
+    """The content of a kernel_info_reply."""
+    version = platform.python_version()
+    return {
+        "status": "ok",
+        "protocol_version": "5.5",
+        "implementation": "hearth",
+        "implementation_version": __version__,
+        "language_info": {
+            "name": "python",
+            "version": version,
+            "mimetype": "text/x-python",
+            "codemirror_mode": {
+                "name": "ipython",
+                "version": sys.version_info[0],
+            },
+            "pygments_lexer": "ipython3",
+            "nbconvert_exporter": "python",
+            "file_extension": ".py",
+        },
+        "banner": banner,
+        "help_links": [
+            {
+                "text": "Python Reference",
+                "url": f"https://docs.python.org/{version.rpartition('.')[0]}",
+            },
+            {
+                "text": "IPython Reference",
+                "url": "https://ipython.org/documentation.html",
+            },
+        ],
+        "supported_features": [],
+    }

@@ -92,11 +92,11 @@ class _Kept:
         shell.push(self.inputs, interactive=False)
         shell.history_manager.forget_all()
         shell.execution_count = 1
-        shell.last_execution_result = kernel.result = None
+        shell.last_execution_result = kernel.cells.result = None
         kernel.namespace.begin(shell.user_ns)
         kernel.workspace = self.workspace
         kernel.parents = self.parents
-        kernel.metadata = kernel.content = {}
+        kernel.metadata = kernel.cells.content = {}
 
 
 def rehearse(kernel: Any, code: str) -> None:

@@ -341,7 +341,7 @@ class ZMQInteractiveShell(commands.CommandShell):
         )
 
     def interrupts(self) -> int:
-        return self.kernel.interrupts if self.kernel else 0
+        return self.kernel.interrupts.count if self.kernel else 0
 
     def _is_group(self, error: Optional[BaseException]) -> bool:
         """IPython prints exception groups past its own hook."""
@@ -367,7 +367,9 @@ class ZMQInteractiveShell(commands.CommandShell):
             exc_tuple = kind, error.with_traceback(trace), trace
         if kind is KeyboardInterrupt:
             commands.leave_out(trace)
-        with self.kernel.yielding() if self.kernel else nullcontext():
+        with (
+            self.kernel.interrupts.yielding() if self.kernel else nullcontext()
+        ):
             if (
                 kind is not None
                 and self._is_group(error)

@@ -23,7 +23,7 @@ print(json.dumps({
     "names": sorted(name for name in shell.user_ns if name[0] != "_"),
     "inputs": shell.user_ns["In"],
     "count": shell.execution_count,
-    "request": kernel._prepared.last_cell,
+    "request": kernel._prepared.cells.last,
     "ignored": signal.getsignal(signal.SIGINT) == signal.SIG_IGN,
     "opened": len(descriptors()) - len(before),
     "threads": len(os.listdir("/proc/self/task")),
