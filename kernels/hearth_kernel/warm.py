@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import comms, streams
+from hearth_kernel import comms, holes, streams
 from hearth_kernel.shell import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def start_openssl() -> None:
 
 
 def settle() -> None:
-    """Make this memory cheap to fork: no holes, and in large pages.
+    """Make this memory cheap to fork: its holes filled, and in large pages.
 
     A fork copies an entry for each page; with large pages that takes 2 ms
     instead of 6.6. What a kernel writes to is copied in small ones all the
@@ -179,6 +179,8 @@ def settle() -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "malloc_trim"):
         libc.malloc_trim(0)
+        holes.fill_heap(libc)
+    holes.fill_blocks()
     with open("/proc/self/maps", encoding="utf-8") as maps:
         lines = maps.readlines()
     for line in lines:
@@ -217,8 +219,8 @@ def warm(
         kernel.practise()
     gc.collect()
     gc.freeze()
-    settle()
     if is_zygote:
+        settle()
         # What is free lies now where it will for each kernel.
         kernel.practise()
     return shell, loaded, missing

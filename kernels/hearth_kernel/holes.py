@@ -1,0 +1,88 @@
+"""Holes in a zygote's memory, filled so that its kernels' objects lie together.
+
+What was freed while everything was imported lies among what stays, all over.
+Each kernel would put its own objects there, one to a page, and each page is
+copied as it is written to. What fills a hole is never written to nor freed, and
+takes no page that is not there for its neighbours.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+from typing import Any
+
+_BLOCK_MAX = 512  # bytes of Python's small objects; larger ones are malloc's
+_PIECE_MAX = 120_000  # below what malloc asks a mapping of its own for
+_STEP = 16
+_FILLED_MAX = 1 << 30  # some other malloc, whatever it may do, ends there
+
+
+def _statistics() -> str:
+    """What CPython writes about its small objects; "" when it has none."""
+    write = getattr(sys, "_debugmallocstats", None)
+    if write is None:
+        return ""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        try:
+            os.dup2(file.fileno(), 2)
+            write()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode("ascii", "replace")
+
+
+def blocks() -> dict[int, int]:
+    """How many are free in pages that are used, by their size.
+
+    Of a table with the columns class, size, pools, used and free.
+    """
+    found = {}
+    for line in _statistics().splitlines():
+        words = line.split()
+        if len(words) == 5 and all(word.isdigit() for word in words):
+            size, free = int(words[1]), int(words[4])
+            if 0 < size <= _BLOCK_MAX:
+                found[size] = free
+    return found
+
+
+def fill_blocks() -> None:
+    """Take what is free between Python's small objects."""
+    allocate = ctypes.pythonapi.PyObject_Malloc
+    allocate.argtypes = [ctypes.c_size_t]
+    allocate.restype = ctypes.c_void_p
+    for size, free in blocks().items():
+        for _ in range(free):
+            allocate(size)
+
+
+def fill_heap(libc: Any) -> int:
+    """Take what is free in malloc's heap; how many bytes.
+
+    From large pieces to small ones: the rest of a hole is the next one's. When
+    the heap has to grow for one there is no such hole. For glibc, whose heap
+    ends where sbrk() says, behind malloc_trim(), which leaves its end short.
+    """
+    libc.sbrk.argtypes = [ctypes.c_ssize_t]
+    libc.malloc.argtypes = [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    libc.sbrk.restype = libc.malloc.restype = ctypes.c_void_p
+    end = libc.sbrk(0)
+    taken = 0
+    size = _PIECE_MAX
+    while size >= _STEP:
+        at = libc.malloc(size)
+        if at is not None and at < end and taken < _FILLED_MAX:
+            taken += size
+        else:
+            libc.free(at)
+            # Pieces of 8 bytes more than a multiple of 16 leave no gap.
+            size = size * 3 // 4 if size > 1032 else size - _STEP
+            size = size // _STEP * _STEP + 8
+    return taken
