@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "gateway/session_limits.h"
 #include "kernels/kernel.h"
 
 #include <dirent.h>
@@ -62,6 +63,7 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
         return path_remove_tree(folder, fault);
     }
     spec->profile = adopted_profile(self, profile);
+    spec->limits = session_limits_keep(spec->profile, spec->limits_asked);
     creation_fill_settings(self, spec);
     if (spec->reason[0]
         && clock_wall_us() - spec->ended_us > spec->gone_keep_ms * 1000)
@@ -156,6 +158,7 @@ int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
     if (spec->is_external)
         return fault_set(fault, EPERM, "its connection file is another's");
     spec->profile = adopted_profile(self, profile);
+    spec->limits = session_limits_keep(spec->profile, spec->limits_asked);
     creation_fill_settings(self, spec);
     if (!spec->reason[0])
         snprintf(spec->reason, sizeof spec->reason, "lost");

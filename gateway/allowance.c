@@ -1,5 +1,5 @@
 /* How much a cell and a session may say. What is said is counted when it is
- * journaled; beyond the profile's allowance the kernel is ended, and the
+ * journaled; beyond its allowance the kernel is ended, and the
  * reason tells the figures. Before that it has been held back by whoever
  * takes the output (pressure.c). */
 #include "gateway/internal.h"
@@ -11,9 +11,11 @@ static void end(self_t *self, const char *who, uint64_t said, uint64_t limit,
 {
     ending_begin(self, LIFE_REASON_OUTPUT,
                  "%s gave %" PRIu64 " %s of output while running cell %" PRId64
-                 ", %" PRIu64 " are the most (limits/%s of profile %s)",
+                 ", %" PRIu64 " are the most (limits/%s of %s %s)",
                  who, said, unit, self->next_count, limit, key,
-                 self->spec->profile->name);
+                 self->spec->limits_asked ? "session" : "profile",
+                 self->spec->limits_asked ? self->spec->id
+                                          : self->spec->profile->name);
 }
 
 static bool is_over(uint64_t said, uint64_t limit)
@@ -28,7 +30,7 @@ void allowance_begin_cell(self_t *self)
 
 void allowance_count(self_t *self, uint64_t bytes)
 {
-    const profile_limits_t *limits = &self->spec->profile->limits;
+    const profile_limits_t *limits = &self->spec->limits;
     said_t *said = &self->said;
 
     said->cell_messages++;

@@ -64,6 +64,9 @@ static json_t *describe(const self_t *self)
     set_time(model, "expires_at", expires_us(self));
     json_object_set_new(model, "idle_timeout",
                         json_real((double) spec->idle_timeout_ms / 1000));
+    if (spec->limits_asked)
+        json_object_set_new(model, "limits",
+                            json_loads(spec->limits_asked, 0, NULL));
     json_object_set_new(model, "execution_count",
                         json_integer(self->next_count - 1));
     json_object_set_new(model, "pid", json_integer(spec->pid));

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
+#include "gateway/session_limits.h"
 
 #include <sodium.h>
 
@@ -205,7 +206,11 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                          "gateway info` lists them",
                          profile);
     if ((r = fill_wishes(self, content, spec, fault)) < 0
-        || (r = fill_environment(content, spec, fault)) < 0)
+        || (r = fill_environment(content, spec, fault)) < 0
+        || (r = session_limits_ask(spec->profile,
+                                   json_object_get(content, "limits"),
+                                   &spec->limits, &spec->limits_asked, fault))
+               < 0)
         return r;
     make_id(spec->id);
     spec->created_us = clock_wall_us();
@@ -223,12 +228,14 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
 }
 
 /* What a pooled session can be given afterwards is all that was asked for:
- * its folder and its ports are made already, its kernel has its environment. */
+ * its folder and its ports are made already, its kernel has its environment
+ * and its limits. */
 static bool fits_pool(json_t *content)
 {
     return !json_object_get(content, "workspace")
            && !json_object_get(content, "connection_file")
-           && !json_object_size(json_object_get(content, "environment"));
+           && !json_object_size(json_object_get(content, "environment"))
+           && !json_object_get(content, "limits");
 }
 
 /* The settings that the session gets when it is handed out; NULL: wrong. */

@@ -187,7 +187,7 @@ static int make_group(registry_t *self, const entry_t *entry,
                       zygote_launch_t *order, cgroup_t **ret_group,
                       fault_t *fault)
 {
-    const cgroup_limits_t limits = profile_group_limits(entry->profile);
+    const cgroup_limits_t limits = profile_group_limits(&entry->limits);
     cleanup_cgroup cgroup_t *group = NULL;
     int r = -EEXIST;
 
@@ -241,6 +241,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
         .host_uid = entry->host_uid,
         .host_gid = users_group(entry->host_uid),
         .init_uid = choose_init_uid(self),
+        .limits = &entry->limits,
         .environment = entry->environment,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -381,6 +382,41 @@ const profile_t *options_profile(const options_t *self, const char *name)
     if (!name || !*name)
         return self->profiles[0];
     return find_profile(self, name);
+}
+
+static uint64_t limit_at(const profile_t *profile, const setting_t *row)
+{
+    return *(const uint64_t *) ((const char *) profile + row->offset);
+}
+
+int options_lower_limit(const profile_t *profile, const char *name,
+                        const char *value, profile_limits_t *limits,
+                        uint64_t *ret_value, fault_t *fault)
+{
+    cleanup_free char *key = mem_format("limits/%.100s", name);
+    const setting_t *row =
+        find_row(profile_rows, PROFILE_ROWS, sizeof(OF_PROFILE) - 1, key);
+    profile_t lowered = {.limits = *limits};
+    uint64_t most, asked;
+    int r;
+
+    if (!row)
+        return unknown_key(key, fault);
+    r = setting_set(row, &lowered, key, value, fault);
+    if (r < 0)
+        return r;
+    most = limit_at(profile, row);
+    asked = limit_at(&lowered, row);
+    /* Where a limit has a zero it means none. */
+    if (most || !row->has_zero)
+        if (asked > most || (!asked && row->has_zero))
+            return fault_set(fault, ERANGE,
+                             "%s: %s is more than the %" PRIu64
+                             " of profile %s; a session can only have less",
+                             key, value, most, profile->name);
+    *limits = lowered.limits;
+    *ret_value = asked;
+    return 0;
 }
 
 bool options_takes_groups_v1(const options_t *self)

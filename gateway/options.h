@@ -129,6 +129,13 @@ int options_check_section(const char *path, fault_t *fault);
 /* NULL or "": the default one. Lent; NULL when there is none of that name. */
 const profile_t *options_profile(const options_t *self, const char *name);
 
+/* "memory", "processes" …: what stands behind profile/<name>/limits/. The value
+ * goes into `limits` and to ret_value. -EINVAL: there is no such limit, or it
+ * cannot be that; -ERANGE: the profile's is lower. Nothing was changed then. */
+int options_lower_limit(const profile_t *profile, const char *name,
+                        const char *value, profile_limits_t *limits,
+                        uint64_t *ret_value, fault_t *fault);
+
 /* Whether control groups of version 1 are made use of where there are some. */
 bool options_takes_groups_v1(const options_t *self);
 /* Whether zygotes are to have a user of their own: `own`, and for who is no

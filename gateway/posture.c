@@ -15,8 +15,7 @@
 static posture_t expect(const self_t *self)
 {
     const session_spec_t *spec = self->spec;
-    const profile_t *profile = spec->profile;
-    const profile_limits_t *limits = &profile->limits;
+    const profile_limits_t *limits = &spec->limits;
 
     return (posture_t){
         .host_uid = spec->host_uid,
@@ -26,9 +25,9 @@ static posture_t expect(const self_t *self)
         .limits = {.address_space = limits->address_space,
                    .file_size = limits->file_size,
                    .open_files = limits->open_files,
-                   .processes = profile_process_limit(profile, self->watch.group
-                                                                   != NULL)},
-        .without = profile->without,
+                   .processes = profile_process_limit(limits, self->watch.group
+                                                                  != NULL)},
+        .without = spec->profile->without,
     };
 }
 

@@ -225,7 +225,7 @@ static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
 
 void registry_count_alive(registry_t *self, entry_t *entry)
 {
-    const profile_limits_t *limits = &entry->profile->limits;
+    const profile_limits_t *limits = &entry->limits;
 
     if (entry->is_gone && !entry->is_forgotten)
         self->gone_count--;
@@ -248,6 +248,7 @@ int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
     entry->registry = self;
     snprintf(entry->id, sizeof entry->id, "%s", spec->id);
     entry->profile = spec->profile;
+    entry->limits = spec->limits;
     entry->runtime_folder = mem_text(spec->runtime_folder);
     entry->workspace = mem_text(spec->workspace);
     if (spec->environment)

@@ -44,6 +44,7 @@ typedef struct entry {
     registry_t *registry;             /* borrowed */
     line_t *line;                     /* owned; to its actor */
     const profile_t *profile;         /* borrowed from the options */
+    profile_limits_t limits;          /* the profile's, or lower ones */
     char *runtime_folder, *workspace; /* owned */
     json_t *environment;              /* owned; of its kernels, or NULL */
     uid_t host_uid;

@@ -46,6 +46,8 @@ typedef struct {
     char *state_folder;        /* owned; session.json, journal/ */
     char *workspace;           /* owned */
     char *environment;         /* owned; of its kernels: JSON text, or NULL */
+    char *limits_asked;        /* owned; session_limits.h: JSON text, or NULL */
+    profile_limits_t limits;   /* the profile's, lowered by those */
     char *connection_file;     /* owned; written, or given by the caller */
     bool is_external;          /* connection_file was given: `hearth kernel` */
     bool is_pooled;            /* nobody's yet; ended, not taken over */

@@ -24,6 +24,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->state_folder);
     free(self->workspace);
     free(self->environment);
+    free(self->limits_asked);
     free(self->connection_file);
     free(self->detail);
     free(self->cgroup);
@@ -51,6 +52,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(runtime_folder)                                                          \
     X(workspace)                                                               \
     X(environment)                                                             \
+    X(limits_asked)                                                            \
     X(connection_file)                                                         \
     X(cgroup)                                                                  \
     X(detail)

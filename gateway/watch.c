@@ -35,9 +35,8 @@ static int64_t base_ms(const self_t *self)
 
 static int64_t slowest_ms(const self_t *self)
 {
-    return self->watch.group && !self->spec->profile->limits.cpu_seconds
-               ? CALM_MS
-               : SLOW_MS;
+    return self->watch.group && !self->spec->limits.cpu_seconds ? CALM_MS
+                                                                : SLOW_MS;
 }
 
 static void look_again(self_t *self, int64_t delay_ms)
@@ -69,7 +68,7 @@ static void explain_memory(const self_t *self, uint64_t used, char *ret_text,
 {
     char limit[32], peak[32], when[64];
 
-    write_size(limit, self->spec->profile->limits.memory);
+    write_size(limit, self->spec->limits.memory);
     write_size(peak, used);
     write_when(self, when);
     if (used)
@@ -84,14 +83,14 @@ static void explain_cpu(const self_t *self, char *ret_text, size_t size)
 
     write_when(self, when);
     snprintf(ret_text, size, "%" PRIu64 " s of processor time reached%s",
-             self->spec->profile->limits.cpu_seconds, when);
+             self->spec->limits.cpu_seconds, when);
 }
 
 /* ---- figures ---- */
 
 static void read_usage(const self_t *self, cgroup_usage_t *ret_usage)
 {
-    const profile_limits_t *limits = &self->spec->profile->limits;
+    const profile_limits_t *limits = &self->spec->limits;
     processes_t seen = {0};
 
     *ret_usage = (cgroup_usage_t){0};
@@ -121,21 +120,21 @@ static void note_refusals(self_t *self, const cgroup_usage_t *usage)
     snprintf(note, sizeof note,
              "{\"limit\":\"processes\",\"max\":%" PRIu64 ",\"refused\":%" PRIu64
              ",\"cell\":%" PRId64 "}",
-             self->spec->profile->limits.processes,
+             self->spec->limits.processes,
              usage->fork_refusals - self->watch.told_refusals,
              self->next_count);
     self->watch.told_refusals = usage->fork_refusals;
-    record_limit(self, "processes", self->spec->profile->limits.processes);
+    record_limit(self, "processes", self->spec->limits.processes);
     if (output_note(self->output, "limit", 0, note, &fault) < 0)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
     log_notice("session=%s limit=processes max=%" PRIu64, self->spec->id,
-               self->spec->profile->limits.processes);
+               self->spec->limits.processes);
 }
 
 /* True when the session has to end. */
 static bool judge(self_t *self, const cgroup_usage_t *usage)
 {
-    const profile_limits_t *limits = &self->spec->profile->limits;
+    const profile_limits_t *limits = &self->spec->limits;
     char text[160];
 
     if (usage->memory_kills > self->watch.told_kills
@@ -228,7 +227,7 @@ void watch_begin(self_t *self, const char *name)
 void watch_adopt(self_t *self)
 {
     cleanup_free char *name = take_ptr(self->spec->cgroup);
-    cgroup_limits_t limits = profile_group_limits(self->spec->profile);
+    cgroup_limits_t limits = profile_group_limits(&self->spec->limits);
     fault_t fault;
 
     watch_begin(self, name ? name : "");

@@ -116,16 +116,16 @@ profile_t *profile_new(const char *name)
     return self;
 }
 
-uint64_t profile_process_limit(const profile_t *self, bool has_group)
+uint64_t profile_process_limit(const profile_limits_t *self, bool has_group)
 {
-    return self->limits.processes * (has_group ? 2 : 1);
+    return self->processes * (has_group ? 2 : 1);
 }
 
-cgroup_limits_t profile_group_limits(const profile_t *self)
+cgroup_limits_t profile_group_limits(const profile_limits_t *self)
 {
-    return (cgroup_limits_t){.memory = self->limits.memory,
-                             .processes = self->limits.processes,
-                             .cpu_percent = self->limits.cpu_percent,
-                             .cpu_weight = self->limits.cpu_weight,
-                             .io_weight = self->limits.io_weight};
+    return (cgroup_limits_t){.memory = self->memory,
+                             .processes = self->processes,
+                             .cpu_percent = self->cpu_percent,
+                             .cpu_weight = self->cpu_weight,
+                             .io_weight = self->io_weight};
 }

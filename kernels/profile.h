@@ -65,11 +65,11 @@ typedef struct {
 /* A profile with every default. */
 profile_t *profile_new(const char *name);
 void profile_destroy(profile_t **self_p);
-/* Those of its limits that a control group keeps. */
-cgroup_limits_t profile_group_limits(const profile_t *self);
+/* Those that a control group keeps. */
+cgroup_limits_t profile_group_limits(const profile_limits_t *self);
 
 /* RLIMIT_NPROC of a session. Where a control group counts too it is what ends
  * the session, and says so, before this one refuses. */
-uint64_t profile_process_limit(const profile_t *self, bool has_group);
+uint64_t profile_process_limit(const profile_limits_t *self, bool has_group);
 
 #endif

@@ -275,10 +275,9 @@ pid_t zygote_pid(const zygote_t *self)
     return self->pid;
 }
 
-static void encode(const zygote_t *self, const zygote_launch_t *launch,
-                   buffer_t *out)
+static void encode(const zygote_launch_t *launch, buffer_t *out)
 {
-    const profile_limits_t *profile = &self->profile->limits;
+    const profile_limits_t *limits = launch->limits;
     const order_t order = {
         .has_cgroup_folder = launch->cgroup_mode == CGROUP_V2,
         .number = launch->number,
@@ -287,17 +286,17 @@ static void encode(const zygote_t *self, const zygote_launch_t *launch,
         .init_uid = launch->init_uid,
         .init_gid = launch->init_uid,
         .orphan_seconds = launch->orphan_seconds,
-        .retain = profile->retain,
+        .retain = limits->retain,
         .limits = {
-            .address_space = profile->address_space,
-            .file_size = profile->file_size,
-            .open_files = profile->open_files,
+            .address_space = limits->address_space,
+            .file_size = limits->file_size,
+            .open_files = limits->open_files,
             /* Where a group counts them, the process' own limit comes second:
              * it would refuse without anybody being told. */
             .processes =
-                profile_process_limit(self->profile, launch->cgroup_count > 0),
-            .cpu_seconds = profile->cpu_seconds,
-            .tmp_bytes = profile->tmp_bytes,
+                profile_process_limit(limits, launch->cgroup_count > 0),
+            .cpu_seconds = limits->cpu_seconds,
+            .tmp_bytes = limits->tmp_bytes,
         }};
     const char *name;
     json_t *value;
@@ -316,7 +315,7 @@ int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
 
     memcpy(fds + ORDER_FDS, launch->cgroup_fds,
            launch->cgroup_count * sizeof *fds);
-    encode(self, launch, &order);
+    encode(launch, &order);
     if (order.size > ORDER_MAX)
         return fault_set(fault, E2BIG,
                          "the environment of a kernel is %zu bytes long, more "

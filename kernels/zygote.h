@@ -22,7 +22,8 @@ typedef struct {
     gid_t host_gid;
     uid_t init_uid; /* pid 1's user and group; 0: the session's */
     unsigned orphan_seconds;
-    json_t *environment; /* borrowed; {name: text}, or NULL */
+    const profile_limits_t *limits; /* borrowed */
+    json_t *environment;            /* borrowed; {name: text}, or NULL */
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
     cgroup_mode_t cgroup_mode;
     int cgroup_fds[CGROUP_HIERARCHIES]; /* borrowed; cgroup_entries */

@@ -49,6 +49,8 @@ static const flag_t create_flags[] = {
     {"idle-timeout", 0, "TIME", "discard it after so long without work (20m)"},
     {"time-limit", 0, "TIME", "end each cell after so long"},
     {"restart", 0, "auto|never", "a fresh kernel when one dies, or the end"},
+    {"limit", 'l', "KEY=VALUE",
+     "a limit lower than the profile's, as memory=512M; may be repeated"},
     {"workspace", 'w', "DIR", "the working folder, instead of a new one"},
     FLAG_NO_START,
     FLAG_JSON,
@@ -74,6 +76,24 @@ static void add_seconds(const arguments_t *arguments, const char *flag,
         json_object_set_new(content, key, json_seconds(seconds));
 }
 
+/* The gateway knows which there are, and what they can be. */
+static void add_limits(const arguments_t *arguments, json_t *content)
+{
+    json_auto_t *limits = json_object();
+    const char *pair;
+    size_t cursor = 0;
+
+    while ((pair = arguments_each(arguments, "limit", &cursor))) {
+        cleanup_free char *name = mem_text(pair);
+        char *equals = strchr(name, '=');
+
+        *equals = '\0';
+        json_object_set_new(limits, name, json_string(equals + 1));
+    }
+    if (json_object_size(limits))
+        json_object_set(content, "limits", limits);
+}
+
 static int create(const arguments_t *arguments)
 {
     json_auto_t *content = json_object();
@@ -87,6 +107,7 @@ static int create(const arguments_t *arguments)
     add_text(arguments, "profile", "profile", content);
     add_text(arguments, "name", "name", content);
     add_text(arguments, "restart", "restart", content);
+    add_limits(arguments, content);
     if (workspace) {
         cleanup_free char *path = realpath(workspace, NULL);
 

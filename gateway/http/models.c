@@ -2,6 +2,7 @@
 #include "gateway/http/models.h"
 
 #include "gateway/http/watch.h"
+#include "gateway/session_limits.h"
 
 #include <string.h>
 
@@ -107,6 +108,26 @@ static bool copy_options(exchange_t *exchange, const json_t *body,
     return true;
 }
 
+static bool copy_limits(exchange_t *exchange, const json_t *body,
+                        const char *profile, json_t *content)
+{
+    json_t *limits = json_object_get(body, "limits");
+    cleanup_free char *text = NULL;
+    profile_limits_t lowered;
+    fault_t fault;
+
+    if (!limits)
+        return true;
+    if (session_limits_ask(options_profile(exchange->http->options, profile),
+                           limits, &lowered, &text, &fault)
+        < 0) {
+        exchange_fail(exchange, 400, "%s", fault.text);
+        return false;
+    }
+    json_object_set(content, "limits", limits);
+    return true;
+}
+
 /* As Kernel Gateway does it: KERNEL_… comes in, the rest is passed over, and
  * the kernel learns who started it. */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
@@ -149,14 +170,6 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
     const char *forced = exchange->http->options->http.force_profile;
     json_auto_t *content = json_object();
 
-    /* Passed over, it would look as if they held. */
-    if (json_object_get(body, "limits")) {
-        exchange_fail(exchange, 400,
-                      "limits are those of a profile (hearth.cfg): name one "
-                      "that has them; here are idle_timeout, lifetime and "
-                      "cell_time_limit");
-        return NULL;
-    }
     if (forced)
         profile = forced;
     if (profile && *profile) {
@@ -168,6 +181,7 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
         json_object_set_new(content, "profile", json_string(profile));
     }
     if (!copy_options(exchange, body, content)
+        || !copy_limits(exchange, body, profile, content)
         || !copy_environment(exchange, body, content))
         return NULL;
     return take_ptr(content);

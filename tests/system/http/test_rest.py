@@ -6,6 +6,7 @@ import ast
 import http.client
 import re
 import threading
+from typing import Any
 
 import pytest
 from deadline import DEADLINE, wait_for
@@ -289,19 +290,30 @@ def test_unknown_paths_and_methods(web: Web) -> None:
     assert head.headers["Content-Length"] == "2"
 
 
-def test_limits_are_the_profiles(web: Web) -> None:
-    for path in ("/api/kernels", "/api/sessions"):
-        answer = web.post(
-            path,
-            {
-                "path": "a",
-                "type": "notebook",
-                "name": "a",
-                "limits": {"memory": 1},
-            },
-        )
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"memory": "3G"}, "limits/memory: 3G is more than"),
+        ({"memory": 1}, "limits/memory"),
+        ({"memories": 1}, "limits/memories"),
+        ("512M", "must be an object"),
+    ],
+)
+def test_limits_that_cannot_be(web: Web, limits: Any, says: str) -> None:
+    document = {"path": "a", "type": "notebook"}
+    for path, body in (("/api/kernels", {}), ("/api/sessions", document)):
+        answer = web.post(path, {**body, "limits": limits})
         assert answer.status == 400
-        assert "profile" in answer.json["message"]
+        assert says in answer.json["message"]
+
+
+def test_lower_limits_than_the_profiles(web: Web) -> None:
+    answer = web.post("/api/kernels", {"limits": {"memory": "1G"}})
+    assert answer.status == 201, answer
+    kernel = answer.json["id"]
+    model = web.gateway.json("session", "show", "--json", kernel)
+    assert model["limits"] == {"memory": 1 << 30}
+    assert web.ask("DELETE", f"/api/kernels/{kernel}").status == 204
 
 
 def ask_until_it_is_gone(web: Web, path: str, seen: set[int]) -> None:
