@@ -1,12 +1,23 @@
-/* clone3(2) with a stack and a function, which the C library does not offer:
- * only by it a child is born in a control group of version 2. Later it could
- * only be moved, which makes the whole machine's forks wait. */
+/* A child that shares its maker's memory and runs a function on a stack of its
+ * own: made, and waited for until the memory is the maker's again. It has the
+ * maker's errno, too.
+ *
+ * By clone3(2), where it is born in a control group of version 2, which the C
+ * library does not offer with a stack and a function. Later it could only be
+ * moved, which makes the whole machine's forks wait. */
 #include "sandbox/internal.h"
 
+#include <errno.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
+
+#define GUARD_BYTES 4096
 
 /* The child begins on its own stack, on which there is nothing to return to:
  * it must get from registers what it calls. */
@@ -54,17 +65,75 @@ static long clone_and_run(struct clone_args *args, size_t size,
 #endif
 }
 
-long clone_run(const clone_t *self)
+static long clone_into(clone_t *self, uint64_t flags, int cgroup_fd,
+                       int (*run)(void *), void *argument, int *ret_pidfd)
 {
     struct clone_args args;
 
     memset(&args, 0, sizeof args);
-    args.flags = self->flags | CLONE_INTO_CGROUP;
-    args.pidfd = (uint64_t) (uintptr_t) self->ret_pidfd;
-    args.child_tid = (uint64_t) (uintptr_t) self->cleared;
+    args.flags = flags | CLONE_INTO_CGROUP;
+    args.pidfd = (uint64_t) (uintptr_t) ret_pidfd;
+    args.child_tid = (uint64_t) (uintptr_t) &self->shares;
     args.exit_signal = SIGCHLD;
     args.stack = (uint64_t) (uintptr_t) self->stack;
     args.stack_size = self->stack_size;
-    args.cgroup = (uint64_t) self->cgroup_fd;
-    return clone_and_run(&args, sizeof args, self->run, self->argument);
+    args.cgroup = (uint64_t) cgroup_fd;
+    return clone_and_run(&args, sizeof args, run, argument);
+}
+
+int clone_make_stack(clone_t *self, size_t size, bool is_forked, fault_t *fault)
+{
+    void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK
+                           | (is_forked ? 0 : MAP_POPULATE),
+                       -1, 0);
+
+    if (stack == MAP_FAILED)
+        return fault_set(fault, errno, "sandbox: a stack: %s", strerror(errno));
+    self->stack = stack;
+    self->stack_size = size;
+    if (mprotect(stack, GUARD_BYTES, PROT_NONE) < 0
+        || (!is_forked && madvise(stack, size, MADV_DONTFORK) < 0))
+        return fault_set(fault, errno, "sandbox: a stack: %s", strerror(errno));
+    return 0;
+}
+
+/* Who waits looks at `shares` when whoever called this may have been killed on
+ * the way, and nobody would clear it: then the system sets it, with the child's
+ * number. With a pidfd, which takes that argument, the caller is who waits. */
+long clone_start(clone_t *self, uint64_t flags, int cgroup_fd,
+                 int (*run)(void *), void *argument, int *ret_pidfd)
+{
+    long pid;
+
+    flags |= CLONE_VM | CLONE_CHILD_CLEARTID;
+    flags |= ret_pidfd != NULL ? CLONE_PIDFD : CLONE_PARENT_SETTID;
+    if (ret_pidfd != NULL)
+        self->shares = 1;
+    if (cgroup_fd >= 0)
+        pid = clone_into(self, flags, cgroup_fd, run, argument, ret_pidfd);
+    else if ((pid = clone(run, (char *) self->stack + self->stack_size,
+                          (int) flags | SIGCHLD, argument,
+                          ret_pidfd != NULL ? ret_pidfd : &self->shares, NULL,
+                          &self->shares))
+             < 0)
+        pid = -errno;
+    if (pid < 0)
+        self->shares = 0;
+    return pid;
+}
+
+void clone_await(clone_t *self)
+{
+    int shares;
+
+    while ((shares = __atomic_load_n(&self->shares, __ATOMIC_ACQUIRE)) != 0)
+        syscall(SYS_futex, &self->shares, FUTEX_WAIT, shares, NULL, NULL, 0);
+}
+
+void clone_clear(clone_t *self)
+{
+    if (self->stack != NULL)
+        munmap(self->stack, self->stack_size);
+    self->stack = NULL;
 }

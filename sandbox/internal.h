@@ -12,6 +12,10 @@
 
 #define SOURCES_MAX 64 /* read-only folders and files in one description */
 #define DEVICES     5  /* of the host, in /dev */
+#define BESIDE      3  /* namespaces that are made while the payload is born */
+
+#define GROUPS_MAX       8  /* files of a control group in one launch */
+#define EXIT_NOT_ENTERED 70 /* sysexits' "internal software error" */
 
 /* A file or folder of the host that is shown inside. */
 typedef struct {
@@ -87,12 +91,15 @@ typedef struct {
     int tree_fds[SOURCES_MAX]; /* clones of the sources, to be attached */
     int workspace_tree_fd;     /* clone of the workspace */
     int device_fds[DEVICES];   /* clones of the devices */
-    int ruleset_fd;            /* of Landlock; -1: none */
-    int root_fd;               /* the private root */
-    int init_fd;               /* pid 1's end to the payload */
-    int payload_fd;            /* the payload's end to pid 1 */
-    pid_t payload;             /* as pid 1 counts */
-    sigset_t mask;             /* the caller's, for the payload ... */
+    int namespace_fds[BESIDE]; /* made while the payload is born */
+    size_t namespace_count;
+    int ruleset_fd;                  /* of Landlock; -1: none */
+    int root_fd;                     /* the private root */
+    int init_fd;                     /* pid 1's end to the payload; -1: none */
+    int payload_fd;                  /* the payload's end to pid 1; -1: none */
+    pid_t builder;                   /* as pid 1 counts */
+    pid_t payload;                   /* as pid 1 counts */
+    sigset_t mask;                   /* the caller's, for the payload ... */
     struct sigaction actions[_NSIG]; /* ... and what it did on signals */
 } entry_t;
 
@@ -102,34 +109,61 @@ typedef int(step_fn)(entry_t *entry, fault_t *fault);
 /* "<what>: <what errno says>", and -errno: how most steps fail. */
 int fault_errno(fault_t *fault, const char *what);
 
-/* clone3(2): `run` on a stack of its own, born in a control group. */
+/* clone.c: a child that shares the memory until it ends or becomes another
+ * program; plain data, {NULL} at first. */
 typedef struct {
-    uint64_t flags; /* CLONE_… */
-    int cgroup_fd;  /* its folder */
-    void *stack;    /* the lowest address */
+    void *stack; /* owned: its lowest page is a guard */
     size_t stack_size;
-    int (*run)(void *);
-    void *argument;
-    int *ret_pidfd;
-    int *cleared; /* for CLONE_CHILD_CLEARTID */
+    int shares; /* not 0 while there is such a child */
 } clone_t;
 
-/* clone.c. The pid, or -errno. */
-long clone_run(const clone_t *self);
+/* One that is not forked is no part of a fork's memory, and all there from the
+ * beginning: who is on it while another one forks waits for nobody. */
+int clone_make_stack(clone_t *self, size_t size, bool is_forked,
+                     fault_t *fault);
+/* CLONE_… flags; in the control group of that folder, or with -1 in the
+ * caller's. Sets a pidfd, when there is a place for it: then it is the same
+ * process that waits. The pid, or -errno. */
+long clone_start(clone_t *self, uint64_t flags, int cgroup_fd,
+                 int (*run)(void *), void *argument, int *ret_pidfd);
+void clone_await(clone_t *self);
+void clone_clear(clone_t *self);
 
 /* namespaces.c. The first two are the caller's half. */
-int namespaces_clone(const entry_t *entry, int (*run)(void *), void *argument,
-                     void *stack, size_t stack_size, pid_t *ret_pid,
-                     int *ret_pidfd, fault_t *fault);
-void namespaces_await_memory(void);
+int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
+                     void *argument, pid_t *ret_pid, int *ret_pidfd,
+                     fault_t *fault);
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
+/* How many are made beside the fork. */
+size_t namespaces_count(const entry_t *entry);
 step_fn namespaces_join_group;
+step_fn namespaces_make;  /* those that are made beside the fork ... */
+step_fn namespaces_open;  /* ... descriptors of them, for the payload ... */
+step_fn namespaces_enter; /* ... which comes into them by these */
 step_fn namespaces_await_map;
 step_fn namespaces_take_identity;
 step_fn namespaces_take_payload_identity;
 step_fn namespaces_offer_to_oom;
 step_fn namespaces_raise_loopback;
 step_fn namespaces_set_hostname;
+
+/* call.c. The first is the builder's, the others the payload's and pid 1's. */
+step_fn call_in;
+step_fn call_await;
+step_fn call_await_builder;
+
+/* process.c */
+/* Closes everything from 3 on, but those; -1 among them is skipped. */
+int process_close_all_but(const int *kept, size_t count, fault_t *fault);
+/* The caller's, who has all blocked from here on. */
+void process_save_signals(entry_t *entry);
+step_fn process_forget_signals;
+step_fn process_keep_own_descriptors;
+step_fn process_begin_session;
+step_fn process_use_null_device;
+step_fn process_prepare_payload;
+step_fn process_be_dumpable;
+step_fn process_enter_workspace;
 
 /* sources.c */
 void mounts_init(mounts_t *self);

@@ -1,14 +1,22 @@
 /* The public face's second half: the way in. A launch is a clone into new
- * namespaces that runs a table of steps, in order, as pid 1 of its own; then
- * it makes the payload by fork(3) and starts the program of pid 1. A step that
+ * namespaces, which takes a table of steps, in order, as pid 1 of its own. It
+ * makes the payload by fork(3), and starts the program of pid 1. A step that
  * fails ends the launch: there is no weaker sandbox.
  *
  * The clone shares the caller's memory, because a warm interpreter's page
- * tables cost milliseconds to copy and pid 1 wants none of it: only the
- * payload is a copy. Meanwhile the caller stands still, so at any time one of
- * the two runs; the clone has a stack of its own, and the payload, which is
- * forked on that stack, goes back to the caller's by longjmp. Nothing here
- * allocates between the clone and the end of the sharing.
+ * tables cost milliseconds to copy and pid 1 wants none of it: only the payload
+ * is a copy. While that is made, another clone, the builder, which shares the
+ * memory too, makes what they will live in: the payload is born into a room
+ * that is not furnished. When the builder is done it sends both of them
+ * descriptors of the namespaces that it made, and ends; they enter, and take
+ * their own steps. Nothing runs that is not ours before both have taken all of
+ * them, and there is no builder any more.
+ *
+ * The caller stands still until nobody shares its memory. Each of the three has
+ * a stack of its own; the payload, which is forked on pid 1's, goes back to the
+ * caller's by longjmp. Nothing here allocates. Who writes to memory while it is
+ * copied waits for the fork's end, so what the builder writes to is on its
+ * stack, which is not copied.
  *
  * A further wall is a further step. */
 #include "sandbox/internal.h"
@@ -18,23 +26,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KEPT_MAX         6
-#define GROUPS_MAX       8  /* files of a control group in one launch */
-#define EXIT_NOT_ENTERED 70 /* sysexits' "internal software error" */
-#define STACK_BYTES      (256 * 1024)
-#define GUARD_BYTES      4096
+#define STACK_BYTES   (256 * 1024) /* what a fork calls is on it */
+#define BUILDER_STACK (64 * 1024)
 
 typedef struct {
     const char *name; /* "sandbox: <name>: …" in the fault */
@@ -44,28 +47,29 @@ typedef struct {
 
 #define ALWAYS (-1)
 
-static step_fn forget_signals;
-static step_fn keep_own_descriptors;
-static step_fn use_null_device;
-static step_fn prepare_payload;
-static step_fn be_dumpable;
-static step_fn enter_workspace;
 static step_fn await_init;
 static step_fn load_filter;
 static step_fn become_init;
 
-/* In the clone, before the payload is born. */
+/* In the clone, before the others are born: they have what it has. */
 static const step_t steps[] = {
-    {"signals", forget_signals, ALWAYS},
-    {"descriptors", keep_own_descriptors, WALL_DESCRIPTORS},
+    {"signals", process_forget_signals, ALWAYS},
+    {"descriptors", process_keep_own_descriptors, WALL_DESCRIPTORS},
     /* What the steps allocate counts already. */
     {"control group", namespaces_join_group, ALWAYS},
+    {"session", process_begin_session, ALWAYS},
+    {"no_new_privs", privileges_forbid_new, WALL_NO_NEW_PRIVS},
+};
+
+/* In the builder, while the payload is born. */
+static const step_t builder_steps[] = {
+    {"namespaces", namespaces_make, ALWAYS},
     /* With the caller's identity: it may reach what the session's may not. */
     {"sources", mounts_open_sources, ALWAYS},
     {"id map", namespaces_await_map, ALWAYS},
     {"identity", namespaces_take_identity, ALWAYS},
     {"own mounts", mounts_enter_own, ALWAYS},
-    /* With the session's, and every capability in the new namespaces. */
+    /* With pid 1's, and every capability in the new namespaces. */
     {"root", mounts_make_root, ALWAYS},
     {"folders", mounts_make_folders, ALWAYS},
     {"tmp", mounts_make_tmp, ALWAYS},
@@ -75,23 +79,38 @@ static const step_t steps[] = {
     {"user namespaces inside", mounts_forbid_user_namespaces, WALL_NESTED},
     {"workspace", mounts_attach_workspace, ALWAYS},
     {"enter root", mounts_enter_root, ALWAYS},
-    {"standard streams", use_null_device, ALWAYS},
+    {"covers of /proc", mounts_cover_proc, WALL_PROC},
     {"loopback", namespaces_raise_loopback, ALWAYS},
     {"hostname", namespaces_set_hostname, WALL_UTS},
-    {"limits", rlimits_apply, WALL_LIMITS},
-    {"no_new_privs", privileges_forbid_new, WALL_NO_NEW_PRIVS},
+    {"landlock rules", landlock_describe, WALL_LANDLOCK},
+    {"namespaces to enter", namespaces_open, ALWAYS},
+    /* Who enters the mounts comes to what lies over their root. */
+    {"old root", mounts_leave_old_root, ALWAYS},
+    {"call", call_in, ALWAYS},
 };
 
-/* In the payload, which begins as pid 1 is; the filter is the last of its
- * walls. */
+/* In the clone, once the payload is born. */
+static const step_t init_steps[] = {
+    {"call of pid 1", call_await_builder, ALWAYS},
+    {"namespaces of pid 1", namespaces_enter, ALWAYS},
+    {"standard streams of pid 1", process_use_null_device, ALWAYS},
+    {"limits of pid 1", rlimits_apply, WALL_LIMITS},
+    {"identity of pid 1", namespaces_take_identity, ALWAYS},
+    {"capabilities of pid 1", privileges_keep_init, WALL_CAPABILITIES},
+    {"program of pid 1", become_init, ALWAYS},
+};
+
+/* In the payload, beside them; the filter is the last of its walls. */
 static const step_t payload_steps[] = {
-    {"landlock rules", landlock_describe, WALL_LANDLOCK},
-    {"covers of /proc", mounts_cover_proc, WALL_PROC},
-    {"process", prepare_payload, ALWAYS},
+    {"call", call_await, ALWAYS},
+    {"namespaces to enter", namespaces_enter, ALWAYS},
+    {"standard streams", process_use_null_device, ALWAYS},
+    {"process", process_prepare_payload, ALWAYS},
+    {"limits", rlimits_apply, WALL_LIMITS},
     {"identity", namespaces_take_payload_identity, ALWAYS},
     {"capabilities", privileges_drop, WALL_CAPABILITIES},
-    {"dumpable", be_dumpable, ALWAYS},
-    {"working directory", enter_workspace, ALWAYS},
+    {"dumpable", process_be_dumpable, ALWAYS},
+    {"working directory", process_enter_workspace, ALWAYS},
     {"oom score", namespaces_offer_to_oom, ALWAYS},
     {"landlock", landlock_enter, WALL_LANDLOCK},
     {"filter", load_filter, WALL_FILTER},
@@ -100,103 +119,21 @@ static const step_t payload_steps[] = {
     {"pid 1", await_init, ALWAYS},
 };
 
-/* In the clone, once the payload is born, beside its steps. */
-static const step_t init_steps[] = {
-    {"old root", mounts_leave_old_root, ALWAYS},
-    {"capabilities of pid 1", privileges_keep_init, WALL_CAPABILITIES},
-    {"program of pid 1", become_init, ALWAYS},
-};
-
-/* What caller, clone and payload have in common. Nobody changes a local
- * variable between the clone and its end: it would be the others' too. */
+/* What all of them have in common. Nobody changes what is not its own: it would
+ * be the others' too. */
 typedef struct {
-    entry_t entry;
-    jmp_buf payload; /* where the payload leaves the clone's stack */
-    void *stack;     /* the clone's; NULL: none yet */
-    int go_fd;       /* the caller lets the clone go on; -1: closed */
-    pid_t pid;       /* of the clone */
-    int pidfd;       /* owned; -1 */
+    entry_t entry;   /* pid 1's, and the payload's when it has its copy */
+    jmp_buf payload; /* where the payload leaves pid 1's stack */
+    clone_t init;    /* pid 1 until it is a program */
+    clone_t builder;
+    int go_fd; /* the caller lets the builder go on; -1: closed */
+    pid_t pid; /* of pid 1 */
+    int pidfd; /* owned; -1 */
 } launch_t;
-
-/* Closes everything from 3 on, but those; -1 among them is skipped. */
-static int close_all_but(const int *kept, size_t count, fault_t *fault)
-{
-    unsigned from = 3;
-
-    for (;;) {
-        unsigned next = UINT_MAX;
-
-        for (size_t i = 0; i < count; i++)
-            if (kept[i] >= 0 && (unsigned) kept[i] >= from
-                && (unsigned) kept[i] < next)
-                next = (unsigned) kept[i];
-        if (next > from
-            && close_range(from, next == UINT_MAX ? next : next - 1, 0) < 0)
-            return fault_errno(fault, "close_range");
-        if (next == UINT_MAX)
-            return 0;
-        from = next + 1;
-    }
-}
-
-static int keep_own_descriptors(entry_t *entry, fault_t *fault)
-{
-    const sandbox_launch_t *launch = entry->launch;
-    const mounts_t *mounts = &entry->sandbox->mounts;
-    int kept[KEPT_MAX + SOURCES_MAX + GROUPS_MAX] = {
-        entry->go_fd,    launch->workspace_fd, launch->link_fd,
-        launch->init_fd, launch->status_fd,    entry->sandbox->init_image_fd};
-
-    for (size_t i = 0; i < SOURCES_MAX; i++)
-        kept[KEPT_MAX + i] =
-            i < mounts->source_count ? mounts->sources[i].fd : -1;
-    for (size_t i = 0; i < GROUPS_MAX; i++)
-        kept[KEPT_MAX + SOURCES_MAX + i] =
-            i < launch->cgroup_count ? launch->cgroup_fds[i] : -1;
-    return close_all_but(kept, KEPT_MAX + SOURCES_MAX + GROUPS_MAX, fault);
-}
-
-static int use_null_device(entry_t *entry, fault_t *fault)
-{
-    cleanup_fd int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    (void) entry;
-    if (fd < 0)
-        return fault_errno(fault, "/dev/null");
-    for (int standard = 0; standard <= 2; standard++)
-        if (dup2(fd, standard) < 0)
-            return fault_errno(fault, "dup2");
-    return 0;
-}
-
-/* A handler of the caller's has no place in pid 1, and an ignored SIGCHLD
- * would take the payload's status away. */
-static int forget_signals(entry_t *entry, fault_t *fault)
-{
-    struct sigaction action;
-
-    (void) fault;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = SIG_DFL;
-    for (int number = 1; number < _NSIG; number++)
-        if (entry->actions[number].sa_handler != SIG_DFL)
-            sigaction(number, &action, NULL);
-    return 0;
-}
 
 static int load_filter(entry_t *entry, fault_t *fault)
 {
     return filter_load(&entry->sandbox->payload_filter, fault);
-}
-
-static void save_signals(entry_t *entry)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &entry->mask);
-    for (int number = 1; number < _NSIG; number++)
-        sigaction(number, NULL, &entry->actions[number]);
 }
 
 /* The end of a launch that failed; the fault is one write, so one record. */
@@ -205,45 +142,6 @@ static _Noreturn void give_up(int status_fd, const char *step, fault_t *fault)
     fault_wrap(fault, "sandbox: %s", step);
     _exit(write(status_fd, fault, sizeof *fault) < 0 ? EXIT_NOT_ENTERED + 1
                                                      : EXIT_NOT_ENTERED);
-}
-
-static int prepare_payload(entry_t *entry, fault_t *fault)
-{
-    const sandbox_launch_t *launch = entry->launch;
-    const int kept[] = {launch->link_fd, launch->status_fd, entry->payload_fd,
-                        entry->ruleset_fd};
-
-    /* A group of its own for signals, in pid 1's session: as its leader it
-     * would get the first terminal it opens for its own, and be hung up with
-     * it. */
-    if (setpgid(0, 0) < 0)
-        return fault_errno(fault, "setpgid");
-    if (prctl(PR_SET_NAME, "hearth-kernel", 0, 0, 0) < 0)
-        return fault_errno(fault, "name");
-    if (fcntl(launch->link_fd, F_SETFD, FD_CLOEXEC) < 0)
-        return fault_errno(fault, "link");
-    for (int number = 1; number < _NSIG; number++)
-        if (entry->actions[number].sa_handler != SIG_DFL)
-            sigaction(number, &entry->actions[number], NULL);
-    if (!walls_has(entry->sandbox, WALL_DESCRIPTORS))
-        return 0;
-    return close_all_but(kept, sizeof kept / sizeof kept[0], fault);
-}
-
-/* Behind every change of credentials, which takes it away: the payload may
- * look into itself, and its /proc belongs to it. */
-static int be_dumpable(entry_t *entry, fault_t *fault)
-{
-    (void) entry;
-    return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? fault_errno(fault, "prctl")
-                                                  : 0;
-}
-
-static int enter_workspace(entry_t *entry, fault_t *fault)
-{
-    (void) entry;
-    return chdir(SANDBOX_WORKSPACE) < 0 ? fault_errno(fault, SANDBOX_WORKSPACE)
-                                        : 0;
 }
 
 static int await_init(entry_t *entry, fault_t *fault)
@@ -274,9 +172,10 @@ static int become_init(entry_t *entry, fault_t *fault)
         snprintf(texts[i], sizeof texts[i], "%d", numbers[i]);
         argv[i + 1] = texts[i];
     }
-    if (close_all_but((int[]){launch->init_fd, launch->status_fd,
-                              entry->init_fd, entry->sandbox->init_image_fd},
-                      4, fault)
+    if (process_close_all_but((int[]){launch->init_fd, launch->status_fd,
+                                      entry->init_fd,
+                                      entry->sandbox->init_image_fd},
+                              4, fault)
         < 0)
         return -fault->code;
     for (size_t i = 0; i < 3; i++)
@@ -303,6 +202,33 @@ static void take_steps(entry_t *entry, const step_t *table, size_t count)
 #define TAKE(entry, table)                                                     \
     take_steps((entry), (table), sizeof(table) / sizeof((table)[0]))
 
+/* The builder, on its own stack; it does not return. */
+static int run_builder(void *argument)
+{
+    const launch_t *self = argument;
+    entry_t entry = self->entry;
+
+    TAKE(&entry, builder_steps);
+    _exit(0);
+}
+
+/* A pair of sockets for pid 1 and payload, and the builder. */
+static int start_builder(launch_t *self, fault_t *fault)
+{
+    int pair[2];
+    long pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return fault_errno(fault, "socketpair");
+    self->entry.init_fd = pair[0];
+    self->entry.payload_fd = pair[1];
+    pid = clone_start(&self->builder, 0, -1, run_builder, self, NULL);
+    if (pid < 0)
+        return fault_set(fault, (int) -pid, "clone: %s", strerror((int) -pid));
+    self->entry.builder = (pid_t) pid;
+    return 0;
+}
+
 /* The clone, on its own stack: in the payload it goes back to the caller's,
  * and otherwise it does not return. */
 static int run_clone(void *argument)
@@ -310,16 +236,11 @@ static int run_clone(void *argument)
     launch_t *self = argument;
     entry_t *entry = &self->entry;
     fault_t fault = {0, ""};
-    int pair[2];
     pid_t payload;
 
     TAKE(entry, steps);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        fault_errno(&fault, "socketpair");
-        give_up(entry->launch->status_fd, "payload", &fault);
-    }
-    entry->init_fd = pair[0];
-    entry->payload_fd = pair[1];
+    if (start_builder(self, &fault) < 0)
+        give_up(entry->launch->status_fd, "builder", &fault);
     payload = fork();
     if (payload < 0) {
         fault_errno(&fault, "fork");
@@ -328,6 +249,7 @@ static int run_clone(void *argument)
     if (payload == 0)
         longjmp(self->payload, 1);
     entry->payload = payload;
+    close(entry->payload_fd);
     TAKE(entry, init_steps);
     _exit(EXIT_NOT_ENTERED);
 }
@@ -402,24 +324,10 @@ static int find_workspace(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* A stack with a page below it that nobody can touch. */
-static int make_stack(launch_t *self, fault_t *fault)
-{
-    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-
-    if (stack == MAP_FAILED)
-        return fault_set(fault, errno, "sandbox: a stack: %s", strerror(errno));
-    self->stack = stack;
-    if (mprotect(stack, GUARD_BYTES, PROT_NONE) < 0)
-        return fault_set(fault, errno, "sandbox: a stack: %s", strerror(errno));
-    return 0;
-}
-
 static void launch_clear(launch_t *self)
 {
-    if (self->stack != NULL)
-        munmap(self->stack, STACK_BYTES);
+    clone_clear(&self->init);
+    clone_clear(&self->builder);
     if (self->entry.go_fd >= 0)
         close(self->entry.go_fd);
     if (self->go_fd >= 0)
@@ -435,7 +343,9 @@ static int prepare(launch_t *self, fault_t *fault)
 
     if ((r = check(self->entry.launch, self->entry.privileged, fault)) < 0
         || (r = find_workspace(&self->entry, fault)) < 0
-        || (r = make_stack(self, fault)) < 0)
+        || (r = clone_make_stack(&self->init, STACK_BYTES, true, fault)) < 0
+        || (r = clone_make_stack(&self->builder, BUILDER_STACK, false, fault))
+               < 0)
         return r;
     if (pipe2(pipe_fds, O_CLOEXEC) < 0)
         return fault_set(fault, errno, "sandbox: pipe: %s", strerror(errno));
@@ -453,8 +363,8 @@ static int prepare(launch_t *self, fault_t *fault)
  * go has not begun anything. */
 static int run_caller(launch_t *self, fault_t *fault)
 {
-    int r = namespaces_clone(&self->entry, run_clone, self, self->stack,
-                             STACK_BYTES, &self->pid, &self->pidfd, fault);
+    int r = namespaces_clone(&self->entry, &self->init, run_clone, self,
+                             &self->pid, &self->pidfd, fault);
 
     if (r < 0)
         return r;
@@ -464,7 +374,9 @@ static int run_caller(launch_t *self, fault_t *fault)
         (void) !write(self->go_fd, "", 1);
     else
         kill(self->pid, SIGKILL);
-    namespaces_await_memory();
+    /* In this order: when pid 1 has gone, a builder there is, is known. */
+    clone_await(&self->init);
+    clone_await(&self->builder);
     /* Not to be looked into by what it forks, whose user it may have. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (r < 0)
@@ -491,8 +403,10 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
                   .privileged =
                       privilege_gives_users() || order->mapper_fd != 0,
                   .go_fd = -1,
+                  .ruleset_fd = -1,
                   .root_fd = -1,
-                  .ruleset_fd = -1},
+                  .init_fd = -1,
+                  .payload_fd = -1},
         .go_fd = -1,
         .pidfd = -1};
     int r;
@@ -502,11 +416,11 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
         launch_clear(&on_way);
         return r;
     }
-    save_signals(&on_way.entry);
+    process_save_signals(&on_way.entry);
     r = launch(&on_way, fault);
     if (r == 1) {
         enter_payload(&on_way.entry);
-        munmap(on_way.stack, STACK_BYTES);
+        clone_clear(&on_way.init);
         *ret_pid = 0;
         *ret_pidfd = -1;
     } else if (r == 0) {

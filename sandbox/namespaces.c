@@ -1,11 +1,13 @@
-/* The namespaces of a launch: one clone(2) makes all of them, so that the
- * child is pid 1 of its own from its first instruction. One user is mapped:
- * 1000 inside is the session's user outside; another one for pid 1, where the
- * caller may give it one; and nobody else exists.
+/* The namespaces of a launch. One clone(2) makes those that a process can only
+ * be born in, so that the child is pid 1 of its own from its first instruction.
+ * It makes the others, which take a quarter as long as a fork (that for the
+ * network most of it), while the payload is born, who then enters them.
  *
- * The caller writes the maps in both modes (root, and an ordinary user who
- * owns the new namespace), or has them written; the child waits for a byte.
- * Does not touch mounts.
+ * One user is mapped: 1000 inside is the session's user outside; another one
+ * for pid 1, where the caller may give it one; and nobody else exists. The
+ * caller writes the maps in both modes (root, and an ordinary user who owns the
+ * new namespace), or has them written; the child waits for a byte. Does not
+ * touch mounts.
  */
 #include "sandbox/idmap.h"
 #include "sandbox/internal.h"
@@ -13,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/futex.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,64 +32,110 @@
 static const struct {
     int flag;
     wall_t wall;
+    const char *link; /* in the new root; NULL: the clone makes it */
 } namespaces[] = {
-    {CLONE_NEWUSER, WALL_USER}, {CLONE_NEWNS, WALL_MOUNT},
-    {CLONE_NEWPID, WALL_PID},   {CLONE_NEWNET, WALL_NETWORK},
-    {CLONE_NEWIPC, WALL_IPC},   {CLONE_NEWUTS, WALL_UTS},
+    {CLONE_NEWUSER, WALL_USER, NULL},
+    {CLONE_NEWPID, WALL_PID, NULL},
+    {CLONE_NEWUTS, WALL_UTS, NULL},
+    {CLONE_NEWNS, WALL_MOUNT, "proc/self/ns/mnt"},
+    {CLONE_NEWNET, WALL_NETWORK, "proc/self/ns/net"},
+    {CLONE_NEWIPC, WALL_IPC, "proc/self/ns/ipc"},
 };
 
-static unsigned long namespace_flags(const entry_t *entry)
-{
-    unsigned long flags = 0;
+#define NAMESPACES (sizeof namespaces / sizeof namespaces[0])
 
-    for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
-        if (walls_has(entry->sandbox, namespaces[i].wall))
+static unsigned namespace_flags(const entry_t *entry, bool beside)
+{
+    unsigned flags = 0;
+
+    for (size_t i = 0; i < NAMESPACES; i++)
+        if (walls_has(entry->sandbox, namespaces[i].wall)
+            && beside == (namespaces[i].link != NULL))
             flags |= (unsigned) namespaces[i].flag;
-    if (entry->enters_own)
-        flags &= ~(unsigned long) CLONE_NEWNS; /* mounts_enter_own */
     return flags;
 }
 
-/* Not zero while a clone shares this process's memory: the kernel clears it
- * and wakes who waits when the clone has ended or become another program. */
-static int memory_is_shared;
+static int refuse_namespaces(int code, const char *prefix, fault_t *fault)
+{
+    const char *hint = "";
 
-int namespaces_clone(const entry_t *entry, int (*run)(void *), void *argument,
-                     void *stack, size_t stack_size, pid_t *ret_pid,
-                     int *ret_pidfd, fault_t *fault)
+    if (code == ENOSPC || code == EUSERS)
+        hint = " (sysctl user.max_user_namespaces and its neighbours)";
+    else if (code == EPERM || code == EACCES)
+        hint = " (are unprivileged user namespaces switched off here?)";
+    return fault_set(fault, code, "%snew namespaces: %s%s", prefix,
+                     strerror(code), hint);
+}
+
+int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
+                     void *argument, pid_t *ret_pid, int *ret_pidfd,
+                     fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
-    unsigned long flags =
-        namespace_flags(entry) | CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID;
     int pidfd = -1;
-    pid_t pid;
+    long pid =
+        clone_start(clone, namespace_flags(entry, false),
+                    launch->is_cgroup_folder ? launch->cgroup_fds[0] : -1, run,
+                    argument, &pidfd);
 
-    memory_is_shared = 1;
-    pid = launch->is_cgroup_folder
-              ? (pid_t) clone_run(&(clone_t){.flags = flags,
-                                             .cgroup_fd = launch->cgroup_fds[0],
-                                             .stack = stack,
-                                             .stack_size = stack_size,
-                                             .run = run,
-                                             .argument = argument,
-                                             .ret_pidfd = &pidfd,
-                                             .cleared = &memory_is_shared})
-              : clone(run, (char *) stack + stack_size, (int) flags | SIGCHLD,
-                      argument, &pidfd, NULL, &memory_is_shared);
-    if (pid < 0) {
-        int code = launch->is_cgroup_folder ? -pid : errno;
-        const char *hint = "";
-
-        memory_is_shared = 0;
-        if (code == ENOSPC || code == EUSERS)
-            hint = " (sysctl user.max_user_namespaces and its neighbours)";
-        else if (code == EPERM || code == EACCES)
-            hint = " (are unprivileged user namespaces switched off here?)";
-        return fault_set(fault, code, "sandbox: new namespaces: %s%s",
-                         strerror(code), hint);
-    }
-    *ret_pid = pid;
+    if (pid < 0)
+        return refuse_namespaces((int) -pid, "sandbox: ", fault);
+    *ret_pid = (pid_t) pid;
     *ret_pidfd = pidfd;
+    return 0;
+}
+
+int namespaces_make(entry_t *entry, fault_t *fault)
+{
+    unsigned flags = namespace_flags(entry, true);
+
+    if (entry->enters_own)
+        flags &= ~(unsigned) CLONE_NEWNS; /* mounts_enter_own */
+    return unshare((int) flags) < 0 ? refuse_namespaces(errno, "", fault) : 0;
+}
+
+/* The next of those that are made beside the fork, from `i` on; NAMESPACES:
+ * none. */
+static size_t next_beside(const entry_t *entry, size_t i)
+{
+    while (i < NAMESPACES
+           && (namespaces[i].link == NULL
+               || !walls_has(entry->sandbox, namespaces[i].wall)))
+        i++;
+    return i;
+}
+
+size_t namespaces_count(const entry_t *entry)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; (i = next_beside(entry, i)) < NAMESPACES; i++)
+        count++;
+    return count;
+}
+
+int namespaces_open(entry_t *entry, fault_t *fault)
+{
+    for (size_t i = 0; (i = next_beside(entry, i)) < NAMESPACES; i++) {
+        int fd =
+            openat(entry->root_fd, namespaces[i].link, O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+            return fault_errno(fault, namespaces[i].link);
+        entry->namespace_fds[entry->namespace_count++] = fd;
+    }
+    return 0;
+}
+
+int namespaces_enter(entry_t *entry, fault_t *fault)
+{
+    const int *fd = entry->namespace_fds;
+
+    for (size_t i = 0; (i = next_beside(entry, i)) < NAMESPACES; i++, fd++) {
+        if (setns(*fd, namespaces[i].flag) < 0)
+            return fault_errno(fault, namespaces[i].link);
+        close(*fd);
+    }
     return 0;
 }
 
@@ -107,12 +154,6 @@ int namespaces_join_group(entry_t *entry, fault_t *fault)
     if (walls_has(entry->sandbox, WALL_CGROUP) && unshare(CLONE_NEWCGROUP) < 0)
         return fault_errno(fault, "new namespace");
     return 0;
-}
-
-void namespaces_await_memory(void)
-{
-    while (__atomic_load_n(&memory_is_shared, __ATOMIC_ACQUIRE))
-        syscall(SYS_futex, &memory_is_shared, FUTEX_WAIT, 1, NULL, NULL, 0);
 }
 
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
@@ -157,18 +198,18 @@ static int become(gid_t gid, uid_t uid, fault_t *fault)
 int namespaces_take_identity(entry_t *entry, fault_t *fault)
 {
     bool own = entry->launch->init_uid != 0;
-    int r;
 
     if (entry->privileged && setgroups(0, NULL) < 0)
         return fault_errno(fault, "setgroups");
-    r = become(own ? SANDBOX_INIT_GID : SANDBOX_INSIDE_GID,
-               own ? SANDBOX_INIT_UID : SANDBOX_INSIDE_UID, fault);
-    if (r < 0)
-        return r;
-    if (setsid() < 0)
-        return fault_errno(fault, "setsid");
-    umask(022);
-    return 0;
+    return become(own ? SANDBOX_INIT_GID : SANDBOX_INSIDE_GID,
+                  own ? SANDBOX_INIT_UID : SANDBOX_INSIDE_UID, fault);
+}
+
+int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
+{
+    if (entry->privileged && setgroups(0, NULL) < 0)
+        return fault_errno(fault, "setgroups");
+    return become(SANDBOX_INSIDE_GID, SANDBOX_INSIDE_UID, fault);
 }
 
 /* When the machine's memory is short, sessions go before the gateway. Where
@@ -183,12 +224,6 @@ int namespaces_offer_to_oom(entry_t *entry, fault_t *fault)
     if (fd >= 0)
         (void) !write(fd, OOM_SCORE, strlen(OOM_SCORE));
     return 0;
-}
-
-int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
-{
-    (void) entry;
-    return become(SANDBOX_INSIDE_GID, SANDBOX_INSIDE_UID, fault);
 }
 
 int namespaces_raise_loopback(entry_t *entry, fault_t *fault)

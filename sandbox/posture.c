@@ -168,14 +168,15 @@ static int check_status(const process_t *process, fault_t *fault)
     /* The last of them is the number inside. */
     status_value(status, "NSpid", numbers, sizeof numbers);
     inner = strrchr(numbers, '\t');
-    if (inner == NULL || strcmp(inner + 1, process->is_init ? "1" : "2") != 0)
+    if (inner == NULL || strcmp(inner + 1, process->is_init ? "1" : "3") != 0)
         return differs(process, fault, "NSpid", numbers,
-                       process->is_init ? "1 inside" : "2 inside");
+                       process->is_init ? "1 inside" : "3 inside");
     return 0;
 }
 
-/* Neither the reader's own, nor one for pid 1 and another for the payload. */
-static int check_namespaces(const process_t *process, fault_t *fault)
+/* None is the reader's own, and the payload has those of pid 1. */
+static int check_namespaces(const process_t *process, const process_t *init,
+                            fault_t *fault)
 {
     static const struct {
         const char *link;
@@ -185,18 +186,23 @@ static int check_namespaces(const process_t *process, fault_t *fault)
                 {"ns/cgroup", "cgroup"}};
     const process_t self = {.pid = getpid(), .name = "reader"};
     char theirs[64];
-    char ours[64];
+    char others[64];
     int r;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].wall && !has_wall(process->expected, rows[i].wall))
-            continue;
         if ((r = read_link(process, rows[i].link, theirs, sizeof theirs, fault))
                 < 0
-            || (r = read_link(&self, rows[i].link, ours, sizeof ours, fault))
+            || (r = read_link(init, rows[i].link, others, sizeof others, fault))
                    < 0)
             return r;
-        if (strcmp(theirs, ours) == 0)
+        if (strcmp(theirs, others) != 0)
+            return differs(process, fault, rows[i].link, theirs, others);
+        if (rows[i].wall && !has_wall(process->expected, rows[i].wall))
+            continue;
+        if ((r = read_link(&self, rows[i].link, others, sizeof others, fault))
+            < 0)
+            return r;
+        if (strcmp(theirs, others) == 0)
             return differs(process, fault, rows[i].link, theirs,
                            "one of its own");
     }
@@ -443,12 +449,13 @@ static int check_init(const process_t *process, fault_t *fault)
     return 0;
 }
 
-static int check_process(const process_t *process, fault_t *fault)
+static int check_process(const process_t *process, const process_t *init,
+                         fault_t *fault)
 {
     int r;
 
     if ((r = check_status(process, fault)) < 0
-        || (r = check_namespaces(process, fault)) < 0
+        || (r = check_namespaces(process, init, fault)) < 0
         || (r = check_maps(process, fault)) < 0
         || (r = check_limits(process, fault)) < 0
         || (r = check_descriptors(process, fault)) < 0)
@@ -480,9 +487,9 @@ int posture_check(pid_t pid, const posture_t *expected, fault_t *fault)
     int r;
 
     if ((r = find_payload(&init, &payload.pid, fault)) < 0
-        || (r = check_process(&init, fault)) < 0
+        || (r = check_process(&init, &init, fault)) < 0
         || (r = check_init(&init, fault)) < 0
-        || (r = check_process(&payload, fault)) < 0
+        || (r = check_process(&payload, &init, fault)) < 0
         || (r = check_mounts(&payload, fault)) < 0)
         return r;
     return 0;

@@ -99,7 +99,7 @@ typedef struct {
 } sandbox_launch_t;
 
 /* fork(2) into the sandbox: in the caller sets the pid of pid 1 (the host's
- * number) and a pidfd, close-on-exec; in the payload (pid 2 inside) sets 0 and
+ * number) and a pidfd, close-on-exec; in the payload (pid 3 inside) sets 0 and
  * -1, with everything entered, descriptors 0, 1, 2 on /dev/null, link_fd kept
  * (close-on-exec) and nothing else; signals as the caller had them. Never
  * returns in pid 1. Until the child has its identity: -errno, and there is no

@@ -42,7 +42,7 @@ static void works_in_the_workspace(void **state)
                      0);
     assert_int_equal(inside.fault.code, 0);
     inside_report(&inside, &report);
-    assert_string_equal((char *) report.data, "/workspace 1000 2\n");
+    assert_string_equal((char *) report.data, "/workspace 1000 3\n");
     path = mem_format("%s/note", inside.workspace);
     assert_int_equal(stat(path, &seen), 0);
     assert_int_equal(seen.st_uid, inside_uid());
@@ -151,7 +151,7 @@ static void list_processes(int out, void *argument)
 static void sees_only_its_own_processes(void **state)
 {
     (void) state;
-    inside_expect(list_processes, NULL, NULL, "1 2 done\n");
+    inside_expect(list_processes, NULL, NULL, "1 3 done\n");
 }
 
 static void list_descriptors(int out, void *argument)

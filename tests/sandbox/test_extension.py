@@ -126,7 +126,7 @@ SNIPPETS = {
         result = (getpass.getuser(), os.getcwd(), os.getpid(), os.getuid(),
                   os.path.expanduser("~"), os.uname().nodename)
         """,
-        ("kernel", "/workspace", 2, 1000, "/workspace", "hearth"),
+        ("kernel", "/workspace", 3, 1000, "/workspace", "hearth"),
     ),
     "child processes": (
         (),

@@ -1,0 +1,69 @@
+/* The builder's call, which brings pid 1 and payload into what it has built:
+ * a byte, with the descriptors of it. Steps of launch.c; the sockets are those
+ * by which the two of them speak later (docs/PROTOCOL.init.md). */
+#include "sandbox/internal.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Both ends of the socket pair are the builder's, too: what goes into the one
+ * comes out where the other is. The descriptors of the namespaces, and then, to
+ * the payload, of Landlock's rules, if any. */
+int call_in(entry_t *entry, fault_t *fault)
+{
+    int fds[BESIDE + 1];
+    size_t count = entry->namespace_count;
+    bool has_rules = entry->ruleset_fd >= 0;
+    int r;
+
+    memcpy(fds, entry->namespace_fds, count * sizeof fds[0]);
+    if (has_rules)
+        fds[count] = entry->ruleset_fd;
+    if ((r = fd_send(entry->init_fd, "", 1, fds, count + has_rules, fault)) < 0
+        || (r = fd_send(entry->payload_fd, "", 1, fds, count, fault)) < 0)
+        return r;
+    return 0;
+}
+
+static int take_call(entry_t *entry, int from, fault_t *fault)
+{
+    const size_t most = BESIDE + 1;
+    int fds[BESIDE + 1];
+    size_t count = 0;
+    char called;
+    ssize_t got = fd_receive(from, &called, 1, fds, most, &count, fault);
+
+    if (got < 0)
+        return (int) got;
+    if (got == 0)
+        _exit(EXIT_NOT_ENTERED); /* who has gone has said why, or was killed */
+    entry->namespace_count = namespaces_count(entry);
+    if (count < entry->namespace_count || count > entry->namespace_count + 1)
+        return fault_set(fault, EPROTO, "%zu descriptors", count);
+    memcpy(entry->namespace_fds, fds, entry->namespace_count * sizeof fds[0]);
+    if (count > entry->namespace_count)
+        entry->ruleset_fd = fds[count - 1];
+    return 0;
+}
+
+int call_await(entry_t *entry, fault_t *fault)
+{
+    return take_call(entry, entry->payload_fd, fault);
+}
+
+/* Who has ended well has called before. */
+int call_await_builder(entry_t *entry, fault_t *fault)
+{
+    int status = 0;
+
+    while (waitpid(entry->builder, &status, 0) < 0)
+        if (errno != EINTR)
+            return fault_errno(fault, "wait");
+    if (status != 0)
+        _exit(EXIT_NOT_ENTERED); /* it has said why, or was killed */
+    return take_call(entry, entry->init_fd, fault);
+}
