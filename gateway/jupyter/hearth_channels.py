@@ -12,7 +12,9 @@ from __future__ import annotations
 import getpass
 import json
 import os
+from datetime import datetime, timezone
 from typing import Any, Optional, Union
+from uuid import uuid4
 
 from jupyter_server.gateway.connections import GatewayWebSocketConnection
 from jupyter_server.gateway.gateway_client import GatewayClient
@@ -30,6 +32,8 @@ from traitlets import Unicode
 # Bytes of a message: the most that http/frame_max can be. Tornado's own limit
 # of 10 MiB closes the connection on a FileUpload of more.
 MESSAGE_MAX = 256 << 20
+# How a WebSocket is closed that sent more than its peer takes (RFC 6455).
+TOO_BIG = 1009
 
 
 class Channels(GatewayWebSocketConnection):
@@ -77,8 +81,16 @@ class Channels(GatewayWebSocketConnection):
         while self.ws is not None and not self.disconnected:
             message = await self.ws.read_message()
             if message is None:
-                self.log.warning("Lost the gateway: %s", self.kernel_id)
+                code, reason = self.ws.close_code, self.ws.close_reason
+                self.log.warning(
+                    "Lost the gateway: %s (%s: %s)",
+                    self.kernel_id,
+                    code or "no code",
+                    reason or "no reason",
+                )
                 self.ws = self.ws_future = None
+                if code == TOO_BIG:
+                    await self._show(self._refusal(reason))
                 break
             await self._show(message)
         # Tries again, unless it is the page that went.
@@ -93,6 +105,15 @@ class Channels(GatewayWebSocketConnection):
             )
         except WebSocketClosedError:
             self.log.debug("The page went before a message: %s", self.kernel_id)
+
+    def _refusal(self, reason: Optional[str]) -> Union[str, bytes]:
+        """What tells the page that its message did not arrive."""
+        return notice(
+            "What was sent to the kernel did not arrive: "
+            f"{reason or 'it is too big for the gateway'}",
+            self.kernel_id,
+            bool(self._form),
+        )
 
     def handle_incoming_message(self, message: Union[str, bytes]) -> None:
         if isinstance(message, str):
@@ -126,6 +147,34 @@ def starter() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name
         return str(os.getuid())
+
+
+def notice(text: str, kernel_id: str, v1: bool) -> Union[str, bytes]:
+    """For hearth-follow, which shows it to the person; a stream to others."""
+    header = {
+        "msg_id": uuid4().hex,
+        "msg_type": "stream",
+        "username": "hearth",
+        "session": kernel_id,
+        "date": datetime.now(timezone.utc).isoformat(),
+        "version": "5.3",
+    }
+    content = {"name": "stderr", "text": text + "\n"}
+    parts = [header, {}, {"hearth": {"notice": text}}, content]
+    if v1:
+        dumped = [json.dumps(part).encode() for part in parts]
+        framed: bytes = serialize_msg_to_ws_v1(dumped, "iopub")
+        return framed
+    names = ("header", "parent_header", "metadata", "content")
+    return json.dumps(
+        {
+            **dict(zip(names, parts)),
+            "msg_id": header["msg_id"],
+            "msg_type": "stream",
+            "channel": "iopub",
+            "buffers": [],
+        }
+    )
 
 
 def sign_text(message: str, person: str) -> str:

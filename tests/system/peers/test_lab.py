@@ -243,6 +243,33 @@ def test_nothing_is_missed_and_nothing_comes_twice(
     assert len(sources(lab)) == len(before) + 2
 
 
+def test_a_page_lives_while_many_cells_come(
+    lab: Lab, attached: LabServer, agent: Client
+) -> None:
+    """Each new one lets the page do something else."""
+    lab.page.goto("about:blank")
+    for i in range(30):
+        assert agent.run(f"'burst {i}'").status == "ok"
+    lab.open(attached.opened)
+    lab.page.wait_for_function(
+        """() => {
+            const seen = window.seen ??= new Set();
+            const {port1, port2} = window.channel ??= new MessageChannel();
+            const look = () => {
+                const shell = window.jupyterapp.shell;
+                const cells = shell.currentWidget?.content?.model?.cells;
+                seen.add(cells?.length ?? 0);
+                port2.postMessage(null);
+            };
+            if (!port1.onmessage) {
+                port1.onmessage = look;
+                look();
+            }
+            return Math.max(...seen) - Math.min(...seen) >= 29;
+        }"""
+    )
+
+
 def test_recordings_stand_in_the_file_browser(
     gateway: Gateway, attached: LabServer, agent: Client, page: Page
 ) -> None:
@@ -332,25 +359,51 @@ def test_a_widget_shows_a_picture(lab: Lab, form: str) -> None:
     lab.shot(f"hearth-lab-{form}")
 
 
-def test_a_person_uploads_a_file(lab: Lab, agent: Client) -> None:
+def upload(lab: Lab, path: Path) -> None:
+    """By FileUpload; the kernel writes down what it got, beside `path`'s name.
+
+    Nobody asks for it by running cells: the page shows all that are run."""
     cell = lab.run(
-        "from ipywidgets import FileUpload\nupload = FileUpload()\nupload"
+        "from hashlib import sha256\nfrom ipywidgets import FileUpload\n"
+        "upload = FileUpload()\n"
+        "def came(change):\n"
+        "    with open(upload.value[0].name + '.got', 'w') as file:\n"
+        "        file.write(sha256(upload.value[0].content).hexdigest())\n"
+        "upload.observe(came, 'value')\nupload"
     )
-    content = bytes(range(256)) * 4 + b"\xff\0end"
     with lab.page.expect_file_chooser() as chooser:
         cell.locator("button.widget-upload").click()
-    chooser.value.set_files(
-        {
-            "name": "data.bin",
-            "mimeType": "application/octet-stream",
-            "buffer": content,
-        }
+    chooser.value.set_files(path)
+
+
+# The second is more than the 10 MiB that Tornado takes by itself.
+@pytest.mark.parametrize("size", [1029, (12 << 20) + 5])
+def test_a_person_uploads_a_file(
+    lab: Lab, session: Session, tmp_path: Path, size: int
+) -> None:
+    path = tmp_path / f"{size}.bin"
+    content = hashlib.shake_128(b"a file").digest(size)
+    path.write_bytes(content)
+    upload(lab, path)
+    got = session.workspace / f"{path.name}.got"
+    wait_for(lambda: got.is_file() and got.stat().st_size == 64, "the file")
+    assert got.read_text() == hashlib.sha256(content).hexdigest()
+
+
+def test_a_person_is_told_of_a_file_that_is_too_big(
+    lab: Lab, tmp_path: Path
+) -> None:
+    """Past http/frame_max; the page is connected again."""
+    path = tmp_path / "big.bin"
+    with path.open("wb") as file:
+        file.truncate(65 << 20)
+    upload(lab, path)
+    expect(lab.page.locator(".jp-toast-message")).to_contain_text(
+        "did not arrive: the frame is bigger than http/frame_max"
     )
-    wait_for(lambda: agent.value("len(upload.value)") == 1, "the file")
-    seen = agent.value(
-        "__import__('hashlib').sha256(upload.value[0].content).hexdigest()"
-    )
-    assert seen == hashlib.sha256(content).hexdigest()
+    lab.command("apputils:dismiss-notification")
+    cell = lab.run("'still there'")
+    expect(cell.locator(".jp-OutputArea-output")).to_have_text("'still there'")
 
 
 @pytest.mark.parametrize("v1", [False, True], ids=["legacy", "v1"])

@@ -53,6 +53,20 @@
     }
   }
 
+  /* The page's other work has its turn: it lays out a new cell for long, and
+   * what a person does meanwhile is not to wait for all that come. A timer
+   * would be slow in a page that is not looked at. */
+  function others() {
+    return new Promise(done => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        done();
+      };
+      port2.postMessage(null);
+    });
+  }
+
   function count(value) {
     return Number.isInteger(value) && value > 0 ? value : null;
   }
@@ -66,9 +80,10 @@
 
   /* One open notebook. */
   class Follower {
-    constructor(panel, fetchEvents) {
+    constructor(panel, fetchEvents, warn) {
       this.panel = panel;
       this.fetchEvents = fetchEvents;
+      this.warn = warn;
       this.own = new Set(); // requests of this page: JupyterLab shows them
       this.cells = new Map(); // request -> its cell's model
       this.displays = new Map(); // display_id -> [outputs, index] that show it
@@ -78,9 +93,11 @@
       this.isWanted = false;
       this.failures = 0;
       this.ring = this.ring.bind(this);
+      this.heed = this.heed.bind(this);
       panel.context.ready.then(() => {
         const context = panel.sessionContext;
         context.iopubMessage.connect(this.ring);
+        context.iopubMessage.connect(this.heed);
         context.connectionStatusChanged.connect(this.ring);
         context.kernelChanged.connect(this.ring);
         const tick = setInterval(() => {
@@ -108,6 +125,15 @@
         Number.isInteger(own.followed ?? own.seq)
         ? own.session
         : null;
+    }
+
+    /* JupyterLab's server could not pass on what the page sent. */
+    heed(_, message) {
+      const notice = message.metadata?.hearth?.notice;
+      // No kernel's message: those answer one.
+      if (typeof notice === 'string' && !message.parent_header?.msg_id) {
+        this.warn(notice);
+      }
     }
 
     /* There may be something new. */
@@ -166,8 +192,12 @@
           }
           const record = JSON.parse(line);
           if (record.seq > this.seen) {
+            const before = this.model.cells.length;
             isChanged = this.take(record) || isChanged;
             this.seen = record.seq;
+            if (this.model.cells.length !== before) {
+              await others();
+            }
           }
         }
       } finally {
@@ -419,6 +449,7 @@
   async function makePlugin() {
     const { INotebookTracker } = await shared('@jupyterlab/notebook');
     const { ServerConnection } = await shared('@jupyterlab/services');
+    const { Notification } = await shared('@jupyterlab/apputils');
 
     return {
       id: 'hearth-follow:plugin',
@@ -434,10 +465,11 @@
             {},
             settings
           );
+        const warn = text => Notification.error(text, { autoClose: false });
         tracker.widgetAdded.connect((_, panel) => {
-          new Follower(panel, fetchEvents);
+          new Follower(panel, fetchEvents, warn);
         });
-        tracker.forEach(panel => new Follower(panel, fetchEvents));
+        tracker.forEach(panel => new Follower(panel, fetchEvents, warn));
       }
     };
   }
