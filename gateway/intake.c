@@ -48,36 +48,45 @@ static int write_request(self_t *self, const request_t *request, fault_t *fault)
     return journal_append(self->journal, &record, fault);
 }
 
-static uint64_t find_seen(self_t *self, const message_t *message)
-{
-    const char *number = zhashx_lookup(self->seen, message_id(message));
-
-    return number ? strtoull(number, NULL, 10) : 0;
-}
-
-/* It was answered, and the journal could not take the reply (debts.c). */
+/* It was answered, and the journal could not take the reply (debts.c), or has
+ * given it up. */
 static void say_unknown(self_t *self, const request_t *request)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
     turns_write_error(self, request, "JournalError",
-                      "this request was answered before, while the session's "
-                      "journal could not be written; what the answer was is "
-                      "not known any more, and it is not run again",
+                      "this request was answered before, and the session's "
+                      "journal does not have the answer (it could not be "
+                      "written then, or has given it up to keep its bound); "
+                      "it is not run again",
                       &content);
     output_send_reply(self->output, request, (bytes_t){0},
                       buffer_bytes(&content));
 }
 
+static bool is_of(const journal_record_t *record, const char *id)
+{
+    json_span_t header;
+    fault_t fault;
+
+    return record->kind == JOURNAL_REQUEST && record->header.size
+           && json_check(record->header.bytes, record->header.size, &header,
+                         &fault)
+                  == 0
+           && json_text_equals(json_member(header, "msg_id"), id);
+}
+
 /* Exactly once: a request whose msg_id is in the journal is not run again; its
- * events and its reply go out once more, under fresh ids. */
-static void replay(self_t *self, request_t *request, uint64_t number)
+ * events and its reply go out once more, under fresh ids. It stands before all
+ * that came of it. */
+static void replay(self_t *self, request_t *request)
 {
     cleanup_free char *folder =
         mem_format("%s/journal", self->spec->state_folder);
     cleanup_journal_reader journal_reader_t *reader = NULL;
     bytes_t parent = message_header(request->message);
     journal_record_t record;
+    uint64_t number = 0;
     bool is_known = false;
     fault_t fault;
 
@@ -89,7 +98,9 @@ static void replay(self_t *self, request_t *request, uint64_t number)
         bytes_t metadata = {record.metadata.bytes, record.metadata.size};
         bytes_t content = {record.content.bytes, record.content.size};
 
-        if (record.request != number)
+        if (!number && is_of(&record, message_id(request->message)))
+            number = record.request;
+        if (!number || record.request != number)
             continue;
         if (record.kind == JOURNAL_EVENT
             && strcmp(record.type, "input_request") != 0)
@@ -104,12 +115,17 @@ static void replay(self_t *self, request_t *request, uint64_t number)
     output_status(self->output, "idle", parent);
 }
 
-static bool is_pending(const self_t *self, uint64_t number)
+static bool is_called(const request_t *request, const char *id)
 {
-    if (self->running && self->running->number == number)
+    return request->frame_type && strcmp(message_id(request->message), id) == 0;
+}
+
+static bool is_pending(const self_t *self, const char *id)
+{
+    if (self->running && is_called(self->running, id))
         return true;
     for (const request_t *at = self->queue; at; at = at->next)
-        if (at->number == number)
+        if (is_called(at, id))
             return true;
     return false;
 }
@@ -119,13 +135,12 @@ static void accept_request(self_t *self, request_t **request_p)
 {
     cleanup_request request_t *request = take_ptr(*request_p);
     const char *flaw = request_flaw(request);
-    uint64_t seen = find_seen(self, request->message);
+    const char *id = message_id(request->message);
     fault_t fault;
 
-    if (seen && is_pending(self, seen))
-        return;
-    if (seen) {
-        replay(self, request, seen);
+    if (seen_has(self->seen, id)) {
+        if (!is_pending(self, id))
+            replay(self, request);
         return;
     }
     if (flaw) {
@@ -148,11 +163,7 @@ static void accept_request(self_t *self, request_t **request_p)
         return;
     }
     request->is_journaled = true;
-    {
-        char number[24];
-        snprintf(number, sizeof number, "%" PRIu64, request->number);
-        zhashx_update(self->seen, message_id(request->message), number);
-    }
+    seen_add(self->seen, id);
     turns_push(self, &request);
 }
 

@@ -25,6 +25,7 @@
 #include "gateway/output.h"
 #include "gateway/ports.h"
 #include "gateway/request.h"
+#include "gateway/seen.h"
 #include "gateway/session.h"
 #include "gateway/viewers.h"
 #include "kernels/kernel.h"
@@ -143,7 +144,7 @@ typedef struct {
     request_t *running;          /* owned; the kernel works on it */
     bool input_wanted;           /* by the running request */
     bool input_is_secret;        /* it asks for a password */
-    zhashx_t *seen;              /* msg_id -> request number, as text */
+    seen_t *seen;                /* owned; msg_ids of requests */
     recent_t recent[RECENT_MAX]; /* a ring */
     size_t recent_next;
     merge_t merge;

@@ -69,12 +69,10 @@ static request_t *unlink_pending(self_t *self, uint64_t number)
 static void on_request(self_t *self, const journal_record_t *record)
 {
     cleanup_request request_t *request = request_from_record(record);
-    char number[24];
 
     if (!request)
         return;
-    snprintf(number, sizeof number, "%" PRIu64, request->number);
-    zhashx_update(self->seen, message_id(request->message), number);
+    seen_add(self->seen, message_id(request->message));
     turns_push(self, &request);
 }
 

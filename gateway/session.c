@@ -475,7 +475,7 @@ static void self_destroy(self_t **self_p)
     viewers_destroy(&self->viewers);
     journal_destroy(&self->journal);
     ports_destroy(&self->ports);
-    zhashx_destroy(&self->seen);
+    seen_destroy(&self->seen);
     buffer_reset(&self->info);
     buffer_reset(&self->revived);
     buffer_reset(&self->merge.content);
@@ -487,17 +487,6 @@ static void self_destroy(self_t **self_p)
     session_spec_destroy(&self->spec);
     free(self);
     *self_p = NULL;
-}
-
-static void *duplicate_text(const void *text)
-{
-    return mem_text(text);
-}
-
-static void destroy_text(void **text_p)
-{
-    free(*text_p);
-    *text_p = NULL;
 }
 
 static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
@@ -512,9 +501,7 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     self->scribe = scribe_new("session");
     self->queue_end = &self->queue;
     self->viewers = viewers_new(spec->id);
-    self->seen = zhashx_new();
-    zhashx_set_duplicator(self->seen, duplicate_text);
-    zhashx_set_destructor(self->seen, destroy_text);
+    self->seen = seen_new();
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true);
     return self;

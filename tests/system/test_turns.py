@@ -226,6 +226,7 @@ def test_repeated_message_id_is_run_once(client: Client) -> None:
     )
     client.kc.shell_channel.send(message)
     first = client.finish(message["header"]["msg_id"])
+    assert client.run("print('another')").stream() == "another\n"
     # The same request under a signature of its own: a client that repeats.
     message["metadata"] = {"again": True}
     client.kc.shell_channel.send(message)

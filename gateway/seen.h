@@ -1,0 +1,24 @@
+/* Which msg_ids a session was sent. A fingerprint of each is kept, not the id,
+ * in 9 to 18 bytes: the journal has the rest. */
+#ifndef HEARTH_GATEWAY_SEEN_H
+#define HEARTH_GATEWAY_SEEN_H
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct seen seen_t;
+
+seen_t *seen_new(void);
+void seen_destroy(seen_t **self_p);
+#define cleanup_seen CLEANUP(seen_destroy)
+
+void seen_add(seen_t *self, const char *id);
+/* Never false for an id that was added. */
+bool seen_has(const seen_t *self, const char *id);
+/* How many different ones, and the bytes that they take. */
+size_t seen_count(const seen_t *self);
+size_t seen_bytes(const seen_t *self);
+
+#endif
