@@ -1,11 +1,13 @@
 /* See oversize.h. Which connection it is shows by what the system counts: so
  * much was read of a request, and it has not begun. The answer is written past
- * libwebsockets, which closes its descriptor next; a copy of it stays open for
+ * libwebsockets (by TLS where that is spoken), which closes its descriptor next; a copy of it stays open for
  * some seconds and takes what the client still sends, or he would lose the
  * answer with a reset. */
 #include "gateway/http/oversize.h"
 
 #include "gateway/http/received.h"
+
+#include <openssl/ssl.h>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #define LINGER_TICKS 5 /* seconds */
 #define LEAST_SHARE  4
 #define DISCARD_MAX  (4u << 20) /* bytes at a look */
+#define GREETING_MAX (2u << 10) /* bytes of a client before TLS is there */
 
 void oversize_watch(http_t *http, connection_t *connection, struct lws *wsi)
 {
@@ -40,12 +43,18 @@ void oversize_rest(connection_t *connection)
     connection->read = received_bytes(lws_get_socket_fd(connection->wsi));
 }
 
-/* Whether so much was read of a head that is not complete. */
+/* Whether so much was read of a head that is not complete. What TLS adds to it
+ * is little, but for its beginning. */
 static bool is_reading(const connection_t *connection, uint64_t bytes)
 {
-    if (connection->exchange || connection->viewer || connection->is_declined
-        || lws_is_ssl(connection->wsi))
+    if (connection->exchange || connection->viewer || connection->is_declined)
         return false;
+    if (lws_is_ssl(connection->wsi)) {
+        SSL *tls = lws_get_ssl(connection->wsi);
+        if (!tls || !SSL_is_init_finished(tls))
+            return false;
+        bytes += connection->read ? 0 : GREETING_MAX;
+    }
     return received_bytes(lws_get_socket_fd(connection->wsi))
            >= connection->read + bytes;
 }
@@ -84,7 +93,18 @@ static void linger(http_t *http, int fd)
         parting->ticks = 0;
 }
 
-static void refuse(http_t *http, int fd)
+/* The kernel has room for it: nothing was answered before on this connection
+ * that has not gone. */
+static void say(struct lws *wsi, const char *text, size_t size)
+{
+    if (lws_is_ssl(wsi))
+        (void) SSL_write(lws_get_ssl(wsi), text, (int) size);
+    else
+        (void) send(lws_get_socket_fd(wsi), text, size,
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void refuse(http_t *http, struct lws *wsi)
 {
     static const char format[] =
         "{\"message\":\"The request's head is bigger than %llu bytes "
@@ -100,9 +120,9 @@ static void refuse(http_t *http, int fd)
                     "X-Content-Type-Options: nosniff\r\n"
                     "Content-Length: %d\r\nConnection: close\r\n\r\n%s",
                     size, body);
-    (void) send(fd, text, (size_t) size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void) discard(fd);
-    linger(http, fd);
+    say(wsi, text, (size_t) size);
+    (void) discard(lws_get_socket_fd(wsi));
+    linger(http, lws_get_socket_fd(wsi));
 }
 
 /* What libwebsockets keeps of a head is up to three times as much as came, with
@@ -118,7 +138,7 @@ void oversize_on_log(http_t *http, const char *line)
     for (connection_t *at = http->clients; at; at = at->next)
         if (is_reading(at, bytes)) {
             at->read = UINT64_MAX / 2; /* once */
-            refuse(http, lws_get_socket_fd(at->wsi));
+            refuse(http, at->wsi);
         }
 }
 

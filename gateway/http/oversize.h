@@ -1,6 +1,6 @@
 /* Requests whose head is bigger than http/header_max. libwebsockets parts from
  * such a client without a word, and says so to nobody but its log, before it
- * does: that is when the client gets his answer. Clients of TLS get none. */
+ * does: that is when the client gets his answer. */
 #ifndef HEARTH_GATEWAY_HTTP_OVERSIZE_H
 #define HEARTH_GATEWAY_HTTP_OVERSIZE_H
 

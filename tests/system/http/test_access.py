@@ -5,12 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import socket
+import ssl
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Iterator
 
 import pytest
-from deadline import wait_for
+from deadline import DEADLINE, wait_for
 from harness import Gateway
 from web import Closed, Kernel, Socket, Web, of_type
 
@@ -325,6 +328,58 @@ def test_tls_and_cors(tls_gateway: Gateway) -> None:
     assert ws.value("1+1") == "2"
     assert len(ws.value("'x' * 3_000_000")) == 3_000_002
     kernel.close()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [b"X-Long: " + b"x" * 40000],
+        [b"X-Long: " + b"x" * 1000000],
+        [b"X-%d: y" % i for i in range(20000)],
+    ],
+    ids=["just-more", "a-megabyte", "many"],
+)
+def test_huge_headers_over_tls(
+    tls_gateway: Gateway, headers: list[bytes]
+) -> None:
+    """The first request of a connection and its second; nobody else's."""
+    web = Web.of(tls_gateway)
+    small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    huge = b"\r\n".join([small[:-4], *headers, b"", b""])
+    with speak_tls(web) as idle, speak_tls(web) as slow:
+        slow.sendall(small[:-2])
+        for before in (b"", small):
+            with speak_tls(web) as connection:
+                if before:
+                    connection.sendall(before)
+                    assert b" 200 " in answer_of(connection)
+                with suppress(OSError):  # it does not read on
+                    connection.sendall(huge)
+                answer = answer_of(connection)
+                assert answer.startswith(b"HTTP/1.1 431 "), answer
+                assert b"http/header_max" in answer
+        slow.sendall(small[-2:])
+        idle.sendall(small)
+        for connection in (slow, idle):
+            assert answer_of(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def speak_tls(web: Web) -> ssl.SSLSocket:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    plain = socket.create_connection((web.host, web.port), DEADLINE)
+    return context.wrap_socket(plain)
+
+
+def answer_of(connection: ssl.SSLSocket) -> bytes:
+    """Head and body."""
+    answer = b""
+    while b"}" not in answer:
+        got = connection.recv(65536)
+        assert got, answer
+        answer += got
+    return answer
 
 
 def test_half_a_pair_is_refused() -> None:
