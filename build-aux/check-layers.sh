@@ -33,7 +33,8 @@ BEGIN {
                                    json "notebooks" \
                                    " gateway/auth.h gateway/front.h" \
                                    " gateway/gateway.h gateway/options.h" \
-                                   " gateway/refusal.h gateway/session_limits.h" \
+                                   " gateway/origin.h gateway/refusal.h" \
+                                   " gateway/session_limits.h" \
                                    " gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \

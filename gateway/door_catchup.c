@@ -4,91 +4,23 @@
 #include "gateway/doors_internal.h"
 
 #include "base/log.h"
-#include "gateway/front_link.h"
-#include "protocol/json.h"
+#include "gateway/origin.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <string.h>
 
 #define BATCH 256 /* records in a row, then others have their turn */
-
-/* A request as its records know it. */
-typedef struct {
-    uint64_t number;
-    buffer_t header; /* owned */
-    channel_t channel;
-    char viewer[FRONT_VIEWER_MAX + 1]; /* "": none of this door's */
-} origin_t;
 
 static bytes_t part_bytes(journal_part_t part)
 {
     return (bytes_t){part.bytes, part.size};
 }
 
-static bytes_t header_of(const origin_t *origin)
+/* Of other doors' viewers no more than of other fronts'. */
+static void hide_others(const door_t *self, origin_t *origin)
 {
-    return (bytes_t){origin->header.data, origin->header.size};
-}
-
-static void clear_origin(origin_t *self)
-{
-    buffer_reset(&self->header);
-    *self = (origin_t){.channel = CHANNEL_SHELL};
-}
-
-/* {"channel","front","identities":[hex of the viewer's name]} */
-static void read_viewer(const door_t *door, json_span_t origin, origin_t *ret)
-{
-    json_span_t identities = json_member(origin, "identities"), hex;
-    size_t cursor = 0, size = 0;
-
-    if (!json_text_equals(json_member(origin, "front"), DOORS_FRONT)
-        || !json_each(identities, &cursor, NULL, &hex))
-        return;
-    cleanup_free char *text = json_text_new(hex);
-    if (!text
-        || sodium_hex2bin((uint8_t *) ret->viewer, FRONT_VIEWER_MAX, text,
-                          strlen(text), NULL, &size, NULL)
-               < 0)
-        size = 0;
-    ret->viewer[size] = '\0';
-    if (!door_owns(door, (bytes_t){ret->viewer, size}))
-        ret->viewer[0] = '\0';
-}
-
-static void read_origin(const door_t *door, const journal_record_t *record,
-                        origin_t *ret)
-{
-    json_span_t origin = {0};
-    fault_t fault;
-
-    clear_origin(ret);
-    ret->number = record->request;
-    buffer_append(&ret->header, record->header.bytes, record->header.size);
-    if (json_check(record->origin.bytes, record->origin.size, &origin, &fault)
-        < 0)
-        return;
-    cleanup_free char *channel = json_text_new(json_member(origin, "channel"));
-    if (channel)
-        ret->channel = front_channel((bytes_t){channel, strlen(channel)});
-    if (ret->channel >= CHANNEL_COUNT)
-        ret->channel = CHANNEL_SHELL;
-    read_viewer(door, origin, ret);
-}
-
-/* A request that stands before the cursor. */
-static void search_origin(const door_t *door, uint64_t number, origin_t *ret)
-{
-    cleanup_journal_reader journal_reader_t *reader = NULL;
-    journal_record_t record;
-
-    clear_origin(ret);
-    ret->number = number;
-    if (positions_find_request(&door->aim->positions, door->aim->journal,
-                               door->keeper->journal_key, number, &reader,
-                               &record))
-        read_origin(door, &record, ret);
+    if (!door_owns(self, (bytes_t){origin->viewer, strlen(origin->viewer)}))
+        origin->viewer[0] = '\0';
 }
 
 static void tell_event(door_t *self, const journal_record_t *record,
@@ -101,7 +33,7 @@ static void tell_event(door_t *self, const journal_record_t *record,
     for (size_t i = 0; i < record->buffer_count; i++)
         buffers[i] = part_bytes(record->buffers[i]);
     const wire_parts_t parts = {.header = part_bytes(record->header),
-                                .parent = header_of(origin),
+                                .parent = origin_header(origin),
                                 .metadata = part_bytes(record->metadata),
                                 .content = part_bytes(record->content),
                                 .buffers = buffers,
@@ -117,14 +49,14 @@ static void tell_reply(door_t *self, const journal_record_t *record,
                        const origin_t *origin)
 {
     const wire_parts_t parts = {.header = part_bytes(record->header),
-                                .parent = header_of(origin),
+                                .parent = origin_header(origin),
                                 .metadata = part_bytes(record->metadata),
                                 .content = part_bytes(record->content)};
 
     if (origin->viewer[0] && record->type[0])
         door_send(self, origin->channel,
                   (bytes_t){origin->viewer, strlen(origin->viewer)}, &parts);
-    door_status(self, "idle", header_of(origin));
+    door_status(self, "idle", origin_header(origin));
     self->idled[self->idled_at++ % DOOR_IDLED] = record->request;
 }
 
@@ -135,7 +67,7 @@ static void tell_gap(door_t *self, const origin_t *origin)
         "{\"name\":\"stderr\",\"text\":\"[hearth: outputs that were missed "
         "are no longer kept]\\n\"}";
 
-    door_publish_made(self, "stream", header_of(origin),
+    door_publish_made(self, "stream", origin_header(origin),
                       (bytes_t){content, sizeof content - 1});
 }
 
@@ -146,13 +78,15 @@ static void tell(door_t *self, const journal_record_t *record, origin_t *origin)
         || (record->seq == self->cursor && record->kind != JOURNAL_REPLY))
         return;
     if (record->kind == JOURNAL_REQUEST)
-        read_origin(self, record, origin);
+        origin_read(origin, record, DOORS_FRONT);
     else if (!record->request)
-        clear_origin(origin);
+        origin_clear(origin);
     else if (record->request != origin->number)
-        search_origin(self, record->request, origin);
+        origin_find(origin, &self->aim->positions, self->aim->journal,
+                    self->keeper->journal_key, record->request, DOORS_FRONT);
+    hide_others(self, origin);
     if (record->kind == JOURNAL_REQUEST)
-        door_status(self, "busy", header_of(origin));
+        door_status(self, "busy", origin_header(origin));
     else if (record->kind == JOURNAL_EVENT)
         tell_event(self, record, origin);
     else if (record->kind == JOURNAL_REPLY)
@@ -186,7 +120,7 @@ static bool open_journal(door_t *self)
 
 void door_catch_up(door_t *self)
 {
-    origin_t origin = {.channel = CHANNEL_SHELL};
+    cleanup_origin origin_t origin = ORIGIN_EMPTY;
     journal_record_t record;
     fault_t fault;
     int r = 1;
@@ -202,7 +136,6 @@ void door_catch_up(door_t *self)
         positions_note(&self->aim->positions, self->reader, &record);
         tell(self, &record, &origin);
     }
-    clear_origin(&origin);
     door_note(self);
     if (r < 0)
         log_warning("viewer=%s the journal cannot be read: %s", self->name,
