@@ -30,6 +30,13 @@ void admission_on_open(registry_t *self, json_t *content, message_t **request_p)
                management_error("SessionGone", GATEWAY_EXIT_GONE,
                                 "session %s is gone: nobody can look at it",
                                 entry->id));
+    else if (!room_is_left(self))
+        refuse(self, request_p,
+               management_error("TooManyViewers", GATEWAY_EXIT_FAILED,
+                                "the descriptors that the gateway may have "
+                                "suffice for %zu sessions and viewers; raise "
+                                "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
+                                self->capacity));
     else
         doors_open(self->doors, orders_wait(self, request_p)->token, entry->id,
                    entry->profile->name, is_observing);
@@ -62,7 +69,7 @@ int admission_on_doors(zloop_t *loop, zsock_t *pipe, void *arg)
     (void) loop;
     (void) pipe;
     doors_receive(self->doors, &token, &answer);
-    if (token && answer)
+    if (token)
         orders_done(self, token, answer);
     return 0;
 }

@@ -357,7 +357,8 @@ static void refuse(registry_t *self, message_t *request)
         answer = management_error(
             "TooManySessions", GATEWAY_EXIT_FAILED,
             "the descriptors that the gateway may have suffice for %zu "
-            "sessions; raise RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
+            "sessions and viewers; raise RLIMIT_NOFILE (ulimit -n, "
+            "LimitNOFILE=)",
             self->capacity);
     } else {
         unsigned seconds = retry_after(self);

@@ -25,6 +25,7 @@
 
 struct doors {
     zactor_t *actor; /* owned */
+    size_t count;    /* of open doors, as the actor told last */
 };
 
 /* What the thread is made from. */
@@ -78,11 +79,21 @@ static void forget_aim(keeper_t *self, aim_t *aim)
 
 /* --- The table --- */
 
+/* Ahead of the answer to an order: it has no token. */
+static void tell_count(keeper_t *self)
+{
+    char count[24];
+
+    snprintf(count, sizeof count, "%zu", self->count);
+    zstr_sendx(self->pipe, "", count, NULL);
+}
+
 static void add(keeper_t *self, door_t *door)
 {
     door->next = self->doors;
     self->doors = door;
     self->count++;
+    tell_count(self);
     door_listen(door);
     if (door->aim->is_greeted)
         keeper_look_soon(self);
@@ -108,6 +119,7 @@ static void close_door(keeper_t *self, door_t **at, const char *why)
                 json_pack("{s:s,s:s}", "viewer", door->name, "why", why));
     door_remove(&door);
     forget_aim(self, aim);
+    tell_count(self);
 }
 
 static void close_all_of(keeper_t *self, const char *session, const char *why)
@@ -549,7 +561,21 @@ zsock_t *doors_socket(const doors_t *self)
 void doors_receive(doors_t *self, char **ret_token, char **ret_answer)
 {
     cleanup_zmsg zmsg_t *message = zmsg_recv(zactor_sock(self->actor));
+    cleanup_free char *token = message ? zmsg_popstr(message) : NULL;
+    cleanup_free char *answer = message ? zmsg_popstr(message) : NULL;
 
-    *ret_token = message ? zmsg_popstr(message) : NULL;
-    *ret_answer = message ? zmsg_popstr(message) : NULL;
+    *ret_token = *ret_answer = NULL;
+    if (!token || !answer)
+        return;
+    if (!token[0]) {
+        self->count = strtoul(answer, NULL, 10);
+        return;
+    }
+    *ret_token = take_ptr(token);
+    *ret_answer = take_ptr(answer);
+}
+
+size_t doors_count(const doors_t *self)
+{
+    return self->count;
 }

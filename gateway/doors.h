@@ -28,7 +28,10 @@ void doors_open(doors_t *self, const char *token, const char *session,
                 const char *profile, bool is_observing);
 void doors_list(doors_t *self, const char *token);
 void doors_close(doors_t *self, const char *token, const char *name);
-/* To be polled; an answer is taken by doors_receive. Both are to be freed. */
+/* How many are open, as far as doors_receive has heard. */
+size_t doors_count(const doors_t *self);
+/* To be polled; an answer is taken by doors_receive. Both are to be freed; both
+ * are NULL when it was none. */
 zsock_t *doors_socket(const doors_t *self);
 void doors_receive(doors_t *self, char **ret_token, char **ret_answer);
 

@@ -1,6 +1,7 @@
 /* How many sessions fit: each has a thread, ports and some fourteen
- * descriptors, also when it is gone and only says why. Lives in the main
- * thread. */
+ * descriptors, also when it is gone and only says why. A viewer with a
+ * connection file has as much (11, and 5 for his client), and counts as one.
+ * Lives in the main thread. */
 #include "gateway/registry_internal.h"
 
 #include "base/log.h"
@@ -34,9 +35,16 @@ void room_measure(registry_t *self)
                     self->capacity, self->options->sessions_max);
 }
 
+/* None yet while the registry is made. */
+static size_t count_doors(const registry_t *self)
+{
+    return self->doors ? doors_count(self->doors) : 0;
+}
+
 bool room_is_left(const registry_t *self)
 {
-    return self->entry_count + self->waiting_count < self->capacity;
+    return self->entry_count + self->waiting_count + count_doors(self)
+           < self->capacity;
 }
 
 static entry_t *oldest_gone(const registry_t *self)
@@ -56,8 +64,8 @@ static size_t gone_permitted(const registry_t *self)
 {
     size_t ahead =
         self->capacity / 16 < AHEAD_MAX ? self->capacity / 16 : AHEAD_MAX;
-    size_t others =
-        self->entry_count - self->gone_count + self->waiting_count + ahead;
+    size_t others = self->entry_count - self->gone_count + self->waiting_count
+                    + count_doors(self) + ahead;
     size_t left = self->capacity > others ? self->capacity - others : 0;
 
     return self->gone_max < left ? self->gone_max : left;

@@ -260,6 +260,27 @@ def test_too_few_descriptors_for_another_session(gateway: Gateway) -> None:
     for session in alive:
         with session.client() as client:
             assert client.run("1 + 1").result == "2"
+
+
+def test_viewers_count_among_the_descriptors(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    """A viewer takes the place of a session, and gives it back."""
+    restarted(gateway, "prlimit", "--nofile=340:340")
+    alive = [gateway.create() for _ in range(2)]
+    view = ("attach", "--external", "--folder", str(tmp_path), alive[0].id)
+    for _ in range(2):
+        done = gateway.run(*view)
+        assert done.returncode == 0, done.stderr
+    for what in (("session", "create", "--no-start"), view):
+        done = gateway.run(*what)
+        assert done.returncode == 1
+        assert "RLIMIT_NOFILE" in done.stderr
+    first = gateway.json("viewer", "list", "--json")[0]["name"]
+    done = gateway.run("viewer", "revoke", first)
+    assert done.returncode == 0, done.stderr
+    with gateway.create().client() as client:
+        assert client.run("1 + 1").result == "2"
     alive[0].delete()
     alive[1].delete()
     wait_for(
