@@ -236,6 +236,13 @@ static int read_connection(door_t *self, fault_t *fault)
                : 0;
 }
 
+/* The machine is short of something: the next gateway may open it. */
+static bool is_passing(int r)
+{
+    return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS
+           || r == -EINTR || r == -EAGAIN;
+}
+
 int door_restore(keeper_t *keeper, const char *name, door_t **ret_door,
                  char ret_session[FRONT_ID_MAX], fault_t *fault)
 {
@@ -246,7 +253,8 @@ int door_restore(keeper_t *keeper, const char *name, door_t **ret_door,
         || (r = read_connection(self, fault)) < 0
         || (r = read_position(self, fault)) < 0
         || (r = ports_new(&self->connection, &self->ports, fault)) < 0) {
-        unlink_files(keeper, name);
+        if (!is_passing(r))
+            unlink_files(keeper, name);
         return r;
     }
     self->restored = clock_monotonic_ms();

@@ -169,14 +169,17 @@ static void on_hello(keeper_t *self, aim_t *aim, const front_event_t *event)
     keeper_look_soon(self);
 }
 
-/* A gateway that stops has kept the session, and its doors. */
-static void on_bye(keeper_t *self, const front_event_t *event)
+/* A gateway that stops has kept the session, and its doors. Where there was no
+ * descriptor to attach with, the next tick tries again. */
+static void on_bye(keeper_t *self, aim_t *aim, const front_event_t *event)
 {
     json_auto_t *json =
         json_loadb(event->json.bytes, event->json.size, 0, NULL);
     const char *reason = json_string_value(json_object_get(json, "reason"));
 
-    if (!reason || strcmp(reason, "drained") != 0)
+    if (reason && strcmp(reason, "unattached") == 0)
+        aim->is_lost = true;
+    else if (!reason || strcmp(reason, "drained") != 0)
         close_all_of(self, event->session, "the session is there no more");
 }
 
@@ -206,7 +209,7 @@ static bool take_event(keeper_t *self)
     else if (event.what == FRONT_STATE)
         read_session(aim, &event);
     else if (event.what == FRONT_BYE)
-        on_bye(self, &event);
+        on_bye(self, aim, &event);
     return true;
 }
 
@@ -267,6 +270,15 @@ void keeper_look_soon(keeper_t *self)
         self->soon_timer = zloop_timer(self->loop, SOON_MS, 1, on_soon, self);
 }
 
+static void attach_lost(keeper_t *self)
+{
+    fault_t fault;
+
+    for (aim_t *at = zhashx_first(self->aims); at; at = zhashx_next(self->aims))
+        if (at->is_lost && front_attach(self->front, at->id, &fault) == 0)
+            at->is_lost = false;
+}
+
 static int on_tick(zloop_t *loop, int timer, void *arg)
 {
     keeper_t *self = arg;
@@ -275,6 +287,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
 
     (void) loop;
     (void) timer;
+    attach_lost(self);
     while (*at) {
         if (!door_has_file(*at)) {
             close_door(self, at, "its connection file was taken away");

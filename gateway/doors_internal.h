@@ -29,6 +29,7 @@ typedef struct {
     uint64_t seq;          /* the last that it told */
     positions_t positions; /* where in the journal things are */
     bool is_greeted, is_gone;
+    bool is_lost; /* it is to be attached again */
 } aim_t;
 
 typedef struct keeper {

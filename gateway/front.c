@@ -331,15 +331,23 @@ int front_request(front_t *self, const char *session, const char *viewer,
 }
 
 /* A session that could not be attached: `why` is JSON text of a string. */
-static void tell_absent(front_t *self, const char *session, bytes_t why,
-                        front_event_t *ret_event)
+static void tell_absent(front_t *self, const char *session, const char *reason,
+                        bytes_t why, front_event_t *ret_event)
 {
-    buffer_text(&self->farewell, "{\"reason\":\"absent\",\"sentence\":");
+    buffer_format(&self->farewell, "{\"reason\":\"%s\",\"sentence\":", reason);
     buffer_append(&self->farewell, why.bytes, why.size);
     buffer_text(&self->farewell, "}");
     ret_event->what = FRONT_BYE;
     snprintf(ret_event->session, sizeof ret_event->session, "%s", session);
     ret_event->json = (bytes_t){self->farewell.data, self->farewell.size};
+}
+
+/* Whether it is there, though it could not be attached. */
+static const char *absence(json_span_t ename)
+{
+    if (json_text_equals(ename, "GatewayStopping"))
+        return "drained";
+    return json_text_equals(ename, "NotAttached") ? "unattached" : "absent";
 }
 
 /* True when the caller has to hear of it. */
@@ -355,7 +363,7 @@ static bool take_attach_answer(front_t *self, const order_t *order,
         return false;
     zhashx_delete(self->attached, order->attach);
     if (is_wanted)
-        tell_absent(self, order->attach,
+        tell_absent(self, order->attach, absence(json_member(answer, "ename")),
                     json_is(why, JSON_KIND_STRING)
                         ? (bytes_t){why.text, why.size}
                         : text("\"\""),
@@ -508,7 +516,8 @@ static bool on_bye(front_t *self, attached_t *attached,
     if (front_attach(self, id, &fault) == 0)
         return false;
     json_quote_text(&why, fault.text);
-    tell_absent(self, id, (bytes_t){why.data, why.size}, ret_event);
+    tell_absent(self, id, "unattached", (bytes_t){why.data, why.size},
+                ret_event);
     return true;
 }
 

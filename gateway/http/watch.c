@@ -284,15 +284,16 @@ static void on_hello(watch_t *self, const front_event_t *event,
 
 static void on_bye(watch_t *self, const json_t *json)
 {
-    bool is_drained = strcmp(member(json, "reason"), "drained") == 0;
+    const char *reason = member(json, "reason");
+    bool is_kept =
+        strcmp(reason, "drained") == 0 || strcmp(reason, "unattached") == 0;
 
     self->is_over = true;
-    if (!is_drained)
+    if (!is_kept)
         roster_note(self->http, self->id, false);
     replace(&self->farewell, member(json, "sentence"));
     for (viewer_t *at = self->viewers; at; at = at->next)
-        viewer_end(at,
-                   is_drained ? VIEWER_CLOSE_RESTART : LWS_CLOSE_STATUS_NORMAL,
+        viewer_end(at, is_kept ? VIEWER_CLOSE_RESTART : LWS_CLOSE_STATUS_NORMAL,
                    self->farewell);
     answer(self, NULL, is_over, NULL);
 }

@@ -240,6 +240,23 @@ def test_outlives_the_gateway(how: str, tmp_path: Path) -> None:
         gateway.end()
 
 
+def test_outlives_gateways_that_are_stopped_at_once(tmp_path: Path) -> None:
+    """Also one that has hardly begun to open it."""
+    gateway = Gateway()
+    try:
+        gateway.start()
+        session = gateway.create()
+        viewer = Viewer(gateway, session, tmp_path)
+        for _ in range(10):
+            gateway.terminate()
+            gateway.start()
+        assert names(gateway) == [viewer.name]
+        with viewer.client() as other:
+            assert other.value("1 + 1") == 2
+    finally:
+        gateway.end()
+
+
 def test_no_foreign_door_is_opened(tmp_path: Path) -> None:
     """A file without a key, or that says nothing, opens none."""
     gateway = Gateway()

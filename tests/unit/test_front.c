@@ -275,9 +275,9 @@ static void says_bye_before_it_goes(void **state)
     expect(house, FRONT_BYE, &event);
 }
 
-static void tells_of_a_session_that_is_not_there(void **state)
+/* The farewell of a session that could not be attached. */
+static void refuse(house_t *house, const char *ename, const char *farewell)
 {
-    house_t *house = *state;
     message_t *request = NULL;
     front_event_t event;
     fault_t fault;
@@ -286,12 +286,29 @@ static void tells_of_a_session_that_is_not_there(void **state)
     while (!request)
         request = management_receive(house->management);
     management_reply(house->management, request,
-                     management_error("NoSuchSession", 3, "there is none"));
+                     management_error(ename, 3, "so it is"));
     message_destroy(&request);
     expect(house, FRONT_BYE, &event);
     assert_string_equal(event.session, "s-2");
-    assert_true(is_text(event.json, "{\"reason\":\"absent\",\"sentence\":"
-                                    "\"there is none\"}"));
+    assert_true(is_text(event.json, farewell));
+    assert_false(front_is_attached(house->front, "s-2"));
+}
+
+static void tells_of_a_session_that_is_not_there(void **state)
+{
+    refuse(*state, "UnknownSession",
+           "{\"reason\":\"absent\",\"sentence\":\"so it is\"}");
+    refuse(*state, "SessionGone",
+           "{\"reason\":\"absent\",\"sentence\":\"so it is\"}");
+}
+
+/* Who looks at it is not to give it up. */
+static void tells_of_a_session_that_is_kept(void **state)
+{
+    refuse(*state, "GatewayStopping",
+           "{\"reason\":\"drained\",\"sentence\":\"so it is\"}");
+    refuse(*state, "NotAttached",
+           "{\"reason\":\"unattached\",\"sentence\":\"so it is\"}");
 }
 
 /* Leaving and coming again in one breath: attached once more, and nothing of
@@ -411,6 +428,7 @@ int main(void)
         test(publishes_to_everybody),
         test(says_bye_before_it_goes),
         test(tells_of_a_session_that_is_not_there),
+        test(tells_of_a_session_that_is_kept),
         test(comes_again_while_it_leaves),
         test(leaves_before_it_was_greeted),
         test(bounds_what_a_slow_front_leaves_lying),
