@@ -72,15 +72,22 @@ static json_t *describe(const self_t *self)
     json_object_set_new(model, "pid", json_integer(spec->pid));
     json_object_set_new(model, "kernel_session",
                         json_string(output_kernel_session(self->output)));
-    if (self->kernel)
-        json_object_set_new(
-            model, "memory_kib",
-            json_integer((json_int_t) kernel_memory_kib(self->kernel)));
     if (spec->reason[0]) {
         json_object_set_new(model, "reason", json_string(spec->reason));
         json_object_set_new(model, "detail", json_string(spec->detail));
         set_time(model, "ended", spec->ended_us);
     }
+    return model;
+}
+
+static json_t *measure(const self_t *self)
+{
+    json_t *model = describe(self);
+
+    if (self->kernel)
+        json_object_set_new(
+            model, "memory_kib",
+            json_integer((json_int_t) kernel_memory_kib(self->kernel)));
     return model;
 }
 
@@ -92,14 +99,17 @@ void commands_answer(self_t *self, const char *token, json_t *object)
     json_decref(object);
 }
 
-static json_t *make_answer(const self_t *self)
+/* Not what has to be looked for in /proc: who creates one waits for it. */
+static json_t *describe_created(const self_t *self)
 {
     return json_pack("{s:s,s:o}", "status", "ok", "session", describe(self));
 }
 
 static void answer_session(self_t *self, const char *token)
 {
-    commands_answer(self, token, make_answer(self));
+    commands_answer(
+        self, token,
+        json_pack("{s:s,s:o}", "status", "ok", "session", measure(self)));
 }
 
 void commands_tell_ready(self_t *self)
@@ -108,7 +118,7 @@ void commands_tell_ready(self_t *self)
     cleanup_free char *text = NULL;
 
     if (!self->spec->is_pooled && self->spec->pid)
-        answer = make_answer(self);
+        answer = describe_created(self);
     if (answer)
         text = json_dumps(answer, JSON_COMPACT);
     commands_tell(self, "READY", text, NULL);
@@ -116,7 +126,7 @@ void commands_tell_ready(self_t *self)
 
 static char *describe_text(const self_t *self)
 {
-    json_auto_t *model = describe(self);
+    json_auto_t *model = measure(self);
 
     return json_dumps(model, JSON_COMPACT);
 }
@@ -286,11 +296,12 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     spec->restarts = json_is_true(json_object_get(object, "restarts"));
     spec->is_pooled = false;
     spec->created_us = clock_wall_us();
-    record_start(self);
     session_touch(self);
     session_count_lifetime(self);
     session_save(self);
-    answer_session(self, token);
+    commands_answer(self, token, describe_created(self));
+    record_start(self);
+    session_expect_cell(self);
 }
 
 static bool refuse_if_gone(self_t *self, const char *token)

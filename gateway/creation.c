@@ -269,9 +269,9 @@ static bool hand_out(registry_t *self, const profile_t *profile,
         return false;
     text = json_dumps(settings, JSON_COMPACT);
     token = orders_wait(self, request_p)->token;
+    line_say(member->line, "HAND", token, text);
     registry_own(self, member, token);
     launcher_warmth(self, profile)->handed_out++;
-    line_say(member->line, "HAND", token, text);
     pool_refill_soon(self);
     return true;
 }

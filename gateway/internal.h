@@ -181,6 +181,8 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
                          zloop_timer_fn *handler);
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
+/* Opens what its next cell needs, while nobody waits. */
+void session_expect_cell(self_t *self);
 
 /* lending.c: a workspace that hearth keeps becomes that user's, before a
  * kernel is launched in it again; and this one's, when the session has ended.
@@ -375,6 +377,8 @@ void watch_end(self_t *self);
 void watch_clear(self_t *self);
 /* The end's reason and sentence, when it was a limit. */
 bool watch_explain(self_t *self);
+/* Opens what is read at a cell. */
+void watch_expect_cell(self_t *self);
 void watch_cell_begin(self_t *self);
 /* The reply's metadata with what the cell took; built in `out`, or as it
  * was. */

@@ -136,16 +136,9 @@ static void reply_type(const message_t *request, char ret_type[64])
     snprintf(ret_type, 64, "%.*s_reply", (int) (size < 56 ? size : 56), type);
 }
 
-void management_reply(management_t *self, const message_t *request,
-                      json_t *answer)
+static void reply(management_t *self, const message_t *request,
+                  const char *text, bytes_t data)
 {
-    management_reply_data(self, request, answer, (bytes_t){0});
-}
-
-void management_reply_data(management_t *self, const message_t *request,
-                           json_t *answer, bytes_t data)
-{
-    cleanup_free char *text = json_dumps(answer, JSON_COMPACT);
     cleanup_buffer buffer_t header = BUFFER_EMPTY;
     bytes_t identities[WIRE_IDENTITIES_MAX];
     size_t count = message_identity_count(request);
@@ -168,6 +161,26 @@ void management_reply_data(management_t *self, const message_t *request,
     parts.header = (bytes_t){header.data, header.size};
     if (wire_send(zsock_resolve(self->socket), &parts, self->secret) < 0)
         log_warning("management: an answer was not sent");
+}
+
+void management_reply(management_t *self, const message_t *request,
+                      json_t *answer)
+{
+    management_reply_data(self, request, answer, (bytes_t){0});
+}
+
+void management_reply_text(management_t *self, const message_t *request,
+                           const char *text)
+{
+    reply(self, request, text, (bytes_t){0});
+}
+
+void management_reply_data(management_t *self, const message_t *request,
+                           json_t *answer, bytes_t data)
+{
+    cleanup_free char *text = json_dumps(answer, JSON_COMPACT);
+
+    reply(self, request, text, data);
     json_decref(answer);
 }
 

@@ -117,14 +117,16 @@ static void finish_listing(registry_t *self, pending_t *pending)
 void orders_done(registry_t *self, const char *token, const char *text)
 {
     pending_t *pending = find_pending(self, token);
-    json_auto_t *answer = json_loads(text, 0, NULL);
+    json_auto_t *answer = NULL;
 
-    if (!pending || !answer)
+    if (!pending)
         return;
     if (!pending->sessions) {
-        finish_pending(self, pending, json_incref(answer));
+        management_reply_text(self->management, pending->request, text);
+        pending_unlink(self, pending);
         return;
     }
+    answer = json_loads(text, 0, NULL);
     if (json_object_get(answer, "session"))
         json_array_append(pending->sessions,
                           json_object_get(answer, "session"));

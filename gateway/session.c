@@ -209,11 +209,21 @@ void session_set_ready(self_t *self)
 {
     session_stop_timer(self, &self->ready_timer);
     life_step(&self->state, LIFE_ON_READY);
-    if (!self->spec->is_pooled)
-        record_start(self);
     session_touch(self);
-    commands_tell_state(self);
     commands_tell_ready(self);
+    commands_tell_state(self);
+    if (self->spec->is_pooled)
+        return;
+    record_start(self);
+    session_expect_cell(self);
+}
+
+void session_expect_cell(self_t *self)
+{
+    fault_t ignored; /* told when it matters */
+
+    (void) journal_wake(self->journal, &ignored);
+    watch_expect_cell(self);
 }
 
 /* Not while the session is held: a request that is answered before its
@@ -283,12 +293,16 @@ static int on_greeted(zloop_t *loop, int timer, void *arg)
     if (self->is_subscribed)
         pressure_on_subscriber(self);
     /* A new one at once: should this gateway be killed, the next one holds what
-     * is to be published until as many are back. */
+     * is to be published until as many are back. What it has asked for
+     * meanwhile is on its way before that. */
     if (self->state != LIFE_GONE && !self->is_held) {
-        if (self->is_subscribed)
+        if (self->is_subscribed) {
+            intake_take_all(self);
+            session_settle(self);
             session_save(self);
-        else
+        } else {
             save_soon(self);
+        }
     }
     self->is_subscribed = false;
     if (self->is_held

@@ -287,6 +287,14 @@ bool watch_explain(self_t *self)
 
 /* ---- what a cell costs ---- */
 
+void watch_expect_cell(self_t *self)
+{
+    uint64_t ignored;
+
+    if (self->watch.group)
+        cgroup_cost(self->watch.group, &ignored, NULL);
+}
+
 void watch_cell_begin(self_t *self)
 {
     watch_t *watch = &self->watch;

@@ -67,6 +67,8 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault);
 /* Closes its files, and gives up the lock, until something is appended; that
  * fails when they are not as they were left. */
 void journal_rest(journal_t *self);
+/* Opens them again, as the next journal_append would. */
+int journal_wake(journal_t *self, fault_t *fault);
 
 uint64_t journal_last_seq(const journal_t *self);
 /* The latest that is not 0: after a restart it is the new kernel's. */

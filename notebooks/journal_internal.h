@@ -45,8 +45,6 @@ struct journal {
 
 /* A fault about something in the folder; the code. */
 int journal_fail(journal_t *self, int code, const char *what, fault_t *fault);
-/* Opens again what rests. */
-int journal_wake(journal_t *self, fault_t *fault);
 /* Closes the open segment and begins the next one. */
 int journal_rotate(journal_t *self, fault_t *fault);
 /* Notes how far the journal goes. */

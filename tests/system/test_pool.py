@@ -73,6 +73,20 @@ def test_a_session_comes_out_of_the_pool_and_another_takes_its_place() -> None:
         assert session.id not in members(gateway)
 
 
+def test_the_answer_to_a_creation_is_what_a_look_tells_but_for_memory() -> None:
+    for size in (1, 0):
+        with gateway_with(pool_min=size, pool_max=size) as gateway:
+            wait_ready(gateway, size)
+            session = gateway.create("--name", "told")
+            told, found = dict(session.model), session.show()
+            assert pool(gateway)["handed_out"] == size
+            assert found.pop("memory_kib") > 0
+            assert told["name"] == "told"
+            for model in (told, found):
+                model.pop("journal_bytes")
+            assert told == found
+
+
 def test_a_pooled_session_is_as_fresh_as_any() -> None:
     with gateway_with(pool_min=2, pool_max=2) as gateway:
         wait_ready(gateway, 2)

@@ -123,6 +123,23 @@ static void holds_no_file_while_it_rests(void **state)
     assert_int_equal(journals_count(*state, 0), 200);
 }
 
+static void is_woken_ahead_of_what_is_appended(void **state)
+{
+    size_t before = open_files();
+    cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
+    fault_t fault = {0};
+
+    assert_int_equal(journal_wake(journal, &fault), 0);
+    assert_int_equal(open_files(), before + 3);
+    journal_rest(journal);
+    assert_int_equal(journal_wake(journal, &fault), 0);
+    assert_int_equal(open_files(), before + 3);
+    journals_append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    journal_rest(journal);
+    assert_int_equal(open_files(), before);
+    assert_int_equal(journals_count(*state, 0), 1);
+}
+
 static void is_not_continued_when_it_was_changed_at_rest(void **state)
 {
     cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
@@ -294,6 +311,7 @@ int main(void)
         with_folder(a_reader_follows_the_writer),
         with_folder(a_reader_starts_behind_any_record),
         with_folder(holds_no_file_while_it_rests),
+        with_folder(is_woken_ahead_of_what_is_appended),
         with_folder(is_not_continued_when_it_was_changed_at_rest),
         with_folder(a_second_writer_is_refused),
         with_folder(big_parts_are_spilled),
