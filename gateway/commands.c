@@ -274,6 +274,15 @@ static int64_t number(json_t *object, const char *key)
     return (int64_t) json_integer_value(json_object_get(object, key));
 }
 
+/* Its memory is cold by now, and its client still has to connect. */
+static void rehearse(self_t *self)
+{
+    frame_t frame = {.type = FRAME_REHEARSE};
+    fault_t ignored;
+
+    (void) session_send(self, &frame, &ignored);
+}
+
 /* Out of the pool: from now on it is somebody's, and begins to age. */
 static void on_hand(self_t *self, const char *token, const char *settings)
 {
@@ -300,6 +309,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     session_count_lifetime(self);
     session_save(self);
     commands_answer(self, token, describe_created(self));
+    rehearse(self);
     record_start(self);
     session_expect_cell(self);
 }

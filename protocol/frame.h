@@ -29,9 +29,10 @@
     X(COMM_CLOSE_IN, 11, DOWN, "comm_close")                                   \
     X(INPUT_REPLY, 12, DOWN, "input_reply")                                    \
     X(SHUTDOWN, 13, DOWN, "shutdown_request")                                  \
-    X(MARK, 14, DOWN, "")  /* answered behind all that was said so far */      \
-    X(WELCOME, 32, UP, "") /* answer to HELLO */                               \
-    X(READY, 33, UP, "")   /* once in a kernel's life, its first event */      \
+    X(MARK, 14, DOWN, "")     /* answered behind all that was said so far */   \
+    X(REHEARSE, 15, DOWN, "") /* a request may come soon; no answer */         \
+    X(WELCOME, 32, UP, "")    /* answer to HELLO */                            \
+    X(READY, 33, UP, "")      /* once in a kernel's life, its first event */   \
     X(STREAM, 34, UP, "stream")                                                \
     X(DISPLAY, 35, UP, "display_data")                                         \
     X(UPDATE, 36, UP, "update_display_data")                                   \

@@ -14,6 +14,7 @@ COMM_OPEN_IN: int
 COMM_MSG_IN: int
 COMM_CLOSE_IN: int
 SHUTDOWN: int
+REHEARSE: int
 READY: int
 DISPLAY: int
 UPDATE: int

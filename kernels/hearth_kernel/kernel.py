@@ -225,6 +225,9 @@ class Kernel:
         item = _link.next()
         if item is None:
             return
+        if item[0] == _link.REHEARSE:
+            self.on_rehearse()
+            return
         try:
             self.context.run(self.serve, *item)
         except BaseException:
@@ -266,6 +269,14 @@ class Kernel:
             rehearsal.rehearse(self, code)
         finally:
             self.interrupts.is_rehearsing = False
+
+    def on_rehearse(self) -> None:
+        """Rehearse once more, while a client connects."""
+        try:
+            if not _link.has_next():
+                self.rehearse(rehearsal.imports())
+        finally:
+            self.wake()
 
     def practise(self) -> None:
         """Rehearse in the zygote what its kernels will do."""

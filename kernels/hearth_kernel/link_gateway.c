@@ -207,16 +207,21 @@ static void enqueue(request_row_t *row, const frame_t *frame)
     request_row_put(row, &request);
 }
 
-static void on_request(link_t *self, const frame_t *frame)
+static void put_request(link_t *self, const frame_t *frame)
 {
-    if (frame->request <= self->accepted)
-        return;
-    self->accepted = frame->request;
     enqueue(&self->requests, frame);
     if (self->is_polling || self->is_signalled)
         return;
     link_signal(self->requests_fd);
     self->is_signalled = true;
+}
+
+static void on_request(link_t *self, const frame_t *frame)
+{
+    if (frame->request <= self->accepted)
+        return;
+    self->accepted = frame->request;
+    put_request(self, frame);
 }
 
 /* Behind what was said so far, whether or not there is room. */
@@ -250,6 +255,8 @@ static void on_frame(link_t *self, const frame_t *frame)
         link_signal(self->inputs_fd);
     } else if (frame->type >= FRAME_EXECUTE && frame->type <= FRAME_SHUTDOWN) {
         on_request(self, frame);
+    } else if (frame->type == FRAME_REHEARSE) {
+        put_request(self, frame);
     } else if (frame->type == FRAME_MARK) {
         on_mark(self, frame);
     } else {

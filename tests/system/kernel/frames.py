@@ -22,6 +22,7 @@ DOWN = {
     "INPUT_REPLY": 12,
     "SHUTDOWN": 13,
     "MARK": 14,
+    "REHEARSE": 15,
 }
 UP = {
     32: "WELCOME",

@@ -1,11 +1,16 @@
-"""What a zygote practises before it forks: seen in code, and nowhere else."""
+"""What is rehearsed: by a zygote before it forks, by a kernel that is told to.
+
+It is seen in code, and nowhere else.
+"""
 
 import json
 import os
 import subprocess
 import sys
+import time
 
 from conftest import PACKAGE
+from frames import encode
 
 from gateway import LONG
 
@@ -51,3 +56,45 @@ def test_is_seen_in_code_alone():
         "threads": 1,
         "adapted": sys.version_info >= (3, 11),
     }
+
+
+LOOK = "[len(In), len(Out), _i, 'numpy' in globals()]"
+
+
+def outcome(events):
+    """Kinds, the value's text, the number of the cell."""
+    kinds = [event.kind for event in events]
+    return kinds, events[0].content["data"]["text/plain"]
+
+
+def test_a_rehearsal_has_no_answer_and_leaves_no_trace(kernel):
+    kernel.send("REHEARSE", request=0)
+    events = kernel.run(LOOK)
+    assert outcome(events) == (["RESULT", "REPLY"], "[2, 0, '', False]")
+    assert events[-1].content["execution_count"] == 1
+    kernel.send("REHEARSE", request=0)
+    events = kernel.run(LOOK)
+    assert outcome(events)[1] == f"[3, 1, {LOOK!r}, False]"
+    assert events[-1].content["execution_count"] == 2
+
+
+def test_a_request_behind_a_rehearsal_is_served(kernel):
+    code = {"code": "1 + 1", "silent": False, "store_history": True}
+    for number in range(1, 4):
+        kernel.socket.sendall(
+            encode("REHEARSE") + encode("EXECUTE", 0, number, code)
+        )
+        assert outcome(kernel.until_reply(number)) == (["RESULT", "REPLY"], "2")
+
+
+def test_a_kernel_rehearses_when_it_is_told_to(kernel):
+    kernel.run("told = []\nget_ipython().kernel.rehearse = told.append")
+    deadline = time.monotonic() + LONG
+    told = ""
+    while "import sys" not in told and time.monotonic() < deadline:
+        kernel.send("REHEARSE", request=0)
+        kernel.send("MARK")
+        assert kernel.event().kind == "MARKED"
+        # Not rehearsed when the request is there already.
+        told = outcome(kernel.run("told"))[1]
+    assert "import sys" in told
