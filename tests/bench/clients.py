@@ -124,9 +124,11 @@ class Client:
 
     def wait_for_welcome(self, patience_ms: int = PATIENCE_MS) -> None:
         """Until the subscription counts: both sides say so."""
+        deadline = time.monotonic() + patience_ms / 1000
         while True:
-            if not self.iopub.poll(patience_ms):
-                raise BenchError("no iopub_welcome")
+            left = deadline - time.monotonic()
+            if left <= 0 or not self.iopub.poll(1000 * left):
+                raise BenchError(f"no iopub_welcome in {patience_ms / 1e3} s")
             kind, _, _ = self.signer.open(self.iopub.recv_multipart())
             if kind == "iopub_welcome":
                 return

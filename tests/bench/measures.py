@@ -10,7 +10,7 @@ from statistics import median
 
 from clients import BenchError, Outcome
 from figures import Figure, percentile
-from sides import Kernel, Side, kernel_of, kernel_of_each
+from sides import Kernel, Side, kernel_of, kernel_of_each, permitted
 
 IMPORTS = "import pandas\nimport matplotlib.pyplot"
 
@@ -28,7 +28,11 @@ def pss(pids: list[int]) -> float:
     """Proportional set size, MB: what is shared counts in parts."""
     total = 0
     for pid in pids:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        try:
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended since it was listed
+        for line in text.splitlines():
             if line.startswith("Pss:"):
                 total += int(line.split()[1])
     return total * 1024 / 1e6
@@ -38,36 +42,40 @@ def measure_first_result(sides: list[Side], rounds: int) -> list[Figure]:
     first = Figure("create -> first result, with imports", "ms", "30x (100x)")
     for number in range(rounds + 1):
         for side in sides:
-            started = time.perf_counter()
-            try:
+            with permitted(side.name):
+                started = time.perf_counter()
                 with kernel_of(side) as kernel:
                     kernel.client.execute(IMPORTS)
                     seconds = time.perf_counter() - started
-            except BenchError as error:
-                if side in sides[:2]:
-                    raise
-                print(f"bench: {side.name}: {error}", file=sys.stderr)
-                continue
-            if number:  # the first round warms the disk's cache
-                first.add(side.name, 1000 * seconds)
+                if number:  # the first round warms the disk's cache
+                    first.add(side.name, 1000 * seconds)
     return [first]
+
+
+def round_trips(name: str, kernel: Kernel, count: int) -> list[float]:
+    """What each took, ms; none when others' kernel does not answer."""
+    times = []
+    with permitted(name):
+        for _ in range(count):
+            outcome = kernel.client.execute("1+1")
+            if outcome.result != "2":
+                raise BenchError(f"{name}: 1+1 is {outcome.result!r}")
+            times.append(1000 * outcome.seconds)
+        return times
+    return []
 
 
 def measure_round_trip(sides: list[Side], rounds: int) -> list[Figure]:
     middle = Figure("1+1 round trip, p50", "ms", "4x (8x)")
     slow = Figure("1+1 round trip, p99", "ms", "")
     with kernel_of_each(sides) as kernels:
-        for _, kernel in kernels:
-            for _ in range(20):
-                kernel.client.execute("1+1")
+        answering = [pair for pair in kernels if round_trips(*pair, 20)]
         for _ in range(rounds):
-            for name, kernel in kernels:
-                times = []
-                for _ in range(200):
-                    outcome = kernel.client.execute("1+1")
-                    if outcome.result != "2":
-                        raise BenchError(f"{name}: 1+1 is {outcome.result!r}")
-                    times.append(1000 * outcome.seconds)
+            for name, kernel in answering[:]:
+                times = round_trips(name, kernel, 200)
+                if not times:
+                    answering.remove((name, kernel))
+                    continue
                 middle.add(name, median(times))
                 slow.add(name, percentile(times, 0.99))
     return [middle, slow]
@@ -83,7 +91,7 @@ def measure_memory(sides: list[Side], more: int) -> list[Figure]:
     growth = Figure("memory of one more idle session", "MB", "12x (20x)")
     total = Figure(f"memory of all, with {more + 1} sessions", "MB", "")
     for side in sides:
-        with ExitStack() as stack:
+        with permitted(side.name), ExitStack() as stack:
 
             def one_more(side: Side = side, stack: ExitStack = stack) -> Kernel:
                 kernel = stack.enter_context(kernel_of(side))

@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from sides import (
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / ".venv-peers/bin"
+STOP_S = 10
 XEUS = ROOT / ".venv-xeus/bin/python"
 
 
@@ -120,8 +122,11 @@ class KernelGateway:
             method=method,
             data=json.dumps(body).encode() if body else None,
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read() or b"null")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read() or b"null")
+        except OSError as error:
+            raise BenchError(f"{method} of a kernel: {error}") from None
 
     def start(self) -> Kernel:
         kernel = self.ask("POST", body={"name": "bench"})["id"]
@@ -130,11 +135,13 @@ class KernelGateway:
 
         def end() -> None:
             client.close()
-            self.ask("DELETE", f"/{kernel}")
+            # What does not end like that ends with the gateway.
+            with suppress(BenchError):
+                self.ask("DELETE", f"/{kernel}")
 
         try:
             client.wait_for_welcome(WELCOME_MS)
-        except BenchError:
+        except BaseException:
             end()
             raise
         return Kernel(client, self.process.pid, end)
@@ -143,8 +150,16 @@ class KernelGateway:
         return family(self.process.pid)
 
     def stop(self) -> None:
+        pids = family(self.process.pid)[1:]
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def works(side: Ipykernel) -> bool:
