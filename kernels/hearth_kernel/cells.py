@@ -207,6 +207,7 @@ class Cells:
         theirs = _cpu_of(resource.getrusage(resource.RUSAGE_CHILDREN))
         seconds = _cpu_of(mine) - self.cpu + theirs - self.cpu_of_children
         self.cpu_of_children = theirs
+        self.kernel.tidying.note(mine)
         return {"cpu_us": int(seconds * 1e6), "rss_kib": mine.ru_maxrss}
 
     def difference(self) -> Content:

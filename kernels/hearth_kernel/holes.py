@@ -12,7 +12,7 @@ import ctypes
 import os
 import sys
 import tempfile
-from typing import Any
+from typing import Any, Callable
 
 _BLOCK_MAX = 512  # bytes of Python's small objects; larger ones are malloc's
 _PIECE_MAX = 120_000  # below what malloc asks a mapping of its own for
@@ -86,3 +86,9 @@ def fill_heap(libc: Any) -> int:
             size = size * 3 // 4 if size > 1032 else size - _STEP
             size = size // _STEP * _STEP + 8
     return taken
+
+
+def trimmer() -> Callable[[], object]:
+    """What gives the system back what malloc has free, where malloc can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return (lambda: trim(0)) if trim else (lambda: None)

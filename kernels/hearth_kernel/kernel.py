@@ -39,6 +39,7 @@ from hearth_kernel.interrupts import Interrupts
 from hearth_kernel.namespace import Namespace
 from hearth_kernel.parents import Parents
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
+from hearth_kernel.tidying import Tidying
 from hearth_kernel.workspace import Workspace
 
 Handler = Callable[[Any, Content], Content]
@@ -76,6 +77,7 @@ class Kernel:
         self.workspace = Workspace()
         self.interrupts = Interrupts(self)
         self.cells = Cells(self)
+        self.tidying = Tidying(self)
         self.is_ending = False
 
     # What libraries ask a kernel for
@@ -315,6 +317,7 @@ class Kernel:
         _signal.signal(_SIGINT, self.interrupts.handler)
         _signal.signal(_SIGPIPE, _signal.SIG_IGN)
         self.workspace.begin(os.getcwd())
+        self.tidying.start()
         self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
         self.loop.add_reader(self.requests_fd, self.on_requests)

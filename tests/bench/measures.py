@@ -125,18 +125,21 @@ if {number} % 10 == 0:
     matplotlib.pyplot.show()
 table_{number}"""
 CELLS = 100
+REST_S = 3  # a session's memory is what it has when it rests
 
 
 def measure_growth(sides: list[Side]) -> list[Figure]:
-    """One session, before and after its first hundred cells of real work."""
+    """One session: before its first hundred cells, and at rest behind them."""
     growth = Figure(f"memory more after {CELLS} cells of work", "MB", "")
     for side in sides:
         with kernel_of(side) as kernel:
             kernel.client.execute("%matplotlib inline\n" + IMPORTS)
             try:
+                time.sleep(REST_S)
                 before = pss(side.processes([kernel]))
                 for number in range(CELLS):
                     kernel.client.execute(WORK.format(number=number))
+                time.sleep(REST_S)
                 after = pss(side.processes([kernel]))
             except PermissionError as error:
                 print(f"bench: growth not measured: {error}", file=sys.stderr)

@@ -1,0 +1,85 @@
+"""What cells leave in memory is given back when the session rests.
+
+A figure is a knot of references, which the collector alone undoes, and what it
+frees stays malloc's. After cells that took many pages, and when none has come
+for a while, both are asked to let go: a hundred cells of pandas and plots leave
+10 MB like that.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from hearth_kernel import holes
+
+if TYPE_CHECKING:
+    from hearth_kernel.kernel import Kernel
+
+_FAULTS = 2000  # pages taken or copied, since it was last tidy: 8 MB
+_REST = 1.0  # seconds without a cell
+
+# The rest before the next time, in times of what it took: who asks for
+# something meanwhile waits so long.
+_SHARE = 100
+
+# KiB by which the process has grown: the collector looks at each object of the
+# session's, and with more it might hold up who asks for something.
+_LARGE = 128 << 10
+
+
+class Tidying:
+    """A kernel's, in its loop."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.trim = holes.trimmer()
+        self.faults = 0  # of the process, when it was last tidy
+        self.peak = 0  # KiB that it had at its start
+        self.cell = 0  # the last one, when it was last looked at
+        self.rest = _REST
+        self.is_due = False
+
+    def start(self) -> None:
+        """Begin to count, in the kernel's own process."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        self.faults, self.peak = usage.ru_minflt, usage.ru_maxrss
+
+    def note(self, usage: resource.struct_rusage) -> None:
+        """A cell has ended, and the process has used that."""
+        if self.kernel.interrupts.is_rehearsing:
+            self.faults = usage.ru_minflt
+        elif usage.ru_minflt - self.faults > _FAULTS and not self.is_due:
+            self.is_due = True
+            self.cell = self.kernel.cells.last
+            self.kernel.loop.call_later(self.rest, self.look)
+
+    def look(self) -> None:
+        """Tidy up, unless the session was busy since the last look."""
+        cells = self.kernel.cells
+        if self.kernel.request or cells.last != self.cell:
+            self.cell = cells.last
+            self.kernel.loop.call_later(self.rest, self.look)
+            return
+        self.is_due = False
+        began = perf_counter()
+        self.tidy()
+        self.rest = max(_REST, _SHARE * (perf_counter() - began))
+
+    def tidy(self) -> None:
+        """Collect, where that is quick and wanted, and give back."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        interrupts = self.kernel.interrupts
+        try:
+            # A finalizer of the session's may hang: it can be interrupted.
+            interrupts.are_open = True
+            if gc.isenabled() and usage.ru_maxrss - self.peak < _LARGE:
+                gc.collect()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            interrupts.are_open = False
+        self.trim()
+        self.faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
