@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
+from client import Client
 from deadline import DEADLINE, wait_for
-from harness import ROOT
+from harness import ROOT, Session
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 JUPYTER_LAB = Path(sys.executable).parent / "jupyter-lab"
@@ -247,6 +248,14 @@ class Lab:
         self.page.keyboard.press("Control+Enter")
         return cell
 
+    def sources(self) -> list[str]:
+        """Of the notebook's cells."""
+        found: list[str] = self.page.evaluate(
+            "() => Array.from(window.jupyterapp.shell.currentWidget"
+            ".content.model.cells).map(cell => cell.sharedModel.getSource())"
+        )
+        return found
+
     def trust(self) -> None:
         """So that widgets are shown and scripts run."""
         self.page.evaluate(
@@ -260,3 +269,21 @@ class Lab:
         path = SCREENSHOTS / f"{name}.png"
         self.page.screenshot(path=str(path))
         return path
+
+
+# What an agent has done when a person comes.
+AGENT = (
+    "import pandas as pd\n"
+    "sales = pd.DataFrame({'month': ['May', 'June'], 'sold': [11, 31]})\n"
+    "sales",
+    "import matplotlib.pyplot as plt\nplt.bar(sales['month'], sales['sold']);",
+    "from ipywidgets import IntSlider\nlimit = IntSlider(23)\nlimit",
+)
+
+
+@contextmanager
+def agent_of(session: Session) -> Iterator[Client]:
+    with session.client() as client:
+        for code in AGENT:
+            assert client.run(code).status == "ok"
+        yield client
