@@ -146,13 +146,10 @@ int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
                      fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
-    cleanup_free char *folder = NULL, *profile = NULL;
-    int r;
+    cleanup_free char *profile = NULL;
+    int r =
+        session_spec_find(self->options->state_dir, id, &spec, &profile, fault);
 
-    if (strchr(id, '/') || id[0] == '.' || !id[0])
-        return fault_set(fault, ENOENT, "there is no session %s", id);
-    folder = mem_format("%s/sessions/%s", self->options->state_dir, id);
-    r = session_spec_read(folder, &spec, &profile, fault);
     if (r < 0)
         return r;
     if (spec->is_external)

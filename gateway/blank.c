@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "gateway/session.h"
 
 #include <stdio.h>
 
@@ -26,7 +27,7 @@ blank_t *blank_new(const char *runtime_dir, const char *state_dir)
 
     self->runtime = mem_format("%s/next", runtime_dir);
     self->state = mem_format("%s/next", state_dir);
-    self->workspace = mem_format("%s/workspace", self->state);
+    self->workspace = session_own_workspace(self->state);
     clear(self);
     return self;
 }

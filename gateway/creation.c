@@ -104,10 +104,9 @@ static int make_folders(registry_t *self, session_spec_t *spec,
     spec->runtime_folder =
         mem_format("%s/sessions/%s", self->options->runtime_dir, spec->id);
     spec->state_folder =
-        mem_format("%s/sessions/%s", self->options->state_dir, spec->id);
-    spec->workspace = workspace
-                          ? mem_text(workspace)
-                          : mem_format("%s/workspace", spec->state_folder);
+        session_state_folder(self->options->state_dir, spec->id);
+    spec->workspace = workspace ? mem_text(workspace)
+                                : session_own_workspace(spec->state_folder);
     /* A member of the pool has the time. */
     is_made =
         !workspace && !spec->is_pooled

@@ -13,13 +13,11 @@
 static char *find_left(const registry_t *self, const char *id)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
-    cleanup_free char *folder = NULL, *profile = NULL;
+    cleanup_free char *profile = NULL;
     fault_t fault;
 
-    if (strchr(id, '/') || id[0] == '.' || !id[0])
-        return NULL;
-    folder = mem_format("%s/sessions/%s", self->options->state_dir, id);
-    if (session_spec_read(folder, &spec, &profile, &fault) < 0)
+    if (session_spec_find(self->options->state_dir, id, &spec, &profile, &fault)
+        < 0)
         return NULL;
     return mem_text(spec->workspace);
 }

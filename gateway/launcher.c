@@ -156,12 +156,12 @@ uid_t launcher_found_uid(const entry_t *entry)
 uid_t launcher_revived_uid(const entry_t *entry)
 {
     registry_t *self = entry->registry;
-    cleanup_free char *kept = mem_format("%s/sessions/%s/workspace",
-                                         self->options->state_dir, entry->id);
+    cleanup_free char *state =
+        session_state_folder(self->options->state_dir, entry->id);
+    bool has_folder = !session_keeps_workspace(state, entry->workspace);
 
-    return self->options->lends_subids
-               ? launcher_choose_uid(self, strcmp(entry->workspace, kept) != 0)
-               : entry->host_uid;
+    return self->options->lends_subids ? launcher_choose_uid(self, has_folder)
+                                       : entry->host_uid;
 }
 
 static int open_listeners(const char *folder, int *ret_link, int *ret_init,

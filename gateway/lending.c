@@ -4,20 +4,17 @@
  * somebody named is not touched. Lives in the session's thread. */
 #include "gateway/internal.h"
 
-#include "base/buffer.h"
 #include "base/log.h"
 #include "workspace/owner.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #define GIVE_MS 5000 /* a session may have left millions of files */
 
 static bool keeps_workspace(const session_spec_t *spec)
 {
-    cleanup_free char *kept = mem_format("%s/workspace", spec->state_folder);
-
-    return spec->is_lent && strcmp(spec->workspace, kept) == 0;
+    return spec->is_lent
+           && session_keeps_workspace(spec->state_folder, spec->workspace);
 }
 
 /* What could not be given back when it ended has its former user still. */

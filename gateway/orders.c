@@ -174,14 +174,12 @@ entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous)
 static json_t *read_tombstone(registry_t *self, const char *id)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
-    cleanup_free char *folder = NULL, *profile = NULL;
+    cleanup_free char *profile = NULL;
     char created[CLOCK_ISO_SIZE], ended[CLOCK_ISO_SIZE];
     fault_t fault;
 
-    if (strchr(id, '/') || id[0] == '.' || !id[0])
-        return NULL;
-    folder = mem_format("%s/sessions/%s", self->options->state_dir, id);
-    if (session_spec_read(folder, &spec, &profile, &fault) < 0
+    if (session_spec_find(self->options->state_dir, id, &spec, &profile, &fault)
+            < 0
         || spec->is_pooled)
         return NULL;
     clock_iso(spec->created_us, created);
@@ -192,7 +190,8 @@ static json_t *read_tombstone(registry_t *self, const char *id)
         "profile", profile, "state", "gone", "created", created, "ended", ended,
         "reason", spec->reason[0] ? spec->reason : "lost", "detail",
         spec->detail ? spec->detail : "", "workspace", spec->workspace,
-        "journal", json_sprintf("%s/journal", folder), "expires_at");
+        "journal", json_sprintf("%s/journal", spec->state_folder),
+        "expires_at");
 }
 
 static void on_info(registry_t *self, json_t *content, message_t **request_p)

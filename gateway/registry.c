@@ -34,7 +34,7 @@ entry_t *registry_find(registry_t *self, const char *id)
 static void forget_pooled(const registry_t *self, const char *id)
 {
     cleanup_free char *folder =
-        mem_format("%s/sessions/%s", self->options->state_dir, id);
+        session_state_folder(self->options->state_dir, id);
     fault_t fault;
 
     (void) path_remove_tree(folder, &fault);

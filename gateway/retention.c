@@ -90,7 +90,7 @@ static void look_at(retention_t *self, const char *id)
 {
     registry_t *registry = self->registry;
     cleanup_free char *folder =
-        mem_format("%s/sessions/%s", registry->options->state_dir, id);
+        session_state_folder(registry->options->state_dir, id);
     cleanup_free char *target = mem_format("%s/%s", self->aside, id);
     fault_t fault;
 

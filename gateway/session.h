@@ -96,5 +96,17 @@ int session_spec_write(const session_spec_t *self, fault_t *fault);
  * profile's name, to be freed. */
 int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
                       char **ret_profile, fault_t *fault);
+/* That of a session by its id, which may be anything. -ENOENT: there is none.
+ */
+int session_spec_find(const char *state_dir, const char *id,
+                      session_spec_t **ret_spec, char **ret_profile,
+                      fault_t *fault);
+
+/* Where a session's state is; the caller's. */
+char *session_state_folder(const char *state_dir, const char *id);
+/* Where its workspace is, unless somebody named a folder; the caller's. */
+char *session_own_workspace(const char *state_folder);
+/* Whether it is that one. */
+bool session_keeps_workspace(const char *state_folder, const char *workspace);
 
 #endif

@@ -13,6 +13,23 @@
 
 #define STATE_FILE_MAX (256u << 10)
 
+char *session_state_folder(const char *state_dir, const char *id)
+{
+    return mem_format("%s/sessions/%s", state_dir, id);
+}
+
+char *session_own_workspace(const char *state_folder)
+{
+    return mem_format("%s/workspace", state_folder);
+}
+
+bool session_keeps_workspace(const char *state_folder, const char *workspace)
+{
+    cleanup_free char *own = session_own_workspace(state_folder);
+
+    return strcmp(workspace, own) == 0;
+}
+
 void session_spec_destroy(session_spec_t **self_p)
 {
     session_spec_t *self = *self_p;
@@ -139,4 +156,16 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     *ret_profile = mem_text(profile);
     *ret_spec = take_ptr(self);
     return 0;
+}
+
+int session_spec_find(const char *state_dir, const char *id,
+                      session_spec_t **ret_spec, char **ret_profile,
+                      fault_t *fault)
+{
+    cleanup_free char *folder = NULL;
+
+    if (strchr(id, '/') || id[0] == '.' || !id[0])
+        return fault_set(fault, ENOENT, "there is no session %s", id);
+    folder = session_state_folder(state_dir, id);
+    return session_spec_read(folder, ret_spec, ret_profile, fault);
 }

@@ -42,7 +42,7 @@ void recorded_cell_destroy(recorded_cell_t **self_p)
     *self_p = NULL;
 }
 
-static json_t *time_of(int64_t wall_us)
+json_t *record_time(int64_t wall_us)
 {
     char text[CLOCK_ISO_SIZE];
 
@@ -93,7 +93,7 @@ static void begin_code(recorded_cell_t *self, const journal_record_t *record,
     set_source(self, text_member(content, "code"), json_string_length(code));
     json_object_set_new(self->notes, "request",
                         json_integer((json_int_t) record->request));
-    json_object_set_new(self->notes, "asked", time_of(record->wall_us));
+    json_object_set_new(self->notes, "asked", record_time(record->wall_us));
     json_object_set_new(self->notes, "who", who(record, own));
     json_object_set_new(self->notes, "status", json_string("unanswered"));
     set_number(self->notes, "time_limit", json_object_get(own, "time_limit"));
@@ -122,7 +122,7 @@ static void begin_text(recorded_cell_t *self, const journal_record_t *record,
     json_t *text = json_object_get(content, "text");
     set_source(self, text_member(content, "text"), json_string_length(text));
     json_object_set_new(self->notes, "note", json_true());
-    json_object_set_new(self->notes, "asked", time_of(record->wall_us));
+    json_object_set_new(self->notes, "asked", record_time(record->wall_us));
     set_text(self->notes, "by", text_member(content, "by"));
 }
 
@@ -177,9 +177,9 @@ static void on_reply(recorded_cell_t *self, const journal_record_t *record,
     set_text(self->timing, "iopub.status.busy", started);
     set_text(self->timing, "shell.execute_reply.started", started);
     json_object_set_new(self->timing, "shell.execute_reply",
-                        time_of(record->wall_us));
+                        record_time(record->wall_us));
     json_object_set_new(self->timing, "iopub.status.idle",
-                        time_of(record->wall_us));
+                        record_time(record->wall_us));
     set_text(self->notes, "status", text_member(content, "status"));
     /* What was shown may be another: where a time limit hit, for one. */
     if (strcmp(text_member(content, "status"), "error") == 0)
@@ -229,7 +229,7 @@ static void on_event(recorded_cell_t *self, const journal_record_t *record,
         self->began_us = record->wall_us;
         self->cell.count = count > 0 ? count : 0;
         json_object_set_new(self->timing, "iopub.execute_input",
-                            time_of(record->wall_us));
+                            record_time(record->wall_us));
     } else
         output_list_add(&self->outputs, record->seq, record->type, content,
                         record->content.size);

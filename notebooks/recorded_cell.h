@@ -31,5 +31,7 @@ void recorded_cell_finish(recorded_cell_t *self, notebook_cell_t *ret_cell);
 
 /* The part as a JSON object; NULL when it is none. The caller's. */
 json_t *record_object(journal_part_t part);
+/* A time of day as Jupyter writes it. The caller's. */
+json_t *record_time(int64_t wall_us);
 
 #endif

@@ -229,14 +229,6 @@ static json_t *write_language(const json_t *from)
     return language;
 }
 
-static void set_time(json_t *object, const char *key, int64_t wall_us)
-{
-    char text[CLOCK_ISO_SIZE];
-
-    clock_iso(wall_us, text);
-    json_object_set_new(object, key, json_string(text));
-}
-
 static json_t *write_metadata(const recording_t *self, const char *damage)
 {
     json_t *own = json_object();
@@ -245,13 +237,13 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
         json_object_set_new(own, "session",
                             json_string(self->options->session));
     if (self->begin_us)
-        set_time(own, "began", self->begin_us);
+        json_object_set_new(own, "began", record_time(self->begin_us));
     if (self->reader)
         json_object_set_new(
             own, "seq",
             json_integer((json_int_t) journal_reader_head(self->reader).seq));
     if (self->end_reason) {
-        set_time(own, "ended", self->end_us);
+        json_object_set_new(own, "ended", record_time(self->end_us));
         json_object_set_new(own, "reason", json_string(self->end_reason));
     }
     if (damage)

@@ -4,7 +4,7 @@
 #include "notebooks/trace.h"
 
 #include "base/buffer.h"
-#include "base/clock.h"
+#include "notebooks/recorded_cell.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,36 +18,6 @@ void trace_clear(trace_t *self)
     json_decref(self->rows);
     json_decref(self->open);
     *self = (trace_t){0};
-}
-
-static json_t *parse(journal_part_t part)
-{
-    size_t flags = JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
-    json_t *value =
-        part.size ? json_loadb(part.bytes, part.size, JSON_ALLOW_NUL, NULL)
-                  : NULL;
-
-    if (!value && part.size)
-        value = json_loadb(part.bytes, part.size, flags, NULL);
-    if (json_is_object(value))
-        return value;
-    json_decref(value);
-    return json_object();
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-static void set_time(json_t *row, const char *key, int64_t wall_us)
-{
-    char iso[CLOCK_ISO_SIZE];
-
-    clock_iso(wall_us, iso);
-    json_object_set_new(row, key, json_string(iso));
 }
 
 /* Whole characters of a text, at most SOURCE_MAX bytes. */
@@ -70,7 +40,7 @@ static json_t *add_row(trace_t *self, const journal_record_t *record,
     json_t *row =
         json_pack("{s:s, s:I}", "what", what, "seq", (json_int_t) record->seq);
 
-    set_time(row, "at", record->wall_us);
+    json_object_set_new(row, "at", record_time(record->wall_us));
     if (!self->rows)
         self->rows = json_array();
     json_array_append_new(self->rows, row);
@@ -101,11 +71,11 @@ static void on_request(trace_t *self, const journal_record_t *record)
 
     if (strcmp(record->type, "execute_request") != 0)
         return;
-    content = parse(record->content);
+    content = record_object(record->content);
     if (json_is_true(json_object_get(content, "silent")))
         return;
-    metadata = parse(record->metadata);
-    origin = parse(record->origin);
+    metadata = record_object(record->metadata);
+    origin = record_object(record->origin);
     own = json_object_get(metadata, "hearth");
     row = add_row(self, record, "cell");
     json_object_set_new(row, "turn", json_integer(++self->turns));
@@ -114,9 +84,9 @@ static void on_request(trace_t *self, const journal_record_t *record)
     json_object_set_new(row, "source",
                         beginning(json_object_get(content, "code")));
     json_object_set_new(row, "client",
-                        json_string(*text_of(own, "client")
-                                        ? text_of(own, "client")
-                                        : text_of(origin, "client")));
+                        json_string(*text_member(own, "client")
+                                        ? text_member(own, "client")
+                                        : text_member(origin, "client")));
     json_object_set_new(row, "status", json_string("unanswered"));
     if (!self->open)
         self->open = json_object();
@@ -148,8 +118,8 @@ static void add_limit(json_t *row, const char *text)
 
 static void on_error(json_t *row, const json_t *content)
 {
-    const char *ename = text_of(content, "ename");
-    const char *evalue = text_of(content, "evalue");
+    const char *ename = text_member(content, "ename");
+    const char *evalue = text_member(content, "evalue");
 
     json_object_set_new(row, "ename", json_string(ename));
     json_object_set_new(row, "evalue",
@@ -192,10 +162,11 @@ static void on_reply(trace_t *self, const journal_record_t *record)
 
     if (!row)
         return;
-    content = parse(record->content);
-    metadata = parse(record->metadata);
+    content = record_object(record->content);
+    metadata = record_object(record->metadata);
     own = json_object_get(metadata, "hearth");
-    json_object_set_new(row, "status", json_string(text_of(content, "status")));
+    json_object_set_new(row, "status",
+                        json_string(text_member(content, "status")));
     began = json_object_get(row, "began_us");
     if (began)
         json_object_set_new(
@@ -211,7 +182,7 @@ static void on_reply(trace_t *self, const journal_record_t *record)
     if (json_is_integer(json_object_get(content, "execution_count")))
         json_object_set(row, "execution_count",
                         json_object_get(content, "execution_count"));
-    if (strcmp(text_of(content, "status"), "error") == 0)
+    if (strcmp(text_member(content, "status"), "error") == 0)
         on_error(row, content);
     json_object_del(row, "began_us");
     number_text(record->request, number);
@@ -230,7 +201,7 @@ static void on_state(trace_t *self, const journal_record_t *record)
     if (strcmp(record->type, "launch") == 0
         || strcmp(record->type, "input_reply") == 0)
         return;
-    content = parse(record->content);
+    content = record_object(record->content);
     row = add_row(self, record, record->type);
     for (const char *const *key = members; *key; key++)
         if (json_is_string(json_object_get(content, *key)))
@@ -243,7 +214,7 @@ static void on_state(trace_t *self, const journal_record_t *record)
 
 static void on_gap(trace_t *self, const journal_record_t *record)
 {
-    json_auto_t *content = parse(record->content);
+    json_auto_t *content = record_object(record->content);
     json_t *row = open_row(self, record);
     bool is_of_cell = row != NULL;
 

@@ -5,14 +5,13 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/cli/outputs.h"
-#include "protocol/client.h"
+#include "gateway/cli/talk.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define WELCOME_MS 3000 /* until iopub's subscription is confirmed */
-#define LAST_MS    3000 /* between a reply and its idle */
-#define DOUBT_MS   5000 /* silence before the gateway is asked */
+#define LAST_MS  3000 /* between a reply and its idle */
+#define DOUBT_MS 5000 /* silence before the gateway is asked */
 
 static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 
@@ -54,24 +53,6 @@ void cell_runner_destroy(cell_runner_t **self_p)
     *self_p = NULL;
 }
 
-/* What a quick cell says would be lost before the subscription took effect. */
-static void wait_for_welcome(cell_runner_t *self)
-{
-    int64_t deadline = clock_monotonic_ms() + WELCOME_MS;
-    int64_t left;
-    fault_t fault;
-
-    while ((left = deadline - clock_monotonic_ms()) > 0) {
-        cleanup_message message_t *message = NULL;
-        channel_t channel;
-
-        if (client_receive(self->client, (int) left, &channel, &message, &fault)
-                == 0
-            && strcmp(message_type(message), "iopub_welcome") == 0)
-            return;
-    }
-}
-
 int cell_runner_new(mgmt_t *mgmt, const json_t *session, const char *client,
                     bool is_revival, cell_runner_t **ret_runner, fault_t *fault)
 {
@@ -87,21 +68,9 @@ int cell_runner_new(mgmt_t *mgmt, const json_t *session, const char *client,
                    fault);
     if (r < 0)
         return r;
-    wait_for_welcome(self);
+    talk_wait_for_welcome(self->client, NULL);
     *ret_runner = take_ptr(self);
     return 0;
-}
-
-static int send_json(cell_runner_t *self, channel_t channel, const char *type,
-                     const json_t *content, const json_t *metadata,
-                     const char **ret_id, fault_t *fault)
-{
-    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
-    cleanup_free char *more = json_dumps(metadata, JSON_COMPACT);
-
-    return client_send(self->client, channel, type,
-                       (bytes_t){text, strlen(text)},
-                       (bytes_t){more, strlen(more)}, ret_id, fault);
 }
 
 static void begin(cell_runner_t *self, const char *id, const json_t *answers)
@@ -146,8 +115,8 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
                   "allow_stdin", request->answers != NULL, "stop_on_error", 0);
     if (!content || !json_object_size(expressions) != !request->expression)
         return fault_set(fault, EINVAL, "the code is no UTF-8 text");
-    r = send_json(self, CHANNEL_SHELL, "execute_request", content, metadata,
-                  &id, fault);
+    r = talk_send(self->client, CHANNEL_SHELL, "execute_request", content,
+                  metadata, &id, fault);
     if (r == 0)
         begin(self, id, request->answers);
     return r;
@@ -159,8 +128,8 @@ static int interrupt(void *arg, fault_t *fault)
     json_auto_t *nothing = json_object();
     const char *id;
 
-    return send_json(self, CHANNEL_CONTROL, "interrupt_request", nothing,
-                     nothing, &id, fault);
+    return talk_send(self->client, CHANNEL_CONTROL, "interrupt_request",
+                     nothing, nothing, &id, fault);
 }
 
 /* ---- what is heard ---- */
@@ -237,8 +206,8 @@ static void on_question(cell_runner_t *self)
     if (json_is_null(answer))
         (void) interrupt(self, &ignored);
     else
-        (void) send_json(self, CHANNEL_STDIN, "input_reply", content, nothing,
-                         &id, &ignored);
+        (void) talk_send(self->client, CHANNEL_STDIN, "input_reply", content,
+                         nothing, &id, &ignored);
 }
 
 static void on_message(cell_runner_t *self, channel_t channel,

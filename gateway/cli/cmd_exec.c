@@ -9,7 +9,7 @@
 #include "gateway/cli/answer.h"
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/outputs.h"
-#include "protocol/client.h"
+#include "gateway/cli/talk.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define CODE_MAX      (64u << 20)
-#define WELCOME_MS    3000  /* until iopub's subscription is confirmed */
 #define LOOK_MS       200   /* a signal is noticed at the latest then */
 #define QUESTION_MS   30    /* the same, while somebody types */
 #define PROGRESS_MS   2000  /* silence before the progress line */
@@ -59,14 +58,9 @@ static void on_signal(int number)
         ending = number;
 }
 
-/* Without SA_RESTART: waiting ends with EINTR. */
-static void catch_signals(void)
+static bool is_to_end(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    return interrupts || ending;
 }
 
 static void run_clear(run_t *self)
@@ -152,37 +146,6 @@ static gateway_exit_t find_session(run_t *self, json_t **ret_session)
     return GATEWAY_EXIT_OK;
 }
 
-/* A subscription takes effect later than its connection: what a quick cell
- * says would be lost without waiting for the welcome. */
-static void wait_for_welcome(run_t *self)
-{
-    int64_t deadline = clock_monotonic_ms() + WELCOME_MS;
-    fault_t fault;
-
-    while (clock_monotonic_ms() < deadline && !interrupts && !ending) {
-        cleanup_message message_t *message = NULL;
-        channel_t channel;
-
-        if (client_receive(self->client, LOOK_MS, &channel, &message, &fault)
-                == 0
-            && strcmp(message_type(message), "iopub_welcome") == 0)
-            return;
-    }
-}
-
-static int send_json(run_t *self, channel_t channel, const char *type,
-                     const json_t *content, const json_t *metadata,
-                     const char **ret_id, fault_t *fault)
-{
-    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
-    cleanup_free char *more =
-        metadata ? json_dumps(metadata, JSON_COMPACT) : NULL;
-
-    return client_send(
-        self->client, channel, type, (bytes_t){text, strlen(text)},
-        (bytes_t){more ? more : "", more ? strlen(more) : 0}, ret_id, fault);
-}
-
 static gateway_exit_t send_code(run_t *self, const buffer_t *code,
                                 double time_limit)
 {
@@ -203,8 +166,8 @@ static gateway_exit_t send_code(run_t *self, const buffer_t *code,
         json_pack("{s:O, s:b, s:b, s:{}, s:b, s:b}", "code", text, "silent", 0,
                   "store_history", 1, "user_expressions", "allow_stdin",
                   self->answer != NULL, "stop_on_error", 1);
-    if (send_json(self, CHANNEL_SHELL, "execute_request", content, metadata,
-                  &id, &fault)
+    if (talk_send(self->client, CHANNEL_SHELL, "execute_request", content,
+                  metadata, &id, &fault)
         < 0)
         return outputs_say(self->outputs, fault.text), GATEWAY_EXIT_FAILED;
     self->request = mem_text(id);
@@ -242,8 +205,8 @@ static void send_answer(run_t *self)
     value = json_stringn((const char *) line.data, line.size);
     content = json_pack("{s:s, s:o}", "status", "ok", "value",
                         value ? json_incref(value) : json_string(""));
-    if (send_json(self, CHANNEL_STDIN, "input_reply", content, NULL, &id,
-                  &fault)
+    if (talk_send(self->client, CHANNEL_STDIN, "input_reply", content, NULL,
+                  &id, &fault)
         < 0)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
@@ -309,8 +272,8 @@ static void on_interrupt(run_t *self, int *handled)
         answer_give_up(self->answer);
         outputs_prompt(self->outputs, "\n");
     }
-    if (send_json(self, CHANNEL_CONTROL, "interrupt_request", nothing, NULL,
-                  &id, &fault)
+    if (talk_send(self->client, CHANNEL_CONTROL, "interrupt_request", nothing,
+                  NULL, &id, &fault)
         < 0)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
@@ -537,8 +500,8 @@ static int exec(const arguments_t *arguments)
                    &fault)
         < 0)
         return outputs_say(self.outputs, fault.text), GATEWAY_EXIT_FAILED;
-    catch_signals();
-    wait_for_welcome(&self);
+    talk_catch_signals(on_signal);
+    talk_wait_for_welcome(self.client, is_to_end);
     if ((status = send_code(&self, &code, seconds)) != GATEWAY_EXIT_OK)
         return status;
     run_until_idle(&self);

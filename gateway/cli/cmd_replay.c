@@ -75,22 +75,17 @@ static gateway_exit_t run_all(rerun_t *self, const arguments_t *arguments,
                               const notebook_t *notebook, size_t last)
 {
     runner_t runner = cell_runner_methods(self->runner);
-    const replay_options_t options = {
-        .compare = rerun_compare,
-        .on_begin = rerun_on_begin,
-        .on_wait = rerun_on_wait,
-        .answer = rerun_answer,
-        .on_step = on_step,
-        .arg = self,
-        .last = last,
-        .runs_all = arguments_has(arguments, "all"),
-        .stops_there = arguments_has(arguments, "stop-on-difference"),
-    };
+    replay_options_t options = rerun_options(arguments);
     bool is_kept = arguments_has(arguments, "keep");
     replay_summary_t summary;
     fault_t fault = {0};
-    int r = replay_run(notebook, &runner, &options, &summary, &fault);
+    int r;
 
+    options.on_step = on_step;
+    options.arg = self;
+    options.last = last;
+    options.stops_there = arguments_has(arguments, "stop-on-difference");
+    r = replay_run(notebook, &runner, &options, &summary, &fault);
     print_replay(self, &summary, is_kept);
     if (!is_kept)
         rerun_delete(self);
@@ -220,23 +215,18 @@ static gateway_exit_t probe(rerun_t *rerun, const arguments_t *arguments,
     bisect_t self = {.rerun = rerun,
                      .runner = cell_runner_methods(rerun->runner),
                      .expression = arguments_value(arguments, "expr")};
-    const replay_options_t options = {
-        .compare = not_compared,
-        .on_begin = rerun_on_begin,
-        .on_wait = rerun_on_wait,
-        .answer = rerun_answer,
-        .on_step = on_probe,
-        .arg = &self,
-        .runs_all = arguments_has(arguments, "all"),
-    };
+    replay_options_t options = rerun_options(arguments);
     bool is_kept = arguments_has(arguments, "keep");
     replay_summary_t summary;
+    gateway_exit_t status;
     fault_t fault = {0};
-    int r = replay_run(notebook, &self.runner, &options, &summary, &fault);
-    gateway_exit_t status =
-        r < 0 ? complain(GATEWAY_EXIT_FAILED, "%s", fault.text)
-              : tell_bisect(&self);
 
+    options.compare = not_compared;
+    options.on_step = on_probe;
+    options.arg = &self;
+    status = replay_run(notebook, &self.runner, &options, &summary, &fault) < 0
+                 ? complain(GATEWAY_EXIT_FAILED, "%s", fault.text)
+                 : tell_bisect(&self);
     if (!is_kept)
         rerun_delete(rerun);
     else if (!rerun->is_json)

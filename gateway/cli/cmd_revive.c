@@ -228,18 +228,12 @@ static int run_cells(revive_t *self, const arguments_t *arguments,
                      fault_t *fault)
 {
     runner_t runner = cell_runner_methods(self->rerun.runner);
-    const replay_options_t options = {
-        .compare = rerun_compare,
-        .on_begin = rerun_on_begin,
-        .on_wait = rerun_on_wait,
-        .answer = rerun_answer,
-        .on_step = on_step,
-        .arg = self,
-        .first = self->first,
-        .runs_all = arguments_has(arguments, "all"),
-        .is_revival = true,
-    };
+    replay_options_t options = rerun_options(arguments);
 
+    options.on_step = on_step;
+    options.arg = self;
+    options.first = self->first;
+    options.is_revival = true;
     return replay_run(&self->notebook, &runner, &options, &self->summary,
                       fault);
 }

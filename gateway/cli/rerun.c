@@ -4,10 +4,12 @@
 #include "base/buffer.h"
 #include "gateway/cli/answer.h"
 #include "gateway/cli/recorded.h"
+#include "gateway/cli/talk.h"
 #include "gateway/cli/terminal.h"
 #include "notebooks/compare.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,16 +80,6 @@ gateway_exit_t rerun_create(rerun_t *self, const arguments_t *arguments,
     return status;
 }
 
-/* Without SA_RESTART: waiting ends with EINTR. */
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
 gateway_exit_t rerun_connect(rerun_t *self, const char *client, bool is_revival)
 {
     fault_t fault = {0};
@@ -97,7 +89,7 @@ gateway_exit_t rerun_connect(rerun_t *self, const char *client, bool is_revival)
                         &self->runner, &fault)
         < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
-    catch_signals();
+    talk_catch_signals(on_signal);
     return GATEWAY_EXIT_OK;
 }
 
@@ -161,7 +153,7 @@ static const char *first_line(const notebook_cell_t *cell)
 }
 
 /* On standard error, so that what is printed can be kept. */
-void rerun_on_begin(const replay_step_t *step, void *arg)
+static void on_begin(const replay_step_t *step, void *arg)
 {
     (void) arg;
     if (!isatty(STDERR_FILENO))
@@ -171,14 +163,14 @@ void rerun_on_begin(const replay_step_t *step, void *arg)
     fflush(stderr);
 }
 
-bool rerun_on_wait(const replay_step_t *step, void *arg)
+static bool on_wait(const replay_step_t *step, void *arg)
 {
     (void) step;
     (void) arg;
     return !interrupted;
 }
 
-json_t *rerun_answer(const char *prompt, bool is_password)
+static json_t *answer(const char *prompt, bool is_password)
 {
     cleanup_answer answer_t *person = answer_new(false);
     cleanup_buffer buffer_t line = BUFFER_EMPTY;
@@ -239,7 +231,7 @@ void rerun_print(rerun_t *self, const replay_step_t *step)
     fflush(stdout);
 }
 
-char *rerun_compare(const json_t *recorded, const json_t *now)
+static char *compare(const json_t *recorded, const json_t *now)
 {
     const compare_t rules = COMPARE_DEFAULT;
     cleanup_difference difference_t difference = {0};
@@ -249,4 +241,15 @@ char *rerun_compare(const json_t *recorded, const json_t *now)
     return mem_format("%s: %s, recorded is %s", difference.what,
                       difference.right ? difference.right : "nothing",
                       difference.left ? difference.left : "nothing");
+}
+
+replay_options_t rerun_options(const arguments_t *arguments)
+{
+    return (replay_options_t){
+        .compare = compare,
+        .on_begin = on_begin,
+        .on_wait = on_wait,
+        .answer = answer,
+        .runs_all = arguments_has(arguments, "all"),
+    };
 }

@@ -8,8 +8,6 @@
 #include "notebooks/notebook.h"
 #include "notebooks/replay.h"
 
-#include <signal.h>
-
 typedef struct {
     mgmt_t *mgmt;          /* owned */
     json_t *session;       /* owned; its description */
@@ -34,17 +32,14 @@ void rerun_delete(rerun_t *self);
 gateway_exit_t rerun_read(const arguments_t *arguments, const char *name,
                           notebook_t *ret_notebook);
 
-/* For replay_options_t; `arg` is whatever. From the first on, signals are
- * noticed and end the run. */
-void rerun_on_begin(const replay_step_t *step, void *arg);
-bool rerun_on_wait(const replay_step_t *step, void *arg);
-/* A person at a terminal is asked for what the recording does not have. */
-json_t *rerun_answer(const char *prompt, bool is_password);
+/* What every run has of replay_options_t: outputs are compared, a line says
+ * which cell runs, a person at a terminal is asked for what the recording does
+ * not have, --all. From rerun_connect on, signals are noticed and end the run.
+ */
+replay_options_t rerun_options(const arguments_t *arguments);
 /* Whether a signal came. */
 bool rerun_is_interrupted(void);
 
-/* For replay_options_t. */
-char *rerun_compare(const json_t *recorded, const json_t *now);
 /* The cell's line, and its row; nothing for one that waits. */
 void rerun_print(rerun_t *self, const replay_step_t *step);
 const char *rerun_verdict(replay_verdict_t verdict);
