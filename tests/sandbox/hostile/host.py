@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import hashlib
 import os
 import re
 import secrets
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -28,6 +30,7 @@ class Host:
         self.planted = "planted-" + secrets.token_hex(16)
         self.secret = self.folder / "secret"
         self.secret.write_text("a file of the host\n")
+        self.locked = lock(self.secret)
         self.shown = self.folder / "shown"
         self.shown.mkdir()
         (self.shown / "file").write_text("shown\n")
@@ -74,8 +77,17 @@ class Host:
             with contextlib.suppress(OSError):
                 server.shutdown(socket.SHUT_RDWR)
             server.close()
+        os.close(self.locked)
         self.libc.shmctl(self.shm, IPC_RMID, None)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def lock(path: Path) -> int:
+    """Of an open file, so that it is nobody's, and each /proc/locks has it."""
+    fd = os.open(path, os.O_RDWR)
+    whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    fcntl.fcntl(fd, fcntl.F_OFD_SETLK, whole)
+    return fd
 
 
 def greet(server: socket.socket) -> None:

@@ -52,7 +52,7 @@ CASES = table(
         "    raise Stopped(done.stderr.split(':')[-1].strip().replace(' ', '-'))\n"
         "return done.stdout",
         "Operation-not-permitted",
-        "seccomp nested",
+        "seccomp nested landlock",
     ),
     Case(
         "number-of-namespaces",

@@ -41,7 +41,7 @@ def run_all(
             try:
                 results.append(suite.run(case))
             except AssertionError as error:
-                results.append(Result(case, f"broke off: {error}"[:200]))
+                results.append(Result(case, "", broken=str(error)[:200]))
     finally:
         suite.close()
     return results
@@ -86,6 +86,9 @@ def run_mode(mode: str, walls: tuple[str, ...], wanted: list[Case]) -> int:
     )
     report(through)
     if walls:
+        for result in results:
+            if result.broken:
+                print("  " + result.surprise)
         return 0
     surprises = [result.surprise for result in results if result.surprise]
     for surprise in surprises:

@@ -74,10 +74,13 @@ class Result:
     case: Case
     through: str  # what it managed; empty: it was stopped
     stopped: str = ""  # how
+    broken: str = ""  # why it is neither: it did not come to its end
 
     @property
     def surprise(self) -> str:
         """What is not as the table says."""
+        if self.broken:
+            return f"{self.case.id} broke off: {self.broken}"
         if self.through:
             return f"{self.case.id} got through: {self.through}"
         stops = self.case.stops.split()
