@@ -1,9 +1,9 @@
 #!/bin/bash
 # inside.sh PART: one part of what run.py is for, in the virtual machine. What
 # is found is said in lines of TAP or of pytest. Slow by emulation: deadlines of
-# the tests are four times as long (HEARTH_DEADLINE).
+# the tests (HEARTH_DEADLINE) are longer than a zygote may take to warm up.
 set -uo pipefail
-export HEARTH_MUST_WORK=1 HEARTH_HAS_CGROUPS=1 HEARTH_DEADLINE=240
+export HEARTH_MUST_WORK=1 HEARTH_HAS_CGROUPS=1 HEARTH_DEADLINE=480
 export HEARTH_FEW_GATEWAYS=1
 export PYTHONDONTWRITEBYTECODE=1 LANG=C.UTF-8 CMOCKA_MESSAGE_OUTPUT=TAP
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -254,9 +254,15 @@ c_tests() {
     return $status
 }
 
+# What fails is told at once: the part may be cut off before its end.
 pytests() { # ARGUMENT...
-    COLUMNS=160 python3 -m pytest -p no:cacheprovider -v --color=no --tb=short \
-        --timeout=1200 "$@"
+    cat >/tmp/at_once.py <<'CODE'
+def pytest_runtest_logreport(report):
+    if report.failed:
+        print("\n" + report.longreprtext, flush=True)
+CODE
+    COLUMNS=160 PYTHONPATH=/tmp python3 -m pytest -p no:cacheprovider \
+        -p at_once -v --color=no --tb=short --timeout=1200 "$@"
 }
 
 export -f c_tests pytests

@@ -19,6 +19,9 @@ profile
 CONFIG
 echo 10000 >/proc/sys/user/max_user_namespaces
 useradd -m tester
+# Its sessions have users of their own out of this.
+grep -q '^tester:' /etc/subuid ||
+    usermod --add-subuids 100000-165535 --add-subgids 100000-165535 tester
 loginctl enable-linger tester
 
 # A gateway of a test is in a scope of its own: exec'd, so that its pid is what
@@ -45,7 +48,8 @@ cat >/usr/local/bin/hearth-as-user <<'WRAPPER'
 export XDG_RUNTIME_DIR=/run/user/$(id -u)
 [ "$1" = serve ] || exec /usr/local/bin/hearth "$@"
 exec systemd-run --user --quiet --scope -p Delegate=yes \
-    hearth-in-scope /usr/local/bin/hearth "$@" --set sessions/ready_timeout=5m
+    hearth-in-scope /usr/local/bin/hearth "$@" \
+    --set sessions/ready_timeout=5m --set gateway/session_users=own
 WRAPPER
 cat >/usr/local/bin/hearth-as-service <<'WRAPPER'
 #!/bin/sh
