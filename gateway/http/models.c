@@ -164,6 +164,12 @@ static bool copy_environment(exchange_t *exchange, const json_t *body,
     return true;
 }
 
+bool model_has_profile(const http_t *http, const char *name)
+{
+    return !*name || http->options->http.force_profile
+           || options_profile(http->options, name);
+}
+
 json_t *model_creation(exchange_t *exchange, const json_t *body,
                        const char *profile)
 {

@@ -11,6 +11,8 @@
 json_t *model_kernel(const http_t *http, const json_t *session);
 bool model_is_gone(const json_t *session);
 const char *model_text(const json_t *object, const char *name);
+/* A body may name this profile, or none; one that is forced counts for all. */
+bool model_has_profile(const http_t *http, const char *name);
 /* Order's content for a session that is to be made as this body says; NULL:
  * refused, and answered. Given. */
 json_t *model_creation(exchange_t *exchange, const json_t *body,
