@@ -90,6 +90,7 @@ bool desk_is_ok(exchange_t *exchange, const json_t *reply)
         {"UnknownSession", 404},    {"SessionGone", 404},
         {"AmbiguousSession", 404},  {"TooManySessions", 403},
         {"SessionNotStarted", 500}, {"GatewayStopping", 503},
+        {"GatewayBusy", 503},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));
@@ -101,6 +102,10 @@ bool desk_is_ok(exchange_t *exchange, const json_t *reply)
     for (size_t i = 0; ename && i < sizeof statuses / sizeof *statuses; i++)
         if (strcmp(statuses[i].ename, ename) == 0)
             code = statuses[i].status;
+    json_int_t seconds =
+        json_integer_value(json_object_get(reply, "retry_after"));
+    if (seconds > 0)
+        exchange_header(exchange, "Retry-After", "%lld", (long long) seconds);
     exchange_fail(exchange, code, "%s", evalue ? evalue : "it did not work");
     return false;
 }

@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define KEY_MAX 255
+#define KEY_MAX       255
+#define QUEUE_RETRY_S 1 /* a turn may take any time; what is short of that */
 
 /* --- Names --- */
 
@@ -206,12 +207,13 @@ static runs_t *reply_runs(exchange_t *exchange, const json_t *reply,
 
 /* --- POST …/execute --- */
 
-/* One that was sent before under this key. True: answered. */
-static bool answer_known(exchange_t *exchange, const runs_t *runs,
-                         const char *id, const char *code)
+/* One that was sent before under this key. True: answered. One that the
+ * session did not take has not run: it may be sent again. */
+static bool answer_known(exchange_t *exchange, runs_t *runs, const char *id,
+                         const char *code)
 {
     uint8_t digest[RUN_DIGEST_SIZE];
-    const run_t *run = runs_find(runs, id);
+    run_t *run = runs_find(runs, id);
 
     if (!run)
         return false;
@@ -219,9 +221,11 @@ static bool answer_known(exchange_t *exchange, const runs_t *runs,
     if (memcmp(run->digest, digest, sizeof digest) != 0)
         exchange_fail(exchange, 409,
                       "Other code was sent under this key; see %s", run->id);
-    else
+    else if (run->state != RUN_REFUSED)
         answer_accepted(exchange, run);
-    return true;
+    else
+        runs_drop(runs, run), run = NULL;
+    return run;
 }
 
 static void send_order(exchange_t *exchange, runs_t *runs, const char *id,
@@ -328,6 +332,15 @@ static bool was_lost(const json_t *result)
     return false;
 }
 
+/* Lost for now, and another time it may do: the client is told to come back. */
+static int lost_status(exchange_t *exchange, const run_t *run)
+{
+    if (strcmp(model_text(run->refusal, "ename"), "QueueFull") != 0)
+        return 500;
+    exchange_header(exchange, "Retry-After", "%d", QUEUE_RETRY_S);
+    return 503;
+}
+
 static void answer_result(exchange_t *exchange, const runs_t *runs,
                           const run_t *run)
 {
@@ -348,7 +361,8 @@ static void answer_result(exchange_t *exchange, const runs_t *runs,
                             json_pack("{s:s,s:s}", "ename",
                                       model_text(result, "ename"), "evalue",
                                       model_text(result, "evalue")));
-    exchange_json(exchange, is_lost ? 500 : 200, json_incref(model));
+    exchange_json(exchange, is_lost ? lost_status(exchange, run) : 200,
+                  json_incref(model));
 }
 
 static void on_show(exchange_t *exchange, const json_t *reply)

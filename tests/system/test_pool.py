@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -304,19 +305,34 @@ def test_a_burst_waits_in_order_and_then_is_refused() -> None:
         pool_max=0, gateway_starts_max=1, gateway_starts_queue=2
     ) as gateway:
         gateway.create().delete()
+        (zygote,) = children(gateway.pid)
+        done: list[subprocess.CompletedProcess[str]] = []
 
-        def create(_: int) -> subprocess.CompletedProcess[str]:
-            return gateway.run("session", "create", "--no-start", "--json")
+        def create(_: int) -> None:
+            done.append(
+                gateway.run("session", "create", "--no-start", "--json")
+            )
 
+        # Stopped, it starts nobody: one is on its way, two wait, and all who
+        # come then are refused, however fast this machine is.
+        os.kill(zygote, signal.SIGSTOP)
         with ThreadPoolExecutor(12) as many:
-            done = list(many.map(create, range(12)))
-        made = [run for run in done if run.returncode == 0]
-        refused = [run for run in done if run.returncode != 0]
-        assert len(made) >= 3
-        for run in refused:
-            assert "try again in" in run.stderr
-            assert "gateway/starts_queue" in run.stderr
-        assert len(gateway.sessions()) == len(made)
+            runs = [many.submit(create, number) for number in range(12)]
+            try:
+                wait_for(lambda: len(done) == 9, "nine refusals")
+                assert all(run.returncode for run in done)
+            finally:
+                os.kill(zygote, signal.SIGCONT)
+            for run in runs:
+                run.result()
+        assert sum(run.returncode == 0 for run in done) == 3
+        for refused in done[:9]:
+            assert re.search(
+                r"2 sessions wait for their start already, the limit "
+                r"gateway/starts_queue; try again in [1-9]\d* s",
+                refused.stderr,
+            ), refused.stderr
+        assert len(gateway.sessions()) == 3
 
 
 def opened(environment: Path) -> tuple[Path, Path]:

@@ -1,0 +1,109 @@
+"""What a gateway says that has no room now, and when to come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+from deadline import wait_for
+from harness import Gateway
+from processes import children
+from web import Answer, Kernel, Web, of_type
+
+QUEUE_MAX = 10000  # gateway/internal.h
+BODY = {"path": "a", "type": "console", "name": "a", "kernel": {}}
+
+
+def check_busy(answer: Answer) -> None:
+    assert answer.status == 503, answer
+    assert answer.json["reason"] == "Service Unavailable"
+    seconds = int(answer.headers["Retry-After"])
+    assert seconds >= 1
+    assert "gateway/starts_queue" in answer.json["message"]
+    assert f"try again in {seconds} s" in answer.json["message"]
+
+
+def test_who_finds_the_line_full_is_told_when_to_come_back() -> None:
+    """A-U24: clients that get 503 ask again."""
+    words = ("profile/python3/pool/max=0", "gateway/starts_max=1")
+    words += ("gateway/starts_queue=1",)
+    gateway = Gateway(*(w for word in words for w in ("--set", word))).start()
+    (zygote,) = children(gateway.pid)
+    answers: list[Answer] = []
+    try:
+        web = Web.of(gateway)
+
+        def ask(_: int) -> None:
+            answers.append(web.post("/api/kernels"))
+
+        os.kill(zygote, signal.SIGSTOP)
+        with ThreadPoolExecutor(4) as many:
+            done = [many.submit(ask, i) for i in range(4)]
+            try:
+                # One is being started, one waits, and for two there is no room.
+                wait_for(lambda: len(answers) == 2, "two refusals")
+                for answer in answers:
+                    check_busy(answer)
+                check_busy(web.post("/api/kernels"))
+                check_busy(web.post("/api/sessions", BODY))
+                assert web.get("/api/sessions").json == []
+            finally:
+                os.kill(zygote, signal.SIGCONT)
+            for future in done:
+                future.result()
+        assert sorted(a.status for a in answers) == [201, 201, 503, 503]
+        # And now there is room.
+        assert web.post("/api/sessions", BODY).status == 201
+    finally:
+        os.kill(zygote, signal.SIGCONT)
+        gateway.end()
+
+
+def test_a_queue_that_is_full(kernel: Kernel) -> None:
+    """Who sends more than the session holds is told so, by request; the rest
+    stands, and under the same key it may be sent again."""
+    path = f"/api/kernels/{kernel.id}/execute"
+    body = {"code": "6 * 7", "key": "a"}
+    ws = kernel.socket().ready()
+    ws.execute("import time; time.sleep(3600)")
+    last = ""
+    for _ in range(QUEUE_MAX + 1):
+        last = ws.execute("1", stop_on_error=False)
+    (reply,) = of_type(ws.finish(last), "execute_reply")
+    assert reply["content"]["ename"] == "QueueFull"
+    location = kernel.web.post(path, body).headers["Location"]
+    answer: Answer = wait_for(
+        lambda: (a := kernel.web.get(location)).status != 202 and a,
+        "the refusal",
+    )
+    assert answer.status == 503, answer
+    assert answer.headers["Retry-After"] == "1"
+    assert answer.json["error"]["ename"] == "QueueFull"
+    assert kernel.web.post(f"/api/kernels/{kernel.id}/restart").status == 200
+    assert kernel.web.post(path, body).headers["Location"] == location
+    answer = wait_for(
+        lambda: (a := kernel.web.get(location)).status not in (202, 503) and a,
+        "the result",
+    )
+    assert answer.status == 200, answer
+    assert "42" in answer.json["outputs"]
+
+
+def test_too_many_sessions() -> None:
+    """As Kernel Gateway says it with max_kernels."""
+    gateway = Gateway("--set", "sessions/sessions_max=1").start()
+    try:
+        web = Web.of(gateway)
+        kernel = web.create()
+        for path, body in (("/api/kernels", None), ("/api/sessions", BODY)):
+            answer = web.post(path, body)
+            assert answer.status == 403, answer
+            assert answer.json["reason"] == "Forbidden"
+            assert "sessions/sessions_max" in answer.json["message"]
+            assert answer.headers["Retry-After"] is None
+        assert web.get("/api/sessions").json == []
+        web.delete(kernel)
+        web.delete(web.create())
+    finally:
+        gateway.end()
