@@ -256,8 +256,19 @@ static json_t *handover(registry_t *self, json_t *content, fault_t *fault)
     return settings;
 }
 
+/* For a session that was asked for then. */
+static const char *wait_for_it(registry_t *self, message_t **request_p,
+                               int64_t asked_us)
+{
+    pending_t *pending = orders_wait(self, request_p);
+
+    pending->asked_us = asked_us;
+    return pending->token;
+}
+
 static bool hand_out(registry_t *self, const profile_t *profile,
-                     json_t *content, message_t **request_p, fault_t *fault)
+                     json_t *content, message_t **request_p, int64_t asked_us,
+                     fault_t *fault)
 {
     entry_t *member = fits_pool(content) ? pool_take(self, profile) : NULL;
     cleanup_free char *text = NULL;
@@ -267,7 +278,7 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     if (!member || !(settings = handover(self, content, fault)))
         return false;
     text = json_dumps(settings, JSON_COMPACT);
-    token = orders_wait(self, request_p)->token;
+    token = wait_for_it(self, request_p, asked_us);
     line_say(member->line, "HAND", token, text);
     registry_own(self, member, token);
     launcher_warmth(self, profile)->handed_out++;
@@ -304,7 +315,7 @@ static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
 }
 
 static void fork_one(registry_t *self, const profile_t *profile,
-                     json_t *content, message_t **request_p)
+                     json_t *content, message_t **request_p, int64_t asked_us)
 {
     fault_t fault;
     entry_t *entry = start(self, content, false, &fault);
@@ -318,7 +329,7 @@ static void fork_one(registry_t *self, const profile_t *profile,
         return;
     }
     launcher_warmth(self, profile)->forked++;
-    entry->create_token = mem_text(orders_wait(self, request_p)->token);
+    entry->create_token = mem_text(wait_for_it(self, request_p, asked_us));
     launcher_launch(self, entry);
 }
 
@@ -327,6 +338,7 @@ static void wait_in_line(registry_t *self, message_t **request_p)
     waiting_t *waiting = mem_new(sizeof *waiting);
 
     waiting->request = take_ptr(*request_p);
+    waiting->asked_us = clock_wall_us();
     *self->waiting_end = waiting;
     self->waiting_end = &waiting->next;
     self->waiting_count++;
@@ -343,6 +355,7 @@ static unsigned retry_after(const registry_t *self)
 
 static void refuse(registry_t *self, message_t *request)
 {
+    const char *limit = TALLY_SESSIONS;
     json_t *answer;
 
     if (self->alive_count + self->waiting_count
@@ -368,18 +381,22 @@ static void refuse(registry_t *self, message_t *request)
             "gateway/starts_queue; try again in %u s",
             self->waiting_count, seconds);
         json_object_set_new(answer, "retry_after", json_integer(seconds));
+        limit = TALLY_STARTS;
     }
+    tally_limit(self->tally, limit);
     management_reply(self->management, request, answer);
 }
 
-static void make(registry_t *self, json_t *content, message_t **request_p)
+static void make(registry_t *self, json_t *content, message_t **request_p,
+                 int64_t asked_us)
 {
     const char *name = json_string_value(json_object_get(content, "profile"));
     const profile_t *profile = options_profile(self->options, name);
     fault_t fault;
 
-    if (!profile || !hand_out(self, profile, content, request_p, &fault))
-        fork_one(self, profile, content, request_p);
+    if (!profile
+        || !hand_out(self, profile, content, request_p, asked_us, &fault))
+        fork_one(self, profile, content, request_p, asked_us);
 }
 
 /* Those who came before are served before. */
@@ -403,7 +420,7 @@ void creation_make(registry_t *self, json_t *content, message_t **request_p)
         else
             wait_in_line(self, &request);
     } else {
-        make(self, content, &request);
+        make(self, content, &request, clock_wall_us());
     }
 }
 
@@ -419,7 +436,7 @@ void creation_next(registry_t *self)
         if (!self->waiting)
             self->waiting_end = &self->waiting;
         self->waiting_count--;
-        make(self, content, &first->request);
+        make(self, content, &first->request, first->asked_us);
         free(first);
     }
 }

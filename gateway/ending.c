@@ -87,8 +87,12 @@ static void explain_end(self_t *self)
 {
     const kernel_end_t *end = &self->end;
 
-    if (self->reason != LIFE_REASON_NONE || watch_explain(self))
+    if (self->reason != LIFE_REASON_NONE)
         return;
+    if (watch_explain(self)) { /* the kernel's own limit, not one of ours */
+        record_stop(self);
+        return;
+    }
     if (!end->is_known) {
         self->reason = LIFE_REASON_LOST;
         snprintf(self->detail, sizeof self->detail,

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/tally.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -148,6 +149,7 @@ static void accept_request(self_t *self, request_t **request_p)
         return;
     }
     if (self->queue_size >= QUEUE_MAX) {
+        commands_tell(self, "LIMIT", TALLY_QUEUE, NULL);
         turns_fail(self, request, "QueueFull",
                    "10000 requests wait already; send it again later");
         return;

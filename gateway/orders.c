@@ -121,6 +121,8 @@ void orders_done(registry_t *self, const char *token, const char *text)
 
     if (!pending)
         return;
+    if (pending->asked_us && json_object_get(answer, "session"))
+        tally_start(self->tally, clock_wall_us() - pending->asked_us);
     if (!pending->sessions) {
         management_reply_text(self->management, pending->request, text);
         pending_unlink(self, pending);
@@ -215,14 +217,15 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
         json_array_append_new(profiles, model);
     }
     management_reply(self->management, *request_p,
-                     json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I,s:{s:s,s:s}}",
+                     json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I,s:{s:s,s:s},s:o}",
                                "status", "ok", "version", HEARTH_VERSION, "pid",
                                (int) getpid(), "runtime_dir",
                                self->options->runtime_dir, "state_dir",
                                self->options->state_dir, "profiles", profiles,
                                "sessions", (json_int_t) self->alive_count,
                                "limits", "by", registry_limits_by(self),
-                               "where", cgroups_where(self->cgroups)));
+                               "where", cgroups_where(self->cgroups), "counted",
+                               tally_describe(self->tally)));
     message_destroy(request_p);
 }
 
@@ -379,6 +382,9 @@ static void on_revive(registry_t *self, json_t *content, message_t **request_p)
     entry_t *entry = id ? orders_find(self, id, &is_ambiguous) : NULL;
     fault_t fault = {0};
 
+    if (self->alive_count >= self->options->sessions_max
+        || (!entry && !room_is_left(self)))
+        tally_limit(self->tally, TALLY_SESSIONS);
     if (self->alive_count >= self->options->sessions_max)
         refuse(self, request_p, "TooManySessions", GATEWAY_EXIT_FAILED,
                "as many sessions are alive as sessions/sessions_max permits; "

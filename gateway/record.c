@@ -56,14 +56,19 @@ void record_stop(self_t *self)
         {LIFE_REASON_PROTOCOL, "protocol"},
     };
 
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (events[i].reason == self->reason)
-            note(self, events[i].event, life_reason_name(self->reason),
-                 json_pack("{s:s}", "detail", self->detail));
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (events[i].reason != self->reason)
+            continue;
+        note(self, events[i].event, life_reason_name(self->reason),
+             json_pack("{s:s}", "detail", self->detail));
+        if (strcmp(events[i].event, "limit") == 0)
+            commands_tell(self, "LIMIT", life_reason_name(self->reason), NULL);
+    }
 }
 
 void record_limit(self_t *self, const char *name, uint64_t max)
 {
+    commands_tell(self, "LIMIT", name, NULL);
     note(self, "limit", "refused",
          json_pack("{s:s,s:I}", "limit", name, "max", (json_int_t) max));
 }

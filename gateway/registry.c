@@ -179,6 +179,8 @@ static void on_word(entry_t *entry, zmsg_t *message)
         orders_done(self, first ? first : "", second ? second : "null");
     } else if (strcmp(word, "READY") == 0) {
         on_word_ready(self, entry, first);
+    } else if (strcmp(word, "LIMIT") == 0) {
+        tally_limit(self->tally, first ? first : "");
     } else if (strcmp(word, "LAUNCH") == 0) {
         launcher_launch(self, entry);
     } else if (strcmp(word, "STALE") == 0) {
@@ -186,6 +188,8 @@ static void on_word(entry_t *entry, zmsg_t *message)
     } else if (strcmp(word, "SPENT") == 0) {
         on_word_spent(self, entry);
     } else if (strcmp(word, "GONE") == 0) {
+        if (!entry->is_pooled && !entry->is_gone)
+            tally_end(self->tally, first ? first : "");
         on_word_gone(self, entry, second ? second : "");
     } else if (strcmp(word, "BROKEN") == 0) {
         count_gone(self, entry);
@@ -371,6 +375,7 @@ void registry_destroy(registry_t **self_p)
         zygote_destroy(&self->warmths[i].zygote);
     free(self->warmths);
     retention_destroy(&self->retention);
+    tally_destroy(&self->tally);
     following_destroy(&self->following);
     zhashx_destroy(&self->by_id);
     users_destroy(&self->users);
@@ -507,6 +512,7 @@ int registry_new(const options_t *options, const char *package_folder,
     self->waiting_end = &self->waiting;
     self->by_id = zhashx_new();
     self->following = following_new();
+    self->tally = tally_new();
     self->users = launcher_users(options);
     room_measure(self);
     self->scribe = scribe_new("gateway");

@@ -26,6 +26,7 @@
 #include "gateway/registry.h"
 #include "gateway/session.h"
 #include "gateway/switchboard.h"
+#include "gateway/tally.h"
 #include "gateway/users.h"
 #include "kernels/zygote.h"
 
@@ -70,6 +71,7 @@ typedef struct pending {
     size_t missing;               /* answers still to come */
     json_t *sessions;             /* owned; array of a listing, or NULL */
     int64_t deadline;             /* monotonic ms */
+    int64_t asked_us;             /* for a session: wall clock; 0 */
 } pending_t;
 
 typedef struct {
@@ -94,6 +96,7 @@ typedef struct {
 typedef struct waiting {
     struct waiting *next; /* owned */
     message_t *request;   /* owned */
+    int64_t asked_us;     /* wall clock */
 } waiting_t;
 
 struct registry {
@@ -108,6 +111,7 @@ struct registry {
     retention_t *retention;     /* owned */
     scribe_t *scribe;           /* owned; to the audit log */
     following_t *following;     /* owned */
+    tally_t *tally;             /* owned */
     zloop_t *loop;              /* owned */
     warmth_t *warmths;          /* owned; one a profile */
     entry_t *entries;           /* owned */

@@ -23,7 +23,7 @@ typedef struct {
 
 struct metrics {
     zhashx_t *requests; /* owned; labels -> histogram_t */
-    histogram_t starts, trips;
+    histogram_t trips;
 };
 
 static void destroy_histogram(void **self_p)
@@ -82,10 +82,6 @@ void metrics_count_answer(const exchange_t *exchange)
         zhashx_insert(self->requests, labels, histogram);
     }
     observe(histogram, bounds, us);
-    if (exchange->method == METHOD_POST && exchange->status == 201
-        && (strcmp(pattern, "/api/kernels") == 0
-            || strcmp(pattern, "/api/sessions") == 0))
-        observe(&self->starts, bounds, us);
 }
 
 void metrics_count_trip(metrics_t *self, int64_t us)
@@ -116,10 +112,34 @@ static void write_type(const char *name, const char *help, buffer_t *out)
     buffer_format(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
 }
 
+static void write_gauge(const char *name, const char *help, double value,
+                        buffer_t *out)
+{
+    buffer_format(out, "# HELP %s %s\n# TYPE %s gauge\n%s %.6f\n", name, help,
+                  name, name, value);
+}
+
+/* Jupyter Server's own. It has no terminals here and no extensions. */
+static void write_server(const http_t *http, buffer_t *out)
+{
+    double active = (double) http->active_us / 1e6;
+    double started = (double) http->started_us / 1e6;
+
+    write_gauge("jupyter_server_started_timestamp_seconds", "of the gateway",
+                started, out);
+    write_gauge("jupyter_server_last_activity_timestamp_seconds",
+                "of the last request", active, out);
+    write_gauge("jupyter_server_active_duration_seconds",
+                "from the start to the last request", active - started, out);
+    write_gauge("terminal_currently_running_total", "there are none", 0, out);
+    buffer_text(out, "# HELP jupyter_server_info what answers here\n"
+                     "# TYPE jupyter_server_info gauge\n"
+                     "jupyter_server_info{version=\"" HEARTH_VERSION "\"} 1\n");
+}
+
 void metrics_write(const http_t *http, buffer_t *out)
 {
     static const char requests[] = "http_request_duration_seconds";
-    static const char starts[] = "hearth_session_start_seconds";
     static const char trips[] = "hearth_round_trip_seconds";
     const metrics_t *self = http->metrics;
 
@@ -128,21 +148,12 @@ void metrics_write(const http_t *http, buffer_t *out)
          at = zhashx_next(self->requests))
         write_histogram(at, bounds, requests, zhashx_cursor(self->requests),
                         out);
-    write_type(starts, "from the request for a session to its ready kernel",
-               out);
-    write_histogram(&self->starts, bounds, starts, "", out);
     write_type(trips, "from a request over a WebSocket to its reply", out);
     write_histogram(&self->trips, trip_bounds, trips, "", out);
     buffer_format(out,
                   "# HELP hearth_http_connections open connections\n"
                   "# TYPE hearth_http_connections gauge\n"
-                  "hearth_http_connections %u\n"
-                  "# HELP last_activity_timestamp_seconds of the last request\n"
-                  "# TYPE last_activity_timestamp_seconds gauge\n"
-                  "last_activity_timestamp_seconds %.6f\n"
-                  "# HELP server_started_timestamp_seconds of the gateway\n"
-                  "# TYPE server_started_timestamp_seconds gauge\n"
-                  "server_started_timestamp_seconds %.6f\n",
-                  http->connections, (double) http->active_us / 1e6,
-                  (double) http->started_us / 1e6);
+                  "hearth_http_connections %u\n",
+                  http->connections);
+    write_server(http, out);
 }

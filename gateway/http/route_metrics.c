@@ -17,13 +17,13 @@ static void count(json_t *counts, const char *name)
     json_object_set_new(counts, name, json_integer(before + 1));
 }
 
-static void write_counts(const char *name, const char *label, const char *help,
-                         json_t *counts, buffer_t *out)
+static void write_counts(const char *name, const char *kind, const char *label,
+                         const char *help, json_t *counts, buffer_t *out)
 {
     const char *key;
     json_t *value;
 
-    buffer_format(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
     json_object_foreach(counts, key, value)
     {
         buffer_format(out, "%s{%s=\"%s\"} %" JSON_INTEGER_FORMAT "\n", name,
@@ -50,12 +50,12 @@ static void write_sessions(const json_t *sessions, buffer_t *out)
         count(profiles, model_text(session, "profile"));
         memory += json_integer_value(json_object_get(session, "memory_kib"));
     }
-    write_counts("kernel_currently_running_total", "type",
+    write_counts("kernel_currently_running_total", "gauge", "type",
                  "kernels that run, by kernelspec", profiles, out);
-    write_counts("hearth_sessions", "state", "sessions that live", states, out);
-    write_counts("hearth_sessions_ended", "reason",
-                 "sessions that are gone and remembered; limits are reasons",
-                 ends, out);
+    write_counts("hearth_sessions", "gauge", "state", "sessions that live",
+                 states, out);
+    write_counts("hearth_sessions_remembered", "gauge", "reason",
+                 "sessions that are gone and have a tombstone", ends, out);
     buffer_format(out,
                   "# HELP hearth_kernels_memory_bytes resident, in all\n"
                   "# TYPE hearth_kernels_memory_bytes gauge\n"
@@ -83,6 +83,44 @@ static void write_pool(const json_t *profiles, const char *member,
     }
 }
 
+/* What the registry has counted, over HTTP or not. */
+static void write_starts(const json_t *starts, buffer_t *out)
+{
+    static const char name[] = "hearth_session_start_seconds";
+    const json_t *limits = json_object_get(starts, "bounds");
+    const json_t *buckets = json_object_get(starts, "buckets");
+    json_int_t count = json_integer_value(json_object_get(starts, "count"));
+
+    buffer_format(out,
+                  "# HELP hearth_sessions_started_total sessions that were "
+                  "made or handed out\n"
+                  "# TYPE hearth_sessions_started_total counter\n"
+                  "hearth_sessions_started_total %" JSON_INTEGER_FORMAT "\n"
+                  "# HELP %s from the request for a session to its ready "
+                  "kernel\n# TYPE %s histogram\n",
+                  count, name, name);
+    for (size_t i = 0; i < json_array_size(limits); i++)
+        buffer_format(out, "%s_bucket{le=\"%g\"} %" JSON_INTEGER_FORMAT "\n",
+                      name, json_real_value(json_array_get(limits, i)),
+                      json_integer_value(json_array_get(buckets, i)));
+    buffer_format(out,
+                  "%s_bucket{le=\"+Inf\"} %" JSON_INTEGER_FORMAT "\n"
+                  "%s_count %" JSON_INTEGER_FORMAT "\n%s_sum %.6f\n",
+                  name, count, name, count, name,
+                  json_real_value(json_object_get(starts, "seconds")));
+}
+
+static void write_counted(const json_t *counted, buffer_t *out)
+{
+    write_starts(json_object_get(counted, "starts"), out);
+    write_counts("hearth_sessions_ended_total", "counter", "reason",
+                 "sessions that have ended", json_object_get(counted, "ended"),
+                 out);
+    write_counts("hearth_limits_hit_total", "counter", "limit",
+                 "times that a limit was hit",
+                 json_object_get(counted, "limits"), out);
+}
+
 static void on_info(exchange_t *exchange, const json_t *reply)
 {
     const json_t *profiles = json_object_get(reply, "profiles");
@@ -99,6 +137,7 @@ static void on_info(exchange_t *exchange, const json_t *reply)
                "counter", "sessions that had waited", &out);
     write_pool(profiles, "forked", "hearth_pool_forked_total", "counter",
                "sessions that were made when they were asked for", &out);
+    write_counted(json_object_get(reply, "counted"), &out);
     metrics_write(exchange->http, &out);
     exchange_bytes(exchange, 200, type, out.data, out.size);
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from deadline import wait_for
-from web import Kernel, Web
+from harness import Gateway
+from web import Kernel, Socket, Web
 
 SAMPLE = re.compile(
     r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*=\"[^\"\\\n]*\",?)*)\})?"
@@ -92,16 +93,116 @@ def test_histograms_add_up(web: Web) -> None:
             assert samples[(f"{family}_sum", labels)] >= 0
 
 
-def test_ends_are_counted(kernel: Kernel) -> None:
-    def gone() -> float:
-        samples, _ = scrape(kernel.web)
-        return sum(
-            v for (n, _), v in samples.items() if n == "hearth_sessions_ended"
-        )
+STARTED = ("hearth_sessions_started_total", "")
+TIMED = ("hearth_session_start_seconds_count", "")
 
-    before = gone()
-    kernel.web.delete(kernel.id)
-    wait_for(lambda: gone() == before + 1, "the end")
+
+def ended(reason: str) -> tuple[str, str]:
+    return ("hearth_sessions_ended_total", f'reason="{reason}"')
+
+
+def hit(limit: str) -> tuple[str, str]:
+    return ("hearth_limits_hit_total", f'limit="{limit}"')
+
+
+def changed(before: Samples, after: Samples) -> Samples:
+    """Of what counts sessions and limits, what is not as it was."""
+    names = (STARTED[0], TIMED[0], ended("")[0], hit("")[0])
+    return {
+        key: value - before[key]
+        for key, value in after.items()
+        if key[0] in names and value != before[key]
+    }
+
+
+def wait_changed(web: Web, before: Samples, expected: Samples) -> None:
+    def look() -> bool:
+        found.update(scrape(web)[0])
+        return changed(before, found) == expected
+
+    found: Samples = {}
+    try:
+        wait_for(look, "what is expected")
+    except AssertionError:
+        assert changed(before, found) == expected
+        raise
+
+
+def test_jupyters_names(web: Web) -> None:
+    samples, types = scrape(web)
+    started = samples["jupyter_server_started_timestamp_seconds", ""]
+    active = samples["jupyter_server_last_activity_timestamp_seconds", ""]
+    assert 0 < started <= active
+    lasted = samples["jupyter_server_active_duration_seconds", ""]
+    assert abs(lasted - (active - started)) < 0.01
+    assert samples["terminal_currently_running_total", ""] == 0
+    version = web.get("/api").json["version"]
+    assert samples["jupyter_server_info", f'version="{version}"'] == 1
+    assert types["hearth_limits_hit_total"] == "counter"
+    assert types["hearth_sessions_ended_total"] == "counter"
+
+
+def test_sessions_are_counted_whoever_asked_for_them(web: Web) -> None:
+    before, _ = scrape(web)
+    kernel = web.create()
+    session = web.gateway.create()  # not over HTTP
+    wait_changed(web, before, {STARTED: 2, TIMED: 2})
+    web.delete(kernel)
+    wait_changed(web, before, {STARTED: 2, TIMED: 2, ended("deleted"): 1})
+    session.delete()
+    wait_changed(web, before, {STARTED: 2, TIMED: 2, ended("deleted"): 2})
+    web.create(idle_timeout=0.2)
+    wait_changed(
+        web,
+        before,
+        {STARTED: 3, TIMED: 3, ended("deleted"): 2, ended("idle"): 1},
+    )
+
+
+def test_limits_are_counted() -> None:
+    """By their names, those of the gateway too; and what was forgotten stays
+    counted."""
+    settings = {
+        "sessions/sessions_max": "1",
+        "sessions/gone_max": "1",
+        "sessions/restart": "never",
+        "profile/python3/limits/memory": "256M",
+        "profile/python3/pool/max": "0",
+    }
+    words = [w for k, v in settings.items() for w in ("--set", f"{k}={v}")]
+    gateway = Gateway(*words).start()
+    try:
+        web = Web.of(gateway)
+        expected = {}
+        before, _ = scrape(web)
+        for number in range(1, 3):
+            kernel = web.create()
+            assert web.post("/api/kernels").status == 403
+            with Socket(web, kernel) as ws:
+                ws.execute("x = bytearray(1 << 30)")
+                wait_for(
+                    lambda kernel=kernel: (
+                        web.get(f"/api/kernels/{kernel}").status == 404
+                    ),
+                    "the end for its memory",
+                )
+            expected = {
+                STARTED: number,
+                TIMED: number,
+                ended("memory"): number,
+                hit("memory"): number,
+                hit("sessions"): number,
+            }
+            wait_changed(web, before, expected)
+        wait_for(
+            lambda: scrape(web)[0].get(REMEMBERED) == 1, "one is forgotten"
+        )
+        assert changed(before, scrape(web)[0]) == expected
+    finally:
+        gateway.end()
+
+
+REMEMBERED = ("hearth_sessions_remembered", 'reason="memory"')
 
 
 def test_who_may(web: Web) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +14,16 @@ from web import Answer, Kernel, Web, of_type
 
 QUEUE_MAX = 10000  # gateway/internal.h
 BODY = {"path": "a", "type": "console", "name": "a", "kernel": {}}
+
+
+def hits(web: Web, limit: str) -> int:
+    """How often /metrics says that it was hit."""
+    text = web.get("/metrics").body.decode()
+    found = re.search(
+        rf'hearth_limits_hit_total{{limit="{limit}"}} (\d+)', text
+    )
+    assert found, text
+    return int(found[1])
 
 
 def check_busy(answer: Answer) -> None:
@@ -53,6 +64,7 @@ def test_who_finds_the_line_full_is_told_when_to_come_back() -> None:
             for future in done:
                 future.result()
         assert sorted(a.status for a in answers) == [201, 201, 503, 503]
+        assert hits(web, "starts") == 4
         # And now there is room.
         assert web.post("/api/sessions", BODY).status == 201
     finally:
@@ -80,6 +92,7 @@ def test_a_queue_that_is_full(kernel: Kernel) -> None:
     assert answer.status == 503, answer
     assert answer.headers["Retry-After"] == "1"
     assert answer.json["error"]["ename"] == "QueueFull"
+    wait_for(lambda: hits(kernel.web, "queue") == 2, "two counted refusals")
     assert kernel.web.post(f"/api/kernels/{kernel.id}/restart").status == 200
     assert kernel.web.post(path, body).headers["Location"] == location
     answer = wait_for(
