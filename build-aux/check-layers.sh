@@ -31,10 +31,10 @@ BEGIN {
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/utf8.h protocol/websocket.h" \
                                    json "notebooks" \
-                                   " gateway/auth.h gateway/front.h" \
-                                   " gateway/gateway.h gateway/options.h" \
-                                   " gateway/origin.h gateway/refusal.h" \
-                                   " gateway/session_limits.h" \
+                                   " gateway/audit.h gateway/auth.h" \
+                                   " gateway/front.h gateway/gateway.h" \
+                                   " gateway/options.h gateway/origin.h" \
+                                   " gateway/refusal.h gateway/session_limits.h" \
                                    " gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \

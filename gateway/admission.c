@@ -37,9 +37,13 @@ void admission_on_open(registry_t *self, json_t *content, message_t **request_p)
                                 "suffice for %zu sessions and viewers; raise "
                                 "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
                                 self->capacity));
-    else
-        doors_open(self->doors, orders_wait(self, request_p)->token, entry->id,
+    else {
+        const pending_t *pending = orders_wait(self, request_p);
+
+        doors_open(self->doors, pending->token,
+                   message_sender(pending->request), entry->id,
                    entry->profile->name, is_observing);
+    }
 }
 
 void admission_on_list(registry_t *self, json_t *content, message_t **request_p)
@@ -53,9 +57,12 @@ void admission_on_close(registry_t *self, json_t *content,
 {
     const char *name = json_string_value(json_object_get(content, "viewer"));
 
-    if (name)
-        doors_close(self->doors, orders_wait(self, request_p)->token, name);
-    else
+    if (name) {
+        const pending_t *pending = orders_wait(self, request_p);
+
+        doors_close(self->doors, pending->token,
+                    message_sender(pending->request), name);
+    } else
         refuse(self, request_p,
                management_error("BadRequest", GATEWAY_EXIT_USAGE,
                                 "`viewer` must be a viewer's name"));

@@ -47,7 +47,7 @@ static struct {
 } outbox = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct scribe {
-    char who[16];
+    char part[16];
     uint64_t lost;
     double allowance; /* records that may be sent now */
     int64_t looked;   /* monotonic ms */
@@ -65,7 +65,8 @@ static void write_record(self_t *self, const char *members)
         log_error("audit: %s", fault.text);
 }
 
-/* The log itself has something to say. */
+/* The log itself has something to say; the ledger knows these records by how
+ * they begin. */
 static void write_own(self_t *self, const char *outcome, const char *name,
                       json_t *value)
 {
@@ -210,11 +211,11 @@ void audit_destroy(audit_t **self_p)
     *self_p = NULL;
 }
 
-scribe_t *scribe_new(const char *who)
+scribe_t *scribe_new(const char *part)
 {
     scribe_t *self = mem_new(sizeof *self);
 
-    snprintf(self->who, sizeof self->who, "%s", who);
+    snprintf(self->part, sizeof self->part, "%s", part);
     self->allowance = BURST;
     self->looked = clock_monotonic_ms();
     return self;
@@ -267,8 +268,9 @@ static bool is_written(void)
     return is_there;
 }
 
-static json_t *begin_record(const scribe_t *self, const char *event,
-                            const char *session, const char *outcome)
+static json_t *begin_record(const scribe_t *self, const char *who,
+                            const char *event, const char *session,
+                            const char *outcome)
 {
     char iso[CLOCK_ISO_SIZE];
     json_t *object = json_object();
@@ -276,7 +278,8 @@ static json_t *begin_record(const scribe_t *self, const char *event,
     clock_iso(clock_wall_us(), iso);
     json_object_set_new(object, "time", json_string(iso));
     json_object_set_new(object, "event", json_string(event));
-    json_object_set_new(object, "who", json_string(self->who));
+    json_object_set_new(object, "who", json_string(who));
+    json_object_set_new(object, "part", json_string(self->part));
     json_object_set_new(object, "session", json_string(session));
     json_object_set_new(object, "outcome", json_string(outcome));
     return object;
@@ -296,8 +299,8 @@ static json_t *bounded(json_t *value)
     return json_sprintf("%.*s…", (int) size, text);
 }
 
-void scribe_note(scribe_t *self, const char *event, const char *session,
-                 const char *outcome, json_t *details)
+void scribe_note_by(scribe_t *self, const char *who, const char *event,
+                    const char *session, const char *outcome, json_t *details)
 {
     json_auto_t *taken = details;
     json_auto_t *record = NULL;
@@ -311,7 +314,8 @@ void scribe_note(scribe_t *self, const char *event, const char *session,
         return;
     }
     if (self->lost) {
-        json_auto_t *loss = begin_record(self, "lost", session, "lost");
+        json_auto_t *loss =
+            begin_record(self, AUDIT_GATEWAY, "lost", session, "lost");
 
         json_object_set_new(loss, "count",
                             json_integer((json_int_t) self->lost));
@@ -321,9 +325,15 @@ void scribe_note(scribe_t *self, const char *event, const char *session,
         }
         self->lost = 0;
     }
-    record = begin_record(self, event, session, outcome);
+    record = begin_record(self, who, event, session, outcome);
     json_object_foreach(taken, key, value)
         json_object_set_new(record, key, bounded(value));
     if (!push(record))
         self->lost++;
+}
+
+void scribe_note(scribe_t *self, const char *event, const char *session,
+                 const char *outcome, json_t *details)
+{
+    scribe_note_by(self, AUDIT_GATEWAY, event, session, outcome, details);
 }

@@ -13,6 +13,11 @@
 #define AUDIT_FOLDER   "audit"     /* in the state folder */
 #define AUDIT_KEY_FILE "audit.key" /* there too, mode 0600 */
 
+/* Who did it, where it was no client of the gateway. */
+#define AUDIT_GATEWAY "gateway" /* the gateway, of its own accord */
+#define AUDIT_KERNEL  "kernel"  /* the code in the session */
+#define AUDIT_UNKNOWN "unknown" /* somebody who did not show who he is */
+
 typedef struct audit audit_t;
 
 /* One a program. */
@@ -24,14 +29,18 @@ void audit_destroy(audit_t **self_p);
 
 typedef struct scribe scribe_t;
 
-/* One thread's way to the log; `who` says what it is ("session", "gateway").
+/* One thread's way to the log; `part` says what it is ("session", "files").
  * Without a log what is said is dropped. */
-scribe_t *scribe_new(const char *who);
+scribe_t *scribe_new(const char *part);
 void scribe_destroy(scribe_t **self_p);
 #define cleanup_scribe CLEANUP(scribe_destroy)
 
-/* One record. `session` is an id or ""; `outcome` is "ok" or a word for what
- * else; `details` (an object, taken, or NULL) are further members. */
+/* One record. `who` asked for it, "uid=0 pid=4711" or one of the words above;
+ * `session` is an id or ""; `outcome` is "ok" or a word for what else;
+ * `details` (an object, taken, or NULL) are further members. */
+void scribe_note_by(scribe_t *self, const char *who, const char *event,
+                    const char *session, const char *outcome, json_t *details);
+/* Of what the gateway did of its own accord. */
 void scribe_note(scribe_t *self, const char *event, const char *session,
                  const char *outcome, json_t *details);
 

@@ -40,6 +40,8 @@ struct auth {
     struct stat read;                  /* the file when it was read */
     grant_t *grants;                   /* owned */
     size_t grant_count;
+    auth_watch_fn *watch; /* or NULL */
+    void *watch_arg;      /* borrowed */
 };
 
 static const char *const scope_names[AUTH_SCOPE_COUNT] = {
@@ -268,6 +270,12 @@ int auth_new(const char *state_dir, const char *token, bool is_open,
     return 0;
 }
 
+void auth_watch(auth_t *self, auth_watch_fn *watch, void *arg)
+{
+    self->watch = watch;
+    self->watch_arg = arg;
+}
+
 bool auth_is_open(const auth_t *self)
 {
     return self->is_open;
@@ -283,7 +291,6 @@ static void take_grants(auth_t *self, const json_t *tokens)
     const json_t *token;
     size_t i;
 
-    free(self->grants);
     self->grant_count = 0;
     self->grants = mem_new((json_array_size(tokens) + 1) * sizeof(grant_t));
     json_array_foreach(tokens, i, token)
@@ -305,10 +312,30 @@ static void take_grants(auth_t *self, const json_t *tokens)
     }
 }
 
+static bool has_grant(const grant_t *grants, size_t count, const char *id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(grants[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* What was not among the others. */
+static void tell_news(const auth_t *self, const grant_t *grants, size_t count,
+                      const grant_t *others, size_t other_count, bool is_made)
+{
+    for (size_t i = 0; self->watch && i < count; i++)
+        if (!has_grant(others, other_count, grants[i].id))
+            self->watch(self->watch_arg, grants[i].id,
+                        is_made ? grants[i].scopes : 0, self->read.st_uid);
+}
+
 /* The file is replaced whole when it changes, so another inode or time says
  * that it did. What cannot be read grants nothing. */
-static void refresh(auth_t *self)
+void auth_refresh(auth_t *self)
 {
+    cleanup_free grant_t *old = NULL;
+    size_t old_count = self->grant_count;
     json_auto_t *tokens = NULL;
     struct stat now = {0};
     fault_t fault;
@@ -322,7 +349,10 @@ static void refresh(auth_t *self)
     self->read = now;
     if (load(self->file, &tokens, &fault) < 0)
         tokens = json_array();
+    old = take_ptr(self->grants);
     take_grants(self, tokens);
+    tell_news(self, self->grants, self->grant_count, old, old_count, true);
+    tell_news(self, old, old_count, self->grants, self->grant_count, false);
 }
 
 unsigned auth_check(auth_t *self, const char *token, size_t size,
@@ -332,7 +362,7 @@ unsigned auth_check(auth_t *self, const char *token, size_t size,
     unsigned scopes = 0;
 
     snprintf(ret_id, AUTH_ID_SIZE, "%s", self->is_open ? OPEN_ID : "");
-    refresh(self);
+    auth_refresh(self);
     hash_token(token, size, hash);
     if (sodium_memcmp(hash, self->hash, HASH_SIZE) == 0 && size) {
         snprintf(ret_id, AUTH_ID_SIZE, OWN_ID);
@@ -376,7 +406,7 @@ char *auth_cookie(const auth_t *self, const char *id, int64_t expires_us)
 
 static unsigned scopes_of(auth_t *self, const char *id)
 {
-    refresh(self);
+    auth_refresh(self);
     if (strcmp(id, OWN_ID) == 0)
         return AUTH_ALL;
     for (size_t i = 0; i < self->grant_count; i++)
@@ -386,7 +416,7 @@ static unsigned scopes_of(auth_t *self, const char *id)
 }
 
 unsigned auth_check_cookie(auth_t *self, const char *value, size_t size,
-                           int64_t now_us)
+                           int64_t now_us, char ret_id[AUTH_ID_SIZE])
 {
     char mac[2 * crypto_auth_BYTES + 1], id[AUTH_ID_SIZE];
     const size_t mac_size = sizeof mac - 1;
@@ -402,5 +432,6 @@ unsigned auth_check_cookie(auth_t *self, const char *value, size_t size,
         || strtoll(dot + 1, NULL, 10) < now_us)
         return 0;
     snprintf(id, sizeof id, "%.*s", (int) (dot - text), text);
+    memcpy(ret_id, id, AUTH_ID_SIZE);
     return scopes_of(self, id);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*   name     text       what its holder may do */
 #define AUTH_SCOPES(X)                                                         \
@@ -54,12 +55,21 @@ const char *auth_token(const auth_t *self);
 unsigned auth_check(auth_t *self, const char *token, size_t size,
                     char ret_id[AUTH_ID_SIZE]);
 
+/* Who is told that a token was made (with its scopes) or revoked (0), and the
+ * user whose file says so. One that was there at first is told too. */
+typedef void auth_watch_fn(void *arg, const char *id, unsigned scopes,
+                           uid_t uid);
+void auth_watch(auth_t *self, auth_watch_fn *watch, void *arg);
+/* Looks whether the file has changed; each check does so by itself. */
+void auth_refresh(auth_t *self);
+
 /* A cookie's value for the holder of token `id`, good until `expires_us`; to
  * be freed. */
 char *auth_cookie(const auth_t *self, const char *id, int64_t expires_us);
-/* The scopes of a cookie's bearer; 0: forged, expired or revoked. */
+/* The scopes of a cookie's bearer, and the token that it was given for; 0:
+ * forged, expired or revoked. */
 unsigned auth_check_cookie(auth_t *self, const char *value, size_t size,
-                           int64_t now_us);
+                           int64_t now_us, char ret_id[AUTH_ID_SIZE]);
 /* Length first, then constant time. */
 bool auth_equals(const char *one, const char *other);
 

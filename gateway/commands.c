@@ -3,6 +3,7 @@
 #include "gateway/internal.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "gateway/gateway.h"
 
 #include <jansson.h>
@@ -289,6 +290,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     session_spec_t *spec = self->spec;
     json_auto_t *object = json_loads(settings, 0, NULL);
     const char *name = json_string_value(json_object_get(object, "name"));
+    const char *asker = json_string_value(json_object_get(object, "asker"));
 
     if (self->state != LIFE_IDLE || !kernel_is_alive(self->kernel)) {
         commands_tell(self, "SPENT", NULL, NULL);
@@ -298,6 +300,8 @@ static void on_hand(self_t *self, const char *token, const char *settings)
         free(spec->name);
         spec->name = mem_text(name);
     }
+    if (asker)
+        spec->asker = mem_text(asker);
     spec->idle_timeout_ms = number(object, "idle_timeout_ms");
     spec->lifetime_ms = number(object, "lifetime_ms");
     spec->cell_limit_ms = number(object, "cell_limit_ms");
@@ -425,6 +429,17 @@ static void on_full(self_t *self, const char *text, const char *unused)
     ending_begin(self, LIFE_REASON_WORKSPACE, "%s", text);
 }
 
+static void on_file(self_t *self, const char *note, const char *unused)
+{
+    fault_t fault;
+
+    (void) unused;
+    if (self->state == LIFE_GONE)
+        return;
+    if (output_note(self->output, "file", 0, note, &fault) < 0)
+        log_warning("session=%s file: %s", self->spec->id, fault.text);
+}
+
 static void finish_drain(self_t *self)
 {
     session_unwatch_link(self);
@@ -479,6 +494,7 @@ static const struct {
     {"DRAIN", on_drain},         {"FULL", on_full},
     {"ATTACH", on_attach},       {"REVIVE", on_revive},
     {"REVIVED", on_revived},     {"FORGET", on_forget},
+    {"FILE", on_file},
 };
 
 /* The descriptors that come with a word, when nobody wants them. */

@@ -238,19 +238,20 @@ static bool fits_pool(json_t *content)
 }
 
 /* The settings that the session gets when it is handed out; NULL: wrong. */
-static json_t *handover(registry_t *self, json_t *content, fault_t *fault)
+static json_t *handover(registry_t *self, json_t *content,
+                        const message_t *request, fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
     json_t *settings;
 
     if (fill_wishes(self, content, spec, fault) < 0)
         return NULL;
-    settings = json_pack("{s:I,s:I,s:I,s:I,s:b}", "idle_timeout_ms",
-                         (json_int_t) spec->idle_timeout_ms, "lifetime_ms",
-                         (json_int_t) spec->lifetime_ms, "cell_limit_ms",
-                         (json_int_t) spec->cell_limit_ms, "gone_keep_ms",
-                         (json_int_t) self->options->gone_keep_ms, "restarts",
-                         spec->restarts);
+    settings = json_pack(
+        "{s:s,s:I,s:I,s:I,s:I,s:b}", "asker", message_sender(request),
+        "idle_timeout_ms", (json_int_t) spec->idle_timeout_ms, "lifetime_ms",
+        (json_int_t) spec->lifetime_ms, "cell_limit_ms",
+        (json_int_t) spec->cell_limit_ms, "gone_keep_ms",
+        (json_int_t) self->options->gone_keep_ms, "restarts", spec->restarts);
     if (json_object_get(content, "name"))
         json_object_set(settings, "name", json_object_get(content, "name"));
     return settings;
@@ -275,7 +276,7 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     json_auto_t *settings = NULL;
     const char *token;
 
-    if (!member || !(settings = handover(self, content, fault)))
+    if (!member || !(settings = handover(self, content, *request_p, fault)))
         return false;
     text = json_dumps(settings, JSON_COMPACT);
     token = wait_for_it(self, request_p, asked_us);
@@ -286,15 +287,18 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     return true;
 }
 
-static entry_t *start(registry_t *self, json_t *content, bool is_pooled,
+/* `asker` is NULL for one that is made for the pool. */
+static entry_t *start(registry_t *self, json_t *content, const char *asker,
                       fault_t *fault)
 {
+    bool is_pooled = !asker;
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
     uid_t host_uid = launcher_choose_uid(
         self, json_is_string(json_object_get(content, "workspace")));
     entry_t *entry;
 
     spec->is_pooled = is_pooled;
+    spec->asker = asker ? mem_text(asker) : NULL;
     if (fill_spec(self, content, spec, host_uid, fault) < 0)
         return NULL;
     if (is_pooled)
@@ -318,7 +322,7 @@ static void fork_one(registry_t *self, const profile_t *profile,
                      json_t *content, message_t **request_p, int64_t asked_us)
 {
     fault_t fault;
-    entry_t *entry = start(self, content, false, &fault);
+    entry_t *entry = start(self, content, message_sender(*request_p), &fault);
 
     if (!entry) {
         management_reply(self->management, *request_p,
@@ -456,7 +460,7 @@ int creation_make_pooled(registry_t *self, const profile_t *profile,
                          fault_t *fault)
 {
     json_auto_t *content = json_pack("{s:s}", "profile", profile->name);
-    entry_t *entry = start(self, content, true, fault);
+    entry_t *entry = start(self, content, NULL, fault);
 
     if (!entry)
         return -fault->code;

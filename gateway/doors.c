@@ -109,14 +109,15 @@ static door_t *take_out(keeper_t *self, door_t **at)
 }
 
 /* Closes a door for good, and what only it needed. */
-static void close_door(keeper_t *self, door_t **at, const char *why)
+static void close_door(keeper_t *self, door_t **at, const char *who,
+                       const char *why)
 {
     door_t *door = take_out(self, at);
     aim_t *aim = door->aim;
 
     log_notice("viewer=%s session=%s closed: %s", door->name, aim->id, why);
-    scribe_note(self->scribe, "viewer_close", aim->id, "ok",
-                json_pack("{s:s,s:s}", "viewer", door->name, "why", why));
+    scribe_note_by(self->scribe, who, "viewer_close", aim->id, "ok",
+                   json_pack("{s:s,s:s}", "viewer", door->name, "why", why));
     door_remove(&door);
     forget_aim(self, aim);
     tell_count(self);
@@ -128,7 +129,7 @@ static void close_all_of(keeper_t *self, const char *session, const char *why)
 
     while (*at)
         if (strcmp((*at)->aim->id, session) == 0)
-            close_door(self, at, why);
+            close_door(self, at, AUDIT_GATEWAY, why);
         else
             at = &(*at)->next;
 }
@@ -136,9 +137,10 @@ static void close_all_of(keeper_t *self, const char *session, const char *why)
 void keeper_note_bad(keeper_t *self, const door_t *door, channel_t channel,
                      const char *verdict)
 {
-    scribe_note(self->scribe, "message", door->aim->id, "dropped",
-                json_pack("{s:s,s:s,s:s}", "viewer", door->name, "channel",
-                          front_channel_name(channel), "verdict", verdict));
+    scribe_note_by(self->scribe, AUDIT_UNKNOWN, "message", door->aim->id,
+                   "dropped",
+                   json_pack("{s:s,s:s,s:s}", "viewer", door->name, "channel",
+                             front_channel_name(channel), "verdict", verdict));
 }
 
 /* --- What sessions tell --- */
@@ -290,7 +292,8 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     attach_lost(self);
     while (*at) {
         if (!door_has_file(*at)) {
-            close_door(self, at, "its connection file was taken away");
+            close_door(self, at, AUDIT_GATEWAY,
+                       "its connection file was taken away");
             continue;
         }
         door_on_tick(*at, now);
@@ -327,7 +330,7 @@ static void make_room(keeper_t *self)
         if ((*at)->aim->is_gone)
             oldest = at;
     if (oldest && self->count >= DOORS_MAX)
-        close_door(self, oldest, "others need its place");
+        close_door(self, oldest, AUDIT_GATEWAY, "others need its place");
 }
 
 static void on_open(keeper_t *self, const char *token, zmsg_t *order)
@@ -335,6 +338,7 @@ static void on_open(keeper_t *self, const char *token, zmsg_t *order)
     cleanup_free char *session = zmsg_popstr(order);
     cleanup_free char *profile = zmsg_popstr(order);
     cleanup_free char *observe = zmsg_popstr(order);
+    cleanup_free char *who = zmsg_popstr(order);
     door_t *door = NULL;
     fault_t fault;
     aim_t *aim;
@@ -361,9 +365,9 @@ static void on_open(keeper_t *self, const char *token, zmsg_t *order)
         return;
     }
     add(self, door);
-    scribe_note(self->scribe, "viewer_open", session, "ok",
-                json_pack("{s:s,s:b}", "viewer", door->name, "observe",
-                          door->is_observing));
+    scribe_note_by(self->scribe, who, "viewer_open", session, "ok",
+                   json_pack("{s:s,s:b}", "viewer", door->name, "observe",
+                             door->is_observing));
     answer(self, token,
            json_pack("{s:s,s:o}", "status", "ok", "viewer", describe(door)));
 }
@@ -381,12 +385,13 @@ static void on_list(keeper_t *self, const char *token)
 static void on_close(keeper_t *self, const char *token, zmsg_t *order)
 {
     cleanup_free char *name = zmsg_popstr(order);
+    cleanup_free char *who = zmsg_popstr(order);
     door_t **at = &self->doors;
 
     while (*at && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
     if (*at) {
-        close_door(self, at, "revoked");
+        close_door(self, at, who, "revoked");
         answer(self, token, json_pack("{s:s}", "status", "ok"));
     } else {
         answer(self, token,
@@ -549,11 +554,11 @@ void doors_destroy(doors_t **self_p)
     *self_p = NULL;
 }
 
-void doors_open(doors_t *self, const char *token, const char *session,
-                const char *profile, bool is_observing)
+void doors_open(doors_t *self, const char *token, const char *who,
+                const char *session, const char *profile, bool is_observing)
 {
     zstr_sendx(self->actor, "OPEN", token, session, profile,
-               is_observing ? "1" : "0", NULL);
+               is_observing ? "1" : "0", who, NULL);
 }
 
 void doors_list(doors_t *self, const char *token)
@@ -561,9 +566,10 @@ void doors_list(doors_t *self, const char *token)
     zstr_sendx(self->actor, "LIST", token, NULL);
 }
 
-void doors_close(doors_t *self, const char *token, const char *name)
+void doors_close(doors_t *self, const char *token, const char *who,
+                 const char *name)
 {
-    zstr_sendx(self->actor, "CLOSE", token, name, NULL);
+    zstr_sendx(self->actor, "CLOSE", token, name, who, NULL);
 }
 
 zsock_t *doors_socket(const doors_t *self)

@@ -23,11 +23,13 @@ int doors_new(const options_t *options, const uint8_t journal_key[32],
 /* Doors stay on disk, but for those of sessions that are gone. */
 void doors_destroy(doors_t **self_p);
 
-/* Orders; each is answered with {"status",…} under its token. */
-void doors_open(doors_t *self, const char *token, const char *session,
-                const char *profile, bool is_observing);
+/* Orders; each is answered with {"status",…} under its token. `who` asks, as
+ * the audit log names him. */
+void doors_open(doors_t *self, const char *token, const char *who,
+                const char *session, const char *profile, bool is_observing);
 void doors_list(doors_t *self, const char *token);
-void doors_close(doors_t *self, const char *token, const char *name);
+void doors_close(doors_t *self, const char *token, const char *who,
+                 const char *name);
 /* How many are open, as far as doors_receive has heard. */
 size_t doors_count(const doors_t *self);
 /* To be polled; an answer is taken by doors_receive. Both are to be freed; both

@@ -70,6 +70,14 @@ static void on_full(registry_t *self, const files_news_t *news)
         line_say(entry->line, "FULL", news->text, NULL);
 }
 
+static void on_done(registry_t *self, const files_news_t *news)
+{
+    entry_t *entry = registry_find(self, news->session);
+
+    if (entry && !entry->is_gone && !entry->is_drained)
+        line_say(entry->line, "FILE", news->note, NULL);
+}
+
 int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
 {
     registry_t *self = arg;
@@ -84,6 +92,9 @@ int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
         management_reply_data(self->management, news->request,
                               take_ptr(news->answer),
                               (bytes_t){news->data.data, news->data.size});
+        break;
+    case FILES_DONE:
+        on_done(self, news);
         break;
     case FILES_FULL:
         on_full(self, news);

@@ -44,6 +44,7 @@ void files_news_destroy(files_news_t **self_p)
     message_destroy(&self->request);
     json_decref(self->answer);
     buffer_reset(&self->data);
+    free(self->note);
     free(self);
     *self_p = NULL;
 }
@@ -117,8 +118,23 @@ void files_tell(self_t *self, files_news_t *news)
     zsock_send(self->pipe, "p", news);
 }
 
-void files_note(self_t *self, const char *session, const char *what,
-                const char *path, const char *outcome, json_t *details)
+/* The journal has it too, while there is an actor that writes it. */
+static void tell_session(self_t *self, const char *who, const char *session,
+                         const char *outcome, const json_t *object)
+{
+    files_news_t *news = mem_new(sizeof *news);
+    json_auto_t *note = json_pack("{s:s,s:s}", "who", who, "outcome", outcome);
+
+    json_object_update(note, (json_t *) (uintptr_t) object);
+    news->word = FILES_DONE;
+    news->note = json_dumps(note, JSON_COMPACT | JSON_ENSURE_ASCII);
+    snprintf(news->session, sizeof news->session, "%s", session);
+    files_tell(self, news);
+}
+
+void files_note(self_t *self, const char *who, const char *session,
+                const char *what, const char *path, const char *outcome,
+                json_t *details)
 {
     cleanup_free char *text = name_text(path);
     json_t *object = json_pack("{s:s,s:s}", "what", what, "path", text);
@@ -126,7 +142,8 @@ void files_note(self_t *self, const char *session, const char *what,
     if (details)
         json_object_update(object, details);
     json_decref(details);
-    scribe_note(self->scribe, "file", session, outcome, object);
+    tell_session(self, who, session, outcome, object);
+    scribe_note_by(self->scribe, who, "file", session, outcome, object);
 }
 
 /* What was refused, and by which words; the path is as the request had it. */
@@ -136,9 +153,10 @@ static void note_refusal(self_t *self, const order_t *order,
     const char *path =
         json_string_value(json_object_get(errand->content, "path"));
 
-    scribe_note(self->scribe, "file", order->session, "refused",
-                json_pack("{s:s,s:s,s:s}", "what", message_type(order->request),
-                          "path", path ? path : "", "text", fault->text));
+    scribe_note_by(self->scribe, errand->who, "file", order->session, "refused",
+                   json_pack("{s:s,s:s,s:s}", "what",
+                             message_type(order->request), "path",
+                             path ? path : "", "text", fault->text));
 }
 
 static const struct {
@@ -218,6 +236,7 @@ static void on_ask(self_t *self, order_t *order)
     files_news_t *news = mem_new(sizeof *news);
     errand_t errand = {
         .session = order->session,
+        .who = message_sender(request),
         .workspace = order->workspace,
         .content = content,
         .out = &news->data,

@@ -42,6 +42,7 @@ void files_unwatch(files_t *self, const char *session);
 
 typedef enum {
     FILES_ANSWER, /* request, answer, data */
+    FILES_DONE,   /* session, note: something was done with a file of it */
     FILES_FULL,   /* session, text: the workspace holds more than it may */
 } files_word_t;
 
@@ -52,6 +53,7 @@ typedef struct {
     buffer_t data;
     char session[64];
     char text[256];
+    char *note; /* JSON text */
 } files_news_t;
 
 /* One piece of news; all in it is the caller's. */

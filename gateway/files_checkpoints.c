@@ -286,7 +286,7 @@ int files_on_forget(self_t *self, const errand_t *errand, json_t **ret_answer,
     if ((r = find(self, errand, &path, &keep, &status, fault)) < 0
         || (r = beneath_remove(keep, path, false, 0, fault)) < 0)
         return r;
-    files_note(self, errand->session, "forget", path, "ok", NULL);
+    files_note(self, errand->who, errand->session, "forget", path, "ok", NULL);
     *ret_answer = json_object();
     return 0;
 }

@@ -21,6 +21,7 @@ struct copy {
     writer_t *writer;   /* owned */
     uint64_t at;        /* how far it came */
     char session[64];
+    char *who;        /* owned; asked for it */
     char *path;       /* owned; for the audit log, of what was made */
     const char *what; /* "copy" */
     copy_done_fn *done;
@@ -35,6 +36,7 @@ static void copy_destroy(copy_t **self_p)
     files_news_destroy(&self->news);
     reader_destroy(&self->reader);
     writer_destroy(&self->writer);
+    free(self->who);
     free(self->path);
     free(self);
     *self_p = NULL;
@@ -84,7 +86,7 @@ static void finish(self_t *self, copy_t **at, int r, const fault_t *fault)
     json_t *answer = r < 0 ? NULL : copy->done(copy->writer, copy->at);
 
     *at = copy->next;
-    files_note(self, copy->session, copy->what, copy->path,
+    files_note(self, copy->who, copy->session, copy->what, copy->path,
                r < 0 ? "refused" : "ok",
                json_pack("{s:I}", "size", (json_int_t) copy->at));
     files_answer(self, take_ptr(copy->news), answer, r, fault);
@@ -130,6 +132,7 @@ int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
                          "be; try again later",
                          COPIES_MAX);
     snprintf(copy->session, sizeof copy->session, "%s", errand->session);
+    copy->who = mem_text(errand->who);
     copy->path = mem_text(plan->to);
     copy->what = plan->what;
     copy->done = plan->done;

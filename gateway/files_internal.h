@@ -26,6 +26,7 @@ struct walk;
 /* What a request is about; lent for its time. */
 typedef struct {
     const char *session;
+    const char *who;       /* asks, as the audit log names him */
     const char *workspace; /* folder */
     const json_t *content;
     bytes_t data;  /* the request's buffer */
@@ -36,6 +37,7 @@ typedef struct transfer {
     struct transfer *next; /* owned */
     char id[TRANSFER_ID];
     char session[64];
+    char *who;             /* owned; asked for it */
     char *path;            /* owned; bytes */
     struct reader *reader; /* owned; of a get, or NULL */
     struct writer *writer; /* owned; of a put, or NULL */
@@ -86,10 +88,11 @@ json_t *files_entry(const char *path, const struct stat *status);
 int files_root(const errand_t *errand, int *ret_root, fault_t *fault);
 void files_tell(self_t *self, files_news_t *news);
 
-/* A record of what was done with a file; `path` is bytes, `details` is taken.
- */
-void files_note(self_t *self, const char *session, const char *what,
-                const char *path, const char *outcome, json_t *details);
+/* A record of what `who` did with a file, for the audit log and the session's
+ * journal; `path` is bytes, `details` is taken. */
+void files_note(self_t *self, const char *who, const char *session,
+                const char *what, const char *path, const char *outcome,
+                json_t *details);
 
 /* Answers: with a fault when `r` is negative, else with `answer`. Both that
  * and `news` are taken. */

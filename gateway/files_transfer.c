@@ -29,6 +29,7 @@ static void transfer_destroy(transfer_t **self_p)
     writer_destroy(&self->writer);
     walk_destroy(&self->walk);
     EVP_MD_CTX_free(self->hash);
+    free(self->who);
     free(self->path);
     free(self);
     *self_p = NULL;
@@ -39,7 +40,7 @@ static void note_copy(self_t *self, transfer_t *transfer, const char *what,
 {
     transfer->is_told = true;
     files_note(
-        self, transfer->session, what, transfer->path, outcome,
+        self, transfer->who, transfer->session, what, transfer->path, outcome,
         json_pack("{s:I,s:O}", "size", (json_int_t) size, "sha256", sha256));
 }
 
@@ -88,6 +89,7 @@ int transfer_new(self_t *self, const errand_t *errand, const char *path,
     sodium_bin2hex(transfer->id, sizeof transfer->id, number, sizeof number);
     snprintf(transfer->session, sizeof transfer->session, "%s",
              errand->session);
+    transfer->who = mem_text(errand->who);
     transfer->path = mem_text(path);
     transfer->hash = EVP_MD_CTX_new();
     if (!transfer->hash

@@ -53,7 +53,8 @@ int files_on_make_folder(self_t *self, const errand_t *errand,
         || (r = beneath_make_folder(root, path, has(errand, "parents"), fault))
                < 0)
         return r;
-    files_note(self, errand->session, "make_folder", path, "ok", NULL);
+    files_note(self, errand->who, errand->session, "make_folder", path, "ok",
+               NULL);
     *ret_answer = json_object();
     return 0;
 }
@@ -72,7 +73,7 @@ int files_on_delete(self_t *self, const errand_t *errand, json_t **ret_answer,
                < 0)
         return r;
     checkpoints_remove(self, errand, path);
-    files_note(self, errand->session, "delete", path, "ok", NULL);
+    files_note(self, errand->who, errand->session, "delete", path, "ok", NULL);
     *ret_answer = json_object();
     return 0;
 }
@@ -92,7 +93,7 @@ int files_on_rename(self_t *self, const errand_t *errand, json_t **ret_answer,
         return r;
     checkpoints_rename(self, errand, from, to);
     files_note(
-        self, errand->session, "rename", from, "ok",
+        self, errand->who, errand->session, "rename", from, "ok",
         json_pack("{s:O}", "to", json_object_get(errand->content, "to")));
     *ret_answer = json_object();
     return 0;

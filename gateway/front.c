@@ -209,12 +209,23 @@ int front_fd(const front_t *self)
     return self->poll_fd;
 }
 
-static int send_order(front_t *self, const char *type, bytes_t content,
-                      bytes_t data, const order_t *order, fault_t *fault)
+/* `who` is NULL: the front itself. */
+static int send_order(front_t *self, const char *who, const char *type,
+                      bytes_t content, bytes_t data, const order_t *order,
+                      fault_t *fault)
 {
+    cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
     const char *id;
-    int r = client_send_data(self->orders, CHANNEL_CONTROL, type, content,
-                             (bytes_t){0}, data, &id, fault);
+    int r;
+
+    if (who) {
+        buffer_text(&metadata, "{\"hearth_who\":");
+        json_quote_text(&metadata, who);
+        buffer_text(&metadata, "}");
+    }
+    r = client_send_data(self->orders, CHANNEL_CONTROL, type, content,
+                         (bytes_t){metadata.data, metadata.size}, data, &id,
+                         fault);
 
     if (r < 0)
         return r;
@@ -223,26 +234,27 @@ static int send_order(front_t *self, const char *type, bytes_t content,
     return 0;
 }
 
-int front_order(front_t *self, const char *type, bytes_t content, uint64_t tag,
-                fault_t *fault)
+int front_order(front_t *self, const char *who, const char *type,
+                bytes_t content, uint64_t tag, fault_t *fault)
 {
-    return front_order_data(self, type, content, (bytes_t){0}, tag, fault);
+    return front_order_data(self, who, type, content, (bytes_t){0}, tag, fault);
 }
 
-int front_order_data(front_t *self, const char *type, bytes_t content,
-                     bytes_t data, uint64_t tag, fault_t *fault)
+int front_order_data(front_t *self, const char *who, const char *type,
+                     bytes_t content, bytes_t data, uint64_t tag,
+                     fault_t *fault)
 {
     const order_t order = {.tag = tag};
 
-    return send_order(self, type, content, data, &order, fault);
+    return send_order(self, who, type, content, data, &order, fault);
 }
 
 int front_follow(front_t *self, fault_t *fault)
 {
     const order_t order = {.is_following = true};
 
-    return send_order(self, "session_follow_request", text("{}"), (bytes_t){0},
-                      &order, fault);
+    return send_order(self, NULL, "session_follow_request", text("{}"),
+                      (bytes_t){0}, &order, fault);
 }
 
 static int order_attach(front_t *self, const char *session, fault_t *fault)
@@ -254,7 +266,7 @@ static int order_attach(front_t *self, const char *session, fault_t *fault)
     buffer_text(&content, "{\"id\":");
     json_quote_text(&content, session);
     buffer_format(&content, ",\"front\":\"%s\"}", self->name);
-    return send_order(self, "session_attach_request",
+    return send_order(self, NULL, "session_attach_request",
                       (bytes_t){content.data, content.size}, (bytes_t){0},
                       &order, fault);
 }

@@ -31,13 +31,14 @@ void front_destroy(front_t **self_p);
 int front_fd(const front_t *self);
 
 /* A management request ("session_list_request"); `content` is JSON text of an
- * object. Its answer is an event FRONT_ANSWER with this tag, however long it
- * takes. */
-int front_order(front_t *self, const char *type, bytes_t content, uint64_t tag,
-                fault_t *fault);
+ * object, `who` asks for it, as the audit log names him ("token=gateway").
+ * Its answer is an event FRONT_ANSWER with this tag, however long it takes. */
+int front_order(front_t *self, const char *who, const char *type,
+                bytes_t content, uint64_t tag, fault_t *fault);
 /* The same with a buffer behind it (a piece of a file), unless it is empty. */
-int front_order_data(front_t *self, const char *type, bytes_t content,
-                     bytes_t data, uint64_t tag, fault_t *fault);
+int front_order_data(front_t *self, const char *who, const char *type,
+                     bytes_t content, bytes_t data, uint64_t tag,
+                     fault_t *fault);
 
 /* Which sessions there are, and each change: FRONT_SESSIONS, from now on. */
 int front_follow(front_t *self, fault_t *fault);

@@ -103,6 +103,8 @@ typedef struct {
     int64_t cell_begun_ms; /* monotonic; of the running cell, 0: none */
     uint64_t cell_cpu_us;  /* of the group, when it began */
     bool has_own_peak;     /* the group's peak is the cell's */
+    uint64_t cell_took_us; /* the last cell, of processor time ... */
+    uint64_t cell_peak;    /* ... and bytes at most */
 } watch_t;
 
 typedef struct {

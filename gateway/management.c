@@ -1,11 +1,15 @@
 /* See management.h. Knows no session: it authenticates, parses, and carries
  * answers back. Used by the main thread. */
+/* Before jansson.h: both have a json_is_integer, there a macro. */
+#include "protocol/json.h"
+
 #include "gateway/management.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "gateway/audit.h"
 #include "gateway/czmq_owners.h"
 #include "gateway/gateway.h"
 #include "protocol/limits.h"
@@ -18,16 +22,17 @@
 #include <unistd.h>
 
 #define PATH_MAX_IPC 107 /* sun_path without its NUL */
+#define WHO_SIZE     64
 
 struct management {
-    zsock_t *socket;                               /* owned */
-    secret_t *secret;                              /* owned */
-    history_t *history;                            /* owned */
-    char *path;                                    /* owned; of the socket */
-    char *key_path;                                /* owned */
-    uint64_t counter;                              /* of message ids */
-    void (*watch)(void *arg, const char *verdict); /* or NULL */
-    void *watch_arg;                               /* borrowed */
+    zsock_t *socket;            /* owned */
+    secret_t *secret;           /* owned */
+    history_t *history;         /* owned */
+    char *path;                 /* owned; of the socket */
+    char *key_path;             /* owned */
+    uint64_t counter;           /* of message ids */
+    management_watch_fn *watch; /* or NULL */
+    void *watch_arg;            /* borrowed */
 };
 
 void management_destroy(management_t **self_p)
@@ -92,8 +97,7 @@ int management_new(const char *runtime_dir, management_t **ret_management,
     return 0;
 }
 
-void management_watch(management_t *self,
-                      void (*watch)(void *arg, const char *verdict), void *arg)
+void management_watch(management_t *self, management_watch_fn *watch, void *arg)
 {
     self->watch = watch;
     self->watch_arg = arg;
@@ -104,22 +108,56 @@ zsock_t *management_socket(const management_t *self)
     return self->socket;
 }
 
+/* libzmq asks the kernel who is behind an ipc connection: "localhost:uid:gid:
+ * pid". False: it came from a thread of the gateway. */
+static bool name_peer(zmsg_t *frames, char ret_who[WHO_SIZE])
+{
+    /* Not the first, which the ROUTER has put there. */
+    zframe_t *last = zmsg_last(frames);
+    const char *address = last ? zframe_meta(last, "Peer-Address") : NULL;
+    const char *numbers = address ? strchr(address, ':') : NULL;
+    unsigned uid, gid, pid;
+
+    if (!address)
+        return false;
+    snprintf(ret_who, WHO_SIZE, AUDIT_UNKNOWN);
+    if (numbers && sscanf(numbers, ":%u:%u:%u", &uid, &gid, &pid) == 3)
+        snprintf(ret_who, WHO_SIZE, "uid=%u pid=%u", uid, pid);
+    return true;
+}
+
+/* A front says for whom it asks; nobody else is believed. */
+static void name_sender(message_t *message, bool is_peer, const char *peer)
+{
+    cleanup_free char *who = NULL;
+
+    if (!is_peer)
+        who = json_text_new(
+            json_member(message_metadata_json(message), "hearth_who"));
+    message_set_sender(message, is_peer ? peer : who ? who : AUDIT_GATEWAY);
+}
+
 message_t *management_receive(management_t *self)
 {
     while (zsock_events(self->socket) & ZMQ_POLLIN) {
         cleanup_zmsg zmsg_t *frames = zmsg_recv(self->socket);
+        char who[WHO_SIZE] = AUDIT_GATEWAY;
         message_t *message = NULL;
+        bool is_peer;
         wire_verdict_t verdict;
         fault_t fault;
 
         if (!frames)
             return NULL;
+        is_peer = name_peer(frames, who);
         verdict =
             wire_decode(frames, self->secret, self->history, &message, &fault);
-        if (verdict == WIRE_OK)
+        if (verdict == WIRE_OK) {
+            name_sender(message, is_peer, who);
             return message;
+        }
         if (self->watch)
-            self->watch(self->watch_arg, wire_verdict_name(verdict));
+            self->watch(self->watch_arg, who, wire_verdict_name(verdict));
         log_warning("management: dropped verdict=\"%s\"",
                     wire_verdict_name(verdict));
     }

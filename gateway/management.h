@@ -19,11 +19,15 @@ int management_new(const char *runtime_dir, management_t **ret_management,
 /* Removes socket and key. */
 void management_destroy(management_t **self_p);
 
-/* Who is told of a message that is not signed rightly. */
-void management_watch(management_t *self,
-                      void (*watch)(void *arg, const char *verdict), void *arg);
+/* Who is told of a message that is not signed rightly, and of whose it is. */
+typedef void management_watch_fn(void *arg, const char *who,
+                                 const char *verdict);
+void management_watch(management_t *self, management_watch_fn *watch,
+                      void *arg);
 zsock_t *management_socket(const management_t *self);
-/* The next genuine request; NULL when there is none. */
+/* The next genuine request; NULL when there is none. Its sender is who asks:
+ * "uid=0 pid=4711" as the kernel says of a process that is connected, or for
+ * whom a front asks. */
 message_t *management_receive(management_t *self);
 /* `answer` is taken. */
 void management_reply(management_t *self, const message_t *request,

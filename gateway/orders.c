@@ -467,7 +467,7 @@ static const struct {
 };
 
 /* Whoever has the management key asked for something that changes things. */
-static void note_order(registry_t *self, const char *type,
+static void note_order(registry_t *self, const message_t *request,
                        const json_t *content)
 {
     static const char *const plain[] = {
@@ -476,14 +476,15 @@ static void note_order(registry_t *self, const char *type,
         "viewer_list_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
+    const char *type = message_type(request);
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i], type) == 0)
             return;
     if (strncmp(type, "files_", 6) == 0)
         return; /* told with its outcome by the thread for files */
-    scribe_note(self->scribe, "order", id ? id : "", "asked",
-                json_pack("{s:s}", "request", type));
+    scribe_note_by(self->scribe, message_sender(request), "order", id ? id : "",
+                   "asked", json_pack("{s:s}", "request", type));
 }
 
 static void on_request(registry_t *self, message_t **request_p)
@@ -492,7 +493,7 @@ static void on_request(registry_t *self, message_t **request_p)
     bytes_t bytes = message_content(*request_p);
     json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
 
-    note_order(self, type, content);
+    note_order(self, *request_p, content);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].type, type) == 0) {
             requests[i].handler(self, content, request_p);

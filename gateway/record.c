@@ -5,39 +5,97 @@
 
 #include "base/clock.h"
 #include "gateway/audit.h"
+#include "kernels/isolation.h"
 #include "protocol/json.h"
 
 #include <jansson.h>
 #include <openssl/evp.h>
 #include <sodium.h>
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#define ENAME_MAX 80
+#define ENAME_MAX        80
+#define LANDLOCK_VERSION 1U /* asks for the ABI */
 
-static void note(self_t *self, const char *event, const char *outcome,
-                 json_t *details)
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
+
+static void note(self_t *self, const char *who, const char *event,
+                 const char *outcome, json_t *details)
 {
-    scribe_note(self->scribe, event, self->spec->id, outcome, details);
+    scribe_note_by(self->scribe, who, event, self->spec->id, outcome, details);
+}
+
+/* Numbers by which a process can be found again on this host, and only there.
+ */
+static json_t *describe_namespaces(pid_t pid)
+{
+    static const char *const names[] = {"cgroup", "ipc",  "mnt", "net",
+                                        "pid",    "user", "uts"};
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[64];
+        struct stat seen;
+
+        snprintf(path, sizeof path, "/proc/%d/ns/%s", (int) pid, names[i]);
+        if (stat(path, &seen) == 0)
+            json_object_set_new(object, names[i],
+                                json_integer((json_int_t) seen.st_ino));
+    }
+    return object;
+}
+
+/* 0: this system has none. */
+static int landlock_abi(void)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+
+    return abi < 0 ? 0 : (int) abi;
+}
+
+/* What the look from outside found, which is nothing: one that differs never
+ * starts. */
+static json_t *describe_walls(const session_spec_t *spec)
+{
+    json_t *without = json_array();
+
+    for (char *const *wall = spec->profile->without; *wall; wall++)
+        json_array_append_new(without, json_string(*wall));
+    return json_pack("{s:s,s:I,s:s,s:o,s:i,s:o}", "posture",
+                     spec->is_adopted ? "adopted" : "ok", "host_uid",
+                     (json_int_t) spec->host_uid, "cgroup",
+                     spec->cgroup ? spec->cgroup : "", "namespaces",
+                     describe_namespaces(spec->pid), "landlock_abi",
+                     landlock_abi(), "without", without);
 }
 
 void record_start(self_t *self)
 {
     const session_spec_t *spec = self->spec;
+    json_t *details = describe_walls(spec);
 
-    note(self, "session_start", spec->is_adopted ? "adopted" : "ok",
-         json_pack("{s:s,s:s,s:i,s:s,s:s,s:I}", "profile", spec->profile->name,
-                   "name", spec->name ? spec->name : "", "pid", (int) spec->pid,
-                   "isolation", "namespaces", "network",
-                   spec->profile->network ? "loopback" : "none", "epoch",
-                   (json_int_t) spec->epoch));
+    json_object_update_new(
+        details,
+        json_pack("{s:s,s:s,s:i,s:s,s:s,s:I}", "profile", spec->profile->name,
+                  "name", spec->name ? spec->name : "", "pid", (int) spec->pid,
+                  "isolation", isolation_name(spec->profile), "network",
+                  spec->profile->network ? "loopback" : "none", "epoch",
+                  (json_int_t) spec->epoch));
+    note(self, spec->asker ? spec->asker : AUDIT_GATEWAY, "session_start",
+         spec->is_adopted ? "adopted" : "ok", details);
 }
 
 void record_end(self_t *self)
 {
     const char *reason = life_reason_name(self->reason);
 
-    note(self, "session_end", reason,
+    note(self, AUDIT_GATEWAY, "session_end", reason,
          json_pack("{s:s,s:I,s:I,s:b,s:i}", "detail", self->detail, "cpu_ms",
                    (json_int_t) self->end.cpu_ms, "maxrss_kib",
                    (json_int_t) self->end.maxrss_kib, "by_signal",
@@ -59,7 +117,8 @@ void record_stop(self_t *self)
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (events[i].reason != self->reason)
             continue;
-        note(self, events[i].event, life_reason_name(self->reason),
+        note(self, AUDIT_KERNEL, events[i].event,
+             life_reason_name(self->reason),
              json_pack("{s:s}", "detail", self->detail));
         if (strcmp(events[i].event, "limit") == 0)
             commands_tell(self, "LIMIT", life_reason_name(self->reason), NULL);
@@ -69,7 +128,7 @@ void record_stop(self_t *self)
 void record_limit(self_t *self, const char *name, uint64_t max)
 {
     commands_tell(self, "LIMIT", name, NULL);
-    note(self, "limit", "refused",
+    note(self, AUDIT_KERNEL, "limit", "refused",
          json_pack("{s:s,s:I}", "limit", name, "max", (json_int_t) max));
 }
 
@@ -83,7 +142,7 @@ void record_bad_message(void *arg, channel_t channel, const char *verdict)
 {
     self_t *self = arg;
 
-    note(self, "message", "dropped",
+    note(self, AUDIT_UNKNOWN, "message", "dropped",
          json_pack("{s:s,s:s}", "channel", channel_names[channel], "verdict",
                    verdict));
 }
@@ -101,40 +160,62 @@ void record_cell_begin(self_t *self, const request_t *request)
     uint8_t sum[EVP_MAX_MD_SIZE];
     unsigned size = 0;
 
+    cleanup_free char *who = request_asker(request);
+
     json_text(json_member(content, "code"), &code);
     if (EVP_Digest(code.data ? (const void *) code.data : "", code.size, sum,
                    &size, EVP_sha256(), NULL)
         == 1)
         sodium_bin2hex(hex, sizeof hex, sum, size);
     self->cell_begun_ms = clock_monotonic_ms();
-    note(self, "cell_start", "ok",
+    note(self, who, "cell_start", "ok",
          json_pack("{s:o,s:s,s:I,s:s}", "request", number_of(request), "msg_id",
                    message_id(request->message), "length",
                    (json_int_t) code.size, "sha256", hex));
 }
 
+/* What the group of the kernel says that the cell took, where there is one. */
+static void add_cost(json_t *details, const watch_t *watch)
+{
+    if (!watch->group)
+        return;
+    json_object_set_new(
+        details, "cpu_ms",
+        json_integer((json_int_t) (watch->cell_took_us / 1000)));
+    if (watch->has_own_peak)
+        json_object_set_new(
+            details, "peak_memory_kib",
+            json_integer((json_int_t) (watch->cell_peak / 1024)));
+}
+
 void record_cell_end(self_t *self, const request_t *request,
                      json_span_t content)
 {
+    json_t *details;
     cleanup_free char *status = json_text_new(json_member(content, "status"));
     cleanup_free char *ename = json_text_new(json_member(content, "ename"));
     cleanup_free char *evalue = json_text_new(json_member(content, "evalue"));
+    cleanup_free char *who = request_asker(request);
     bool is_refused = ename && strcmp(ename, "PolicyError") == 0;
 
-    note(self, "cell_end", status && *status ? status : "error",
-         json_pack(
-             "{s:o,s:I,s:o}", "request", number_of(request), "ms",
-             (json_int_t) (clock_monotonic_ms() - self->cell_begun_ms), "ename",
-             ename ? json_sprintf("%.*s", ENAME_MAX, ename) : json_null()));
+    details =
+        json_pack("{s:o,s:I,s:I,s:o}", "request", number_of(request), "ms",
+                  (json_int_t) (clock_monotonic_ms() - self->cell_begun_ms),
+                  "bytes_out", (json_int_t) self->said.cell_bytes, "ename",
+                  ename ? json_sprintf("%.*s", ENAME_MAX, ename) : json_null());
+    add_cost(details, &self->watch);
+    note(self, who, "cell_end", status && *status ? status : "error", details);
     if (is_refused)
-        note(self, "policy", "refused",
+        note(self, who, "policy", "refused",
              json_pack("{s:o,s:s}", "request", number_of(request), "text",
                        evalue ? evalue : ""));
 }
 
 void record_cell_lost(self_t *self, const request_t *request)
 {
-    note(self, "cell_end", "lost",
+    cleanup_free char *who = request_asker(request);
+
+    note(self, who, "cell_end", "lost",
          json_pack("{s:o,s:I}", "request", number_of(request), "ms",
                    (json_int_t) (clock_monotonic_ms() - self->cell_begun_ms)));
 }

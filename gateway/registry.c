@@ -492,12 +492,12 @@ static void note_profiles(registry_t *self)
     }
 }
 
-static void on_bad_message(void *arg, const char *verdict)
+static void on_bad_message(void *arg, const char *who, const char *verdict)
 {
     registry_t *self = arg;
 
-    scribe_note(
-        self->scribe, "message", "", "dropped",
+    scribe_note_by(
+        self->scribe, who, "message", "", "dropped",
         json_pack("{s:s,s:s}", "channel", "management", "verdict", verdict));
 }
 

@@ -161,6 +161,29 @@ bool request_is_of(const request_t *self, const char *front, bytes_t identity)
            && memcmp(own.bytes, identity.bytes, own.size) == 0;
 }
 
+/* Fronts name their viewers after the token ("http") or after the connection
+ * file by which they came; who uses the session's own key is known by the
+ * identity of his socket, which he chose. */
+char *request_asker(const request_t *self)
+{
+    buffer_t out = BUFFER_EMPTY;
+    bytes_t name = message_identity_count(self->message)
+                       ? message_identity(self->message, 0)
+                       : (bytes_t){0};
+    const uint8_t *bytes = name.bytes;
+
+    if (self->front[0]) {
+        buffer_format(&out, "%s=%.*s",
+                      strcmp(self->front, "http") == 0 ? "token" : "viewer",
+                      (int) name.size, (const char *) name.bytes);
+        return (char *) out.data;
+    }
+    buffer_text(&out, "client=");
+    for (size_t i = 0; i < name.size; i++)
+        buffer_format(&out, "%02x", bytes[i]);
+    return (char *) out.data;
+}
+
 char *request_origin(const request_t *self)
 {
     buffer_t out = BUFFER_EMPTY;

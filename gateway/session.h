@@ -11,6 +11,7 @@
  *                                                 is gone
  *                     DRAIN                       stop, keep the kernel
  *                     FULL text                   its workspace is
+ *                     FILE json                   one of its files was moved
  *   from the session  DONE token json             the answer
  *                     LAUNCH                      a kernel is wanted
  *                     GONE reason sentence
@@ -49,6 +50,8 @@ typedef struct {
     char *limits_asked;        /* owned; session_limits.h: JSON text, or NULL */
     profile_limits_t limits;   /* the profile's, lowered by those */
     char *connection_file;     /* owned; written, or given by the caller */
+    char *asker;               /* owned; who wanted it, for the audit log; NULL:
+                                  the gateway itself; not kept on disk */
     bool is_external;          /* connection_file was given: `hearth kernel` */
     bool is_pooled;            /* nobody's yet; ended, not taken over */
     bool is_lent;              /* its user is out of /etc/subuid */

@@ -42,6 +42,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->workspace);
     free(self->environment);
     free(self->limits_asked);
+    free(self->asker);
     free(self->connection_file);
     free(self->detail);
     free(self->cgroup);

@@ -319,6 +319,8 @@ bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out)
     if (!watch->group || !watch->cell_begun_ms)
         return metadata;
     cgroup_cost(watch->group, &cpu_us, &peak);
+    watch->cell_took_us = cpu_us - watch->cell_cpu_us;
+    watch->cell_peak = peak;
     size = snprintf(members, sizeof members,
                     "\"duration_ms\":%" PRId64 ",\"cpu_ms\":%" PRIu64,
                     clock_monotonic_ms() - watch->cell_begun_ms,

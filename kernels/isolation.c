@@ -19,6 +19,11 @@ static const struct {
     [ISOLATION_KVM] = {"kvm", NULL},
 };
 
+const char *isolation_name(const profile_t *profile)
+{
+    return launchers[profile->isolation].name;
+}
+
 int isolation_start(const profile_t *profile, const char *package_folder,
                     const zygote_user_t *user, zygote_t **ret_zygote,
                     fault_t *fault)

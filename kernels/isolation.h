@@ -14,6 +14,7 @@ typedef enum {
     ISOLATION_KVM,        /* a virtual machine for each session */
 } isolation_t;
 
+const char *isolation_name(const profile_t *profile);
 /* Starts what forks the profile's kernels, as that user, or the caller's
  * (NULL). -ENOSYS: that one is not built. */
 int isolation_start(const profile_t *profile, const char *package_folder,

@@ -138,11 +138,12 @@ static bool carries_output(const journal_record_t *record)
 }
 
 /* All that a session's end or a gateway's start needs. An answer is worth
- * nothing without its request. */
+ * nothing without its request; transfers of files come without number. */
 static bool is_lasting(const journal_record_t *record)
 {
     return record->kind == JOURNAL_STATE
-           && strcmp(record->type, "input_reply") != 0;
+           && strcmp(record->type, "input_reply") != 0
+           && strcmp(record->type, "file") != 0;
 }
 
 static void take_entry(compaction_t *self, const uint8_t *bytes,

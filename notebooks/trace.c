@@ -191,8 +191,9 @@ static void on_reply(trace_t *self, const journal_record_t *record)
 
 static void on_state(trace_t *self, const journal_record_t *record)
 {
-    static const char *const members[] = {"reason", "detail", "text",
-                                          "by",     "from",   NULL};
+    static const char *const members[] = {"reason", "detail",  "text",
+                                          "by",     "from",    "who",
+                                          "path",   "outcome", NULL};
     json_auto_t *content = NULL;
     json_t *row;
 
@@ -207,6 +208,9 @@ static void on_state(trace_t *self, const journal_record_t *record)
         if (json_is_string(json_object_get(content, *key)))
             json_object_set_new(row, *key,
                                 beginning(json_object_get(content, *key)));
+    /* Of a file; the row has a `what` of its own. */
+    if (json_is_string(json_object_get(content, "what")))
+        json_object_set(row, "done", json_object_get(content, "what"));
     if (json_is_boolean(json_object_get(content, "is_complete")))
         json_object_set(row, "is_complete",
                         json_object_get(content, "is_complete"));

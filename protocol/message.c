@@ -38,6 +38,7 @@ struct message {
     size_t session;
     list_t identities;
     list_t buffers;
+    char *sender; /* owned, or NULL */
     uint8_t text[];
 };
 
@@ -70,6 +71,7 @@ void message_destroy(message_t **self_p)
     list_clear(&self->buffers);
     list_clear(&self->identities);
     buffer_reset(&self->names);
+    free(self->sender);
     free(self);
     *self_p = NULL;
 }
@@ -206,6 +208,17 @@ bytes_t message_metadata(const message_t *self)
 bytes_t message_content(const message_t *self)
 {
     return self->parts[PART_CONTENT];
+}
+
+void message_set_sender(message_t *self, const char *sender)
+{
+    free(self->sender);
+    self->sender = mem_text(sender);
+}
+
+const char *message_sender(const message_t *self)
+{
+    return self->sender != NULL ? self->sender : "";
 }
 
 json_span_t message_metadata_json(const message_t *self)

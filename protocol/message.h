@@ -46,6 +46,10 @@ bytes_t message_content(const message_t *self);
 /* The same as checked JSON, to be walked; ABSENT when it is none. */
 json_span_t message_metadata_json(const message_t *self);
 json_span_t message_content_json(const message_t *self);
+/* Who sent it, as whoever received it found out; "" when nobody did. It is no
+ * part of the message. */
+void message_set_sender(message_t *self, const char *sender);
+const char *message_sender(const message_t *self);
 size_t message_identity_count(const message_t *self);
 bytes_t message_identity(const message_t *self, size_t index);
 size_t message_buffer_count(const message_t *self);

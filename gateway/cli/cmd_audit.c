@@ -83,9 +83,10 @@ static bool show_record(void *arg, const char *line, size_t size)
         return !ferror(stdout);
     }
     details = write_details(record);
-    text = mem_format("%.19s  %-14s %-9s %.8s%s\n", text_of(record, "time"),
-                      text_of(record, "event"), text_of(record, "outcome"),
-                      text_of(record, "session"), details);
+    text =
+        mem_format("%.19s  %-14s %-9s %-8.8s  %s%s\n", text_of(record, "time"),
+                   text_of(record, "event"), text_of(record, "outcome"),
+                   text_of(record, "session"), text_of(record, "who"), details);
     terminal_text(self->terminal, text, strlen(text));
     return !ferror(stdout);
 }

@@ -5,6 +5,7 @@
 #include "gateway/http/internal.h"
 
 #include "base/clock.h"
+#include "gateway/audit.h"
 #include "gateway/http/fields.h"
 
 #include <string.h>
@@ -58,10 +59,20 @@ static void identify(exchange_t *exchange)
     cleanup_free char *name = access_cookie_name(exchange);
     cleanup_free char *cookie = access_cookie(exchange, name);
     if (cookie)
-        exchange->scopes =
-            auth_check_cookie(auth, cookie, strlen(cookie), clock_wall_us());
+        exchange->scopes = auth_check_cookie(auth, cookie, strlen(cookie),
+                                             clock_wall_us(), exchange->who);
     if (!exchange->scopes)
         exchange->scopes = auth_check(auth, "", 0, exchange->who);
+}
+
+const char *access_who(const exchange_t *exchange,
+                       char ret_who[ACCESS_WHO_SIZE])
+{
+    if (exchange->scopes)
+        snprintf(ret_who, ACCESS_WHO_SIZE, "token=%s", exchange->who);
+    else
+        snprintf(ret_who, ACCESS_WHO_SIZE, "%s", AUDIT_UNKNOWN);
+    return ret_who;
 }
 
 /* --- Origins --- */
@@ -123,6 +134,7 @@ static bool check_origin(exchange_t *exchange, bool is_websocket)
     if (auth_is_open(exchange->http->auth) && exchange->host
         && is_local_host(options->ip) && !is_local_host(exchange->host)
         && !options->allow_origin) {
+        access_note_refusal(exchange, "host");
         exchange_fail(exchange, 403,
                       "The host %.100s is not this machine; http/allow_origin "
                       "says whose pages may use a gateway without token",
@@ -132,6 +144,7 @@ static bool check_origin(exchange_t *exchange, bool is_websocket)
     if (!exchange->origin || exchange->is_by_token || is_own(exchange)
         || is_permitted(exchange))
         return true;
+    access_note_refusal(exchange, "origin");
     /* The codes are Jupyter Server's. */
     exchange_fail(exchange, is_websocket ? 403 : 404,
                   "Pages of %.200s may not use this gateway; "
@@ -151,13 +164,14 @@ static bool check_xsrf(exchange_t *exchange)
         return true;
     if (!shown)
         shown = exchange_argument(exchange, XSRF_COOKIE);
+    if (shown && cookie && *cookie && auth_equals(shown, cookie))
+        return true;
+    access_note_refusal(exchange, "xsrf");
     if (!shown || !cookie || !*cookie) {
         exchange_fail(exchange, 403, "'_xsrf' argument missing from %s",
                       method_text(exchange->method));
         return false;
     }
-    if (auth_equals(shown, cookie))
-        return true;
     exchange_fail(exchange, 403, "XSRF cookie does not match %s argument",
                   method_text(exchange->method));
     return false;
@@ -169,6 +183,7 @@ static bool check_scope(exchange_t *exchange, unsigned scope)
 {
     if (exchange->scopes & scope)
         return true;
+    access_note_refusal(exchange, exchange->scopes ? "scope" : "token");
     if (!exchange->scopes) {
         exchange_fail(exchange, 401,
                       "A token is needed: `hearth gateway info` tells it, and "

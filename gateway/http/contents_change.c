@@ -206,8 +206,8 @@ static void try_next(made_t *self)
                               self->from, "to", self->path, "replace", 0),
                     on_made);
     else
-        self->push = push_new(self->exchange->http, self->id, self->path, false,
-                              self, on_push);
+        self->push = push_new(self->exchange, self->id, self->path, false, self,
+                              on_push);
 }
 
 static void on_folder(exchange_t *exchange, const json_t *reply)

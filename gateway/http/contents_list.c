@@ -183,7 +183,7 @@ void workspaces_list(exchange_t *exchange, const place_t *place,
     self->model = contents_entry_model(place->id, entry);
     json_object_set_new(self->model, "format", json_string("json"));
     exchange_keep(exchange, self, listing_destroy);
-    courier_order(exchange->http, self, "files_list_request",
+    courier_begin(exchange, self, "files_list_request",
                   json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
-                  NULL, on_first_page);
+                  on_first_page);
 }

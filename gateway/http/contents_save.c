@@ -128,8 +128,7 @@ static void on_stat(exchange_t *exchange, const json_t *reply)
         contents_is_ok(exchange, reply);
         return;
     }
-    self->push =
-        push_new(exchange->http, place.id, place.path, true, self, on_step);
+    self->push = push_new(exchange, place.id, place.path, true, self, on_step);
 }
 
 /* --- Chunks --- */

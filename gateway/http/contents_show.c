@@ -300,8 +300,7 @@ static void show_file(exchange_t *exchange, const place_t *place,
     self->exchange = exchange;
     self->wish = *wish;
     crypto_hash_sha256_init(&self->sum);
-    self->pull =
-        pull_new(exchange->http, place->id, place->path, self, on_open);
+    self->pull = pull_new(exchange, place->id, place->path, self, on_open);
     exchange_keep(exchange, self, show_destroy);
 }
 

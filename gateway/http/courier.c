@@ -14,8 +14,10 @@ typedef struct order {
     void *owner;    /* borrowed; NULL: nobody waits */
     courier_fn *fn; /* NULL for nobody, and for an exchange: */
     desk_reply_fn *reply;
-    const char *type; /* of its message; static */
-    char *content;    /* owned; JSON text */
+    char
+        who[ACCESS_WHO_SIZE]; /* who asks; "": it goes on with what was asked */
+    const char *type;         /* of its message; static */
+    char *content;            /* owned; JSON text */
     buffer_t data;
 } order_t;
 
@@ -95,7 +97,7 @@ static int send_first(http_t *http, fault_t *fault)
     courier_t *self = http->courier;
     order_t *order = self->waiting.first;
     int r = front_order_data(
-        http->front, order->type,
+        http->front, order->who[0] ? order->who : NULL, order->type,
         (bytes_t){.bytes = order->content, .size = strlen(order->content)},
         (bytes_t){.bytes = order->data.data, .size = order->data.size},
         order->tag, fault);
@@ -132,6 +134,17 @@ static order_t *order_new(http_t *http, void *owner, const char *type,
     return order;
 }
 
+void courier_begin(const exchange_t *exchange, void *owner, const char *type,
+                   json_t *content, courier_fn *fn)
+{
+    order_t *order = order_new(exchange->http, owner, type, content);
+
+    access_who(exchange, order->who);
+    order->fn = fn;
+    line_add(&exchange->http->courier->waiting, order);
+    send_waiting(exchange->http);
+}
+
 void courier_order(http_t *http, void *owner, const char *type, json_t *content,
                    buffer_t *data, courier_fn *fn)
 {
@@ -151,6 +164,7 @@ void courier_ask(exchange_t *exchange, const char *type, json_t *content,
 {
     order_t *order = order_new(exchange->http, exchange, type, content);
 
+    access_who(exchange, order->who);
     order->reply = fn;
     line_add(&exchange->http->courier->waiting, order);
     send_waiting(exchange->http);

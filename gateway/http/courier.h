@@ -19,6 +19,9 @@ typedef void courier_fn(void *owner, const json_t *reply, bytes_t data);
  * owner that is NULL wants no answer. */
 void courier_order(http_t *http, void *owner, const char *type, json_t *content,
                    buffer_t *data, courier_fn *fn);
+/* The first of several: it says in whose name they are. */
+void courier_begin(const exchange_t *exchange, void *owner, const char *type,
+                   json_t *content, courier_fn *fn);
 /* The same for a request that needs no bytes; `fn` as in desk_order. */
 void courier_ask(exchange_t *exchange, const char *type, json_t *content,
                  desk_reply_fn *fn);

@@ -43,6 +43,7 @@ void desk_order(exchange_t *exchange, const char *type, json_t *content,
     http_t *http = exchange->http;
     cleanup_free char *text = json_dumps(content, JSON_COMPACT);
     desk_order_t *order = mem_new(sizeof *order);
+    char who[ACCESS_WHO_SIZE];
     fault_t fault;
 
     json_decref(content);
@@ -52,7 +53,7 @@ void desk_order(exchange_t *exchange, const char *type, json_t *content,
     order->fn = fn;
     order->next = http->orders;
     http->orders = order;
-    if (front_order(http->front, type,
+    if (front_order(http->front, access_who(exchange, who), type,
                     (bytes_t){.bytes = text, .size = strlen(text)}, order->tag,
                     &fault)
         == 0)

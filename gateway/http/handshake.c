@@ -171,6 +171,7 @@ static void begin(viewer_t *self, watch_t *watch)
 viewer_t *viewer_new(exchange_t *exchange)
 {
     const options_http_t *options = &exchange->http->options->http;
+    char who[ACCESS_WHO_SIZE];
     websocket_form_t form;
     watch_t *watch;
 
@@ -190,6 +191,7 @@ viewer_t *viewer_new(exchange_t *exchange)
     if (options->ping_interval_ms)
         self->next_ping = clock_monotonic_ms() + options->ping_interval_ms;
     choose_name(self, exchange);
+    access_note_use(exchange, "attach", access_who(exchange, who), watch->id);
     begin(self, watch);
     return self;
 }

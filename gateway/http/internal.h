@@ -44,19 +44,20 @@ typedef struct {
 typedef struct desk_order desk_order_t;
 
 struct http {
-    const options_t *options;    /* borrowed */
-    front_t *front;              /* owned */
-    auth_t *auth;                /* owned */
-    zsock_t *pipe;               /* borrowed; of the actor */
-    struct lws_context *context; /* owned */
-    struct lws_vhost *vhost;     /* borrowed from the context */
-    char *base;                  /* owned; base URL without the last slash */
-    char *url;                   /* owned; whole, ends with a slash */
-    int port;                    /* that it listens on */
-    int listener;                /* owned until libwebsockets has it */
-    bool is_ending;              /* the loop is about to end */
-    unsigned connections;        /* open ones */
-    connection_t *clients;       /* borrowed; the same, owned by theirs */
+    const options_t *options;             /* borrowed */
+    front_t *front;                       /* owned */
+    auth_t *auth;                         /* owned */
+    struct access_notes *notes_of_access; /* owned */
+    zsock_t *pipe;                        /* borrowed; of the actor */
+    struct lws_context *context;          /* owned */
+    struct lws_vhost *vhost;              /* borrowed from the context */
+    char *base;            /* owned; base URL without the last slash */
+    char *url;             /* owned; whole, ends with a slash */
+    int port;              /* that it listens on */
+    int listener;          /* owned until libwebsockets has it */
+    bool is_ending;        /* the loop is about to end */
+    unsigned connections;  /* open ones */
+    connection_t *clients; /* borrowed; the same, owned by theirs */
     parting_t partings[PARTINGS];
     size_t parting_at;       /* where the next one goes */
     uint64_t counter;        /* of orders */
@@ -94,6 +95,27 @@ void access_headers(const exchange_t *exchange, buffer_t *out);
 char *access_cookie(const exchange_t *exchange, const char *name);
 /* The name of the cookie of those who logged in; to be freed. */
 char *access_cookie_name(const exchange_t *exchange);
+
+/* As whom the audit log names who asks; "unknown" when no token was right.
+ * Gives back `ret_who`. */
+#define ACCESS_WHO_SIZE (AUTH_ID_SIZE + 16)
+const char *access_who(const exchange_t *exchange,
+                       char ret_who[ACCESS_WHO_SIZE]);
+
+/* --- access_notes.c: the audit log hears who used a key, and who had none ---
+ */
+
+struct access_notes *access_notes_new(void);
+void access_notes_destroy(struct access_notes **self_p);
+/* A request is refused; `why` is one of the words in docs/AUDIT.md. */
+void access_note_refusal(const exchange_t *exchange, const char *why);
+/* A token was right and its bearer got something that stays: a cookie, a
+ * WebSocket. `session` is "" where none is concerned. */
+void access_note_use(const exchange_t *exchange, const char *event,
+                     const char *who, const char *session);
+/* Tokens that come and go are told from now on. */
+void access_notes_watch(http_t *http);
+void access_notes_on_tick(http_t *http);
 
 /* --- desk.c: orders to the registry --- */
 

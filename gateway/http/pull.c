@@ -55,16 +55,16 @@ static void on_opened(void *owner, const json_t *reply, bytes_t data)
     self->ready(self->owner);
 }
 
-pull_t *pull_new(http_t *http, const char *session, const char *path,
+pull_t *pull_new(exchange_t *exchange, const char *session, const char *path,
                  void *owner, pull_ready_fn *ready)
 {
     pull_t *self = mem_new(sizeof *self);
 
-    self->http = http;
+    self->http = exchange->http;
     self->owner = owner;
     self->ready = ready;
-    courier_order(http, self, "files_get_request",
-                  json_pack("{s:s,s:s}", "id", session, "path", path), NULL,
+    courier_begin(exchange, self, "files_get_request",
+                  json_pack("{s:s,s:s}", "id", session, "path", path),
                   on_opened);
     return self;
 }

@@ -13,7 +13,7 @@ typedef void pull_ready_fn(void *owner);
 
 /* Opens it; `ready` tells when pull_entry has it, and from then on when
  * pull_next has more. The path is text (workspace/name.h). */
-pull_t *pull_new(http_t *http, const char *session, const char *path,
+pull_t *pull_new(exchange_t *exchange, const char *session, const char *path,
                  void *owner, pull_ready_fn *ready);
 /* The file is let go of; `ready` is not called any more. */
 void pull_destroy(pull_t **self_p);

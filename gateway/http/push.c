@@ -29,17 +29,17 @@ static void on_step(void *owner, const json_t *reply, bytes_t data)
     self->fn(self->owner, reply);
 }
 
-push_t *push_new(http_t *http, const char *session, const char *path,
+push_t *push_new(exchange_t *exchange, const char *session, const char *path,
                  bool replaces, void *owner, push_fn *fn)
 {
     push_t *self = mem_new(sizeof *self);
 
-    self->http = http;
+    self->http = exchange->http;
     push_give(self, owner, fn);
-    courier_order(http, self, "files_put_request",
+    courier_begin(exchange, self, "files_put_request",
                   json_pack("{s:s,s:s,s:b}", "id", session, "path", path,
                             "replace", replaces),
-                  NULL, on_step);
+                  on_step);
     return self;
 }
 

@@ -12,7 +12,7 @@ typedef struct push push_t;
 typedef void push_fn(void *owner, const json_t *reply);
 
 /* Opens it. The path is text (workspace/name.h). */
-push_t *push_new(http_t *http, const char *session, const char *path,
+push_t *push_new(exchange_t *exchange, const char *session, const char *path,
                  bool replaces, void *owner, push_fn *fn);
 /* `fn` is not called any more. */
 void push_destroy(push_t **self_p);

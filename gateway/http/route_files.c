@@ -147,8 +147,7 @@ static void download_file(exchange_t *exchange, const place_t *place)
     }
     self = mem_new(sizeof *self);
     self->exchange = exchange;
-    self->pull =
-        pull_new(exchange->http, place->id, place->path, self, on_open);
+    self->pull = pull_new(exchange, place->id, place->path, self, on_open);
     exchange_keep(exchange, self, download_destroy);
 }
 

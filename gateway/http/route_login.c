@@ -72,10 +72,13 @@ static void show_page(exchange_t *exchange, int status, const char *sentence,
 
 static void grant(exchange_t *exchange, const char *id, const char *next)
 {
+    char who[ACCESS_WHO_SIZE];
     int64_t expires = clock_wall_us() + (int64_t) COOKIE_DAYS * 86400 * 1000000;
     cleanup_free char *name = access_cookie_name(exchange);
     cleanup_free char *value = auth_cookie(exchange->http->auth, id, expires);
 
+    snprintf(who, sizeof who, "token=%s", id);
+    access_note_use(exchange, "login", who, "");
     exchange_header(exchange, "Set-Cookie",
                     "%s=%s; Path=%s/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
                     name, value, exchange->http->base, COOKIE_DAYS * 86400,
@@ -95,6 +98,8 @@ static void show(exchange_t *exchange)
         grant(exchange, id, next);
         return;
     }
+    if (token)
+        access_note_refusal(exchange, "login");
     show_page(exchange, token ? 401 : 200,
               exchange->scopes ? "You are logged in." : "A token is needed.",
               next);
@@ -114,13 +119,16 @@ static void take(exchange_t *exchange)
         token = fields_form(&exchange->body, "password");
     }
     if (!shown || !cookie || !auth_equals(shown, cookie)) {
+        access_note_refusal(exchange, "xsrf");
         exchange_fail(exchange, 403, "'_xsrf' argument missing from POST");
         return;
     }
-    if (token && auth_check(exchange->http->auth, token, strlen(token), id))
+    if (token && auth_check(exchange->http->auth, token, strlen(token), id)) {
         grant(exchange, id, next);
-    else
+    } else {
+        access_note_refusal(exchange, "login");
         show_page(exchange, 401, "That is not the token.", next);
+    }
     if (token)
         sodium_memzero(token, strlen(token));
 }

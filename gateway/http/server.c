@@ -366,7 +366,8 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
         accept_clients(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
         watch_on_tick(self), runs_on_tick(self), courier_on_tick(self),
-            uploads_on_tick(self), oversize_on_tick(self);
+            uploads_on_tick(self), oversize_on_tick(self),
+            access_notes_on_tick(self);
     return 0;
 }
 
@@ -392,6 +393,7 @@ static void destroy(http_t **self_p)
     json_decref(self->sessions);
     front_destroy(&self->front);
     auth_destroy(&self->auth);
+    access_notes_destroy(&self->notes_of_access);
     if (self->listener >= 0)
         close(self->listener);
     free(self->url);
@@ -440,6 +442,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
     self->watches = watch_table_new();
     self->runs = runs_table_new();
     self->roster = roster_new();
+    self->notes_of_access = access_notes_new();
     notes_load(self);
     if ((r = check_options(http, fault)) < 0
         || (r = read_journal_key(self, fault)) < 0
@@ -456,6 +459,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
         || (r = adopt(self, clerk_fd(self->clerk), &is_clerk, fault)) < 0
         || (r = adopt_clock(self, fault)) < 0)
         return r;
+    access_notes_watch(self);
     self->url = make_url(self);
     if ((r = tell(self, fault)) < 0)
         return r;

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zmq
 from deadline import wait_for
 from harness import Gateway
-
-Record = dict[str, Any]
+from records import records, wait_record
+from test_hostile_kernel import TAKE_THE_LINK
 
 
 @pytest.fixture
@@ -24,22 +25,6 @@ def gateway() -> Iterator[Gateway]:
         yield running
     finally:
         running.end()
-
-
-def records(gateway: Gateway, **wanted: str) -> list[Record]:
-    done = gateway.run("audit", "show", "--json")
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    return [
-        record
-        for record in found
-        if all(record.get(key) == value for key, value in wanted.items())
-    ]
-
-
-def wait_record(gateway: Gateway, **wanted: str) -> Record:
-    found = wait_for(lambda: records(gateway, **wanted), f"a record {wanted}")
-    return found[-1]
 
 
 def logs(gateway: Gateway) -> list[Path]:
@@ -134,13 +119,86 @@ def test_messages_that_are_not_signed(gateway: Gateway) -> None:
     assert gateway.json("audit", "verify", "--json")["ok"]
 
 
-def test_a_limit_and_the_end_by_it(gateway: Gateway) -> None:
+def test_the_end_by_the_codes_own_hand(gateway: Gateway) -> None:
     session = gateway.create()
     session.exec("import os; os._exit(7)")
     end = wait_record(gateway, event="session_end", session=session.id)
     assert (end["outcome"], end["code"]) == ("exit", 7)
     lost = records(gateway, event="cell_end", session=session.id)
     assert lost[-1]["outcome"] == "lost"
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Iterator[Gateway]:
+    """With little of everything, and a wall less."""
+    profile = "profile/python3/"
+    running = Gateway(
+        "--set",
+        profile + "limits/session_output=64K",
+        "--set",
+        profile + "network=loopback",
+    )
+    try:
+        yield running.start()
+    finally:
+        running.end()
+
+
+def test_a_limit_and_the_end_by_it(narrow: Gateway) -> None:
+    session = narrow.create()
+    session.exec("while True: print('x' * 1000)")
+    limit = wait_record(narrow, event="limit", session=session.id)
+    assert (limit["outcome"], limit["who"]) == ("output", "kernel")
+    assert "limits/session_output" in limit["detail"]
+    end = wait_record(narrow, event="session_end", session=session.id)
+    assert end["outcome"] == "output"
+    assert verify(narrow)
+
+
+def test_a_broken_rule(narrow: Gateway) -> None:
+    session = narrow.create()
+    session.exec(TAKE_THE_LINK + "link.send(frame(34, 1, version=9))")
+    broken = wait_record(narrow, event="protocol", session=session.id)
+    assert (broken["outcome"], broken["who"]) == ("protocol", "kernel")
+    assert broken["detail"]
+    assert verify(narrow)
+
+
+def test_what_is_less_closed_than_by_default(narrow: Gateway) -> None:
+    session = narrow.create()
+    weaker = wait_record(narrow, event="configuration")
+    assert weaker["outcome"] == "weaker"
+    assert (weaker["profile"], weaker["network"]) == ("python3", True)
+    start = wait_record(narrow, event="session_start", session=session.id)
+    assert start["network"] == "loopback"
+
+
+def test_how_a_session_is_closed_in(gateway: Gateway) -> None:
+    session = gateway.create()
+    pid = session.show()["pid"]
+    start = wait_record(gateway, event="session_start", session=session.id)
+    assert (start["posture"], start["isolation"]) == ("ok", "namespaces")
+    assert start["without"] == []
+    assert len(start["namespaces"]) == 7
+    for name, number in start["namespaces"].items():
+        assert os.stat(f"/proc/{pid}/ns/{name}").st_ino == number
+    assert start["landlock_abi"] == landlock_abi()
+    if gateway.info()["limits"]["by"] != "watchdog":
+        assert start["cgroup"].startswith(session.id)
+    session.exec("print('x' * 5000)")
+    cell = wait_record(gateway, event="cell_end", session=session.id)
+    assert cell["bytes_out"] > 5000
+    if start["cgroup"]:
+        assert cell["cpu_ms"] >= 0
+
+
+def landlock_abi() -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, int(libc.syscall(444, None, 0, 1)))
+
+
+def verify(gateway: Gateway) -> bool:
+    return bool(gateway.json("audit", "verify", "--json")["ok"])
 
 
 def test_a_change_shows(gateway: Gateway) -> None:

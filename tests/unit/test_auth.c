@@ -229,7 +229,9 @@ static void a_scope_that_nobody_knows_is_none(void **state)
 
 static unsigned check_cookie(auth_t *auth, const char *value, int64_t now_us)
 {
-    return auth_check_cookie(auth, value, strlen(value), now_us);
+    char id[AUTH_ID_SIZE] = "";
+
+    return auth_check_cookie(auth, value, strlen(value), now_us, id);
 }
 
 static void

@@ -131,8 +131,9 @@ static void brings_the_answer_to_an_order(void **state)
     front_event_t event;
     fault_t fault;
 
-    assert_int_equal(front_order(house->front, "session_list_request",
-                                 text("{\"all\":true}"), 77, &fault),
+    assert_int_equal(front_order(house->front, "token=one",
+                                 "session_list_request", text("{\"all\":true}"),
+                                 77, &fault),
                      0);
     while (!request)
         request = management_receive(house->management);
