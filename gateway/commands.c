@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -226,12 +227,14 @@ static void on_launching(self_t *self, const char *status, const char *group)
         session_save(self);
     session_watch(self, self->status_fd, on_status);
     session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);
+    /* Refused: it has failed already, and the zygote's answer tells why. */
     if (kernel_new(spec->runtime_folder, &self->kernel, &fault) < 0) {
-        ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+        if (fault.code != ECONNREFUSED)
+            ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
         return;
     }
     ending_watch(self);
-    if (events_connect(self, &fault) < 0)
+    if (events_connect(self, &fault) < 0 && fault.code != ECONNREFUSED)
         ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
 }
 
@@ -239,8 +242,11 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
 {
     int fd = (int) strtol(pidfd, NULL, 10);
 
-    if (!self->kernel) {
+    if (!self->kernel) { /* it had ended before it was spoken to */
         close(fd);
+        ending_read_status(self);
+        ending_begin(self, LIFE_REASON_LAUNCH,
+                     "the sandbox's pid 1 was ended while it was made");
         return;
     }
     kernel_set_process(self->kernel, (pid_t) strtol(pid, NULL, 10), fd);

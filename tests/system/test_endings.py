@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import ContextManager, Iterator
 
 import pytest
 from client import Client, parent_of
@@ -386,12 +386,12 @@ def test_shutdown_request(
 
 
 @contextmanager
-def late_answers(zygote: int) -> Iterator[None]:
-    """What the zygote says of a launch comes long after the kernel's READY."""
+def injected(pid: int, calls: str, what: str, *options: str) -> Iterator[None]:
+    """That happens to the calls of that process."""
     tracer = subprocess.Popen(
         [
-            "strace", "-p", str(zygote), "-e", "trace=sendmsg",
-            "-e", "inject=sendmsg:delay_enter=3000000",
+            "strace", *options, "-p", str(pid), "-e", f"trace={calls}",
+            "-e", f"inject={calls}:{what}",
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -405,6 +405,31 @@ def late_answers(zygote: int) -> Iterator[None]:
     finally:
         tracer.terminate()
         tracer.communicate()
+
+
+def late_answers(zygote: int) -> ContextManager[None]:
+    """What the zygote says of a launch comes long after the kernel's READY."""
+    return injected(zygote, "sendmsg", "delay_enter=3000000")
+
+
+def test_reason_of_a_launch_that_has_failed_before_it_is_connected_to() -> None:
+    """It refuses connections by then, which is not why."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    gateway = Gateway("--set", "profile/python3/pool/max=0")
+    try:
+        gateway.start()
+        gateway.create()
+        (zygote,) = children(gateway.pid)
+        with (
+            injected(zygote, "clone,clone3", "error=ENOSPC"),
+            injected(gateway.pid, "connect", "delay_enter=1000000", "-f"),
+        ):
+            done = gateway.run("session", "create")
+        assert done.returncode != 0
+        assert "new namespaces: No space left" in done.stderr, done.stderr
+    finally:
+        gateway.end()
 
 
 def test_requests_before_it_is_known_what_was_launched() -> None:
