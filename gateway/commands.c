@@ -72,6 +72,8 @@ static json_t *describe(const self_t *self)
     json_object_set_new(model, "execution_count",
                         json_integer(self->next_count - 1));
     json_object_set_new(model, "pid", json_integer(spec->pid));
+    if (spec->has_ids)
+        json_object_set_new(model, "host_uid", json_integer(spec->host_uid));
     json_object_set_new(model, "kernel_session",
                         json_string(output_kernel_session(self->output)));
     if (spec->reason[0]) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway, Session
 from jupyterpath import write_kernelspec
-from processes import members
+from processes import children, members
 
 
 def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:
@@ -61,6 +62,10 @@ def test_list_and_show(gateway: Gateway, session: Session) -> None:
     assert session.workspace == Path(shown["workspace"])
     text = gateway.run("session", "show", session.id)
     assert session.connection_file in text.stdout
+    (kernel,) = children(shown["pid"])
+    user = Path(f"/proc/{kernel}").stat().st_uid
+    assert shown["host_uid"] == user
+    assert re.search(rf"^host_uid +{user}$", text.stdout, re.M)
     # The beginning of an id is enough.
     again = gateway.json("session", "show", "--json", session.id[:13])
     assert again["id"] == session.id

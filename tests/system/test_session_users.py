@@ -127,6 +127,7 @@ def test_each_session_has_its_own(gateway: Gateway) -> None:
     for session in sessions:
         assert value(session, "__import__('os').getuid()") == 1000
         assert ids(session.show()["pid"]) == {INIT}
+        assert session.show()["host_uid"] == user(session)
         status = Path(f"/proc/{payload(session)}/status").read_text()
         assert "Groups:\t \n" in status
 
