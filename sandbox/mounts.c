@@ -123,15 +123,23 @@ static int clone_tree(int folder, const char *path, int *ret_fd, fault_t *fault)
                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
                            | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
 
+    /* ESTALE means that the description is out of date, to who gets it: a
+     * fresh one does not help here. */
+    if (fd < 0 && errno == ESTALE)
+        return fault_set(fault, EIO,
+                         "%s: its file system has lost it (%s): mount that "
+                         "anew",
+                         path, strerror(ESTALE));
     if (fd < 0)
         return fault_errno(fault, path);
     *ret_fd = fd;
     return 0;
 }
 
-/* As clone_tree, when the path still leads to that file or folder. */
-static int clone_same(const char *path, dev_t device, ino_t inode, int *ret_fd,
-                      fault_t *fault)
+/* As clone_tree, when the path still leads to that file or folder; with that
+ * code when not. */
+static int clone_same(const char *path, dev_t device, ino_t inode, int code,
+                      int *ret_fd, fault_t *fault)
 {
     cleanup_fd int fd = -1;
     struct stat found;
@@ -142,7 +150,8 @@ static int clone_same(const char *path, dev_t device, ino_t inode, int *ret_fd,
     if (fstat(fd, &found) < 0)
         return fault_errno(fault, path);
     if (found.st_dev != device || found.st_ino != inode)
-        return fault_set(fault, ESTALE, "%s is not what it was any more", path);
+        return fault_set(fault, code, "%s is not what it was any more%s", path,
+                         code == ESTALE ? "" : ": try again");
     *ret_fd = take_fd(&fd);
     return 0;
 }
@@ -267,7 +276,7 @@ static int clone_sources(entry_t *entry, fault_t *fault)
     for (size_t i = 0; i < mounts->source_count; i++) {
         const source_t *source = &mounts->sources[i];
 
-        if ((r = clone_same(source->path, source->device, source->inode,
+        if ((r = clone_same(source->path, source->device, source->inode, ESTALE,
                             &entry->tree_fds[i], fault))
             < 0)
             return r;
@@ -296,7 +305,8 @@ static int clone_workspace(entry_t *entry, const char *path, fault_t *fault)
 
     if (fstat(entry->launch->workspace_fd, &seen) < 0)
         return fault_errno(fault, path);
-    if ((r = clone_same(path, seen.st_dev, seen.st_ino,
+    /* It is opened anew at each launch: nothing is out of date. */
+    if ((r = clone_same(path, seen.st_dev, seen.st_ino, EAGAIN,
                         &entry->workspace_tree_fd, fault))
         < 0)
         return r;

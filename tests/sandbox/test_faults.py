@@ -94,6 +94,7 @@ STEPS = [
     ("setns", 3, "EPERM", "namespaces "),
     ("mount", 1, "EACCES", "sources: make all mounts private"),
     ("open_tree", 1, "ENOENT", "sources: "),
+    ("open_tree", 1, "ESTALE", "has lost it (Stale file handle): mount"),
     ("mount_setattr", 3, "EPERM", "sources: "),
     ("mount_setattr", 7, "EPERM", "read-only places: attributes"),
     ("mount_setattr", 8, "EPERM", "read-only places: /tmp"),
