@@ -20,7 +20,9 @@
 #define WRITE_SECONDS  60 /* a client that takes nothing for so long is left */
 #define BODY_RATE      (16u << 10) /* bytes a second that a body must have */
 #define PARAMETER_SIZE 4096        /* bytes of one name and value of a query */
-#define BODY_TOO_LONG  "The body is longer than http/body_max permits"
+#define BODY_TOO_LONG                                                          \
+    "The body is longer than it may be (http/body_max, and 64 KiB where no "   \
+    "token is asked for); a file of any size can be written in chunks"
 
 /* --- What came --- */
 
@@ -363,6 +365,19 @@ static int64_t check_body(http_t *http, struct lws *wsi, exchange_t *exchange)
     return size;
 }
 
+/* What somebody sends who may not is not kept in memory until it is all there.
+ * False: it was refused. */
+static bool may_send(exchange_t *exchange, int64_t size)
+{
+    if (!exchange->is_chunked && size <= (int64_t) ROUTES_BODY_SMALL)
+        return true;
+    if (!routes_permit(exchange))
+        exchange->must_close = true;
+    else if (size > 0 && (uint64_t) size > exchange->body_max)
+        refuse(exchange, 413, BODY_TOO_LONG);
+    return !exchange->status;
+}
+
 static bool waits_for_word(struct lws *wsi)
 {
     cleanup_free char *expected = header_text(wsi, WSI_TOKEN_HTTP_EXPECT);
@@ -399,24 +414,25 @@ static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
         return decline(connection);
     exchange_destroy(&connection->exchange);
     exchange_t *exchange = connection->exchange = read_request(http, wsi);
+    exchange->body_max = http->options->http.body_max;
     if (!exchange->method)
         refuse(exchange, 405, "There is no such method here");
     else if (!is_text(exchange->path))
         refuse(exchange, 400, "The path is no UTF-8 text");
     else
         size = check_body(http, wsi, exchange);
-    if (exchange->status || (size <= 0 && !exchange->is_chunked))
+    if (exchange->status || (size <= 0 && !exchange->is_chunked)
+        || !may_send(exchange, size))
         dispatch(exchange);
     else if (waits_for_word(wsi))
         return say_continue(wsi);
     return 0;
 }
 
-static void take_chunks(http_t *http, exchange_t *exchange, const void *bytes,
-                        size_t size)
+static void take_chunks(exchange_t *exchange, const void *bytes, size_t size)
 {
-    int r = chunks_feed(&exchange->chunks, bytes, size,
-                        http->options->http.body_max, &exchange->body);
+    int r = chunks_feed(&exchange->chunks, bytes, size, exchange->body_max,
+                        &exchange->body);
 
     if (r == -EMSGSIZE)
         refuse(exchange, 413, BODY_TOO_LONG);
@@ -440,10 +456,10 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
     if (spent_us > allowed_us)
         return -1;
     if (exchange->is_chunked) {
-        take_chunks(http, exchange, bytes, size);
+        take_chunks(exchange, bytes, size);
         return 0;
     }
-    if (exchange->body.size + size > http->options->http.body_max)
+    if (exchange->body.size + size > exchange->body_max)
         return -1;
     if (size)
         buffer_append(&exchange->body, bytes, size);

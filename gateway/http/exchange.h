@@ -63,8 +63,9 @@ struct exchange {
         *xsrf, *protocols, *asked_headers, *accept, *last_event, *key, *range,
         *if_range;
     buffer_t body;
-    chunks_t chunks; /* how far they have been read ... */
-    bool is_chunked; /* ... of a body that comes in such */
+    uint64_t body_max; /* bytes that it may have */
+    chunks_t chunks;   /* how far they have been read ... */
+    bool is_chunked;   /* ... of a body that comes in such */
     /* Who asks. */
     unsigned scopes;        /* AUTH_ bits */
     bool is_by_token;       /* a header or a query said so, not a cookie */

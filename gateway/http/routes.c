@@ -124,6 +124,20 @@ static void answer_options(exchange_t *exchange, unsigned methods)
     exchange_empty(exchange, 200);
 }
 
+bool routes_permit(exchange_t *exchange)
+{
+    unsigned methods = 0;
+    const route_t *route = find(exchange, &methods);
+
+    clear_parameters(exchange->parameters);
+    if (route && !route->scope) {
+        exchange->body_max = ROUTES_BODY_SMALL;
+        return true;
+    }
+    exchange->pattern = route ? route->pattern : NULL;
+    return access_check(exchange, route ? route->scope : AUTH_OBSERVE, false);
+}
+
 void routes_dispatch(exchange_t *exchange)
 {
     unsigned methods = 0;

@@ -33,6 +33,10 @@ extern const route_t spec_routes[];
 /* All rows, one after the other; NULL behind the last. Start with 0. */
 const route_t *routes_each(size_t *cursor);
 
+/* Whether who asks may send a body that is not small; false: it was answered.
+ * Before the body is there. */
+bool routes_permit(exchange_t *exchange);
+#define ROUTES_BODY_SMALL (64u << 10) /* bytes that anybody may send */
 /* Finds the route, checks who asks, runs it; answers when there is none. */
 void routes_dispatch(exchange_t *exchange);
 /* The WebSocket that a request asks for; NULL: refused, and answered. */

@@ -10,7 +10,7 @@ import ssl
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Optional
 
 import pytest
 from deadline import DEADLINE, wait_for
@@ -20,7 +20,7 @@ from web import Closed, Kernel, Socket, Web, of_type
 EVIL = {"Origin": "https://evil.example"}
 
 
-def token(gateway: Gateway, scopes: str) -> tuple[str, str]:
+def make_token(gateway: Gateway, scopes: str) -> tuple[str, str]:
     made = gateway.json("token", "create", "--json", "--scope", scopes, "t")
     return made["id"], made["token"]
 
@@ -195,7 +195,7 @@ def test_login_leads_nowhere_else(web: Web) -> None:
 
 
 def test_scopes(gateway: Gateway, web: Web, kernel: Kernel) -> None:
-    ident, word = token(gateway, "observe")
+    ident, word = make_token(gateway, "observe")
     assert word not in (gateway.state / "tokens.json").read_text()
     assert (gateway.state / "tokens.json").stat().st_mode & 0o777 == 0o600
     observer = web.with_token(word)
@@ -223,7 +223,7 @@ def test_scopes(gateway: Gateway, web: Web, kernel: Kernel) -> None:
 def test_observers_execute_nothing(
     gateway: Gateway, web: Web, kernel: Kernel
 ) -> None:
-    ident, word = token(gateway, "observe")
+    ident, word = make_token(gateway, "observe")
     with Socket(web.with_token(word), kernel.id) as observer:
         observer.ready()
         refused = observer.run("1/0")
@@ -380,6 +380,46 @@ def answer_of(connection: ssl.SSLSocket) -> bytes:
         assert got, answer
         answer += got
     return answer
+
+
+@pytest.mark.parametrize(
+    ("token", "path", "expected"),
+    [
+        (None, "/api/kernels", 401),
+        (None, "/api/contents/workspaces/x", 401),
+        (None, "/nothing", 401),
+        ("wrong", "/api/kernels", 401),
+        ("observe", "/api/kernels", 403),
+        (None, "/login", 413),
+    ],
+)
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_who_may_not_ask_sends_no_body(
+    gateway: Gateway,
+    web: Web,
+    token: Optional[str],
+    path: str,
+    expected: int,
+    is_chunked: bool,
+) -> None:
+    """Answered before it is there: nobody fills the gateway's memory."""
+    made = None
+    if token == "observe":
+        made, token = make_token(gateway, "observe")
+    lines = [f"POST {path} HTTP/1.1", f"Host: {web.host}"]
+    lines += [f"Authorization: token {token}"] if token else []
+    lines += ["Transfer-Encoding: chunked" if is_chunked else LONG]
+    begun = b"10001\r\n" + b"x" * 0x10001 if is_chunked else b"x"
+    plain = socket.create_connection((web.host, web.port), DEADLINE)
+    with plain as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + begun)
+        answer = connection.recv(65536)
+    assert answer.startswith(f"HTTP/1.1 {expected} ".encode()), answer
+    if made:
+        gateway.run("token", "revoke", made)
+
+
+LONG = "Content-Length: 400000000"
 
 
 def test_half_a_pair_is_refused() -> None:

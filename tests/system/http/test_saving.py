@@ -154,6 +154,13 @@ def test_what_cannot_be_saved(desk: Desk, body: bytes, word: str) -> None:
     assert desk.names() == ["file"]
 
 
+def test_nothing_is_trusted(desk: Desk) -> None:
+    """Jupyter Server would sign the notebook: there is no such store."""
+    (desk.folder / "x.ipynb").write_text("{}")
+    refused(desk.ask("POST", "/x.ipynb/trust"), 404)
+    assert desk.names() == ["x.ipynb"]
+
+
 # --- Chunks ---
 
 
