@@ -86,7 +86,7 @@ typedef struct {
     sandbox_network_t network;
     filter_t filter;
     int numbers[ROWS];   /* of the rows, -1: unknown there */
-    unsigned char *seen; /* which instructions have run */
+    unsigned char *seen; /* which instructions have run; tests, with what */
 } subject_t;
 
 /* ---- the plain reading ---- */
@@ -145,22 +145,59 @@ static bool jumps(const struct sock_filter *at, uint32_t a)
     }
 }
 
+/* Some rule of the call compares just that: what is loaded at the test is what
+ * the test is for. Its answer may be the right one all the same, by luck with
+ * the table of today. */
+static bool is_in_table(const subject_t *self, int number,
+                        const comparison_t *test)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; self->numbers[i] == number && k < rows[i].count; k++)
+            if (rows[i].comparisons[k].position == test->position
+                && rows[i].comparisons[k].mask == test->mask
+                && rows[i].comparisons[k].value == test->value)
+                return true;
+    return false;
+}
+
+static void check_test(const subject_t *self, int number, unsigned at,
+                       uint32_t offset, uint32_t mask)
+{
+    const uint32_t first = offsetof(struct seccomp_data, args);
+    const comparison_t test = {(offset - first) / sizeof(uint64_t), mask,
+                               self->filter.code[at].k};
+    unsigned char bit;
+
+    if (offset < first)
+        return;
+    bit = (unsigned char) (2U << test.position);
+    if (!(self->seen[at] & bit) && !is_in_table(self, number, &test))
+        fail_msg("instruction %u tests argument %u of call %d for %llx", at,
+                 test.position, number, (unsigned long long) test.value);
+    self->seen[at] |= bit;
+}
+
 /* `ret_run`: how many instructions that took. */
 static uint32_t interpret(const subject_t *self,
                           const struct seccomp_data *call, unsigned *ret_run)
 {
-    uint32_t a = 0;
+    uint32_t a = 0, offset = 0, mask = 0; /* what a is */
 
     *ret_run = 0;
     for (unsigned at = 0; at < self->filter.length; at++) {
         const struct sock_filter *code = &self->filter.code[at];
 
-        self->seen[at] = 1;
+        self->seen[at] |= 1;
         ++*ret_run;
-        if (code->code == (BPF_LD | BPF_W | BPF_ABS))
+        if (BPF_CLASS(code->code) == BPF_JMP
+            && code->code != (BPF_JMP | BPF_JA))
+            check_test(self, call->nr, at, offset, mask);
+        if (code->code == (BPF_LD | BPF_W | BPF_ABS)) {
             memcpy(&a, (const char *) call + code->k, sizeof a);
-        else if (code->code == (BPF_ALU | BPF_AND | BPF_K))
-            a &= code->k;
+            offset = code->k;
+            mask = UINT32_MAX;
+        } else if (code->code == (BPF_ALU | BPF_AND | BPF_K))
+            a &= mask = code->k;
         else if (code->code == (BPF_JMP | BPF_JA))
             at += code->k;
         else if (code->code == (BPF_RET | BPF_K))
