@@ -432,6 +432,8 @@ unsigned auth_check_cookie(auth_t *self, const char *value, size_t size,
         || strtoll(dot + 1, NULL, 10) < now_us)
         return 0;
     snprintf(id, sizeof id, "%.*s", (int) (dot - text), text);
-    memcpy(ret_id, id, AUTH_ID_SIZE);
-    return scopes_of(self, id);
+    unsigned scopes = scopes_of(self, id);
+    if (scopes)
+        memcpy(ret_id, id, sizeof id);
+    return scopes;
 }

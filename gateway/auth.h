@@ -66,8 +66,8 @@ void auth_refresh(auth_t *self);
 /* A cookie's value for the holder of token `id`, good until `expires_us`; to
  * be freed. */
 char *auth_cookie(const auth_t *self, const char *id, int64_t expires_us);
-/* The scopes of a cookie's bearer, and the token that it was given for; 0:
- * forged, expired or revoked. */
+/* The scopes of a cookie's bearer; 0: forged, expired or revoked, else
+ * `ret_id` names the token that it was got for. */
 unsigned auth_check_cookie(auth_t *self, const char *value, size_t size,
                            int64_t now_us, char ret_id[AUTH_ID_SIZE]);
 /* Length first, then constant time. */

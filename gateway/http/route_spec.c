@@ -37,6 +37,13 @@ static const struct {
     {METHOD_PATCH, "/api/sessions/{}", "Changes path, name, kernel", 200,
      "Session"},
     {METHOD_DELETE, "/api/sessions/{}", "Ends both", 204, NULL},
+    {METHOD_GET, "/hearth/gateway", "The gateway and its profiles", 200,
+     "Gateway"},
+    {METHOD_POST, "/api/shutdown", "Ends the gateway", 200, "Nothing"},
+    {METHOD_GET, "/hearth/tokens", "The tokens that were made", 200, "Tokens"},
+    {METHOD_POST, "/hearth/tokens", "Makes a token, told this once", 201,
+     "Token"},
+    {METHOD_DELETE, "/hearth/tokens/{}", "Takes a token back", 204, NULL},
     {METHOD_GET, "/hearth/sessions/{}", "A session; 410 when it is gone", 200,
      "HearthSession"},
     {METHOD_POST, "/hearth/sessions/{}/keepalive", "Puts its timeout off", 200,
@@ -66,83 +73,101 @@ static const struct {
      NULL},
 };
 
-static const char schemas[] =
-    "{\"Contents\":{\"type\":\"object\",\"required\":[\"name\",\"path\","
-    "\"type\",\"writable\",\"created\",\"last_modified\",\"mimetype\","
-    "\"content\",\"format\"],\"properties\":{"
-    "\"name\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
-    "\"type\":{\"type\":\"string\",\"enum\":[\"directory\",\"file\","
-    "\"notebook\"]},\"writable\":{\"type\":\"boolean\"},"
+/* Each a schema by its name; a string has 4095 characters at most. */
+static const char *const schemas[] = {
+    "{\"Contents\":{\"type\":\"object\",\"required\":[\"name\","
+    "\"path\",\"type\",\"writable\",\"created\",\"last_modified\","
+    "\"mimetype\",\"content\",\"format\"],\"properties\":{\"name\":{"
+    "\"type\":\"string\"},\"path\":{\"type\":\"string\"},\"type\":{"
+    "\"type\":\"string\",\"enum\":[\"directory\",\"file\","
+    "\"notebook\"]},\"writable\":{\"type\":\"boolean\"},\"created\":{"
+    "\"type\":\"string\",\"format\":\"date-time\"},\"last_modified\":{"
+    "\"type\":\"string\",\"format\":\"date-time\"}}}}",
+    "{\"Nothing\":{\"type\":\"object\",\"maxProperties\":0}}",
+    "{\"Gateway\":{\"type\":\"object\",\"required\":[\"version\","
+    "\"pid\",\"profiles\",\"sessions\",\"counted\"]}}",
+    "{\"Token\":{\"type\":\"object\",\"required\":[\"id\",\"name\","
+    "\"scopes\"],\"properties\":{\"id\":{\"type\":\"string\"},"
+    "\"name\":{\"type\":\"string\"},\"token\":{\"type\":\"string\"},"
     "\"created\":{\"type\":\"string\",\"format\":\"date-time\"},"
-    "\"last_modified\":{\"type\":\"string\",\"format\":\"date-time\"}}},"
-    "\"Error\":{\"type\":\"object\",\"required\":[\"message\",\"reason\"],"
-    "\"properties\":{\"message\":{\"type\":\"string\"},"
-    "\"reason\":{\"type\":\"string\"}}},"
-    "\"Version\":{\"type\":\"object\",\"required\":[\"version\"],"
-    "\"properties\":{\"version\":{\"type\":\"string\"},"
-    "\"server\":{\"type\":\"string\"}}},"
-    "\"Status\":{\"type\":\"object\",\"required\":[\"started\","
+    "\"scopes\":{\"type\":\"array\",\"items\":{\"type\":\"string\","
+    "\"enum\":[\"observe\",\"execute\",\"files\",\"admin\"]}}}}}",
+    "{\"Tokens\":{\"type\":\"array\",\"items\":{"
+    "\"$ref\":\"#/components/schemas/Token\"}}}",
+    "{\"Error\":{\"type\":\"object\",\"required\":[\"message\","
+    "\"reason\"],\"properties\":{\"message\":{\"type\":\"string\"},"
+    "\"reason\":{\"type\":\"string\"}}}}",
+    "{\"Version\":{\"type\":\"object\",\"required\":[\"version\"],"
+    "\"properties\":{\"version\":{\"type\":\"string\"},\"server\":{"
+    "\"type\":\"string\"}}}}",
+    "{\"Status\":{\"type\":\"object\",\"required\":[\"started\","
     "\"last_activity\",\"kernels\",\"connections\"],\"properties\":{"
     "\"started\":{\"type\":\"string\",\"format\":\"date-time\"},"
     "\"last_activity\":{\"type\":\"string\",\"format\":\"date-time\"},"
-    "\"kernels\":{\"type\":\"integer\"},"
-    "\"connections\":{\"type\":\"integer\"}}},"
-    "\"Me\":{\"type\":\"object\",\"required\":[\"identity\",\"permissions\"],"
-    "\"properties\":{\"identity\":{\"type\":\"object\"},"
-    "\"permissions\":{\"type\":\"object\"},\"scopes\":{\"type\":\"array\","
-    "\"items\":{\"type\":\"string\"}}}},"
-    "\"KernelSpec\":{\"type\":\"object\",\"required\":[\"name\",\"spec\","
-    "\"resources\"],\"properties\":{\"name\":{\"type\":\"string\"},"
-    "\"spec\":{\"type\":\"object\",\"required\":[\"argv\",\"display_name\","
-    "\"language\"]},\"resources\":{\"type\":\"object\"}}},"
-    "\"KernelSpecs\":{\"type\":\"object\",\"required\":[\"default\","
-    "\"kernelspecs\"],\"properties\":{\"default\":{\"type\":\"string\"},"
-    "\"kernelspecs\":{\"type\":\"object\",\"additionalProperties\":{"
-    "\"$ref\":\"#/components/schemas/KernelSpec\"}}}},"
-    "\"Kernel\":{\"type\":\"object\",\"required\":[\"id\",\"name\","
-    "\"last_activity\",\"execution_state\",\"connections\"],\"properties\":{"
-    "\"id\":{\"type\":\"string\",\"format\":\"uuid\"},"
-    "\"name\":{\"type\":\"string\"},"
-    "\"last_activity\":{\"type\":\"string\",\"format\":\"date-time\"},"
+    "\"kernels\":{\"type\":\"integer\"},\"connections\":{"
+    "\"type\":\"integer\"}}}}",
+    "{\"Me\":{\"type\":\"object\",\"required\":[\"identity\","
+    "\"permissions\"],\"properties\":{\"identity\":{"
+    "\"type\":\"object\"},\"permissions\":{\"type\":\"object\"},"
+    "\"scopes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}}",
+    "{\"KernelSpec\":{\"type\":\"object\",\"required\":[\"name\","
+    "\"spec\",\"resources\"],\"properties\":{\"name\":{"
+    "\"type\":\"string\"},\"spec\":{\"type\":\"object\","
+    "\"required\":[\"argv\",\"display_name\",\"language\"]},"
+    "\"resources\":{\"type\":\"object\"}}}}",
+    "{\"KernelSpecs\":{\"type\":\"object\",\"required\":[\"default\","
+    "\"kernelspecs\"],\"properties\":{\"default\":{"
+    "\"type\":\"string\"},\"kernelspecs\":{\"type\":\"object\","
+    "\"additionalProperties\":{"
+    "\"$ref\":\"#/components/schemas/KernelSpec\"}}}}}",
+    "{\"Kernel\":{\"type\":\"object\",\"required\":[\"id\",\"name\","
+    "\"last_activity\",\"execution_state\",\"connections\"],"
+    "\"properties\":{\"id\":{\"type\":\"string\",\"format\":\"uuid\"},"
+    "\"name\":{\"type\":\"string\"},\"last_activity\":{"
+    "\"type\":\"string\",\"format\":\"date-time\"},"
     "\"execution_state\":{\"type\":\"string\",\"enum\":[\"starting\","
     "\"idle\",\"busy\",\"terminating\",\"restarting\",\"dead\"]},"
-    "\"connections\":{\"type\":\"integer\",\"minimum\":0},"
-    "\"reason\":{\"type\":\"string\"}}},"
-    "\"Kernels\":{\"type\":\"array\",\"items\":{"
-    "\"$ref\":\"#/components/schemas/Kernel\"}},"
-    "\"Session\":{\"type\":\"object\",\"required\":[\"id\",\"path\",\"name\","
-    "\"type\",\"kernel\"],\"properties\":{\"id\":{\"type\":\"string\"},"
-    "\"path\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},"
-    "\"type\":{\"type\":\"string\"},\"kernel\":{"
-    "\"$ref\":\"#/components/schemas/Kernel\"}}},"
-    "\"Sessions\":{\"type\":\"array\",\"items\":{"
-    "\"$ref\":\"#/components/schemas/Session\"}},"
-    "\"HearthSession\":{\"type\":\"object\",\"required\":[\"id\",\"state\","
-    "\"profile\",\"created\"],\"properties\":{\"id\":{\"type\":\"string\"},"
-    "\"state\":{\"type\":\"string\",\"enum\":[\"starting\",\"idle\","
-    "\"busy\",\"stopping\",\"gone\"]},\"profile\":{\"type\":\"string\"},"
-    "\"created\":{\"type\":\"string\",\"format\":\"date-time\"},"
-    "\"reason\":{\"type\":\"string\"},\"detail\":{\"type\":\"string\"}}},"
-    "\"Record\":{\"type\":\"object\",\"required\":[\"seq\",\"kind\",\"time\","
-    "\"msg_type\",\"request\",\"header\",\"metadata\",\"content\","
-    "\"buffers\"],\"properties\":{\"seq\":{\"type\":\"integer\"},"
-    "\"kind\":{\"type\":\"string\",\"enum\":[\"request\",\"event\","
-    "\"reply\",\"state\",\"gap\"]},"
+    "\"connections\":{\"type\":\"integer\",\"minimum\":0},\"reason\":{"
+    "\"type\":\"string\"}}}}",
+    "{\"Kernels\":{\"type\":\"array\",\"items\":{"
+    "\"$ref\":\"#/components/schemas/Kernel\"}}}",
+    "{\"Session\":{\"type\":\"object\",\"required\":[\"id\",\"path\","
+    "\"name\",\"type\",\"kernel\"],\"properties\":{\"id\":{"
+    "\"type\":\"string\"},\"path\":{\"type\":\"string\"},\"name\":{"
+    "\"type\":\"string\"},\"type\":{\"type\":\"string\"},\"kernel\":{"
+    "\"$ref\":\"#/components/schemas/Kernel\"}}}}",
+    "{\"Sessions\":{\"type\":\"array\",\"items\":{"
+    "\"$ref\":\"#/components/schemas/Session\"}}}",
+    "{\"HearthSession\":{\"type\":\"object\",\"required\":[\"id\","
+    "\"state\",\"profile\",\"created\"],\"properties\":{\"id\":{"
+    "\"type\":\"string\"},\"state\":{\"type\":\"string\","
+    "\"enum\":[\"starting\",\"idle\",\"busy\",\"stopping\",\"gone\"]},"
+    "\"profile\":{\"type\":\"string\"},\"created\":{"
+    "\"type\":\"string\",\"format\":\"date-time\"},\"reason\":{"
+    "\"type\":\"string\"},\"detail\":{\"type\":\"string\"}}}}",
+    "{\"Record\":{\"type\":\"object\",\"required\":[\"seq\",\"kind\","
+    "\"time\",\"msg_type\",\"request\",\"header\",\"metadata\","
+    "\"content\",\"buffers\"],\"properties\":{\"seq\":{"
+    "\"type\":\"integer\"},\"kind\":{\"type\":\"string\","
+    "\"enum\":[\"request\",\"event\",\"reply\",\"state\",\"gap\"]},"
     "\"time\":{\"type\":\"string\",\"format\":\"date-time\"},"
-    "\"msg_type\":{\"type\":\"string\"},\"request\":{\"type\":\"integer\"},"
-    "\"header\":{\"type\":\"object\"},\"metadata\":{\"type\":\"object\"},"
-    "\"content\":{\"type\":\"object\"},\"buffers\":{\"type\":\"array\","
-    "\"items\":{\"type\":\"string\"}}}},"
-    "\"Run\":{\"type\":\"object\",\"required\":[\"request_id\",\"pending\","
-    "\"request_status\",\"request_url\",\"outputs\"],\"properties\":{"
-    "\"request_id\":{\"type\":\"string\",\"format\":\"uuid\"},"
-    "\"pending\":{\"type\":\"boolean\"},\"request_status\":{"
-    "\"type\":\"string\",\"enum\":[\"queued\",\"running\",\"input\","
-    "\"finished\",\"refused\"]},\"request_url\":{\"type\":\"string\"},"
-    "\"outputs\":{\"type\":\"string\"},\"status\":{\"type\":\"string\"},"
-    "\"execution_count\":{\"type\":\"integer\"}}},"
-    "\"Runs\":{\"type\":\"array\",\"items\":{"
-    "\"$ref\":\"#/components/schemas/Run\"}}}";
+    "\"msg_type\":{\"type\":\"string\"},\"request\":{"
+    "\"type\":\"integer\"},\"header\":{\"type\":\"object\"},"
+    "\"metadata\":{\"type\":\"object\"},\"content\":{"
+    "\"type\":\"object\"},\"buffers\":{\"type\":\"array\",\"items\":{"
+    "\"type\":\"string\"}}}}}",
+    "{\"Run\":{\"type\":\"object\",\"required\":[\"request_id\","
+    "\"pending\",\"request_status\",\"request_url\",\"outputs\"],"
+    "\"properties\":{\"request_id\":{\"type\":\"string\","
+    "\"format\":\"uuid\"},\"pending\":{\"type\":\"boolean\"},"
+    "\"request_status\":{\"type\":\"string\",\"enum\":[\"queued\","
+    "\"running\",\"input\",\"finished\",\"refused\"]},\"request_url\":{"
+    "\"type\":\"string\"},\"outputs\":{\"type\":\"string\"},"
+    "\"status\":{\"type\":\"string\"},\"execution_count\":{"
+    "\"type\":\"integer\"}}}}",
+    "{\"Runs\":{\"type\":\"array\",\"items\":{"
+    "\"$ref\":\"#/components/schemas/Run\"}}}",
+};
 
 /* --- Paths --- */
 
@@ -246,6 +271,15 @@ static void add(json_t *paths, const route_t *route)
     json_object_set_new(item, method, describe(route, parameters));
 }
 
+static json_t *describe_schemas(void)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
+        json_object_update_new(all, json_loads(schemas[i], 0, NULL));
+    return all;
+}
+
 static json_t *describe_all(const http_t *http)
 {
     json_t *paths = json_object();
@@ -261,7 +295,7 @@ static json_t *describe_all(const http_t *http)
         HEARTH_VERSION, "description",
         "Jupyter's REST interface, and hearth's own below /hearth/", "servers",
         "url", *http->base ? http->base : "/", "security", "bearer", "query",
-        "paths", paths, "components", "schemas", json_loads(schemas, 0, NULL),
+        "paths", paths, "components", "schemas", describe_schemas(),
         "securitySchemes", "bearer", "type", "http", "scheme", "bearer",
         "query", "type", "apiKey", "in", "query", "name", "token");
 }

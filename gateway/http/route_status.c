@@ -49,7 +49,7 @@ static bool may(unsigned scopes, const char *resource, const char *action)
     bool is_reading = strcmp(action, "read") == 0;
 
     if (strcmp(resource, "contents") == 0)
-        return is_reading && scopes & AUTH_OBSERVE;
+        return scopes & (is_reading ? AUTH_OBSERVE | AUTH_FILES : AUTH_FILES);
     if (strcmp(resource, "kernels") == 0 || strcmp(resource, "sessions") == 0
         || strcmp(resource, "kernelspecs") == 0)
         return scopes & (is_reading ? AUTH_OBSERVE : AUTH_EXECUTE);

@@ -13,6 +13,7 @@ static const route_t *const tables[] = {
     status_routes,  kernelspec_routes, kernel_routes, session_routes,
     login_routes,   hearth_routes,     event_routes,  execute_routes,
     metrics_routes, content_routes,    file_routes,   spec_routes,
+    gateway_routes,
 };
 
 const route_t *routes_each(size_t *cursor)

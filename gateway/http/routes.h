@@ -29,6 +29,7 @@ extern const route_t metrics_routes[];
 extern const route_t content_routes[];
 extern const route_t file_routes[];
 extern const route_t spec_routes[];
+extern const route_t gateway_routes[];
 
 /* All rows, one after the other; NULL behind the last. Start with 0. */
 const route_t *routes_each(size_t *cursor);

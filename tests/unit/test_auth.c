@@ -229,9 +229,15 @@ static void a_scope_that_nobody_knows_is_none(void **state)
 
 static unsigned check_cookie(auth_t *auth, const char *value, int64_t now_us)
 {
-    char id[AUTH_ID_SIZE] = "";
+    char id[AUTH_ID_SIZE] = "nobody";
+    unsigned scopes = auth_check_cookie(auth, value, strlen(value), now_us, id);
 
-    return auth_check_cookie(auth, value, strlen(value), now_us, id);
+    /* Whose it is stands in it, and is told of a good one alone. */
+    if (scopes)
+        assert_memory_equal(id, value, strlen(id));
+    else
+        assert_string_equal(id, "nobody");
+    return scopes;
 }
 
 static void

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import socket
@@ -13,11 +12,10 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 import pytest
+from browser import EVIL, Browser
 from deadline import DEADLINE, wait_for
 from harness import Gateway
 from web import Closed, Kernel, Socket, Web, of_type
-
-EVIL = {"Origin": "https://evil.example"}
 
 
 def make_token(gateway: Gateway, scopes: str) -> tuple[str, str]:
@@ -87,43 +85,6 @@ def test_shields(web: Web) -> None:
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert "default-src 'none'" in headers["Content-Security-Policy"]
         assert headers["Cache-Control"] == "no-store"
-
-
-class Browser:
-    """Keeps cookies, as browsers do."""
-
-    def __init__(self, web: Web) -> None:
-        self.web = web.with_token(None)
-        self.cookies: dict[str, str] = {}
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        form: str = "",
-        headers: dict[str, str] | None = None,
-    ) -> http.client.HTTPMessage:
-        sent = dict(headers or {})
-        if self.cookies:
-            sent["Cookie"] = "; ".join(
-                f"{k}={v}" for k, v in self.cookies.items()
-            )
-        if form:
-            sent["Content-Type"] = "application/x-www-form-urlencoded"
-        answer = self.web.ask(method, path, raw=form.encode(), headers=sent)
-        for line in answer.headers.get_all("Set-Cookie", []):
-            name, _, value = line.partition(";")[0].partition("=")
-            self.cookies[name] = value
-            if "Max-Age=0" in line:
-                del self.cookies[name]
-        self.status = answer.status
-        self.body = answer.body
-        return answer.headers
-
-    def login(self, word: str) -> http.client.HTTPMessage:
-        self.ask("GET", "/login")
-        form = f"token={word}&_xsrf={self.cookies['_xsrf']}&next=/api"
-        return self.ask("POST", "/login", form)
 
 
 def test_login(web: Web) -> None:

@@ -83,6 +83,7 @@ def test_me(web: Web) -> None:
         "color",
     }
     assert found["permissions"]["kernels"] == ["read", "execute"]
+    assert found["permissions"]["contents"] == ["write"]
     answer = web.get("/api/me?permissions=7")
     assert answer.status == 400
     assert "JSON dict" in answer.json["message"]

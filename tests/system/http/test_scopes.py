@@ -1,0 +1,306 @@
+"""Each route and each scope: who may what."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import websocket
+from browser import EVIL, Browser
+from deadline import DEADLINE, wait_for
+from harness import Gateway
+from web import Answer, Kernel, Socket, Web, of_type
+
+SCOPES = ("observe", "execute", "files", "admin")
+ANYBODY, OBSERVE, EXECUTE, FILES, ADMIN = "", *SCOPES
+# Written by hand: what the gateway's own table says is what is tested. A path
+# below contents is looked at twice, as what it leads to decides.
+ROUTES = {
+    "GET /api": ANYBODY,
+    "GET /login": ANYBODY,
+    "POST /login": ANYBODY,
+    "GET /logout": ANYBODY,
+    "GET /api/status": OBSERVE,
+    "GET /api/me": OBSERVE,
+    "GET /api/spec.yaml": OBSERVE,
+    "GET /metrics": OBSERVE,
+    "GET /api/kernelspecs": OBSERVE,
+    "GET /api/kernelspecs/{kernelspec}": OBSERVE,
+    "GET /kernelspecs/{kernelspec}/{file}": OBSERVE,
+    "GET /api/kernels": OBSERVE,
+    "POST /api/kernels": EXECUTE,
+    "GET /api/kernels/{kernel}": OBSERVE,
+    "DELETE /api/kernels/{kernel}": EXECUTE,
+    "POST /api/kernels/{kernel}/interrupt": EXECUTE,
+    "POST /api/kernels/{kernel}/restart": EXECUTE,
+    "POST /api/kernels/{kernel}/execute": EXECUTE,
+    "GET /api/kernels/{kernel}/execute": OBSERVE,
+    "GET /api/kernels/{kernel}/requests/{request}": OBSERVE,
+    "POST /api/kernels/{kernel}/input": EXECUTE,
+    "GET /api/sessions": OBSERVE,
+    "POST /api/sessions": EXECUTE,
+    "GET /api/sessions/{session}": OBSERVE,
+    "PATCH /api/sessions/{session}": EXECUTE,
+    "DELETE /api/sessions/{session}": EXECUTE,
+    "GET /hearth/sessions/{session}": OBSERVE,
+    "POST /hearth/sessions/{session}/keepalive": EXECUTE,
+    "POST /hearth/sessions/{session}/notes": EXECUTE,
+    "GET /hearth/sessions/{session}/events": OBSERVE,
+    "GET /hearth/sessions/{session}/events/{event}": OBSERVE,
+    "GET /api/contents": "observe files",
+    "POST /api/contents": FILES,
+    "GET /api/contents/{path}": "observe files",
+    "POST /api/contents/{path}": FILES,
+    "PUT /api/contents/{path}": FILES,
+    "PATCH /api/contents/{path}": FILES,
+    "DELETE /api/contents/{path}": FILES,
+    "GET /files/{path}": "observe files",
+    "GET /hearth/gateway": ADMIN,
+    "POST /api/shutdown": ADMIN,
+    "GET /hearth/tokens": ADMIN,
+    "POST /hearth/tokens": ADMIN,
+    "DELETE /hearth/tokens/{token}": ADMIN,
+}
+LACKS = "This token lacks the scope"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def holders(gateway: Gateway, web: Web) -> Iterator[dict[str, Web]]:
+    """Who has this scope and no other."""
+    made = {
+        scope: gateway.json("token", "create", "--json", "--scope", scope, "t")
+        for scope in SCOPES
+    }
+    yield {scope: web.with_token(made[scope]["token"]) for scope in SCOPES}
+    for token in made.values():
+        gateway.run("token", "revoke", token["id"])
+
+
+def test_the_table_is_whole(web: Web) -> None:
+    spec = json.loads(web.get("/api/spec.yaml").body)
+    told = {
+        f"{method.upper()} {path}": " ".join(operation.get("x-scope", []))
+        for path, item in spec["paths"].items()
+        for method, operation in item.items()
+    }
+    assert told == ROUTES
+
+
+def ask(web: Web, route: str, below: str = "") -> Answer:
+    """Of something that is not there, with a body that is none: whoever may
+    is told of that."""
+    method, _, path = route.partition(" ")
+    path = path.replace("{path}", below)
+    path = re.sub(r"\{\w+\}", UNKNOWN, path)
+    return web.ask(method, path, raw=b"{" if method != "GET" else None)
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if "{path}" not in r])
+def test_who_may(web: Web, holders: dict[str, Web], route: str) -> None:
+    allowed = ROUTES[route].split()
+    nobody = ask(web.with_token(None), route)
+    if not allowed:
+        assert nobody.status != 401, nobody
+        return
+    assert nobody.status == 401, nobody
+    for scope, holder in holders.items():
+        answer = ask(holder, route)
+        if scope in allowed:
+            assert LACKS not in answer.body.decode(), (scope, answer)
+        else:
+            assert answer.status == 403, (scope, answer)
+            message = answer.json["message"]
+            assert message == f"{LACKS} {' or '.join(allowed)}", scope
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if "{path}" in r])
+def test_what_lies_below_contents(holders: dict[str, Web], route: str) -> None:
+    """Files of workspaces are for files alone, recordings for observe."""
+    reads = route.startswith("GET")
+    for below, scope in (
+        (f"workspaces/{UNKNOWN}/a", FILES),
+        (f"recordings/{UNKNOWN}.ipynb", OBSERVE if reads else FILES),
+    ):
+        assert ask(holders[FILES].with_token(None), route, below).status == 401
+        for name, holder in holders.items():
+            answer = ask(holder, route, below)
+            if name == scope:
+                assert LACKS not in answer.body.decode(), answer
+            else:
+                assert answer.status == 403, (name, below, answer)
+                assert LACKS in answer.json["message"]
+
+
+def test_websockets(holders: dict[str, Web], kernel: Kernel) -> None:
+    for scope, holder in holders.items():
+        if scope == OBSERVE:
+            Socket(holder, kernel.id).close()
+            continue
+        with pytest.raises(websocket.WebSocketBadStatusException) as refused:
+            Socket(holder, kernel.id)
+        assert refused.value.status_code == 403, scope
+
+
+# ---- admin ----
+
+
+def test_tokens(holders: dict[str, Web], web: Web) -> None:
+    admin = holders[ADMIN]
+    body = {"name": "n", "scopes": ["observe", "files"]}
+    made = admin.post("/hearth/tokens", body)
+    assert made.status == 201, made
+    path = made.headers["Location"]
+    assert path == f"/hearth/tokens/{made.json['id']}"
+    holder = web.with_token(made.json["token"])
+    assert holder.get("/api/me").json["scopes"] == ["observe", "files"]
+    assert holder.get("/api/me").json["identity"]["name"] == made.json["id"]
+    listed = admin.get("/hearth/tokens")
+    (found,) = (t for t in listed.json if t["id"] == made.json["id"])
+    assert found["scopes"] == ["observe", "files"]
+    assert found["name"] == "n"
+    assert set(found) == {"id", "name", "scopes", "created"}
+    assert made.json["token"] not in listed.body.decode()
+    assert admin.ask("DELETE", path).status == 204
+    assert holder.get("/api/me").status == 401
+    assert admin.ask("DELETE", path).status == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"scopes": []},
+        {"scopes": "observe"},
+        {"scopes": ["observe", "root"]},
+        {"scopes": ["observe", 7]},
+        {"scopes": ["observe"], "name": "x" * 101},
+    ],
+)
+def test_bad_tokens(web: Web, body: Any) -> None:
+    before = web.get("/hearth/tokens").json
+    assert web.post("/hearth/tokens", body).status == 400
+    assert web.get("/hearth/tokens").json == before
+
+
+def test_the_gateway(holders: dict[str, Web], gateway: Gateway) -> None:
+    found = holders[ADMIN].get("/hearth/gateway")
+    assert found.status == 200, found
+    assert found.json["pid"] == gateway.pid
+    assert [p["name"] for p in found.json["profiles"]] == ["python3"]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_shutdown(ends: bool) -> None:
+    gateway = Gateway().start()
+    try:
+        web = Web.of(gateway)
+        kernel = web.create()
+        assert web.post("/api/shutdown", {"end_sessions": 1}).status == 400
+        answer = web.post("/api/shutdown", {"end_sessions": ends})
+        assert answer.status == 200, answer
+        assert answer.json == {}
+        assert gateway.process
+        gateway.process.wait(DEADLINE)
+        gateway.process = None
+        gateway.start()
+        web.renew()
+        there = [model["id"] for model in web.get("/api/kernels").json]
+        assert there == ([] if ends else [kernel])
+    finally:
+        gateway.end()
+
+
+# ---- cookies ----
+
+
+@pytest.fixture
+def browsers(gateway: Gateway, web: Web) -> Iterator[list[Browser]]:
+    """Two people, each with a cookie for a token of his own."""
+    made = [
+        gateway.json(
+            *("token", "create", "--json", "t", "--scope"),
+            "observe,execute,files",
+        )
+        for _ in range(2)
+    ]
+    found = []
+    for token in made:
+        browser = Browser(web)
+        browser.login(token["token"])
+        browser.token_id = token["id"]
+        found.append(browser)
+    yield found
+    for token in made:
+        gateway.run("token", "revoke", token["id"])
+
+
+def test_a_cookie_is_whose_token_it_is(browsers: list[Browser]) -> None:
+    for browser in browsers:
+        browser.ask("GET", "/api/me")
+        found = json.loads(browser.body)["identity"]
+        assert found["username"] == browser.token_id
+    names = {json.loads(b.body)["identity"]["username"] for b in browsers}
+    assert len(names) == 2
+
+
+def test_viewers_by_cookie_are_told_apart(
+    browsers: list[Browser], kernel: Kernel
+) -> None:
+    """One session_id of two people is two viewers: neither replaces the other
+    nor gets what the other asked for."""
+    nobody = kernel.web.with_token(None)
+    one, other = (
+        Socket(
+            nobody,
+            kernel.id,
+            header=[f"Cookie: {browser.cookie()}"],
+            query={"session_id": "same"},
+        )
+        for browser in browsers
+    )
+    with one, other:
+        assert one.value("6 * 7") == "42"
+        assert other.value("6 * 8") == "48"
+        assert one.value("6 * 9") == "54"
+        assert not of_type(other.seen, "execute_reply")[1:]
+
+
+def test_uploads_by_cookie_are_told_apart(
+    browsers: list[Browser], kernel: Kernel
+) -> None:
+    def send(browser: Browser, chunk: int, text: str) -> int:
+        body = {"type": "file", "format": "text", "content": text}
+        browser.ask(
+            "PUT",
+            f"/api/contents/workspaces/{kernel.id}/a.txt",
+            json.dumps({**body, "chunk": chunk}),
+            headers={"X-XSRFToken": browser.cookies["_xsrf"]},
+        )
+        return browser.status
+
+    one, other = browsers
+    assert send(one, 1, "one ") in (200, 201)
+    assert send(other, 2, "two ") == 409
+    assert send(one, -1, "end") in (200, 201)
+    read = kernel.web.get(f"/files/workspaces/{kernel.id}/a.txt")
+    assert read.body == b"one end"
+
+
+def test_websockets_of_foreign_pages_with_a_cookie(
+    browsers: list[Browser], kernel: Kernel
+) -> None:
+    """A page of somebody else's, in a browser that is logged in here."""
+    nobody, cookie = kernel.web.with_token(None), browsers[0].cookie()
+    evil = [f"{name}: {text}" for name, text in EVIL.items()]
+    with pytest.raises(websocket.WebSocketBadStatusException) as refused:
+        Socket(nobody, kernel.id, header=[f"Cookie: {cookie}", *evil])
+    assert refused.value.status_code == 403
+    assert b"https://evil.example may not use" in refused.value.resp_body
+    own = f"Origin: http://{nobody.host}:{nobody.port}"
+    with Socket(nobody, kernel.id, header=[f"Cookie: {cookie}", own]) as ws:
+        assert ws.value("1 + 1") == "2"
+    assert wait_for(lambda: kernel.web.get("/api").status, "an answer") == 200
