@@ -119,6 +119,18 @@ static const setting_t rows[] = {
      "the token with every right; a random one otherwise"},
     {"http/allow_origin", KIND_TEXT, AT(http.allow_origin), 0, 0, false, NULL,
      "", "whose pages may use the gateway: origins with commas between, or *"},
+    {"http/allow_methods", KIND_TEXT, AT(http.allow_methods), 0, 0, false, NULL,
+     "", "methods that pages of other origins are told; those of the path"},
+    {"http/allow_headers", KIND_TEXT, AT(http.allow_headers), 0, 0, false, NULL,
+     "", "headers that they may send; those that a client of Jupyter sends"},
+    {"http/expose_headers", KIND_TEXT, AT(http.expose_headers), 0, 0, false,
+     NULL, "", "headers of answers that they may read; Location"},
+    {"http/allow_credentials", KIND_CHOICE, AT(http.allow_credentials), 0, 0,
+     false, "no|yes", "yes", "whether they may use the cookie of a log-in"},
+    {"http/max_age", KIND_DURATION, AT(http.max_age_ms), 1000, DAY, true, NULL,
+     "10m", "how long a browser may remember what they may; 0 not at all"},
+    {"http/list_kernels", KIND_CHOICE, AT(http.list_kernels), 0, 0, false,
+     "no|yes", "yes", "whether kernels and documents are listed over HTTP"},
     {"http/force_profile", KIND_TEXT, AT(http.force_profile), 0, 0, false, NULL,
      "", "profile of every session over HTTP, whatever was asked for"},
     {"http/certificate", KIND_FOLDER, AT(http.certificate), 0, 0, false, NULL,
@@ -247,6 +259,9 @@ void options_destroy(options_t **self_p)
     free(self->profiles);
     free(self->http.key);
     free(self->http.certificate);
+    free(self->http.expose_headers);
+    free(self->http.allow_headers);
+    free(self->http.allow_methods);
     free(self->http.allow_origin);
     free(self->http.force_profile);
     free(self->http.token);

@@ -49,6 +49,11 @@ typedef struct {
     char *token;           /* owned; NULL: a random one */
     char *force_profile;   /* owned; of all sessions, or NULL */
     char *allow_origin;    /* owned; "*", or origins with commas; or NULL */
+    /* For pages of those origins; owned, NULL: what they need. */
+    char *allow_methods, *allow_headers, *expose_headers;
+    int allow_credentials; /* 0 or 1: with cookies, when it is not "*" */
+    int64_t max_age_ms;    /* a browser may remember that; 0: not at all */
+    int list_kernels;      /* 0 or 1 */
     char *certificate;     /* owned; PEM file, or NULL */
     char *key;             /* owned; PEM file, or NULL */
     uint64_t connections_max;

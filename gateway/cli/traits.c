@@ -67,6 +67,13 @@ static int take_seconds(options_t *options, const trait_t *trait,
     return options_set(options, trait->more, duration, fault);
 }
 
+/* Nothing is nothing said. */
+static int take_age(options_t *options, const trait_t *trait, const char *value,
+                    fault_t *fault)
+{
+    return *value ? take_seconds(options, trait, value, fault) : 0;
+}
+
 static int take_token(options_t *options, const trait_t *trait,
                       const char *value, fault_t *fault)
 {
@@ -136,14 +143,19 @@ static int take_api(options_t *options, const trait_t *trait, const char *value,
     return fault_set(fault, ENOTSUP, "%s", trait->more);
 }
 
-/* Whoever says no gets what no means here. */
-static int take_listing(options_t *options, const trait_t *trait,
-                        const char *value, fault_t *fault)
+/* true or false, as Python has them. */
+static int take_flag(options_t *options, const trait_t *trait,
+                     const char *value, fault_t *fault)
 {
-    (void) options, (void) fault;
-    if (strcasecmp(value, "true") != 0 && strcmp(value, "1") != 0)
-        fprintf(stderr, "hearth: %s: %s\n", trait->name, trait->more);
-    return 0;
+    static const char *const words[][2] = {
+        {"true", "yes"}, {"1", "yes"}, {"false", "no"}, {"0", "no"}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(value, words[i][0]) == 0)
+            return options_set(options, trait->more, words[i][1], fault);
+    return *value ? fault_set(fault, EINVAL, "'%s' is neither True nor False",
+                              value)
+                  : 0;
 }
 
 static int ignore(options_t *options, const trait_t *trait, const char *value,
@@ -174,7 +186,6 @@ static int refuse(options_t *options, const trait_t *trait, const char *value,
 
 #define CLASSES_OF_ITS_OWN                                                     \
     "classes of Python cannot be put into this gateway; leave it away"
-#define CORS "answers to permitted origins say what those need by themselves"
 #define NO_ENVIRONMENT                                                         \
     "kernels have an environment of their own; KERNEL_... alone comes in"
 #define NO_COOKIES "cookies are signed with a key that is never written"
@@ -200,9 +211,7 @@ const trait_t traits[TRAITS + 1] = {
     {"api", "KG_API", take_api,
      "only kernel_gateway.jupyter_websocket is served; notebooks as web "
      "services are not"},
-    {"list_kernels", "KG_LIST_KERNELS", take_listing,
-     "kernels are listed for whoever may see them; who may not needs a token "
-     "of less scope"},
+    {"list_kernels", "KG_LIST_KERNELS", take_flag, "http/list_kernels"},
     {"seed_uri", "KG_SEED_URI", refuse,
      "no notebook is run in new kernels; the setting preload of a profile "
      "imports modules beforehand"},
@@ -219,11 +228,12 @@ const trait_t traits[TRAITS + 1] = {
     {"env_process_whitelist", "KG_ENV_PROCESS_WHITELIST", ignore,
      NO_ENVIRONMENT},
     {"env_whitelist", "KG_ENV_WHITELIST", ignore, NO_ENVIRONMENT},
-    {"allow_credentials", "KG_ALLOW_CREDENTIALS", ignore, CORS},
-    {"allow_headers", "KG_ALLOW_HEADERS", ignore, CORS},
-    {"allow_methods", "KG_ALLOW_METHODS", ignore, CORS},
-    {"expose_headers", "KG_EXPOSE_HEADERS", ignore, CORS},
-    {"max_age", "KG_MAX_AGE", ignore, CORS},
+    {"allow_credentials", "KG_ALLOW_CREDENTIALS", take_flag,
+     "http/allow_credentials"},
+    {"allow_headers", "KG_ALLOW_HEADERS", take_text, "http/allow_headers"},
+    {"allow_methods", "KG_ALLOW_METHODS", take_text, "http/allow_methods"},
+    {"expose_headers", "KG_EXPOSE_HEADERS", take_text, "http/expose_headers"},
+    {"max_age", "KG_MAX_AGE", take_age, "http/max_age"},
     {"trust_xheaders", "KG_TRUST_XHEADERS", ignore,
      "addresses of clients decide nothing here"},
     {"ssl_version", "KG_SSL_VERSION", ignore, "OpenSSL chooses, TLS 1.2 on"},

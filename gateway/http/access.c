@@ -222,9 +222,21 @@ static void write_shields(const exchange_t *exchange, buffer_t *out)
         buffer_text(out, "Cache-Control: no-store\r\n");
 }
 
+/* Out of the configuration as it stands, but in one line. */
+static void write_configured(const char *name, const char *value, buffer_t *out)
+{
+    if (!value)
+        return;
+    buffer_format(out, "Access-Control-%s: ", name);
+    for (; *value; value++)
+        buffer_append(out, (unsigned char) *value < ' ' ? " " : value, 1);
+    buffer_text(out, "\r\n");
+}
+
 void access_headers(const exchange_t *exchange, buffer_t *out)
 {
-    const char *allowed = exchange->http->options->http.allow_origin;
+    const options_http_t *options = &exchange->http->options->http;
+    const char *allowed = options->allow_origin;
 
     write_shields(exchange, out);
     if (!allowed)
@@ -235,10 +247,14 @@ void access_headers(const exchange_t *exchange, buffer_t *out)
         buffer_text(out, "Vary: Origin\r\n");
         if (!is_permitted(exchange))
             return;
-        buffer_format(out,
-                      "Access-Control-Allow-Origin: %s\r\n"
-                      "Access-Control-Allow-Credentials: true\r\n",
+        buffer_format(out, "Access-Control-Allow-Origin: %s\r\n",
                       exchange->origin);
+        if (options->allow_credentials)
+            buffer_text(out, "Access-Control-Allow-Credentials: true\r\n");
     }
-    buffer_text(out, "Access-Control-Expose-Headers: Location\r\n");
+    write_configured(
+        "Expose-Headers",
+        options->expose_headers ? options->expose_headers : "Location", out);
+    write_configured("Allow-Methods", options->allow_methods, out);
+    write_configured("Allow-Headers", options->allow_headers, out);
 }

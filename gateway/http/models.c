@@ -63,6 +63,15 @@ bool model_await(exchange_t *exchange, const char *id, await_t what,
     return true;
 }
 
+bool model_may_list(exchange_t *exchange)
+{
+    if (exchange->http->options->http.list_kernels)
+        return true;
+    exchange_fail(exchange, 403,
+                  "Kernels are not listed here: http/list_kernels is no");
+    return false;
+}
+
 const json_t *model_asked(const json_t *reply, const char *id)
 {
     const json_t *session = json_object_get(reply, "session");

@@ -21,6 +21,9 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
  * there already `fn` is called at once. False: refused, and answered. */
 bool model_await(exchange_t *exchange, const char *id, await_t what,
                  desk_reply_fn *fn);
+/* Whether there are lists here; false: there are none, and that was
+ * answered. */
+bool model_may_list(exchange_t *exchange);
 /* The session of a reply, if it is the one with this id and no other whose id
  * begins so: the registry takes the beginning for the whole. Lent; NULL. */
 const json_t *model_asked(const json_t *reply, const char *id);

@@ -22,7 +22,8 @@ static void on_list(exchange_t *exchange, const json_t *reply)
 
 static void list(exchange_t *exchange)
 {
-    desk_order(exchange, "session_list_request", json_object(), on_list);
+    if (model_may_list(exchange))
+        desk_order(exchange, "session_list_request", json_object(), on_list);
 }
 
 /* The model of a reply's session, unless it is gone or not even the one that

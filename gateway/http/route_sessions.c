@@ -77,7 +77,8 @@ static void on_list(exchange_t *exchange, const json_t *reply)
 
 static void list(exchange_t *exchange)
 {
-    desk_order(exchange, "session_list_request", json_object(), on_list);
+    if (model_may_list(exchange))
+        desk_order(exchange, "session_list_request", json_object(), on_list);
 }
 
 /* --- What a kernel's owner says of it --- */

@@ -108,6 +108,7 @@ static void name_methods(unsigned methods, buffer_t *out)
 
 static void answer_options(exchange_t *exchange, unsigned methods)
 {
+    const options_http_t *options = &exchange->http->options->http;
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
 
     if (!methods) {
@@ -117,11 +118,14 @@ static void answer_options(exchange_t *exchange, unsigned methods)
     }
     name_methods(methods, &names);
     exchange_header(exchange, "Allow", "%s", (const char *) names.data);
-    exchange_header(exchange, "Access-Control-Allow-Methods", "%s",
-                    (const char *) names.data);
-    exchange_header(exchange, "Access-Control-Allow-Headers",
-                    "accept, content-type, authorization, x-xsrftoken");
-    exchange_header(exchange, "Access-Control-Max-Age", "600");
+    if (!options->allow_methods)
+        exchange_header(exchange, "Access-Control-Allow-Methods", "%s",
+                        (const char *) names.data);
+    if (!options->allow_headers)
+        exchange_header(exchange, "Access-Control-Allow-Headers",
+                        "accept, content-type, authorization, x-xsrftoken");
+    exchange_header(exchange, "Access-Control-Max-Age", "%lld",
+                    (long long) (options->max_age_ms / 1000));
     exchange_empty(exchange, 200);
 }
 

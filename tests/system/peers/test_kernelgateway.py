@@ -10,6 +10,7 @@ from typing import Any, Iterator
 import pytest
 import websocket
 from conftest import TOKEN
+from deadline import wait_for
 from kernelgateway import KernelGateway
 from web import Kernel, Socket, Web
 
@@ -102,6 +103,75 @@ def test_options_win_over_variables(made: KernelGateway) -> None:
     assert allowed == "https://lab.example.org"
 
 
+def test_cors_as_configured(made: KernelGateway) -> None:
+    """7.5: test_cors_headers, _options_headers; on every answer."""
+    page = {"Origin": "https://lab.example.org"}
+    made.variables = {
+        "KG_PORT": "0",
+        "KG_ALLOW_ORIGIN": page["Origin"],
+        "KG_ALLOW_CREDENTIALS": "false",
+        "KG_ALLOW_HEADERS": "Authorization, X-Own",
+        "KG_ALLOW_METHODS": "GET, POST",
+        "KG_EXPOSE_HEADERS": "Location, X-Told",
+        "KG_MAX_AGE": "5",
+    }
+    made.start()
+    web = Web.of(made)
+    for method in ("GET", "OPTIONS"):
+        told = web.ask(method, "/api/kernels", headers=page).headers
+        start = "Access-Control-"
+        assert told[start + "Allow-Origin"] == page["Origin"]
+        assert told[start + "Allow-Credentials"] is None
+        assert told[start + "Allow-Headers"] == "Authorization, X-Own"
+        assert told[start + "Allow-Methods"] == "GET, POST"
+        assert told[start + "Expose-Headers"] == "Location, X-Told"
+    assert told[start + "Max-Age"] == "5"
+    assert "used" not in made.log.read_text()
+
+
+def test_any_origin(made: KernelGateway) -> None:
+    """7.5: test_check_origin. Never with a cookie."""
+    made.variables = {"KG_PORT": "0", "KG_ALLOW_ORIGIN": "*"}
+    made.start()
+    page = {"Origin": "https://lab.example.org"}
+    answer = Web.of(made).get("/api/kernelspecs", headers=page)
+    assert answer.status == 200
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Access-Control-Allow-Credentials"] is None
+
+
+def test_no_discovery(made: KernelGateway) -> None:
+    """7.5: what somebody has the id of is there all the same."""
+    made.variables = {"KG_PORT": "0", "KG_LIST_KERNELS": "False"}
+    made.start()
+    web = Web.of(made)
+    kernel = web.create()
+    for path in ("/api/kernels", "/api/sessions"):
+        answer = web.get(path)
+        assert answer.status == 403, answer
+        assert answer.json["reason"] == "Forbidden"
+        assert kernel not in answer.body.decode()
+    assert web.get(f"/api/kernels/{kernel}").status == 200
+
+
+def test_kernels_that_wait(made: KernelGateway) -> None:
+    """7.5: test_prespawn_count."""
+    made.variables = {"KG_PORT": "0", "KG_PRESPAWN_COUNT": "2"}
+    made.start()
+
+    def pool() -> dict[str, int]:
+        found: dict[str, int] = made.info()["profiles"][0]["pool"]
+        return found
+
+    wait_for(lambda: pool()["ready"] == 2, "two kernels that wait")
+    assert pool()["target"] == 2
+    web = Web.of(made)
+    assert web.get("/api/kernels").json == []
+    web.create()
+    assert pool()["handed_out"] == 1
+    assert pool()["forked"] == 0
+
+
 def test_default_profile(made: KernelGateway) -> None:
     config = made.folder / "hearth.cfg"
     config.write_text("profile\n    bare\n        display_name = Bare\n")
@@ -132,6 +202,7 @@ def test_default_profile(made: KernelGateway) -> None:
         ([], {"KG_DEFAULT_KERNEL_NAME": "ir"}, "no profile 'ir'"),
         ([], {"KG_FORCE_KERNEL_NAME": "ir"}, "no profile 'ir'"),
         ([], {"KG_MAX_KERNELS": "-1"}, "max_kernels"),
+        ([], {"KG_LIST_KERNELS": "maybe"}, "neither True nor False"),
     ],
 )
 def test_refuses_with_a_sentence(
