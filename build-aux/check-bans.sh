@@ -6,7 +6,7 @@ cd "${1:-${srcdir:-.}}"
 files=$(find base protocol sandbox notebooks workspace kernels gateway tests \
     -name '*.[ch]' | sort)
 # shellcheck disable=SC2086
-exec awk '
+awk '
 function ban(where, except, words, why)
 {
     bans++
@@ -68,4 +68,20 @@ FNR == 1 { comment = 0 }
         complain("no tabs")
 }
 END { exit bad }
-' $files
+' $files || exit
+
+# A system call is there for a reason, which stands in its row.
+exec awk '
+function finish()
+{
+    if (row && row !~ /"[^"]*[[:alpha:]][^"]*[[:alpha:]][^"]*"/) {
+        printf "%s:%d: a row without its reason\n", FILENAME, at
+        bad = 1
+    }
+    row = ""
+}
+/^(ALLOW|ANSWER|NONE|LOOPBACK)[A-Z_]*[(]/ { finish(); row = $0; at = FNR; rows++; next }
+/^ / && row { row = row $0; next }
+{ finish() }
+END { finish(); exit bad || rows < 100 }
+' sandbox/syscalls.def

@@ -86,15 +86,15 @@ typedef struct {
 #define YES      SECCOMP_RET_ALLOW
 #define NO(code) (SECCOMP_RET_ERRNO | (code))
 
-#define ALLOW(name)        {#name, YES, 0, {{0}}, ANY},
-#define ANSWER(name, code) {#name, NO(code), 0, {{0}}, ANY},
-#define ALLOW_IF(name, ...)                                                    \
+#define ALLOW(name, why)        {#name, YES, 0, {{0}}, ANY},
+#define ANSWER(name, code, why) {#name, NO(code), 0, {{0}}, ANY},
+#define ALLOW_IF(name, why, ...)                                               \
     {#name, YES, COUNT(__VA_ARGS__), {__VA_ARGS__}, ANY},
-#define ANSWER_IF(name, code, ...)                                             \
+#define ANSWER_IF(name, code, why, ...)                                        \
     {#name, NO(code), COUNT(__VA_ARGS__), {__VA_ARGS__}, ANY},
-#define LOOPBACK_IF(name, ...)                                                 \
+#define LOOPBACK_IF(name, why, ...)                                            \
     {#name, YES, COUNT(__VA_ARGS__), {__VA_ARGS__}, SANDBOX_NETWORK_LOOPBACK},
-#define NONE_IF(name, code, ...)                                               \
+#define NONE_IF(name, code, why, ...)                                          \
     {#name, NO(code), COUNT(__VA_ARGS__), {__VA_ARGS__}, SANDBOX_NETWORK_NONE},
 
 static const rule_t payload_rules[] = {

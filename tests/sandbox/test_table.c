@@ -63,15 +63,15 @@ typedef struct {
 #define YES                     SECCOMP_RET_ALLOW
 #define NO(code)                (SECCOMP_RET_ERRNO | (code))
 
-#define ALLOW(name)        {#name, YES, ANY, 0, {{0, 0, 0}}},
-#define ANSWER(name, code) {#name, NO(code), ANY, 0, {{0, 0, 0}}},
-#define ALLOW_IF(name, ...)                                                    \
+#define ALLOW(name, why)        {#name, YES, ANY, 0, {{0, 0, 0}}},
+#define ANSWER(name, code, why) {#name, NO(code), ANY, 0, {{0, 0, 0}}},
+#define ALLOW_IF(name, why, ...)                                               \
     {#name, YES, ANY, COUNT(__VA_ARGS__), {__VA_ARGS__}},
-#define ANSWER_IF(name, code, ...)                                             \
+#define ANSWER_IF(name, code, why, ...)                                        \
     {#name, NO(code), ANY, COUNT(__VA_ARGS__), {__VA_ARGS__}},
-#define LOOPBACK_IF(name, ...)                                                 \
+#define LOOPBACK_IF(name, why, ...)                                            \
     {#name, YES, SANDBOX_NETWORK_LOOPBACK, COUNT(__VA_ARGS__), {__VA_ARGS__}},
-#define NONE_IF(name, code, ...)                                               \
+#define NONE_IF(name, code, why, ...)                                          \
     {#name, NO(code), SANDBOX_NETWORK_NONE, COUNT(__VA_ARGS__), {__VA_ARGS__}},
 
 static const row_t rows[] = {
