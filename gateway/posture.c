@@ -28,6 +28,8 @@ static posture_t expect(const self_t *self)
                    .processes = profile_process_limit(limits, self->watch.group
                                                                   != NULL)},
         .without = spec->profile->without,
+        .group = self->watch.group,
+        .group_limits = profile_group_limits(limits),
     };
 }
 

@@ -4,6 +4,7 @@
 #include "sandbox/cgroup_internal.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +16,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PERIOD_US   100000u
-#define REMOVE_MS   5 /* between two tries, for processes that are dying */
-#define KILL_ROUNDS 8 /* without a freezer a fork may race with us */
-#define FILE_MAX    4096
+#define PERIOD_US       100000u
+#define REMOVE_MS       5 /* between two tries, for processes that are dying */
+#define KILL_ROUNDS     8 /* without a freezer a fork may race with us */
+#define FILE_MAX        4096
+#define CGROUP_FILE_MAX (64u * 1024) /* /proc/PID/cgroup */
 
 struct cgroup {
     cgroup_mode_t mode;
@@ -325,6 +327,22 @@ int cgroup_entries(const cgroup_t *self, int ret_fds[CGROUP_HIERARCHIES],
     }
     *ret_count = count;
     return 0;
+}
+
+int cgroup_check(const cgroup_t *self, pid_t pid, const cgroup_limits_t *limits,
+                 fault_t *fault)
+{
+    cleanup_buffer buffer_t lines = BUFFER_EMPTY;
+    char path[64];
+    int r;
+
+    snprintf(path, sizeof path, "/proc/%d/cgroup", (int) pid);
+    r = file_read(path, CGROUP_FILE_MAX, &lines, fault);
+    if (r < 0)
+        return r;
+    buffer_append(&lines, "", 1);
+    return cgroup_check_in(self->folders, self->mode == CGROUP_V2,
+                           (const char *) lines.data, pid, limits, fault);
 }
 
 /* ---- figures ---- */

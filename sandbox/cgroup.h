@@ -96,6 +96,11 @@ int cgroup_limit(const cgroup_t *self, const cgroup_limits_t *limits,
                  fault_t *fault);
 
 const char *cgroup_name(const cgroup_t *self);
+/* Whether the process (as the caller counts) is in the leaf, by every hierarchy
+ * that the leaf has, and whether the leaf's files say these limits (NULL: they
+ * are not looked at). -EPROTO: what differs first, in words. */
+int cgroup_check(const cgroup_t *self, pid_t pid, const cgroup_limits_t *limits,
+                 fault_t *fault);
 /* Descriptors for the launch, to be closed by the caller: version 2 has one,
  * the leaf's folder; version 1 the `tasks` file of each hierarchy. */
 int cgroup_entries(const cgroup_t *self, int ret_fds[CGROUP_HIERARCHIES],

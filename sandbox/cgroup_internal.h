@@ -30,6 +30,10 @@ int cgroup_write(const char *folder, const char *file, const char *text,
                  fault_t *fault);
 /* Members of that group (of users) may move processes into the folder's. */
 int cgroup_admit(const char *folder, gid_t gid, fault_t *fault);
+/* cgroup_check of a leaf in these folders; `lines` is /proc/PID/cgroup. */
+int cgroup_check_in(char *const folders[CGROUP_HIERARCHIES], bool is_v2,
+                    const char *lines, pid_t pid, const cgroup_limits_t *limits,
+                    fault_t *fault);
 /* cgroup_remove with so many tries. */
 int cgroup_remove_in(const cgroup_t *self, int tries, fault_t *fault);
 

@@ -480,6 +480,20 @@ static int find_payload(const process_t *init, pid_t *ret_pid, fault_t *fault)
     return 0;
 }
 
+/* That there is a group says nothing of who is in it. */
+static int check_group(const process_t *process, fault_t *fault)
+{
+    const posture_t *expected = process->expected;
+
+    if (expected->group == NULL)
+        return 0;
+    /* One look at the limits is enough. */
+    return cgroup_check(
+        expected->group, process->pid,
+        process->is_init && !expected->has_run ? &expected->group_limits : NULL,
+        fault);
+}
+
 int posture_check(pid_t pid, const posture_t *expected, fault_t *fault)
 {
     process_t init = {expected, "pid 1", pid, true};
@@ -490,7 +504,9 @@ int posture_check(pid_t pid, const posture_t *expected, fault_t *fault)
         || (r = check_process(&init, &init, fault)) < 0
         || (r = check_init(&init, fault)) < 0
         || (r = check_process(&payload, &init, fault)) < 0
-        || (r = check_mounts(&payload, fault)) < 0)
+        || (r = check_mounts(&payload, fault)) < 0
+        || (r = check_group(&init, fault)) < 0
+        || (r = check_group(&payload, fault)) < 0)
         return r;
     return 0;
 }

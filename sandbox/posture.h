@@ -5,6 +5,7 @@
 #define HEARTH_SANDBOX_POSTURE_H
 
 #include "base/fault.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/sandbox.h"
 
 #include <sys/types.h>
@@ -16,6 +17,8 @@ typedef struct {
     gid_t init_gid;
     sandbox_limits_t limits; /* 0: the default */
     char *const *without;    /* walls left out, NULL at the end; or NULL */
+    const cgroup_t *group;   /* borrowed; both processes are in it; or NULL */
+    cgroup_limits_t group_limits; /* of it; not compared once code has run */
     bool has_run; /* a session's code: limits, and what the payload has open,
                    * are not compared */
 } posture_t;

@@ -223,6 +223,41 @@ def test_groups_go_with_their_session(gateway: Gateway) -> None:
         wait_for(lambda: not groups_of(session), "no group")
 
 
+def test_a_session_outside_its_group(gateway: Gateway) -> None:
+    """The next gateway looks where its processes are, and keeps none that got
+    out."""
+    if limits_by(gateway) == "watchdog" or os.getuid() != 0:
+        pytest.skip("nobody can move it")
+    session, other = gateway.create(), gateway.create()
+    session.exec("1")
+    other.exec("x = 1")
+    processes = session.processes()
+    above = {group.parent for group in groups_of(session)}
+    gateway.kill()
+    for group in above:
+        name = "tasks" if (group / "tasks").exists() else "cgroup.procs"
+        for pid in processes:
+            (group / name).write_text(str(pid))
+    gateway.start()
+    gone = session.wait_state("gone")
+    assert "is not in the control group" in gone["detail"], gone
+    wait_for(lambda: not running(processes), "no process of it")
+    assert other.exec("print(x)").stdout == "1\n"
+
+
+def running(processes: list[int]) -> list[int]:
+    """Those that are there and no zombies, for which others have to wait."""
+    found = []
+    for pid in processes:
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        if text.rpartition(")")[2].split()[0] not in "ZX":
+            found.append(pid)
+    return found
+
+
 def test_group_that_could_not_be_removed_at_once(gateway: Gateway) -> None:
     """As when processes take long to die: it is removed when it can be."""
     if limits_by(gateway) == "watchdog":
