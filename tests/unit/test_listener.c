@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -101,6 +102,20 @@ static void assert_reachable(zsock_t *rep, const connection_t *connection,
     assert_string_equal(word, "word");
 }
 
+/* A session's programs do not get it, and nobody waits for a client who has
+ * gone between poll and accept. */
+static void assert_shut(zsock_t *socket)
+{
+    int fd = -1;
+    size_t size = sizeof fd;
+
+    assert_int_equal(
+        zmq_getsockopt(zsock_resolve(socket), ZMQ_USE_FD, &fd, &size), 0);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+}
+
 static int bind_one(zsock_t *socket, connection_t *connection, fault_t *fault)
 {
     return listener_bind(socket, connection, CHANNEL_SHELL, fault);
@@ -118,6 +133,7 @@ static void finds_a_port_for_each_channel(void **state)
         assert_int_equal(
             listener_bind(sockets[i], &connection, (channel_t) i, &fault), 0);
         assert_in_range(connection.ports[i], 1, 65535);
+        assert_shut(sockets[i]);
         for (int before = 0; before < i; before++)
             assert_int_not_equal(connection.ports[before], connection.ports[i]);
     }
