@@ -10,6 +10,8 @@
 #define HEAD_NAME "head"
 #define HEAD_SIZE 64
 #define MAC_AT    48
+/* No journal comes so far; numbers go on behind it without an overflow. */
+#define SEQ_MAX (UINT64_C(1) << 62)
 
 static const char magic[8] = "HEARTHH1";
 
@@ -58,7 +60,8 @@ int journal_head_load(int folder, const segment_key_t *key,
     head.seq = le_get64(bytes + 8);
     memcpy(head.chain, bytes + 16, sizeof(head.chain));
     encode(&head, key, expected);
-    if (sodium_memcmp(bytes, expected, sizeof(bytes)) != 0)
+    if (sodium_memcmp(bytes, expected, sizeof(bytes)) != 0
+        || head.seq > SEQ_MAX)
         return -EBADMSG;
     *ret_head = head;
     return 1;
