@@ -200,7 +200,8 @@ def test_a_page_lives_while_many_cells_come(
         assert agent.run(f"'burst {i}'").status == "ok"
     page.add_init_script(LOOK)
     opened = Lab(page, attached.opened)
-    wait_for(lambda: "'burst 29'" in sources(opened), "the last cell")
+    opened.wait_kernel()
+    wait_for(lambda: "'burst 29'" in opened.sources(), "the last cell")
     assert page.evaluate("() => window.seen.size") > 10
 
 
