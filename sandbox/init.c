@@ -86,7 +86,7 @@ static void signal_process(pid_t pid, int number)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
+    struct timespec now = {0};
 
     CALL2(__NR_clock_gettime, CLOCK_MONOTONIC, &now);
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -123,7 +123,7 @@ static void tell(init_t *self)
 
 static void on_gateway(init_t *self)
 {
-    char command;
+    char command = 0;
     long got =
         CALL6(__NR_recvfrom, self->gateway, &command, 1, MSG_DONTWAIT, 0, 0);
 
@@ -193,8 +193,8 @@ static void on_payload_end(init_t *self, int status, const struct rusage *used)
 static void on_child(init_t *self)
 {
     struct signalfd_siginfo ignored;
-    struct rusage used;
-    int status;
+    struct rusage used = {0};
+    int status = 0;
     pid_t pid;
 
     /* Only to clear it: one signal may stand for several children. */

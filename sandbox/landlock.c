@@ -70,7 +70,7 @@ static const struct {
     uint64_t access;
 } own[] = {
     /* Names may be listed anywhere; to read is another matter. */
-    {"/", FS_READ_DIR}, {"/dev/pts", READ | DEVICE | FS_IOCTL_DEV},
+    {"/", FS_READ_DIR}, {"/dev/pts", FS_READ_DIR | DEVICE | FS_IOCTL_DEV},
     {"/dev/shm", OWN},  {"/etc", READ},
     {"/proc", READ},    {"/sys", READ},
     {"/tmp", OWN},      {SANDBOX_WORKSPACE, OWN},

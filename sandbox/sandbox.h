@@ -106,7 +106,7 @@ typedef struct {
  * child; after: by status_fd. The caller has one thread, runs on the stack that
  * the system gave it, and has at least its descriptors 0, 1, 2; it is not
  * dumpable afterwards. */
-int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
+int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
                  pid_t *ret_pid, int *ret_pidfd, fault_t *fault);
 
 #define SANDBOX_INSIDE_UID 1000
