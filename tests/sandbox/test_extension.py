@@ -287,13 +287,16 @@ SNIPPETS = {
         (["bang"], "foo\n"),
     ),
     "numpy with threads": (
-        ("numpy",),
+        (),
         """
+        import os
+        os.environ["OPENBLAS_NUM_THREADS"] = "2"
         import numpy
-        a = numpy.ones((400, 400))
-        result = float((a @ a)[0, 0])
+        a = numpy.ones((1000, 1000))
+        value = float((a @ a)[0, 0])
+        result = value, len(os.listdir("/proc/self/task")) > 1
         """,
-        400.0,
+        (1000.0, (os.cpu_count() or 1) > 1),
     ),
     "pandas": (
         ("pandas",),

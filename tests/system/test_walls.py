@@ -1,11 +1,15 @@
 """What a profile says about the walls, through real sessions."""
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from harness import Gateway
+from deadline import DEADLINE
+from harness import HEARTH, Gateway
 
 SECCOMP = "open('/proc/self/status').read().split('Seccomp:')[1].split()[0]"
 FAMILY = """
@@ -63,14 +67,96 @@ def test_has_a_loopback_when_asked(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     "gateway", [["accept=seccomp", "without=seccomp"]], indirect=True
 )
-def test_leaves_out_what_was_accepted(gateway: Gateway) -> None:
+def test_leaves_out_what_was_accepted(gateway: Gateway, tmp_path: Path) -> None:
     client = gateway.create().client()
     assert client.value(SECCOMP) == "0"
     client.close()
-    # And it does not go unseen.
-    report = json.loads(gateway.run("doctor", "--json").stdout)
-    states = {row["name"]: row["state"] for row in report["checks"]}
-    assert states["wall landlock"] in ("ok", "missing")
+    # And it does not go unseen by who asks with that configuration.
+    report = doctor(gateway, tmp_path, "accept = seccomp\nwithout = seccomp")
+    row = find(report, "wall seccomp")
+    assert row["state"] == "warning"
+    assert "left out by python3" in row["found"]
+    plain = json.loads(gateway.run("doctor", "--json").stdout)
+    assert find(plain, "wall seccomp")["state"] == "ok"
+
+
+Report = dict[str, Any]
+
+
+def find(report: Report, name: str) -> Report:
+    (row,) = [row for row in report["checks"] if row["name"] == name]
+    return dict(row)
+
+
+def doctor(
+    gateway: Gateway, folder: Path, settings: str, *prefix: str, status: int = 0
+) -> Report:
+    """Its report on a configuration, with that exit status."""
+    config = folder / "doctor.cfg"
+    lines = "".join(f"        {line}\n" for line in settings.splitlines())
+    config.write_text("profile\n    python3\n" + lines)
+    done = subprocess.run(
+        [*prefix, HEARTH, "doctor", "--json", "--config", str(config)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        env=gateway.env,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return dict(json.loads(done.stdout))
+
+
+CALLS = {"landlock": "landlock_create_ruleset", "seccomp": "seccomp"}
+
+
+def without(call: str) -> list[str]:
+    """As on a system that does not know the call. The tracer stands aside:
+    the process that is started is the program's."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    return [
+        "strace", "-D", "-f", "-qq", "-o", "/dev/null",
+        "-e", f"trace={call}", "-e", f"inject={call}:error=ENOSYS",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wall", CALLS)
+def test_doctor_misses_a_wall(tmp_path: Path, wall: str) -> None:
+    idle = Gateway()
+    try:
+        whole = doctor(idle, tmp_path, "network = none")
+        assert find(whole, f"wall {wall}")["state"] == "ok"
+        report = doctor(
+            idle, tmp_path, "network = none", *without(CALLS[wall]), status=5
+        )
+        row = find(report, f"wall {wall}")
+        assert row["state"] == "missing"
+        assert f"accept = {wall}" in row["advice"]
+    finally:
+        idle.end()
+
+
+@pytest.mark.parametrize("gateway", [[]], indirect=True)
+@pytest.mark.parametrize("wall", CALLS)
+def test_a_wall_that_is_not_to_be_had(gateway: Gateway, wall: str) -> None:
+    """Nothing is started without it, and nothing is left of the attempt; who
+    accepts that by name gets a session. (Not without any filter: pid 1 has one
+    of its own, which no profile leaves out.)"""
+    gateway.terminate()
+    gateway.prefix = without(CALLS[wall])
+    gateway.start()
+    done = gateway.run("session", "create", "--json")
+    assert done.returncode == 1
+    assert wall in done.stderr
+    assert gateway.sessions() == []
+    if wall == "seccomp":
+        return
+    gateway.terminate()
+    gateway.start("--set", f"profile/python3/accept={wall}")
+    client = gateway.create().client()
+    assert client.value("1 + 1") == 2
+    client.close()
 
 
 READ_DATA = """
