@@ -9,7 +9,9 @@
 typedef struct {
     const char *name;
     const char *is;
-    bool can_be_left_out; /* and accepted when it is missing */
+    bool can_be_left_out; /* for tests, once it is accepted */
+    bool can_be_missing;  /* where that is accepted; without the others no
+                             session begins on a system that has them not */
 } sandbox_wall_t;
 
 /* In turn, from 0 on; NULL behind the last. */

@@ -65,15 +65,17 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
     cleanup_free char *strict = name_profiles(report, wall->name, false);
     cleanup_free char *open = name_profiles(report, wall->name, true);
     cleanup_free char *advice =
-        wall->can_be_left_out
+        wall->can_be_missing
             ? mem_format("to do without it, at your risk: accept = %s in the "
                          "profile",
                          wall->name)
             : mem_text("there is no sandbox without it");
 
     if (!can_hold(report, wall->name))
-        doctor_add(report, name, *strict ? FOUND_MISSING : FOUND_LACKS, advice,
-                   "%s: not to be had here%s%s", wall->is,
+        doctor_add(report, name,
+                   *strict || !wall->can_be_missing ? FOUND_MISSING
+                                                    : FOUND_LACKS,
+                   advice, "%s: not to be had here%s%s", wall->is,
                    *strict ? "; not accepted by " : ", and accepted", strict);
     else if (*open)
         doctor_add(report, name, FOUND_LACKS,
