@@ -3,7 +3,8 @@
  * profile's pool/min and pool/max that follows the arrivals of the last
  * seconds. It is filled one session at a time, with a pause between, and only
  * when nobody waits for a start: running cells and real requests come first.
- * It gives its members up when memory is short and when they are old.
+ * After a start in vain the pause grows, to a minute at most. It gives its
+ * members up when memory is short and when they are old.
  *
  * A member is a session like any other but for `is_pooled`: no listing shows
  * it, no gateway takes it over. Lives in the main thread. */
@@ -19,6 +20,8 @@
 
 #define WINDOW_MS   10000 /* of arrivals that the target follows */
 #define REFILL_MS   40    /* pause between two starts for the pool */
+#define VAIN_MS     100   /* times two for each start in vain */
+#define VAIN_MAX    9     /* 51.2 s */
 #define MEMINFO_MAX 8192
 
 typedef struct {
@@ -63,6 +66,21 @@ void pool_leave(entry_t *entry)
         at = &(*at)->next_member;
     if (*at)
         *at = entry->next_member;
+}
+
+/* A launch that fails would fail again at once, and so on for ever. */
+void pool_on_started(const entry_t *entry)
+{
+    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
+
+    if (entry->is_ready) {
+        warmth->vain_starts = 0;
+        return;
+    }
+    if (warmth->vain_starts < VAIN_MAX)
+        warmth->vain_starts++;
+    warmth->refill_ms =
+        clock_monotonic_ms() + ((int64_t) VAIN_MS << warmth->vain_starts);
 }
 
 static size_t recent_arrivals(const warmth_t *warmth, int64_t now)
@@ -131,7 +149,7 @@ static bool is_missing(registry_t *self, const warmth_t *warmth)
     members_t members = count_members(self, warmth->profile);
 
     return warmth->zygote && zygote_is_ready(warmth->zygote)
-           && !warmth->is_changing
+           && !warmth->is_changing && clock_monotonic_ms() >= warmth->refill_ms
            && members.ready + members.starting < target_of(warmth);
 }
 

@@ -89,6 +89,8 @@ static void end_start(registry_t *self, entry_t *entry)
     if (!entry->is_starting)
         return;
     entry->is_starting = false;
+    if (entry->is_pooled)
+        pool_on_started(entry);
     self->starting_count--;
     self->start_ms =
         self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;

@@ -90,6 +90,8 @@ typedef struct {
     int64_t arrivals[POOL_ARRIVALS_MAX]; /* monotonic ms; a ring */
     uint64_t arrival_count;
     uint64_t handed_out, forked; /* sessions from the pool, and beside it */
+    unsigned vain_starts;        /* for the pool, in a row */
+    int64_t refill_ms;           /* monotonic; no start for it before */
 } warmth_t;
 
 /* A request for a session that waits for its turn. */
@@ -208,6 +210,8 @@ entry_t *pool_take(registry_t *self, const profile_t *profile);
 /* The session waits in its profile's pool from now on, or no more. */
 void pool_join(entry_t *entry);
 void pool_leave(entry_t *entry);
+/* A member's start is over, well or not. */
+void pool_on_started(const entry_t *entry);
 /* A session was asked for. */
 void pool_count_arrival(registry_t *self, const profile_t *profile);
 /* Fills up in a moment, when something is missing. */

@@ -6,15 +6,18 @@ import ast
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deadline import wait_for
 from harness import Gateway
 from processes import children, start_time
@@ -244,6 +247,40 @@ def test_a_member_that_dies_is_replaced() -> None:
             lambda: not (gateway.state / "sessions" / name).exists(),
             "nothing left of the member that died",
         )
+
+
+def test_starts_in_vain_become_rare() -> None:
+    """On a system that has no filters any more, no session begins."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    running = Gateway("--set", POOL + "min=1")
+    running.prefix = [
+        "strace", "-D", "-f", "-qq", "-o", "/dev/null",
+        "-e", "trace=seccomp", "-e", "inject=seccomp:error=ENOSYS",
+    ]  # fmt: skip
+
+    def ends() -> list[datetime]:
+        return [
+            datetime.fromisoformat(line.split("Z ")[0])
+            for line in running.log.read_text().splitlines()
+            if "kernel ended reason=launch" in line
+        ]
+
+    try:
+        running.start()
+        wait_for(lambda: len(ends()) >= 5, "starts in vain")
+        pauses = [
+            (later - sooner).total_seconds()
+            for sooner, later in zip(ends(), ends()[1:])
+        ]
+        assert all(
+            pause >= 0.2 * 2**number for number, pause in enumerate(pauses)
+        ), pauses
+        done = running.run("session", "create")
+        assert done.returncode == 1
+        assert "seccomp" in done.stderr
+    finally:
+        running.end()
 
 
 def test_an_old_member_is_replaced() -> None:
