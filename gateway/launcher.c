@@ -274,7 +274,9 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     order.status_fd = status_fd;
     r = zygote_launch(warmth->zygote, &order, fault);
     close_group(&order);
-    return r;
+    /* It has ended; what it said of that is still to be read, and fails those
+     * that are under way. */
+    return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }
 
 void launcher_launch(registry_t *self, entry_t *entry)

@@ -352,7 +352,7 @@ void bare_main(const long *stack)
     self.orphan_since = now_ms();
     self.signal_fd = watch_children(numbers[1]);
     if ((r = load_filter()) < 0)
-        give_up(numbers[1], "filter", r);
+        give_up(numbers[1], "filter: seccomp", r);
     let_in(numbers[2], numbers[1]);
     serve(&self);
 }

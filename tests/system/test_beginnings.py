@@ -120,6 +120,7 @@ def test_a_launch_writes_to_few_of_the_zygotes_pages() -> None:
         before = faults(zygote)
         for _ in range(3):
             gateway.create()
-        assert (faults(zygote) - before) / 3 < 20  # 210 by a loop in Python
+        # 210 by a loop in Python; 16 are the builder's stack.
+        assert (faults(zygote) - before) / 3 < 40
     finally:
         gateway.end()

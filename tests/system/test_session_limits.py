@@ -71,6 +71,7 @@ def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:
         assert "[100, 1048576] 4194304" in client.run(LOOK).stream()
     done = gateway.run("session", "restart", session.id)
     assert done.returncode == 0, done.stderr
+    session.wait_state("idle")
     gateway.kill()
     gateway.start()
     assert session.show()["limits"]["memory"] == 128 << 20
