@@ -89,8 +89,8 @@ static void names_who_is_outside(void **state)
         "4:cpu,cpuacct:/hearth-1.s.1\n3:pids:/\n2:memory:/hearth-1.s.1\n",
         "4:cpu,cpuacct:/hearth-1.s.1\n3:pids:/hearth-1.s.1\n2:memory:/x\n",
         "4:cpu:/hearth-1.s.1\n3:pids:/hearth-1.s.1\n2:memory:/hearth-1.s.1\n",
-        "4:cpuacctx:/hearth-1.s.1\n3:pids:/hearth-1.s.1\n"
-        "2:memory:/hearth-1.s.1\n",
+        ("4:cpuacctx:/hearth-1.s.1\n3:pids:/hearth-1.s.1\n"
+         "2:memory:/hearth-1.s.1\n"),
     };
     fault_t fault;
 
