@@ -17,7 +17,8 @@ struct backlog {
 
 /* A message's bytes behind what is to be done when it goes. */
 typedef struct {
-    backlog_t *backlog;
+    _Atomic(backlog_t *) backlog; /* borrowed; last to be written: libzmq's
+                                     threads begin with it */
     size_t weight;
     uint8_t bytes[];
 } parcel_t;
@@ -52,7 +53,7 @@ size_t backlog_weight(const backlog_t *self)
 static void let_go(void *bytes, void *hint)
 {
     parcel_t *parcel = hint;
-    backlog_t *self = parcel->backlog;
+    backlog_t *self = atomic_load(&parcel->backlog);
 
     (void) bytes;
     atomic_fetch_sub(&self->weight, parcel->weight);
@@ -67,10 +68,10 @@ int backlog_send(backlog_t *self, void *zmq_socket, const void *bytes,
     zmq_msg_t message;
     int r;
 
-    parcel->backlog = self;
     parcel->weight = weight;
     if (size)
         memcpy(parcel->bytes, bytes, size);
+    atomic_store(&parcel->backlog, self);
     if (zmq_msg_init_data(&message, parcel->bytes, size, let_go, parcel) < 0)
         abort();
     atomic_fetch_add(&self->holders, 1);
