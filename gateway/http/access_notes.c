@@ -70,6 +70,8 @@ void access_note_refusal(const exchange_t *exchange, const char *why)
     char who[ACCESS_WHO_SIZE];
     json_t *details;
 
+    if (!self)
+        return;
     begin_window(self, clock_monotonic_ms());
     if (self->told >= REFUSALS_MAX) {
         self->untold++;
@@ -85,8 +87,11 @@ void access_note_refusal(const exchange_t *exchange, const char *why)
 void access_note_use(const exchange_t *exchange, const char *event,
                      const char *who, const char *session)
 {
-    scribe_note_by(exchange->http->notes_of_access->scribe, who, event, session,
-                   "ok", describe(exchange));
+    const struct access_notes *self = exchange->http->notes_of_access;
+
+    if (self)
+        scribe_note_by(self->scribe, who, event, session, "ok",
+                       describe(exchange));
 }
 
 static void on_token(void *arg, const char *id, unsigned scopes, uid_t uid)

@@ -47,7 +47,7 @@ struct http {
     const options_t *options;             /* borrowed */
     front_t *front;                       /* owned */
     auth_t *auth;                         /* owned */
-    struct access_notes *notes_of_access; /* owned */
+    struct access_notes *notes_of_access; /* owned; NULL: none are made */
     zsock_t *pipe;                        /* borrowed; of the actor */
     struct lws_context *context;          /* owned */
     struct lws_vhost *vhost;              /* borrowed from the context */
