@@ -1,5 +1,5 @@
 /* A request as routes see it, and the making of answers. Writing them out is
- * connection.c's. */
+ * sender.c's. */
 #include "gateway/http/exchange.h"
 
 #include "gateway/http/internal.h"

@@ -84,6 +84,8 @@ int connection_callback(struct lws *wsi, enum lws_callback_reasons reason,
                         void *user, void *in, size_t size);
 /* The exchange has its answer. */
 void connection_wake(exchange_t *exchange);
+/* It waits for it: until the next wake nothing is read or written. */
+void connection_rest(exchange_t *exchange);
 
 /* --- access.c --- */
 

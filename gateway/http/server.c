@@ -1,8 +1,6 @@
-/* The actor: binds, tells where, and runs libwebsockets' loop. Four
- * descriptors of our own are in that loop as files: the front's, the actor's
- * pipe, the listening socket, a clock that ticks each second. We accept
- * ourselves, so that the number of connections is bounded before
- * libwebsockets spends anything on one. */
+/* The actor: runs libwebsockets' loop. Five descriptors of our own are in it
+ * as files: the front's, the actor's pipe, the clerk's, the listening socket
+ * (entrance.h), a clock that ticks each second. */
 #include "gateway/http/server.h"
 
 #include "base/clock.h"
@@ -12,6 +10,7 @@
 #include "gateway/http/channels.h"
 #include "gateway/http/clerk.h"
 #include "gateway/http/courier.h"
+#include "gateway/http/entrance.h"
 #include "gateway/http/http.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
@@ -22,26 +21,19 @@
 #include "gateway/http/watch.h"
 #include "protocol/websocket.h"
 
-#include <arpa/inet.h>
 #include <sodium.h>
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define BACKLOG        1024
-#define ACCEPTS        64          /* in a row, then others have their turn */
 #define EVENTS         512         /* of the front in a row */
 #define HEADER_POOL    512         /* requests whose headers are being read */
 #define SERVICE_BUFFER (32u << 10) /* bytes that are read at once */
 #define RECEIVE_BUFFER (32u << 10)
 #define KEEPALIVE_S    75
-#define PEER_IDLE_S    60
-#define PEER_GONE_MS   (5 * 60 * 1000)
 #define DESCRIPTORS_MAX                                                        \
     (1u << 20) /* above it libwebsockets' tables are cut                       \
                 */
@@ -61,103 +53,6 @@ static const struct lws_protocols protocols[] = {
      .rx_buffer_size = RECEIVE_BUFFER},
     {0},
 };
-
-/* --- Binding --- */
-
-static int bind_port(const char *ip, unsigned port, int *ret_fd)
-{
-    struct sockaddr_in six_or_four = {.sin_family = AF_INET,
-                                      .sin_port = htons((uint16_t) port)};
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6,
-                               .sin6_port = htons((uint16_t) port)};
-    const struct sockaddr *address = (const struct sockaddr *) &six_or_four;
-    socklen_t size = sizeof six_or_four;
-    int yes = 1;
-
-    if (inet_pton(AF_INET, ip, &six_or_four.sin_addr) != 1) {
-        if (inet_pton(AF_INET6, ip, &six.sin6_addr) != 1)
-            return -EINVAL;
-        address = (const struct sockaddr *) &six;
-        size = sizeof six;
-    }
-    cleanup_fd int fd = socket(address->sa_family,
-                               SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    (void) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (bind(fd, address, size) < 0 || listen(fd, BACKLOG) < 0)
-        return -errno;
-    *ret_fd = take_fd(&fd);
-    return 0;
-}
-
-static int bound_port(int fd)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in four;
-        struct sockaddr_in6 six;
-    } address = {0};
-    socklen_t size = sizeof address;
-
-    if (getsockname(fd, &address.any, &size) < 0)
-        return 0;
-    return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port
-                                                   : address.four.sin_port);
-}
-
-/* The port, or one of the next ones, or any. */
-static int bind_listener(http_t *self, fault_t *fault)
-{
-    const options_http_t *options = &self->options->http;
-    unsigned port = (unsigned) options->port;
-    int r = bind_port(options->ip, port, &self->listener);
-
-    for (unsigned i = 1;
-         r == -EADDRINUSE && i <= options->port_retries && port + i <= 65535;
-         i++)
-        r = bind_port(options->ip, port + i, &self->listener);
-    if (r == -EADDRINUSE && options->port_retries)
-        r = bind_port(options->ip, 0, &self->listener);
-    if (r < 0)
-        return fault_set(fault, -r, "HTTP on %s port %u: %s", options->ip, port,
-                         strerror(-r));
-    self->port = bound_port(self->listener);
-    return 0;
-}
-
-/* --- Telling where --- */
-
-static char *make_url(const http_t *self)
-{
-    const options_http_t *options = &self->options->http;
-    bool is_six = strchr(options->ip, ':');
-
-    return mem_format("%s://%s%s%s:%d%s",
-                      options->certificate ? "https" : "http",
-                      is_six ? "[" : "", options->ip, is_six ? "]" : "",
-                      self->port, options->base_url);
-}
-
-static char *told_path(const http_t *self)
-{
-    return mem_format("%s/%s", self->options->runtime_dir, GATEWAY_HTTP_FILE);
-}
-
-static int tell(const http_t *self, fault_t *fault)
-{
-    cleanup_free char *path = told_path(self);
-    json_auto_t *told = json_pack("{s:s,s:i,s:i}", "url", self->url, "port",
-                                  self->port, "pid", (int) getpid());
-    int r;
-
-    if (!auth_is_open(self->auth))
-        json_object_set_new(told, "token", json_string(auth_token(self->auth)));
-    cleanup_free char *text = json_dumps(told, JSON_INDENT(1));
-    r = file_replace(path, 0600, text, strlen(text), fault);
-    sodium_memzero(text, strlen(text));
-    return r;
-}
 
 /* --- libwebsockets --- */
 
@@ -250,59 +145,6 @@ static int adopt_clock(http_t *self, fault_t *fault)
 
 /* --- The loop --- */
 
-static void refuse_connection(int fd)
-{
-    static const char text[] =
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
-        "Content-Length: 76\r\nConnection: close\r\n\r\n"
-        "{\"message\":\"Too many connections; try again\","
-        "\"reason\":\"Service Unavailable\"}";
-
-    (void) send(fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    close(fd);
-}
-
-/* Small frames follow each other: Nagle's algorithm would wait for
- * acknowledgements that clients delay by 40 ms. A peer that is gone without a
- * word is asked for when it is silent, and given up when it acknowledges
- * nothing; TCP alone would try for a quarter of an hour, or never notice. */
-static void tune(int fd)
-{
-    const int yes = 1, idle = PEER_IDLE_S, interval = PEER_IDLE_S / 4;
-    const unsigned gone = PEER_GONE_MS;
-
-    (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-    (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
-                      sizeof interval);
-    (void) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone, sizeof gone);
-}
-
-static void accept_clients(http_t *self)
-{
-    for (int i = 0; i < ACCEPTS; i++) {
-        int fd =
-            accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-            return;
-        if (self->connections >= self->options->http.connections_max) {
-            refuse_connection(fd);
-            continue;
-        }
-        tune(fd);
-        /* It closes the descriptor when it fails. */
-        struct lws *wsi = lws_adopt_socket_vhost(self->vhost, fd);
-        if (!wsi)
-            continue;
-        connection_t *connection = mem_new(sizeof *connection);
-        connection->is_counted = true;
-        self->connections++;
-        lws_set_opaque_user_data(wsi, connection);
-        oversize_watch(self, connection, wsi);
-    }
-}
-
 static void on_event(http_t *self, const front_event_t *event)
 {
     if (event->what == FRONT_ANSWER)
@@ -363,7 +205,7 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
     else if (what == &is_clerk)
         clerk_deliver(self);
     else if (what == &is_listener)
-        accept_clients(self);
+        entrance_accept(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
         watch_on_tick(self), runs_on_tick(self), courier_on_tick(self),
             uploads_on_tick(self), oversize_on_tick(self),
@@ -452,7 +294,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
         || (r = clerk_new(options, self->journal_key, &self->clerk, fault)) < 0
         || (r = front_new("http", options->runtime_dir, &self->front, fault))
                < 0
-        || (r = bind_listener(self, fault)) < 0
+        || (r = entrance_bind(self, fault)) < 0
         || (r = make_context(self, fault)) < 0
         || (r = front_follow(self->front, fault)) < 0
         || (r = adopt(self, front_fd(self->front), &is_front, fault)) < 0
@@ -460,8 +302,8 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
         || (r = adopt_clock(self, fault)) < 0)
         return r;
     access_notes_watch(self);
-    self->url = make_url(self);
-    if ((r = tell(self, fault)) < 0)
+    self->url = entrance_url(self);
+    if ((r = entrance_tell(self, fault)) < 0)
         return r;
     *ret_http = take_ptr(self);
     return 0;
@@ -471,10 +313,9 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
  * them. */
 static void say_goodbye(http_t *self)
 {
-    cleanup_free char *path = told_path(self);
     int64_t end = clock_monotonic_ms() + 2000;
 
-    (void) unlink(path);
+    entrance_hide(self);
     watch_close_all(self, VIEWER_CLOSE_RESTART);
     while (watch_has_viewers(self) && clock_monotonic_ms() < end)
         lws_service(self->context, 0);
