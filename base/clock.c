@@ -19,6 +19,12 @@ int64_t clock_monotonic_ms(void)
     return (int64_t) time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
+int64_t clock_monotonic_us(void)
+{
+    struct timespec time = now(CLOCK_MONOTONIC);
+    return (int64_t) time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
 int64_t clock_wall_us(void)
 {
     struct timespec time = now(CLOCK_REALTIME);

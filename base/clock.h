@@ -8,6 +8,7 @@
 #define CLOCK_ISO_SIZE 28 /* "2026-01-02T03:04:05.000006Z" and a NUL */
 
 int64_t clock_monotonic_ms(void);
+int64_t clock_monotonic_us(void);
 /* Microseconds since 1970, UTC. */
 int64_t clock_wall_us(void);
 /* Six digits and Z: the one form that every Jupyter client parses. Times

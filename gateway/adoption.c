@@ -177,9 +177,8 @@ void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p)
     entry->is_ready = false;
     registry_count_alive(self, entry);
     launcher_hold_user(entry, launcher_revived_uid(entry));
-    pending_t *pending = orders_wait(self, request_p);
-    pending->asked_us = clock_wall_us();
-    entry->create_token = mem_text(pending->token);
+    entry->create_token =
+        mem_text(orders_wait_start(self, request_p, clock_monotonic_us()));
     snprintf(user, sizeof user, "%u", entry->host_uid);
     line_say(entry->line, "REVIVE", user, NULL);
 }

@@ -320,6 +320,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     session_touch(self);
     session_count_lifetime(self);
     session_save(self);
+    commands_tell(self, "HANDED", token, NULL);
     commands_answer(self, token, describe_created(self));
     rehearse(self);
     record_start(self);

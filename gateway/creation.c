@@ -257,16 +257,6 @@ static json_t *handover(registry_t *self, json_t *content,
     return settings;
 }
 
-/* For a session that was asked for then. */
-static const char *wait_for_it(registry_t *self, message_t **request_p,
-                               int64_t asked_us)
-{
-    pending_t *pending = orders_wait(self, request_p);
-
-    pending->asked_us = asked_us;
-    return pending->token;
-}
-
 static bool hand_out(registry_t *self, const profile_t *profile,
                      json_t *content, message_t **request_p, int64_t asked_us,
                      fault_t *fault)
@@ -279,7 +269,7 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     if (!member || !(settings = handover(self, content, *request_p, fault)))
         return false;
     text = json_dumps(settings, JSON_COMPACT);
-    token = wait_for_it(self, request_p, asked_us);
+    token = orders_wait_start(self, request_p, asked_us);
     line_say(member->line, "HAND", token, text);
     registry_own(self, member, token);
     launcher_warmth(self, profile)->handed_out++;
@@ -333,7 +323,8 @@ static void fork_one(registry_t *self, const profile_t *profile,
         return;
     }
     launcher_warmth(self, profile)->forked++;
-    entry->create_token = mem_text(wait_for_it(self, request_p, asked_us));
+    entry->create_token =
+        mem_text(orders_wait_start(self, request_p, asked_us));
     launcher_launch(self, entry);
 }
 
@@ -342,7 +333,7 @@ static void wait_in_line(registry_t *self, message_t **request_p)
     waiting_t *waiting = mem_new(sizeof *waiting);
 
     waiting->request = take_ptr(*request_p);
-    waiting->asked_us = clock_wall_us();
+    waiting->asked_us = clock_monotonic_us();
     *self->waiting_end = waiting;
     self->waiting_end = &waiting->next;
     self->waiting_count++;
@@ -424,7 +415,7 @@ void creation_make(registry_t *self, json_t *content, message_t **request_p)
         else
             wait_in_line(self, &request);
     } else {
-        make(self, content, &request, clock_wall_us());
+        make(self, content, &request, clock_monotonic_us());
     }
 }
 

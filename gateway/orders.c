@@ -37,6 +37,15 @@ pending_t *orders_wait(registry_t *self, message_t **request_p)
     return pending;
 }
 
+const char *orders_wait_start(registry_t *self, message_t **request_p,
+                              int64_t asked_us)
+{
+    pending_t *pending = orders_wait(self, request_p);
+
+    pending->asked_us = asked_us;
+    return pending->token;
+}
+
 static void pending_unlink(registry_t *self, pending_t *pending)
 {
     pending_t **at = &self->pending;
@@ -114,12 +123,12 @@ static void finish_listing(registry_t *self, pending_t *pending)
                              sorted(pending->sessions)));
 }
 
-/* An actor's answer (commands.c), which passes unparsed. */
-static bool is_ok(const char *text)
+void orders_started(registry_t *self, const char *token)
 {
-    static const char begins[] = "{\"status\":\"ok\"";
+    const pending_t *pending = find_pending(self, token);
 
-    return strncmp(text, begins, sizeof begins - 1) == 0;
+    if (pending)
+        tally_start(self->tally, clock_monotonic_us() - pending->asked_us);
 }
 
 void orders_done(registry_t *self, const char *token, const char *text)
@@ -129,8 +138,6 @@ void orders_done(registry_t *self, const char *token, const char *text)
 
     if (!pending)
         return;
-    if (pending->asked_us && is_ok(text))
-        tally_start(self->tally, clock_wall_us() - pending->asked_us);
     if (!pending->sessions) {
         management_reply_text(self->management, pending->request, text);
         pending_unlink(self, pending);

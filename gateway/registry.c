@@ -104,6 +104,8 @@ static void on_word_ready(registry_t *self, entry_t *entry, const char *answer)
     cleanup_free char *token = take_ptr(entry->create_token);
 
     entry->is_ready = true;
+    if (token)
+        orders_started(self, token);
     if (token && answer)
         orders_done(self, token, answer);
     else if (token)
@@ -179,6 +181,8 @@ static void on_word(entry_t *entry, zmsg_t *message)
         return;
     if (strcmp(word, "DONE") == 0) {
         orders_done(self, first ? first : "", second ? second : "null");
+    } else if (strcmp(word, "HANDED") == 0) {
+        orders_started(self, first ? first : "");
     } else if (strcmp(word, "READY") == 0) {
         on_word_ready(self, entry, first);
     } else if (strcmp(word, "LIMIT") == 0) {

@@ -71,7 +71,7 @@ typedef struct pending {
     size_t missing;               /* answers still to come */
     json_t *sessions;             /* owned; array of a listing, or NULL */
     int64_t deadline;             /* monotonic ms */
-    int64_t asked_us;             /* for a session: wall clock; 0 */
+    int64_t asked_us;             /* monotonic; of a session's start */
 } pending_t;
 
 typedef struct {
@@ -98,7 +98,7 @@ typedef struct {
 typedef struct waiting {
     struct waiting *next; /* owned */
     message_t *request;   /* owned */
-    int64_t asked_us;     /* wall clock */
+    int64_t asked_us;     /* monotonic */
 } waiting_t;
 
 struct registry {
@@ -241,6 +241,12 @@ int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg);
 int orders_on_sweep(zloop_t *loop, int timer, void *arg);
 /* A request that waits for an actor; lent. */
 pending_t *orders_wait(registry_t *self, message_t **request_p);
+/* One that waits for a session's start, asked for at that monotonic time; its
+ * token, lent. */
+const char *orders_wait_start(registry_t *self, message_t **request_p,
+                              int64_t asked_us);
+/* The session that this token waits for is ready: counted. */
+void orders_started(registry_t *self, const char *token);
 /* Its actor has gone: what still waited for it is answered without. */
 void orders_redo(registry_t *self, const char *session);
 /* The request back: the actor cannot answer it. NULL when it is not there. */

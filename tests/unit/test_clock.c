@@ -28,6 +28,8 @@ static void runs_forward(void **state)
     (void) state;
     int64_t first = clock_monotonic_ms();
     assert_true(clock_monotonic_ms() >= first);
+    assert_true(clock_monotonic_us() / 1000 >= first);
+    assert_true(clock_monotonic_us() / 1000 <= clock_monotonic_ms());
     assert_true(clock_wall_us() > 1700000000000000);
 }
 

@@ -1,0 +1,81 @@
+/* What has happened is counted under names that are known; starts by how long
+ * they took. */
+#include "gateway/tally.h"
+
+#include "tests/lib/test.h"
+
+static json_int_t number(const json_t *object, const char *group,
+                         const char *name)
+{
+    return json_integer_value(
+        json_object_get(json_object_get(object, group), name));
+}
+
+static void names_stand_there_before_they_happen(void **state)
+{
+    tally_t *tally = tally_new();
+    json_auto_t *before = tally_describe(tally);
+
+    (void) state;
+    assert_non_null(json_object_get(json_object_get(before, "ended"), "idle"));
+    assert_null(json_object_get(json_object_get(before, "ended"), "none"));
+    assert_int_equal(number(before, "limits", "memory"), 0);
+    assert_int_equal(number(before, "starts", "count"), 0);
+    tally_destroy(&tally);
+    assert_null(tally);
+}
+
+static void counts_what_it_knows_and_nothing_else(void **state)
+{
+    tally_t *tally = tally_new();
+
+    (void) state;
+    tally_end(tally, "idle");
+    tally_end(tally, "idle");
+    tally_limit(tally, TALLY_QUEUE);
+    tally_limit(tally, "a\"name");
+    tally_end(tally, "");
+    json_auto_t *after = tally_describe(tally);
+    assert_int_equal(number(after, "ended", "idle"), 2);
+    assert_int_equal(number(after, "limits", TALLY_QUEUE), 1);
+    assert_null(json_object_get(json_object_get(after, "limits"), "a\"name"));
+    assert_null(json_object_get(json_object_get(after, "ended"), ""));
+    tally_destroy(&tally);
+}
+
+/* Each bucket holds those before it too, as Prometheus wants them. */
+static void starts_stand_in_every_bucket_that_is_long_enough(void **state)
+{
+    tally_t *tally = tally_new();
+
+    (void) state;
+    tally_start(tally, 500);       /* the first bound, exactly */
+    tally_start(tally, 4000);      /* ms 2.5 to 5 */
+    tally_start(tally, 120000000); /* longer than all */
+    tally_start(tally, -1);        /* no clock goes back: nothing */
+    json_auto_t *after = tally_describe(tally);
+    const json_t *starts = json_object_get(after, "starts");
+    const json_t *bounds = json_object_get(starts, "bounds");
+    const json_t *buckets = json_object_get(starts, "buckets");
+
+    assert_int_equal(json_integer_value(json_object_get(starts, "count")), 4);
+    assert_true(json_real_value(json_object_get(starts, "seconds")) > 120.004);
+    assert_true(json_real_value(json_object_get(starts, "seconds")) < 120.005);
+    assert_int_equal(json_array_size(bounds), json_array_size(buckets));
+    for (size_t i = 0; i < json_array_size(bounds); i++) {
+        double bound = json_real_value(json_array_get(bounds, i));
+        assert_int_equal(json_integer_value(json_array_get(buckets, i)),
+                         bound < 0.004 ? 2 : 3);
+    }
+    tally_destroy(&tally);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_stand_there_before_they_happen),
+        cmocka_unit_test(counts_what_it_knows_and_nothing_else),
+        cmocka_unit_test(starts_stand_in_every_bucket_that_is_long_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
