@@ -25,7 +25,7 @@ BEGIN {
                                    "kernels/order.h kernels/hearth_kernel "
     may["gateway"]               = " base protocol notebooks workspace kernels" \
                                    " gateway sandbox/cgroup.h" \
-                                   " sandbox/posture.h" \
+                                   " sandbox/posture.h sandbox/walls.h" \
                                    " gateway/cli/command.h" \
                                    " gateway/http/http.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \

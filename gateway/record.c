@@ -7,6 +7,7 @@
 #include "gateway/audit.h"
 #include "kernels/isolation.h"
 #include "protocol/json.h"
+#include "sandbox/walls.h"
 
 #include <jansson.h>
 #include <openssl/evp.h>
@@ -15,15 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define ENAME_MAX        80
-#define LANDLOCK_VERSION 1U /* asks for the ABI */
-
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#endif
+#define ENAME_MAX 80
 
 static void note(self_t *self, const char *who, const char *event,
                  const char *outcome, json_t *details)
@@ -51,14 +45,6 @@ static json_t *describe_namespaces(pid_t pid)
     return object;
 }
 
-/* 0: this system has none. */
-static int landlock_abi(void)
-{
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
-
-    return abi < 0 ? 0 : (int) abi;
-}
-
 /* What the look from outside found, which is nothing: one that differs never
  * starts. */
 static json_t *describe_walls(const session_spec_t *spec)
@@ -72,7 +58,7 @@ static json_t *describe_walls(const session_spec_t *spec)
                      (json_int_t) spec->host_uid, "cgroup",
                      spec->cgroup ? spec->cgroup : "", "namespaces",
                      describe_namespaces(spec->pid), "landlock_abi",
-                     landlock_abi(), "without", without);
+                     sandbox_landlock_abi(), "without", without);
 }
 
 void record_start(self_t *self)

@@ -39,7 +39,6 @@
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* ABI 6 */
 #define SCOPE_SIGNAL        (1ULL << 1)
 
-#define QUERY_VERSION     1U
 #define RULE_PATH_BENEATH 1
 
 #define OF_A_FILE                                                              \
@@ -92,13 +91,6 @@ static ruleset_t known_rights(int abi)
     if (abi >= 6)
         known.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
     return known;
-}
-
-int sandbox_landlock_abi(void)
-{
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
-
-    return abi < 0 ? 0 : (int) abi;
 }
 
 static int permit(int ruleset, int fd, uint64_t access, const char *what,

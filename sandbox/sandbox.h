@@ -64,8 +64,6 @@ int sandbox_accept(sandbox_t *self, const char *wall, fault_t *fault);
 /* Does without a wall that was accepted (else -EPERM) though the machine has
  * it: to show which test needs it. */
 int sandbox_leave_out(sandbox_t *self, const char *wall, fault_t *fault);
-/* Of this kernel; 0: it has no Landlock. */
-int sandbox_landlock_abi(void);
 
 /* What differs from launch to launch. */
 typedef struct {

@@ -2,6 +2,11 @@
  * share. In the order of wall_t. */
 #include "sandbox/walls.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define QUERY_VERSION 1U /* of landlock_create_ruleset(2): which ABI */
+
 static const sandbox_wall_t walls[] = {
     {"network", "a network namespace, its loopback down", true, false},
     {"ipc", "System V IPC and message queues of its own", true, false},
@@ -25,4 +30,11 @@ static const sandbox_wall_t walls[] = {
 const sandbox_wall_t *sandbox_wall(size_t index)
 {
     return index < sizeof walls / sizeof walls[0] ? &walls[index] : NULL;
+}
+
+int sandbox_landlock_abi(void)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
+
+    return abi < 0 ? 0 : (int) abi;
 }

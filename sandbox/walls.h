@@ -1,4 +1,5 @@
-/* The names of the walls, for whoever speaks of them. */
+/* The names of the walls, for whoever speaks of them, and what a kernel has of
+ * one that not all have. */
 #ifndef HEARTH_SANDBOX_WALLS_H
 #define HEARTH_SANDBOX_WALLS_H
 
@@ -16,5 +17,7 @@ typedef struct {
 
 /* In turn, from 0 on; NULL behind the last. */
 const sandbox_wall_t *sandbox_wall(size_t index);
+/* Of this kernel; 0: it has no Landlock, and errno says why. */
+int sandbox_landlock_abi(void);
 
 #endif

@@ -9,12 +9,12 @@
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/program.h"
 #include "gateway/cli/terminal.h"
+#include "sandbox/walls.h"
 
 #include <jansson.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -223,12 +223,11 @@ static void check_seccomp(report_t *report)
 
 static void check_landlock(report_t *report)
 {
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-                       LANDLOCK_CREATE_RULESET_VERSION);
+    int abi = sandbox_landlock_abi();
 
     report->has_landlock = abi > 0;
     if (abi > 0)
-        doctor_add(report, "landlock", FOUND_OK, NULL, "ABI %ld%s", abi,
+        doctor_add(report, "landlock", FOUND_OK, NULL, "ABI %d%s", abi,
                    abi < 6
                        ? ", without its rules for abstract sockets and signals"
                        : "");
