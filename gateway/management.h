@@ -32,11 +32,10 @@ message_t *management_receive(management_t *self);
 /* `answer` is taken. */
 void management_reply(management_t *self, const message_t *request,
                       json_t *answer);
-/* The same with a buffer behind it, unless it is empty. */
 /* The same where the answer is JSON text already. */
 void management_reply_text(management_t *self, const message_t *request,
                            const char *text);
-
+/* The same with a buffer behind it, unless it is empty. */
 void management_reply_data(management_t *self, const message_t *request,
                            json_t *answer, bytes_t data);
 /* {"status":"error","ename","evalue","exit_code"} */

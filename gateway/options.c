@@ -423,12 +423,13 @@ int options_lower_limit(const profile_t *profile, const char *name,
     most = limit_at(profile, row);
     asked = limit_at(&lowered, row);
     /* Where a limit has a zero it means none. */
-    if (most || !row->has_zero)
-        if (asked > most || (!asked && row->has_zero))
-            return fault_set(fault, ERANGE,
-                             "%s: %s is more than the %" PRIu64
-                             " of profile %s; a session can only have less",
-                             key, value, most, profile->name);
+    bool is_bound = most || !row->has_zero;
+    bool asks_for_none = !asked && row->has_zero;
+    if (is_bound && (asked > most || asks_for_none))
+        return fault_set(fault, ERANGE,
+                         "%s: %s is more than the %" PRIu64
+                         " of profile %s; a session can only have less",
+                         key, value, most, profile->name);
     *limits = lowered.limits;
     *ret_value = asked;
     return 0;

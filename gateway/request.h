@@ -53,9 +53,9 @@ const char *request_flaw(const request_t *self);
  * front's viewer. */
 bool request_is_of(const request_t *self, const char *front, bytes_t identity);
 
-/* For the journal: channel and identities as JSON, and back. */
 /* As whom the audit log names who sent it; to be freed. */
 char *request_asker(const request_t *self);
+/* For the journal: channel and identities as JSON, to be freed; and back. */
 char *request_origin(const request_t *self);
 /* NULL when the record is no request that can be read. */
 request_t *request_from_record(const journal_record_t *record);

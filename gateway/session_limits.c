@@ -1,3 +1,4 @@
+/* See session_limits.h. */
 #include "gateway/session_limits.h"
 
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /* See oversize.h. Which connection it is shows by what the system counts: so
  * much was read of a request, and it has not begun. The answer is written past
- * libwebsockets (by TLS where that is spoken), which closes its descriptor next; a copy of it stays open for
- * some seconds and takes what the client still sends, or he would lose the
- * answer with a reset. */
+ * libwebsockets (by TLS where that is spoken), which closes its descriptor
+ * next; a copy of it stays open for some seconds and takes what the client
+ * still sends, or he would lose the answer with a reset. */
 #include "gateway/http/oversize.h"
 
 #include "gateway/http/received.h"

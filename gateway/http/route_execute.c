@@ -218,14 +218,17 @@ static bool answer_known(exchange_t *exchange, runs_t *runs, const char *id,
     if (!run)
         return false;
     run_digest(code, digest);
-    if (memcmp(run->digest, digest, sizeof digest) != 0)
-        exchange_fail(exchange, 409,
-                      "Other code was sent under this key; see %s", run->id);
-    else if (run->state != RUN_REFUSED)
+    bool is_same = memcmp(run->digest, digest, sizeof digest) == 0;
+    if (is_same && run->state == RUN_REFUSED) {
+        runs_drop(runs, run);
+        return false;
+    }
+    if (is_same)
         answer_accepted(exchange, run);
     else
-        runs_drop(runs, run), run = NULL;
-    return run;
+        exchange_fail(exchange, 409,
+                      "Other code was sent under this key; see %s", run->id);
+    return true;
 }
 
 static void send_order(exchange_t *exchange, runs_t *runs, const char *id,

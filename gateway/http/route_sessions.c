@@ -199,9 +199,11 @@ static void drop_kernel(exchange_t *exchange, const char *kernel)
     json_t *note;
     const char *id;
 
-    json_object_foreach(exchange->http->sessions, id,
-                        note) if (strcmp(model_text(note, "kernel"), kernel)
-                                  == 0) return;
+    json_object_foreach(exchange->http->sessions, id, note)
+    {
+        if (strcmp(model_text(note, "kernel"), kernel) == 0)
+            return;
+    }
     desk_order(exchange, "session_delete_request",
                json_pack("{s:s}", "id", kernel), on_dropped);
 }
