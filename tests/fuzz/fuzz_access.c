@@ -8,6 +8,8 @@
 #include "gateway/http/internal.h"
 #include "gateway/http/watch.h"
 
+#include "tests/fuzz/scratch.h"
+
 #include <sodium.h>
 
 #include <stdio.h>
@@ -20,18 +22,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static char folder[] = "/dev/shm/hearth-fuzz-access-XXXXXX";
 static options_t options = {.http.ip = (char[]){"127.0.0.1"}};
 static http_t http = {.options = &options, .port = 8888};
 
 static void clean_up(void)
 {
-    fault_t fault;
-
     auth_destroy(&http.auth);
     zhashx_destroy(&http.watches);
     courier_destroy(&http.courier);
-    path_remove_tree(folder, &fault);
 }
 
 static void prepare(bool is_open)
@@ -39,26 +37,27 @@ static void prepare(bool is_open)
     fault_t fault;
 
     if (!http.watches) {
-        if (sodium_init() < 0 || !mkdtemp(folder))
+        if (sodium_init() < 0)
             abort();
+        scratch_make();
         http.watches = watch_table_new();
         http.courier = courier_new();
         atexit(clean_up);
     }
     auth_destroy(&http.auth);
-    if (auth_new(folder, OWN, is_open, &http.auth, &fault) < 0)
+    if (auth_new(scratch, OWN, is_open, &http.auth, &fault) < 0)
         abort();
 }
 
 static void write_tokens(const char *text)
 {
-    cleanup_free char *path = mem_format("%s/" AUTH_TOKENS_FILE, folder);
+    cleanup_free char *path = mem_format("%s/" AUTH_TOKENS_FILE, scratch);
     fault_t fault;
 
     if (file_write_atomic(path, 0600, text, strlen(text), &fault) < 0)
         abort();
     json_t *tokens = NULL;
-    if (auth_list(folder, &tokens, &fault) == 0 && !json_is_array(tokens))
+    if (auth_list(scratch, &tokens, &fault) == 0 && !json_is_array(tokens))
         abort();
     json_decref(tokens);
 }

@@ -7,6 +7,8 @@
 #include "notebooks/journal.h"
 #include "notebooks/journal_head.h"
 
+#include "tests/fuzz/scratch.h"
+
 #include <sodium.h>
 
 #include <errno.h>
@@ -22,15 +24,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static const uint8_t secret[32] = "a key of thirty-two bytes, fixed";
-static char folder[] = "/dev/shm/hearth-fuzz-head-XXXXXX";
 static char log_folder[64];
-
-static void remove_folder(void)
-{
-    fault_t fault;
-
-    path_remove_tree(folder, &fault);
-}
 
 static void prepare(void)
 {
@@ -40,10 +34,10 @@ static void prepare(void)
         path_remove_tree(log_folder, &fault);
         return;
     }
-    if (sodium_init() < 0 || !mkdtemp(folder))
+    if (sodium_init() < 0)
         abort();
-    snprintf(log_folder, sizeof log_folder, "%s/journal", folder);
-    atexit(remove_folder);
+    scratch_make();
+    snprintf(log_folder, sizeof log_folder, "%s/journal", scratch);
 }
 
 /* Returns the last record's number. */

@@ -9,6 +9,8 @@
 #include "notebooks/journal.h"
 #include "notebooks/segment.h"
 
+#include "tests/fuzz/scratch.h"
+
 #include <sodium.h>
 
 #include <stdio.h>
@@ -17,23 +19,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static char folder[] = "/dev/shm/hearth-fuzz-journal-XXXXXX";
 static char path[64];
-
-static void remove_folder(void)
-{
-    fault_t fault;
-    path_remove_tree(folder, &fault);
-}
 
 static void prepare(void)
 {
     if (path[0])
         return;
-    if (sodium_init() < 0 || !mkdtemp(folder))
+    if (sodium_init() < 0)
         abort();
-    snprintf(path, sizeof(path), "%s/journal-000001.log", folder);
-    atexit(remove_folder);
+    scratch_make();
+    snprintf(path, sizeof(path), "%s/journal-000001.log", scratch);
 }
 
 /* Makes the checks and the chain of all records good, as far as they go. */
@@ -67,7 +62,7 @@ static void read_all(void)
     fault_t fault;
     size_t sum = 0;
 
-    if (journal_reader_new(folder, NULL, 0, &reader, &fault) < 0)
+    if (journal_reader_new(scratch, NULL, 0, &reader, &fault) < 0)
         return;
     while (journal_reader_next(reader, &record, &fault) > 0) {
         for (size_t i = 0; i < record.buffer_count; i++)
@@ -91,7 +86,7 @@ static void export_all(void)
         FILE *out = open_memstream(&text, &size);
         if (!out)
             abort();
-        export_write(folder, &options, formats[i], out, &fault);
+        export_write(scratch, &options, formats[i], out, &fault);
         fclose(out);
         free(text);
     }
@@ -104,7 +99,7 @@ static void append_one(void)
         .kind = JOURNAL_STATE, .type = "idle", .content = {"{}", 2}};
     fault_t fault;
 
-    if (journal_open(folder, NULL, NULL, &journal, NULL, &fault) == 0
+    if (journal_open(scratch, NULL, NULL, &journal, NULL, &fault) == 0
         && journal_append(journal, &record, &fault) < 0)
         abort();
 }

@@ -7,6 +7,8 @@
 #include "base/fd.h"
 #include "notebooks/ledger_internal.h"
 
+#include "tests/fuzz/scratch.h"
+
 #include <sodium.h>
 
 #include <stdio.h>
@@ -19,15 +21,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static const uint8_t key[LEDGER_KEY_SIZE] = "a key of thirty-two bytes, fixed";
-static char folder[] = "/dev/shm/hearth-fuzz-ledger-XXXXXX";
 static char log_folder[64];
-
-static void remove_folder(void)
-{
-    fault_t fault;
-
-    path_remove_tree(folder, &fault);
-}
 
 static void prepare(void)
 {
@@ -36,10 +30,10 @@ static void prepare(void)
     if (log_folder[0]) {
         path_remove_tree(log_folder, &fault);
     } else {
-        if (sodium_init() < 0 || !mkdtemp(folder))
+        if (sodium_init() < 0)
             abort();
-        snprintf(log_folder, sizeof log_folder, "%s/log", folder);
-        atexit(remove_folder);
+        scratch_make();
+        snprintf(log_folder, sizeof log_folder, "%s/log", scratch);
     }
     if (mkdir(log_folder, 0700) < 0)
         abort();

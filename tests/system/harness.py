@@ -180,6 +180,19 @@ class Gateway:
         wait_for(self.is_up, "a gateway that answers")
         return self
 
+    def refused(self, *options: str) -> str:
+        """What it says that does not come up."""
+        done = subprocess.run(
+            [*self.prefix, *self.command, *self.options, *options],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            **self.identity,
+        )
+        assert done.returncode != 0
+        return done.stderr
+
     def is_up(self) -> bool:
         assert self.process is not None
         if self.process.poll() is not None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from client import Client
 from deadline import wait_for
 from harness import Gateway
@@ -18,16 +16,6 @@ from records import Record, records, wait_record
 sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
 
 from web import Socket, Web
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-    running = Gateway()
-    try:
-        running.start()
-        yield running
-    finally:
-        running.end()
 
 
 def who(gateway: Gateway, **wanted: Any) -> str:

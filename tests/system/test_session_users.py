@@ -5,13 +5,12 @@ tests'."""
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
 import pytest
-from deadline import DEADLINE, wait_for
+from deadline import wait_for
 from harness import Gateway, Session
 from processes import children, start_time
 
@@ -84,15 +83,7 @@ def gateway() -> Iterator[Gateway]:
 def refused(*settings: str, **files: str) -> str:
     running = begin(*settings, **files)
     try:
-        done = subprocess.run(
-            [*running.prefix, *running.command, *running.options],
-            env=running.env,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-        )
-        assert done.returncode != 0
-        return done.stderr
+        return running.refused()
     finally:
         running.sweep()
 
@@ -322,16 +313,8 @@ def test_is_not_turned_off_under_them() -> None:
         running.start()
         session = running.create()
         running.kill()
-        done = subprocess.run(
-            [*running.prefix, *running.command, *running.options,
-             "--set", "gateway/session_users=gateway"],
-            env=running.env,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-        )  # fmt: skip
-        assert done.returncode != 0
-        assert f"session {session.id} lives as user" in done.stderr
+        said = running.refused("--set", "gateway/session_users=gateway")
+        assert f"session {session.id} lives as user" in said
         running.start()
         assert value(session, "6 * 7") == 42
     finally:
@@ -383,13 +366,7 @@ def test_needs_places_that_others_can_read() -> None:
                 assert user(running.create()) == USER
                 said = running.log.read_text()
             else:
-                said = subprocess.run(
-                    [*running.prefix, *running.command, *running.options],
-                    env=running.env,
-                    capture_output=True,
-                    text=True,
-                    timeout=DEADLINE,
-                ).stderr
+                said = running.refused()
             assert f"could not read {private}" in said
         finally:
             running.end() if choice == "auto" else running.sweep()
@@ -399,15 +376,7 @@ def test_root_cannot_do_without() -> None:
     running = begin("gateway/session_users=gateway")
     running.prefix = []
     try:
-        done = subprocess.run(
-            [*running.command, *running.options],
-            env=running.env,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-        )
-        assert done.returncode != 0
-        assert "gateway/session_users = gateway" in done.stderr
+        assert "gateway/session_users = gateway" in running.refused()
     finally:
         running.sweep()
 

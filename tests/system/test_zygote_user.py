@@ -233,16 +233,9 @@ def test_refuses_what_cannot_be(
             "setpriv", "--reuid", user, "--regid", user, "--clear-groups",
         ]  # fmt: skip
     try:
-        done = subprocess.run(
-            [*running.prefix, *running.command, *running.options],
-            env=running.env,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-        )
-        assert done.returncode != 0
-        assert "gateway/zygote_user = own" in done.stderr
-        assert said in done.stderr
+        sentence = running.refused()
+        assert "gateway/zygote_user = own" in sentence
+        assert said in sentence
     finally:
         running.sweep()
 

@@ -1,11 +1,11 @@
 /* The journal: what was appended is read, whatever happens in between. */
+#include "tests/lib/descriptors.h"
 #include "tests/lib/journals.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "notebooks/segment.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -89,18 +89,6 @@ static void a_reader_starts_behind_any_record(void **state)
     }
     assert_int_equal(journals_count(*state, 100), 0);
     assert_int_equal(journals_count(*state, 1000), 0);
-}
-
-static size_t open_files(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
 }
 
 static void holds_no_file_while_it_rests(void **state)

@@ -2,24 +2,10 @@
  * and the owner learns who spoke. */
 #include "gateway/switchboard.h"
 
-#include "tests/lib/test.h"
-
-#include <dirent.h>
+#include "tests/lib/descriptors.h"
 
 #define PATIENCE_MS 20000
 #define MANY        40
-
-static size_t open_files(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
 
 /* Says everything back, and "over" at its end. */
 static void echo(zsock_t *pipe, void *args)

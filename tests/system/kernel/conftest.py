@@ -19,6 +19,19 @@ PRELOAD = ["numpy", "pandas", "matplotlib.pyplot"]
 RETAIN = 64 << 20
 
 
+def run_python(code, package=PACKAGE):
+    """What a Python of its own prints that runs this code on the package."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=LONG,
+        check=True,
+    )
+    return done.stdout
+
+
 class Nursery:
     """A warm interpreter that forks kernels."""
 

@@ -1,14 +1,9 @@
 """Holes of a zygote's memory are filled before it forks."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
-from conftest import PACKAGE
-
-from gateway import LONG
+from conftest import run_python
 
 # What was dropped leaves holes: of each page one block in two stays, and of the
 # heap one piece in two.
@@ -31,15 +26,7 @@ print(json.dumps([before, after, heap, again]))
 
 @pytest.fixture(scope="module")
 def told():
-    done = subprocess.run(
-        [sys.executable, "-c", FILLED],
-        env={**os.environ, "PYTHONPATH": PACKAGE},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=LONG,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    return json.loads(run_python(FILLED))
 
 
 def test_none_is_left_between_objects(told):

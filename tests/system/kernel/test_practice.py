@@ -4,12 +4,10 @@ It is seen in code, and nowhere else.
 """
 
 import json
-import os
-import subprocess
 import sys
 import time
 
-from conftest import PACKAGE
+from conftest import run_python
 from frames import encode
 
 from gateway import LONG
@@ -38,15 +36,7 @@ print(json.dumps({
 
 
 def test_is_seen_in_code_alone():
-    told = subprocess.run(
-        [sys.executable, "-c", WARMED],
-        env={**os.environ, "PYTHONPATH": PACKAGE},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=LONG,
-        check=True,
-    )
-    assert json.loads(told.stdout.splitlines()[-1]) == {
+    assert json.loads(run_python(WARMED).splitlines()[-1]) == {
         "names": ["In", "Out", "exit", "get_ipython", "open", "quit"],
         "inputs": [""],
         "count": 1,

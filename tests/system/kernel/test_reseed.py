@@ -1,11 +1,8 @@
 """Random state that a fork shares, and that OpenSSL might not notice."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from gateway import LONG
+from conftest import run_python
 
 KERNELS = Path(__file__).resolve().parents[3] / "kernels"
 
@@ -28,12 +25,5 @@ os.wait()
 
 
 def test_openssl_is_reseeded_where_it_sees_no_fork():
-    told = subprocess.run(
-        [sys.executable, "-c", ASKED],
-        env={**os.environ, "PYTHONPATH": str(KERNELS)},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=LONG,
-        check=True,
-    )
-    assert told.stdout.splitlines() == ["[(32, 32.0)]", "1"]
+    told = run_python(ASKED, package=KERNELS)
+    assert told.splitlines() == ["[(32, 32.0)]", "1"]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Iterator
 import pytest
 
 if TYPE_CHECKING:
+    from client import Client
     from playwright.sync_api import Browser, Page
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "http")]
 pytest.register_assert_rewrite("web")
 
-from harness import Gateway  # noqa: E402
+from harness import Gateway, Session  # noqa: E402
 from kernelgateway import KernelGateway  # noqa: E402
 from web import Kernel, Web  # noqa: E402
 
@@ -76,3 +77,19 @@ def page(browser: Browser) -> Iterator[Page]:
 
     with page_of(browser) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def session(gateway: Gateway) -> Iterator[Session]:
+    made = gateway.create("--name", "sales of the agent")
+    yield made
+    made.delete()
+
+
+@pytest.fixture(scope="module")
+def agent(session: Session) -> Iterator[Client]:
+    """Uses the session all the while."""
+    from lab import agent_of
+
+    with agent_of(session) as client:
+        yield client

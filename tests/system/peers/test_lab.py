@@ -19,7 +19,6 @@ from lab import (
     PATIENCE,
     Lab,
     LabServer,
-    agent_of,
     page_of,
     write_config,
 )
@@ -28,20 +27,6 @@ from web import Socket, Web, of_type
 
 expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def session(gateway: Gateway) -> Iterator[Session]:
-    made = gateway.create("--name", "sales of the agent")
-    yield made
-    made.delete()
-
-
-@pytest.fixture(scope="module")
-def agent(session: Session) -> Iterator[Client]:
-    """Uses the session all the while."""
-    with agent_of(session) as client:
-        yield client
 
 
 def hearth_lab(

@@ -12,26 +12,12 @@ from deadline import wait_for
 from harness import Gateway, Session
 from jupyterpath import with_kernelspec
 from kinds import KINDS
-from lab import JUPYTER_LAB, PATIENCE, Lab, LabServer, agent_of, write_config
+from lab import JUPYTER_LAB, PATIENCE, Lab, LabServer, write_config
 from playwright.sync_api import Page, expect
 from proxy import hosted
 
 expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def session(gateway: Gateway) -> Iterator[Session]:
-    made = gateway.create("--name", "sales of the agent")
-    yield made
-    made.delete()
-
-
-@pytest.fixture(scope="module")
-def agent(session: Session) -> Iterator[Client]:
-    """Uses the session all the while."""
-    with agent_of(session) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
