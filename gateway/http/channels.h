@@ -42,7 +42,7 @@ struct viewer {
     size_t idle_at;               /* the ring's next place */
     struct {
         uint64_t header;   /* its hash */
-        int64_t begun_us;  /* wall clock */
+        int64_t begun_us;  /* monotonic */
     } trips[VIEWER_TRIPS]; /* a ring */
     size_t trip_at;        /* the ring's next place */
     int close_status;      /* not 0: close when the queue is empty */

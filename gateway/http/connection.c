@@ -170,7 +170,7 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
 
     if (!exchange || exchange->is_dispatched)
         return 0;
-    spent_us = clock_wall_us() - exchange->begun_us;
+    spent_us = clock_monotonic_us() - exchange->begun_us;
     allowed_us = http->options->http.request_timeout_ms * 1000
                  + (int64_t) (exchange->body.size / BODY_RATE) * 1000000;
     if (spent_us > allowed_us)

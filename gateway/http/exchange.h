@@ -85,7 +85,7 @@ struct exchange {
     bool has_source_size;            /* the source makes so many bytes */
     uint64_t source_size;
     bool is_drained;     /* the source has no more */
-    int64_t begun_us;    /* wall clock */
+    int64_t begun_us;    /* monotonic */
     const char *pattern; /* borrowed; of its route, for the metrics */
     buffer_t out;        /* head and body on their way, and how far ... */
     uint64_t sent;       /* ... they came */

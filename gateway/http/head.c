@@ -100,8 +100,8 @@ exchange_t *head_read(http_t *http, struct lws *wsi)
     char *uri = NULL;
     int size = 0;
 
-    exchange->begun_us = clock_wall_us();
-    http->active_us = exchange->begun_us;
+    exchange->begun_us = clock_monotonic_us();
+    http->active_us = clock_wall_us();
     exchange->method = read_method(wsi, &uri, &size);
     exchange->path = read_path(http, uri ? uri : "", uri ? (size_t) size : 0);
     exchange->host = head_text(wsi, WSI_TOKEN_HOST);

@@ -56,7 +56,7 @@ static void begin_trip(viewer_t *self, const message_t *message)
     size_t at = self->trip_at++ % VIEWER_TRIPS;
 
     self->trips[at].header = hash_of(message_header(message));
-    self->trips[at].begun_us = clock_wall_us();
+    self->trips[at].begun_us = clock_monotonic_us();
 }
 
 void viewer_end_trip(viewer_t *self, const front_event_t *event)
@@ -67,7 +67,7 @@ void viewer_end_trip(viewer_t *self, const front_event_t *event)
         if (self->trips[i].header != hash || !self->trips[i].begun_us)
             continue;
         metrics_count_trip(self->http->metrics,
-                           clock_wall_us() - self->trips[i].begun_us);
+                           clock_monotonic_us() - self->trips[i].begun_us);
         self->trips[i].begun_us = 0;
     }
 }

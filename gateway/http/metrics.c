@@ -70,7 +70,7 @@ static void observe(histogram_t *self, const double *limits, int64_t us)
 void metrics_count_answer(const exchange_t *exchange)
 {
     metrics_t *self = exchange->http->metrics;
-    int64_t us = clock_wall_us() - exchange->begun_us;
+    int64_t us = clock_monotonic_us() - exchange->begun_us;
     const char *pattern = exchange->pattern ? exchange->pattern : "";
     cleanup_free char *labels =
         mem_format("method=\"%s\",handler=\"%s\",status_code=\"%d\"",

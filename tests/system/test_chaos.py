@@ -210,6 +210,16 @@ def test_a_kernel_that_was_stopped_goes_on(gateway: Gateway) -> None:
         assert turn.stream() == lines(50)
 
 
+def create_aside(gateway: Gateway) -> subprocess.Popen[str]:
+    """Asks for a session, and waits for it in a process of its own."""
+    return subprocess.Popen(
+        [HEARTH, "session", "create", "--no-start", "--json"],
+        env=gateway.env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 def test_a_stopped_zygote_holds_up_nobody_but_the_new(
     gateway: Gateway,
 ) -> None:
@@ -217,12 +227,7 @@ def test_a_stopped_zygote_holds_up_nobody_but_the_new(
     zygotes = list(children(gateway.pid))
     with session.client() as client:
         with Stopped(*[pid for pid in zygotes if is_python(pid)]):
-            waiting = subprocess.Popen(
-                [HEARTH, "session", "create", "--no-start", "--json"],
-                env=gateway.env,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
+            waiting = create_aside(gateway)
             assert client.run("1 + 1").result == "2"
             assert len(gateway.sessions()) >= 1
         out, _ = waiting.communicate(timeout=DEADLINE)
@@ -284,6 +289,24 @@ def test_clocks_jump(folders: Gateway, shim: Path) -> None:
         assert client.run("1 + 1").result == "2"
         assert session.show()["state"] == "idle"
         assert recorded(session).startswith(lines(count))
+
+
+def test_a_start_takes_no_year_because_the_clock_was_set(
+    folders: Gateway, shim: Path
+) -> None:
+    clock = folders.folder / "clock"
+    clock.write_text("0")
+    folders.env.update(LD_PRELOAD=str(shim), CHAOS_CLOCK=str(clock))
+    folders.start()
+    folders.create()
+    with Stopped(*[pid for pid in children(folders.pid) if is_python(pid)]):
+        waiting = create_aside(folders)
+        wait_for(lambda: len(folders.sessions()) == 2, "a start that waits")
+        clock.write_text(str(400 * DAYS))
+    waiting.communicate(timeout=DEADLINE)
+    starts = folders.info()["counted"]["starts"]
+    assert starts["count"] == 2
+    assert 0 < starts["seconds"] < DAYS
 
 
 def test_the_clock_was_set_back_between_two_gateways(
