@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Callable, Iterator
@@ -16,8 +17,10 @@ import pytest
 from client import Turn
 from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway, Session
+from lossy import HERE, THERE
 from processes import children, kill, members
 
+LOSSY = str(Path(__file__).with_name("lossy.py"))
 ROUNDS = 20 if os.environ.get("HEARTH_LONG") else 3
 
 COUNTING = """\
@@ -372,24 +375,19 @@ def test_a_journal_on_a_slow_disk(folders: Gateway, shim: Path) -> None:
     assert recorded(session) == lines(2000)
 
 
-LOSSY = """\
-ip link set lo up
-tc qdisc add dev lo root netem loss 5% delay 1ms
-exec "$@"
-"""
-
-
 def test_packets_get_lost(folders: Gateway) -> None:
-    lossy = ["unshare", "--net", "sh", "-ec", LOSSY, "sh"]
+    lost = folders.folder / "lost"
+    lossy = ["unshare", "--net", sys.executable, LOSSY, str(lost)]
     try:
         subprocess.run([*lossy, "true"], check=True, capture_output=True)
     except FileNotFoundError as error:
         pytest.skip(f"no unshare here: {error}")
     except subprocess.CalledProcessError as error:
-        pytest.skip(f"no lossy loopback here: {error.stderr.decode().strip()}")
+        pytest.skip(f"no tunnel here: {error.stderr.decode().strip()}")
     folders.prefix = lossy
-    folders.start()
+    folders.start("--set", f"gateway/ip={HERE}")
     session = folders.create()
+    connect_from_there(session)
     done = subprocess.run(
         [
             "nsenter", "--net", "--target", str(folders.pid), HEARTH, "exec",
@@ -402,3 +400,12 @@ def test_packets_get_lost(folders: Gateway) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == lines(20000)
+    assert lost.stat().st_size > 0
+
+
+def connect_from_there(session: Session) -> None:
+    """Its clients go the long way round."""
+    path = Path(session.model["connection_file"])
+    about = json.loads(path.read_text())
+    assert about["ip"] == HERE
+    path.write_text(json.dumps({**about, "ip": THERE}))
