@@ -15,14 +15,15 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
+
+# Behind the folder of this file, which has modules of the same names.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "system"))
 
 import drawing
 import hogs
@@ -42,6 +43,7 @@ from measures import (
     measure_round_trip,
 )
 from others import others
+from quick import measure_quick
 from scale import Series, measure_scale, permit_descriptors
 from sides import Hearth, Ipykernel, Kernel, Side
 from throughput import measure_throughput
@@ -68,16 +70,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Short, since paths of sockets are; on disk, since journals are."""
-    folder = tempfile.mkdtemp(prefix="hearth-bench-", dir="/var/tmp")
-    try:
-        yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def measure_hogs(side: Hearth) -> list[Figure]:
     """The round trip beside sessions at their limits; 2x is permitted."""
 
@@ -89,12 +81,11 @@ def measure_hogs(side: Hearth) -> list[Figure]:
 
     figures = []
     for name, quiet, noisy, slow in hogs.measure(side.start, begin):
-        figure = Figure(f"1+1 beside a hog: {name}, p50", "ms", "2x of alone")
-        figure.values["hearth"] = noisy
-        figure.note = (
-            f"alone {median(quiet):.2f} ms: "
-            f"{median(noisy) / median(quiet):.2f}x; p95 {slow:.2f}x"
+        figure = Figure(
+            f"1+1 beside a hog: {name}, p50", "ms", "2x of alone", least=0.5
         )
+        figure.values = {OURS: noisy, "hearth alone": quiet}
+        figure.note = f"p95 {slow:.2f}x"
         say([figure])
         figures.append(figure)
     return figures
@@ -188,7 +179,9 @@ class Run:
         rounds, only = self.options.rounds, self.options.only
         pair = sides[:2]
         if "create" in only:
-            self.add(measure_first_result(sides, rounds))
+            with hearth.without_pool() as forking:
+                self.add(measure_first_result(sides, forking, rounds))
+            self.add(measure_quick(hearth, pair[1:], rounds))
         if "entering" in only:
             self.add(measure_entering(hearth.program))
         if "trip" in only:
@@ -220,7 +213,17 @@ class Run:
 def run(options: argparse.Namespace) -> Run:
     done = Run(options)
     permit_descriptors()
-    with scratch_folder() as scratch, ExitStack() as stack:
+    with ExitStack() as stack:
+        # Short, since paths of sockets are; on disk, since journals are.
+        scratch = Path(
+            stack.enter_context(
+                TemporaryDirectory(
+                    prefix="hearth-bench-",
+                    dir="/var/tmp",
+                    ignore_cleanup_errors=True,
+                )
+            )
+        )
         context = zmq.Context()
         hearth = Hearth(
             context, options.hearth.resolve(), scratch, options.cgroups

@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import median
 
 from figures import Figure
-from sides import Hearth, Kernel, Side, family, kernel_of
+from processes import descendants
+from sides import Hearth, Kernel, Side, kernel_of
 
 CELLS = 200
 ATTACH_S = 1.0  # strace has no word for "attached"
@@ -75,7 +76,7 @@ def measure_calls(side: Hearth) -> list[Figure]:
         run_cells(kernel)
         for name, pid in (
             ("gateway", side.process.pid),
-            ("kernel", family(kernel.pid)[-1]),
+            ("kernel", descendants(kernel.pid)[-1]),
         ):
             figure = Figure(f"system calls of a 1+1, the {name}", "", "")
             total, figure.note = count_calls(pid, kernel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -19,6 +20,7 @@ class Figure:
     must: str
     values: dict[str, list[float]] = field(default_factory=dict)
     note: str = ""
+    least: float = 0.0  # of each ratio; below it `--check` fails
 
     def add(self, side: str, value: float) -> None:
         self.values.setdefault(side, []).append(value)
@@ -38,6 +40,7 @@ class Figure:
             "unit": self.unit,
             "must": self.must,
             "note": self.note,
+            "least": self.least,
             "ratios": ratios,
             "sides": {
                 side: {
@@ -53,8 +56,8 @@ class Figure:
 
 
 def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    """The least of the values that is not exceeded by that share of them."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def spread(values: list[float] | None) -> str:

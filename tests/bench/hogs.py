@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
+from figures import percentile
+
 # Every one lasts until its session is ended, by its limit or by us.
 HOGS = {
     "processor": (
@@ -41,10 +43,6 @@ HOGS = {
 }
 ROUNDS = 5
 ASKED = 60
-
-
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[int(share * (len(values) - 1))]
 
 
 def trips(kernel: Any) -> tuple[float, float]:

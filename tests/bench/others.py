@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from clients import BenchError, Client
+from processes import descendants, kill
 from sides import (
     LAUNCH,
     WELCOME_MS,
@@ -23,7 +23,6 @@ from sides import (
     Ipykernel,
     Kernel,
     Side,
-    family,
     free_ports,
 )
 
@@ -128,6 +127,9 @@ class KernelGateway:
         except OSError as error:
             raise BenchError(f"{method} of a kernel: {error}") from None
 
+    def settle(self) -> None:
+        """A kernel is gone when that is answered."""
+
     def start(self) -> Kernel:
         kernel = self.ask("POST", body={"name": "bench"})["id"]
         path = self.runtime / f"kernel-{kernel}.json"
@@ -147,10 +149,10 @@ class KernelGateway:
         return Kernel(client, self.process.pid, end)
 
     def processes(self, kernels: list[Kernel]) -> list[int]:
-        return family(self.process.pid)
+        return descendants(self.process.pid)
 
     def stop(self) -> None:
-        pids = family(self.process.pid)[1:]
+        pids = descendants(self.process.pid)[1:]
         self.process.terminate()
         try:
             self.process.wait(STOP_S)
@@ -158,8 +160,7 @@ class KernelGateway:
             self.process.kill()
             self.process.wait()
         for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            kill(pid)
 
 
 def works(side: Ipykernel) -> bool:

@@ -45,11 +45,19 @@ def read() -> dict[str, Any]:
 
 
 def regressions(document: dict[str, Any]) -> list[str]:
-    """A sentence for each ratio that lost more than a quarter; raises
-    FileNotFoundError when no run was ever kept."""
+    """A sentence for each ratio that lost more than a quarter, or that is less
+    than it must be whatever was kept; raises FileNotFoundError when no run was
+    ever kept."""
     before, now = ratios(read()), ratios(document)
+    least = {
+        figure["name"]: figure.get("least", 0) for figure in document["figures"]
+    }
     return [
         f"{name}: {now[name]:.2f}x, the last run had {before[name]:.2f}x"
         for name in sorted(before.keys() & now.keys())
         if now[name] < WORSE * before[name]
+    ] + [
+        f"{name}: {ratio:.2f}x, it must be {least[figure]:.2f}x"
+        for name, ratio in sorted(now.items())
+        if ratio < least[figure := name.rpartition(": ")[0]]
     ]

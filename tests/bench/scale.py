@@ -2,7 +2,8 @@
 how many are alive, and what those that do nothing cost.
 
 Up to fifty of them are asked, one after the other, so that it is the number
-of sessions and not the work that grows.
+of sessions and not the work that grows. Fifty others are asked all at the same
+time, and beside them a session is started and one more is asked.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 from statistics import median
 
 from clients import BenchError
-from figures import Figure
-from measures import IMPORTS, pss
+from crowd import crowd_at_work
+from figures import OURS, Figure, percentile
+from measures import IMPORTS, first_results, pss
 from sides import Hearth, Kernel, Side, kernel_of
 
 ASKED = 50
@@ -38,6 +40,17 @@ class Point:
     start_ms: float
     trip_ms: float
     memory_mb: float
+
+
+@dataclass
+class Busy:
+    """Figures with so many sessions alive, of which fifty execute."""
+
+    sessions: int
+    cell_ms: float  # of all of them together, a cell
+    cell_p99_ms: float  # from asking one of them to its `idle`
+    start_ms: float
+    trip_ms: float
 
 
 @dataclass
@@ -108,14 +121,28 @@ def round_trip(kernels: list[Kernel], rounds: int) -> float:
     )
 
 
-def start(side: Side, rounds: int) -> float:
-    times = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        with kernel_of(side) as kernel:
-            kernel.client.execute(IMPORTS)
-            times.append(1000 * (time.perf_counter() - begun))
-    return median(times)
+def measure_busy(
+    side: Hearth, kernels: list[Kernel], count: int, rounds: int
+) -> Busy:
+    """The fifty are such as have no other client."""
+    ours = {kernel.pid for kernel in kernels}
+    files = [
+        session["connection_file"]
+        for session in side.ask("session_list", {})["sessions"]
+        if session["state"] == "idle" and session["pid"] not in ours
+    ]
+    with crowd_at_work(files[:ASKED]) as crowd:
+        starts = first_results(side, rounds)
+        trip = round_trip(kernels[:1], 50 * rounds)
+    if len(files) < ASKED:
+        raise BenchError(f"{len(files)} sessions are there to execute")
+    return Busy(
+        sessions=count,
+        cell_ms=crowd.milliseconds_each(),
+        cell_p99_ms=percentile(crowd.times, 0.99),
+        start_ms=median(starts),
+        trip_ms=trip,
+    )
 
 
 def grow(
@@ -136,8 +163,9 @@ def grow(
 
 def measure_points(
     side: Side, counts: list[int], rounds: int, stack: ExitStack
-) -> list[Point]:
+) -> tuple[list[Point], list[Busy]]:
     points: list[Point] = []
+    busy: list[Busy] = []
     kernels: list[Kernel] = []
     for count in counts:
         grow(side, kernels, count, stack)
@@ -145,12 +173,14 @@ def measure_points(
         points.append(
             Point(
                 sessions=count,
-                start_ms=start(side, rounds),
+                start_ms=median(first_results(side, rounds)),
                 trip_ms=round_trip(kernels, 100 * rounds),
                 memory_mb=memory_each(side, kernels, count),
             )
         )
-    return points
+        if isinstance(side, Hearth) and count >= 2 * ASKED:
+            busy.append(measure_busy(side, kernels, count, rounds))
+    return points, busy
 
 
 def measure_idle(side: Hearth) -> list[Figure]:
@@ -182,16 +212,27 @@ def measure_idle(side: Hearth) -> list[Figure]:
     return figures
 
 
-def compare(few: Point, many: Point) -> list[Figure]:
+ROWS = (
+    ("create -> first result", "start_ms"),
+    ("1+1 round trip, p50", "trip_ms"),
+)
+BUSY_ROWS = (
+    ("a cell of 50 that execute", "cell_ms"),
+    ("a cell of 50 that execute, p99", "cell_p99_ms"),
+    ("create -> first result beside 50", "start_ms"),
+    ("1+1 round trip beside 50, p50", "trip_ms"),
+)
+
+
+def compare(
+    few: Point | Busy, many: Point | Busy, rows: tuple[tuple[str, str], ...]
+) -> list[Figure]:
     """As ratios of few to many: 1 is flat, less is worse."""
     figures = []
-    for name, unit, key in (
-        ("create -> first result", "ms", "start_ms"),
-        ("1+1 round trip, p50", "ms", "trip_ms"),
-    ):
-        figure = Figure(f"{name}, {many.sessions} alive", unit, FLAT)
-        figure.add("hearth", getattr(many, key))
-        figure.add(f"hearth with {few.sessions}", getattr(few, key))
+    for name, key in rows:
+        figure = Figure(f"{name}, {many.sessions} alive", "ms", FLAT)
+        figure.add(OURS, getattr(many, key))
+        figure.add(f"{OURS} with {few.sessions}", getattr(few, key))
         figures.append(figure)
     return figures
 
@@ -209,7 +250,7 @@ def measure_scale(
         counts = [n for n in (1, FEW, 100, many) if ours and n <= many]
         with ExitStack() as stack:
             try:
-                points = measure_points(
+                points, busy = measure_points(
                     side, sorted(set(counts)) or OTHERS, rounds, stack
                 )
             except BenchError as error:
@@ -219,7 +260,9 @@ def measure_scale(
                 continue
             if isinstance(side, Hearth):
                 few = next(p for p in points if p.sessions >= min(FEW, many))
-                figures += compare(few, points[-1])
+                figures += compare(few, points[-1], ROWS)
+                if len(busy) > 1:
+                    figures += compare(busy[0], busy[-1], BUSY_ROWS)
                 figures += measure_idle(side)
         if isinstance(side, Hearth):
             side.discard_all()

@@ -19,8 +19,11 @@ from typing import Any, Protocol
 import zmq
 from clients import PATIENCE_MS, BenchError, Client, Signer
 from figures import OURS, THEIRS
+from processes import descendants, kill
 
 STARTS = 3
+NO_POOL = "profile\n    python3\n        pool\n            max = 0\n"
+REST_S = 0.1  # what has ended is cleared away behind the answer
 WELCOME_MS = 60_000  # what a start of others' kernels may take
 LAUNCH = ("-m", "ipykernel_launcher", "-f")
 
@@ -50,6 +53,9 @@ class Side(Protocol):
 
     name: str
 
+    def settle(self) -> None:
+        """Returns when a start meets nothing that the one before has left."""
+
     def start(self) -> Kernel:
         """Returns as soon as it may be asked."""
 
@@ -68,6 +74,9 @@ class Ipykernel:
         self.context = context
         self.scratch = scratch
 
+    def settle(self) -> None:
+        """What was killed is gone."""
+
     def start(self) -> Kernel:
         """Returns as soon as it may be asked; the process still starts."""
         # A free port may be somebody else's by the time it is bound.
@@ -81,7 +90,7 @@ class Ipykernel:
         path = self.scratch / f"ipykernel-{uuid.uuid4().hex}.json"
         path.write_text(json.dumps(connection))
         process = subprocess.Popen(
-            [*self.wrapper(), str(self.python), *self.launch, str(path)],
+            self.command(path),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -90,7 +99,7 @@ class Ipykernel:
 
         def end() -> None:
             client.close()
-            kill_family(process)
+            kill_descendants(process)
             path.unlink()
 
         try:
@@ -99,6 +108,14 @@ class Ipykernel:
             end()
             raise
         return Kernel(client, process.pid, end)
+
+    def command(self, connection_file: Path) -> list[str]:
+        return [
+            *self.wrapper(),
+            str(self.python),
+            *self.launch,
+            str(connection_file),
+        ]
 
     def wrapper(self) -> list[str]:
         """What the kernel's command is started by."""
@@ -119,7 +136,7 @@ class Ipykernel:
 
     def processes(self, kernels: list[Kernel]) -> list[int]:
         """All that there is because of these kernels."""
-        return [pid for kernel in kernels for pid in family(kernel.pid)]
+        return [pid for kernel in kernels for pid in descendants(kernel.pid)]
 
 
 class Hearth:
@@ -133,15 +150,19 @@ class Hearth:
         program: Path,
         scratch: Path,
         cgroups: str = "auto",
+        has_pool: bool = True,
     ) -> None:
         self.context = context
         self.program = program
+        self.cgroups = cgroups
+        self.has_pool = has_pool
         self.scratch = scratch
         self.runtime = scratch / "run"
         config = scratch / "hearth.cfg"
         config.write_text(
             f"gateway\n    cgroups = {cgroups}\n"
             "sessions\n    idle_timeout = 1h\n    sessions_max = 20000\n"
+            + ("" if has_pool else NO_POOL)
         )
         self.log = (scratch / "gateway.log").open("wb")
         self.process = subprocess.Popen(
@@ -163,6 +184,19 @@ class Hearth:
         except BaseException:
             self.stop()
             raise
+
+    @contextmanager
+    def without_pool(self) -> Iterator[Hearth]:
+        """Another gateway, which forks whoever asks."""
+        scratch = self.scratch / "fork"
+        scratch.mkdir()
+        other = Hearth(
+            self.context, self.program, scratch, self.cgroups, has_pool=False
+        )
+        try:
+            yield other
+        finally:
+            other.stop()
 
     def connect(self) -> None:
         key = self.runtime / "management.key"
@@ -231,12 +265,29 @@ class Hearth:
         client.wait_for_welcome()
         return Kernel(client, session["pid"], end)
 
+    def pool(self) -> dict[str, int]:
+        answer = self.ask("gateway_info", {})
+        return dict(answer["profiles"][0]["pool"])
+
+    def settle(self) -> None:
+        """As full as the pool gets: with one that is being filled, some starts
+        would come out of it and some by a fork, beside another fork."""
+        deadline = time.monotonic() + 60
+        while self.has_pool:
+            pool = self.pool()
+            if pool["ready"] >= pool["target"]:
+                break
+            if time.monotonic() > deadline:
+                raise BenchError(f"the pool is not filled: {pool}")
+            time.sleep(0.02)
+        time.sleep(REST_S)
+
     def wait_until_settled(self) -> None:
         """The pool follows the arrivals of the last seconds: what it holds
         for those to come is not what a session takes."""
         deadline = time.monotonic() + 60
         while True:
-            pool = self.ask("gateway_info", {})["profiles"][0]["pool"]
+            pool = self.pool()
             if pool["target"] <= 1 and pool["ready"] == pool["target"]:
                 return
             if time.monotonic() > deadline:
@@ -246,7 +297,7 @@ class Hearth:
     def processes(self, kernels: list[Kernel]) -> list[int]:
         """Gateway, warm Python and sessions; those of no use too."""
         self.wait_until_settled()
-        return family(self.process.pid)
+        return descendants(self.process.pid)
 
     def stop(self) -> None:
         if hasattr(self, "management"):
@@ -263,29 +314,13 @@ class Hearth:
         self.log.close()
 
 
-def family(root: int) -> list[int]:
-    """A process and its descendants."""
-    parents: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
-    found = [root]
-    for pid in found:
-        found.extend(parents.get(pid, []))
-    return found
-
-
-def kill_family(process: subprocess.Popen[bytes]) -> None:
+def kill_descendants(process: subprocess.Popen[bytes]) -> None:
     """A process of others' and what it has started: none of it stays."""
-    pids = family(process.pid)[1:] if process.poll() is None else []
+    pids = descendants(process.pid)[1:] if process.poll() is None else []
     process.kill()
     process.wait()
     for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        kill(pid)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import zmq
 from clients import PATIENCE_MS, BenchError, Client, Outcome, is_idle
+from crowd import walk
 from figures import Figure
 from sides import Side, kernel_of, kernel_of_each
 
@@ -57,59 +58,6 @@ def flood(client: Client, count: int) -> float:
     return seconds
 
 
-class Walker:
-    """A client that sends its next request when the last one is done."""
-
-    def __init__(self, client: Client, cells: int) -> None:
-        self.client = client
-        self.left = cells
-        self.mark = b""
-        self.results = 0
-
-    def ask(self) -> None:
-        msg_id, frames = self.client.execute_request("1+1")
-        self.mark = f'"{msg_id}"'.encode()
-        self.client.shell.send_multipart(frames)
-        self.left -= 1
-
-    def take(self) -> bool:
-        """Takes one message; whether all its cells are done."""
-        frames = self.client.iopub.recv_multipart()
-        if b'"execute_result"' in frames[-4] and b'"2"' in frames[-1]:
-            self.results += 1
-        if not is_idle(frames, self.mark):
-            return False
-        answer = self.client.shell.recv_multipart()
-        if self.mark not in answer[-3] or b'"ok"' not in answer[-1]:
-            raise BenchError("a reply of another request")
-        if self.left:
-            self.ask()
-            return False
-        return True
-
-
-def walk(clients: list[Client], cells: int) -> float:
-    """Each client its cells, all at a time; seconds."""
-    waiting = zmq.Poller()
-    walkers = {client.iopub: Walker(client, cells) for client in clients}
-    for socket in walkers:
-        waiting.register(socket, zmq.POLLIN)
-    active = len(walkers)
-    started = time.perf_counter()
-    for walker in walkers.values():
-        walker.ask()
-    while active:
-        ready = waiting.poll(PATIENCE_MS)
-        if not ready:
-            raise BenchError(f"{active} clients wait")
-        for socket, _ in ready:
-            active -= walkers[socket].take()
-    seconds = time.perf_counter() - started
-    if any(walker.results != cells for walker in walkers.values()):
-        raise BenchError("results are missing")
-    return seconds
-
-
 def measure_displays(sides: list[Side], rounds: int) -> Figure:
     figure = Figure(f"{DISPLAYS:,} displays of 1 KB", "ms", "1x")
     wanted = [f"{number:04}{SHOWN}" for number in range(DISPLAYS)]
@@ -147,7 +95,9 @@ def measure_crowd(sides: list[Side], rounds: int, count: int) -> Figure:
             ]
             walk(clients, 2)
             for _ in range(rounds):
-                seconds = walk(clients, CELLS)
+                started = time.perf_counter()
+                walk(clients, CELLS)
+                seconds = time.perf_counter() - started
                 figure.add(side.name, 1000 * seconds / (CELLS * count))
     return figure
 

@@ -16,19 +16,21 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
 import pexpect
 from sklearn.datasets import load_wine
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
+
+from processes import descendants, kill, start_time
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
@@ -364,13 +366,13 @@ class Demo:
 
     def stop(self) -> None:
         self.title("The end")
+        expect(start_time(self.gateway_pid), "the gateway had ended already")
         family = descendants(self.gateway_pid)
-        expect(self.gateway_pid in family, "the gateway had ended already")
         self.run("gateway", "stop", "--end-sessions")
         left: list[int] = []
 
         def nobody_is_left() -> bool:
-            left[:] = [pid for pid in family if is_alive(pid)]
+            left[:] = [pid for pid in family if start_time(pid)]
             return not left
 
         expect(wait_until(nobody_is_left, 10), f"processes are left: {left}")
@@ -378,7 +380,7 @@ class Demo:
 
     def stop_whatever_runs(self) -> None:
         """After a step that failed; says nothing when all has ended."""
-        family = descendants(self.gateway_pid)
+        family = descendants(self.gateway_pid) if self.gateway_pid else []
         subprocess.run(
             [str(self.hearth), "gateway", "stop", "--end-sessions"],
             env=self.environment,
@@ -387,8 +389,8 @@ class Demo:
             timeout=PATIENCE,
         )
         for pid in family:
-            if is_alive(pid):
-                os.kill(pid, signal.SIGKILL)
+            if start_time(pid):
+                kill(pid)
         log = self.state / "gateway.log"
         if log.exists():
             shutil.copy(log, self.output / "gateway.log")
@@ -410,30 +412,6 @@ class Demo:
         self.stop()
 
 
-def is_alive(pid: int) -> bool:
-    """Whether it runs: one that nobody has reaped yet does not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def descendants(root: int) -> list[int]:
-    """The process and all that it has started, as far as they live."""
-    parents: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
-    found = [root] if root and is_alive(root) else []
-    for pid in found:
-        found.extend(parents.get(pid, []))
-    return found
-
-
 def wait_until(condition: Callable[[], object], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -441,16 +419,6 @@ def wait_until(condition: Callable[[], object], seconds: float) -> bool:
             return True
         time.sleep(0.1)
     return False
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Short, since paths of sockets are: not under the tree."""
-    folder = tempfile.mkdtemp(prefix="hearth-demo-", dir="/tmp")
-    try:
-        yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> int:
@@ -462,8 +430,11 @@ def main() -> int:
     output: Path = options.output.resolve()
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
-    with scratch_folder() as scratch:
-        demo = Demo(options.hearth.resolve(), output, scratch)
+    # Its path is short, since paths of sockets are: not under the tree.
+    with TemporaryDirectory(
+        prefix="hearth-demo-", dir="/tmp", ignore_cleanup_errors=True
+    ) as scratch:
+        demo = Demo(options.hearth.resolve(), output, Path(scratch))
         try:
             demo.everything()
         except (StepError, subprocess.TimeoutExpired, OSError) as error:

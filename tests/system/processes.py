@@ -45,6 +45,22 @@ def children(pid: int) -> dict[int, str]:
     return found
 
 
+def descendants(root: int) -> list[int]:
+    """The process and all that it has started; those that have ended, too,
+    as long as nobody has reaped them."""
+    parents: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found = [root]
+    for pid in found:
+        found.extend(parents.get(pid, []))
+    return found
+
+
 def pid_namespace(pid: int) -> Optional[str]:
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")

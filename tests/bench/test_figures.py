@@ -1,0 +1,113 @@
+"""What the benchmark counts with: medians, ratios, percentiles, the record."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import record
+from figures import OURS, THEIRS, Figure, percentile
+
+
+def figure_of(name: str, ours: float, theirs: float, least: float = 0) -> Any:
+    figure = Figure(name, "ms", "", least=least)
+    figure.add(OURS, ours)
+    figure.add(THEIRS, theirs)
+    return figure.as_json()
+
+
+def document_of(*figures: Any) -> dict[str, Any]:
+    return {"machine": {"cpus": 2}, "figures": list(figures)}
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "last.json"
+    monkeypatch.setattr(record, "RECORD", path)
+    return path
+
+
+def test_a_ratio_is_how_many_times_our_median_theirs_is() -> None:
+    figure = Figure("start", "ms", "")
+    for value in (2, 1, 300):
+        figure.add(OURS, value)
+    for value in (10, 7, 8, 9000):
+        figure.add(THEIRS, value)
+    assert figure.ratio() == 4.5
+
+
+def test_without_a_side_there_is_no_ratio() -> None:
+    figure = Figure("start", "ms", "")
+    figure.add(OURS, 1)
+    assert math.isnan(figure.ratio())
+    assert figure.as_json()["ratios"] == {}
+
+
+@pytest.mark.parametrize(
+    ("count", "share", "found"),
+    [
+        (1, 0.5, 1),
+        (1, 0.99, 1),
+        (2, 0.5, 1),
+        (100, 0.5, 50),
+        (100, 0.95, 95),
+        (100, 0.99, 99),
+        (200, 0.99, 198),
+        (9, 0.99, 9),
+        (9, 0.0, 1),
+        (9, 1.0, 9),
+    ],
+)
+def test_a_percentile_is_the_least_that_so_many_do_not_exceed(
+    count: int, share: float, found: int
+) -> None:
+    values = [float(number) for number in range(count, 0, -1)]
+    assert percentile(values, share) == found
+
+
+def test_what_is_kept_is_read_again(kept: Path) -> None:
+    record.keep(document_of(figure_of("a: b", 1, 4), figure_of("c", 2, 3)))
+    assert json.loads(kept.read_text())["ratios"] == {
+        "a: b: ipykernel": 4,
+        "c: ipykernel": 1.5,
+    }
+    assert record.ratios(record.read()) == {
+        "a: b: ipykernel": 4,
+        "c: ipykernel": 1.5,
+    }
+
+
+def test_a_run_of_some_parts_keeps_the_others() -> None:
+    record.keep(document_of(figure_of("a", 1, 4), figure_of("b", 1, 5)))
+    record.keep(document_of(figure_of("b", 1, 6)))
+    assert record.ratios(record.read()) == {
+        "a: ipykernel": 4,
+        "b: ipykernel": 6,
+    }
+
+
+def test_a_ratio_may_lose_a_quarter_and_no_more() -> None:
+    record.keep(document_of(figure_of("a", 1, 100), figure_of("b", 1, 100)))
+    assert record.regressions(document_of(figure_of("a", 1, 75))) == []
+    assert record.regressions(
+        document_of(figure_of("a", 1, 74), figure_of("b", 1, 200))
+    ) == ["a: ipykernel: 74.00x, the last run had 100.00x"]
+
+
+def test_a_figure_that_was_not_kept_is_not_compared() -> None:
+    record.keep(document_of(figure_of("a", 1, 100)))
+    assert record.regressions(document_of(figure_of("new", 100, 1))) == []
+
+
+def test_less_than_a_figure_must_have_is_worse_whatever_was_kept() -> None:
+    record.keep(document_of(figure_of("hog", 1, 0.4)))
+    assert (
+        record.regressions(document_of(figure_of("hog", 1, 0.5, least=0.5)))
+        == []
+    )
+    assert record.regressions(
+        document_of(figure_of("hog", 1, 0.4, least=0.5))
+    ) == ["hog: ipykernel: 0.40x, it must be 0.50x"]
