@@ -223,8 +223,10 @@ static const setting_t profile_rows[] = {
      1u << 20, false, NULL, "512", "processes and threads of a session"},
     {OF_PROFILE "limits/cpu_seconds", KIND_NUMBER, AT(limits.cpu_seconds), 1,
      366u * 86400, true, NULL, "0", "processor time of a session; 0 no limit"},
-    {OF_PROFILE "limits/tmp_bytes", KIND_SIZE, AT(limits.tmp_bytes), MIB, TIB,
-     false, NULL, "256M", "size of /tmp and of /dev/shm, each"},
+    {OF_PROFILE "limits/tmp", KIND_SIZE, AT(limits.tmp), MIB, TIB, false, NULL,
+     "256M", "size of /tmp"},
+    {OF_PROFILE "limits/shm", KIND_SIZE, AT(limits.shm), MIB, TIB, false, NULL,
+     "256M", "size of /dev/shm"},
     {OF_PROFILE "limits/workspace_bytes", KIND_SIZE, AT(limits.workspace_bytes),
      MIB, 1024 * TIB, true, NULL, "0",
      "disk that a session's workspace may take; 0 no limit"},
@@ -304,8 +306,26 @@ static profile_t *add_profile(options_t *self, const char *name)
     return self->profiles[count - 1];
 }
 
+/* Keys that there were: the end of their names, and what stands for them now.
+ * A meaning that has changed must not pass in silence. */
+static const struct {
+    const char *end;
+    const char *now;
+} former[] = {
+    {"limits/tmp_bytes", "two limits now: limits/tmp is the size of /tmp, "
+                         "limits/shm that of /dev/shm"},
+};
+
 static int unknown_key(const char *key, fault_t *fault)
 {
+    size_t size = strlen(key);
+
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++) {
+        size_t end = strlen(former[i].end);
+
+        if (size >= end && strcmp(key + size - end, former[i].end) == 0)
+            return fault_set(fault, EINVAL, "%.100s is %s", key, former[i].now);
+    }
     return fault_set(fault, EINVAL, "%.100s: there is no such key", key);
 }
 

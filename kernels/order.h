@@ -15,7 +15,7 @@
 
 /* Of the whole protocol. First in each datagram, and never the brace with
  * which JSON begins. */
-#define ORDER_PROTOCOL 3
+#define ORDER_PROTOCOL 4
 
 /* Descriptors that go with an order, in this order; behind them those of the
  * control group. */

@@ -19,7 +19,8 @@ typedef struct {
     uint64_t open_files;
     uint64_t processes;
     uint64_t cpu_seconds;     /* 0: no limit */
-    uint64_t tmp_bytes;       /* of /tmp and of /dev/shm, each */
+    uint64_t tmp;             /* bytes of /tmp */
+    uint64_t shm;             /* bytes of /dev/shm */
     uint64_t workspace_bytes; /* on disk; 0: no limit */
     uint64_t workspace_files; /* folders included; 0: no limit */
     uint64_t cell_output;     /* bytes that a cell may say; 0: no limit */

@@ -296,7 +296,8 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
             .processes =
                 profile_process_limit(limits, launch->cgroup_count > 0),
             .cpu_seconds = limits->cpu_seconds,
-            .tmp_bytes = limits->tmp_bytes,
+            .tmp = limits->tmp,
+            .shm = limits->shm,
         }};
     const char *name;
     json_t *value;

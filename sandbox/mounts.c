@@ -189,19 +189,18 @@ static int attach(const entry_t *entry, int tree, const char *path,
     return 0;
 }
 
-static int make_tmpfs(const entry_t *entry, const char *path, const char *mode,
+static int make_tmpfs(const entry_t *entry, const char *path, uint64_t bytes,
                       fault_t *fault)
 {
     char size[32];
     const option_t options[] = {{"size", size},
                                 {"nr_inodes", TMP_INODES},
-                                {"mode", mode},
+                                {"mode", "1777"},
                                 {NULL, NULL}};
     cleanup_fd int fd = -1;
     int r;
 
-    snprintf(size, sizeof size, "%llu",
-             (unsigned long long) entry->limits.tmp_bytes);
+    snprintf(size, sizeof size, "%llu", (unsigned long long) bytes);
     if ((r = make_filesystem("tmpfs", options, PLAIN, &fd, fault)) < 0)
         return r;
     return attach(entry, fd, path, fault);
@@ -394,7 +393,7 @@ int mounts_make_folders(entry_t *entry, fault_t *fault)
 
 int mounts_make_tmp(entry_t *entry, fault_t *fault)
 {
-    return make_tmpfs(entry, "/tmp", "1777", fault);
+    return make_tmpfs(entry, "/tmp", entry->limits.tmp, fault);
 }
 
 int mounts_make_devices(entry_t *entry, fault_t *fault)
@@ -416,7 +415,7 @@ int mounts_make_devices(entry_t *entry, fault_t *fault)
             < 0
         || (r = attach(entry, terminals, "/dev/pts", fault)) < 0)
         return r;
-    return make_tmpfs(entry, "/dev/shm", "1777", fault);
+    return make_tmpfs(entry, "/dev/shm", entry->limits.shm, fault);
 }
 
 /* A second wall behind the filter, which refuses new namespaces already. */

@@ -48,7 +48,8 @@ void rlimits_resolve(sandbox_limits_t *limits, const sandbox_limits_t *defaults)
     limits->processes = or_default(limits->processes, defaults->processes);
     limits->cpu_seconds =
         or_default(limits->cpu_seconds, defaults->cpu_seconds);
-    limits->tmp_bytes = or_default(limits->tmp_bytes, defaults->tmp_bytes);
+    limits->tmp = or_default(limits->tmp, defaults->tmp);
+    limits->shm = or_default(limits->shm, defaults->shm);
 }
 
 static rlim_t wanted(const rlimit_row_t *row, const sandbox_limits_t *limits)

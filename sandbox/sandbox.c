@@ -21,7 +21,8 @@ static const sandbox_limits_t default_limits = {
     .open_files = 1024,
     .processes = 512,
     .cpu_seconds = 0,
-    .tmp_bytes = 256 * MIB,
+    .tmp = 256 * MIB,
+    .shm = 256 * MIB,
 };
 
 int fault_errno(fault_t *fault, const char *what)

@@ -23,7 +23,8 @@ typedef struct {
     uint64_t open_files;    /* RLIMIT_NOFILE; default 1024 */
     uint64_t processes;     /* RLIMIT_NPROC; default 512 */
     uint64_t cpu_seconds;   /* RLIMIT_CPU; default: unlimited */
-    uint64_t tmp_bytes;     /* of /tmp and of /dev/shm, each; 256 MiB */
+    uint64_t tmp;           /* bytes of /tmp; 256 MiB */
+    uint64_t shm;           /* bytes of /dev/shm; 256 MiB */
 } sandbox_limits_t;
 
 /* A description with the default limits and the few files of the host's /etc

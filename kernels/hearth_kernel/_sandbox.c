@@ -191,9 +191,8 @@ static int get_limits(PyObject *dict, sandbox_limits_t *ret_limits)
         || get_number(dict, "cpu_seconds", true, UINT64_MAX,
                       &ret_limits->cpu_seconds)
                < 0
-        || get_number(dict, "tmp_bytes", true, UINT64_MAX,
-                      &ret_limits->tmp_bytes)
-               < 0)
+        || get_number(dict, "tmp", true, UINT64_MAX, &ret_limits->tmp) < 0
+        || get_number(dict, "shm", true, UINT64_MAX, &ret_limits->shm) < 0)
         return -1;
     return 0;
 }

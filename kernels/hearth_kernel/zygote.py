@@ -23,7 +23,7 @@ from typing import Any, Callable, NoReturn, Optional
 
 Order = dict[str, Any]
 
-PROTOCOL = 3  # ORDER_PROTOCOL of kernels/order.h
+PROTOCOL = 4  # ORDER_PROTOCOL of kernels/order.h
 SOCKET_FD = 3
 DATAGRAM_MAX = 64 * 1024
 _HANDLED = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)))

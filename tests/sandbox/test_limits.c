@@ -73,13 +73,13 @@ static void bounds_files(void **state)
 
 static void bounds_tmp_and_shared_memory(void **state)
 {
-    sandbox_limits_t limits = {.tmp_bytes = 4 * MIB};
+    sandbox_limits_t limits = {.tmp = 4 * MIB, .shm = 3 * MIB};
     char tmp[] = "/tmp/big";
     char shm[] = "/dev/shm/big";
 
     (void) state;
     inside_expect(grow_file, tmp, &limits, "4 MiB No space left on device\n");
-    inside_expect(grow_file, shm, &limits, "4 MiB No space left on device\n");
+    inside_expect(grow_file, shm, &limits, "3 MiB No space left on device\n");
 }
 
 static void map_much(int out, void *argument)

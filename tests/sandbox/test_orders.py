@@ -22,8 +22,8 @@ PACKAGE = (
     / "hearth_kernel"
 )
 SESSION_USER = 100000
-PROTOCOL = 3
-ORDER = "IIQ6IQ6Q"
+PROTOCOL = 4
+ORDER = "IIQ6IQ7Q"
 ANSWER = "IiQi252s"
 DEADLINE = 60
 
@@ -92,7 +92,7 @@ class Zygote:
         group = changed.get("user", self.user or os.getgid())
         head = struct.pack(
             ORDER, PROTOCOL, 0, number, user, group, 0, 0, 60, 0, 12345,
-            *[0] * 6,
+            *[0] * 7,
         )  # fmt: skip
         return head + b"".join(text.encode() + b"\0" for text in texts)
 
@@ -198,9 +198,9 @@ def test_goes_on_when_a_launch_fails(zygote):
     ("datagram", "descriptors", "said"),
     [
         (b'{"launch":1}', 4, "different releases"),
-        (b"\3\0\0\0", 4, "an order of 4 bytes"),
+        (b"\4\0\0\0", 4, "an order of 4 bytes"),
         (None, 3, "an order with 3 descriptors, 4 are wanted"),
-        (b"\3\0\0\0" + bytes(100_000), 4, "a datagram of more than 65536"),
+        (b"\4\0\0\0" + bytes(100_000), 4, "a datagram of more than 65536"),
     ],
 )
 def test_ends_by_what_it_cannot_read(zygote, datagram, descriptors, said):

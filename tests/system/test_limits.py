@@ -19,7 +19,7 @@ PROFILE = "profile/python3/"
 SET = [
     *("--set", PROFILE + "preload="),
     *("--set", PROFILE + "limits/memory=192M"),
-    *("--set", PROFILE + "limits/tmp_bytes=512M"),
+    *("--set", PROFILE + "limits/shm=512M"),
     *("--set", PROFILE + "limits/processes=40"),
 ]
 FORKS = """

@@ -14,13 +14,14 @@ LIMITS = (
     *("--limit", "memory=128M"),
     *("-l", "open_files=100"),
     *("-l", "file_size=1M"),
-    *("-l", "tmp_bytes=4M"),
+    *("-l", "tmp=3M"),
+    *("-l", "shm=4M"),
 )
 LOOK = """
 import resource, shutil
 print([resource.getrlimit(which)[1] for which in
        (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)],
-      shutil.disk_usage("/dev/shm").total)
+      [shutil.disk_usage(place).total >> 20 for place in ("/tmp", "/dev/shm")])
 """
 
 
@@ -39,13 +40,14 @@ def test_they_hold_and_are_told(gateway: Gateway) -> None:
         "memory": 128 << 20,
         "open_files": 100,
         "file_size": 1 << 20,
-        "tmp_bytes": 4 << 20,
+        "tmp": 3 << 20,
+        "shm": 4 << 20,
     }
     assert "limits" not in other.show()
     with small.client() as client, other.client() as neighbour:
-        assert client.run(LOOK).stream() == "[100, 1048576] 4194304\n"
+        assert client.run(LOOK).stream() == "[100, 1048576] [3, 4]\n"
         assert neighbour.run(LOOK).stream() == (
-            "[1024, 1073741824] 268435456\n"
+            "[1024, 1073741824] [256, 256]\n"
         )
         turn = client.run(GROW)
         assert turn.content["ename"] == "KernelDied"
@@ -68,7 +70,7 @@ def test_output_is_counted_by_them(gateway: Gateway) -> None:
 def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:
     session = gateway.create(*LIMITS)
     with session.client() as client:
-        assert "[100, 1048576] 4194304" in client.run(LOOK).stream()
+        assert "[100, 1048576] [3, 4]" in client.run(LOOK).stream()
     done = gateway.run("session", "restart", session.id)
     assert done.returncode == 0, done.stderr
     session.wait_state("idle")
@@ -76,7 +78,7 @@ def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:
     gateway.start()
     assert session.show()["limits"]["memory"] == 128 << 20
     with session.client() as client:
-        assert "[100, 1048576] 4194304" in client.run(LOOK).stream()
+        assert "[100, 1048576] [3, 4]" in client.run(LOOK).stream()
         turn = client.run(GROW)
         assert "memory: 128 MiB reached" in turn.content["evalue"]
 
@@ -88,6 +90,8 @@ def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:
         ("memory=0", "more than"),
         ("memory=1K", "limits/memory"),
         ("memories=1G", "limits/memories"),
+        ("tmp_bytes=4M", "two limits now: limits/tmp"),
+        ("shm=1G", "more than the 268435456 of profile python3"),
     ],
 )
 def test_what_cannot_be(gateway: Gateway, limit: str, says: str) -> None:

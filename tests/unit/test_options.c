@@ -253,6 +253,7 @@ static void wrong_values_say_what_is_permitted(void **state)
         {"profile/python3/mount", "/srv/data:", "SOURCE:TARGET"},
         {"profile/python3/display_name", "", "a text"},
         {"profile/new/limits/processes", "x", "from 8 to 1048576"},
+        {"profile/new/limits/tmp_bytes", "1M", "limits/shm that of /dev/shm"},
     };
     cleanup_options options_t *options = options_new();
     fault_t fault;

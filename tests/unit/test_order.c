@@ -20,7 +20,8 @@ static const order_t golden = {.protocol = ORDER_PROTOCOL,
                                           .open_files = 3,
                                           .processes = 4,
                                           .cpu_seconds = 5,
-                                          .tmp_bytes = 6}};
+                                          .tmp = 6,
+                                          .shm = 7}};
 
 static void make(buffer_t *out)
 {

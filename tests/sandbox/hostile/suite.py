@@ -152,7 +152,8 @@ class Suite:
             "limits/memory": "256M",
             "limits/processes": "100",
             "limits/open_files": "256",
-            "limits/tmp_bytes": "16M",
+            "limits/tmp": "16M",
+            "limits/shm": "16M",
         }
         if without:
             settings["accept"] = settings["without"] = ", ".join(without)
