@@ -71,6 +71,9 @@ static const char *signal_note(const self_t *self, int number)
                                    "somebody's kill -9";
     case SIGSEGV:
         return "; a crash in native code";
+    case SIGBUS:
+        return "; as when a file that is mapped has no room to grow: /tmp "
+               "(limits/tmp) or /dev/shm (limits/shm) is full";
     case SIGSYS:
         return "; a system call that the sandbox forbids";
     default:

@@ -72,6 +72,49 @@ bool figures_shorten(bytes_t metadata, buffer_t *out)
     return true;
 }
 
+/* Those that the system tells the kernel alone, and processes, of which a
+ * gateway without control groups does not hear either. */
+static const char *const limit_names[FIGURES_LIMITS] = {
+    "tmp", "shm", "open_files", "file_size", "processes"};
+
+static int64_t figure(json_span_t limit, const char *key)
+{
+    int64_t number;
+
+    return json_to_integer(json_member(limit, key), &number) && number > 0
+               ? number
+               : 0;
+}
+
+size_t figures_limits(bytes_t metadata,
+                      figures_limit_t ret_limits[FIGURES_LIMITS])
+{
+    json_span_t whole, limits, limit;
+    size_t cursor = 0, count = 0;
+    bool seen[FIGURES_LIMITS] = {false};
+    fault_t fault;
+
+    /* Most replies have none: a look at the bytes settles it. */
+    if (!metadata.size
+        || !memmem(metadata.bytes, metadata.size, "\"limits\"", 8)
+        || json_check(metadata.bytes, metadata.size, &whole, &fault) < 0)
+        return 0;
+    limits = json_member(json_member(whole, "hearth"), "limits");
+    while (json_is(limits, JSON_KIND_ARRAY)
+           && json_each(limits, &cursor, NULL, &limit)) {
+        json_span_t name = json_member(limit, "limit");
+
+        for (size_t i = 0; i < FIGURES_LIMITS; i++) {
+            if (seen[i] || !json_text_equals(name, limit_names[i]))
+                continue;
+            seen[i] = true;
+            ret_limits[count++] = (figures_limit_t){
+                limit_names[i], figure(limit, "used"), figure(limit, "max")};
+        }
+    }
+    return count;
+}
+
 /* The text of an object up to its last member, and what goes between. */
 static void open_object(json_span_t object, const char *from, buffer_t *out)
 {

@@ -335,6 +335,9 @@ void record_end(self_t *self);
 void record_stop(self_t *self);
 /* Something was refused that is past a limit. */
 void record_limit(self_t *self, const char *name, uint64_t max);
+/* The same on the kernel's word. */
+void record_limit_said(self_t *self, const char *name, uint64_t used,
+                       uint64_t max);
 void record_cell_begin(self_t *self, const request_t *request);
 void record_cell_end(self_t *self, const request_t *request,
                      json_span_t content);
@@ -385,6 +388,10 @@ void watch_cell_begin(self_t *self);
 /* The reply's metadata with what the cell took; built in `out`, or as it
  * was. */
 bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out);
+
+/* The limits that a cell came to, as its kernel says in its reply: for the
+ * journal, the audit log and who counts. */
+void watch_heed(self_t *self, bytes_t metadata, int64_t cell);
 
 /* revival.c */
 /* The session that is gone starts again, without its variables. */

@@ -118,6 +118,16 @@ void record_limit(self_t *self, const char *name, uint64_t max)
          json_pack("{s:s,s:I}", "limit", name, "max", (json_int_t) max));
 }
 
+void record_limit_said(self_t *self, const char *name, uint64_t used,
+                       uint64_t max)
+{
+    commands_tell(self, "LIMIT", name, NULL);
+    note(self, AUDIT_KERNEL, "limit", "refused",
+         json_pack("{s:s,s:I,s:I,s:s}", "limit", name, "used",
+                   (json_int_t) used, "max", (json_int_t) max, "said_by",
+                   "kernel"));
+}
+
 static const char *const channel_names[] = {
 #define X(name, text, kernel, client, key) [CHANNEL_##name] = text,
     CHANNELS(X)

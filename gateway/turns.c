@@ -447,6 +447,8 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     bool failed = json_text_equals(json_member(content, "status"), "error");
     bool aborts = failed && request->is_execute && request->stop_on_error
                   && !request->silent;
+    int64_t cell = self->next_count;
+    bytes_t said = metadata;
     int r;
 
     /* What has come by now is aborted; what is sent by somebody who knows of
@@ -475,8 +477,10 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     revival_told(self, request);
     if (!request->is_answered)
         output_turn(self->output, "idle", request);
-    if (request->is_execute)
+    if (request->is_execute) {
         record_cell_end(self, request, content);
+        watch_heed(self, said, cell);
+    }
     session_stop_timer(self, &self->limit_timer);
     life_step(&self->state, LIFE_ON_END);
     ladder_done(self, "interrupted", "preserved");

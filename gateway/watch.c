@@ -285,6 +285,32 @@ bool watch_explain(self_t *self)
     return false;
 }
 
+/* ---- what the kernel says ---- */
+
+void watch_heed(self_t *self, bytes_t metadata, int64_t cell)
+{
+    figures_limit_t limits[FIGURES_LIMITS];
+    size_t count = figures_limits(metadata, limits);
+    char note[NOTE_MAX];
+    fault_t fault;
+
+    for (size_t i = 0; i < count; i++) {
+        const figures_limit_t *limit = &limits[i];
+
+        /* Of processes the group itself tells. */
+        if (self->watch.group && strcmp(limit->name, "processes") == 0)
+            continue;
+        snprintf(note, sizeof note,
+                 "{\"limit\":\"%s\",\"max\":%" PRId64 ",\"used\":%" PRId64
+                 ",\"cell\":%" PRId64 ",\"said_by\":\"kernel\"}",
+                 limit->name, limit->max, limit->used, cell);
+        record_limit_said(self, limit->name, (uint64_t) limit->used,
+                          (uint64_t) limit->max);
+        if (output_note(self->output, "limit", 0, note, &fault) < 0)
+            log_error("session=%s journal: %s", self->spec->id, fault.text);
+    }
+}
+
 /* ---- what a cell costs ---- */
 
 void watch_expect_cell(self_t *self)

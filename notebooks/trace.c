@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define SOURCE_MAX 4096 /* bytes of a cell's code in its row */
+#define LIMITS_MAX 8    /* of a cell, on its kernel's word */
 
 void trace_clear(trace_t *self)
 {
@@ -116,6 +117,21 @@ static void add_limit(json_t *row, const char *text)
     json_array_append_new(limits, json_string(text));
 }
 
+/* Those that its kernel says that the cell came to. */
+static void add_limits(json_t *row, const json_t *limits)
+{
+    const json_t *limit;
+    size_t i;
+
+    json_array_foreach(limits, i, limit)
+    {
+        const char *name = json_string_value(json_object_get(limit, "limit"));
+
+        if (name && i < LIMITS_MAX)
+            add_limit(row, name);
+    }
+}
+
 static void on_error(json_t *row, const json_t *content)
 {
     const char *ename = text_member(content, "ename");
@@ -179,6 +195,7 @@ static void on_reply(trace_t *self, const journal_record_t *record)
     copy_number(row, "memory_kib", own, "peak_memory_kib", 1);
     copy_object(row, own, "namespace");
     copy_object(row, own, "files");
+    add_limits(row, json_object_get(own, "limits"));
     if (json_is_integer(json_object_get(content, "execution_count")))
         json_object_set(row, "execution_count",
                         json_object_get(content, "execution_count"));

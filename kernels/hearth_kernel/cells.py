@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any, Optional
 
-from hearth_kernel import policy
+from hearth_kernel import limits, policy
 from hearth_kernel.shell import describe_error
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class Cells:
         self.last = self.kernel.request
         self.allow_stdin = bool(content.get("allow_stdin", False))
         shell.shown = shell.display_fault = None
+        limits.forget()
         shell.is_cancelled = False
         shell.is_executing = True
         # User code may have put its own handler there, or IPython's magics.
@@ -193,6 +194,9 @@ class Cells:
         figures = self.usage()
         if not self.content.get("silent", False):
             figures.update(self.difference())
+        reached = limits.take()
+        if reached:
+            figures["limits"] = reached
         metadata = {
             "started": self.started,
             "next_count": shell.execution_count,

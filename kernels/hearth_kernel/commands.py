@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional, TypeVar
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
+from hearth_kernel import limits
 from hearth_kernel.magics import NO_PACKAGES
 
 T = TypeVar("T")
@@ -56,6 +57,8 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         words = self.var_expand(cmd, depth=1)
         code = self.run_command(lambda: _run(words))
         self.user_ns["_exit_code"] = code
+        for note in limits.tell(limits.of_program(code)):
+            print(note, file=sys.stderr)
         installs = _INSTALLS.match(words) if code else None
         if installs:
             print(NO_PACKAGES.format(installs[1]), file=sys.stderr)

@@ -30,6 +30,7 @@ from hearth_kernel import (
     comms,
     debugging,
     introspection,
+    limits,
     outlet,
     rehearsal,
     streams,
@@ -317,6 +318,7 @@ class Kernel:
         _signal.signal(_SIGINT, self.interrupts.handler)
         _signal.signal(_SIGPIPE, _signal.SIG_IGN)
         self.workspace.begin(os.getcwd())
+        limits.begin()
         self.tidying.start()
         self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)

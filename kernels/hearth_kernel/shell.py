@@ -31,7 +31,7 @@ try:
 except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
-from hearth_kernel import _link, commands, outlet
+from hearth_kernel import _link, commands, limits, outlet
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
 from hearth_kernel.parents import Parent, ParentToken
@@ -396,6 +396,12 @@ class ZMQInteractiveShell(commands.CommandShell):
     ) -> None:
         name, value = describe_error(etype, evalue)
         lines = [stb] if isinstance(stb, str) else [str(line) for line in stb]
+        # As Python writes an exception's notes: behind its text.
+        if isinstance(evalue, BaseException) and (
+            notes := limits.explain(evalue)
+        ):
+            lines += notes
+            value = "\n".join([value, *notes])
         self._last_traceback = lines
         self.shown = {"ename": name, "evalue": value, "traceback": lines}
         outlet.emit(_link.ERROR, self.shown, hold=True)

@@ -77,9 +77,43 @@ static void adds_the_gateways_own(void **state)
     expect_added("{", NULL);
 }
 
+static void names_the_limits_that_a_kernel_tells_of(void **state)
+{
+    static const char text[] =
+        "{\"limits\":[{\"limit\":\"shm\"}],\"hearth\":{\"limits\":["
+        "{\"limit\":\"tmp\",\"used\":3,\"max\":4},{\"limit\":\"tmp\",\"max\":9}"
+        ","
+        "{\"limit\":\"memory\"},7,{\"limit\":3},{\"limit\":\"file_size\","
+        "\"used\":-1,\"max\":1e9},{\"limit\":\"processes\",\"max\":\"x\"}]}}";
+    static const char *const none[] = {
+        "",
+        "{}",
+        "\"limits\"",
+        "{\"hearth\":{\"limits\":{\"limit\":\"tmp\"}}}",
+        "{\"hearth\":[\"limits\"]}",
+        "{\"hearth\":{\"limits\":[\"tmp\"]}}"};
+    figures_limit_t found[FIGURES_LIMITS];
+
+    (void) state;
+    assert_int_equal(figures_limits((bytes_t){text, sizeof text - 1}, found),
+                     3);
+    assert_string_equal(found[0].name, "tmp");
+    assert_int_equal(found[0].used, 3);
+    assert_int_equal(found[0].max, 4);
+    assert_string_equal(found[1].name, "file_size");
+    assert_int_equal(found[1].used, 0);
+    assert_int_equal(found[1].max, 0);
+    assert_string_equal(found[2].name, "processes");
+    assert_int_equal(found[2].max, 0);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(
+            figures_limits((bytes_t){none[i], strlen(none[i])}, found), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_limits_that_a_kernel_tells_of),
         cmocka_unit_test(takes_out_what_became_of_the_variables),
         cmocka_unit_test(leaves_everything_else_as_it_is),
         cmocka_unit_test(adds_the_gateways_own),

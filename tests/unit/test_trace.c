@@ -154,6 +154,21 @@ static void names_the_limits_that_were_hit(void **state)
     assert_string_equal(text_at(&trace, 5, "reason"), "idle");
 }
 
+static void names_the_limits_that_a_kernel_told_of(void **state)
+{
+    cleanup_trace trace_t trace = {0};
+
+    (void) state;
+    ask(&trace, 1, "a");
+    add(&trace, JOURNAL_REPLY, 1, "execute_reply", "{\"status\":\"ok\"}",
+        "{\"hearth\":{\"limits\":[7,{\"limit\":8},{\"limit\":\"tmp\"}]}}");
+    ask(&trace, 2, "a");
+    add(&trace, JOURNAL_REPLY, 2, "execute_reply", "{\"status\":\"ok\"}",
+        "{\"hearth\":{\"limits\":\"tmp\"}}");
+    assert_string_equal(limit_at(&trace, 0), "tmp");
+    assert_string_equal(limit_at(&trace, 1), "(none)");
+}
+
 static void takes_nothing_for_granted(void **state)
 {
     static const char *const texts[] = {
@@ -226,6 +241,7 @@ int main(void)
         cmocka_unit_test(tells_what_a_cell_did),
         cmocka_unit_test(counts_only_what_a_notebook_shows),
         cmocka_unit_test(names_the_limits_that_were_hit),
+        cmocka_unit_test(names_the_limits_that_a_kernel_told_of),
         cmocka_unit_test(takes_nothing_for_granted),
         cmocka_unit_test(shortens_long_code_between_characters),
         cmocka_unit_test(reads_a_journal),

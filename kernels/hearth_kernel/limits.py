@@ -1,0 +1,285 @@
+"""Which limit of the session an error comes from, in words for who reads it.
+
+The system answers with a number: EMFILE does not say whose limit it was,
+ENOSPC not where. What is told here is what can be known: what is full or used
+up now, where the file lies, what the system call that failed can mean. Where
+that leaves a doubt nothing is told.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Callable, Optional
+
+from hearth_kernel.room import (
+    MORE,
+    Reached,
+    all_full,
+    amount,
+    explain_quota,
+    explain_space,
+    frames,
+    is_of_system,
+)
+
+_CHAIN_MAX = 20  # errors behind an error that are looked at
+_WORDS_MAX = 10_000  # characters of an error's text
+_PROBES_MAX = 1 << 16  # descriptors that are tried one by one
+_TASKS_MAX = 10_000  # processes and threads that are counted
+_XFSZ = int(signal.SIGXFSZ)
+# What libraries say whose errors have no number.
+_FULL_WORDS = ("no space left", "disk is full", " requested and ")
+
+# As the sandbox has set them; code can lower its own further.
+_given: dict[int, int] = {}
+_told: list[Reached] = []
+
+
+def begin() -> None:
+    """Learn what the session has, before any of its code runs."""
+    for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
+        _given[which] = resource.getrlimit(which)[0]
+    _told.clear()
+
+
+def forget() -> None:
+    """Begin a cell."""
+    _told.clear()
+
+
+def take() -> list[dict[str, Any]]:
+    """What was told since; for the gateway, each limit once."""
+    found = {one.limit: one for one in _told if one.limit}
+    _told.clear()
+    return [
+        {"limit": one.limit, "used": one.used, "max": one.max}
+        for one in found.values()
+    ]
+
+
+def _count_descriptors(most: int) -> int:
+    """How many are open; there may be none left to look with."""
+    size = os.stat("/proc/self/fd").st_size  # since Linux 6.2
+    if size:
+        return size
+    return sum(map(_is_open, range(min(most, _PROBES_MAX))))
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _is_lowered(which: int) -> Optional[int]:
+    """What the code has set itself, when that is lower than what it had."""
+    soft = resource.getrlimit(which)[0]
+    given = _given.get(which, soft)
+    if soft in (resource.RLIM_INFINITY, given):
+        return None
+    return soft if given == resource.RLIM_INFINITY or soft < given else None
+
+
+def _explain_files(error: OSError) -> list[Reached]:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    used = _count_descriptors(most)
+    if used < most and not is_of_system(error):
+        return []
+    own = _is_lowered(resource.RLIMIT_NOFILE)
+    if own is not None:
+        return [
+            Reached(
+                f"this process has set itself a limit of {own} open files, "
+                "lower than the session's (open_files)"
+            )
+        ]
+    figures = f"{used} of {most} are open" if used >= most else f"{most}"
+    return [
+        Reached(
+            "this process has come to the session's limit of open files: "
+            f"{figures} (limit open_files); close some, {MORE}",
+            "open_files",
+            used,
+            most,
+        )
+    ]
+
+
+def _explain_size(error: OSError) -> list[Reached]:
+    return size_reached() if is_of_system(error) else []
+
+
+def size_reached() -> list[Reached]:
+    """What to say of a file that would have become too large."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most == resource.RLIM_INFINITY:
+        return []
+    own = _is_lowered(resource.RLIMIT_FSIZE)
+    if own is not None:
+        return [
+            Reached(
+                f"this process has set itself a limit of {amount(own)} a file, "
+                "lower than the session's (file_size)"
+            )
+        ]
+    return [
+        Reached(
+            f"a file of this session can have {amount(most)} at most (limit "
+            f"file_size); write smaller ones, {MORE}",
+            "file_size",
+            most,
+            most,
+        )
+    ]
+
+
+def _count_tasks() -> int:
+    """Processes and threads of the session."""
+    count = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                count += len(os.listdir(f"/proc/{name}/task"))
+            except OSError:
+                count += 1
+        if count > _TASKS_MAX:
+            break
+    return count
+
+
+def _is_of_fork(error: BaseException) -> bool:
+    """Whether what refused can have been a fork: sockets say the same."""
+    return is_of_system(error) and any(
+        "fork" in name or "spawn" in name
+        for frame in frames(error.__traceback__)[:1]
+        for name in frame.f_code.co_names
+    )
+
+
+def _explain_fork(error: OSError) -> list[Reached]:
+    return _explain_tasks() if _is_of_fork(error) else []
+
+
+def _explain_tasks() -> list[Reached]:
+    """Where a control group counts, it has half of the process' own limit."""
+    most = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    try:
+        used = _count_tasks()
+    except OSError:
+        return []
+    for limit in (most, most // 2):
+        if 0 <= used - limit <= 1:
+            return [
+                Reached(
+                    "the session has as many processes and threads as it may: "
+                    f"{limit} of {limit} (limit processes); end some, {MORE}",
+                    "processes",
+                    limit,
+                    limit,
+                )
+            ]
+    return []
+
+
+def _explain_memory(_: BaseException) -> list[Reached]:
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return []
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return []
+    return [
+        Reached(
+            f"this process may map {amount(most)} (address_space of the "
+            f"session's limits) and has mapped {amount(mapped)} now"
+        )
+    ]
+
+
+def of_program(code: int) -> list[Reached]:
+    """What can be said of a program that failed: its signal, and what is full.
+
+    The code is its own, or as a shell tells it.
+    """
+    if code in (-_XFSZ, 128 + _XFSZ):
+        return size_reached()
+    return all_full() if code else []
+
+
+_BY_NUMBER: dict[int, Callable[[OSError], list[Reached]]] = {
+    errno.ENOSPC: explain_space,
+    errno.EDQUOT: explain_quota,
+    errno.EMFILE: _explain_files,
+    errno.EFBIG: _explain_size,
+    errno.EAGAIN: _explain_fork,
+    errno.ENOMEM: _explain_memory,
+}
+
+
+def _explain_words(error: BaseException) -> list[Reached]:
+    words = str(error)[:_WORDS_MAX].lower()
+    return all_full() if any(one in words for one in _FULL_WORDS) else []
+
+
+def _explain(error: BaseException) -> list[Reached]:
+    if isinstance(error, OSError) and error.errno is not None:
+        explain = _BY_NUMBER.get(error.errno)
+        return explain(error) if explain else []
+    if isinstance(error, subprocess.CalledProcessError):
+        return of_program(error.returncode)
+    if isinstance(error, MemoryError):
+        return _explain_memory(error)
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return _explain_tasks()
+    if isinstance(error, OSError) or type(error).__module__ == "sqlite3":
+        return _explain_words(error)
+    return []
+
+
+def _chain(error: Optional[BaseException]) -> Iterator[BaseException]:
+    """The error, what it was raised from, and what groups hold."""
+    waiting, seen = [error], 0
+    while waiting and seen < _CHAIN_MAX:
+        one = waiting.pop(0)
+        if one is None:
+            continue
+        seen += 1
+        yield one
+        waiting.append(
+            one.__cause__
+            if one.__cause__ is not None or one.__suppress_context__
+            else one.__context__
+        )
+        members = getattr(one, "exceptions", None)
+        if isinstance(members, tuple):
+            waiting.extend(
+                member
+                for member in members
+                if isinstance(member, BaseException)
+            )
+
+
+def tell(found: list[Reached]) -> list[str]:
+    """Their sentences, each once."""
+    _told.extend(found)
+    return list(dict.fromkeys(one.text for one in found))
+
+
+def explain(error: Optional[BaseException]) -> list[str]:
+    """Sentences that say which limit an error comes from; most have none."""
+    found: list[Reached] = []
+    for one in _chain(error):
+        # Whatever a class of the session's does: the traceback comes.
+        with suppress(Exception):
+            found.extend(_explain(one))
+    return tell(found)
