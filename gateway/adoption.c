@@ -34,7 +34,8 @@ static void end_unknown(registry_t *self, const char *state_folder)
     kernel_end_t end = {0};
     fault_t fault;
 
-    if (kernel_new(folder, &kernel, &fault) == 0) {
+    /* By pid 1 alone: its number is not known. */
+    if (kernel_new(folder, false, &kernel, &fault) == 0) {
         int64_t deadline = clock_monotonic_ms() + END_UNKNOWN_MS;
 
         kernel_kill(kernel);

@@ -230,7 +230,9 @@ static void on_launching(self_t *self, const char *status, const char *group)
     session_watch(self, self->status_fd, on_status);
     session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);
     /* Refused: it has failed already, and the zygote's answer tells why. */
-    if (kernel_new(spec->runtime_folder, &self->kernel, &fault) < 0) {
+    if (kernel_new(spec->runtime_folder, session_spec_shares_user(spec),
+                   &self->kernel, &fault)
+        < 0) {
         if (fault.code != ECONNREFUSED)
             ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
         return;

@@ -401,7 +401,9 @@ static int begin_adopted(self_t *self, fault_t *fault)
     watch_adopt(self);
     session_touch(self);
     session_count_lifetime(self);
-    if (kernel_new(spec->runtime_folder, &self->kernel, fault) < 0
+    if (kernel_new(spec->runtime_folder, session_spec_shares_user(spec),
+                   &self->kernel, fault)
+            < 0
         || kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
                                 fault)
                < 0) {
@@ -459,7 +461,9 @@ static void abandon(self_t *self, const fault_t *why)
     if (!spec->is_adopted || spec->reason[0])
         return;
     if (!self->kernel
-        && kernel_new(spec->runtime_folder, &self->kernel, &fault) == 0)
+        && kernel_new(spec->runtime_folder, session_spec_shares_user(spec),
+                      &self->kernel, &fault)
+               == 0)
         (void) kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
                                     &fault);
     if (self->kernel)

@@ -89,6 +89,9 @@ typedef struct {
 void session_spec_destroy(session_spec_t **self_p);
 #define cleanup_session_spec CLEANUP(session_spec_destroy)
 
+/* Whether its pid 1 has the user of its code. */
+bool session_spec_shares_user(const session_spec_t *self);
+
 /* zactor_fn, for a line (switchboard.h); `args` is a session_spec_t, taken.
  * What fails is told by BROKEN or GONE. */
 void session_actor(zsock_t *pipe, void *args);

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/privilege.h"
 
 #include <jansson.h>
 
@@ -28,6 +29,12 @@ bool session_keeps_workspace(const char *state_folder, const char *workspace)
     cleanup_free char *own = session_own_workspace(state_folder);
 
     return strcmp(workspace, own) == 0;
+}
+
+/* Without a launch that tells: as it was before there were such users. */
+bool session_spec_shares_user(const session_spec_t *self)
+{
+    return self->has_ids ? self->init_uid == 0 : !privilege_gives_users();
 }
 
 void session_spec_destroy(session_spec_t **self_p)

@@ -5,7 +5,6 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "base/privilege.h"
 #include "kernels/processes.h"
 
 #include <errno.h>
@@ -24,6 +23,7 @@ struct kernel {
     int pidfd;                /* owned; -1 until the process is known */
     pid_t pid;                /* pid 1 of the sandbox, the host's number */
     uint64_t start_time;      /* of pid, clock ticks since boot */
+    bool shares_user;         /* with what runs below it */
     frame_decoder_t *decoder; /* owned */
     buffer_t out;             /* bytes that the link did not take yet */
     uint64_t received;        /* bytes of the link so far */
@@ -51,13 +51,15 @@ void kernel_destroy(kernel_t **self_p)
     *self_p = NULL;
 }
 
-int kernel_new(const char *folder, kernel_t **ret_kernel, fault_t *fault)
+int kernel_new(const char *folder, bool shares_user, kernel_t **ret_kernel,
+               fault_t *fault)
 {
     cleanup_kernel kernel_t *self = mem_new(sizeof *self);
     cleanup_free char *init_path = mem_format("%s/init.sock", folder);
     int r;
 
     self->link_fd = self->init_fd = self->pidfd = -1;
+    self->shares_user = shares_user;
     self->decoder = frame_decoder_new();
     r = fd_connect_unix(init_path, &self->init_fd, fault);
     if (r < 0)
@@ -365,8 +367,8 @@ void kernel_kill(kernel_t *self)
 
     if (self->pidfd >= 0
         && syscall(SYS_pidfd_send_signal, self->pidfd, SIGKILL, NULL, 0) == 0) {
-        /* With one user for all a session can have made its pid 1 idle. */
-        if (!privilege_gives_users())
+        /* The session can have made it idle. */
+        if (self->shares_user)
             processes_kill(self->pid);
         return;
     }

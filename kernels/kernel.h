@@ -24,8 +24,11 @@ typedef struct {
 } kernel_end_t;
 
 /* Connects to init.sock in `folder`, which listens already; the link comes
- * with kernel_reconnect. -ECONNREFUSED, -ENOENT: nobody holds it any more. */
-int kernel_new(const char *folder, kernel_t **ret_kernel, fault_t *fault);
+ * with kernel_reconnect. `shares_user`: pid 1 has the user of what runs below
+ * it, and so may have been slowed down by that. -ECONNREFUSED, -ENOENT: nobody
+ * holds it any more. */
+int kernel_new(const char *folder, bool shares_user, kernel_t **ret_kernel,
+               fault_t *fault);
 void kernel_destroy(kernel_t **self_p);
 #define cleanup_kernel CLEANUP(kernel_destroy)
 
