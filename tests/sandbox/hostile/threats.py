@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Callable
 
@@ -11,6 +12,8 @@ from .twins import Twins
 
 BEGIN = "<!-- written by ./dev hostile --table -->"
 END = "<!-- end of what is written -->"
+# As in sandbox/walls.h: name, what it is, can_be_left_out, can_be_missing.
+ROW = re.compile(r'\{"(\w+)", "[^"]*", (true|false), (?:true|false)\}')
 # Takes the machine where no wall is left.
 RECKLESS = ("fork-bomb",)
 # run(mode, walls that are left out, cases)
@@ -21,12 +24,9 @@ Found = dict[str, set[str]]  # the id of a case: in which modes
 def optional_walls() -> list[str]:
     """Those that a profile can leave out, in the order of the table."""
     source = Path(__file__).parents[3] / "sandbox" / "wall_table.c"
-    rows = [
-        line.strip().strip("{},").split(", ")
-        for line in source.read_text().splitlines()
-        if line.lstrip().startswith('{"')
-    ]
-    return [row[0].strip('"') for row in rows if row[-1] == "true"]
+    rows = ROW.findall(source.read_text())
+    assert len(rows) == source.read_text().count('{"'), "not a row of the table"
+    return [name for name, can_be_left_out in rows if can_be_left_out == "true"]
 
 
 def sets_of_walls(walls: list[str]) -> list[tuple[str, ...]]:
