@@ -56,7 +56,7 @@ static void answer_shutdown(self_t *self, request_t *request)
     output_send_reply(self->output, request, (bytes_t){0}, reply);
     output_broadcast(self->output, "shutdown_reply",
                      message_header(request->message), reply);
-    ending_leave(self, restart);
+    leaving_begin(self, restart);
 }
 
 /* There is no debugger: an empty reply says so to every client. */

@@ -363,7 +363,7 @@ static void on_restart(self_t *self, const char *token, const char *unused)
     (void) unused;
     if (refuse_if_gone(self, token))
         return;
-    ending_leave(self, true);
+    leaving_begin(self, true);
     answer_session(self, token);
 }
 
@@ -372,7 +372,7 @@ static void on_delete(self_t *self, const char *token, const char *unused)
     (void) unused;
     if (refuse_if_gone(self, token))
         return;
-    ending_leave(self, false);
+    leaving_begin(self, false);
     answer_session(self, token);
 }
 

@@ -1,6 +1,6 @@
-/* The end of a session's kernel, whoever wanted it: asked to leave, killed,
- * died by itself. One place decides what is told to the clients, what stands
- * in the tombstone, and whether a fresh kernel follows. */
+/* The end of a session's kernel, whoever wanted it: asked to leave (leaving.c),
+ * killed, died by itself. One place decides what is told to the clients, what
+ * stands in the tombstone, and whether a fresh kernel follows. */
 #include "gateway/internal.h"
 
 #include "base/clock.h"
@@ -14,11 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINK_GRACE_MS                                                          \
-    300               /* between a closed link and the end of its kernel       \
-                       */
-#define LEAVE_MS 1000 /* a kernel that was asked to leave, before kill */
-#define STOP_MS  5000 /* a killed kernel that does not end: given up */
+/* Between a closed link and the end of its kernel. */
+#define LINK_GRACE_MS 300
+#define STOP_MS       5000 /* a killed kernel that does not end: given up */
 
 void ending_error(const self_t *self, const char **ret_name,
                   buffer_t *ret_sentence)
@@ -138,7 +136,7 @@ static void unwatch_kernel(self_t *self)
     }
 }
 
-static void fail_requests(self_t *self)
+void ending_fail_requests(self_t *self)
 {
     const char *ename = "KernelDied";
     cleanup_free char *evalue = NULL;
@@ -320,7 +318,7 @@ void ending_finish(self_t *self)
     /* Those before a restart were told when it was asked for; what has come
      * since is for the fresh kernel. */
     if (!self->is_relaunching)
-        fail_requests(self);
+        ending_fail_requests(self);
     if (self->kernel)
         kernel_kill(self->kernel);
     kernel_destroy(&self->kernel);
@@ -328,6 +326,9 @@ void ending_finish(self_t *self)
     life_step(&self->state, LIFE_ON_EXIT);
     ladder_done(self, "killed", "lost");
     if (wants_relaunch(self)) {
+        /* No other gateway may take what is left of it for the fresh one. */
+        self->spec->pid = 0;
+        session_save(self);
         note(self, "restart");
         ending_relaunch(self);
     } else {
@@ -427,44 +428,4 @@ void ending_on_link_closed(self_t *self)
         && kernel_pidfd(self->kernel) >= 0)
         session_start_timer(self, &self->stop_timer, LINK_GRACE_MS,
                             on_link_grace);
-}
-
-static int on_left(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->stop_timer = 0;
-    if (self->kernel)
-        kernel_kill(self->kernel);
-    session_start_timer(self, &self->stop_timer, STOP_MS, on_overdue);
-    return 0;
-}
-
-void ending_leave(self_t *self, bool restart)
-{
-    bool is_busy = self->state == LIFE_BUSY;
-    frame_t frame = {.type = FRAME_SHUTDOWN, .request = turns_number(self)};
-    fault_t fault;
-
-    if (self->state == LIFE_GONE || self->state == LIFE_STOPPING)
-        return;
-    self->is_relaunching = restart && !self->spec->is_external;
-    self->reason = LIFE_REASON_DELETED;
-    snprintf(self->detail, sizeof self->detail, "%s",
-             restart ? "restarted on request" : "ended on request");
-    if (self->is_relaunching)
-        fail_requests(self);
-    frame.content.bytes =
-        restart ? "{\"restart\":true}" : "{\"restart\":false}";
-    frame.content.size = strlen(frame.content.bytes);
-    if (is_busy || !self->kernel || !self->info.size || !self->is_greeted
-        || session_send(self, &frame, &fault) < 0) {
-        ending_begin(self, LIFE_REASON_DELETED, "%s", "ended on request");
-        return;
-    }
-    life_step(&self->state, LIFE_ON_STOP);
-    commands_tell_state(self);
-    session_start_timer(self, &self->stop_timer, LEAVE_MS, on_left);
 }

@@ -2,6 +2,7 @@
  *   session.c   the actor: birth, death, timers, what is watched
  *   commands.c  what the registry asks
  *   ending.c    the end of a kernel
+ *   leaving.c   one that was asked for
  *   ladder.c    interrupts
  *   intake.c    clients' requests as they come
  *   turns.c     their turn: queue, dispatch, replies
@@ -137,6 +138,9 @@ typedef struct {
     bool is_held;         /* after a take-over: waits for subscribers */
     bool is_end_held;     /* the kernel's end waits for them too */
     bool is_relaunching;  /* a fresh kernel follows the end of this one */
+    bool is_leaving;      /* another gateway was asked to end the kernel, and
+                             has not ended it */
+    uint64_t left_number; /* the last request that was that kernel's */
     bool is_stuck;        /* the journal cannot be written */
     bool is_broken;       /* begin failed; only $TERM counts */
     bool is_draining;     /* takes requests, hands none to the kernel */
@@ -222,8 +226,8 @@ void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
 void ending_relaunch(self_t *self);
 /* The kernel is gone: tells everybody, buries the session or relaunches. */
 void ending_finish(self_t *self);
-/* Asks the kernel to leave by itself, ends it when it does not. */
-void ending_leave(self_t *self, bool restart);
+/* The running request and those that wait get the error of the kernel's end. */
+void ending_fail_requests(self_t *self);
 void ending_on_link_closed(self_t *self);
 void ending_read_status(self_t *self);
 /* Watches pid 1's words and, once it is known, the process. */
@@ -236,6 +240,12 @@ void ending_keep_tombstone(self_t *self, int64_t keep_ms);
 /* The error that requests to a session without a kernel get. */
 void ending_error(const self_t *self, const char **ret_name,
                   buffer_t *ret_sentence);
+
+/* leaving.c */
+/* Asks the kernel to leave by itself, ends it when it does not. */
+void leaving_begin(self_t *self, bool restart);
+/* What a gateway that was killed meanwhile has begun: is_leaving. */
+void leaving_go_on(self_t *self);
 
 /* ladder.c */
 void ladder_climb(self_t *self, bool kills);
@@ -367,6 +377,8 @@ int recovery_read(self_t *self, fault_t *fault);
 void recovery_repeat(self_t *self);
 /* Those without a reply get the error of a session that is gone. */
 void recovery_refuse(self_t *self);
+/* And those of a kernel that is being restarted that of its end. */
+void recovery_refuse_old(self_t *self);
 void recovery_clear(self_t *self);
 
 /* watch.c */

@@ -128,15 +128,36 @@ static void drop_pending(self_t *self, uint64_t first, uint64_t last)
     }
 }
 
+/* What waits by now was meant for the kernel that is to go; with a restart
+ * what comes later is the fresh one's. */
+static void on_leaving(self_t *self, const journal_record_t *record)
+{
+    json_span_t value;
+    fault_t fault;
+
+    self->is_leaving = true;
+    self->is_relaunching =
+        json_check(record->content.bytes, record->content.size, &value, &fault)
+            == 0
+        && json_is(json_member(value, "restart"), JSON_KIND_TRUE);
+    self->left_number = 0;
+    for (const request_t *at = self->queue; at; at = at->next)
+        self->left_number = at->number;
+}
+
 static void on_state(self_t *self, const journal_record_t *record)
 {
     if (strcmp(record->type, "answered") == 0) {
         debts_each((bytes_t){record->content.bytes, record->content.size},
                    drop_pending, self);
+    } else if (strcmp(record->type, "leaving") == 0) {
+        on_leaving(self, record);
     } else if (strcmp(record->type, "ready") == 0) {
         buffer_clear(&self->info);
         buffer_append(&self->info, record->content.bytes, record->content.size);
-        self->is_relaunching = false;
+        /* One that is to go may say so before it does. */
+        if (!self->is_leaving)
+            self->is_relaunching = false;
     } else if (strcmp(record->type, "launch") == 0
                || strcmp(record->type, "restart") == 0
                || strcmp(record->type, "reviving") == 0) {
@@ -145,6 +166,8 @@ static void on_state(self_t *self, const journal_record_t *record)
         self->kernel_seq = 0;
         self->next_count = 1;
         self->is_relaunching = strcmp(record->type, "restart") == 0;
+        self->is_leaving = false;
+        self->left_number = 0;
     }
     if (strcmp(record->type, "reviving") == 0
         || strcmp(record->type, "revived") == 0) {
@@ -205,7 +228,7 @@ int recovery_read(self_t *self, fault_t *fault)
     drop_answered(&list, last_us - REPEAT_US);
     self->told_seq = self->kernel_seq;
     self->repeats = list;
-    if (self->info.size && !self->spec->reason[0]) {
+    if (self->info.size && !self->spec->reason[0] && !self->is_leaving) {
         request_t *first = turns_pop(self);
 
         self->state = LIFE_IDLE;
@@ -238,6 +261,20 @@ void recovery_refuse(self_t *self)
 
     ending_error(self, &name, &sentence);
     turns_fail_all(self, name, (const char *) sentence.data);
+}
+
+void recovery_refuse_old(self_t *self)
+{
+    request_t **at = &self->queue, **end = self->queue_end, *later;
+
+    while (*at && (*at)->number <= self->left_number)
+        at = &(*at)->next;
+    later = *at;
+    *at = NULL;
+    ending_fail_requests(self);
+    self->queue = later;
+    self->queue_end = later ? end : &self->queue;
+    self->left_number = 0;
 }
 
 void recovery_clear(self_t *self)

@@ -250,6 +250,8 @@ static void release(self_t *self)
         save_soon(self);
     session_stop_timer(self, &self->hold_timer);
     recovery_repeat(self);
+    if (self->state != LIFE_GONE && self->is_relaunching)
+        recovery_refuse_old(self);
     watch_requests(self);
     if (self->state == LIFE_GONE) {
         /* It died with requests that nobody has answered. */
@@ -408,7 +410,13 @@ static int begin_adopted(self_t *self, fault_t *fault)
                                 fault)
                < 0) {
         log_notice("session=%s kernel lost: %s", spec->id, fault->text);
-        ending_expect(self);
+        if (self->is_leaving)
+            leaving_go_on(self);
+        else
+            ending_expect(self);
+    } else if (self->is_leaving) {
+        ending_watch(self);
+        leaving_go_on(self);
     } else {
         self->is_relaunching = false; /* it is the fresh one */
         ending_watch(self);

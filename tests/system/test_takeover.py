@@ -4,16 +4,21 @@ a time limit, clients that come back late."""
 from __future__ import annotations
 
 import os
+import random
 import signal
+import subprocess
+import time
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Optional
 
 import pytest
-from deadline import DEADLINE
-from harness import Gateway
-from processes import children, kill
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
+from processes import children, kill, members
 
 HOUR = 3600
+KILLS = 200 if os.environ.get("HEARTH_LONG") else 10
+MOMENTS = 0.12  # seconds; a restart takes less, mostly
 
 
 @pytest.fixture
@@ -113,3 +118,156 @@ def test_a_subscriber_that_comes_back_late_gets_the_last_idle(
         client.kc._iopub_channel = None
         client.kc.iopub_channel.start()
         client.until_idle(msg_id, DEADLINE)
+
+
+def find_state(session: Session, state: str) -> Optional[tuple[Path, int]]:
+    """The journal's file with such a record, and where that ends. Its type is
+    filled with zeros, and its body is content alone."""
+    word = state.encode().ljust(40, b"\0")
+    for path in Path(session.model["journal"]).glob("journal-*.log"):
+        data = path.read_bytes()
+        at = data.rfind(word)
+        if at >= 0:
+            size = int.from_bytes(data[at + 56 : at + 60], "little")
+            return path, at - 40 + 128 + size
+    return None
+
+
+def stop_kernel(session: Session) -> None:
+    """It cannot leave when it is asked to."""
+    for pid in children(session.show()["pid"]):
+        os.kill(pid, signal.SIGSTOP)
+
+
+def test_a_gateway_is_killed_while_the_old_kernel_of_a_restart_ends(
+    gateway: Gateway,
+) -> None:
+    gateway.options += ["--set", "sessions/restart=never"]
+    gateway.start()
+    session = gateway.create("--limit", "processes=50")
+    with session.client() as client:
+        assert client.run("x = 1; open('kept', 'w').close()").status == "ok"
+        before, old = session.show(), session.namespace()
+        stop_kernel(session)
+        gateway.run("session", "restart", session.id)
+        assert find_state(session, "leaving")
+        waits = client.kc.execute("'x' in globals()", allow_stdin=False)
+        session.wait_journaled([waits])
+        gateway.kill()
+        gateway.start()
+        turn = client.finish(waits)
+        assert turn.result == "False", (turn.content, turn.types)
+        assert client.run("open('kept').read()").result == "''"
+    after = session.wait_state("idle")
+    for name in ("id", "workspace", "limits", "connection_file"):
+        assert after[name] == before[name]
+    assert after["pid"] != before["pid"]
+    wait_for(lambda: not members(old), "the end of the old kernel")
+
+
+def test_requests_of_the_old_kernel_do_not_run_in_the_fresh_one(
+    gateway: Gateway,
+) -> None:
+    """A gateway that was killed before it had answered them: what its journal
+    has is cut off behind the wish."""
+    gateway.start()
+    session = gateway.create("--restart", "never")
+    with session.client() as client:
+        runs = client.kc.execute("print('on', flush=True)\nwhile True: pass")
+        queued = client.kc.execute("1 + 1")
+        client.stream_until(runs, "on")
+        session.wait_journaled([queued])
+        gateway.run("session", "restart", session.id)
+        for msg_id in (runs, queued):
+            content = client.reply(msg_id)["content"]
+            assert content["ename"] == "KernelDied", content
+        gateway.kill()
+        found = find_state(session, "leaving")
+        assert found
+        os.truncate(*found)
+        gateway.start()
+        for msg_id in (runs, queued):
+            content = client.reply(msg_id)["content"]
+            assert content["ename"] == "KernelDied", content
+            assert "a fresh kernel takes over" in content["evalue"]
+        assert client.run("2 + 2").result == "4"
+
+
+def test_a_gateway_is_killed_before_a_restart_has_its_fresh_kernel(
+    gateway: Gateway,
+) -> None:
+    gateway.options += ["--set", "sessions/restart=never"]
+    gateway.start()
+    session = gateway.create()
+    with session.client() as client:
+        assert client.run("x = 1").status == "ok"
+        zygotes = list(children(gateway.pid))
+        for pid in zygotes:  # so that no fork comes
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            gateway.run("session", "restart", session.id)
+            wait_for(
+                lambda: find_state(session, "restart"), "the old kernel's end"
+            )
+            gateway.kill()
+        finally:
+            for pid in zygotes:
+                kill(pid)
+        gateway.start()
+        assert client.run("'x' in globals()").result == "False"
+
+
+def test_a_gateway_is_killed_while_it_ends_a_session(gateway: Gateway) -> None:
+    """Who asked for it was told that it ends: it does, and not as lost."""
+    gateway.start()
+    session = gateway.create("--restart", "never")
+    old = session.namespace()
+    stop_kernel(session)
+    session.delete()
+    gateway.kill()
+    gateway.start()
+    gone = session.wait_state("gone")
+    assert (gone["reason"], gone["detail"]) == ("deleted", "ended on request")
+    wait_for(lambda: not members(old), "the end of its kernel")
+
+
+def test_a_session_is_deleted_while_it_is_restarted(gateway: Gateway) -> None:
+    gateway.start()
+    session = gateway.create("--restart", "never")
+    stop_kernel(session)
+    gateway.run("session", "restart", session.id)
+    session.delete()
+    gone = session.wait_state("gone")
+    assert (gone["reason"], gone["detail"]) == ("deleted", "ended on request")
+
+
+def test_a_gateway_is_killed_at_random_moments_of_restarts(
+    gateway: Gateway,
+) -> None:
+    """The old kernel or a fresh one, and never none; nothing else changes."""
+    chance = random.Random(20261122)
+    gateway.start()
+    session = gateway.create("--restart", "never")
+    with session.client() as client:
+        client.run("open('kept', 'w').close()")
+        for turn in range(KILLS):
+            client.run(f"mark = {turn}")
+            old = session.namespace()
+            asked = subprocess.Popen(
+                [HEARTH, "session", "restart", session.id],
+                env=gateway.env,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            time.sleep(chance.random() * MOMENTS)
+            gateway.kill()
+            asked.kill()
+            asked.wait(DEADLINE)
+            gateway.start()
+            found = client.run("globals().get('mark')")
+            assert found.status == "ok", found.content
+            assert found.result in (None, str(turn))
+            assert client.run("open('kept').read()").result == "''"
+            assert session.show()["state"] == "idle"
+            if found.result is None:
+                wait_for(lambda: not members(old), "the end of the old kernel")
