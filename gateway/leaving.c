@@ -22,7 +22,7 @@ static int on_patience(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-/* A member's too: nobody would take it over. */
+/* Not for a member of the pool: nobody takes that over. */
 static void note(self_t *self)
 {
     const char *content =
