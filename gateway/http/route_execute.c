@@ -62,44 +62,61 @@ static void clear_order(order_t *self)
     json_decref(self->body);
 }
 
+/* What may be given besides: the metadata, and of the content. */
+static const struct {
+    const char *name;
+    bool is_object; /* true or false otherwise */
+} extras[] = {
+    {"metadata", true},       {"silent", false},
+    {"store_history", false}, {"user_expressions", true},
+    {"allow_stdin", false},   {"stop_on_error", false},
+};
+
+static bool check_extras(exchange_t *exchange, const json_t *body)
+{
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        const json_t *value = json_object_get(body, extras[i].name);
+        if (!value || json_is_null(value)
+            || (extras[i].is_object ? json_is_object(value)
+                                    : json_is_boolean(value)))
+            continue;
+        exchange_fail(exchange, 400, "%s must be %s", extras[i].name,
+                      extras[i].is_object ? "an object" : "true or false");
+        return false;
+    }
+    return true;
+}
+
 static bool read_order(exchange_t *exchange, order_t *ret)
 {
-    const json_t *metadata;
-
     if (!exchange_read_object(exchange, &ret->body))
         return false;
     ret->code = json_string_value(json_object_get(ret->body, "code"));
     ret->key = exchange->key;
     if (json_object_get(ret->body, "key"))
         ret->key = json_string_value(json_object_get(ret->body, "key"));
-    metadata = json_object_get(ret->body, "metadata");
     if (!ret->code)
         exchange_fail(exchange, 400, "code must be the code, a text");
-    else if (metadata && !json_is_null(metadata) && !json_is_object(metadata))
-        exchange_fail(exchange, 400, "metadata must be an object");
     else if ((json_object_get(ret->body, "key") && !ret->key)
              || (ret->key && (!*ret->key || strlen(ret->key) > KEY_MAX)))
         exchange_fail(exchange, 400, "The key must be a text of 1 to %d bytes",
                       KEY_MAX);
     else
-        return true;
+        return check_extras(exchange, ret->body);
     return false;
 }
 
 static json_t *make_content(const order_t *order)
 {
-    static const char *const members[] = {"silent", "store_history",
-                                          "user_expressions", "allow_stdin",
-                                          "stop_on_error"};
     json_t *content =
         json_pack("{s:s,s:b,s:b,s:{},s:b,s:b}", "code", order->code, "silent",
                   0, "store_history", 1, "user_expressions", "allow_stdin", 1,
                   "stop_on_error", 0);
 
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        json_t *value = json_object_get(order->body, members[i]);
+    for (size_t i = 1; i < sizeof extras / sizeof *extras; i++) {
+        json_t *value = json_object_get(order->body, extras[i].name);
         if (value && !json_is_null(value))
-            json_object_set(content, members[i], value);
+            json_object_set(content, extras[i].name, value);
     }
     return content;
 }

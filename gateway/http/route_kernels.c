@@ -154,6 +154,14 @@ static void restart(exchange_t *exchange)
                on_restart_shown);
 }
 
+/* A WebSocket begins elsewhere (handshake.c). */
+static void attach(exchange_t *exchange)
+{
+    exchange_fail(exchange, 400,
+                  "Can \"Upgrade\" only to \"WebSocket\": this path is for "
+                  "WebSockets alone");
+}
+
 const route_t kernel_routes[] = {
     {METHOD_GET, "/api/kernels", AUTH_OBSERVE, list},
     {METHOD_POST, "/api/kernels", AUTH_EXECUTE, create},
@@ -161,5 +169,6 @@ const route_t kernel_routes[] = {
     {METHOD_DELETE, "/api/kernels/{}", AUTH_EXECUTE, discard},
     {METHOD_POST, "/api/kernels/{}/interrupt", AUTH_EXECUTE, interrupt},
     {METHOD_POST, "/api/kernels/{}/restart", AUTH_EXECUTE, restart},
+    {METHOD_GET, ROUTES_CHANNELS, AUTH_OBSERVE, attach},
     {0},
 };

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define CHANNELS_PATTERN "/api/kernels/{}/channels"
-
 static const route_t *const tables[] = {
     status_routes,  kernelspec_routes, kernel_routes, session_routes,
     login_routes,   hearth_routes,     event_routes,  execute_routes,
@@ -146,16 +144,8 @@ bool routes_permit(exchange_t *exchange)
 void routes_dispatch(exchange_t *exchange)
 {
     unsigned methods = 0;
-    char *parameters[EXCHANGE_PARAMETERS_MAX] = {NULL};
     const route_t *route = find(exchange, &methods);
 
-    if (routes_match(CHANNELS_PATTERN, exchange->path, parameters)) {
-        clear_parameters(parameters);
-        exchange_fail(exchange, 400,
-                      "Can \"Upgrade\" only to \"WebSocket\": this path is "
-                      "for WebSockets alone");
-        return;
-    }
     if (exchange->method == METHOD_OPTIONS) {
         answer_options(exchange, methods);
         return;
@@ -184,8 +174,8 @@ void routes_dispatch(exchange_t *exchange)
 
 viewer_t *routes_upgrade(exchange_t *exchange)
 {
-    exchange->pattern = CHANNELS_PATTERN;
-    if (!routes_match(CHANNELS_PATTERN, exchange->path, exchange->parameters)) {
+    exchange->pattern = ROUTES_CHANNELS;
+    if (!routes_match(ROUTES_CHANNELS, exchange->path, exchange->parameters)) {
         if (access_check(exchange, AUTH_OBSERVE, true))
             exchange_fail(exchange, 404, "There is no WebSocket at %.200s",
                           exchange->path);

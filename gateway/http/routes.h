@@ -40,8 +40,10 @@ bool routes_permit(exchange_t *exchange);
 #define ROUTES_BODY_SMALL (64u << 10) /* bytes that anybody may send */
 /* Finds the route, checks who asks, runs it; answers when there is none. */
 void routes_dispatch(exchange_t *exchange);
-/* The WebSocket that a request asks for; NULL: refused, and answered. */
+/* The WebSocket that a request asks for, at this path alone; NULL: refused, and
+ * answered. */
 viewer_t *routes_upgrade(exchange_t *exchange);
+#define ROUTES_CHANNELS "/api/kernels/{}/channels"
 
 /* Whether a decoded path fits; fills `ret_parameters` with fresh texts. */
 bool routes_match(const char *pattern, const char *path,

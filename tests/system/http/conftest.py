@@ -10,7 +10,7 @@ from typing import Iterator
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-pytest.register_assert_rewrite("desk", "web")
+pytest.register_assert_rewrite("contract", "desk", "web")
 
 from desk import Desk  # noqa: E402
 from harness import Gateway  # noqa: E402

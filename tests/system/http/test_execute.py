@@ -171,6 +171,11 @@ def test_it_survives_the_gateway(kernel: Kernel) -> None:
         {},
         {"code": 1},
         {"code": "1", "metadata": []},
+        {"code": "1", "silent": "yes"},
+        {"code": "1", "store_history": 1},
+        {"code": "1", "user_expressions": []},
+        {"code": "1", "allow_stdin": {}},
+        {"code": "1", "stop_on_error": 0},
         {"code": "1", "key": ""},
         {"code": "1", "key": 7},
         {"code": "1", "key": "k" * 256},
@@ -186,9 +191,10 @@ def test_bad_bodies(kernel: Kernel, body: Any) -> None:
 
 
 def test_what_the_session_refuses(kernel: Kernel) -> None:
-    answer = ended(kernel.web, begin(kernel, "1", silent="yes"))
+    location = begin(kernel, "1", metadata={"hearth": {"note": 7}})
+    answer = ended(kernel.web, location)
     assert answer.status == 500
-    assert "silent" in answer.json["error"]["evalue"]
+    assert "hearth.note" in answer.json["error"]["evalue"]
 
 
 def test_unknown_ones(kernel: Kernel, web: Web) -> None:

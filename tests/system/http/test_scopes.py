@@ -36,6 +36,7 @@ ROUTES = {
     "DELETE /api/kernels/{kernel}": EXECUTE,
     "POST /api/kernels/{kernel}/interrupt": EXECUTE,
     "POST /api/kernels/{kernel}/restart": EXECUTE,
+    "GET /api/kernels/{kernel}/channels": OBSERVE,
     "POST /api/kernels/{kernel}/execute": EXECUTE,
     "GET /api/kernels/{kernel}/execute": OBSERVE,
     "GET /api/kernels/{kernel}/requests/{request}": OBSERVE,

@@ -12,6 +12,7 @@ import time
 import uuid
 from typing import Any, Callable, Optional, Union
 
+import contract
 import websocket
 from deadline import DEADLINE
 from harness import Gateway
@@ -38,12 +39,20 @@ class Answer:
 
 
 class Web:
-    """What one token may do with one gateway."""
+    """What one token may do with one gateway; every answer is held against
+    what that says of itself, unless somebody else's server is in between."""
 
-    def __init__(self, gateway: Gateway, url: str, token: Optional[str]):
+    def __init__(
+        self,
+        gateway: Gateway,
+        url: str,
+        token: Optional[str],
+        is_ours: bool = True,
+    ):
         self.gateway = gateway
         self.url = url
         self.token = token
+        self.is_ours = is_ours
         scheme, _, rest = url.partition("://")
         authority, _, base = rest.partition("/")
         self.is_tls = scheme == "https"
@@ -54,7 +63,9 @@ class Web:
     @classmethod
     def of(cls, gateway: Gateway) -> Web:
         info = gateway.info()["http"]
-        return cls(gateway, info["url"], info.get("token"))
+        web = cls(gateway, info["url"], info.get("token"))
+        contract.learn(web.connect(), web.base, web.token)
+        return web
 
     def renew(self) -> None:
         """The gateway is another one: with another token, perhaps port."""
@@ -62,7 +73,13 @@ class Web:
         Web.__init__(self, self.gateway, info["url"], info.get("token"))
 
     def with_token(self, token: Optional[str]) -> Web:
-        return Web(self.gateway, self.url, token)
+        return Web(self.gateway, self.url, token, self.is_ours)
+
+    def check(
+        self, method: str, path: str, body: Any, answer: contract.Answered
+    ) -> None:
+        if self.is_ours:
+            contract.check(method, path, body, answer)
 
     def connect(self) -> http.client.HTTPConnection:
         if self.is_tls:
@@ -94,9 +111,11 @@ class Web:
         connection = self.connect()
         try:
             connection.request(method, self.base + path.lstrip("/"), data, sent)
-            return Answer(connection.getresponse())
+            answer = Answer(connection.getresponse())
         finally:
             connection.close()
+        self.check(method, path, body, answer)
+        return answer
 
     def get(self, path: str, **options: Any) -> Answer:
         return self.ask("GET", path, **options)
@@ -119,6 +138,16 @@ class Web:
 
     def raw(self, data: bytes, until: str = "end") -> bytes:
         """Bytes as they are, and what comes back until the end."""
+        found = self.exchange(data, until)
+        words = data.partition(b"\r\n")[0].decode("latin-1").split(" ")
+        if found.startswith(b"HTTP/1.1 ") and len(words) == 3:
+            answer = contract.Read(found)
+            if answer.is_whole:
+                path = words[1].removeprefix(self.base.rstrip("/"))
+                self.check(words[0], path, None, answer)
+        return found
+
+    def exchange(self, data: bytes, until: str) -> bytes:
         with socket.create_connection(
             (self.host, self.port), DEADLINE
         ) as connection:
@@ -137,11 +166,26 @@ class Web:
                     return found
 
     def socket_url(self, kernel: str, **query: str) -> str:
-        url = self.url.replace("http", "ws", 1)
-        url += f"api/kernels/{kernel}/channels"
-        if query:
-            url += "?" + "&".join(f"{k}={v}" for k, v in query.items())
-        return url
+        url = self.url.replace("http", "ws", 1).rstrip("/")
+        return url + channels(kernel, query)
+
+
+def channels(kernel: str, query: dict[str, str]) -> str:
+    path = f"/api/kernels/{kernel}/channels"
+    if query:
+        path += "?" + "&".join(f"{k}={v}" for k, v in query.items())
+    return path
+
+
+class Refused:
+    """A handshake's answer."""
+
+    def __init__(self, refused: websocket.WebSocketBadStatusException) -> None:
+        self.status = refused.status_code
+        self.body = refused.resp_body or b""
+        self.headers = http.client.HTTPMessage()
+        for name, value in (refused.resp_headers or {}).items():
+            self.headers[name] = value
 
 
 class Socket:
@@ -166,20 +210,27 @@ class Socket:
             sent.append(f"Authorization: token {web.token}")
         if v1:
             subprotocols = [V1]
-        self.ws = websocket.create_connection(
-            web.socket_url(kernel, **(query or {})),
-            timeout=DEADLINE,
-            header=sent,
-            subprotocols=subprotocols,
-            sockopt=(
-                [(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)]
-                if receive_buffer
-                else []
-            ),
-            suppress_origin=True,
-            skip_utf8_validation=True,  # slow; receive() decodes
-            sslopt={"cert_reqs": ssl.CERT_NONE, "check_hostname": False},
-        )
+        url = web.socket_url(kernel, **(query or {}))
+        try:
+            self.ws = websocket.create_connection(
+                url,
+                timeout=DEADLINE,
+                header=sent,
+                subprotocols=subprotocols,
+                sockopt=(
+                    [(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)]
+                    if receive_buffer
+                    else []
+                ),
+                suppress_origin=True,
+                skip_utf8_validation=True,  # slow; receive() decodes
+                sslopt={"cert_reqs": ssl.CERT_NONE, "check_hostname": False},
+            )
+        except websocket.WebSocketBadStatusException as refused:
+            web.check(
+                "GET", channels(kernel, query or {}), None, Refused(refused)
+            )
+            raise
         self.session = uuid.uuid4().hex
         self.seen: list[Message] = []
 

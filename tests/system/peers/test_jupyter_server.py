@@ -74,7 +74,7 @@ def between(
         for path in (base / "runtime").glob("jpserver-*.json"):
             try:
                 url = str(json.loads(path.read_text())["url"])
-                web = Web(kernel_gateway, url, SERVER_TOKEN)
+                web = Web(kernel_gateway, url, SERVER_TOKEN, is_ours=False)
                 return web if web.get("/api").status == 200 else None
             except (ValueError, OSError):
                 pass

@@ -331,7 +331,12 @@ def test_each_form_passes_jupyterlabs_server(
     gateway: Gateway, attached: LabServer, session: Session, v1: bool
 ) -> None:
     """As its page asks, v1; and as older pages do."""
-    web = Web(gateway, attached.info["url"], attached.info["token"])
+    web = Web(
+        gateway,
+        attached.info["url"],
+        attached.info["token"],
+        is_ours=False,
+    )
     assert session.id in [
         kernel["id"] for kernel in web.get("api/kernels").json
     ]
