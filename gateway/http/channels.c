@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define VOUCH_MS (3600 * 1000)
+
 void viewer_detach(viewer_t *self)
 {
     if (!self->watch)
@@ -105,8 +107,19 @@ void viewer_end(viewer_t *self, int status, const char *text)
     viewer_wake(self);
 }
 
+/* libwebsockets would part from who has shown no life for a time, which is long
+ * (server.c) but not endless; that is for TCP to notice (entrance.c). */
+static void vouch(viewer_t *self, int64_t now)
+{
+    if (!self->wsi || now < self->next_vouch)
+        return;
+    self->next_vouch = now + VOUCH_MS;
+    lws_validity_confirmed(self->wsi);
+}
+
 void viewer_on_tick(viewer_t *self, int64_t now)
 {
+    vouch(self, now);
     if (!self->next_ping || now < self->next_ping || !self->wsi)
         return;
     self->next_ping = now + self->http->options->http.ping_interval_ms;

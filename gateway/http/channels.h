@@ -48,6 +48,7 @@ struct viewer {
     int close_status;      /* not 0: close when the queue is empty */
     char close_text[100];  /* why, for the client */
     int64_t next_ping;     /* monotonic ms */
+    int64_t next_vouch;    /* the same */
     bool wants_ping;
 };
 

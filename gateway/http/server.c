@@ -71,6 +71,12 @@ static void on_lws_log(int level, const char *line)
 static int make_context(http_t *self, fault_t *fault)
 {
     const options_http_t *options = &self->options->http;
+    /* Its own pings, which it does not forgive when nobody answers them: many
+     * clients do so only while they read. Later than it can count. */
+    static const lws_retry_bo_t patience = {
+        .secs_since_valid_ping = UINT16_MAX - 1,
+        .secs_since_valid_hangup = UINT16_MAX,
+    };
     struct rlimit limit = {0};
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN_SERVER,
@@ -87,6 +93,7 @@ static int make_context(http_t *self, fault_t *fault)
         .max_http_header_data2 = (unsigned) options->header_max,
         .max_http_header_pool = HEADER_POOL,
         .pt_serv_buf_size = SERVICE_BUFFER,
+        .retry_and_idle_policy = &patience,
         .alpn = "http/1.1",
         .vhost_name = "hearth",
     };
