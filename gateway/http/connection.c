@@ -85,6 +85,18 @@ static int64_t check_body(http_t *http, struct lws *wsi, exchange_t *exchange)
     return size;
 }
 
+/* A file does not have to fit into memory. */
+static void open_deposit(exchange_t *exchange, int64_t size)
+{
+    exchange->deposit =
+        deposit_new(&exchange->http->deposits, size > 0 ? (uint64_t) size : 0);
+    if (exchange->deposit)
+        return;
+    exchange_header(exchange, "Retry-After", "%d", DEPOSIT_PATIENCE);
+    refuse(exchange, 503,
+           "too much is being uploaded at this time; try again later");
+}
+
 /* What somebody sends who may not is not kept in memory until it is all there.
  * False: it was refused. */
 static bool may_send(exchange_t *exchange, int64_t size)
@@ -95,6 +107,8 @@ static bool may_send(exchange_t *exchange, int64_t size)
         exchange->must_close = true;
     else if (size > 0 && (uint64_t) size > exchange->body_max)
         refuse(exchange, 413, BODY_TOO_LONG);
+    else if (exchange->is_model)
+        open_deposit(exchange, size);
     return !exchange->status;
 }
 
@@ -149,15 +163,27 @@ static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
     return 0;
 }
 
+static void take(exchange_t *exchange, const void *bytes, size_t size)
+{
+    exchange->received += size;
+    if (exchange->deposit)
+        deposit_feed(exchange->deposit, bytes, size);
+    else if (size)
+        buffer_append(&exchange->body, bytes, size);
+}
+
 static void take_chunks(exchange_t *exchange, const void *bytes, size_t size)
 {
-    int r = chunks_feed(&exchange->chunks, bytes, size, exchange->body_max,
-                        &exchange->body);
+    cleanup_buffer buffer_t found = BUFFER_EMPTY;
+    int r = chunks_feed(&exchange->chunks, bytes, size,
+                        exchange->body_max - exchange->received, &found);
 
     if (r == -EMSGSIZE)
         refuse(exchange, 413, BODY_TOO_LONG);
     else if (r < 0)
         refuse(exchange, 400, "The chunks of the body are none");
+    else
+        take(exchange, found.data, found.size);
     if (r != 0)
         dispatch(exchange);
 }
@@ -172,17 +198,16 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
         return 0;
     spent_us = clock_monotonic_us() - exchange->begun_us;
     allowed_us = http->options->http.request_timeout_ms * 1000
-                 + (int64_t) (exchange->body.size / BODY_RATE) * 1000000;
+                 + (int64_t) (exchange->received / BODY_RATE) * 1000000;
     if (spent_us > allowed_us)
         return -1;
     if (exchange->is_chunked) {
         take_chunks(exchange, bytes, size);
         return 0;
     }
-    if (exchange->body.size + size > exchange->body_max)
+    if (exchange->received + size > exchange->body_max)
         return -1;
-    if (size)
-        buffer_append(&exchange->body, bytes, size);
+    take(exchange, bytes, size);
     return 0;
 }
 

@@ -5,6 +5,52 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#define AHEAD 12 /* bytes that are looked at together: two escapes \\uXXXX */
+
+/* --- Where it is --- */
+
+static bool is_last(const content_t *self)
+{
+    return !self->has_file || self->before + self->span.size == self->file_size;
+}
+
+/* Behind the last byte of the span that may be looked at; of a string at the
+ * quote. */
+static size_t end_of(const content_t *self)
+{
+    if (!is_last(self))
+        return self->span.size > AHEAD ? self->span.size - AHEAD : 0;
+    return self->span.size - (self->kind != CONTENT_NOTEBOOK);
+}
+
+/* The span has what comes next. */
+static int look_on(content_t *self, fault_t *fault)
+{
+    size_t want = CONTENT_PIECE;
+
+    if (is_last(self) || self->at < end_of(self))
+        return 0;
+    self->before += self->at;
+    self->at = 0;
+    if (self->file_size - self->before < want)
+        want = (size_t) (self->file_size - self->before);
+    buffer_clear(&self->window);
+    uint8_t *to = buffer_reserve(&self->window, want);
+    for (ssize_t got; self->window.size < want;
+         self->window.size += (size_t) got) {
+        got =
+            pread(self->file, to + self->window.size, want - self->window.size,
+                  (off_t) (self->before + self->window.size));
+        if (got <= 0)
+            return fault_set(fault, got < 0 ? errno : EIO,
+                             "what came of the content cannot be read");
+    }
+    self->span.text = (const char *) self->window.data;
+    self->span.size = want;
+    return 0;
+}
 
 /* --- Text --- */
 
@@ -61,7 +107,7 @@ static int append_escape(content_t *self, buffer_t *out, fault_t *fault)
 static int next_text(content_t *self, buffer_t *out, fault_t *fault)
 {
     const char *text = self->span.text;
-    size_t end = self->span.size - 1, begin = out->size; /* the last quote */
+    size_t end = end_of(self), begin = out->size;
 
     while (self->at < end && out->size - begin < CONTENT_PIECE) {
         size_t from = self->at;
@@ -75,7 +121,7 @@ static int next_text(content_t *self, buffer_t *out, fault_t *fault)
         if (r < 0)
             return r;
     }
-    return self->at < end;
+    return self->at < end || !is_last(self);
 }
 
 /* --- Base64 --- */
@@ -123,7 +169,7 @@ static bool take_letter(content_t *self, char letter, buffer_t *out)
 static char next_letter(content_t *self)
 {
     const char *text = self->span.text;
-    size_t end = self->span.size - 1;
+    size_t end = end_of(self);
 
     while (self->at < end) {
         char letter = text[self->at++];
@@ -148,8 +194,9 @@ static int next_base64(content_t *self, buffer_t *out, fault_t *fault)
     while (out->size - begin < CONTENT_PIECE && (letter = next_letter(self)))
         if (!take_letter(self, letter, out))
             return fault_set(fault, EINVAL,
-                             "the content is no base64 (byte %zu)", self->at);
-    if (out->size - begin >= CONTENT_PIECE)
+                             "the content is no base64 (byte %llu)",
+                             (unsigned long long) (self->before + self->at));
+    if (out->size - begin >= CONTENT_PIECE || !is_last(self))
         return 1;
     if (self->count)
         return fault_set(fault, EINVAL,
@@ -188,9 +235,10 @@ static void append_token(content_t *self, buffer_t *out, char byte)
 static void append_string(content_t *self, buffer_t *out)
 {
     const char *text = self->span.text;
-    size_t from = self->at, size;
+    size_t from = self->at, end = end_of(self), size;
 
-    while (self->is_string && self->at - from < CONTENT_PIECE) {
+    while (self->is_string && self->at < end
+           && self->at - from < CONTENT_PIECE) {
         char byte = text[self->at++];
         if (byte == '\\')
             self->at++;
@@ -202,9 +250,9 @@ static void append_string(content_t *self, buffer_t *out)
 
 static int next_notebook(content_t *self, buffer_t *out)
 {
-    size_t begin = out->size;
+    size_t begin = out->size, end = end_of(self);
 
-    while (self->at < self->span.size && out->size - begin < CONTENT_PIECE) {
+    while (self->at < end && out->size - begin < CONTENT_PIECE) {
         char byte = self->span.text[self->at];
         if (self->is_string) {
             append_string(self, out);
@@ -214,15 +262,15 @@ static int next_notebook(content_t *self, buffer_t *out)
         if (!strchr(" \t\r\n", byte))
             append_token(self, out, byte);
     }
-    if (self->at < self->span.size)
+    if (self->at < end || !is_last(self))
         return 1;
     buffer_text(out, "\n");
     return 0;
 }
 
-int content_next(content_t *self, buffer_t *out, fault_t *fault)
+static int next_of_span(content_t *self, buffer_t *out, fault_t *fault)
 {
-    if (self->kind != CONTENT_NOTEBOOK && !self->at)
+    if (self->kind != CONTENT_NOTEBOOK && !self->at && !self->before)
         self->at = 1; /* behind the first quote */
     switch (self->kind) {
     case CONTENT_TEXT:
@@ -235,4 +283,22 @@ int content_next(content_t *self, buffer_t *out, fault_t *fault)
         break;
     }
     return 0;
+}
+
+int content_next(content_t *self, buffer_t *out, fault_t *fault)
+{
+    size_t begin = out->size;
+    int r;
+
+    do {
+        r = look_on(self, fault);
+        if (r == 0)
+            r = next_of_span(self, out, fault);
+    } while (r > 0 && out->size == begin);
+    return r;
+}
+
+void content_reset(content_t *self)
+{
+    buffer_reset(&self->window);
 }

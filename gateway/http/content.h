@@ -20,23 +20,31 @@ typedef enum {
     CONTENT_NOTEBOOK,
 } content_kind_t;
 
-/* All zero but for the first two at the beginning. */
+/* All zero but for the kind and where it is at the beginning. */
 typedef struct {
     content_kind_t kind;
-    json_span_t span; /* of checked JSON: a string, or a notebook's object */
-    size_t at;        /* in the span */
-    unsigned depth;   /* of the notebook's open arrays and objects */
-    bool is_fresh;    /* the innermost one is empty as yet */
-    bool is_string;   /* within a string of it */
-    uint8_t quad[4];  /* of base64 */
-    unsigned count;   /* of them */
-    unsigned padding; /* '=' among them */
+    json_span_t span;   /* of checked JSON: a string, or a notebook's object */
+    bool has_file;      /* it is the whole of a file instead ... */
+    int file;           /* ... this one; borrowed */
+    uint64_t file_size; /* bytes of it */
+    buffer_t window;    /* what was read of it last, the span then ... */
+    uint64_t before;    /* ... and how many bytes stand before that */
+    size_t at;          /* in the span */
+    unsigned depth;     /* of the notebook's open arrays and objects */
+    bool is_fresh;      /* the innermost one is empty as yet */
+    bool is_string;     /* within a string of it */
+    uint8_t quad[4];    /* of base64 */
+    unsigned count;     /* of them */
+    unsigned padding;   /* '=' among them */
 } content_t;
 
 #define CONTENT_PIECE (256u << 10)
 
-/* Appends about so many bytes. 1: there are more; 0: that was all; negative:
- * it is no such content, and the fault says why. */
+/* Appends about so many bytes, one at least while there are more. 1: there
+ * are; 0: that was all; -EINVAL: it is no such content, and the fault says
+ * why; others: the file cannot be read. */
 int content_next(content_t *self, buffer_t *out, fault_t *fault);
+/* Frees what was read of a file. */
+void content_reset(content_t *self);
 
 #endif

@@ -5,11 +5,13 @@
 
 #include "gateway/http/content.h"
 #include "gateway/http/courier.h"
+#include "gateway/http/deposit.h"
 #include "gateway/http/models.h"
 #include "gateway/http/uploads.h"
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LAST_CHUNK -1
@@ -17,7 +19,7 @@
 typedef struct {
     exchange_t *exchange; /* borrowed */
     push_t *push;         /* owned */
-    content_t content;    /* in the exchange's body */
+    content_t content;    /* in the exchange's body, or its deposit */
     int64_t chunk;        /* 0: the whole file at once */
     bool exists;          /* it was there before */
     bool is_drained;      /* the content has been written */
@@ -31,6 +33,7 @@ static void save_destroy(void **self_p)
     if (!self)
         return;
     push_destroy(&self->push);
+    content_reset(&self->content);
     free(self);
     *self_p = NULL;
 }
@@ -257,10 +260,36 @@ static char *read_type(exchange_t *exchange, json_span_t model)
     return NULL;
 }
 
+/* Of a body that was big, or came in HTTP's chunks. */
+static bool read_deposit(exchange_t *exchange, json_span_t *ret_model)
+{
+    fault_t fault;
+    int r = deposit_end(exchange->deposit, ret_model, &fault);
+    bool is_full = r == -ENOSPC || r == -EDQUOT;
+
+    if (r == 0)
+        return true;
+    if (r == -EBADMSG)
+        exchange_fail(exchange, 400, "Invalid JSON in body of request: %s",
+                      fault.text);
+    else if (r == -EBUSY) {
+        exchange_header(exchange, "Retry-After", "%d", DEPOSIT_PATIENCE);
+        exchange_fail(exchange, 503, "%s; try again later", fault.text);
+    } else
+        exchange_fail(exchange,
+                      r == -E2BIG ? 413
+                      : is_full   ? 507
+                                  : 500,
+                      "The file was not saved: %s", fault.text);
+    return false;
+}
+
 static bool read_model(exchange_t *exchange, json_span_t *ret_model)
 {
     fault_t fault;
 
+    if (exchange->deposit)
+        return read_deposit(exchange, ret_model);
     if (json_check(exchange->body.data, exchange->body.size, ret_model, &fault)
             == 0
         && json_is(*ret_model, JSON_KIND_OBJECT))
@@ -281,14 +310,18 @@ static void save_model(save_t *self, const place_t *place)
     cleanup_free char *type = read_type(exchange, model);
     if (!type)
         return;
-    if (strcmp(type, "directory") == 0)
+    if (strcmp(type, "directory") == 0) {
         courier_ask(
             exchange, "files_make_folder_request",
             json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
             on_folder);
-    else if (!read_kind(self, model, type) || !read_chunk(self, model, type))
         return;
-    else if (self->chunk == 0 || self->chunk == 1)
+    }
+    if (!read_kind(self, model, type) || !read_chunk(self, model, type))
+        return;
+    if (exchange->deposit)
+        deposit_lend(exchange->deposit, &self->content);
+    if (self->chunk == 0 || self->chunk == 1)
         begin(self);
     else
         go_on(self);
@@ -300,7 +333,7 @@ void workspaces_save(exchange_t *exchange, const place_t *place)
 
     self->exchange = exchange;
     exchange_keep(exchange, self, save_destroy);
-    if (exchange->body.size)
+    if (exchange->received)
         save_model(self, place);
     else
         begin(self); /* an empty file */

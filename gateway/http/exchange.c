@@ -2,6 +2,7 @@
  * sender.c's. */
 #include "gateway/http/exchange.h"
 
+#include "gateway/http/deposit.h"
 #include "gateway/http/internal.h"
 #include "gateway/http/watch.h"
 
@@ -95,6 +96,7 @@ void exchange_destroy(exchange_t **self_p)
         self->source_end(&self->source_state);
     exchange_keep(self, NULL, NULL);
     json_decref(self->query);
+    deposit_destroy(&self->deposit);
     buffer_reset(&self->body);
     buffer_reset(&self->head);
     buffer_reset(&self->answer);

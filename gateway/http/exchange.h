@@ -63,9 +63,12 @@ struct exchange {
         *xsrf, *protocols, *asked_headers, *accept, *last_event, *key, *range,
         *if_range;
     buffer_t body;
-    uint64_t body_max; /* bytes that it may have */
-    chunks_t chunks;   /* how far they have been read ... */
-    bool is_chunked;   /* ... of a body that comes in such */
+    struct deposit *deposit; /* owned; what has the body instead, or NULL */
+    uint64_t received;       /* bytes of the body so far */
+    uint64_t body_max;       /* that it may have */
+    chunks_t chunks;         /* how far they have been read ... */
+    bool is_chunked;         /* ... of a body that comes in such */
+    bool is_model;           /* it is that of a file (deposit.h) */
     /* Who asks. */
     unsigned scopes;        /* AUTH_ bits */
     bool is_by_token;       /* a header or a query said so, not a cookie */

@@ -7,6 +7,7 @@
 
 #include "gateway/auth.h"
 #include "gateway/front.h"
+#include "gateway/http/deposit.h"
 #include "gateway/http/exchange.h"
 #include "gateway/options.h"
 
@@ -65,6 +66,7 @@ struct http {
     courier_t *courier;      /* owned; orders about files */
     clerk_t *clerk;          /* owned; makes documents of recordings */
     upload_t *uploads;       /* owned; files that come in chunks */
+    deposits_t deposits;     /* files that come at once */
     zhashx_t *watches;       /* owned; session id -> watch_t */
     zhashx_t *runs;          /* owned; session id -> runs_t */
     zhashx_t *roster;        /* owned; ids of the sessions that live */

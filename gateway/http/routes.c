@@ -138,6 +138,8 @@ bool routes_permit(exchange_t *exchange)
         return true;
     }
     exchange->pattern = route ? route->pattern : NULL;
+    /* Nothing else is PUT. */
+    exchange->is_model = route && route->method == METHOD_PUT;
     return access_check(exchange, route ? route->scope : AUTH_OBSERVE, false);
 }
 

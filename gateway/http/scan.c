@@ -296,6 +296,47 @@ void scan_json(scan_t *self, const void *bytes, size_t size)
     }
 }
 
+size_t scan_run(scan_t *self, const char *bytes, size_t size)
+{
+    size_t count = 0;
+
+    if (self->state != STRING || self->due)
+        return 0;
+    for (; count < size; count++) {
+        uint8_t byte = (uint8_t) bytes[count];
+        if (byte < ' ' || byte > 0x7e || byte == '"' || byte == '\\')
+            break;
+    }
+    self->size += count;
+    return count;
+}
+
+scan_place_t scan_place(const scan_t *self)
+{
+    if (self->depth != 1)
+        return SCAN_ELSEWHERE;
+    switch (self->state) {
+    case FIRST_KEY:
+    case KEY:
+        return SCAN_KEY;
+    case STRING:
+    case ESCAPE:
+    case HEXADECIMAL:
+        return self->is_key ? SCAN_KEY : SCAN_ELSEWHERE;
+    case VALUE:
+        return SCAN_VALUE;
+    case AFTER:
+        return SCAN_BEHIND;
+    default:
+        return SCAN_ELSEWHERE;
+    }
+}
+
+bool scan_goes_on(const scan_t *self)
+{
+    return !self->is_broken && !self->is_no_json;
+}
+
 bool scan_is_object(const scan_t *self)
 {
     return scan_is_text(self) && !self->is_no_json && self->state == END;

@@ -31,6 +31,22 @@ void scan_text(scan_t *self, const void *bytes, size_t size);
 /* The same, and for JSON too. */
 void scan_json(scan_t *self, const void *bytes, size_t size);
 
+/* How many of these bytes, which it takes, are letters of the string that is
+ * being read; 0: there is none, or the first of them is something else. Not
+ * all of them need be found, scan_json takes the others. */
+size_t scan_run(scan_t *self, const char *bytes, size_t size);
+
+/* Where in the object the next byte stands. */
+typedef enum {
+    SCAN_ELSEWHERE, /* before or behind it, or within a member's value */
+    SCAN_KEY,       /* a member's name is due, or not at its end */
+    SCAN_VALUE,     /* a member's value is due */
+    SCAN_BEHIND,    /* a member has ended */
+} scan_place_t;
+scan_place_t scan_place(const scan_t *self);
+/* It may still become a JSON object. */
+bool scan_goes_on(const scan_t *self);
+
 /* What came so far was UTF-8, whole characters. */
 bool scan_is_text(const scan_t *self);
 /* What came so far was one JSON object, whole. */

@@ -34,6 +34,7 @@
 #define SERVICE_BUFFER (32u << 10) /* bytes that are read at once */
 #define RECEIVE_BUFFER (32u << 10)
 #define KEEPALIVE_S    75
+#define DEPOSITS       4 /* bodies of http/body_max that files may come in */
 #define DESCRIPTORS_MAX                                                        \
     (1u << 20) /* above it libwebsockets' tables are cut                       \
                 */
@@ -284,6 +285,8 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
 
     self->options = options;
     self->listener = -1;
+    self->deposits = (deposits_t){.folder = options->state_dir,
+                                  .max = DEPOSITS * http->body_max};
     self->started_us = self->active_us = clock_wall_us();
     self->base = mem_copy(http->base_url, strlen(http->base_url) - 1);
     self->metrics = metrics_new();

@@ -1,10 +1,12 @@
 /* Contents that come and go in pieces. The first byte says where a text is
  * cut. Looked at piece by piece it is the same JSON, and the same UTF-8, as
  * json_check finds in the whole; a model's content gives the same bytes as the
- * whole decoder, and a notebook that is written anew is the same JSON. */
-#include "gateway/http/content.h"
+ * whole decoder, and a notebook that is written anew is the same JSON. A model
+ * that is parted as it comes is the model that came. */
+#include "gateway/http/deposit.h"
 #include "gateway/http/scan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,38 @@ static void check_notebook(json_span_t span)
         abort();
 }
 
+/* A model that is parted as it comes has the content that the whole has. */
+static void check_deposit(const uint8_t *bytes, size_t size, size_t step)
+{
+    deposits_t all = {.folder = "/tmp", .max = UINT32_MAX};
+    deposit_t *deposit = deposit_new(&all, 0);
+    cleanup_buffer buffer_t parted = BUFFER_EMPTY, read = BUFFER_EMPTY;
+    json_span_t whole = {0}, model = {0}, content;
+    fault_t fault;
+    bool is_object = json_check(bytes, size, &whole, &fault) == 0
+                     && json_is(whole, JSON_KIND_OBJECT);
+
+    for (size_t at = 0; at < size; at += step)
+        deposit_feed(deposit, bytes + at, size - at < step ? size - at : step);
+    int r = deposit_end(deposit, &model, &fault);
+    if (r != -E2BIG && (r == 0) != is_object)
+        abort();
+    content = json_member(whole, "content");
+    if (r == 0 && json_member(model, "content").kind != content.kind)
+        abort();
+    if (r == 0 && json_is(content, JSON_KIND_STRING)) {
+        content_t lent = {.kind = CONTENT_TEXT};
+        deposit_lend(deposit, &lent);
+        r = content_next(&lent, &parted, &fault);
+        if (r != read_all(CONTENT_TEXT, content, &read)
+            || parted.size != read.size
+            || (read.size && memcmp(parted.data, read.data, read.size) != 0))
+            abort();
+        content_reset(&lent);
+    }
+    deposit_destroy(&deposit);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     json_span_t value = {0};
@@ -96,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (!size)
         return 0;
     check_scan(bytes + 1, size - 1, bytes[0] % 8 + 1);
+    check_deposit(bytes + 1, size - 1, bytes[0] % 8 + 1);
     if (json_check(bytes + 1, size - 1, &value, &fault) < 0)
         return 0;
     if (json_is(value, JSON_KIND_STRING))
