@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "gateway/environment.h"
 #include "gateway/gateway.h"
 #include "gateway/session_limits.h"
 
@@ -154,35 +155,44 @@ static int fill_wishes(const registry_t *self, json_t *content,
     return 0;
 }
 
-/* Only what names itself a kernel's: a kernel's environment is made from
- * nothing, and what steers its interpreter or its libraries is hearth's. */
-static bool is_permitted(const char *name)
+/* Variables of the gateway's own that kernels have, too. */
+static json_t *inherited(const options_t *options)
 {
-    size_t size = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    json_t *environment = json_object();
 
-    return strncmp(name, "KERNEL_", 7) == 0 && !name[size];
+    for (char **at = environ; options->inherit_env && *at; at++) {
+        size_t size = strcspn(*at, "=");
+        cleanup_free char *name = mem_copy(*at, size);
+        if ((*at)[size] && environment_lists(options->inherit_env, name))
+            json_object_set_new(environment, name, json_string(*at + size + 1));
+    }
+    return environment;
 }
 
-static int fill_environment(json_t *content, session_spec_t *spec,
-                            fault_t *fault)
+/* A kernel's environment is made from nothing: what steers its interpreter or
+ * its libraries is hearth's. */
+static int fill_environment(const registry_t *self, json_t *content,
+                            session_spec_t *spec, fault_t *fault)
 {
     json_t *environment = json_object_get(content, "environment"), *value;
+    json_auto_t *all = inherited(self->options);
     const char *name;
 
-    if (!environment)
-        return 0;
-    if (!json_is_object(environment))
+    if (environment && !json_is_object(environment))
         return fault_set(fault, EINVAL, "environment must be an object");
     json_object_foreach(environment, name, value)
     {
-        if (!is_permitted(name) || !json_is_string(value))
+        if (!options_permits_variable(self->options, name)
+            || !json_is_string(value))
             return fault_set(fault, EINVAL,
                              "environment holds texts whose names are KERNEL_ "
-                             "and capitals, digits or _");
+                             "and capitals, digits or _, or stand in "
+                             "sessions/allow_env");
     }
-    if (!json_object_size(environment))
+    json_object_update(all, environment);
+    if (!json_object_size(all))
         return 0;
-    spec->environment = json_dumps(environment, JSON_COMPACT);
+    spec->environment = json_dumps(all, JSON_COMPACT);
     if (strlen(spec->environment) > ENVIRONMENT_MAX)
         return fault_set(fault, E2BIG,
                          "environment has %zu bytes, %u are the limit",
@@ -205,7 +215,7 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                          "gateway info` lists them",
                          profile);
     if ((r = fill_wishes(self, content, spec, fault)) < 0
-        || (r = fill_environment(content, spec, fault)) < 0
+        || (r = fill_environment(self, content, spec, fault)) < 0
         || (r = session_limits_ask(spec->profile,
                                    json_object_get(content, "limits"),
                                    &spec->limits, &spec->limits_asked, fault))

@@ -1,5 +1,6 @@
 /* Where things lie by default: the variables of hearth, those of XDG, the
- * user's home, in this order. */
+ * user's home, in this order. A kernel's environment is made elsewhere
+ * (creation.c). */
 #include "gateway/environment.h"
 
 #include "base/buffer.h"
@@ -23,6 +24,34 @@ const char *environment_folder(const char *name)
 {
     const char *value = value_of(name);
     return value && value[0] == '/' ? value : NULL;
+}
+
+bool environment_is_free(const char *name)
+{
+    static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME"};
+    static const char *const beginnings[] = {"HEARTH_", "KG_", "LD_", "PYTHON"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return false;
+    return true;
+}
+
+bool environment_lists(const char *names_or_null, const char *name)
+{
+    const char *at = names_or_null;
+
+    while (at && *at) {
+        size_t size = strcspn(at, ", ");
+        if (size && strlen(name) == size && memcmp(at, name, size) == 0)
+            return true;
+        at += size;
+        at += strspn(at, ", ");
+    }
+    return false;
 }
 
 /* A folder below the user's home; the environment may name another one. */

@@ -1,10 +1,20 @@
-/* What the environment and the user's home say of where things lie. */
+/* What the environment and the user's home say of where things lie; and what of
+ * it kernels may have. */
 #ifndef HEARTH_GATEWAY_ENVIRONMENT_H
 #define HEARTH_GATEWAY_ENVIRONMENT_H
+
+#include <stdbool.h>
 
 /* A variable that names a folder; NULL when it is not set. XDG says that a
  * relative path in its variables is to be ignored. */
 const char *environment_folder(const char *name);
+/* Whether kernels may have a variable of that name from outside: those by which
+ * programs and libraries are found, and hearth's own, they may not. */
+bool environment_is_free(const char *name);
+/* Whether it is among these names, with commas and blanks between; NULL: there
+ * are none. */
+bool environment_lists(const char *names_or_null, const char *name);
+
 /* The default folders; the caller frees them. */
 char *environment_runtime_dir(void);
 char *environment_state_dir(void);

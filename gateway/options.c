@@ -90,6 +90,10 @@ static const setting_t rows[] = {
      NULL, "1000", "how many sessions there can be at a time"},
     {"sessions/mask", KIND_TEXT, AT(mask), 0, 0, false, NULL, "",
      "what notebooks do not tell: patterns and $NAMEs with blanks between"},
+    {"sessions/allow_env", KIND_ENV, AT(allow_env), 0, 0, false, NULL, "",
+     "variables that who asks for a session may set in it, beside KERNEL_..."},
+    {"sessions/inherit_env", KIND_ENV, AT(inherit_env), 0, 0, false, NULL, "",
+     "variables of the gateway that kernels have, too"},
     {"sessions/subscriber_bytes", KIND_SIZE, AT(subscriber_bytes), MIB, TIB,
      false, NULL, "64M",
      "output of a session that subscribers have not taken, in memory"},
@@ -137,6 +141,8 @@ static const setting_t rows[] = {
      "", "PEM file of the certificate; HTTPS then"},
     {"http/key", KIND_FOLDER, AT(http.key), 0, 0, false, NULL, "",
      "PEM file of the certificate's key"},
+    {"http/client_ca", KIND_FOLDER, AT(http.client_ca), 0, 0, false, NULL, "",
+     "PEM file of who certifies clients; who has no certificate stays outside"},
     {"http/connections_max", KIND_NUMBER, AT(http.connections_max), 1, 100000,
      false, NULL, "4096", "how many connections there can be at a time"},
     {"http/header_max", KIND_SIZE, AT(http.header_max), 4 * KIB, 63 * KIB,
@@ -259,6 +265,7 @@ void options_destroy(options_t **self_p)
     for (size_t i = 0; i < self->profile_count; i++)
         profile_destroy(&self->profiles[i]);
     free(self->profiles);
+    free(self->http.client_ca);
     free(self->http.key);
     free(self->http.certificate);
     free(self->http.expose_headers);
@@ -269,6 +276,8 @@ void options_destroy(options_t **self_p)
     free(self->http.token);
     free(self->http.base_url);
     free(self->http.ip);
+    free(self->inherit_env);
+    free(self->allow_env);
     free(self->mask);
     free(self->ip);
     free(self->state_dir);
@@ -410,6 +419,13 @@ int options_check_section(const char *path, fault_t *fault)
         return 0;
     return fault_set(fault, EINVAL,
                      "%.100s: neither a section nor a key with a value", path);
+}
+
+bool options_permits_variable(const options_t *self, const char *name)
+{
+    if (strncmp(name, "KERNEL_", 7) == 0)
+        return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")];
+    return environment_lists(self->allow_env, name);
 }
 
 const profile_t *options_profile(const options_t *self, const char *name)

@@ -56,6 +56,7 @@ typedef struct {
     int list_kernels;      /* 0 or 1 */
     char *certificate;     /* owned; PEM file, or NULL */
     char *key;             /* owned; PEM file, or NULL */
+    char *client_ca;       /* owned; PEM file, or NULL: clients need none */
     uint64_t connections_max;
     uint64_t header_max; /* bytes of a request's headers */
     uint64_t body_max;   /* bytes of a request's body */
@@ -103,6 +104,10 @@ typedef struct {
     uint64_t gone_max;              /* tombstones that answer at a time */
     int64_t journal_keep_ms;        /* how long one's files stay; 0: for ever */
 
+    /* Owned; names of variables with commas between, or NULL. */
+    char *allow_env;   /* that who asks for a session may set in it */
+    char *inherit_env; /* that kernels have as the gateway has them */
+
     options_http_t http;
 
     profile_t **profiles; /* owned; the first one is the default */
@@ -130,6 +135,11 @@ int options_set(options_t *self, const char *key, const char *value,
 /* Whether the path of a section is the beginning of a key, also when all in it
  * is commented out: a wrong name must not pass because of that. */
 int options_check_section(const char *path, fault_t *fault);
+
+/* Whether who asks for a session may set this variable in its kernel: KERNEL_…,
+ * or allow_env has it. A kernel's environment is made from nothing else but
+ * that and inherit_env. */
+bool options_permits_variable(const options_t *self, const char *name);
 
 /* NULL or "": the default one. Lent; NULL when there is none of that name. */
 const profile_t *options_profile(const options_t *self, const char *name);

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "gateway/environment.h"
 
 #include <arpa/inet.h>
 
@@ -134,6 +135,12 @@ static bool is_module(const char *name)
            && !strstr(name, "..") && name[strlen(name) - 1] != '.';
 }
 
+static bool is_variable(const char *name)
+{
+    return name[0] && !isdigit((unsigned char) name[0])
+           && !name[strspn(name, NAME_LETTERS)] && environment_is_free(name);
+}
+
 static bool is_path(const char *text)
 {
     return text[0] == '/';
@@ -230,6 +237,13 @@ static bool set_list(char ***member, char **list)
     return true;
 }
 
+static bool are_variables(const char *text)
+{
+    cleanup_list char **names = parse_list(text, is_variable);
+
+    return names && names[0];
+}
+
 /* The value to its member; false when it is not permitted. */
 static bool set_member(const setting_t *self, void *base, const char *text)
 {
@@ -249,6 +263,8 @@ static bool set_member(const setting_t *self, void *base, const char *text)
     case KIND_NAMES:
     case KIND_MODULES:
         return set_list(member, parse_list(text, is_module));
+    case KIND_ENV:
+        return set_text(member, text, are_variables(text));
     case KIND_FOLDERS:
         return set_list(member, parse_list(text, is_path));
     case KIND_MOUNTS:
@@ -306,6 +322,9 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
              "between"),
         [KIND_FOLDERS] = "absolute paths with commas between",
         [KIND_NAMES] = "names with commas between",
+        [KIND_ENV] =
+            ("names of variables with commas between, not PATH, HOME, USER, "
+             "LOGNAME, HEARTH_..., KG_..., LD_..., PYTHON..."),
         [KIND_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",
         [KIND_SIZE] = "a size such as 4096, 64K, 512M, 2G",
         [KIND_NUMBER] = "a whole number",
@@ -328,7 +347,7 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
 int setting_set(const setting_t *self, void *base, const char *key,
                 const char *value, fault_t *fault)
 {
-    char range[128];
+    char range[192];
 
     if (set_member(self, base, value))
         return 0;

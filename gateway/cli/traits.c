@@ -2,12 +2,15 @@
 #include "gateway/cli/traits.h"
 
 #include "base/buffer.h"
+#include "gateway/environment.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define SEPARATORS ", []'\"" /* between names of a list */
 
 /* --- What a value becomes --- */
 
@@ -118,6 +121,28 @@ static int take_forced(options_t *options, const trait_t *trait,
     return options_set(options, trait->more, value, fault);
 }
 
+/* "A,B", or a list as Python writes it: "['A', 'B']". */
+static int take_variables(options_t *options, const trait_t *trait,
+                          const char *value, fault_t *fault)
+{
+    cleanup_buffer buffer_t names = BUFFER_EMPTY;
+
+    for (const char *at = value + strspn(value, SEPARATORS); *at;
+         at += strspn(at, SEPARATORS)) {
+        size_t size = strcspn(at, SEPARATORS);
+        cleanup_free char *name = mem_copy(at, size);
+        at += size;
+        if (environment_is_free(name))
+            buffer_format(&names, "%s%s", names.size ? "," : "", name);
+        else
+            fprintf(stderr, "hearth: %s: %.100s is left out: %s\n", trait->name,
+                    name, "kernels have their own, or must not have it");
+    }
+    return names.size ? options_set(options, trait->more,
+                                    (const char *) names.data, fault)
+                      : 0;
+}
+
 /* So many wait, of the default profile. */
 static int take_prespawn(options_t *options, const trait_t *trait,
                          const char *value, fault_t *fault)
@@ -186,8 +211,6 @@ static int refuse(options_t *options, const trait_t *trait, const char *value,
 
 #define CLASSES_OF_ITS_OWN                                                     \
     "classes of Python cannot be put into this gateway; leave it away"
-#define NO_ENVIRONMENT                                                         \
-    "kernels have an environment of their own; KERNEL_... alone comes in"
 #define NO_COOKIES "cookies are signed with a key that is never written"
 
 const trait_t traits[TRAITS + 1] = {
@@ -213,11 +236,10 @@ const trait_t traits[TRAITS + 1] = {
      "services are not"},
     {"list_kernels", "KG_LIST_KERNELS", take_flag, "http/list_kernels"},
     {"seed_uri", "KG_SEED_URI", refuse,
-     "no notebook is run in new kernels; the setting preload of a profile "
-     "imports modules beforehand"},
-    {"client_ca", "KG_CLIENT_CA", refuse,
-     "certificates of clients are not looked at; put a proxy in front that "
-     "does, or use tokens"},
+     "no notebook is run in new kernels; leave it away, and send its cells to "
+     "a kernel as its first ones, or name the modules that they import in the "
+     "setting preload of a profile"},
+    {"client_ca", "KG_CLIENT_CA", take_path, "http/client_ca"},
     {"kernel_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
     {"kernel_spec_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
     {"kernel_websocket_connection_class", NULL, refuse, CLASSES_OF_ITS_OWN},
@@ -225,9 +247,9 @@ const trait_t traits[TRAITS + 1] = {
     {"identity_provider_class", NULL, refuse, CLASSES_OF_ITS_OWN},
     {"generate_config", NULL, refuse,
      "the configuration is described in hearth.cfg(5)"},
-    {"env_process_whitelist", "KG_ENV_PROCESS_WHITELIST", ignore,
-     NO_ENVIRONMENT},
-    {"env_whitelist", "KG_ENV_WHITELIST", ignore, NO_ENVIRONMENT},
+    {"env_process_whitelist", "KG_ENV_PROCESS_WHITELIST", take_variables,
+     "sessions/inherit_env"},
+    {"env_whitelist", "KG_ENV_WHITELIST", take_variables, "sessions/allow_env"},
     {"allow_credentials", "KG_ALLOW_CREDENTIALS", take_flag,
      "http/allow_credentials"},
     {"allow_headers", "KG_ALLOW_HEADERS", take_text, "http/allow_headers"},

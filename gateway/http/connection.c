@@ -324,9 +324,12 @@ static int on_http(http_t *http, struct lws *wsi,
 int connection_callback(struct lws *wsi, enum lws_callback_reasons reason,
                         void *user, void *in, size_t size)
 {
-    http_t *http = lws_context_user(lws_get_context(wsi));
-
     (void) user;
+    /* Whether OpenSSL found it good is all that counts; 0 would say that it is,
+     * whatever OpenSSL found. The wsi is no connection yet. */
+    if (reason == LWS_CALLBACK_OPENSSL_PERFORM_CLIENT_CERT_VERIFICATION)
+        return size ? 0 : 1;
+    http_t *http = lws_context_user(lws_get_context(wsi));
     switch ((int) reason) {
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
     case LWS_CALLBACK_HTTP:

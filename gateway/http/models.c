@@ -137,9 +137,8 @@ static bool copy_limits(exchange_t *exchange, const json_t *body,
     return true;
 }
 
-/* As Kernel Gateway does it: KERNEL_… comes in, the rest is passed over, and
- * the kernel learns who started it. */
-#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+/* As Kernel Gateway does it: KERNEL_… and what the configuration allows comes
+ * in, the rest is passed over, and the kernel learns who started it. */
 static bool copy_environment(exchange_t *exchange, const json_t *body,
                              json_t *content)
 {
@@ -155,12 +154,14 @@ static bool copy_environment(exchange_t *exchange, const json_t *body,
     }
     json_object_foreach(env, name, value)
     {
-        if (strncmp(name, "KERNEL_", 7) != 0)
+        bool is_permitted =
+            options_permits_variable(exchange->http->options, name);
+        if (!is_permitted && strncmp(name, "KERNEL_", 7) != 0)
             continue;
-        if (!json_is_string(value) || name[strspn(name, NAME_CHARACTERS)]) {
+        if (!json_is_string(value) || !is_permitted) {
             exchange_fail(exchange, 400,
-                          "env: %.100s must be a text, and its name capitals, "
-                          "digits and _",
+                          "env: %.100s must be a text, and a name with KERNEL_ "
+                          "capitals, digits and _",
                           name);
             return false;
         }

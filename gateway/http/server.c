@@ -21,6 +21,7 @@
 #include "gateway/http/watch.h"
 #include "protocol/websocket.h"
 
+#include <openssl/ssl.h>
 #include <sodium.h>
 
 #include <errno.h>
@@ -103,6 +104,10 @@ static int make_context(http_t *self, fault_t *fault)
         info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
         info.ssl_cert_filepath = options->certificate;
         info.ssl_private_key_filepath = options->key;
+    }
+    if (options->client_ca) {
+        info.options |= LWS_SERVER_OPTION_REQUIRE_VALID_OPENSSL_CLIENT_CERT;
+        info.ssl_ca_filepath = options->client_ca;
     }
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0
         && limit.rlim_cur > DESCRIPTORS_MAX)
@@ -271,10 +276,22 @@ static int read_journal_key(http_t *self, fault_t *fault)
 
 static int check_options(const options_http_t *options, fault_t *fault)
 {
-    if (!options->certificate == !options->key)
+    if (!options->certificate != !options->key)
+        return fault_set(fault, EINVAL,
+                         "http/certificate and http/key belong together");
+    if (!options->client_ca)
         return 0;
-    return fault_set(fault, EINVAL,
-                     "http/certificate and http/key belong together");
+    if (!options->certificate)
+        return fault_set(fault, EINVAL,
+                         "http/client_ca is for HTTPS: http/certificate and "
+                         "http/key belong to it");
+    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(options->client_ca);
+    if (!names)
+        return fault_set(fault, EINVAL,
+                         "http/client_ca: %s has no certificate in PEM",
+                         options->client_ca);
+    sk_X509_NAME_pop_free(names, X509_NAME_free);
+    return 0;
 }
 
 static int make(const options_t *options, http_t **ret_http, fault_t *fault)

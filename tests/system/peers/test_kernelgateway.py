@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import uuid
 from pathlib import Path
 from typing import Any, Iterator
@@ -91,7 +92,6 @@ def test_options_win_over_variables(made: KernelGateway) -> None:
     ]
     assert [line.split()[1] for line in said] == [
         "--LabApp.collaborative",
-        "env_whitelist",
         "trust_xheaders",
     ]
     assert "from-the-line" not in made.log.read_text()
@@ -194,7 +194,8 @@ def test_default_profile(made: KernelGateway) -> None:
         (["8888"], {}, "Options begin with --"),
         (["--port=eight"], {}, "port: http/port"),
         (["--seed_uri=x.ipynb"], {}, "no notebook is run"),
-        (["--client-ca=ca.pem"], {}, "certificates of clients"),
+        (["--client-ca=/nonexistent"], {}, "No such file"),
+        (["--client-ca=/etc/passwd"], {}, "http/client_ca is for HTTPS"),
         (["--api=kernel_gateway.notebook_http"], {}, "jupyter_websocket"),
         (["--certfile=/nonexistent"], {}, "No such file"),
         (["--KernelGatewayApp.kernel_manager_class=a.B"], {}, "classes"),
@@ -226,8 +227,6 @@ def test_help(made: KernelGateway) -> None:
 
 
 def test_tls(made: KernelGateway) -> None:
-    import subprocess
-
     pem, key = made.folder / "c.pem", made.folder / "k.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
