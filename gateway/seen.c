@@ -14,11 +14,17 @@
 
 #define SLOTS_MIN 32 /* a power of two */
 
-struct seen {
-    uint8_t key[crypto_shorthash_KEYBYTES];
+typedef struct {
     uint64_t *slots;   /* owned; 0: free */
     size_t slot_count; /* a power of two, or 0 */
     size_t count;      /* slots that are taken: seven of eight at most */
+} table_t;
+
+struct seen {
+    uint8_t key[crypto_shorthash_KEYBYTES];
+    size_t max;      /* ids of one table */
+    table_t latest;  /* that grows */
+    table_t earlier; /* that was full; with the next one it goes */
 };
 
 void seen_destroy(seen_t **self_p)
@@ -27,16 +33,18 @@ void seen_destroy(seen_t **self_p)
 
     if (!self)
         return;
-    free(self->slots);
+    free(self->earlier.slots);
+    free(self->latest.slots);
     free(self);
     *self_p = NULL;
 }
 
-seen_t *seen_new(void)
+seen_t *seen_new(size_t max)
 {
     seen_t *self = mem_new(sizeof *self);
 
     randombytes_buf(self->key, sizeof self->key);
+    self->max = max;
     return self;
 }
 
@@ -51,49 +59,64 @@ static uint64_t fingerprint(const seen_t *self, const char *id)
 }
 
 /* Where it is, or the free slot where it would be. */
-static uint64_t *find(const seen_t *self, uint64_t hash)
+static uint64_t *find(const table_t *table, uint64_t hash)
 {
-    size_t at = (size_t) hash & (self->slot_count - 1);
+    size_t at = (size_t) hash & (table->slot_count - 1);
 
-    while (self->slots[at] && self->slots[at] != hash)
-        at = (at + 1) & (self->slot_count - 1);
-    return &self->slots[at];
+    while (table->slots[at] && table->slots[at] != hash)
+        at = (at + 1) & (table->slot_count - 1);
+    return &table->slots[at];
 }
 
-static void grow(seen_t *self)
+static bool has(const table_t *table, uint64_t hash)
 {
-    cleanup_free uint64_t *old = self->slots;
-    size_t old_count = self->slot_count;
+    return table->slot_count && *find(table, hash);
+}
 
-    self->slot_count = old_count ? 2 * old_count : SLOTS_MIN;
-    self->slots = mem_new(self->slot_count * sizeof *self->slots);
+static void grow(table_t *table)
+{
+    cleanup_free uint64_t *old = table->slots;
+    size_t old_count = table->slot_count;
+
+    table->slot_count = old_count ? 2 * old_count : SLOTS_MIN;
+    table->slots = mem_new(table->slot_count * sizeof *table->slots);
     for (size_t i = 0; i < old_count; i++)
         if (old[i])
-            *find(self, old[i]) = old[i];
+            *find(table, old[i]) = old[i];
 }
 
 void seen_add(seen_t *self, const char *id)
 {
-    uint64_t hash = fingerprint(self, id), *slot;
+    uint64_t hash = fingerprint(self, id);
+    table_t *latest = &self->latest;
 
-    if (self->count + 1 > self->slot_count / 8 * 7)
-        grow(self);
-    slot = find(self, hash);
-    self->count += *slot == 0;
-    *slot = hash;
+    if (has(latest, hash))
+        return;
+    if (latest->count == self->max) {
+        free(self->earlier.slots);
+        self->earlier = *latest;
+        *latest = (table_t){0};
+    }
+    if (latest->count + 1 > latest->slot_count / 8 * 7)
+        grow(latest);
+    *find(latest, hash) = hash;
+    latest->count++;
 }
 
 bool seen_has(const seen_t *self, const char *id)
 {
-    return self->slot_count && *find(self, fingerprint(self, id));
+    uint64_t hash = fingerprint(self, id);
+
+    return has(&self->latest, hash) || has(&self->earlier, hash);
 }
 
 size_t seen_count(const seen_t *self)
 {
-    return self->count;
+    return self->latest.count + self->earlier.count;
 }
 
 size_t seen_bytes(const seen_t *self)
 {
-    return self->slot_count * sizeof *self->slots;
+    return (self->latest.slot_count + self->earlier.slot_count)
+           * sizeof(uint64_t);
 }

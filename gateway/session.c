@@ -527,7 +527,7 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     self->scribe = scribe_new("session");
     self->queue_end = &self->queue;
     self->viewers = viewers_new(spec->id);
-    self->seen = seen_new();
+    self->seen = seen_new(SEEN_MAX);
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true);
     return self;

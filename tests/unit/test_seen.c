@@ -14,7 +14,7 @@ static void name(size_t i, char id[40])
 
 static void knows_what_it_was_sent(void **state)
 {
-    cleanup_seen seen_t *seen = seen_new();
+    cleanup_seen seen_t *seen = seen_new(SEEN_MAX);
 
     (void) state;
     assert_false(seen_has(seen, "a"));
@@ -30,7 +30,7 @@ static void knows_what_it_was_sent(void **state)
 
 static void forgets_none_of_many(void **state)
 {
-    cleanup_seen seen_t *seen = seen_new();
+    cleanup_seen seen_t *seen = seen_new(SEEN_MAX);
     char id[40];
 
     (void) state;
@@ -48,10 +48,32 @@ static void forgets_none_of_many(void **state)
     }
 }
 
+/* Of so many that came last it knows each, in a bounded memory. */
+static void forgets_the_oldest_of_too_many(void **state)
+{
+    const size_t max = 7u << 8;
+    cleanup_seen seen_t *seen = seen_new(max);
+    char id[40];
+
+    (void) state;
+    for (size_t i = 0; i < 10 * max; i++) {
+        name(i, id);
+        seen_add(seen, id);
+        assert_true(seen_bytes(seen) <= 2 * max / 7 * 8 * 8);
+    }
+    for (size_t i = 9 * max; i < 10 * max; i++) {
+        name(i, id);
+        assert_true(seen_has(seen, id));
+    }
+    assert_true(seen_count(seen) <= 2 * max);
+    name(0, id);
+    assert_false(seen_has(seen, id));
+}
+
 /* Nobody who knows this program can tell which ids fall together. */
 static void has_a_key_of_its_own(void **state)
 {
-    cleanup_seen seen_t *one = seen_new(), *other = seen_new();
+    cleanup_seen seen_t *one = seen_new(SEEN_MAX), *other = seen_new(SEEN_MAX);
 
     (void) state;
     assert_int_equal(seen_bytes(one), 0);
@@ -65,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_what_it_was_sent),
         cmocka_unit_test(forgets_none_of_many),
+        cmocka_unit_test(forgets_the_oldest_of_too_many),
         cmocka_unit_test(has_a_key_of_its_own),
     };
 
