@@ -32,6 +32,7 @@ BEGIN {
                                    " protocol/utf8.h protocol/websocket.h" \
                                    json "notebooks" \
                                    " gateway/audit.h gateway/auth.h" \
+                                   " gateway/budget.h" \
                                    " gateway/front.h gateway/gateway.h" \
                                    " gateway/options.h gateway/origin.h" \
                                    " gateway/refusal.h gateway/session_limits.h" \

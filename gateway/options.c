@@ -156,6 +156,8 @@ static const setting_t rows[] = {
      NULL, "4M", "what may wait for a WebSocket that reads slowly"},
     {"http/request_timeout", KIND_DURATION, AT(http.request_timeout_ms), 1000,
      HOUR, false, NULL, "30s", "how long a client may take to send a request"},
+    {"http/peer_timeout", KIND_DURATION, AT(http.peer_timeout_ms), 1000, DAY,
+     false, NULL, "5m", "a client that acknowledges nothing so long is gone"},
     {"http/ping_interval", KIND_DURATION, AT(http.ping_interval_ms), 1000, HOUR,
      true, NULL, "30s", "how often a WebSocket is pinged; 0 never"},
 };

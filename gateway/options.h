@@ -63,6 +63,7 @@ typedef struct {
     uint64_t frame_max;  /* bytes of a message to a WebSocket */
     uint64_t queue_max;  /* bytes that wait for one WebSocket */
     int64_t request_timeout_ms;
+    int64_t peer_timeout_ms;  /* what is sent must be acknowledged by then */
     int64_t ping_interval_ms; /* 0: never */
 } options_http_t;
 

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "gateway/budget.h"
 #include "gateway/gateway.h"
 #include "protocol/limits.h"
 
@@ -211,6 +212,20 @@ static json_t *read_tombstone(registry_t *self, const char *id)
         "expires_at");
 }
 
+/* Past 2^53 JSON would lose digits: any number is null. */
+static json_t *count_or_null(size_t count)
+{
+    return count == SIZE_MAX ? json_null() : json_integer((json_int_t) count);
+}
+
+static json_t *describe_budget(const registry_t *self)
+{
+    return json_pack(
+        "{s:o,s:o,s:I}", "limit", count_or_null(budget_descriptors()),
+        "sessions", count_or_null(budget_sessions(self->options)),
+        "connections", (json_int_t) budget_connections(self->options));
+}
+
 static void on_info(registry_t *self, json_t *content, message_t **request_p)
 {
     json_t *profiles = json_array();
@@ -231,16 +246,16 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
         json_object_set_new(model, "pool", pool_describe(self, warmth));
         json_array_append_new(profiles, model);
     }
-    management_reply(self->management, *request_p,
-                     json_pack("{s:s,s:s,s:i,s:s,s:s,s:o,s:I,s:{s:s,s:s},s:o}",
-                               "status", "ok", "version", HEARTH_VERSION, "pid",
-                               (int) getpid(), "runtime_dir",
-                               self->options->runtime_dir, "state_dir",
-                               self->options->state_dir, "profiles", profiles,
-                               "sessions", (json_int_t) self->alive_count,
-                               "limits", "by", registry_limits_by(self),
-                               "where", cgroups_where(self->cgroups), "counted",
-                               tally_describe(self->tally)));
+    management_reply(
+        self->management, *request_p,
+        json_pack(
+            "{s:s,s:s,s:i,s:s,s:s,s:o,s:I,s:{s:s,s:s},s:o,s:o}", "status", "ok",
+            "version", HEARTH_VERSION, "pid", (int) getpid(), "runtime_dir",
+            self->options->runtime_dir, "state_dir", self->options->state_dir,
+            "profiles", profiles, "sessions", (json_int_t) self->alive_count,
+            "limits", "by", registry_limits_by(self), "where",
+            cgroups_where(self->cgroups), "counted",
+            tally_describe(self->tally), "descriptors", describe_budget(self)));
     message_destroy(request_p);
 }
 

@@ -1,31 +1,18 @@
-/* How many sessions fit: each has a thread, ports and some fourteen
- * descriptors, also when it is gone and only says why. A viewer with a
- * connection file has as much (11, and 5 for his client), and counts as one.
- * Lives in the main thread. */
+/* How many sessions fit, by their descriptors (budget.h): also those that are
+ * gone and only say why have some. Lives in the main thread. */
 #include "gateway/registry_internal.h"
 
 #include "base/log.h"
+#include "gateway/budget.h"
 
 #include <inttypes.h>
 #include <stdint.h>
-#include <sys/resource.h>
 
-#define FDS_OWN     256 /* descriptors of the gateway and of launches */
-#define FDS_SESSION 19  /* 14 of a session at rest, and 5 of a client */
-#define AHEAD_MAX   64  /* sessions that are made before others are forgotten */
+#define AHEAD_MAX 64 /* sessions that are made before others are forgotten */
 
-/* So many sessions there can be with the descriptors that are permitted: too
- * few of them would end the gateway, not a session. */
 void room_measure(registry_t *self)
 {
-    struct rlimit limit = {0};
-
-    self->capacity = SIZE_MAX;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0
-        && limit.rlim_cur != RLIM_INFINITY)
-        self->capacity = limit.rlim_cur > FDS_OWN
-                             ? (limit.rlim_cur - FDS_OWN) / FDS_SESSION
-                             : 0;
+    self->capacity = budget_sessions(self->options);
     self->gone_max = self->options->gone_max;
     if (self->gone_max > self->capacity / 4)
         self->gone_max = self->capacity / 4;

@@ -15,10 +15,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG      1024
-#define ACCEPTS      64 /* in a row, then others have their turn */
-#define PEER_IDLE_S  60
-#define PEER_GONE_MS (5 * 60 * 1000)
+#define BACKLOG 1024
+#define ACCEPTS 64 /* in a row, then others have their turn */
+#define PEER_IDLE_S                                                            \
+    60           /* silence after which a client is asked for, at most         \
+                  */
+#define PROBES 4 /* in that time, when it does not answer */
 
 /* --- Binding --- */
 
@@ -137,14 +139,23 @@ static void refuse_connection(int fd)
     close(fd);
 }
 
+static int seconds(int64_t ms)
+{
+    if (ms < 1000)
+        return 1;
+    return ms < PEER_IDLE_S * 1000 ? (int) (ms / 1000) : PEER_IDLE_S;
+}
+
 /* Small frames follow each other: Nagle's algorithm would wait for
  * acknowledgements that clients delay by 40 ms. A peer that is gone without a
  * word is asked for when it is silent, and given up when it acknowledges
  * nothing; TCP alone would try for a quarter of an hour, or never notice. */
-static void tune(int fd)
+static void tune(const http_t *self, int fd)
 {
-    const int yes = 1, idle = PEER_IDLE_S, interval = PEER_IDLE_S / 4;
-    const unsigned gone = PEER_GONE_MS;
+    const int64_t gone_ms = self->options->http.peer_timeout_ms;
+    const unsigned gone = (unsigned) gone_ms;
+    const int yes = 1, idle = seconds(gone_ms / (PROBES + 1)),
+              interval = seconds(idle * 1000 / PROBES);
 
     (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
@@ -161,11 +172,11 @@ void entrance_accept(http_t *self)
             accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
-        if (self->connections >= self->options->http.connections_max) {
+        if (self->connections >= self->room) {
             refuse_connection(fd);
             continue;
         }
-        tune(fd);
+        tune(self, fd);
         /* It closes the descriptor when it fails. */
         struct lws *wsi = lws_adopt_socket_vhost(self->vhost, fd);
         if (!wsi)

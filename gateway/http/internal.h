@@ -58,6 +58,7 @@ struct http {
     int listener;          /* owned until libwebsockets has it */
     bool is_ending;        /* the loop is about to end */
     unsigned connections;  /* open ones */
+    unsigned room;         /* for so many of them (budget.h) */
     connection_t *clients; /* borrowed; the same, owned by theirs */
     parting_t partings[PARTINGS];
     size_t parting_at;       /* where the next one goes */

@@ -153,7 +153,10 @@ void metrics_write(const http_t *http, buffer_t *out)
     buffer_format(out,
                   "# HELP hearth_http_connections open connections\n"
                   "# TYPE hearth_http_connections gauge\n"
-                  "hearth_http_connections %u\n",
-                  http->connections);
+                  "hearth_http_connections %u\n"
+                  "# HELP hearth_http_connections_max that there may be\n"
+                  "# TYPE hearth_http_connections_max gauge\n"
+                  "hearth_http_connections_max %u\n",
+                  http->connections, http->room);
     write_server(http, out);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "gateway/budget.h"
 #include "gateway/gateway.h"
 #include "gateway/http/channels.h"
 #include "gateway/http/clerk.h"
@@ -302,6 +303,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
 
     self->options = options;
     self->listener = -1;
+    self->room = (unsigned) budget_connections(options);
     self->deposits = (deposits_t){.folder = options->state_dir,
                                   .max = DEPOSITS * http->body_max};
     self->started_us = self->active_us = clock_wall_us();

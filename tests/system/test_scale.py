@@ -251,7 +251,7 @@ def restarted(gateway: Gateway, *prefix: str) -> None:
 
 
 def test_too_few_descriptors_for_another_session(gateway: Gateway) -> None:
-    restarted(gateway, "prlimit", "--nofile=340:340")
+    restarted(gateway, "prlimit", "--nofile=360:360")
     alive = [gateway.create() for _ in range(4)]
     done = gateway.run("session", "create", "--no-start")
 
@@ -266,7 +266,7 @@ def test_viewers_count_among_the_descriptors(
     gateway: Gateway, tmp_path: Path
 ) -> None:
     """A viewer takes the place of a session, and gives it back."""
-    restarted(gateway, "prlimit", "--nofile=340:340")
+    restarted(gateway, "prlimit", "--nofile=360:360")
     alive = [gateway.create() for _ in range(2)]
     view = ("attach", "--external", "--folder", str(tmp_path), alive[0].id)
     for _ in range(2):

@@ -1,0 +1,19 @@
+/* How the descriptors that the system permits are shared: too few of them would
+ * end the gateway, not a session. Clients over HTTP have at most a quarter of
+ * them, sessions and viewers the rest. */
+#ifndef HEARTH_GATEWAY_BUDGET_H
+#define HEARTH_GATEWAY_BUDGET_H
+
+#include "gateway/options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* So many there may be (RLIMIT_NOFILE); SIZE_MAX: any number. */
+size_t budget_descriptors(void);
+/* So many connections over HTTP, of one descriptor each. */
+size_t budget_connections(const options_t *options);
+/* So many sessions and viewers; SIZE_MAX: any number. */
+size_t budget_sessions(const options_t *options);
+
+#endif
