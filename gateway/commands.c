@@ -325,8 +325,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     commands_tell(self, "HANDED", token, NULL);
     commands_answer(self, token, describe_created(self));
     rehearse(self);
-    record_start(self);
-    session_expect_cell(self);
+    session_start_soon(self);
 }
 
 static bool refuse_if_gone(self_t *self, const char *token)

@@ -172,8 +172,10 @@ typedef struct {
     char *interrupt_token;  /* owned; who waits for the ladder's outcome */
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
-        drain_timer, ready_timer, greeted_timer; /* zloop ids, 0: none */
+        drain_timer, ready_timer, greeted_timer,
+        start_timer;          /* zloop ids, 0: none */
     bool is_subscribed;       /* by somebody new, since greeted_timer */
+    bool owes_start;          /* session_note_start has not been */
     int64_t idle_since;       /* monotonic ms; of the inactivity clock */
     int64_t idle_since_us;    /* wall clock */
     int64_t stuck_since;      /* monotonic ms */
@@ -189,6 +191,10 @@ void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 /* Opens what its next cell needs, while nobody waits. */
 void session_expect_cell(self_t *self);
+/* It is somebody's: what has to be done about that once the answer is on its
+ * way, in a moment; nothing else is recorded before. */
+void session_start_soon(self_t *self);
+void session_note_start(self_t *self);
 
 /* lending.c: a workspace that hearth keeps becomes that user's, before a
  * kernel is launched in it again; and this one's, when the session has ended.

@@ -81,6 +81,7 @@ void record_end(self_t *self)
 {
     const char *reason = life_reason_name(self->reason);
 
+    session_note_start(self);
     note(self, AUDIT_GATEWAY, "session_end", reason,
          json_pack("{s:s,s:I,s:I,s:b,s:i}", "detail", self->detail, "cpu_ms",
                    (json_int_t) self->end.cpu_ms, "maxrss_kib",

@@ -15,6 +15,7 @@
 #define RETRY_MS 20   /* a reply whose client is away is tried again */
 #define HOLD_MS  5000 /* a taken-over session waits for its subscribers */
 #define SAVE_MS  50   /* changes of session.json are gathered */
+#define START_MS 5    /* by then a client in haste has asked for something */
 
 void session_stop_timer(self_t *self, int *timer)
 {
@@ -212,10 +213,37 @@ void session_set_ready(self_t *self)
     session_touch(self);
     commands_tell_ready(self);
     commands_tell_state(self);
-    if (self->spec->is_pooled)
+    if (!self->spec->is_pooled)
+        session_start_soon(self);
+}
+
+void session_note_start(self_t *self)
+{
+    if (!self->owes_start)
         return;
+    self->owes_start = false;
+    session_stop_timer(self, &self->start_timer);
     record_start(self);
     session_expect_cell(self);
+}
+
+static int on_started(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->start_timer = 0;
+    session_note_start(self);
+    return 0;
+}
+
+/* The answer has to cross two more threads, and where processors are few this
+ * one would stand in their way. */
+void session_start_soon(self_t *self)
+{
+    self->owes_start = true;
+    session_start_timer(self, &self->start_timer, START_MS, on_started);
 }
 
 void session_expect_cell(self_t *self)
@@ -491,6 +519,7 @@ static void self_destroy(self_t **self_p)
 
     if (!self)
         return;
+    session_note_start(self);
     kernel_destroy(&self->kernel);
     watch_clear(self);
     scribe_destroy(&self->scribe);

@@ -369,6 +369,7 @@ void turns_start(self_t *self, request_t *request)
     turns_announce(self, request);
     if (!request->is_execute)
         return;
+    session_note_start(self);
     record_cell_begin(self, request);
     if (is_fresh && !request->silent
         && publish_input(self, request, &fault) < 0)
