@@ -224,6 +224,7 @@ static void on_launching(self_t *self, const char *status, const char *group)
         != 3)
         assert(!"LAUNCHING without its numbers");
     spec->has_ids = true;
+    self->was_seen = false;
     /* The next gateway removes the group, whatever becomes of this launch. */
     if (*group)
         session_save(self);
@@ -264,6 +265,8 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     } else if (self->info.size) { /* READY came first */
         session_admit(self);
         session_settle(self);
+    } else {
+        session_look_ahead(self);
     }
 }
 

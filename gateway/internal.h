@@ -176,6 +176,7 @@ typedef struct {
         start_timer;          /* zloop ids, 0: none */
     bool is_subscribed;       /* by somebody new, since greeted_timer */
     bool owes_start;          /* session_note_start has not been */
+    bool was_seen;            /* this kernel, as it must be, since its launch */
     int64_t idle_since;       /* monotonic ms; of the inactivity clock */
     int64_t idle_since_us;    /* wall clock */
     int64_t stuck_since;      /* monotonic ms */
@@ -205,6 +206,8 @@ void lending_end(self_t *self);
 /* posture.c: once READY and LAUNCHED have both come, in whichever order, the
  * session is ready, or ends because its sandbox is not as it must be. */
 void session_admit(self_t *self);
+/* With LAUNCHED, while its kernel starts: then READY has less to wait for. */
+void session_look_ahead(self_t *self);
 /* Of a session that another gateway left: of what its code may have changed of
  * itself, and of what a profile may say differently by now, nothing. */
 void session_check_adopted(self_t *self);

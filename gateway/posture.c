@@ -1,7 +1,8 @@
 /* Whether a kernel is as locked in as its launch had to make it, read from
- * outside (sandbox/posture.h): when it says that it is ready, before anybody's
- * code has run in it, and when a gateway finds it that did not launch it. One
- * that differs is ended. Lives in the session's thread. */
+ * outside (sandbox/posture.h): while it starts and when it says that it is
+ * ready, before anybody's code has run in it, and when a gateway finds it that
+ * did not launch it. One that differs is ended. Lives in the session's thread.
+ */
 #include "gateway/internal.h"
 
 #include "base/log.h"
@@ -33,13 +34,26 @@ static posture_t expect(const self_t *self)
     };
 }
 
-void session_admit(self_t *self)
+/* Its walls stand before its kernel starts, which takes a while. One that is
+ * not yet as it must be (pid 1 may still become its program) is looked at once
+ * more, when it is ready. */
+void session_look_ahead(self_t *self)
 {
     const posture_t expected = expect(self);
+    fault_t ignored;
+
+    self->was_seen =
+        posture_check(kernel_pid(self->kernel), &expected, &ignored) == 0;
+}
+
+void session_admit(self_t *self)
+{
+    posture_t expected = expect(self);
     fault_t fault;
 
     if (!self->kernel || !kernel_pid(self->kernel))
         return; /* LAUNCHED says which process to look at */
+    expected.was_seen = self->was_seen;
     if (posture_check(kernel_pid(self->kernel), &expected, &fault) < 0)
         ending_begin(self, LIFE_REASON_LAUNCH,
                      "the sandbox is not as it must be: %s", fault.text);

@@ -498,10 +498,15 @@ int posture_check(pid_t pid, const posture_t *expected, fault_t *fault)
 {
     process_t init = {expected, "pid 1", pid, true};
     process_t payload = {expected, "payload", 0, false};
-    int r;
+    int r = find_payload(&init, &payload.pid, fault);
 
-    if ((r = find_payload(&init, &payload.pid, fault)) < 0
-        || (r = check_process(&init, &init, fault)) < 0
+    if (r < 0)
+        return r;
+    if (expected->was_seen) {
+        r = check_status(&payload, fault);
+        return r < 0 ? r : check_descriptors(&payload, fault);
+    }
+    if ((r = check_process(&init, &init, fault)) < 0
         || (r = check_init(&init, fault)) < 0
         || (r = check_process(&payload, &init, fault)) < 0
         || (r = check_mounts(&payload, fault)) < 0

@@ -19,8 +19,11 @@ typedef struct {
     char *const *without;    /* walls left out, NULL at the end; or NULL */
     const cgroup_t *group;   /* borrowed; both processes are in it; or NULL */
     cgroup_limits_t group_limits; /* of it; not compared once code has run */
-    bool has_run; /* a session's code: limits, and what the payload has open,
-                   * are not compared */
+    bool has_run;  /* a session's code: limits, and what the payload has open,
+                    * are not compared */
+    bool was_seen; /* as expected, and no session's code has run since: walls
+                    * that stand are not left again, so that the payload's
+                    * status and what it has open are compared alone */
 } posture_t;
 
 /* 0 when it is as expected; -EPROTO with the first difference in the fault:

@@ -24,15 +24,28 @@ static void wait_here(int out, void *argument)
         pause();
 }
 
-static void start(inside_t *inside, const sandbox_t *sandbox)
+static void open_and_wait(int out, void *argument)
+{
+    if (open("/", O_RDONLY | O_DIRECTORY) < 0)
+        dprintf(out, "not open\n");
+    wait_here(out, argument);
+}
+
+static void start_as(inside_t *inside, const sandbox_t *sandbox,
+                     void (*payload)(int out, void *argument))
 {
     char line[6];
 
-    if (inside_start(inside, sandbox, wait_here, NULL, NULL, ORPHAN_SECONDS) < 0
+    if (inside_start(inside, sandbox, payload, NULL, NULL, ORPHAN_SECONDS) < 0
         || inside->fault.code != 0)
         fail_msg("%s", inside->fault.text);
     assert_int_equal(recv(inside->link, line, sizeof line, MSG_WAITALL),
                      sizeof line);
+}
+
+static void start(inside_t *inside, const sandbox_t *sandbox)
+{
+    start_as(inside, sandbox, wait_here);
 }
 
 /* The example: launch, look, hand out. */
@@ -126,12 +139,36 @@ static void names_what_else_differs(void **state)
     assert_true(posture_check(inside.pid, &expected, &fault) < 0);
 }
 
+/* What cannot have changed is not read again; what it has opened is. */
+static void looks_again_at_what_was_opened(void **state)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+    posture_t expected = expect_inside(NULL);
+    fault_t fault = {0, ""};
+    inside_t inside;
+
+    (void) state;
+    start_as(&inside, sandbox, open_and_wait);
+    expected.was_seen = true;
+    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_non_null(strstr(fault.text, "payload: fd/"));
+    inside_end(&inside);
+    start(&inside, sandbox);
+    expected.limits.open_files = 100;
+    assert_int_equal(posture_check(inside.pid, &expected, &fault), 0);
+    expected.host_uid++;
+    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_non_null(strstr(fault.text, "payload: Uid is"));
+    inside_end(&inside);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_what_is_as_it_must_be),
         cmocka_unit_test(names_the_wall_that_is_missing),
         cmocka_unit_test(names_what_else_differs),
+        cmocka_unit_test(looks_again_at_what_was_opened),
     };
 
     return inside_run("posture", tests, sizeof tests / sizeof tests[0]);
