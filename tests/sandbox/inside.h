@@ -6,6 +6,7 @@
 #define HEARTH_TESTS_SANDBOX_INSIDE_H
 
 #include "tests/lib/test.h"
+#include "tests/sandbox/means.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
@@ -262,34 +263,38 @@ static inline bool inside_has_users(void)
     return !inside_is_root() || (read && count > SESSION_UID);
 }
 
-/* For main, before the tests: can this machine do it at all? Without user
- * namespaces, or a /proc of one's own, the program is skipped (77), unless
- * HEARTH_MUST_WORK is set. */
-static inline bool inside_is_possible(void)
+/* Before the tests: the first launch, which all of them need. */
+static inline bool inside_launches(void)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
     inside_t inside;
-    bool possible =
+    bool launched =
         inside_start(&inside, sandbox, inside_say_nothing, NULL, NULL, 1) == 0
         && inside.fault.code == 0;
 
-    if (!possible)
-        printf("%s %s\n",
-               getenv("HEARTH_MUST_WORK") != NULL ? "Bail out!" : "1..0 # SKIP",
-               inside.fault.text);
+    if (!launched)
+        printf("Bail out! %s\n", inside.fault.text);
     inside_end(&inside);
-    return possible;
+    return launched;
 }
 
+/* For main. A machine that lacks something has the program skipped (77),
+ * unless HEARTH_MUST_WORK is set; where nothing is missing a launch that fails
+ * is a failure. */
 static inline int inside_run(const char *name, const struct CMUnitTest *tests,
                              size_t count)
 {
-    if (!inside_has_users()) {
-        printf("1..0 # SKIP root has no other users here\n");
-        return 77;
+    const char *missing =
+        inside_has_users() ? means_missing() : "other users for root";
+    bool must_work = getenv("HEARTH_MUST_WORK") != NULL;
+
+    if (missing != NULL) {
+        printf("%s this machine lacks %s\n",
+               must_work ? "Bail out!" : "1..0 # SKIP", missing);
+        return must_work ? 99 : 77;
     }
-    if (!inside_is_possible())
-        return getenv("HEARTH_MUST_WORK") != NULL ? 99 : 77;
+    if (!inside_launches())
+        return 99;
     return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
 }
 
