@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -309,8 +310,18 @@ def parse() -> argparse.Namespace:
     return options
 
 
+def end_in_order(number: int, _: object) -> None:
+    """Gateway, kernels and folder go as they do at the end; once is enough."""
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main() -> int:
     options = parse()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, end_in_order)
     about = machine()
     print(", ".join(f"{key} {value}" for key, value in about.items()))
     print(
