@@ -1,10 +1,11 @@
 #!/bin/bash
-# inside.sh PART: one part of what run.py is for, in the virtual machine. What
-# is found is said in lines of TAP or of pytest. Slow by emulation: deadlines of
+# inside.sh PART [N/M]: one part of what run.py is for, in the virtual machine,
+# or the Nth of M shares of its pytests. What is found is said in lines of TAP
+# or of pytest. Slow by emulation: deadlines of
 # the tests (HEARTH_DEADLINE) are longer than a zygote may take to warm up.
 set -uo pipefail
 export HEARTH_MUST_WORK=1 HEARTH_HAS_CGROUPS=1 HEARTH_DEADLINE=480
-export HEARTH_FEW_GATEWAYS=1
+export HEARTH_FEW_GATEWAYS=1 HEARTH_SHARE=${2:-1/1}
 export PYTHONDONTWRITEBYTECODE=1 LANG=C.UTF-8 CMOCKA_MESSAGE_OUTPUT=TAP
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 readonly PROGRAM=/usr/local/bin/hearth
@@ -257,9 +258,17 @@ c_tests() {
 # What fails is told at once: the part may be cut off before its end.
 pytests() { # ARGUMENT...
     cat >/tmp/at_once.py <<'CODE'
+import os
+import pytest
+
 def pytest_runtest_logreport(report):
     if report.failed:
         print("\n" + report.longreprtext, flush=True)
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    number, count = map(int, os.environ["HEARTH_SHARE"].split("/"))
+    items[:] = items[number - 1 :: count]
 CODE
     COLUMNS=160 PYTHONPATH=/tmp python3 -m pytest -p no:cacheprovider \
         -p at_once -v --color=no --tb=short --timeout=1200 "$@"

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""run.py BUILD FOLDER [PART...]: hearth in a Debian of its own.
+"""run.py BUILD FOLDER [PART [N/M]...]: hearth in a Debian of its own.
 
 A virtual machine with systemd and control groups of version 2, hearth in it by
 `make install`, and the tests of sandbox and limits as the service, as root and
 as an ordinary user. Each part begins with the same state of the machine and
 may be run alone; a run that was interrupted goes on with the parts that it has
-not ended. FOLDER keeps Debian, the machine's states, results and logs.
+not ended. A long part is run in shares, each for itself; N/M behind a part is
+one of them alone. FOLDER keeps Debian, the machine's states, results and logs.
 HEARTH_VM_SECONDS is what one part may take. Needs root for mmdebstrap.
 """
 
@@ -34,6 +35,8 @@ PARTS = {
     "hostile-service": "the hostile suite, the gateway as the service's user",
     "hostile-user": "the hostile suite as a user",
 }
+SHARES = {"hostile-service": 6, "hostile-user": 6}
+SHARE = re.compile(r"[1-9]\d*/[1-9]\d*")
 RESULT = re.compile(r"^(ok|not ok)\b(.*)$")
 PYTEST = re.compile(r"^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED)\b")
 SKIPPED = re.compile(r"# SKIP|^1\.\.0 # SKIP")
@@ -109,7 +112,7 @@ class Listener:
 
 def run_part(machine: Machine, part: str, folder: Path, limit: int) -> Outcome:
     outcome = Outcome(part)
-    log = folder / f"{part}.log"
+    log = folder / f"{part.replace(' ', '-').replace('/', '-of-')}.log"
     listener = Listener(outcome, log)
     try:
         status = Image.inside(
@@ -156,10 +159,10 @@ class Results:
 
 
 def show_table(outcomes: list[Outcome], seconds: float) -> bool:
-    print(f"\n{'part':<18}{'':<8}passed  failed  skipped  seconds")
+    print(f"\n{'part':<20}{'':<8}passed  failed  skipped  seconds")
     for o in outcomes:
         print(
-            f"{o.part:<18}{'ok' if o.is_well else 'FAIL':<8}"
+            f"{o.part:<20}{'ok' if o.is_well else 'FAIL':<8}"
             f"{o.passed:>6}{o.failed:>8}{o.skipped:>9}{o.seconds:>9.0f}"
             + (f"  {o.note}" if o.note else "")
         )
@@ -173,21 +176,41 @@ def show_table(outcomes: list[Outcome], seconds: float) -> bool:
     return all(o.is_well for o in outcomes)
 
 
-def run_all(image: Image, how: list[str], key: str, wanted: list[str]) -> bool:
+def shares(words: list[str]) -> list[str]:
+    """The parts as they are run: one that is long in shares, unless one of
+    them was asked for."""
+    found = []
+    for i, word in enumerate(words):
+        if SHARE.fullmatch(word):
+            continue
+        one = words[i + 1 : i + 2]
+        if one and SHARE.fullmatch(one[0]):
+            found.append(f"{word} {one[0]}")
+        elif word in SHARES:
+            count = SHARES[word]
+            found += [f"{word} {n}/{count}" for n in range(1, count + 1)]
+        else:
+            found.append(word)
+    return found
+
+
+def run_all(
+    image: Image, how: list[str], key: str, wanted: list[str], goes_on: bool
+) -> bool:
     begun = time.monotonic()
     limit = int(os.environ.get("HEARTH_VM_SECONDS", "1800"))
     results = Results(image.folder, key)
-    if wanted:
+    if not goes_on:
         results.found = {}
-    for part in wanted or PARTS:
+    for part in wanted:
         if part in results.found and results.found[part].is_well:
             say(f"{part}: done before the interruption")
             continue
-        say(f"{part}: {PARTS[part]}")
+        say(f"{part}: {PARTS[part.partition(' ')[0]]}")
         with image.machine(how, "installed") as machine:
             results.add(run_part(machine, part, image.folder, limit))
     is_well = show_table(
-        [results.found[part] for part in wanted or PARTS],
+        [results.found[part] for part in wanted],
         time.monotonic() - begun,
     )
     results.end()
@@ -200,7 +223,11 @@ def main() -> int:
         return 2
     build, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     wanted = sys.argv[3:]
-    unknown = [part for part in wanted if part not in PARTS]
+    unknown = [
+        word
+        for i, word in enumerate(wanted)
+        if word not in PARTS and not (i and SHARE.fullmatch(word))
+    ]
     if unknown:
         say(f"there is no part {unknown[0]}; there are:")
         for part, about in PARTS.items():
@@ -215,7 +242,8 @@ def main() -> int:
         how = accelerate(image.folder)
         say(" ".join(how))
         key = image.prepare(how)
-        return 0 if run_all(image, how, key, wanted) else 1
+        parts = shares(wanted or list(PARTS))
+        return 0 if run_all(image, how, key, parts, not wanted) else 1
     except MachineError as error:
         say(str(error))
         return 1
