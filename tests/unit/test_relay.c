@@ -1,6 +1,8 @@
 #include "gateway/relay.h"
 #include "tests/lib/test.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -32,6 +34,8 @@ static const struct {
     {FRAME_DISPLAY, "{\"data\":{\"text/plain\":\"1\"},\"metadata\":{}}",
      "{\"data\":{\"text\":\"1\"},\"metadata\":{}}"},
     {FRAME_DISPLAY, "{\"data\":{},\"metadata\":{}}", "{\"data\":{}}"},
+    {FRAME_DISPLAY, "{\"data\":{},\"metadata\":{}}",
+     "{\"data\":1,\"metadata\":{}}"},
     {FRAME_DISPLAY, "{\"data\":{\"a/b; c=\\\"d\\\"\":\"1\"},\"metadata\":{}}",
      "{\"data\":{\"a/b;\\u001b]0;\":\"1\"},\"metadata\":{}}"},
     {FRAME_DISPLAY, "{\"data\":{\"a/b;\":\"1\"},\"metadata\":{}}",
@@ -45,6 +49,8 @@ static const struct {
      "{\"execution_count\":\"1\",\"data\":{},\"metadata\":{}}"},
     {FRAME_ERROR, "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[\"a\"]}",
      "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[1]}"},
+    {FRAME_ERROR, "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[]}",
+     "{\"evalue\":\"\",\"traceback\":[]}"},
     {FRAME_CLEAR, "{\"wait\":true}", "{\"wait\":1}"},
     {FRAME_COMM_OPEN, "{\"comm_id\":\"c\",\"target_name\":\"t\",\"data\":{}}",
      "{\"comm_id\":\"c\",\"data\":{}}"},
@@ -107,10 +113,11 @@ static void takes_a_reply_only_while_a_request_runs(void **state)
     assert_int_equal(check(&frame, LIFE_BUSY, &fault), -EPROTO);
 }
 
+static const char info[] = "{\"protocol_version\":\"5.5\","
+                           "\"language_info\":{},\"banner\":\"\"}";
+
 static void takes_ready_once(void **state)
 {
-    static const char info[] = "{\"protocol_version\":\"5.5\","
-                               "\"language_info\":{},\"banner\":\"\"}";
     frame_t frame = frame_of(FRAME_READY, info);
     json_span_t content;
     fault_t fault;
@@ -122,6 +129,115 @@ static void takes_ready_once(void **state)
                      -EPROTO);
     assert_int_equal(relay_check(&frame, LIFE_IDLE, true, &content, &fault),
                      -EPROTO);
+    frame = frame_of(FRAME_READY, "{\"protocol_version\":\"5.5\"}");
+    assert_int_equal(
+        relay_check(&frame, LIFE_STARTING, false, &content, &fault), -EPROTO);
+}
+
+/* The table once more, as it is meant: a row that is changed there alone is a
+ * mistake. */
+#define WHEN(state) (1u << LIFE_##state)
+#define ALIVE       (WHEN(IDLE) | WHEN(BUSY) | WHEN(STOPPING))
+#define SMALL       (1u << 20)
+#define BIG         (8u << 20)
+#define ANY         0 /* as a frame may be at all */
+
+static const struct {
+    frame_type_t type;
+    unsigned when;
+    bool of_a_request;
+    bool has_buffers;
+    size_t most;
+} rules[] = {
+    {FRAME_READY, WHEN(STARTING), false, false, SMALL},
+    {FRAME_STREAM, ALIVE, false, false, BIG},
+    {FRAME_DISPLAY, ALIVE, false, true, ANY},
+    {FRAME_UPDATE, ALIVE, false, true, ANY},
+    {FRAME_RESULT, ALIVE, true, true, ANY},
+    {FRAME_ERROR, ALIVE, false, false, ANY},
+    {FRAME_CLEAR, ALIVE, false, false, SMALL},
+    {FRAME_COMM_OPEN, ALIVE, false, true, ANY},
+    {FRAME_COMM_MSG, ALIVE, false, true, ANY},
+    {FRAME_COMM_CLOSE, ALIVE, false, true, ANY},
+    {FRAME_INPUT_REQUEST, WHEN(BUSY), true, false, SMALL},
+    {FRAME_REPLY, WHEN(BUSY) | WHEN(STOPPING), true, false, ANY},
+    {FRAME_MARKED, ALIVE, true, false, SMALL},
+    {FRAME_YIELDED, ALIVE, true, false, SMALL},
+};
+
+static frame_t right_frame(frame_type_t type)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].type == type)
+            return frame_of(type, rows[i].right);
+    return frame_of(type, info);
+}
+
+static int answer(const frame_t *frame, unsigned life)
+{
+    json_span_t content;
+    fault_t fault;
+
+    return relay_check(frame, (life_t) life, false, &content, &fault);
+}
+
+static void permits_each_type_in_its_states_alone(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        frame_t frame = right_frame(rules[i].type);
+
+        for (unsigned life = 0; life < LIFE_STATE_COUNT; life++)
+            assert_int_equal(answer(&frame, life),
+                             rules[i].when & 1u << life ? 0 : -EPROTO);
+    }
+}
+
+static unsigned some_state(unsigned when)
+{
+    return when & WHEN(BUSY) ? LIFE_BUSY : LIFE_STARTING;
+}
+
+static void wants_a_request_and_buffers_where_they_belong(void **state)
+{
+    frame_part_t buffer = {"x", 1};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        unsigned life = some_state(rules[i].when);
+        frame_t frame = right_frame(rules[i].type);
+
+        frame.request = 0;
+        assert_int_equal(answer(&frame, life),
+                         rules[i].of_a_request ? -EPROTO : 0);
+        frame = right_frame(rules[i].type);
+        frame.buffers = &buffer;
+        frame.buffer_count = 1;
+        assert_int_equal(answer(&frame, life),
+                         rules[i].has_buffers ? 0 : -EPROTO);
+    }
+}
+
+/* Blanks behind an object are JSON still. */
+static void takes_no_more_than_each_type_may_have(void **state)
+{
+    cleanup_free char *text = mem_new(BIG + 1);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        unsigned life = some_state(rules[i].when);
+        frame_t frame = right_frame(rules[i].type);
+
+        if (rules[i].most == ANY)
+            continue;
+        memset(text, ' ', BIG + 1);
+        memcpy(text, frame.content.bytes, frame.content.size);
+        frame.content.bytes = text;
+        frame.content.size = rules[i].most;
+        assert_int_equal(answer(&frame, life), 0);
+        frame.content.size++;
+        assert_int_equal(answer(&frame, life), -EPROTO);
+    }
 }
 
 static void refuses_what_is_no_json(void **state)
@@ -171,6 +287,9 @@ int main(void)
         cmocka_unit_test(refuses_types_that_are_none),
         cmocka_unit_test(takes_a_reply_only_while_a_request_runs),
         cmocka_unit_test(takes_ready_once),
+        cmocka_unit_test(permits_each_type_in_its_states_alone),
+        cmocka_unit_test(wants_a_request_and_buffers_where_they_belong),
+        cmocka_unit_test(takes_no_more_than_each_type_may_have),
         cmocka_unit_test(refuses_what_is_no_json),
         cmocka_unit_test(refuses_buffers_where_none_belong),
         cmocka_unit_test(refuses_metadata_that_is_no_object),
