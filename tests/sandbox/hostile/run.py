@@ -20,9 +20,6 @@ from hostile import threats  # noqa: E402
 from hostile.case import MODES, TABLE_MODES, Case  # noqa: E402
 from hostile.suite import CASES, Outside, Result, Suite, fits  # noqa: E402
 
-# What the gateway does with a kernel's words has nothing to do with walls.
-BEHIND_THE_WALLS = ("link", "output")
-
 
 def modes() -> tuple[str, ...]:
     return MODES if os.getuid() == 0 else ("user",)
@@ -69,7 +66,7 @@ def about_walls(cases: list[Case]) -> list[Case]:
     return [
         case
         for case in cases
-        if case.category not in BEHIND_THE_WALLS and not case.alone
+        if case.category not in threats.BEHIND_THE_WALLS and not case.alone
     ]
 
 

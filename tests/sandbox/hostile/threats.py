@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable
 
-from .case import Case
+from .case import IDS, Case
 from .suite import CASES, Result
 from .twins import Twins
 
@@ -14,6 +15,8 @@ BEGIN = "<!-- written by ./dev hostile --table -->"
 END = "<!-- end of what is written -->"
 # As in sandbox/walls.h: name, what it is, can_be_left_out, can_be_missing.
 ROW = re.compile(r'\{"(\w+)", "[^"]*", (true|false), (?:true|false)\}')
+# What the gateway does with a kernel's words has nothing to do with walls.
+BEHIND_THE_WALLS = ("link", "output")
 # Takes the machine where no wall is left.
 RECKLESS = ("fork-bomb",)
 # run(mode, walls that are left out, cases)
@@ -52,6 +55,16 @@ def through(
                 found.setdefault(result.case.id, set()).add(mode)
     print(f"without {', '.join(without)}: {len(found)}", flush=True)
     return found
+
+
+def of_own_users() -> list[Case]:
+    """Held where sessions have users of their own; an ordinary user's, without
+    a range of numbers, have not."""
+    return [
+        replace(case, modes=("user",))
+        for case in CASES
+        if case.alone and case.walls == IDS
+    ]
 
 
 def told(found: Found, modes: tuple[str, ...]) -> str:
@@ -93,6 +106,9 @@ def section(
     )
     shown |= set(found)
     lines.append(f"| all of these | {told(found, modes)} |")
+    found = through(run, ("user",), (), of_own_users())
+    shown |= set(found)
+    lines.append(f"| a user of its own for each session | {', '.join(found)} |")
     twins = Twins()
     alike = twins.same([c for c in cases if c.id not in shown])
     twins.close()
@@ -107,11 +123,15 @@ def section(
     shown |= set(beside)
     lines.append(f"| any sandbox, as root | {', '.join(beside)} |")
     rest = [case.id for case in cases if case.id not in shown]
+    others = [c for c in CASES if c not in cases and c.id not in shown]
+    behind = [c for c in others if c.category in BEHIND_THE_WALLS]
+    alone = [c.id for c in others if c.category not in BEHIND_THE_WALLS]
     lines += [
         "",
-        f"{len(CASES)} cases. Not shown to fail by leaving out walls are those"
-        " of the link and of output, which the gateway holds, and"
-        f" {len(rest)} more: {', '.join(rest)}.",
+        f"{len(CASES)} cases. Not shown to fail by leaving out walls are the"
+        f" {len(behind)} of the link and of output, {len(alone)} that have a"
+        f" session of their own ({', '.join(alone)}), and {len(rest)} more:"
+        f" {', '.join(rest)}.",
     ]
     return "\n".join(lines)
 
