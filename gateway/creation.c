@@ -32,7 +32,7 @@ void creation_fill_settings(const registry_t *self, session_spec_t *spec)
     spec->subscriber_bytes = options->subscriber_bytes;
     spec->subscriber_patience_ms = options->subscriber_patience_ms;
     spec->journal_options = (journal_options_t){
-        .bytes_max = options->journal_bytes, .spill_min = options->spill};
+        .bytes_max = spec->limits.journal_bytes, .spill_min = options->spill};
     memcpy(spec->journal_key, self->journal_key, sizeof spec->journal_key);
 }
 

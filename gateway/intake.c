@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "gateway/tally.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -131,6 +130,17 @@ static bool is_pending(const self_t *self, const char *id)
     return false;
 }
 
+static void refuse_full(self_t *self, request_t *request)
+{
+    cleanup_free char *sentence = mem_format(
+        "%zu requests wait already, the most of this session (limits/requests "
+        "of profile %s): send it again later",
+        self->queue_size, self->spec->profile->name);
+
+    record_full(self);
+    turns_fail(self, request, "QueueFull", sentence);
+}
+
 /* Journal first, then the queue. */
 static void accept_request(self_t *self, request_t **request_p)
 {
@@ -148,12 +158,11 @@ static void accept_request(self_t *self, request_t **request_p)
         turns_fail(self, request, "BadRequest", flaw);
         return;
     }
-    if (self->queue_size >= QUEUE_MAX) {
-        commands_tell(self, "LIMIT", TALLY_QUEUE, NULL);
-        turns_fail(self, request, "QueueFull",
-                   "10000 requests wait already; send it again later");
+    if (self->queue_size >= self->spec->limits.requests) {
+        refuse_full(self, request);
         return;
     }
+    self->is_full_told = false;
     if ((request->note
          && output_note(self->output, "note", 0, request->note, &fault) < 0)
         || write_request(self, request, &fault) < 0) {

@@ -34,8 +34,7 @@
 
 struct json_t; /* jansson, whose macros do not go with protocol/json.h */
 
-#define QUEUE_MAX  10000 /* requests waiting in one session */
-#define RECENT_MAX 64    /* answered requests whose late output has a parent */
+#define RECENT_MAX 64 /* answered requests whose late output has a parent */
 
 /* The header of an answered request: threads print after their cell ended. */
 typedef struct {
@@ -100,6 +99,7 @@ typedef struct {
     int64_t period_ms;   /* until the next look */
     uint64_t told_kills; /* of the group's counters: what is no news */
     uint64_t told_refusals;
+    uint64_t told_given_way;
     uint64_t last_cpu_us;
     int64_t cell_begun_ms; /* monotonic; of the running cell, 0: none */
     uint64_t cell_cpu_us;  /* of the group, when it began */
@@ -147,6 +147,7 @@ typedef struct {
 
     request_t *queue, **queue_end; /* owned; waiting, in order */
     size_t queue_size;
+    bool is_full_told;           /* that no more can wait is on record */
     request_t *running;          /* owned; the kernel works on it */
     bool input_wanted;           /* by the running request */
     bool input_is_secret;        /* it asks for a password */
@@ -354,7 +355,9 @@ void record_end(self_t *self);
 void record_stop(self_t *self);
 /* Something was refused that is past a limit. */
 void record_limit(self_t *self, const char *name, uint64_t max);
-/* The same on the kernel's word. */
+/* Requests are refused because so many wait. */
+void record_full(self_t *self);
+/* What a cell came to, on the kernel's word. */
 void record_limit_said(self_t *self, const char *name, uint64_t used,
                        uint64_t max);
 void record_cell_begin(self_t *self, const request_t *request);

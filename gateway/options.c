@@ -78,9 +78,6 @@ static const setting_t rows[] = {
      "a kernel that is not ready so long after its fork is ended"},
     {"sessions/restart", KIND_CHOICE, AT(restart), 0, 0, false, "never|auto",
      "never", "whether a kernel that died is replaced by a fresh one"},
-    {"sessions/journal_bytes", KIND_SIZE, AT(journal_bytes), 64 * KIB, TIB,
-     true, NULL, "1G",
-     "disk that a session's journal may take; 0 without bound"},
     {"sessions/spill", KIND_SIZE, AT(spill), KIB, 256 * MIB, true, NULL, "1M",
      "parts of messages from this size on get a file of their own; 0 never"},
     {"sessions/checkpoint_bytes", KIND_SIZE, AT(checkpoint_bytes), 64 * KIB,
@@ -252,6 +249,11 @@ static const setting_t profile_rows[] = {
     {OF_PROFILE "limits/retain", KIND_SIZE, AT(limits.retain), MIB, 64 * GIB,
      false, NULL, "64M",
      "output that a kernel keeps for a gateway to come back"},
+    {OF_PROFILE "limits/requests", KIND_NUMBER, AT(limits.requests), 1,
+     1u << 20, false, NULL, "10000", "requests that wait in a session"},
+    {OF_PROFILE "limits/journal_bytes", KIND_SIZE, AT(limits.journal_bytes),
+     64 * KIB, TIB, true, NULL, "1G",
+     "disk that a session's journal may take; 0 no bound"},
 };
 #undef AT
 
@@ -325,6 +327,8 @@ static const struct {
 } former[] = {
     {"limits/tmp_bytes", "two limits now: limits/tmp is the size of /tmp, "
                          "limits/shm that of /dev/shm"},
+    {"sessions/journal_bytes",
+     "a limit of each profile now: profile/<name>/limits/journal_bytes"},
 };
 
 static int unknown_key(const char *key, fault_t *fault)

@@ -91,7 +91,6 @@ typedef struct {
     int64_t ready_timeout_ms;   /* from a kernel's fork to READY */
     int64_t interrupt_grace_ms; /* between the rungs of the ladder */
     int restart;                /* options_restart_t */
-    uint64_t journal_bytes;     /* a session; 0: no bound */
     uint64_t checkpoint_bytes;  /* a session */
     uint64_t spill;             /* bytes; 0: never */
     uint64_t sessions_max;

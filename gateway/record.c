@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "gateway/audit.h"
+#include "gateway/tally.h"
 #include "kernels/isolation.h"
 #include "protocol/json.h"
 #include "sandbox/walls.h"
@@ -117,6 +118,19 @@ void record_limit(self_t *self, const char *name, uint64_t max)
     commands_tell(self, "LIMIT", name, NULL);
     note(self, AUDIT_KERNEL, "limit", "refused",
          json_pack("{s:s,s:I}", "limit", name, "max", (json_int_t) max));
+}
+
+/* Each refusal counts; those behind the first until one is taken again are no
+ * news. */
+void record_full(self_t *self)
+{
+    commands_tell(self, "LIMIT", TALLY_QUEUE, NULL);
+    if (self->is_full_told)
+        return;
+    self->is_full_told = true;
+    note(self, AUDIT_GATEWAY, "limit", "refused",
+         json_pack("{s:s,s:I}", "limit", "requests", "max",
+                   (json_int_t) self->spec->limits.requests));
 }
 
 void record_limit_said(self_t *self, const char *name, uint64_t used,

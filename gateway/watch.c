@@ -131,6 +131,20 @@ static void note_refusals(self_t *self, const cgroup_usage_t *usage)
                self->spec->limits.processes);
 }
 
+/* Outputs gave way to the journal's bound: it says so at their place, and
+ * here that it has begun to. */
+static void note_journal(self_t *self)
+{
+    uint64_t given_way = journal_given_way(self->journal);
+
+    if (given_way <= self->watch.told_given_way)
+        return;
+    self->watch.told_given_way = given_way;
+    record_limit(self, "journal_bytes", self->spec->limits.journal_bytes);
+    log_notice("session=%s limit=journal_bytes max=%" PRIu64, self->spec->id,
+               self->spec->limits.journal_bytes);
+}
+
 /* True when the session has to end. */
 static bool judge(self_t *self, const cgroup_usage_t *usage)
 {
@@ -178,6 +192,7 @@ static int on_look(zloop_t *loop, int timer, void *arg)
         return 0;
     read_usage(self, &usage);
     note_refusals(self, &usage);
+    note_journal(self);
     if (judge(self, &usage))
         return 0;
     is_quiet = self->state == LIFE_IDLE
@@ -272,6 +287,7 @@ bool watch_explain(self_t *self)
     if (self->watch.group)
         cgroup_usage(self->watch.group, &usage);
     note_refusals(self, &usage);
+    note_journal(self);
     if (was_killed && usage.memory_kills > self->watch.told_kills) {
         self->reason = LIFE_REASON_MEMORY;
         explain_memory(self, 0, self->detail, sizeof self->detail);

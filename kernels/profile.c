@@ -108,6 +108,8 @@ profile_t *profile_new(const char *name)
         .cell_messages = 1000000,
         .session_output = 64 * 1024 * MIB,
         .retain = 64 * MIB,
+        .requests = 10000,
+        .journal_bytes = 1024 * MIB,
     };
     self->pool = (profile_pool_t){
         .min = 1,

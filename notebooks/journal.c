@@ -415,6 +415,11 @@ uint64_t journal_last_kernel_seq(const journal_t *self)
     return self->last_kernel_seq;
 }
 
+uint64_t journal_given_way(const journal_t *self)
+{
+    return self->given_way;
+}
+
 uint64_t journal_bytes(const journal_t *self)
 {
     return self->bytes;

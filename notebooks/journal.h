@@ -74,6 +74,8 @@ uint64_t journal_last_seq(const journal_t *self);
 /* The latest that is not 0: after a restart it is the new kernel's. */
 uint64_t journal_last_kernel_seq(const journal_t *self);
 uint64_t journal_bytes(const journal_t *self);
+/* How often records gave way to the bound since it was opened. */
+uint64_t journal_given_way(const journal_t *self);
 
 /* Reading, from any process, while it is written or after. Records with
  * seq > since, in order. */

@@ -70,6 +70,7 @@ static int compact(journal_t *self, closed_t *closed, segment_stage_t stage,
     self->bytes += out.size;
     closed->size = out.size;
     closed->stage = stage;
+    self->given_way++;
     if (blobs) {
         self->bytes -= blobs;
         self->bytes += sweep(self);

@@ -34,6 +34,7 @@ struct journal {
     uint64_t last_seq;                /* of the last record */
     uint64_t last_kernel_seq;         /* the latest one */
     uint64_t bytes;                   /* on disk, all files */
+    uint64_t given_way;               /* segments that lost something */
     uint64_t compact_at;              /* bytes; from here on it is tried */
     bool is_dirty;                    /* bytes behind `size` must be cut off */
     buffer_t gather;                  /* owned: header, table, references */

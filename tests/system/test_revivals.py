@@ -233,7 +233,7 @@ def test_a_time_limit_is_one_again(gateway: Gateway, session: Session) -> None:
 
 def test_revive_after_older_cells_were_given_up() -> None:
     """The journal keeps its bound: then not all can come back."""
-    gateway = Gateway("--set", "sessions/journal_bytes=65536")
+    gateway = Gateway("--set", "profile/python3/limits/journal_bytes=65536")
     try:
         gateway.start()
         session = gateway.create()

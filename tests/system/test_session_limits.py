@@ -3,10 +3,12 @@ they stay with it."""
 
 from __future__ import annotations
 
-from typing import Iterator
+import json
+from typing import Any, Iterator
 
 import pytest
-from harness import Gateway
+from deadline import wait_for
+from harness import Gateway, Session
 
 PROFILE = "profile/python3/"
 GROW = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
@@ -17,6 +19,12 @@ LIMITS = (
     *("-l", "tmp=3M"),
     *("-l", "shm=4M"),
 )
+WAIT = """
+import os, time
+print('runs', flush=True)
+while not os.path.exists('go'):
+    time.sleep(0.01)
+"""
 LOOK = """
 import resource, shutil
 print([resource.getrlimit(which)[1] for which in
@@ -32,6 +40,15 @@ def gateway() -> Iterator[Gateway]:
         yield running.start()
     finally:
         running.end()
+
+
+def limits_on_record(session: Session) -> list[dict[str, Any]]:
+    """What the audit log says of limits of the session."""
+    done = session.gateway.run(
+        "audit", "show", "--json", "--session", session.id
+    )
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return [one for one in records if one["event"] == "limit"]
 
 
 def test_they_hold_and_are_told(gateway: Gateway) -> None:
@@ -65,6 +82,52 @@ def test_output_is_counted_by_them(gateway: Gateway) -> None:
             f"limits/cell_output of session {session.id}"
             in (turn.content["evalue"])
         )
+
+
+def test_requests_that_wait(gateway: Gateway) -> None:
+    """So many, and the next is told so; the others run."""
+    session = gateway.create("--limit", "requests=3")
+    with session.client() as client:
+        runs = client.kc.execute(WAIT)
+        client.stream_until(runs, "runs")
+        ids = [client.kc.execute(f"print({number})") for number in range(5)]
+        for late in ids[3:]:
+            reply = client.reply(late)["content"]
+            assert reply["ename"] == "QueueFull"
+            assert "3 requests wait already" in reply["evalue"]
+            assert "limits/requests of profile python3" in reply["evalue"]
+        (session.workspace / "go").touch()
+        assert client.finish(runs).status == "ok"
+        for number in range(3):
+            assert client.finish(ids[number]).stream() == f"{number}\n"
+        # Refused and never run: it may be sent again.
+        assert client.run("print('more')").stream() == "more\n"
+    (record,) = wait_for(lambda: limits_on_record(session), "a record")
+    assert (record["limit"], record["max"]) == ("requests", 3)
+    assert record["who"] == "gateway"
+
+
+def test_journal_that_is_full(gateway: Gateway) -> None:
+    """The oldest outputs give way, which is on record and counted."""
+
+    def hits() -> int:
+        count: int = gateway.info()["counted"]["limits"]["journal_bytes"]
+        return count
+
+    before = hits()
+    session = gateway.create("--limit", "journal_bytes=64K")
+    other = gateway.create()
+    for number in range(30):
+        # Of a kind that does not become less by joining.
+        for each in (session, other):
+            each.exec(f"print({number}, 'x' * 8000)")
+    record = wait_for(lambda: limits_on_record(session), "a record")[0]
+    assert (record["limit"], record["max"]) == ("journal_bytes", 64 << 10)
+    assert "said_by" not in record
+    wait_for(lambda: hits() > before, "a count")
+    assert session.show()["journal_bytes"] < 128 << 10
+    assert other.show()["journal_bytes"] > 128 << 10
+    assert not limits_on_record(other)
 
 
 def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:

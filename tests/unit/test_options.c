@@ -57,13 +57,13 @@ static void reads_a_file(void **state)
                            "sessions\n"
                            "    idle_timeout = 90\n"
                            "    lifetime = 24h\n"
-                           "    journal_bytes = 2G\n"
                            "    restart = auto\n"
                            "profile\n"
                            "    python3\n"
                            "        preload = numpy, scipy.stats\n"
                            "        limits\n"
                            "            processes = 64\n"
+                           "            journal_bytes = 2G\n"
                            "    small\n"
                            "        python = /opt/python/bin/python3\n"
                            "        readonly = /data, /srv/models\n"
@@ -81,7 +81,7 @@ static void reads_a_file(void **state)
     assert_int_equal(options->drain_grace_ms, 1500);
     assert_int_equal(options->idle_timeout_ms, 90000);
     assert_int_equal(options->lifetime_ms, 86400000);
-    assert_int_equal(options->journal_bytes, 2ull << 30);
+    assert_int_equal(options->profiles[0]->limits.journal_bytes, 2ull << 30);
     assert_int_equal(options->restart, OPTIONS_RESTART_AUTO);
     assert_int_equal(options->profile_count, 2);
     const profile_t *first = options_profile(options, NULL);
@@ -113,7 +113,8 @@ static void has_every_default(void **state)
     assert_int_equal(options->idle_timeout_ms, 1200 * 1000);
     assert_int_equal(options->lifetime_ms, 0);
     assert_int_equal(options->restart, OPTIONS_RESTART_NEVER);
-    assert_int_equal(options->journal_bytes, 1u << 30);
+    assert_int_equal(options->profiles[0]->limits.journal_bytes, 1u << 30);
+    assert_int_equal(options->profiles[0]->limits.requests, 10000);
     assert_int_equal(options->spill, 1u << 20);
     assert_int_equal(options->sessions_max, 1000);
     assert_int_equal(options->gone_keep_ms, 3600 * 1000);
@@ -230,9 +231,11 @@ static void wrong_values_say_what_is_permitted(void **state)
         {"sessions/idle_timeout", "366d", "from 0.001s to 365d"},
         {"sessions/idle_timeout", "99999999999999999999", "a duration"},
         {"sessions/idle_timeout", "", "a duration"},
-        {"sessions/journal_bytes", "1000", "from 64K to 1T, or 0"},
-        {"sessions/journal_bytes", "1k", "a size such as"},
-        {"sessions/journal_bytes", "18446744073709551615T", "a size"},
+        {"sessions/journal_bytes", "1G", "profile/<name>/limits/journal_bytes"},
+        {"profile/x/limits/journal_bytes", "1000", "from 64K to 1T, or 0"},
+        {"profile/x/limits/journal_bytes", "1k", "a size such as"},
+        {"profile/x/limits/journal_bytes", "18446744073709551615T", "a size"},
+        {"profile/x/limits/requests", "0", "from 1 to 1048576"},
         {"sessions/sessions_max", "0", "from 1 to 100000"},
         {"sessions/sessions_max", "many", "a whole number"},
         {"profile/python3/preload", "numpy;pandas", "names of modules"},

@@ -12,7 +12,7 @@ from harness import Gateway
 from processes import children
 from web import Answer, Kernel, Web, of_type
 
-QUEUE_MAX = 10000  # gateway/internal.h
+QUEUE_MAX = 10000  # limits/requests
 BODY = {"path": "a", "type": "console", "name": "a", "kernel": {}}
 
 
