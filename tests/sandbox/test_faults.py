@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from faults import MAPPED_STEPS, STEPS, name, strace
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = (
@@ -81,61 +82,8 @@ if not select.select([pidfd], [], [], 20)[0]:
 os.waitpid(pid, 0)
 """
 
-# Call, the nth one, error, and what the sentence names.
-STEPS = [
-    ("clone", 1, "EPERM", "new namespaces"),
-    ("clone", 1, "ENOSPC", "max_user_namespaces"),
-    ("clone", 2, "EAGAIN", "payload: fork"),
-    ("unshare", 1, "ENOSPC", "control group: new namespace"),
-    ("sendmsg", 1, "ENOBUFS", "call: "),
-    ("sendmsg", 2, "ENOBUFS", "call: "),
-    ("recvmsg", 1, "ENOBUFS", "call"),
-    ("setns", 1, "EPERM", "namespaces "),
-    ("setns", 3, "EPERM", "namespaces "),
-    ("mount", 1, "EACCES", "sources: make all mounts private"),
-    ("open_tree", 1, "ENOENT", "sources: "),
-    ("open_tree", 1, "ESTALE", "has lost it (Stale file handle): mount"),
-    ("mount_setattr", 3, "EPERM", "sources: "),
-    ("mount_setattr", 7, "EPERM", "read-only places: attributes"),
-    ("mount_setattr", 8, "EPERM", "read-only places: /tmp"),
-    ("fsopen", 1, "ENODEV", "root: tmpfs"),
-    ("fsconfig", 1, "EINVAL", "root: "),
-    ("fsmount", 1, "ENOMEM", "root: "),
-    ("fsmount", 2, "ENOMEM", "tmp: "),
-    ("fsmount", 3, "ENOMEM", "devices: "),
-    ("move_mount", 1, "EINVAL", "root: attach"),
-    ("move_mount", 2, "EINVAL", "tmp: "),
-    ("move_mount", 4, "EINVAL", "read-only places: "),
-    ("mkdirat", 3, "ENOSPC", "folders: "),
-    ("mknodat", 3, "ENOSPC", "folders: /dev/"),
-    ("symlinkat", 1, "ENOSPC", "folders: "),
-    ("setresgid", 1, "EINVAL", "identity: setresgid"),
-    ("setresuid", 1, "EAGAIN", "identity: setresuid"),
-    ("setsid", 1, "EPERM", "session: setsid"),
-    ("pivot_root", 1, "EINVAL", "enter root: pivot_root"),
-    ("umount2", 1, "EBUSY", "old root: detach the old root"),
-    ("sethostname", 1, "EPERM", "hostname: "),
-    ("mount", 2, "EPERM", "covers of /proc: /proc/"),
-    ("setpgid", 1, "EPERM", "process: setpgid"),
-    ("capset", 1, "EPERM", "capabilities"),
-    ("landlock_add_rule", 2, "ENOMEM", "landlock rules: "),
-    ("landlock_add_rule", 9, "ENOMEM", "landlock rules: /dev"),
-    ("landlock_restrict_self", 1, "E2BIG", "landlock: restrict"),
-    ("execveat", 1, "ENOEXEC", "program of pid 1: exec"),
-    ("seccomp", 1, "EINVAL", "filter"),
-    ("signalfd4", 1, "EMFILE", "pid 1: signalfd"),
-]
 
-
-# The steps of a launch with a mapper, which the others have not.
-MAPPED_STEPS = [
-    ("fchdir", 1, "EACCES", "own mounts: enter the workspace"),
-    ("unshare", 2, "ENOSPC", "own mounts: new namespace"),
-    ("open_tree", 1, "ENOENT", "own mounts: "),
-]
-
-
-def launch(folder, *strace, mapped=False, group=None):
+def launch(folder, *before, mapped=False, group=None):
     """The lines that the launch printed, from a group beside that one."""
     user = SESSION_USER if os.geteuid() == 0 else 0
     # As a service's: who launches cannot find it by its path.
@@ -161,7 +109,7 @@ def launch(folder, *strace, mapped=False, group=None):
 
     program = [*(MAPPER if mapped else []), sys.executable]
     done = subprocess.run(
-        [*strace, *program, "-I", "-S", "-c", source],
+        [*before, *program, "-I", "-S", "-c", source],
         capture_output=True,
         text=True,
         timeout=120,
@@ -196,7 +144,7 @@ def test_enters_when_nothing_fails(folder):
 @pytest.mark.parametrize(
     ("call", "turn", "error", "said"),
     STEPS,
-    ids=[f"{s[0]}-{s[1]}-{s[2]}" for s in STEPS],
+    ids=[name(step) for step in STEPS],
 )
 def test_says_which_step_failed(folder, call, turn, error, said):
     fail_step(folder, call, turn, error, said)
@@ -271,7 +219,7 @@ def test_is_born_in_a_group_by_who_is_admitted(callers_folder, groups):
 @pytest.mark.parametrize(
     ("call", "turn", "error", "said"),
     MAPPED_STEPS,
-    ids=[f"{s[0]}-{s[1]}-{s[2]}" for s in MAPPED_STEPS],
+    ids=[name(step) for step in MAPPED_STEPS],
 )
 def test_says_which_mapped_step_failed(callers_folder, call, turn, error, said):
     fail_step(callers_folder, call, turn, error, said, mapped=True)
@@ -281,17 +229,7 @@ def fail_step(folder, call, turn, error, said, mapped=False):
     """One call of the launch answers with an error."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     lines = launch(
-        folder,
-        "strace",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        f"trace={call}",
-        "-e",
-        f"inject={call}:error={error}:when={turn}",
-        mapped=mapped,
+        folder, *strace(call, turn, f"error={error}"), "-qq", mapped=mapped
     )
     assert said in lines[0], lines
     assert "entered" not in "".join(lines[1:])

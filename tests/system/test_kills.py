@@ -10,12 +10,12 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from deadline import DEADLINE, wait_for
 from harness import HEARTH, Gateway
-from processes import children, kill, processes
+from leftovers import groups, inside, known
+from processes import children, kill
 
 ROUNDS = 200 if os.environ.get("HEARTH_LONG") else 9
 LATEST = 0.5  # seconds behind the request
@@ -34,44 +34,6 @@ def gateway() -> Iterator[Gateway]:
         yield running
     finally:
         running.end()
-
-
-def inside(folder: Path) -> list[int]:
-    """Processes whose mounts have a place below the folder.
-
-    No session of this gateway is without its workspace, so that none is
-    missed, whether or not anybody has been told of it.
-    """
-    own = os.readlink("/proc/self/ns/mnt")
-    found = []
-    for pid in processes():
-        try:
-            if os.readlink(f"/proc/{pid}/ns/mnt") == own:
-                continue
-            mounts = Path(f"/proc/{pid}/mountinfo").read_text()
-        except OSError:
-            continue
-        if f"{folder}/" in mounts:
-            found.append(pid)
-    return found
-
-
-def groups(ids: set[str]) -> list[str]:
-    """Control groups of these sessions, of either version."""
-    return [
-        folder
-        for folder, _, _ in os.walk("/sys/fs/cgroup")
-        if any(id in os.path.basename(folder) for id in ids)
-    ]
-
-
-def known(gateway: Gateway) -> set[str]:
-    """Every session that has left a trace in the state folder."""
-    return {
-        path.name
-        for path in gateway.state.rglob("*")
-        if len(path.name) == 36 and path.name.count("-") == 4
-    }
 
 
 def begin_some(gateway: Gateway) -> list[subprocess.Popen[bytes]]:

@@ -1,0 +1,47 @@
+"""What sessions could leave behind on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness import Gateway
+from processes import processes
+
+
+def inside(folder: Path) -> list[int]:
+    """Processes whose mounts have a place below the folder.
+
+    No session of this gateway is without its workspace, so that none is
+    missed, whether or not anybody has been told of it.
+    """
+    own = os.readlink("/proc/self/ns/mnt")
+    found = []
+    for pid in processes():
+        try:
+            if os.readlink(f"/proc/{pid}/ns/mnt") == own:
+                continue
+            mounts = Path(f"/proc/{pid}/mountinfo").read_text()
+        except OSError:
+            continue
+        if f"{folder}/" in mounts:
+            found.append(pid)
+    return found
+
+
+def groups(ids: set[str]) -> list[str]:
+    """Control groups of these sessions, of either version."""
+    return [
+        folder
+        for folder, _, _ in os.walk("/sys/fs/cgroup")
+        if any(id in os.path.basename(folder) for id in ids)
+    ]
+
+
+def known(gateway: Gateway) -> set[str]:
+    """Every session that has left a trace in the state folder."""
+    return {
+        path.name
+        for path in gateway.state.rglob("*")
+        if len(path.name) == 36 and path.name.count("-") == 4
+    }
