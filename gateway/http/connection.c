@@ -10,6 +10,7 @@
 #include "gateway/http/head.h"
 #include "gateway/http/metrics.h"
 #include "gateway/http/oversize.h"
+#include "gateway/http/parting.h"
 #include "gateway/http/routes.h"
 #include "gateway/http/sender.h"
 #include "gateway/http/server.h"
@@ -349,6 +350,8 @@ int connection_callback(struct lws *wsi, enum lws_callback_reasons reason,
         return server_on_descriptor(http, wsi);
     /* CONNECT would make a raw connection. */
     case LWS_CALLBACK_RAW_ADOPT:
+        parting_say(http, wsi, 405, "There is no such method here");
+        return -1;
     case LWS_CALLBACK_RAW_RX:
         return -1;
     default:

@@ -33,6 +33,7 @@ static const struct {
     {415, "Unsupported Media Type"},
     {416, "Range Not Satisfiable"},
     {421, "Misdirected Request"},
+    {426, "Upgrade Required"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},

@@ -4,6 +4,7 @@
 #include "gateway/http/channels.h"
 
 #include "base/clock.h"
+#include "gateway/http/head.h"
 #include "gateway/http/models.h"
 #include "gateway/http/notes.h"
 #include "gateway/http/roster.h"
@@ -17,6 +18,8 @@
 #define SESSION_MAX 100 /* bytes of a session_id */
 /* libwebsockets hangs up on longer lists. */
 #define PROTOCOLS_MAX 127
+#define VERSION       "13" /* RFC 6455 */
+#define KEY_MAX       100
 
 /* What clients are known to bear: above it they close, or worse. */
 static size_t known_limit(const char *user_agent)
@@ -166,6 +169,26 @@ static void begin(viewer_t *self, watch_t *watch)
     if (watch->is_greeted)
         viewer_settle(self);
     watch_add(watch, self);
+}
+
+bool viewer_may_begin(exchange_t *exchange)
+{
+    cleanup_free char *word = head_text(exchange->wsi, WSI_TOKEN_CONNECTION);
+    cleanup_free char *version = head_text(exchange->wsi, WSI_TOKEN_VERSION);
+    cleanup_free char *key = head_text(exchange->wsi, WSI_TOKEN_KEY);
+
+    if (!word || !strcasestr(word, "upgrade")) {
+        exchange_fail(exchange, 400, "\"Connection\" must be \"Upgrade\"");
+    } else if (!version || strcmp(version, VERSION) != 0) {
+        exchange_header(exchange, "Sec-WebSocket-Version", VERSION);
+        exchange_fail(exchange, 426,
+                      "The only version of WebSockets here is " VERSION);
+    } else if (!key || strlen(key) > KEY_MAX) {
+        exchange_fail(exchange, 400, "Sec-WebSocket-Key must be given");
+    } else {
+        return true;
+    }
+    return false;
 }
 
 viewer_t *viewer_new(exchange_t *exchange)

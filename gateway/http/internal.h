@@ -35,7 +35,7 @@ typedef struct connection {
     bool is_declined;     /* the request that wanted a WebSocket is answered */
 } connection_t;
 
-/* One who was refused and goes on sending (oversize.c). */
+/* One who was refused and goes on sending (parting.c). */
 typedef struct {
     int fd;    /* owned, while there are ticks */
     int ticks; /* left; 0: none is here */
@@ -136,6 +136,9 @@ bool desk_is_ok(exchange_t *exchange, const json_t *reply);
 
 /* --- handshake.c: a WebSocket begins --- */
 
+/* The request is a handshake that can be answered; false: it is none, and
+ * that was answered. */
+bool viewer_may_begin(exchange_t *exchange);
 /* The request asks for a WebSocket and may have one. The kernel is the
  * first parameter. NULL: it gets none; without an answer viewer_decline has
  * to find out why, as an ordinary request. */

@@ -79,6 +79,18 @@ const json_t *model_asked(const json_t *reply, const char *id)
     return strcmp(model_text(session, "id"), id) == 0 ? session : NULL;
 }
 
+bool model_is_unknown(exchange_t *exchange, const json_t *reply)
+{
+    const char *ename = model_text(reply, "ename");
+
+    if (strcmp(ename, "UnknownSession") != 0
+        && strcmp(ename, "AmbiguousSession") != 0)
+        return false;
+    exchange_fail(exchange, 404, "Kernel does not exist: %.100s",
+                  exchange->parameters[0]);
+    return true;
+}
+
 json_t *model_id(const exchange_t *exchange)
 {
     return json_pack("{s:s}", "id", exchange->parameters[0]);

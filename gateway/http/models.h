@@ -27,6 +27,9 @@ bool model_may_list(exchange_t *exchange);
 /* The session of a reply, if it is the one with this id and no other whose id
  * begins so: the registry takes the beginning for the whole. Lent; NULL. */
 const json_t *model_asked(const json_t *reply, const char *id);
+/* Whether the reply says that there is no such kernel as the first parameter
+ * names; that was answered. */
+bool model_is_unknown(exchange_t *exchange, const json_t *reply);
 /* {"id": the first parameter}; given. */
 json_t *model_id(const exchange_t *exchange);
 

@@ -13,8 +13,5 @@ void oversize_forget(http_t *http, connection_t *connection);
 void oversize_rest(connection_t *connection);
 /* A line of libwebsockets' log, as it is written. */
 void oversize_on_log(http_t *http, const char *line);
-/* Parts from those who have their answer. */
-void oversize_on_tick(http_t *http);
-void oversize_end(http_t *http);
 
 #endif

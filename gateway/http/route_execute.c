@@ -205,7 +205,7 @@ static runs_t *reply_runs(exchange_t *exchange, const json_t *reply,
     fault_t fault;
     runs_t *runs;
 
-    if (!desk_is_ok(exchange, reply))
+    if (model_is_unknown(exchange, reply) || !desk_is_ok(exchange, reply))
         return NULL;
     if (strcmp(model_text(session, "id"), id) != 0) {
         exchange_fail(exchange, 404, "Kernel does not exist: %.100s", id);

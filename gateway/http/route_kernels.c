@@ -33,7 +33,7 @@ static const json_t *reply_session(exchange_t *exchange, const json_t *reply)
     const char *id = exchange->parameters[0];
     const json_t *session = model_asked(reply, id);
 
-    if (!desk_is_ok(exchange, reply))
+    if (model_is_unknown(exchange, reply) || !desk_is_ok(exchange, reply))
         return NULL;
     if (session && !model_is_gone(session))
         return session;

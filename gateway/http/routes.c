@@ -183,7 +183,8 @@ viewer_t *routes_upgrade(exchange_t *exchange)
                           exchange->path);
         return NULL;
     }
-    if (!access_check(exchange, AUTH_OBSERVE, true))
+    if (!access_check(exchange, AUTH_OBSERVE, true)
+        || !viewer_may_begin(exchange))
         return NULL;
     return viewer_new(exchange);
 }

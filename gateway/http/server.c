@@ -16,6 +16,7 @@
 #include "gateway/http/metrics.h"
 #include "gateway/http/notes.h"
 #include "gateway/http/oversize.h"
+#include "gateway/http/parting.h"
 #include "gateway/http/roster.h"
 #include "gateway/http/runs.h"
 #include "gateway/http/uploads.h"
@@ -222,7 +223,7 @@ int server_on_descriptor(http_t *self, struct lws *wsi)
         entrance_accept(self);
     else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
         watch_on_tick(self), runs_on_tick(self), courier_on_tick(self),
-            uploads_on_tick(self), oversize_on_tick(self),
+            uploads_on_tick(self), parting_on_tick(self),
             access_notes_on_tick(self);
     return 0;
 }
@@ -237,7 +238,7 @@ static void destroy(http_t **self_p)
         return;
     if (self->context)
         lws_context_destroy(self->context);
-    oversize_end(self);
+    parting_end(self);
     desk_destroy(self);
     watch_destroy_all(self);
     zhashx_destroy(&self->runs);
