@@ -4,6 +4,7 @@
 
 #include "gateway/http/courier.h"
 #include "gateway/http/models.h"
+#include "gateway/http/pull.h"
 #include "gateway/http/push.h"
 
 #include <string.h>
@@ -89,11 +90,14 @@ typedef enum {
 } new_kind_t;
 
 typedef struct {
-    exchange_t *exchange;  /* borrowed */
-    char id[FRONT_ID_MAX]; /* the session's */
-    char *folder;          /* owned; below its workspace */
-    char *from;            /* owned; what is copied */
-    char *stem, *end;      /* owned; of the name */
+    exchange_t *exchange;     /* borrowed */
+    char id[FRONT_ID_MAX];    /* the session's */
+    char *folder;             /* owned; below its workspace */
+    char *from;               /* owned; what is copied */
+    char other[FRONT_ID_MAX]; /* the session whose file that is; "": its own */
+    pull_t *pull;             /* owned; of such a file */
+    bool is_pushing;          /* a piece of it is on its way */
+    char *stem, *end;         /* owned; of the name */
     new_kind_t kind;
     unsigned tries;
     char *path;   /* owned; that is tried */
@@ -107,6 +111,7 @@ static void made_destroy(void **self_p)
 
     if (!self)
         return;
+    pull_destroy(&self->pull);
     push_destroy(&self->push);
     free(self->folder);
     free(self->from);
@@ -174,6 +179,67 @@ static void on_push(void *owner, const json_t *reply)
     }
 }
 
+/* --- Copies of another session's file: read and written piece by piece --- */
+
+/* The next piece, when there is one and none is on its way. */
+static void go_on(made_t *self)
+{
+    cleanup_buffer buffer_t piece = BUFFER_EMPTY;
+    int r;
+
+    if (self->is_pushing || !self->push)
+        return;
+    r = pull_next(self->pull, &piece);
+    if (r < 0) {
+        contents_is_ok(self->exchange, pull_answer(self->pull));
+        return;
+    }
+    self->is_pushing = piece.size || r == 0;
+    if (piece.size) {
+        push_write(self->push, &piece);
+    } else if (r == 0) {
+        self->steps = 1;
+        push_commit(self->push);
+    }
+}
+
+static void on_more(void *owner)
+{
+    go_on(owner);
+}
+
+static void on_pushed(void *owner, const json_t *reply)
+{
+    made_t *self = owner;
+
+    if (!is_made(self, reply))
+        return;
+    self->is_pushing = false;
+    if (self->steps)
+        finish(self);
+    else
+        go_on(self);
+}
+
+static void on_opened(void *owner)
+{
+    made_t *self = owner;
+
+    if (!contents_is_ok(self->exchange, pull_answer(self->pull)))
+        return;
+    pull_give(self->pull, self, on_more);
+    try_next(self);
+}
+
+/* From its beginning, also when a name was taken meanwhile. */
+static void push_other(made_t *self)
+{
+    pull_seek(self->pull, 0, pull_size(self->pull));
+    self->is_pushing = true;
+    self->push =
+        push_new(self->exchange, self->id, self->path, false, self, on_pushed);
+}
+
 /* "Untitled Folder 1", "Untitled1.ipynb", "x-Copy1.ipynb" */
 static char *choose_path(const made_t *self)
 {
@@ -200,6 +266,8 @@ static void try_next(made_t *self)
         courier_ask(self->exchange, "files_make_folder_request",
                     json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
                     on_made);
+    else if (self->pull)
+        push_other(self);
     else if (self->kind == NEW_COPY)
         courier_ask(self->exchange, "files_copy_request",
                     json_pack("{s:s,s:s,s:s,s:b}", "id", self->id, "from",
@@ -210,6 +278,15 @@ static void try_next(made_t *self)
                               on_push);
 }
 
+static void begin(made_t *self)
+{
+    if (*self->other)
+        self->pull =
+            pull_new(self->exchange, self->other, self->from, self, on_opened);
+    else
+        try_next(self);
+}
+
 static void on_folder(exchange_t *exchange, const json_t *reply)
 {
     const json_t *entry = json_object_get(reply, "entry");
@@ -217,7 +294,7 @@ static void on_folder(exchange_t *exchange, const json_t *reply)
     if (!contents_is_ok(exchange, reply))
         return;
     if (strcmp(model_text(entry, "type"), "folder") == 0)
-        try_next(exchange->task);
+        begin(exchange->task);
     else
         exchange_fail(exchange, 400, "Cannot POST to files, use PUT instead");
 }
@@ -241,13 +318,15 @@ static bool read_copy(made_t *self, const char *from)
     place_t place = place_of(from);
 
     self->kind = NEW_COPY;
-    if (place.what != PLACE_FILE || strcmp(place.id, self->id) != 0
-        || !*place.path || place_is_hidden(place.path)) {
+    if (place.what != PLACE_FILE || !*place.path
+        || place_is_hidden(place.path)) {
         exchange_fail(self->exchange, 400,
-                      "copy_from names a file of the same workspace; what is "
-                      "elsewhere is downloaded and saved");
+                      "copy_from names a file of a workspace; recordings are "
+                      "downloaded and saved");
         return false;
     }
+    if (strcmp(place.id, self->id) != 0)
+        snprintf(self->other, sizeof self->other, "%s", place.id);
     self->from = mem_text(place.path);
     split_name(self, place_name(place.path));
     return true;

@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-#define BASE64_LINE 57 /* bytes in a line of 76, as Jupyter Server has them */
-#define BASE64_SIZE 77 /* and a NUL */
+#define NBFORMAT_LEAST 4
+#define BASE64_LINE    57 /* bytes in a line of 76, as Jupyter Server has them */
+#define BASE64_SIZE    77 /* and a NUL */
 
 typedef enum {
     FORM_NONE, /* no content */
@@ -199,6 +200,16 @@ static bool judge(show_t *self)
                       "Unreadable Notebook: %.200s is no JSON object (byte "
                       "%llu); type=file shows it as it is",
                       path, (unsigned long long) self->scan.at);
+        return false;
+    }
+    /* Jupyter Server would convert it; front ends read no other than 4. */
+    if (self->form == FORM_NOTEBOOK && self->scan.nbformat
+        && self->scan.nbformat < NBFORMAT_LEAST) {
+        exchange_fail(exchange, 400,
+                      "Unreadable Notebook: %.200s is of nbformat %u; `jupyter "
+                      "nbconvert --to notebook --inplace` makes it one of 4, "
+                      "type=file shows it as it is",
+                      path, self->scan.nbformat);
         return false;
     }
     if (self->form != FORM_TEXT || scan_is_text(&self->scan))

@@ -118,8 +118,21 @@ static bool begin_literal(scan_t *self, const char *rest)
 static bool begin_string(scan_t *self, bool is_key)
 {
     self->is_key = is_key;
+    if (is_key && self->depth == 1)
+        self->name_size = 0;
     self->state = STRING;
     return true;
+}
+
+/* A digit of the object's own number of the format. */
+static void note_digit(scan_t *self, uint8_t byte)
+{
+    static const char name[] = "nbformat";
+
+    if (self->depth == 1 && self->name_size == sizeof name - 1
+        && memcmp(self->name, name, sizeof name - 1) == 0
+        && self->nbformat < SCAN_NUMBER_MAX)
+        self->nbformat = 10 * self->nbformat + (unsigned) (byte - '0');
 }
 
 static bool begin_value(scan_t *self, uint8_t byte)
@@ -145,6 +158,8 @@ static bool begin_value(scan_t *self, uint8_t byte)
         return true;
     default:
         self->state = INTEGER;
+        if (is_digit(byte))
+            note_digit(self, byte);
         return is_digit(byte);
     }
 }
@@ -162,6 +177,9 @@ static bool go_on(scan_t *self, uint8_t byte)
 
 static bool take_string(scan_t *self, uint8_t byte)
 {
+    if (byte != '"' && self->is_key && self->depth == 1
+        && self->name_size < sizeof self->name)
+        self->name[self->name_size++] = (char) byte;
     if (byte == '"')
         self->state = self->is_key ? COLON : AFTER;
     else if (byte == '\\')
@@ -198,6 +216,8 @@ static bool take_number(scan_t *self, uint8_t byte)
     uint8_t state = self->state;
 
     if (is_digit(byte) && state != ZERO) {
+        if (state == INTEGER)
+            note_digit(self, byte);
         if (state == MINUS)
             self->state = byte == '0' ? ZERO : INTEGER;
         else if (state == POINT)

@@ -1,6 +1,6 @@
 /* A text that comes in pieces, looked at as it passes: is it UTF-8, is it one
- * JSON object? Memory does not grow with the text; what may be cut anywhere is
- * a piece. */
+ * JSON object, of which nbformat? Memory does not grow with the text; what may
+ * be cut anywhere is a piece. */
 #ifndef HEARTH_GATEWAY_HTTP_SCAN_H
 #define HEARTH_GATEWAY_HTTP_SCAN_H
 
@@ -10,19 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SCAN_NAME_SIZE  10
+#define SCAN_NUMBER_MAX 1000
+
 /* All zero at the beginning. */
 typedef struct {
-    unsigned due;        /* continuation bytes that a character needs */
-    uint8_t low, high;   /* what the next of them may be */
-    bool is_broken;      /* it is no UTF-8 */
-    uint64_t size;       /* bytes that were looked at */
-    uint8_t state;       /* of the JSON; see scan.c */
-    bool is_key;         /* the string is a member's name */
-    bool is_no_json;     /* it is no JSON object, ... */
-    uint64_t at;         /* ... which shows at this byte */
-    const char *literal; /* what is left of true, false, null */
-    unsigned digits;     /* hexadecimal ones that are due */
-    unsigned depth;      /* open arrays and objects */
+    unsigned due;              /* continuation bytes that a character needs */
+    uint8_t low, high;         /* what the next of them may be */
+    bool is_broken;            /* it is no UTF-8 */
+    uint64_t size;             /* bytes that were looked at */
+    uint8_t state;             /* of the JSON; see scan.c */
+    bool is_key;               /* the string is a member's name */
+    bool is_no_json;           /* it is no JSON object, ... */
+    uint64_t at;               /* ... which shows at this byte */
+    const char *literal;       /* what is left of true, false, null */
+    unsigned digits;           /* hexadecimal ones that are due */
+    unsigned depth;            /* open arrays and objects */
+    char name[SCAN_NAME_SIZE]; /* of the object's last member, its beginning */
+    size_t name_size;          /* bytes that it has */
+    unsigned nbformat;         /* its member of that name; 0: none */
     bool is_object[JSON_DEPTH_MAX]; /* what each of them is */
 } scan_t;
 

@@ -67,6 +67,38 @@ static void knows_an_object(void **state)
     }
 }
 
+static unsigned nbformat_of(const char *text)
+{
+    size_t size = strlen(text);
+    scan_t whole = {0};
+
+    scan_json(&whole, text, size);
+    for (size_t cut = 0; cut <= size; cut++) {
+        scan_t scan = {0};
+        scan_json(&scan, text, cut);
+        scan_json(&scan, text + cut, size - cut);
+        assert_int_equal(scan.nbformat, whole.nbformat);
+    }
+    return whole.nbformat;
+}
+
+static void reads_which_nbformat_it_is(void **state)
+{
+    (void) state;
+    assert_int_equal(nbformat_of("{\"nbformat\":3}"), 3);
+    assert_int_equal(nbformat_of("{\"a\":[{}],\"nbformat\" : 4 ,\"b\":9}"), 4);
+    assert_int_equal(nbformat_of("{\"nbformat\":12}"), 12);
+    assert_int_equal(nbformat_of("{\"nbformat\":4.5}"), 4);
+    assert_int_equal(nbformat_of("{\"nbformat_minor\":5}"), 0);
+    assert_int_equal(nbformat_of("{\"xnbformat\":5,\"nbforma\":6}"), 0);
+    assert_int_equal(nbformat_of("{\"nbformat\\n\":5}"), 0);
+    assert_int_equal(nbformat_of("{\"nbformat\":\"3\"}"), 0);
+    assert_int_equal(nbformat_of("{\"nbformat\":[3]}"), 0);
+    assert_int_equal(nbformat_of("{\"metadata\":{\"nbformat\":3}}"), 0);
+    assert_in_range(nbformat_of("{\"nbformat\":99999999999999999999}"),
+                    SCAN_NUMBER_MAX, 10 * SCAN_NUMBER_MAX + 9);
+}
+
 static void refuses_what_is_none(void **state)
 {
     static const char *const texts[] = {
@@ -258,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_an_object),
+        cmocka_unit_test(reads_which_nbformat_it_is),
         cmocka_unit_test(refuses_what_is_none),
         cmocka_unit_test(takes_no_zero_byte),
         cmocka_unit_test(tells_where_it_shows),

@@ -104,6 +104,19 @@ def test_notebooks(desk: Desk) -> None:
     assert desk.get("/one.ipynb").json["content"] == notebook
 
 
+def test_notebooks_of_older_formats(desk: Desk) -> None:
+    """JupyterLab would show nothing of it: it is told what to do instead."""
+    old = {"nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": []}]}
+    (desk.folder / "old.ipynb").write_text(json.dumps(old))
+    message = refused(desk.get("/old.ipynb"), 400)
+    assert "is of nbformat 3" in message
+    assert "jupyter nbconvert --to notebook --inplace" in message
+    shown = desk.get("/old.ipynb?type=file")
+    assert json.loads(shown.json["content"]) == old
+    assert desk.get("/old.ipynb?content=0").status == 200
+    assert desk.file("/old.ipynb").status == 200
+
+
 def test_folders(desk: Desk) -> None:
     saved(desk.ask("PUT", "/folder", {"type": "directory"}), 201)
     assert (desk.folder / "folder").is_dir()
@@ -246,6 +259,52 @@ def test_copies(desk: Desk) -> None:
         assert wrong.status in (400, 404), wrong
     recording = f"recordings/{desk.kernel.id}.ipynb"
     refused(desk.ask("POST", "", {"copy_from": recording}), 400)
+
+
+@pytest.fixture
+def other(web: Web) -> Iterator[Desk]:
+    """Another session's."""
+    kernel = Kernel(web, web.create())
+    yield Desk(web, kernel)
+    kernel.close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 3_000_001])
+def test_copies_between_workspaces(desk: Desk, other: Desk, size: int) -> None:
+    data = os.urandom(size)
+    (other.folder / "x.bin").write_bytes(data)
+    (desk.folder / "below").mkdir()
+    body = {"copy_from": f"{other.path}/x.bin"}
+    for below, name in (
+        ("", "x.bin"),
+        ("", "x-Copy1.bin"),
+        ("/below", "x.bin"),
+    ):
+        answer = desk.ask("POST", below, body)
+        assert saved(answer, 201)["path"] == f"{desk.path}{below}/{name}"
+        assert answer.headers["Location"] == f"{desk.api}{below}/{name}"
+        assert (desk.folder / below[1:] / name).read_bytes() == data
+    assert sorted(other.names()) == ["x.bin"]
+    mine = desk.kernel.socket().value("open('x.bin', 'a').write('y')")
+    assert mine == "1"  # it is the session's own
+
+
+def test_copies_of_what_another_lacks(desk: Desk, other: Desk) -> None:
+    (other.folder / "link").symlink_to("/etc/passwd")
+    (other.folder / "folder").mkdir()
+    (other.folder / ".hidden").write_text("x")
+    for name, status in (
+        ("none", 404),
+        ("link", 400),
+        ("folder", 400),
+        (".hidden", 400),
+        ("", 400),
+    ):
+        body = {"copy_from": f"{other.path}/{name}"}
+        refused(desk.ask("POST", "", body), status)
+    unknown = "workspaces/00000000-0000-4000-8000-000000000000/x"
+    refused(desk.ask("POST", "", {"copy_from": unknown}), 404)
+    assert desk.names() == []
 
 
 def test_renaming(desk: Desk) -> None:
@@ -425,6 +484,13 @@ def test_full_workspaces(narrow: Desk) -> None:
     saved(desk.ask("PUT", "/chunk", text("x" * 600_000, chunk=1)), 201)
     refused(desk.ask("PUT", "/chunk", text("x" * 600_000, chunk=2)), 507)
     assert desk.names() == ["small"]
+    huge = Kernel(desk.web, desk.web.create())
+    source = Desk(desk.web, huge)
+    (source.folder / "a").write_bytes(b"x" * 2_000_000)
+    body = {"copy_from": f"{source.path}/a"}
+    refused(desk.ask("POST", "", body), 507)
+    assert desk.names() == ["small"]
+    huge.close()
     saved(desk.ask("PUT", "/middle", text("x" * 70_000)), 201)
     message = refused(desk.ask("POST", "/middle/checkpoints"), 507)
     assert "checkpoint_bytes" in message
