@@ -80,16 +80,16 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def session(gateway: Gateway) -> Iterator[Session]:
+def agents_session(gateway: Gateway) -> Iterator[Session]:
     made = gateway.create("--name", "sales of the agent")
     yield made
     made.delete()
 
 
 @pytest.fixture(scope="module")
-def agent(session: Session) -> Iterator[Client]:
+def agent(agents_session: Session) -> Iterator[Client]:
     """Uses the session all the while."""
     from lab import agent_of
 
-    with agent_of(session) as client:
+    with agent_of(agents_session) as client:
         yield client

@@ -29,6 +29,12 @@ expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
 
 
+@pytest.fixture(scope="module")
+def session(agents_session: Session) -> Session:
+    """All of these tests look into one, which an agent uses."""
+    return agents_session
+
+
 def hearth_lab(
     gateway: Gateway, folder: Path, *arguments: str
 ) -> Iterator[LabServer]:

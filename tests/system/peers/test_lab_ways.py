@@ -21,6 +21,12 @@ pytestmark = pytest.mark.timeout(10 * PATIENCE)
 
 
 @pytest.fixture(scope="module")
+def session(agents_session: Session) -> Session:
+    """All of these tests look into one, which an agent uses."""
+    return agents_session
+
+
+@pytest.fixture(scope="module")
 def gateway_url(
     gateway: Gateway, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LabServer]:
