@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEY_MAX 64 /* bytes of a name; each letter of "content" may be \u....  \
-                    */
+/* Bytes of a name; each letter of "content" may be an escape of six. */
+#define KEY_MAX 64
 
 struct deposit {
     deposits_t *all;   /* borrowed */

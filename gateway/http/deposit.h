@@ -10,10 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DEPOSIT_MEMORY (256u << 10) /* bytes of a content without a file */
-#define DEPOSIT_MODEL  (64u << 10)  /* bytes beside the content */
-#define DEPOSIT_PATIENCE                                                       \
-    10 /* seconds after which some of it may have been saved */
+#define DEPOSIT_MEMORY   (256u << 10) /* bytes of a content without a file */
+#define DEPOSIT_MODEL    (64u << 10)  /* bytes beside the content */
+#define DEPOSIT_PATIENCE 10 /* seconds; some may have been saved by then */
 
 typedef struct deposit deposit_t;
 
