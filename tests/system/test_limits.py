@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -232,9 +233,11 @@ def test_a_session_outside_its_group(gateway: Gateway) -> None:
     session.exec("1")
     other.exec("x = 1")
     processes = session.processes()
-    above = {group.parent for group in groups_of(session)}
+    # Beside it: of version 2, a group that has others has no members.
+    elsewhere = {group.parent / "elsewhere" for group in groups_of(session)}
     gateway.kill()
-    for group in above:
+    for group in elsewhere:
+        group.mkdir()
         name = "tasks" if (group / "tasks").exists() else "cgroup.procs"
         for pid in processes:
             (group / name).write_text(str(pid))
@@ -242,7 +245,15 @@ def test_a_session_outside_its_group(gateway: Gateway) -> None:
     gone = session.wait_state("gone")
     assert "is not in the control group" in gone["detail"], gone
     wait_for(lambda: not running(processes), "no process of it")
+    for group in elsewhere:
+        wait_for(lambda: is_removed(group), "a group without members")
     assert other.exec("print(x)").stdout == "1\n"
+
+
+def is_removed(group: Path) -> bool:
+    with contextlib.suppress(OSError):  # it has a zombie as yet
+        group.rmdir()
+    return not group.exists()
 
 
 def running(processes: list[int]) -> list[int]:

@@ -99,6 +99,10 @@ group_of() { # ID
     find "$GROUP" -maxdepth 1 -name "hearth-*.$1.*"
 }
 
+has_no_group() { # ID
+    [ -z "$(group_of "$1")" ]
+}
+
 # In its group: memory, processes and no swap as the configuration says.
 is_limited() { # ID
     local group
@@ -168,7 +172,7 @@ part_service() {
         says 'memory: 192 MiB reached while running cell' runs "$one" "$grow"
     check 'its tombstone says so' \
         says '192 MiB reached' as_service session show "$one"
-    check 'its group is gone' wait_until test -z "$(group_of "$one")"
+    check 'its group is gone' wait_until has_no_group "$one"
     check 'another session is alive' is_alive "$other"
     check 'the doctor is content' says 'control groups' as_service doctor
     check 'the service stops with its sessions' stop_service
@@ -224,7 +228,7 @@ part_adoption() {
         check "and its limits" is_limited "$id"
     done
     check 'a session dies while there is no service' dies_meanwhile "$dead"
-    check 'its group is gone' wait_until test ! -e "$(group_of "$dead")"
+    check 'its group is gone' wait_until has_no_group "$dead"
     check 'a session that was adopted is held at its processes' \
         is_held_at_processes "$id"
     check 'and at its memory' \
