@@ -5,9 +5,14 @@
 
 #include <sys/resource.h>
 
-#define FDS_OWN       256 /* descriptors of the gateway and of launches */
-#define FDS_SESSION   19  /* 14 of a session at rest, and 5 of a client */
-#define CLIENTS_SHARE 4   /* this part of the others is for HTTP */
+#define FDS_OWN     256 /* descriptors of the gateway and of launches */
+#define FDS_SESSION 19  /* 14 of a session at rest, and 5 of a client */
+
+/* What clients over HTTP have in any case: this part of what is shared, and so
+ * many at the least, but no more than a quarter of it. */
+#define CLIENTS_PART  32
+#define CLIENTS_LEAST 64
+#define CLIENTS_MOST  4
 
 size_t budget_descriptors(void)
 {
@@ -26,15 +31,26 @@ static size_t shared(void)
     return all > FDS_OWN ? all - FDS_OWN : 0;
 }
 
+static size_t least_connections(size_t all)
+{
+    size_t least = all / CLIENTS_PART;
+
+    if (least < CLIENTS_LEAST)
+        least = CLIENTS_LEAST;
+    return least < all / CLIENTS_MOST ? least : all / CLIENTS_MOST;
+}
+
 size_t budget_connections(const options_t *options)
 {
-    size_t share = shared() / CLIENTS_SHARE;
+    size_t all = shared(), room = least_connections(all);
 
     if (!options->http.enabled)
         return 0;
-    return options->http.connections_max < share
+    if (options->sessions_max < (all - room) / FDS_SESSION)
+        room = all - (size_t) options->sessions_max * FDS_SESSION;
+    return options->http.connections_max < room
                ? (size_t) options->http.connections_max
-               : share;
+               : room;
 }
 
 size_t budget_sessions(const options_t *options)

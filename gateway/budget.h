@@ -1,6 +1,7 @@
 /* How the descriptors that the system permits are shared: too few of them would
- * end the gateway, not a session. Clients over HTTP have at most a quarter of
- * them, sessions and viewers the rest. */
+ * end the gateway, not a session. Sessions and viewers come first, up to
+ * sessions/sessions_max; clients over HTTP have what is left, and a small part
+ * in any case. */
 #ifndef HEARTH_GATEWAY_BUDGET_H
 #define HEARTH_GATEWAY_BUDGET_H
 

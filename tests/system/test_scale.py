@@ -291,7 +291,7 @@ def test_viewers_count_among_the_descriptors(
 
 def test_who_is_gone_gives_way(gateway: Gateway) -> None:
     """There is room for 20, four of them gone; more than 16 become alive."""
-    restarted(gateway, "prlimit", "--nofile=640:640")
+    restarted(gateway, "prlimit", "--nofile=700:700")
     gone = [gateway.create() for _ in range(4)]
     for session in gone:
         session.delete()

@@ -38,6 +38,17 @@ def descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    """With room for few sessions: the other descriptors are for clients."""
+    running = Gateway("--set", "sessions/sessions_max=20")
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
 @pytest.fixture
 def kernels(web: Web) -> Iterator[list[Kernel]]:
     made: list[Kernel] = []
