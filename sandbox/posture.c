@@ -432,7 +432,7 @@ static int check_init(const process_t *process, fault_t *fault)
     char path[64];
     char target[128];
     struct stat seen;
-    uid_t root;
+    uid_t root = 0;
     int r;
 
     if ((r = read_link(process, "exe", target, sizeof target, fault)) < 0)

@@ -312,8 +312,8 @@ static gateway_exit_t open_lab(const lab_t *self)
         self->program,
         "--ServerApp.kernel_manager_class=hearth_lab.Kernels",
         "--ServerApp.session_manager_class=hearth_lab.Sessions",
-        "--ServerApp.kernel_websocket_connection_class="
-        "hearth_channels.Channels",
+        ("--ServerApp.kernel_websocket_connection_class="
+         "hearth_channels.Channels"),
         "--ServerApp.contents_manager_class=hearth_lab.Contents",
         "--ServerApp.extra_services=hearth_lab",
         extensions,

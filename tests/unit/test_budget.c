@@ -28,9 +28,8 @@ static void permit(rlim_t descriptors)
 
 static void sessions_come_first(void **state)
 {
-    const options_t options = {.sessions_max = 20,
-                               .http = {.enabled = true,
-                                        .connections_max = 4096}};
+    const options_t options = {
+        .sessions_max = 20, .http = {.enabled = true, .connections_max = 4096}};
 
     (void) state;
     permit(256 + 20 * 19 + 100);
@@ -40,9 +39,9 @@ static void sessions_come_first(void **state)
 
 static void clients_have_a_small_part_in_any_case(void **state)
 {
-    const options_t options = {.sessions_max = 1000,
-                               .http = {.enabled = true,
-                                        .connections_max = 4096}};
+    const options_t options = {
+        .sessions_max = 1000,
+        .http = {.enabled = true, .connections_max = 4096}};
 
     (void) state;
     permit(256 + 64 + 10 * 19);
