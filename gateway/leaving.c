@@ -22,15 +22,21 @@ static int on_patience(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
+/* For the kernel, and for the journal. */
+static const char *describe(bool restart)
+{
+    return restart ? "{\"restart\":true}" : "{\"restart\":false}";
+}
+
 /* Not for a member of the pool: nobody takes that over. */
 static void note(self_t *self)
 {
-    const char *content =
-        self->is_relaunching ? "{\"restart\":true}" : "{\"restart\":false}";
     fault_t fault;
 
     if (!self->spec->is_pooled
-        && output_note(self->output, "leaving", 0, content, &fault) < 0)
+        && output_note(self->output, "leaving", 0,
+                       describe(self->is_relaunching), &fault)
+               < 0)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
 }
 
@@ -43,8 +49,7 @@ static void explain(self_t *self, bool restart)
 
 static int send_shutdown(self_t *self, bool restart)
 {
-    const char *content =
-        restart ? "{\"restart\":true}" : "{\"restart\":false}";
+    const char *content = describe(restart);
     const frame_t frame = {
         .type = FRAME_SHUTDOWN,
         .request = turns_number(self),

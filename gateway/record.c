@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "gateway/audit.h"
-#include "gateway/tally.h"
 #include "kernels/isolation.h"
 #include "protocol/json.h"
 #include "sandbox/walls.h"
@@ -124,7 +123,7 @@ void record_limit(self_t *self, const char *name, uint64_t max)
  * news. */
 void record_full(self_t *self)
 {
-    commands_tell(self, "LIMIT", TALLY_QUEUE, NULL);
+    commands_tell(self, "LIMIT", "requests", NULL);
     if (self->is_full_told)
         return;
     self->is_full_told = true;

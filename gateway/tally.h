@@ -14,7 +14,6 @@ typedef struct tally tally_t;
 /* The limits of the gateway itself. */
 #define TALLY_SESSIONS "sessions" /* sessions_max, or no descriptors left */
 #define TALLY_STARTS   "starts"   /* starts_queue: as many wait already */
-#define TALLY_QUEUE    "queue"    /* requests that wait in one session */
 
 tally_t *tally_new(void);
 void tally_destroy(tally_t **self_p);

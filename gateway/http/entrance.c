@@ -17,10 +17,10 @@
 
 #define BACKLOG 1024
 #define ACCEPTS 64 /* in a row, then others have their turn */
-#define PEER_IDLE_S                                                            \
-    60           /* silence after which a client is asked for, at most         \
-                  */
-#define PROBES 4 /* in that time, when it does not answer */
+/* Silence after which a client is asked for, at most, and how often in that
+ * time when it does not answer. */
+#define PEER_IDLE_S 60
+#define PROBES      4
 
 /* --- Binding --- */
 

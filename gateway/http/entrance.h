@@ -12,8 +12,8 @@ char *entrance_url(const http_t *self);
 /* URL and token, in a file for this user; and that it is no more. */
 int entrance_tell(const http_t *self, fault_t *fault);
 void entrance_hide(const http_t *self);
-/* Those who wait at the door, some at a time; past http/connections_max they
- * are refused. */
+/* Those who wait at the door, some at a time; when there is no room for them
+ * they are refused. */
 void entrance_accept(http_t *self);
 
 #endif

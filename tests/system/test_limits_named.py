@@ -105,19 +105,6 @@ def gateway() -> Iterator[Gateway]:
         running.end()
 
 
-@pytest.fixture
-def session(gateway: Gateway) -> Iterator[Session]:
-    made = gateway.create()
-    yield made
-    made.delete()
-
-
-@pytest.fixture
-def client(session: Session) -> Iterator[Client]:
-    with session.client() as connected:
-        yield connected
-
-
 def hits(gateway: Gateway, limit: str) -> int:
     count: int = gateway.info()["counted"]["limits"][limit]
     return count

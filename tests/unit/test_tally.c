@@ -32,12 +32,12 @@ static void counts_what_it_knows_and_nothing_else(void **state)
     (void) state;
     tally_end(tally, "idle");
     tally_end(tally, "idle");
-    tally_limit(tally, TALLY_QUEUE);
+    tally_limit(tally, TALLY_STARTS);
     tally_limit(tally, "a\"name");
     tally_end(tally, "");
     json_auto_t *after = tally_describe(tally);
     assert_int_equal(number(after, "ended", "idle"), 2);
-    assert_int_equal(number(after, "limits", TALLY_QUEUE), 1);
+    assert_int_equal(number(after, "limits", TALLY_STARTS), 1);
     assert_null(json_object_get(json_object_get(after, "limits"), "a\"name"));
     assert_null(json_object_get(json_object_get(after, "ended"), ""));
     tally_destroy(&tally);

@@ -92,7 +92,7 @@ def test_a_queue_that_is_full(kernel: Kernel) -> None:
     assert answer.status == 503, answer
     assert answer.headers["Retry-After"] == "1"
     assert answer.json["error"]["ename"] == "QueueFull"
-    wait_for(lambda: hits(kernel.web, "queue") == 2, "two counted refusals")
+    wait_for(lambda: hits(kernel.web, "requests") == 2, "two counted refusals")
     assert kernel.web.post(f"/api/kernels/{kernel.id}/restart").status == 200
     assert kernel.web.post(path, body).headers["Location"] == location
     answer = wait_for(
