@@ -7,13 +7,13 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "gateway/environment.h"
 #include "gateway/gateway.h"
 #include "gateway/session_limits.h"
 
 #include <sodium.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -160,11 +160,10 @@ static json_t *inherited(const options_t *options)
 {
     json_t *environment = json_object();
 
-    for (char **at = environ; options->inherit_env && *at; at++) {
-        size_t size = strcspn(*at, "=");
-        cleanup_free char *name = mem_copy(*at, size);
-        if ((*at)[size] && environment_lists(options->inherit_env, name))
-            json_object_set_new(environment, name, json_string(*at + size + 1));
+    for (char *const *name = options->inherit_env; name && *name; name++) {
+        const char *value = getenv(*name);
+        if (value)
+            json_object_set_new(environment, *name, json_string(value));
     }
     return environment;
 }

@@ -40,20 +40,6 @@ bool environment_is_free(const char *name)
     return true;
 }
 
-bool environment_lists(const char *names_or_null, const char *name)
-{
-    const char *at = names_or_null;
-
-    while (at && *at) {
-        size_t size = strcspn(at, ", ");
-        if (size && strlen(name) == size && memcmp(at, name, size) == 0)
-            return true;
-        at += size;
-        at += strspn(at, ", ");
-    }
-    return false;
-}
-
 /* A folder below the user's home; the environment may name another one. */
 static char *home_folder(const char *variable, const char *below)
 {

@@ -11,9 +11,6 @@ const char *environment_folder(const char *name);
 /* Whether kernels may have a variable of that name from outside: those by which
  * programs and libraries are found, and hearth's own, they may not. */
 bool environment_is_free(const char *name);
-/* Whether it is among these names, with commas and blanks between; NULL: there
- * are none. */
-bool environment_lists(const char *names_or_null, const char *name);
 
 /* The default folders; the caller frees them. */
 char *environment_runtime_dir(void);

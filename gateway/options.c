@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/privilege.h"
+#include "base/texts.h"
 #include "gateway/environment.h"
 #include "gateway/setting.h"
 #include "sandbox/cgroup.h"
@@ -118,7 +119,7 @@ static const setting_t rows[] = {
      "token", "whether clients need a token"},
     {"http/token", KIND_TEXT, AT(http.token), 0, 0, false, NULL, "",
      "the token with every right; a random one otherwise"},
-    {"http/allow_origin", KIND_TEXT, AT(http.allow_origin), 0, 0, false, NULL,
+    {"http/allow_origin", KIND_ORIGINS, AT(http.allow_origin), 0, 0, false, NULL,
      "", "whose pages may use the gateway: origins with commas between, or *"},
     {"http/allow_methods", KIND_TEXT, AT(http.allow_methods), 0, 0, false, NULL,
      "", "methods that pages of other origins are told; those of the path"},
@@ -275,13 +276,13 @@ void options_destroy(options_t **self_p)
     free(self->http.expose_headers);
     free(self->http.allow_headers);
     free(self->http.allow_methods);
-    free(self->http.allow_origin);
+    texts_destroy(&self->http.allow_origin);
     free(self->http.force_profile);
     free(self->http.token);
     free(self->http.base_url);
     free(self->http.ip);
-    free(self->inherit_env);
-    free(self->allow_env);
+    texts_destroy(&self->inherit_env);
+    texts_destroy(&self->allow_env);
     free(self->mask);
     free(self->ip);
     free(self->state_dir);
@@ -431,7 +432,7 @@ bool options_permits_variable(const options_t *self, const char *name)
 {
     if (strncmp(name, "KERNEL_", 7) == 0)
         return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")];
-    return environment_lists(self->allow_env, name);
+    return texts_have(self->allow_env, name);
 }
 
 const profile_t *options_profile(const options_t *self, const char *name)

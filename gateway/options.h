@@ -48,7 +48,7 @@ typedef struct {
     int auth;              /* options_auth_t */
     char *token;           /* owned; NULL: a random one */
     char *force_profile;   /* owned; of all sessions, or NULL */
-    char *allow_origin;    /* owned; "*", or origins with commas; or NULL */
+    char **allow_origin;   /* owned; origins, "*" for all; NULL: none */
     /* For pages of those origins; owned, NULL: what they need. */
     char *allow_methods, *allow_headers, *expose_headers;
     int allow_credentials; /* 0 or 1: with cookies, when it is not "*" */
@@ -104,9 +104,9 @@ typedef struct {
     uint64_t gone_max;              /* tombstones that answer at a time */
     int64_t journal_keep_ms;        /* how long one's files stay; 0: for ever */
 
-    /* Owned; names of variables with commas between, or NULL. */
-    char *allow_env;   /* that who asks for a session may set in it */
-    char *inherit_env; /* that kernels have as the gateway has them */
+    /* Owned; names of variables, or NULL: none. */
+    char **allow_env;   /* that who asks for a session may set in it */
+    char **inherit_env; /* that kernels have as the gateway has them */
 
     options_http_t http;
 

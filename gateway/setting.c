@@ -3,7 +3,7 @@
 #include "gateway/setting.h"
 
 #include "base/buffer.h"
-#include "base/cleanup.h"
+#include "base/texts.h"
 #include "gateway/environment.h"
 
 #include <arpa/inet.h>
@@ -13,19 +13,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static void destroy_list(char **list)
-{
-    for (char **item = list; item && *item; item++)
-        free(*item);
-    free(list);
-}
-
-static void cleanup_list_p(char ***list_p)
-{
-    destroy_list(*list_p);
-}
-#define cleanup_list CLEANUP(cleanup_list_p)
 
 /* Digits, at most `fraction` behind a point, in units of 10^-fraction. The
  * rest of the text is returned; NULL: no number or too big a one. */
@@ -141,6 +128,18 @@ static bool is_variable(const char *name)
            && !name[strspn(name, NAME_LETTERS)] && environment_is_free(name);
 }
 
+/* As a browser writes it, RFC 6454, section 6.2; or *. Not "null", which pages
+ * have that must not be trusted: outputs of kernels, too. */
+static bool is_origin(const char *text)
+{
+    const char *host = strstr(text, "://");
+
+    return strcmp(text, "*") == 0
+           || (host && host[3] && !strpbrk(host + 3, "/?#@ \\")
+               && isalpha((unsigned char) text[0])
+               && text + strspn(text, NAME_LETTERS "+-.") == host);
+}
+
 static bool is_path(const char *text)
 {
     return text[0] == '/';
@@ -178,7 +177,7 @@ static bool is_mount(const char *text)
  * empty text is an empty list. */
 static char **parse_list(const char *text, bool (*is_item)(const char *))
 {
-    cleanup_list char **list = mem_new(sizeof(char *));
+    cleanup_texts char **list = mem_new(sizeof(char *));
     size_t count = 0;
 
     if (!text[strspn(text, " ")])
@@ -232,16 +231,9 @@ static bool set_list(char ***member, char **list)
 {
     if (!list)
         return false;
-    destroy_list(*member);
+    texts_destroy(member);
     *member = list;
     return true;
-}
-
-static bool are_variables(const char *text)
-{
-    cleanup_list char **names = parse_list(text, is_variable);
-
-    return names && names[0];
 }
 
 /* The value to its member; false when it is not permitted. */
@@ -264,7 +256,9 @@ static bool set_member(const setting_t *self, void *base, const char *text)
     case KIND_MODULES:
         return set_list(member, parse_list(text, is_module));
     case KIND_ENV:
-        return set_text(member, text, are_variables(text));
+        return set_list(member, parse_list(text, is_variable));
+    case KIND_ORIGINS:
+        return set_list(member, parse_list(text, is_origin));
     case KIND_FOLDERS:
         return set_list(member, parse_list(text, is_path));
     case KIND_MOUNTS:
@@ -325,6 +319,10 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
         [KIND_ENV] =
             ("names of variables with commas between, not PATH, HOME, USER, "
              "LOGNAME, HEARTH_..., KG_..., LD_..., PYTHON..."),
+        [KIND_ORIGINS] =
+            ("origins such as https://pages.example or "
+             "http://localhost:3000, without a path, with commas between; * "
+             "is all"),
         [KIND_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",
         [KIND_SIZE] = "a size such as 4096, 64K, 512M, 2G",
         [KIND_NUMBER] = "a whole number",

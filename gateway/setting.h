@@ -29,7 +29,8 @@ typedef enum {
     KIND_MOUNTS,   /* char **: SOURCE:TARGET with commas between */
     KIND_FOLDERS,  /* char **: absolute paths with commas between */
     KIND_NAMES,    /* char **: words with commas between */
-    KIND_ENV,      /* char *: names of variables with commas between */
+    KIND_ENV,      /* char **: names of variables with commas between */
+    KIND_ORIGINS,  /* char **: SCHEME://HOST[:PORT] or *, with commas between */
     KIND_DURATION, /* int64_t: milliseconds */
     KIND_SIZE,     /* uint64_t: bytes */
     KIND_NUMBER,   /* uint64_t */

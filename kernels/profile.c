@@ -3,6 +3,7 @@
 #include "kernels/profile.h"
 
 #include "base/buffer.h"
+#include "base/texts.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -15,28 +16,21 @@
  * goes on without them. */
 static const char *const preload[] = {"numpy", "pandas", "matplotlib.pyplot"};
 
-static void destroy_list(char **list)
-{
-    for (char **item = list; item && *item; item++)
-        free(*item);
-    free(list);
-}
-
 void profile_destroy(profile_t **self_p)
 {
     profile_t *self = *self_p;
 
     if (!self)
         return;
-    destroy_list(self->policy.refuse_magics);
-    destroy_list(self->policy.refuse_calls);
-    destroy_list(self->policy.allow_imports);
-    destroy_list(self->policy.refuse_imports);
-    destroy_list(self->without);
-    destroy_list(self->accept);
-    destroy_list(self->mount);
-    destroy_list(self->readonly);
-    destroy_list(self->preload);
+    texts_destroy(&self->policy.refuse_magics);
+    texts_destroy(&self->policy.refuse_calls);
+    texts_destroy(&self->policy.allow_imports);
+    texts_destroy(&self->policy.refuse_imports);
+    texts_destroy(&self->without);
+    texts_destroy(&self->accept);
+    texts_destroy(&self->mount);
+    texts_destroy(&self->readonly);
+    texts_destroy(&self->preload);
     free(self->python);
     free(self->display_name);
     free(self->name);

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/privilege.h"
+#include "base/texts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,10 +47,7 @@ static int unreadable(fault_t *fault, const char *path)
 
 static bool has_wall(const posture_t *expected, const char *wall)
 {
-    for (size_t i = 0; expected->without && expected->without[i]; i++)
-        if (strcmp(expected->without[i], wall) == 0)
-            return false;
-    return true;
+    return !texts_have(expected->without, wall);
 }
 
 /* The file of the process, with a NUL behind it. */

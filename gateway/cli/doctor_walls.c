@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/privilege.h"
+#include "base/texts.h"
 #include "gateway/environment.h"
 #include "gateway/session_users.h"
 #include "sandbox/walls.h"
@@ -15,14 +16,6 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static bool is_in(char *const *list, const char *name)
-{
-    for (; list && *list; list++)
-        if (strcmp(*list, name) == 0)
-            return true;
-    return false;
-}
 
 /* Limits, capabilities and descriptors every kernel has that runs hearth. */
 static bool can_hold(const report_t *report, const char *wall)
@@ -51,8 +44,8 @@ static char *name_profiles(const report_t *report, const char *wall,
     for (size_t i = 0; i < report->options->profile_count; i++) {
         const profile_t *profile = report->options->profiles[i];
 
-        if (is_left_out ? is_in(profile->without, wall)
-                        : !is_in(profile->accept, wall))
+        if (is_left_out ? texts_have(profile->without, wall)
+                        : !texts_have(profile->accept, wall))
             buffer_format(&names, "%s%s", names.size ? ", " : "",
                           profile->name);
     }

@@ -5,6 +5,7 @@
 #include "gateway/http/internal.h"
 
 #include "base/clock.h"
+#include "base/texts.h"
 #include "gateway/audit.h"
 #include "gateway/http/fields.h"
 
@@ -77,30 +78,20 @@ const char *access_who(const exchange_t *exchange,
 
 /* --- Origins --- */
 
-static bool is_listed(const char *list, const char *origin)
+static bool has_origins(const options_http_t *options)
 {
-    size_t size = strlen(origin);
-
-    while (list) {
-        list += strspn(list, " ");
-        const char *comma = strchr(list, ',');
-        size_t length = comma ? (size_t) (comma - list) : strlen(list);
-        while (length && list[length - 1] == ' ')
-            length--;
-        if ((length == 1 && *list == '*')
-            || (length == size && strncasecmp(list, origin, size) == 0))
-            return true;
-        list = comma ? comma + 1 : NULL;
-    }
-    return false;
+    return options->allow_origin && *options->allow_origin;
 }
 
 /* The configuration permits pages of this origin. */
 static bool is_permitted(const exchange_t *exchange)
 {
-    return exchange->origin
-           && is_listed(exchange->http->options->http.allow_origin,
-                        exchange->origin);
+    char *const *at = exchange->http->options->http.allow_origin;
+
+    for (; exchange->origin && at && *at; at++)
+        if (strcmp(*at, "*") == 0 || strcasecmp(*at, exchange->origin) == 0)
+            return true;
+    return false;
 }
 
 static bool is_own(const exchange_t *exchange)
@@ -133,7 +124,7 @@ static bool check_origin(exchange_t *exchange, bool is_websocket)
 
     if (auth_is_open(exchange->http->auth) && exchange->host
         && is_local_host(options->ip) && !is_local_host(exchange->host)
-        && !options->allow_origin) {
+        && !has_origins(options)) {
         access_note_refusal(exchange, "host");
         exchange_fail(exchange, 403,
                       "The host %.100s is not this machine; http/allow_origin "
@@ -236,12 +227,11 @@ static void write_configured(const char *name, const char *value, buffer_t *out)
 void access_headers(const exchange_t *exchange, buffer_t *out)
 {
     const options_http_t *options = &exchange->http->options->http;
-    const char *allowed = options->allow_origin;
 
     write_shields(exchange, out);
-    if (!allowed)
+    if (!has_origins(options))
         return;
-    if (strcmp(allowed, "*") == 0) {
+    if (texts_have(options->allow_origin, "*")) {
         buffer_text(out, "Access-Control-Allow-Origin: *\r\n");
     } else {
         buffer_text(out, "Vary: Origin\r\n");

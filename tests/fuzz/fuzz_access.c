@@ -3,6 +3,7 @@
  * token nor a cookie that it gave, whatever the file and the headers hold; a
  * refusal is answered, and no answer has a line that the client made. */
 #include "base/fd.h"
+#include "base/texts.h"
 #include "gateway/http/courier.h"
 #include "gateway/http/fields.h"
 #include "gateway/http/internal.h"
@@ -85,7 +86,10 @@ static exchange_t *make(char *lines[LINES], bool has_cookie)
     self->host = lines[2];
     self->origin = lines[3];
     self->xsrf = lines[4];
-    options.http.allow_origin = lines[5];
+    if (lines[5]) {
+        options.http.allow_origin = mem_new(2 * sizeof(char *));
+        options.http.allow_origin[0] = lines[5];
+    }
     if (token)
         json_object_set_new(self->query, "token", json_string(token));
     self->method = lines[7] ? METHOD_POST : METHOD_GET;
@@ -151,7 +155,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check(exchange, 1u << (bytes[0] >> 2) % AUTH_SCOPE_COUNT, is_open,
           has_cookie);
     exchange_destroy(&exchange);
-    free(options.http.allow_origin);
-    options.http.allow_origin = NULL;
+    texts_destroy(&options.http.allow_origin);
     return 0;
 }

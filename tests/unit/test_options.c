@@ -101,6 +101,32 @@ static void reads_a_file(void **state)
     assert_null(options_profile(options, "big"));
 }
 
+static void a_list_is_read_anew_each_time(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    fault_t fault = {0};
+
+    (void) state;
+    assert_null(options->allow_env);
+    assert_int_equal(
+        options_set(options, "sessions/allow_env", "MODEL , REGION", &fault),
+        0);
+    assert_true(options_permits_variable(options, "MODEL"));
+    assert_true(options_permits_variable(options, "REGION"));
+    assert_false(options_permits_variable(options, "MODE"));
+    assert_int_equal(
+        options_set(options, "http/allow_origin",
+                    "https://a.example:8443, vscode-webview://b, *", &fault),
+        0);
+    assert_string_equal(options->http.allow_origin[0], "https://a.example:8443");
+    assert_string_equal(options->http.allow_origin[1], "vscode-webview://b");
+    assert_string_equal(options->http.allow_origin[2], "*");
+    assert_null(options->http.allow_origin[3]);
+    assert_int_equal(options_set(options, "sessions/allow_env", "", &fault), 0);
+    assert_false(options_permits_variable(options, "MODEL"));
+    assert_true(options_permits_variable(options, "KERNEL_MODEL"));
+}
+
 static void has_every_default(void **state)
 {
     cleanup_options options_t *options = options_new();
@@ -236,6 +262,15 @@ static void wrong_values_say_what_is_permitted(void **state)
         {"profile/x/limits/journal_bytes", "1k", "a size such as"},
         {"profile/x/limits/journal_bytes", "18446744073709551615T", "a size"},
         {"profile/x/limits/requests", "0", "from 1 to 1048576"},
+        {"sessions/allow_env", "MODEL, PYTHONPATH", "names of variables"},
+        {"sessions/allow_env", "MODEL REGION", "names of variables"},
+        {"sessions/inherit_env", "1ST", "names of variables"},
+        {"http/allow_origin", "https://a.example/", "without a path"},
+        {"http/allow_origin", "a.example", "origins such as"},
+        {"http/allow_origin", "https://", "origins such as"},
+        {"http/allow_origin", "://a.example", "origins such as"},
+        {"http/allow_origin", "null", "origins such as"},
+        {"http/allow_origin", "https://a.example,", "origins such as"},
         {"sessions/sessions_max", "0", "from 1 to 100000"},
         {"sessions/sessions_max", "many", "a whole number"},
         {"profile/python3/preload", "numpy;pandas", "names of modules"},
@@ -393,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_folder(reads_a_file),
+        with_folder(a_list_is_read_anew_each_time),
         with_folder(has_every_default),
         with_folder(the_table_tells_the_defaults),
         with_folder(the_environment_names_folders),

@@ -269,7 +269,8 @@ def tls_gateway(tmp_path: Path) -> Iterator[Gateway]:
     yield from running(
         *("--set", f"http/certificate={certificate}"),
         *("--set", f"http/key={key}"),
-        *("--set", "http/allow_origin=https://pages.example"),
+        "--set",
+        "http/allow_origin=http://other.example:8080, https://pages.example",
         *("--set", "http/token=a-chosen-one"),
     )
 
@@ -282,6 +283,9 @@ def test_tls_and_cors(tls_gateway: Gateway) -> None:
     answer = web.get("/api/kernels", headers=pages)
     assert answer.headers["Access-Control-Allow-Origin"] == pages["Origin"]
     assert answer.headers["Access-Control-Allow-Credentials"] == "true"
+    other = {"Origin": "http://other.example:8080"}
+    answer = web.get("/api/kernels", headers=other)
+    assert answer.headers["Access-Control-Allow-Origin"] == other["Origin"]
     answer = web.get("/api/kernels", headers=EVIL)
     assert "Access-Control-Allow-Origin" not in answer.headers
     kernel = Kernel(web, web.create())
