@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "notebooks/tree.h"
 
 #include <string.h>
 
@@ -35,8 +36,8 @@ static json_t *convert_data(const char *name, json_t *value)
     json_t *parsed = NULL;
 
     if (strcmp(name, "json") == 0 && json_is_string(value))
-        parsed = json_loadb(json_string_value(value), json_string_length(value),
-                            JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        parsed = tree_load(json_string_value(value), json_string_length(value),
+                           NULL);
     return parsed ? parsed : json_incref(value);
 }
 

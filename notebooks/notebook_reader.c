@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "notebooks/nbformat3.h"
+#include "notebooks/tree.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -317,17 +318,6 @@ static json_t *find_cells(const place_t *place, json_t *notebook)
     return NULL;
 }
 
-/* Python writes whole numbers of any size; beyond 64 bits they become real. */
-static json_t *load(const char *text, size_t size, json_error_t *error)
-{
-    json_t *value = json_loadb(text, size, JSON_ALLOW_NUL, error);
-
-    if (!value && json_error_code(error) == json_error_numeric_overflow)
-        value = json_loadb(text, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
-                           error);
-    return value;
-}
-
 int notebook_parse(const char *text, size_t size, const char *name,
                    notebook_t *ret_notebook, fault_t *fault)
 {
@@ -335,7 +325,7 @@ int notebook_parse(const char *text, size_t size, const char *name,
     cleanup_notebook notebook_t notebook = {0};
     json_error_t error = {0};
 
-    json_auto_t *document = load(text, size, &error);
+    json_auto_t *document = tree_load(text, size, &error);
     if (!document)
         return fault_set(fault, EINVAL, "%s: no JSON: line %d: %s", name,
                          error.line, error.text);

@@ -2,6 +2,7 @@
 #include "notebooks/recorded_cell.h"
 
 #include "base/clock.h"
+#include "notebooks/tree.h"
 
 #include <string.h>
 
@@ -10,18 +11,11 @@
 #define OUTPUT_BYTES_MAX (64u << 20)
 #define INPUTS_MAX       1000 /* questions of one cell that are kept */
 
-/* Whole numbers beyond 64 bits, which Python writes without a thought, become
- * floating-point ones. */
 json_t *record_object(journal_part_t part)
 {
-    size_t flags = JSON_ALLOW_NUL;
+    json_t *value =
+        part.size ? tree_load(part.bytes, part.size, NULL) : NULL;
 
-    if (!part.size)
-        return NULL;
-    json_t *value = json_loadb(part.bytes, part.size, flags, NULL);
-    if (!value)
-        value = json_loadb(part.bytes, part.size,
-                           flags | JSON_DECODE_INT_AS_REAL, NULL);
     if (json_is_object(value))
         return value;
     json_decref(value);

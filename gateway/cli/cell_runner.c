@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gateway/cli/outputs.h"
 #include "gateway/cli/talk.h"
+#include "notebooks/tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -182,7 +183,7 @@ static void on_reply(cell_runner_t *self, const message_t *message,
 {
     bytes_t text = message_metadata(message);
     json_auto_t *metadata =
-        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+        tree_load(text.bytes, text.size, NULL);
 
     json_decref(self->reply);
     json_decref(self->figures);
@@ -218,13 +219,9 @@ static void on_message(cell_runner_t *self, channel_t channel,
     json_auto_t *parent =
         json_loadb(parent_text.bytes, parent_text.size, 0, NULL);
     json_auto_t *content =
-        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+        tree_load(text.bytes, text.size, NULL);
     const char *type = message_type(message);
 
-    /* Numbers beyond 64 bits, as the recording has them. */
-    if (!content)
-        content = json_loadb(text.bytes, text.size,
-                             JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
     if (!content || strcmp(member_text(parent, "msg_id"), self->request) != 0)
         return;
     self->heard = self->asked = clock_monotonic_ms();

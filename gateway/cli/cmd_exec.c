@@ -10,6 +10,7 @@
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/outputs.h"
 #include "gateway/cli/talk.h"
+#include "notebooks/tree.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -216,7 +217,7 @@ static void read_revived(run_t *self, const message_t *message)
 {
     bytes_t text = message_metadata(message);
     json_auto_t *metadata =
-        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+        tree_load(text.bytes, text.size, NULL);
     json_t *revived =
         json_object_get(json_object_get(metadata, "hearth"), "revived");
 
@@ -233,7 +234,7 @@ static void on_message(run_t *self, channel_t channel, const message_t *message)
     json_auto_t *parent =
         json_loadb(parent_text.bytes, parent_text.size, 0, NULL);
     json_auto_t *content =
-        json_loadb(text.bytes, text.size, JSON_ALLOW_NUL, NULL);
+        tree_load(text.bytes, text.size, NULL);
     const char *type = message_type(message);
 
     if (!content || strcmp(member_text(parent, "msg_id"), self->request) != 0)

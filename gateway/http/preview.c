@@ -4,6 +4,7 @@
 #include "gateway/http/channels.h"
 
 #include "gateway/http/watch.h"
+#include "notebooks/tree.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,6 +18,11 @@ static json_t *beginning(const char *text, size_t size)
     while (size && ((unsigned char) text[size] & 0xc0) == 0x80)
         size--;
     return json_stringn(text, size);
+}
+
+static json_t *text_of(const buffer_t *text)
+{
+    return json_stringn((const char *) text->data, text->size);
 }
 
 static char *describe(const viewer_t *viewer, uint64_t seq, size_t size)
@@ -45,13 +51,12 @@ static void cut_bundle(json_t *content, const char *note)
         if (strlen(written ? written : "") <= PART_MAX)
             json_object_set(kept, type, value);
     }
-    cleanup_free char *plain = mem_format(
-        "%s%s%s",
-        json_string_length(text) <= PART_MAX && json_string_value(text)
-            ? json_string_value(text)
-            : "",
-        json_string_length(text) ? "\n" : "", note);
-    json_object_set_new(kept, "text/plain", json_string(plain));
+    cleanup_buffer buffer_t plain = BUFFER_EMPTY;
+    if (json_string_length(text) <= PART_MAX)
+        buffer_append(&plain, json_string_value(text),
+                      json_string_length(text));
+    buffer_format(&plain, "%s%s", json_string_length(text) ? "\n" : "", note);
+    json_object_set_new(kept, "text/plain", text_of(&plain));
     json_object_set(content, "data", kept);
 }
 
@@ -62,10 +67,11 @@ static void cut_text(json_t *content, const char *name, const char *note)
         json_is_string(text)
             ? beginning(json_string_value(text), json_string_length(text))
             : json_string("");
-    cleanup_free char *cut =
-        mem_format("%s\n%s\n", json_string_value(first), note);
+    cleanup_buffer buffer_t cut = BUFFER_EMPTY;
 
-    json_object_set_new(content, name, json_string(cut));
+    buffer_append(&cut, json_string_value(first), json_string_length(first));
+    buffer_format(&cut, "\n%s\n", note);
+    json_object_set_new(content, name, text_of(&cut));
 }
 
 /* Of anything else only the small members are left. */
@@ -87,7 +93,7 @@ static void cut_members(json_t *content)
 void preview_write(const viewer_t *viewer, uint64_t seq, const char *type,
                    bytes_t bytes, buffer_t *out)
 {
-    json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+    json_auto_t *content = tree_load(bytes.bytes, bytes.size, NULL);
     cleanup_free char *note = describe(viewer, seq, bytes.size);
 
     if (!content)

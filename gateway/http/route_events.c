@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "notebooks/tree.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -240,7 +241,7 @@ static bool answer_part(exchange_t *exchange, const journal_record_t *record,
                         const char *mime)
 {
     json_auto_t *content =
-        json_loadb(record->content.bytes, record->content.size, 0, NULL);
+        tree_load(record->content.bytes, record->content.size, NULL);
     const json_t *part =
         json_object_get(json_object_get(content, "data"), mime);
     const char *text = json_string_value(part);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "notebooks/output_list.h"
+#include "notebooks/tree.h"
 
 #include <sodium.h>
 
@@ -78,8 +79,7 @@ run_t *runs_asking(const runs_t *self)
 
 static json_t *parse(journal_part_t part)
 {
-    return part.size ? json_loadb(part.bytes, part.size, JSON_DECODE_ANY, NULL)
-                     : NULL;
+    return part.size ? tree_load(part.bytes, part.size, NULL) : NULL;
 }
 
 /* Whether the request came from here: its origin names the viewer, in

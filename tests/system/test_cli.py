@@ -193,6 +193,22 @@ def test_exec_json(session: Session) -> None:
     assert failed["traceback"]
 
 
+def test_exec_shows_numbers_of_any_size(
+    gateway: Gateway, session: Session
+) -> None:
+    code = (
+        "from IPython.display import display\n"
+        "many = {'whole': 10**30, 'more': 10**400, 'text': 'a\\0b'}\n"
+        "display({'application/json': many, 'text/plain': 'many'}, raw=True)"
+    )
+    assert "many" in session.exec(code).stdout
+    document = json.loads(session.exec(code, "--json").stdout)
+    wanted = {"whole": 1e30, "more": str(10**400), "text": "a\0b"}
+    assert document["outputs"][0]["data"]["application/json"] == wanted
+    exported = session.notebook()["cells"][-1]["outputs"][0]["data"]
+    assert exported["application/json"] == wanted
+
+
 def test_exec_output_dir(gateway: Gateway, session: Session) -> None:
     folder = gateway.folder / "plots"
     done = session.exec(

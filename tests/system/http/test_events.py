@@ -152,7 +152,7 @@ def test_one_record(kernel: Kernel) -> None:
         "from comm import create_comm\n"
         "create_comm(target_name='t', data={}, buffers=[b'\\xff\\x00', b''])\n"
         "from IPython.display import display\n"
-        "display({'text/html': '<b>é</b>', 'application/json': {'a': 1}},"
+        "display({'text/html': '<b>é</b>\\0', 'application/json': {'a': 1}},"
         " raw=True)"
     )
     assert of_type(messages, "comm_open")
@@ -169,7 +169,7 @@ def test_one_record(kernel: Kernel) -> None:
     shown = next(r for r in found if r["msg_type"] == "display_data")
     one = path_of(kernel, f"/{shown['seq']}")
     html = kernel.web.get(one + "?mime=text/html")
-    assert html.body.decode() == "<b>é</b>"
+    assert html.body.decode() == "<b>é</b>\0"
     assert html.headers["Content-Type"].startswith("text/plain")
     assert kernel.web.get(one + "?mime=application/json").json == {"a": 1}
     assert kernel.web.get(one + "?mime=image/png").status == 404

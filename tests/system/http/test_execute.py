@@ -43,6 +43,14 @@ def ended(web: Web, location: str, status: Optional[int] = None) -> Answer:
     return answer
 
 
+def question(web: Web, location: str) -> Answer:
+    answer: Answer = wait_for(
+        lambda: (found := web.get(location)).status == 300 and found,
+        "the question",
+    )
+    return answer
+
+
 def outputs(answer: Answer) -> Any:
     assert answer.status == 200, answer
     return json.loads(answer.json["outputs"])
@@ -64,6 +72,24 @@ def test_a_result(kernel: Kernel) -> None:
     assert answer.json["execution_count"] == shown[1]["execution_count"]
     # Asked again it says the same: nothing is handed out once.
     assert kernel.web.get(location).json == answer.json
+
+
+def test_numbers_and_letters_of_any_kind(kernel: Kernel) -> None:
+    code = (
+        "from IPython.display import display\n"
+        "print('a\\0b')\n"
+        "display({'application/json': [10**30, 10**400, '\\0']}, raw=True)"
+    )
+    shown = outputs(ended(kernel.web, begin(kernel, code)))
+    assert shown[0]["text"] == "a\0b\n"
+    assert shown[1]["data"]["application/json"] == [1e30, str(10**400), "\0"]
+    location = begin(kernel, "input('a\\0b')", allow_stdin=True)
+    assert question(kernel.web, location).json["input_request"] == {
+        "prompt": "a\0b",
+        "password": False,
+    }
+    kernel.web.post(f"/api/kernels/{kernel.id}/input", {"input": ""})
+    ended(kernel.web, location, 300)
 
 
 def test_code_that_fails_has_a_result(kernel: Kernel) -> None:
@@ -108,10 +134,7 @@ def test_input(kernel: Kernel) -> None:
     )
     path = f"/api/kernels/{kernel.id}/input"
     for prompt, value in (("one? ", "x"), ("two? ", "y")):
-        asked = wait_for(
-            lambda: (found := kernel.web.get(location)).status == 300 and found,
-            "the question",
-        )
+        asked = question(kernel.web, location)
         assert asked.headers["Location"] == path
         assert asked.json["input_request"]["prompt"] == prompt
         assert asked.json["parent_header"]["msg_id"]

@@ -1,0 +1,78 @@
+/* JSON as Python writes it: what jansson alone would refuse. */
+#include "notebooks/tree.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+static void check(const char *text, const char *wanted)
+{
+    /* Behind it something that must not be read. */
+    cleanup_free char *longer = mem_format("%s9\"", text);
+    json_auto_t *tree = tree_load(longer, strlen(text), NULL);
+    if (!tree)
+        fail_msg("%s: refused", text);
+    cleanup_free char *found =
+        json_dumps(tree, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    assert_string_equal(found, wanted);
+}
+
+static void takes_every_number(void **state)
+{
+    char text[512] = "", wanted[512];
+
+    (void) state;
+    check("9223372036854775807", "9223372036854775807");
+    check("{\"n\": 9223372036854775808}", "{\"n\":9.2233720368547758e18}");
+    check("[1e308, 1e309, -1E+400]", "[1e308,\"1e309\",\"-1E+400\"]");
+    check("[1e-9999, 0.5e1]", "[0.0,5.0]");
+    check("{\"a\": 1e999, \"b\": [2e999, \"3e999 \\\" 4e999\"]}",
+          "{\"a\":\"1e999\",\"b\":[\"2e999\",\"3e999 \\\" 4e999\"]}");
+    memset(text, '7', 400);
+    snprintf(wanted, sizeof wanted, "\"%s\"", text);
+    check(text, wanted);
+    text[300] = '\0';
+    json_auto_t *tree = tree_load(text, 300, NULL);
+    assert_true(json_is_real(tree));
+}
+
+static void keeps_every_letter(void **state)
+{
+    json_auto_t *tree = NULL;
+
+    (void) state;
+    check("{\"a\": \"x\\u0000y\"}", "{\"a\":\"x\\u0000y\"}");
+    tree = tree_load("\"x\\u0000y\"", 10, NULL);
+    assert_int_equal(json_string_length(tree), 3);
+    check("\"\\ud83d\\ude00\"", "\"\xF0\x9F\x98\x80\"");
+}
+
+static void says_what_is_no_json(void **state)
+{
+    static const char *const cases[] = {
+        "",       "{",     "[1e999",        "\"1e999",  "[1e999, x]", "1e999 2",
+        "\"a\\", "-1e999e", "[1e999, \"\\", "1e9.99e9", "--1e999",
+    };
+    json_error_t error;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        error = (json_error_t){0};
+        if (tree_load(cases[i], strlen(cases[i]), &error))
+            fail_msg("%s was read", cases[i]);
+        assert_true(error.text[0]);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_every_number),
+        cmocka_unit_test(keeps_every_letter),
+        cmocka_unit_test(says_what_is_no_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
