@@ -181,9 +181,9 @@ int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
 {
     cleanup_free char *folder = mem_format("%s/" AUDIT_FOLDER, state_dir);
     cleanup_free char *key_path = mem_format("%s/" AUDIT_KEY_FILE, state_dir);
-    uint8_t key[LEDGER_KEY_SIZE];
+    uint8_t key[CHAIN_KEY_SIZE];
     start_t start = {0};
-    int r = ledger_key(key_path, true, key, fault);
+    int r = chain_key_read(key_path, true, key, fault);
 
     if (r < 0)
         return r;

@@ -527,8 +527,9 @@ static void doors_actor(zsock_t *pipe, void *args)
     destroy(&self);
 }
 
-int doors_new(const options_t *options, const uint8_t journal_key[32],
-              doors_t **ret_doors, fault_t *fault)
+int doors_new(const options_t *options,
+              const uint8_t journal_key[CHAIN_KEY_SIZE], doors_t **ret_doors,
+              fault_t *fault)
 {
     making_t making = {.options = options, .journal_key = journal_key};
     doors_t *self = mem_new(sizeof *self);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "gateway/options.h"
+#include "notebooks/chain_key.h"
 
 #include <czmq.h>
 #include <stdint.h>
@@ -18,8 +19,9 @@ typedef struct doors doors_t;
 
 /* Doors that a gateway before left are opened again. The management socket is
  * bound. `options` is borrowed. */
-int doors_new(const options_t *options, const uint8_t journal_key[32],
-              doors_t **ret_doors, fault_t *fault);
+int doors_new(const options_t *options,
+              const uint8_t journal_key[CHAIN_KEY_SIZE], doors_t **ret_doors,
+              fault_t *fault);
 /* Doors stay on disk, but for those of sessions that are gone. */
 void doors_destroy(doors_t **self_p);
 

@@ -13,6 +13,7 @@
 #include "gateway/front.h"
 #include "gateway/options.h"
 #include "gateway/ports.h"
+#include "notebooks/chain_key.h"
 #include "notebooks/positions.h"
 #include "protocol/connection.h"
 
@@ -35,7 +36,7 @@ typedef struct {
 typedef struct keeper {
     zsock_t *pipe;            /* borrowed */
     const options_t *options; /* borrowed */
-    uint8_t journal_key[32];
+    uint8_t journal_key[CHAIN_KEY_SIZE];
     char *folder;          /* owned; where the doors' files are */
     front_t *front;        /* owned */
     zloop_t *loop;         /* owned */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gateway/budget.h"
 #include "gateway/gateway.h"
+#include "notebooks/tree.h"
 #include "protocol/limits.h"
 
 #include <inttypes.h>
@@ -94,34 +95,11 @@ void orders_fail(registry_t *self, const char *token, const char *ename,
                        management_error(ename, exit_code, "%s", evalue));
 }
 
-static int compare_created(const void *a, const void *b)
-{
-    json_t *const *left = a, *const *right = b;
-    const char *x = json_string_value(json_object_get(*left, "created"));
-    const char *y = json_string_value(json_object_get(*right, "created"));
-
-    return strcmp(x ? x : "", y ? y : "");
-}
-
-static json_t *sorted(json_t *sessions)
-{
-    size_t count = json_array_size(sessions);
-    cleanup_free json_t **items = mem_new((count + 1) * sizeof *items);
-    json_t *result = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        items[i] = json_array_get(sessions, i);
-    qsort(items, count, sizeof *items, compare_created);
-    for (size_t i = 0; i < count; i++)
-        json_array_append(result, items[i]);
-    return result;
-}
-
 static void finish_listing(registry_t *self, pending_t *pending)
 {
     finish_pending(self, pending,
                    json_pack("{s:s,s:o}", "status", "ok", "sessions",
-                             sorted(pending->sessions)));
+                             tree_sorted(pending->sessions, "created", false)));
 }
 
 void orders_started(registry_t *self, const char *token)

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
+#include "notebooks/chain_key.h"
 
 #include <sodium.h>
 
@@ -397,28 +398,6 @@ void registry_destroy(registry_t **self_p)
     *self_p = NULL;
 }
 
-/* The key that chains the journals; made once, kept beside them. */
-static int read_journal_key(registry_t *self, fault_t *fault)
-{
-    cleanup_free char *path =
-        mem_format("%s/%s", self->options->state_dir, GATEWAY_JOURNAL_KEY_FILE);
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    int r = file_read(path, 64, &content, fault);
-
-    if (r == -ENOENT) {
-        randombytes_buf(self->journal_key, sizeof self->journal_key);
-        return file_write_atomic(path, 0600, self->journal_key,
-                                 sizeof self->journal_key, fault);
-    }
-    if (r < 0)
-        return r;
-    if (content.size != sizeof self->journal_key)
-        return fault_set(fault, EINVAL, "%s has %zu bytes, 32 are right", path,
-                         content.size);
-    memcpy(self->journal_key, content.data, sizeof self->journal_key);
-    return 0;
-}
-
 /* Before the zygotes, which are to be where the gateway is. The name keeps
  * gateways apart, and is the same for the next one on this state. */
 static int find_cgroups(registry_t *self, fault_t *fault)
@@ -525,7 +504,9 @@ int registry_new(const options_t *options, const char *package_folder,
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true);
     note_profiles(self);
-    r = read_journal_key(self, fault);
+    cleanup_free char *key =
+        mem_format("%s/" GATEWAY_JOURNAL_KEY_FILE, options->state_dir);
+    r = chain_key_read(key, true, self->journal_key, fault);
     if (r < 0)
         return r;
     r = find_cgroups(self, fault);

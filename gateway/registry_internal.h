@@ -29,6 +29,7 @@
 #include "gateway/tally.h"
 #include "gateway/users.h"
 #include "kernels/zygote.h"
+#include "notebooks/chain_key.h"
 
 #define POOL_ARRIVALS_MAX 256
 
@@ -132,7 +133,7 @@ struct registry {
     users_t *users;     /* owned; NULL: all sessions have the gateway's */
     zygote_user_t zygote_user; /* when they have one of their own */
     bool has_zygote_user;
-    uint8_t journal_key[32];
+    uint8_t journal_key[CHAIN_KEY_SIZE];
     bool is_stopping; /* sessions are being left or ended */
     bool ends_all;    /* --end-sessions: nothing of them stays here */
     bool stop_now;    /* nothing has to be waited for */

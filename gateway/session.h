@@ -27,6 +27,7 @@
 
 #include "base/cleanup.h"
 #include "kernels/profile.h"
+#include "notebooks/chain_key.h"
 #include "notebooks/journal.h"
 #include "protocol/connection.h"
 #include "sandbox/cgroup.h"
@@ -71,7 +72,7 @@ typedef struct {
     const cgroups_t *cgroups; /* borrowed from the registry */
     char *cgroup;             /* owned; the kernel's group, or NULL */
     journal_options_t journal_options;
-    uint8_t journal_key[32];
+    uint8_t journal_key[CHAIN_KEY_SIZE];
     /* A session that another gateway left: */
     bool is_adopted;
     pid_t pid;               /* of its kernel's pid 1; 0 none */

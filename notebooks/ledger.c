@@ -26,7 +26,7 @@ struct ledger {
     uint64_t first;   /* number of the oldest record that is kept */
     uint64_t last;    /* and of the last one */
     uint64_t file_bytes, files_max;
-    uint8_t key[LEDGER_KEY_SIZE];
+    uint8_t key[CHAIN_KEY_SIZE];
     uint8_t mac[LEDGER_MAC_SIZE]; /* of the last record */
     bool is_damaged;
     char flaw[256];
@@ -66,32 +66,12 @@ void ledger_flush(ledger_t *self)
     (void) fdatasync(self->head_fd);
 }
 
-int ledger_key(const char *path, bool makes, uint8_t ret_key[LEDGER_KEY_SIZE],
-               fault_t *fault)
-{
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    int r = file_read(path, 64, &content, fault);
-
-    if (r == -ENOENT && makes) {
-        randombytes_buf(ret_key, LEDGER_KEY_SIZE);
-        return file_write_atomic(path, 0600, ret_key, LEDGER_KEY_SIZE, fault);
-    }
-    if (r < 0)
-        return r;
-    if (content.size != LEDGER_KEY_SIZE)
-        return fault_set(fault, EINVAL, "%s has %zu bytes, %d are right", path,
-                         content.size, LEDGER_KEY_SIZE);
-    memcpy(ret_key, content.data, LEDGER_KEY_SIZE);
-    sodium_memzero(content.data, content.size);
-    return 0;
-}
-
 void ledger_mac(const uint8_t *key, const uint8_t *before, const void *line,
                 size_t size, uint8_t ret_mac[LEDGER_MAC_SIZE])
 {
     crypto_auth_hmacsha256_state state;
 
-    crypto_auth_hmacsha256_init(&state, key, LEDGER_KEY_SIZE);
+    crypto_auth_hmacsha256_init(&state, key, CHAIN_KEY_SIZE);
     crypto_auth_hmacsha256_update(&state, before, LEDGER_MAC_SIZE);
     crypto_auth_hmacsha256_update(&state, line, size);
     crypto_auth_hmacsha256_final(&state, ret_mac);
@@ -314,7 +294,7 @@ static int resume(ledger_t *self, fault_t *fault)
     return 0;
 }
 
-int ledger_open(const char *folder, const uint8_t key[LEDGER_KEY_SIZE],
+int ledger_open(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
                 uint64_t file_bytes, uint64_t files_max, ledger_t **ret_ledger,
                 fault_t *fault)
 {

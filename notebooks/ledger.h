@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "notebooks/chain_key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define LEDGER_KEY_SIZE 32
 #define LEDGER_LINE_MAX (16u << 10) /* bytes of a record */
 
 typedef struct ledger ledger_t;
@@ -21,7 +21,7 @@ typedef struct ledger ledger_t;
  * was cut off by a crash is taken away; what does not verify stays as it is,
  * and a new file begins behind it. Past `file_bytes` a file is followed by
  * the next; more than `files_max` are removed, the oldest first. */
-int ledger_open(const char *folder, const uint8_t key[LEDGER_KEY_SIZE],
+int ledger_open(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
                 uint64_t file_bytes, uint64_t files_max, ledger_t **ret_ledger,
                 fault_t *fault);
 void ledger_destroy(ledger_t **self_p);
@@ -51,12 +51,8 @@ typedef struct {
 
 /* Reads all of it, and tells what does not verify; a writer may be at work.
  * `each` may be NULL. */
-int ledger_read(const char *folder, const uint8_t key[LEDGER_KEY_SIZE],
+int ledger_read(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
                 ledger_each_t *each, void *arg, ledger_report_t *ret_report,
                 fault_t *fault);
-
-/* The key in a file of mode 0600; `makes` it when there is none. */
-int ledger_key(const char *path, bool makes, uint8_t ret_key[LEDGER_KEY_SIZE],
-               fault_t *fault);
 
 #endif

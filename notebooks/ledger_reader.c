@@ -198,7 +198,7 @@ static void check_head(scan_t *self, const char *folder)
     }
 }
 
-int ledger_read(const char *folder, const uint8_t key[LEDGER_KEY_SIZE],
+int ledger_read(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
                 ledger_each_t *each, void *arg, ledger_report_t *ret_report,
                 fault_t *fault)
 {

@@ -96,14 +96,14 @@ static gateway_exit_t read_log(const arguments_t *arguments, view_t *view,
 {
     cleanup_options options_t *options = arguments_options(arguments);
     cleanup_free char *folder = NULL, *key_path = NULL;
-    uint8_t key[LEDGER_KEY_SIZE];
+    uint8_t key[CHAIN_KEY_SIZE];
     fault_t fault;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
     folder = mem_format("%s/audit", options->state_dir);
     key_path = mem_format("%s/audit.key", options->state_dir);
-    if (sodium_init() < 0 || ledger_key(key_path, false, key, &fault) < 0
+    if (sodium_init() < 0 || chain_key_read(key_path, false, key, &fault) < 0
         || ledger_read(folder, key, view ? show_record : NULL, view, ret_report,
                        &fault)
                < 0)

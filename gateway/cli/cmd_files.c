@@ -7,6 +7,7 @@
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/progress.h"
 #include "gateway/cli/terminal.h"
+#include "notebooks/tree.h"
 #include "workspace/name.h"
 
 #include <sodium.h>
@@ -37,27 +38,6 @@ static const flag_t ls_flags[] = {
     FLAG_JSON,
     {0},
 };
-
-static int compare_paths(const void *a, const void *b)
-{
-    json_t *const *left = a, *const *right = b;
-
-    return strcmp(member_text(*left, "path"), member_text(*right, "path"));
-}
-
-static json_t *sorted(json_t *entries)
-{
-    size_t count = json_array_size(entries);
-    cleanup_free json_t **items = mem_new((count + 1) * sizeof *items);
-    json_t *result = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        items[i] = json_array_get(entries, i);
-    qsort(items, count, sizeof *items, compare_paths);
-    for (size_t i = 0; i < count; i++)
-        json_array_append(result, items[i]);
-    return result;
-}
 
 /* All pages; *ret_cut says why they are not everything, "" when they are. */
 static gateway_exit_t gather(mgmt_t *mgmt, json_t *content, json_t *entries,
@@ -136,7 +116,7 @@ static int ls(const arguments_t *arguments)
                         entries, cut);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    ordered = sorted(entries);
+    ordered = tree_sorted(entries, "path", false);
     print_entries(ordered, arguments_has(arguments, "json"));
     if (!*cut)
         return GATEWAY_EXIT_OK;

@@ -12,6 +12,7 @@
 #include "notebooks/export.h"
 #include "notebooks/output_list.h"
 #include "notebooks/summary.h"
+#include "notebooks/tree.h"
 #include "notebooks/verify.h"
 
 #include <dirent.h>
@@ -107,30 +108,6 @@ static json_t *describe(const char *id, const summary_t *summary)
         "damaged", summary->is_damaged);
 }
 
-static int by_last(const void *left, const void *right)
-{
-    json_t *const *a = left;
-    json_t *const *b = right;
-
-    return strcmp(member_text(*b, "last"), member_text(*a, "last"));
-}
-
-/* The newest first. */
-static json_t *sort_list(json_t *list)
-{
-    size_t count = json_array_size(list);
-    cleanup_free json_t **items = mem_new((count + 1) * sizeof *items);
-    json_t *sorted = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        items[i] = json_array_get(list, i);
-    qsort(items, count, sizeof *items, by_last);
-    for (size_t i = 0; i < count; i++)
-        json_array_append(sorted, items[i]);
-    json_decref(list);
-    return sorted;
-}
-
 /* Where no gateway ever ran there is no key, and nothing to read with it. */
 static bool has_sessions(const options_t *options)
 {
@@ -154,7 +131,7 @@ static bool is_pooled(const char *folder, const summary_t *summary)
 static json_t *find_all(const options_t *options, const recorded_t *common)
 {
     cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     DIR *folder = opendir(sessions);
     const struct dirent *item;
 
@@ -171,7 +148,7 @@ static json_t *find_all(const options_t *options, const recorded_t *common)
     }
     if (folder)
         closedir(folder);
-    return sort_list(list);
+    return tree_sorted(list, "last", true);
 }
 
 static void print_row(const json_t *row)

@@ -2,17 +2,17 @@
 #include "gateway/cli/recorded.h"
 
 #include "base/fd.h"
+#include "gateway/gateway.h"
+#include "notebooks/chain_key.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
-#define KEY_SIZE 32 /* of the journals' key */
-
 void recorded_clear(recorded_t *self)
 {
     mask_destroy(&self->mask);
-    buffer_reset(&self->key);
+    free(self->key);
     free(self->journal);
     free(self->folder);
     free(self->id);
@@ -50,18 +50,17 @@ static size_t count_sessions(const char *sessions, const char *prefix,
 
 gateway_exit_t recorded_key(const options_t *options, recorded_t *ret_recorded)
 {
-    cleanup_free char *path = mem_format("%s/journal.key", options->state_dir);
+    cleanup_free char *path =
+        mem_format("%s/" GATEWAY_JOURNAL_KEY_FILE, options->state_dir);
     fault_t fault = {0};
-    int r = file_read(path, KEY_SIZE, &ret_recorded->key, &fault);
 
-    if (r >= 0 && ret_recorded->key.size != KEY_SIZE)
-        r = fault_set(&fault, EINVAL, "%s does not hold a key", path);
-    if (r < 0)
+    ret_recorded->key = mem_new(CHAIN_KEY_SIZE);
+    if (chain_key_read(path, false, ret_recorded->key, &fault) < 0)
         return complain(GATEWAY_EXIT_ENVIRONMENT, "%s", fault.text);
     if (mask_new(options->mask, &ret_recorded->mask, &fault) < 0)
         return complain(GATEWAY_EXIT_ENVIRONMENT, "sessions/mask: %s",
                         fault.text);
-    ret_recorded->options = (recording_options_t){.key = ret_recorded->key.data,
+    ret_recorded->options = (recording_options_t){.key = ret_recorded->key,
                                                   .mask = ret_recorded->mask};
     return GATEWAY_EXIT_OK;
 }

@@ -8,11 +8,11 @@
 #include "notebooks/recording.h"
 
 typedef struct {
-    char *id;                    /* owned; the session's */
-    char *folder;                /* owned; its state */
-    char *journal;               /* owned; the journal's folder */
-    buffer_t key;                /* owned; of the journals */
-    mask_t *mask;                /* owned, or NULL */
+    char *id;      /* owned; the session's */
+    char *folder;  /* owned; its state */
+    char *journal; /* owned; the journal's folder */
+    uint8_t *key;  /* owned; CHAIN_KEY_SIZE bytes, of the journals */
+    mask_t *mask;  /* owned, or NULL */
     recording_options_t options; /* made of the others */
 } recorded_t;
 

@@ -223,8 +223,9 @@ static void actor(zsock_t *pipe, void *args)
 
 /* --- The other side --- */
 
-int clerk_new(const options_t *options, const uint8_t journal_key[32],
-              clerk_t **ret_clerk, fault_t *fault)
+int clerk_new(const options_t *options,
+              const uint8_t journal_key[CHAIN_KEY_SIZE], clerk_t **ret_clerk,
+              fault_t *fault)
 {
     clerk_t *self = mem_new(sizeof *self);
 

@@ -6,6 +6,7 @@
 #define HEARTH_GATEWAY_HTTP_CLERK_H
 
 #include "gateway/http/internal.h"
+#include "notebooks/chain_key.h"
 
 typedef enum {
     CLERK_FILE,  /* the notebook, as a file has it */
@@ -13,8 +14,9 @@ typedef enum {
     CLERK_MODEL, /* the same with its content */
 } clerk_form_t;
 
-int clerk_new(const options_t *options, const uint8_t journal_key[32],
-              clerk_t **ret_clerk, fault_t *fault);
+int clerk_new(const options_t *options,
+              const uint8_t journal_key[CHAIN_KEY_SIZE], clerk_t **ret_clerk,
+              fault_t *fault);
 /* Waits for the document that is being made. */
 void clerk_destroy(clerk_t **self_p);
 /* Readable when clerk_deliver has something. Level-triggered. */

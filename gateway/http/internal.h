@@ -10,6 +10,7 @@
 #include "gateway/http/deposit.h"
 #include "gateway/http/exchange.h"
 #include "gateway/options.h"
+#include "notebooks/chain_key.h"
 
 #include <czmq.h>
 #include <jansson.h>
@@ -61,24 +62,24 @@ struct http {
     unsigned room;         /* for so many of them (budget.h) */
     connection_t *clients; /* borrowed; the same, owned by theirs */
     parting_t partings[PARTINGS];
-    size_t parting_at;       /* where the next one goes */
-    uint64_t counter;        /* of orders */
-    desk_order_t *orders;    /* owned; those whose reply is due */
-    courier_t *courier;      /* owned; orders about files */
-    clerk_t *clerk;          /* owned; makes documents of recordings */
-    upload_t *uploads;       /* owned; files that come in chunks */
-    deposits_t deposits;     /* files that come at once */
-    zhashx_t *watches;       /* owned; session id -> watch_t */
-    zhashx_t *runs;          /* owned; session id -> runs_t */
-    zhashx_t *roster;        /* owned; ids of the sessions that live */
-    bool is_informed;        /* the roster was told */
-    bool is_open;            /* clients are accepted */
-    json_t *sessions;        /* owned; Jupyter's sessions, by id */
-    json_t *cursors;         /* owned; of clients that may come back */
-    metrics_t *metrics;      /* owned */
-    uint8_t journal_key[32]; /* of the journals that viewers read */
-    int64_t started_us;      /* wall clock */
-    int64_t active_us;       /* of the last request */
+    size_t parting_at;    /* where the next one goes */
+    uint64_t counter;     /* of orders */
+    desk_order_t *orders; /* owned; those whose reply is due */
+    courier_t *courier;   /* owned; orders about files */
+    clerk_t *clerk;       /* owned; makes documents of recordings */
+    upload_t *uploads;    /* owned; files that come in chunks */
+    deposits_t deposits;  /* files that come at once */
+    zhashx_t *watches;    /* owned; session id -> watch_t */
+    zhashx_t *runs;       /* owned; session id -> runs_t */
+    zhashx_t *roster;     /* owned; ids of the sessions that live */
+    bool is_informed;     /* the roster was told */
+    bool is_open;         /* clients are accepted */
+    json_t *sessions;     /* owned; Jupyter's sessions, by id */
+    json_t *cursors;      /* owned; of clients that may come back */
+    metrics_t *metrics;   /* owned */
+    uint8_t journal_key[CHAIN_KEY_SIZE]; /* of the journals that viewers read */
+    int64_t started_us;                  /* wall clock */
+    int64_t active_us;                   /* of the last request */
 };
 
 /* --- connection.c --- */

@@ -260,22 +260,6 @@ static void destroy(http_t **self_p)
     *self_p = NULL;
 }
 
-static int read_journal_key(http_t *self, fault_t *fault)
-{
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    cleanup_free char *path =
-        mem_format("%s/%s", self->options->state_dir, GATEWAY_JOURNAL_KEY_FILE);
-    int r = file_read(path, 64, &content, fault);
-
-    if (r < 0)
-        return r;
-    if (content.size != sizeof self->journal_key)
-        return fault_set(fault, EINVAL, "%s has %zu bytes, 32 are right", path,
-                         content.size);
-    memcpy(self->journal_key, content.data, sizeof self->journal_key);
-    return 0;
-}
-
 static int check_options(const options_http_t *options, fault_t *fault)
 {
     if (!options->certificate != !options->key)
@@ -300,6 +284,8 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
 {
     CLEANUP(destroy) http_t *self = mem_new(sizeof *self);
     const options_http_t *http = &options->http;
+    cleanup_free char *key =
+        mem_format("%s/" GATEWAY_JOURNAL_KEY_FILE, options->state_dir);
     int r;
 
     self->options = options;
@@ -317,7 +303,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
     self->notes_of_access = access_notes_new();
     notes_load(self);
     if ((r = check_options(http, fault)) < 0
-        || (r = read_journal_key(self, fault)) < 0
+        || (r = chain_key_read(key, false, self->journal_key, fault)) < 0
         || (r = auth_new(options->state_dir, http->token,
                          http->auth == OPTIONS_AUTH_NONE, &self->auth, fault))
                < 0

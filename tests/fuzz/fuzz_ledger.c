@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static const uint8_t key[LEDGER_KEY_SIZE] = "a key of thirty-two bytes, fixed";
+static const uint8_t key[CHAIN_KEY_SIZE] = "a key of thirty-two bytes, fixed";
 static char log_folder[64];
 
 static void prepare(void)

@@ -1,5 +1,6 @@
 /* A log that shows whether somebody changed it. */
 #include "base/fd.h"
+#include "notebooks/chain_key.h"
 #include "notebooks/ledger.h"
 #include "tests/lib/test.h"
 
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint8_t key[LEDGER_KEY_SIZE] = "a key of thirty-two bytes, fixed";
+static const uint8_t key[CHAIN_KEY_SIZE] = "a key of thirty-two bytes, fixed";
 static char parent[64];
 static char *folder; /* a fresh one for each test */
 
@@ -141,7 +142,7 @@ static void goes_on_where_it_was_left(void **state)
 static void another_key_verifies_nothing(void **state)
 {
     (void) state;
-    static const uint8_t other[LEDGER_KEY_SIZE] = "another";
+    static const uint8_t other[CHAIN_KEY_SIZE] = "another";
     ledger_report_t report;
     fault_t fault;
 
@@ -340,6 +341,24 @@ static void refuses_what_is_no_line(void **state)
     assert_int_equal(verify().records, 1);
 }
 
+static void a_key_is_made_once_and_for_its_owner_alone(void **state)
+{
+    uint8_t made[CHAIN_KEY_SIZE], read[CHAIN_KEY_SIZE] = {0};
+    struct stat status;
+    fault_t fault = {0};
+
+    (void) state;
+    assert_int_equal(chain_key_read(folder, false, made, &fault), -ENOENT);
+    assert_int_equal(chain_key_read(folder, true, made, &fault), 0);
+    assert_int_equal(stat(folder, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(chain_key_read(folder, true, read, &fault), 0);
+    assert_memory_equal(made, read, sizeof made);
+    assert_int_equal(file_write_atomic(folder, 0600, made, 31, &fault), 0);
+    assert_int_equal(chain_key_read(folder, true, read, &fault), -EINVAL);
+    assert_non_null(strstr(fault.text, "has 31 bytes, 32 are right"));
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, make_folder, forget_folder)
 
@@ -358,6 +377,7 @@ int main(void)
         TEST(rotates_and_keeps_the_newest),
         TEST(shows_a_file_that_was_removed),
         TEST(refuses_what_is_no_line),
+        TEST(a_key_is_made_once_and_for_its_owner_alone),
     };
     return cmocka_run_group_tests(tests, NULL, remove_all);
 }

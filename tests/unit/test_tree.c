@@ -52,7 +52,7 @@ static void keeps_every_letter(void **state)
 static void says_what_is_no_json(void **state)
 {
     static const char *const cases[] = {
-        "",       "{",     "[1e999",        "\"1e999",  "[1e999, x]", "1e999 2",
+        "",      "{",       "[1e999",       "\"1e999",  "[1e999, x]", "1e999 2",
         "\"a\\", "-1e999e", "[1e999, \"\\", "1e9.99e9", "--1e999",
     };
     json_error_t error;
@@ -66,12 +66,32 @@ static void says_what_is_no_json(void **state)
     }
 }
 
+static void sorts_by_a_text(void **state)
+{
+    json_auto_t *list =
+        json_pack("[{s:s,s:i},{s:s},{s:n,s:i},{s:s,s:i}]", "k", "b", "n", 1,
+                  "k", "a", "k", "n", 2, "k", "b2", "n", 3);
+    json_auto_t *rising = tree_sorted(list, "k", false);
+    json_auto_t *falling = tree_sorted(list, "k", true);
+    static const char wanted[] = "[{\"k\":null,\"n\":2},{\"k\":\"a\"},"
+                                 "{\"k\":\"b\",\"n\":1},"
+                                 "{\"k\":\"b2\",\"n\":3}]";
+
+    (void) state;
+    cleanup_free char *text = json_dumps(rising, JSON_COMPACT);
+    assert_string_equal(text, wanted);
+    for (size_t i = 0; i < 4; i++)
+        assert_ptr_equal(json_array_get(rising, i),
+                         json_array_get(falling, 3 - i));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_number),
         cmocka_unit_test(keeps_every_letter),
         cmocka_unit_test(says_what_is_no_json),
+        cmocka_unit_test(sorts_by_a_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
