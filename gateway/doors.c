@@ -9,9 +9,7 @@
 #include "gateway/doors_internal.h"
 #include "gateway/front_link.h"
 #include "gateway/gateway.h"
-#include "gateway/management.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -46,8 +44,7 @@ static void destroy_aim(void **aim_p)
     *aim_p = NULL;
 }
 
-/* The session that a door is to lead to; attached. */
-static aim_t *find_aim(keeper_t *self, const char *session, fault_t *fault)
+aim_t *keeper_find_aim(keeper_t *self, const char *session, fault_t *fault)
 {
     aim_t *aim = zhashx_lookup(self->aims, session);
 
@@ -69,7 +66,7 @@ static bool has_doors(const keeper_t *self, const aim_t *aim)
     return false;
 }
 
-static void forget_aim(keeper_t *self, aim_t *aim)
+void keeper_forget_aim(keeper_t *self, aim_t *aim)
 {
     if (has_doors(self, aim))
         return;
@@ -88,7 +85,7 @@ static void tell_count(keeper_t *self)
     zstr_sendx(self->pipe, "", count, NULL);
 }
 
-static void add(keeper_t *self, door_t *door)
+void keeper_add(keeper_t *self, door_t *door)
 {
     door->next = self->doors;
     self->doors = door;
@@ -108,9 +105,7 @@ static door_t *take_out(keeper_t *self, door_t **at)
     return door;
 }
 
-/* Closes a door for good, and what only it needed. */
-static void close_door(keeper_t *self, door_t **at, const char *who,
-                       const char *why)
+void keeper_close(keeper_t *self, door_t **at, const char *who, const char *why)
 {
     door_t *door = take_out(self, at);
     aim_t *aim = door->aim;
@@ -119,7 +114,7 @@ static void close_door(keeper_t *self, door_t **at, const char *who,
     scribe_note_by(self->scribe, who, "viewer_close", aim->id, "ok",
                    json_pack("{s:s,s:s}", "viewer", door->name, "why", why));
     door_remove(&door);
-    forget_aim(self, aim);
+    keeper_forget_aim(self, aim);
     tell_count(self);
 }
 
@@ -129,7 +124,7 @@ static void close_all_of(keeper_t *self, const char *session, const char *why)
 
     while (*at)
         if (strcmp((*at)->aim->id, session) == 0)
-            close_door(self, at, AUDIT_GATEWAY, why);
+            keeper_close(self, at, AUDIT_GATEWAY, why);
         else
             at = &(*at)->next;
 }
@@ -292,8 +287,8 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     attach_lost(self);
     while (*at) {
         if (!door_has_file(*at)) {
-            close_door(self, at, AUDIT_GATEWAY,
-                       "its connection file was taken away");
+            keeper_close(self, at, AUDIT_GATEWAY,
+                         "its connection file was taken away");
             continue;
         }
         door_on_tick(*at, now);
@@ -303,104 +298,6 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
 }
 
 /* --- Orders --- */
-
-static void answer(keeper_t *self, const char *token, json_t *model)
-{
-    json_auto_t *owned = model;
-    cleanup_free char *text = json_dumps(owned, JSON_COMPACT);
-
-    zstr_sendx(self->pipe, token, text, NULL);
-}
-
-static json_t *describe(const door_t *door)
-{
-    cleanup_free char *file = door_file(door);
-
-    return json_pack("{s:s,s:s,s:b,s:s,s:s}", "name", door->name, "session",
-                     door->aim->id, "observe", door->is_observing, "created",
-                     door->created, "connection_file", file);
-}
-
-/* Tombstones give way to those who live. */
-static void make_room(keeper_t *self)
-{
-    door_t **oldest = NULL;
-
-    for (door_t **at = &self->doors; *at; at = &(*at)->next)
-        if ((*at)->aim->is_gone)
-            oldest = at;
-    if (oldest && self->count >= DOORS_MAX)
-        close_door(self, oldest, AUDIT_GATEWAY, "others need its place");
-}
-
-static void on_open(keeper_t *self, const char *token, zmsg_t *order)
-{
-    cleanup_free char *session = zmsg_popstr(order);
-    cleanup_free char *profile = zmsg_popstr(order);
-    cleanup_free char *observe = zmsg_popstr(order);
-    cleanup_free char *who = zmsg_popstr(order);
-    door_t *door = NULL;
-    fault_t fault;
-    aim_t *aim;
-
-    make_room(self);
-    if (self->count >= DOORS_MAX) {
-        answer(self, token,
-               management_error("TooManyViewers", GATEWAY_EXIT_FAILED,
-                                "%d viewers have connection files already; "
-                                "`hearth viewer revoke` takes one away",
-                                DOORS_MAX));
-        return;
-    }
-    aim = find_aim(self, session, &fault);
-    if (!aim
-        || door_new(self, aim, profile, strcmp(observe, "1") == 0, &door,
-                    &fault)
-               < 0) {
-        if (aim)
-            forget_aim(self, aim);
-        answer(self, token,
-               management_error("ViewerNotMade", GATEWAY_EXIT_FAILED, "%s",
-                                fault.text));
-        return;
-    }
-    add(self, door);
-    scribe_note_by(self->scribe, who, "viewer_open", session, "ok",
-                   json_pack("{s:s,s:b}", "viewer", door->name, "observe",
-                             door->is_observing));
-    answer(self, token,
-           json_pack("{s:s,s:o}", "status", "ok", "viewer", describe(door)));
-}
-
-static void on_list(keeper_t *self, const char *token)
-{
-    json_t *viewers = json_array();
-
-    for (const door_t *at = self->doors; at; at = at->next)
-        json_array_insert_new(viewers, 0, describe(at));
-    answer(self, token,
-           json_pack("{s:s,s:o}", "status", "ok", "viewers", viewers));
-}
-
-static void on_close(keeper_t *self, const char *token, zmsg_t *order)
-{
-    cleanup_free char *name = zmsg_popstr(order);
-    cleanup_free char *who = zmsg_popstr(order);
-    door_t **at = &self->doors;
-
-    while (*at && strcmp((*at)->name, name) != 0)
-        at = &(*at)->next;
-    if (*at) {
-        close_door(self, at, who, "revoked");
-        answer(self, token, json_pack("{s:s}", "status", "ok"));
-    } else {
-        answer(self, token,
-               management_error("UnknownViewer", GATEWAY_EXIT_GONE,
-                                "there is no viewer %s; `hearth viewer list` "
-                                "shows those that are",
-                                name));
-    }
-}
 
 static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
 {
@@ -413,14 +310,7 @@ static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
     if (!word || strcmp(word, "$TERM") == 0)
         return -1;
     token = zmsg_popstr(order);
-    if (strcmp(word, "OPEN") == 0)
-        on_open(self, token, order);
-    else if (strcmp(word, "LIST") == 0)
-        on_list(self, token);
-    else if (strcmp(word, "CLOSE") == 0)
-        on_close(self, token, order);
-    else
-        assert(!"an order that doors do not know");
+    door_order(self, word, token, order);
     return 0;
 }
 
@@ -438,13 +328,13 @@ static void restore(keeper_t *self, const char *name)
                     self->count >= DOORS_MAX ? "too many" : fault.text);
         return;
     }
-    door->aim = find_aim(self, session, &fault);
+    door->aim = keeper_find_aim(self, session, &fault);
     if (!door->aim) {
         log_warning("viewer=%s not opened again: %s", name, fault.text);
         door_destroy(&door);
         return;
     }
-    add(self, door);
+    keeper_add(self, door);
 }
 
 static void restore_all(keeper_t *self)

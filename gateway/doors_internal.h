@@ -1,5 +1,6 @@
 /* What the files of the doors share; nobody else includes it.
- *   doors.c         the thread: orders, what sessions tell, time
+ *   doors.c         the thread: the table, what sessions tell, time
+ *   door_orders.c   what the management socket asks
  *   door.c          one door: its files, its sockets, its end
  *   door_traffic.c  what goes through it
  *   door_catchup.c  what is read from the journal for it
@@ -107,7 +108,20 @@ void door_on_tick(door_t *self, int64_t now);
 /* door_catchup.c */
 void door_catch_up(door_t *self);
 
+/* door_orders.c */
+/* OPEN, LIST or CLOSE; the answer bears the token. */
+void door_order(keeper_t *keeper, const char *word, const char *token,
+                zmsg_t *order);
+
 /* doors.c */
+/* The session that a door is to lead to; attached. */
+aim_t *keeper_find_aim(keeper_t *self, const char *session, fault_t *fault);
+/* Left, unless a door leads to it. */
+void keeper_forget_aim(keeper_t *self, aim_t *aim);
+void keeper_add(keeper_t *self, door_t *door); /* taken */
+/* Closes a door for good, and what only it needed. */
+void keeper_close(keeper_t *self, door_t **at, const char *who,
+                  const char *why);
 void keeper_look_soon(keeper_t *self);
 /* For the audit log: something that nobody with the viewer's key sent. */
 void keeper_note_bad(keeper_t *self, const door_t *door, channel_t channel,
