@@ -39,7 +39,8 @@ BEGIN {
                                    " gateway/http "
     may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
                                    " workspace/name.h" \
-                                   " gateway/auth.h gateway/environment.h" \
+                                   " gateway/auth.h gateway/budget.h" \
+                                   " gateway/environment.h" \
                                    " gateway/gateway.h gateway/options.h" \
                                    " gateway/session_users.h sandbox/walls.h "
 

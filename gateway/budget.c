@@ -14,6 +14,16 @@
 #define CLIENTS_LEAST 64
 #define CLIENTS_MOST  4
 
+void budget_raise(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void) setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 size_t budget_descriptors(void)
 {
     struct rlimit limit = {0};

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Takes all that the system permits this process. */
+void budget_raise(void);
 /* So many there may be (RLIMIT_NOFILE); SIZE_MAX: any number. */
 size_t budget_descriptors(void);
 /* So many connections over HTTP, of one descriptor each. */

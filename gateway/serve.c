@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/audit.h"
+#include "gateway/budget.h"
 #include "gateway/environment.h"
 #include "gateway/gateway.h"
 #include "gateway/http/http.h"
@@ -23,7 +24,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,18 +65,6 @@ static int take_lock(const options_t *options, int *ret_fd, fault_t *fault)
     return 0;
 }
 
-/* Five sockets and as many descriptors a session: take what is permitted. */
-static void raise_limits(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void) setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    zsys_set_max_sockets(0);
-}
-
 static int block_signals(int *ret_fd, fault_t *fault)
 {
     sigset_t set;
@@ -111,7 +99,8 @@ static int prepare(options_t *options, const char *package_folder,
     /* Signals are read from the signalfd; czmq must not take them. */
     zsys_init();
     zsys_handler_set(NULL);
-    raise_limits();
+    budget_raise();
+    zsys_set_max_sockets(0); /* five a session */
     return 0;
 }
 

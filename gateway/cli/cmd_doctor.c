@@ -9,34 +9,19 @@
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/program.h"
 #include "gateway/cli/terminal.h"
-#include "sandbox/walls.h"
 
 #include <jansson.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #define SOCKET_PATH_MAX 107 /* sun_path without its NUL */
 #define SESSION_PATH    55  /* "/sessions/<uuid>/link.sock" and a little */
-#define FILES_PER_SESSION                                                      \
-    30 /* descriptors: sockets, their signalers, files                         \
-        */
-#define FILES_MIN 1024
-#define PYTHON_MS 60000
-#define PROBE_MS  10000
+#define PYTHON_MS       60000
 
 static const char *const found_names[] = {"ok", "warning", "missing"};
 
@@ -66,300 +51,6 @@ void doctor_add(report_t *report, const char *name, found_t found,
                                     "state", found_names[found], "found", text,
                                     "advice",
                                     found == FOUND_OK ? NULL : advice));
-}
-
-/* One number out of /proc, or `otherwise`. */
-static long read_number(const char *path, long otherwise)
-{
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char text[64] = "";
-
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
-        return otherwise;
-    return strtol(text, NULL, 10);
-}
-
-/* ---- kernel ---- */
-
-/* The youngest calls that the sandbox is built from. */
-static void check_kernel(report_t *report)
-{
-    struct utsname name;
-    bool has_mounts =
-        syscall(SYS_mount_setattr, -1, "", 0, NULL, 0) == 0 || errno != ENOSYS;
-    int pidfd = (int) syscall(SYS_pidfd_open, getpid(), 0);
-
-    uname(&name);
-    if (pidfd >= 0)
-        close(pidfd);
-    doctor_add(report, "kernel",
-               pidfd >= 0 && has_mounts ? FOUND_OK : FOUND_MISSING,
-               "Linux 5.12 or newer is needed", "Linux %s%s%s", name.release,
-               pidfd >= 0 ? "" : ", without pidfd_open",
-               has_mounts ? "" : ", without mount_setattr");
-}
-
-/* ---- namespaces ---- */
-
-static const struct {
-    const char *name;
-    int flag;
-} namespaces[] = {
-    {"user", CLONE_NEWUSER},     {"mount", CLONE_NEWNS}, {"pid", CLONE_NEWPID},
-    {"network", CLONE_NEWNET},   {"ipc", CLONE_NEWIPC},  {"uts", CLONE_NEWUTS},
-    {"cgroup", CLONE_NEWCGROUP},
-};
-
-/* In the new pid namespace, as its first process. */
-static int probe_proc(void)
-{
-    if (mount("proc", "/tmp", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)
-        < 0) {
-        printf("/proc in a new pid namespace: %s", strerror(errno));
-        return GATEWAY_EXIT_FAILED;
-    }
-    return GATEWAY_EXIT_OK;
-}
-
-/* Capabilities survive the start of a program only for the namespace's root. */
-static int become_root(uid_t uid)
-{
-    cleanup_free char *map = mem_format("0 %u 1", uid);
-    cleanup_fd int fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
-
-    return fd >= 0 && write(fd, map, strlen(map)) > 0 ? 0 : -1;
-}
-
-/* Tries, and prints what did not work. */
-static int try_namespaces(void)
-{
-    static const char *const argv[] = {"/proc/self/exe", "doctor",
-                                       "--probe-proc", NULL};
-    cleanup_buffer buffer_t output = BUFFER_EMPTY;
-    uid_t uid = geteuid();
-    fault_t fault = {0};
-    int status;
-
-    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++) {
-        if (unshare(namespaces[i].flag) < 0) {
-            printf("a %s namespace: %s", namespaces[i].name, strerror(errno));
-            return GATEWAY_EXIT_FAILED;
-        }
-    }
-    if (become_root(uid) < 0) {
-        printf("a user's map in its namespace: %s", strerror(errno));
-        return GATEWAY_EXIT_FAILED;
-    }
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0
-        || mount("tmpfs", "/tmp", "tmpfs", 0, NULL) < 0) {
-        printf("a mount in its own namespace: %s", strerror(errno));
-        return GATEWAY_EXIT_FAILED;
-    }
-    status = program_run(argv, PROBE_MS / 2, &output, &fault);
-    if (status != 0)
-        fputs(output.size ? (const char *) output.data : fault.text, stdout);
-    return status == 0 ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
-}
-
-/* Runs in a process of its own, which ends without the ceremonies: what is
- * registered for the end may want a thread, and in here there can be none. */
-static int probe_namespaces(void)
-{
-    int status = try_namespaces();
-
-    fflush(stdout);
-    _exit(status);
-}
-
-/* What most likely stands in the way. */
-static const char *namespace_advice(void)
-{
-    if (read_number("/proc/sys/user/max_user_namespaces", 1) == 0)
-        return "as root: sysctl -w user.max_user_namespaces=15000";
-    if (read_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
-        return "as root: sysctl -w kernel.unprivileged_userns_clone=1";
-    if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0)
-        == 1)
-        return "as root: sysctl -w "
-               "kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor "
-               "profile for hearth with 'userns,'";
-    return "in a container: run it with a seccomp profile that permits "
-           "unshare and mount, and with its /proc unmasked (docker: "
-           "--security-opt seccomp=unconfined --security-opt "
-           "apparmor=unconfined --security-opt systempaths=unconfined)";
-}
-
-static void check_namespaces(report_t *report)
-{
-    static const char *const argv[] = {"/proc/self/exe", "doctor",
-                                       "--probe-namespaces", NULL};
-    cleanup_buffer buffer_t output = BUFFER_EMPTY;
-    fault_t fault = {0};
-    int status = program_run(argv, PROBE_MS, &output, &fault);
-    const char *said = output.size ? (const char *) output.data : fault.text;
-
-    report->has_namespaces = status == 0;
-    if (status == 0)
-        doctor_add(
-            report, "namespaces", FOUND_OK, NULL,
-            "user, mount, pid, network, ipc, uts and cgroup were made, /proc "
-            "was mounted");
-    else
-        doctor_add(report, "namespaces", FOUND_MISSING, namespace_advice(),
-                   "%s", *said ? said : "the trial failed");
-}
-
-static void check_seccomp(report_t *report)
-{
-    uint32_t action = SECCOMP_RET_KILL_PROCESS;
-    long r = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
-
-    report->has_filters = r == 0;
-    doctor_add(report, "seccomp", r == 0 ? FOUND_OK : FOUND_MISSING,
-               "a kernel with CONFIG_SECCOMP_FILTER is needed", "%s",
-               r == 0 ? "filters, with the end of the process as an answer"
-                      : "no filters");
-}
-
-static void check_landlock(report_t *report)
-{
-    int abi = sandbox_landlock_abi();
-
-    report->has_landlock = abi > 0;
-    if (abi > 0)
-        doctor_add(report, "landlock", FOUND_OK, NULL, "ABI %d%s", abi,
-                   abi < 6
-                       ? ", without its rules for abstract sockets and signals"
-                       : "");
-    else
-        doctor_add(
-            report, "landlock", FOUND_LACKS,
-            "a second wall is missing: boot with lsm=landlock,... (Linux 5.13 "
-            "or newer)",
-            "%s", errno == ENOSYS ? "not in this kernel" : "switched off");
-}
-
-/* ---- cgroups ---- */
-
-/* The folder of this process in the unified hierarchy, "/" at the least. */
-static void own_cgroup(char *ret_path, size_t size)
-{
-    cleanup_fd int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-    char text[4096] = "";
-    const char *line;
-
-    snprintf(ret_path, size, "/");
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
-        return;
-    line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-    if (!line)
-        return;
-    line = strstr(line, "0::") + 3;
-    snprintf(ret_path, size, "%.*s", (int) strcspn(line, "\n"), line);
-}
-
-/* Whether the group may share that out to others below. */
-static bool has_controller(const char *folder, const char *name)
-{
-    cleanup_free char *path = mem_format("%s/cgroup.controllers", folder);
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char text[256] = "";
-
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
-        return false;
-    for (char *rest = text, *word; (word = strsep(&rest, " \n")) != NULL;)
-        if (strcmp(word, name) == 0)
-            return true;
-    return false;
-}
-
-static void check_cgroup2(report_t *report)
-{
-    char path[4096];
-    cleanup_free char *folder = NULL;
-    cleanup_free char *procs = NULL;
-    bool is_ours;
-
-    own_cgroup(path, sizeof path);
-    folder = mem_format("/sys/fs/cgroup%s", path);
-    procs = mem_format("%s/cgroup.procs", folder);
-    is_ours = doctor_may_write(folder) && doctor_may_write(procs);
-    doctor_add(
-        report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
-        "the gateway watches sessions instead of the kernel: run hearth under "
-        "systemd "
-        "with Delegate=yes, or with systemd-run --user --scope -p Delegate=yes",
-        "version 2, %s %s%s", is_ours ? "delegated at" : "not delegated at",
-        path,
-        !is_ours                       ? ""
-        : has_controller(folder, "io") ? ", disks are shared by io_weight"
-                                       : ", without io: disks are not shared");
-}
-
-static void check_cgroups(report_t *report)
-{
-    static const char memory[] = "/sys/fs/cgroup/memory";
-    struct statfs status;
-
-    if (statfs("/sys/fs/cgroup", &status) < 0) {
-        doctor_add(report, "cgroups", FOUND_LACKS,
-                   "the gateway watches sessions instead of the kernel: mount "
-                   "/sys/fs/cgroup",
-                   "not mounted");
-    } else if (status.f_type == CGROUP2_SUPER_MAGIC) {
-        check_cgroup2(report);
-    } else {
-        bool is_ours = doctor_may_write(memory);
-
-        doctor_add(report, "cgroups", is_ours ? FOUND_OK : FOUND_LACKS,
-                   "the gateway watches sessions instead of the kernel: "
-                   "version 2 can be "
-                   "delegated (boot with systemd.unified_cgroup_hierarchy=1)",
-                   "version 1, %s", is_ours ? "writable" : "not writable");
-    }
-}
-
-/* ---- limits ---- */
-
-static void check_files(report_t *report)
-{
-    struct rlimit limit = {0};
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    doctor_add(
-        report, "open files",
-        limit.rlim_max >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
-        "raise it: LimitNOFILE= in systemd, or /etc/security/limits.conf",
-        "%llu, at most %llu: for about %llu sessions",
-        (unsigned long long) limit.rlim_cur,
-        (unsigned long long) limit.rlim_max,
-        (unsigned long long) limit.rlim_max / FILES_PER_SESSION);
-}
-
-static void check_sockets(report_t *report)
-{
-    void *context = zmq_ctx_new();
-    int sockets = zmq_ctx_get(context, ZMQ_SOCKET_LIMIT);
-
-    zmq_ctx_term(context);
-    doctor_add(report, "sockets", sockets >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
-               "this libzmq permits few sockets",
-               "libzmq permits %d, five a session", sockets);
-}
-
-static void check_processes(report_t *report)
-{
-    struct rlimit limit = {0};
-
-    getrlimit(RLIMIT_NPROC, &limit);
-    if (limit.rlim_cur == RLIM_INFINITY)
-        doctor_add(report, "processes", FOUND_OK, NULL, "no limit");
-    else
-        doctor_add(
-            report, "processes",
-            limit.rlim_cur >= FILES_MIN ? FOUND_OK : FOUND_LACKS,
-            "raise it: LimitNPROC= in systemd, or /etc/security/limits.conf",
-            "%llu for this user", (unsigned long long) limit.rlim_cur);
 }
 
 /* ---- folders ---- */
@@ -514,9 +205,10 @@ static void check_profiles(report_t *report)
 /* ---- the report ---- */
 
 static void (*const checks[])(report_t *report) = {
-    check_kernel,       check_namespaces,  check_seccomp,   check_landlock,
-    doctor_check_walls, check_cgroups,     check_files,     check_sockets,
-    check_processes,    check_runtime_dir, check_state_dir, check_profiles,
+    doctor_check_kernel,   doctor_check_namespaces, doctor_check_seccomp,
+    doctor_check_landlock, doctor_check_walls,      doctor_check_cgroups,
+    doctor_check_files,    doctor_check_sockets,    doctor_check_processes,
+    check_runtime_dir,     check_state_dir,         check_profiles,
 };
 
 static const char *member(const json_t *finding, const char *key)
@@ -549,9 +241,9 @@ static int doctor(const arguments_t *arguments)
     report_t report = {.findings = findings};
 
     if (arguments_has(arguments, "probe-namespaces"))
-        return probe_namespaces();
+        return doctor_probe_namespaces();
     if (arguments_has(arguments, "probe-proc"))
-        return probe_proc();
+        return doctor_probe_proc();
     options = arguments_options(arguments);
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;

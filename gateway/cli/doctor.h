@@ -30,6 +30,22 @@ void doctor_add(report_t *report, const char *name, found_t found,
 /* Whether this process can write there, with what capabilities it has. */
 bool doctor_may_write(const char *path);
 
+/* doctor_kernel.c */
+void doctor_check_kernel(report_t *report);
+void doctor_check_namespaces(report_t *report);
+void doctor_check_seccomp(report_t *report);
+void doctor_check_landlock(report_t *report);
+/* What a process of its own tries for the check of namespaces, which starts
+ * it: says on stdout what failed, and does not return or has an exit code. */
+int doctor_probe_namespaces(void);
+int doctor_probe_proc(void);
+
+/* doctor_limits.c */
+void doctor_check_cgroups(report_t *report);
+void doctor_check_files(report_t *report);
+void doctor_check_sockets(report_t *report);
+void doctor_check_processes(report_t *report);
+
 /* doctor_walls.c, behind the checks that find what they are made of. */
 void doctor_check_walls(report_t *report);
 

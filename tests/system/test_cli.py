@@ -388,6 +388,36 @@ def test_doctor(gateway: Gateway) -> None:
         assert word in text.stdout.lower()
 
 
+def test_doctor_counts_sessions_as_the_gateway_does(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    """19 descriptors a session and 256 for all, of the hard limit."""
+    limit = 256 + 10 * 19 + 100
+
+    def row(sessions: int) -> dict[str, Any]:
+        config = tmp_path / "hearth.cfg"
+        config.write_text(f"sessions\n    sessions_max = {sessions}\n")
+        done = subprocess.run(
+            ["prlimit", f"--nofile=300:{limit}"]
+            + [HEARTH, "doctor", "--json", "--config", str(config)],
+            env=gateway.env,
+            capture_output=True,
+            check=False,
+        )
+        checks = json.loads(done.stdout)["checks"]
+        return next(c for c in checks if c["name"] == "open files")
+
+    assert row(10)["state"] == "ok"
+    assert row(10)["found"] == (
+        f"{limit}: for 10 sessions and viewers (sessions/sessions_max is 10) "
+        "and 100 clients over HTTP"
+    )
+    few = row(20)
+    assert few["state"] == "warning"
+    assert "for 11 sessions" in few["found"]
+    assert "LimitNOFILE" in few["advice"]
+
+
 def test_doctor_names_places_that_are_not_there(
     gateway: Gateway, tmp_path: Path
 ) -> None:
