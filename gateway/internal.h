@@ -177,6 +177,7 @@ typedef struct {
         start_timer;          /* zloop ids, 0: none */
     bool is_subscribed;       /* by somebody new, since greeted_timer */
     bool owes_start;          /* session_note_start has not been */
+    bool is_handed;           /* session.json does not say so yet */
     bool was_seen;            /* this kernel, as it must be, since its launch */
     int64_t idle_since;       /* monotonic ms; of the inactivity clock */
     int64_t idle_since_us;    /* wall clock */
@@ -191,6 +192,8 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
                          zloop_timer_fn *handler);
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
+/* Clients are heard, unless it is held or waits in the pool. */
+void session_watch_requests(self_t *self);
 /* Opens what its next cell needs, while nobody waits. */
 void session_expect_cell(self_t *self);
 /* It is somebody's: what has to be done about that once the answer is on its
