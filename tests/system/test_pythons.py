@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import Iterator
 
 import pytest
@@ -11,14 +12,18 @@ from client import Client
 from deadline import DEADLINE
 from harness import Gateway
 
-# Debian's own interpreter with Debian's own packages; more by HEARTH_PYTHONS,
-# paths with colons between them (each with IPython and matplotlib).
-PYTHONS = ["/usr/bin/python3"] + [
+# Debian's own interpreter with Debian's own packages; a newer one, where there
+# is one (`./dev install-deps`); more by HEARTH_PYTHONS, paths with colons
+# between them (each with IPython and matplotlib).
+NEWER = Path(__file__).parents[2] / ".venv-newer/bin/python3"
+PYTHONS = ["/usr/bin/python3", str(NEWER)] + [
     path for path in os.environ.get("HEARTH_PYTHONS", "").split(":") if path
 ]
 
 
 def version_of(python: str) -> str:
+    if not Path(python).exists():
+        pytest.skip(f"{python} is not there")
     code = "import IPython, pandas, matplotlib, platform as p;"
     done = subprocess.run(
         [python, "-I", "-c", code + "print(p.python_version())"],
