@@ -10,16 +10,13 @@
 #include "gateway/gateway.h"
 #include "notebooks/chain_key.h"
 
-#include <sodium.h>
-
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define SWEEP_MS     2000 /* for listings that wait, groups that stay */
+#define SWEEP_MS     2000 /* for listings that wait */
 #define POOL_TICK_MS 1000
 #define END_MS       8000 /* --end-sessions waits so long */
 #define WORDS_A_TURN 64   /* of sessions; others want to be heard too */
@@ -69,6 +66,7 @@ static void unlink_entry(registry_t *self, entry_t *entry)
     launcher_forget(entry);
     launcher_release_user(entry);
     pool_leave(entry);
+    groups_sweep_soon(self);
     zhashx_delete(self->by_id, entry->id);
     self->entry_count--;
     if (entry->is_gone && !entry->is_forgotten)
@@ -132,6 +130,7 @@ static void count_gone(registry_t *self, entry_t *entry)
     entry->is_gone = true;
     following_tell(self, entry);
     launcher_release_user(entry);
+    groups_sweep_soon(self);
     end_start(self, entry);
     room_forget_gone(self);
 }
@@ -376,63 +375,11 @@ void registry_destroy(registry_t **self_p)
     *self_p = NULL;
 }
 
-/* Before the zygotes, which are to be where the gateway is. The name keeps
- * gateways apart, and is the same for the next one on this state. */
-static int find_cgroups(registry_t *self, fault_t *fault)
-{
-    const char *state = self->options->state_dir;
-    uint8_t hash[crypto_generichash_BYTES_MIN];
-    char name[32];
-    int r;
-
-    crypto_generichash(hash, sizeof hash, (const uint8_t *) state,
-                       strlen(state), NULL, 0);
-    snprintf(name, sizeof name, "hearth-%02x%02x%02x%02x%02x%02x.", hash[0],
-             hash[1], hash[2], hash[3], hash[4], hash[5]);
-    r = cgroups_new("/sys/fs/cgroup", "/proc/self/cgroup",
-                    (cgroup_mode_t) self->options->cgroups, name,
-                    &self->cgroups, fault);
-    if (r == 0)
-        log_notice("limits by=%s %s", registry_limits_by(self),
-                   cgroups_where(self->cgroups));
-    return r;
-}
-
 const char *registry_limits_by(const registry_t *self)
 {
     cgroup_mode_t mode = cgroups_mode(self->cgroups);
 
     return mode == CGROUP_NONE ? "watchdog" : cgroup_mode_name(mode);
-}
-
-/* "<session>.<number>": of a session that was taken over? */
-static bool is_group_kept(void *arg, const char *leaf)
-{
-    const registry_t *self = arg;
-    char id[SESSION_ID_MAX];
-    const entry_t *entry;
-
-    snprintf(id, sizeof id, "%.*s", (int) strcspn(leaf, "."), leaf);
-    entry = zhashx_lookup(self->by_id, id);
-    return entry && !entry->is_gone;
-}
-
-static void sweep_cgroups(registry_t *self, bool waits)
-{
-    size_t count = cgroups_sweep(self->cgroups, waits, is_group_kept, self);
-
-    if (count)
-        log_notice("%zu control groups of sessions that are gone were removed",
-                   count);
-}
-
-/* Where processes took long to die, their session could not do it. */
-static int on_cgroups(zloop_t *loop, int timer, void *arg)
-{
-    (void) loop;
-    (void) timer;
-    sweep_cgroups(arg, false);
-    return 0;
 }
 
 /* What the operator took from the defaults. */
@@ -487,7 +434,7 @@ int registry_new(const options_t *options, const char *package_folder,
     r = chain_key_read(key, true, self->journal_key, fault);
     if (r < 0)
         return r;
-    r = find_cgroups(self, fault);
+    r = groups_find(self, fault);
     if (r == 0)
         r = launcher_choose_zygote_user(self, fault);
     if (r < 0)
@@ -504,7 +451,7 @@ int registry_new(const options_t *options, const char *package_folder,
     zloop_reader(self->loop, switchboard_socket(self->switchboard), on_lines,
                  self);
     adoption_take_all(self);
-    sweep_cgroups(self, true);
+    groups_sweep(self);
     /* Bound last: who can connect finds everything there. */
     r = management_new(options->runtime_dir, &self->management, fault);
     if (r < 0)
@@ -519,7 +466,7 @@ int registry_new(const options_t *options, const char *package_folder,
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
     zloop_timer(self->loop, SWEEP_MS, 0, orders_on_sweep, self);
-    zloop_timer(self->loop, SWEEP_MS, 0, on_cgroups, self);
+    groups_sweep_soon(self);
     zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
     self->retention = retention_new(self);
     *ret_registry = take_ptr(self);
@@ -532,6 +479,6 @@ int registry_run(registry_t *self, int signal_fd)
 
     zloop_poller(self->loop, &item, on_signal, self);
     zloop_start(self->loop);
-    sweep_cgroups(self, true);
+    groups_sweep(self);
     return 0;
 }

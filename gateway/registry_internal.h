@@ -8,6 +8,7 @@
  *   pool.c       sessions that wait to be handed out
  *   retention.c  what of those that are gone is removed
  *   room.c       how many fit
+ *   groups.c     control groups, and what stays of them
  *   users.c      as whom they run
  *   switchboard.c  the lines to them
  *   orders.c     management requests
@@ -130,6 +131,8 @@ struct registry {
     size_t waiting_count;
     double start_ms;    /* how long a start took lately */
     int refill_timer;   /* zloop id; 0 none */
+    int groups_timer;   /* the same */
+    bool groups_soon;   /* it is not the one that is there anyway */
     pending_t *pending; /* owned */
     uint64_t counter;   /* of tokens and launches */
     users_t *users;     /* owned; NULL: all sessions have the gateway's */
@@ -245,6 +248,14 @@ bool room_is_left(const registry_t *self);
 /* Those beyond sessions/gone_max, or in the way of sessions to come, give up
  * their ports. */
 void room_forget_gone(registry_t *self);
+
+/* groups.c */
+/* Before the zygotes, which are to be where the gateway is. */
+int groups_find(registry_t *self, fault_t *fault);
+/* What stays of sessions that are gone is removed: now, with some waiting, and
+ * in a moment, again and again until nothing is left. */
+void groups_sweep(registry_t *self);
+void groups_sweep_soon(registry_t *self);
 
 /* retention.c */
 /* Looks from time to time, in the registry's loop. */

@@ -19,7 +19,7 @@
 #define SLOW_MS                                                                \
     8000 /* at a session that does nothing; in a group, which                  \
             holds it by itself, less often: */
-#define CALM_MS   32000
+#define CALM_MS   64000
 #define REST_MS   4000 /* from this pace on it holds no files open */
 #define SHARE     50   /* a look takes a fiftieth of the time at most */
 #define STEADY_US 2000 /* processor time of a session that does nothing */
@@ -176,13 +176,36 @@ static void rest(self_t *self)
         cgroup_rest(self->watch.group);
 }
 
+/* No process of the group has run since the last look, so nothing of what is
+ * looked for has happened: one file has told it. */
+static bool has_slept(const self_t *self)
+{
+    return self->watch.group && self->watch.last_cpu_us
+           && cgroup_cpu_us(self->watch.group) == self->watch.last_cpu_us;
+}
+
+/* Whether it does nothing. Of no worth when it has to end. */
+static bool look(self_t *self, bool *ret_ends)
+{
+    cgroup_usage_t usage;
+    uint64_t before = self->watch.last_cpu_us;
+
+    note_journal(self);
+    if (has_slept(self))
+        return self->state == LIFE_IDLE;
+    read_usage(self, &usage);
+    note_refusals(self, &usage);
+    *ret_ends = judge(self, &usage);
+    self->watch.last_cpu_us = usage.cpu_us;
+    return self->state == LIFE_IDLE && usage.cpu_us < before + STEADY_US;
+}
+
 static int on_look(zloop_t *loop, int timer, void *arg)
 {
     self_t *self = arg;
     int64_t begun = clock_monotonic_ms();
     int64_t next = self->watch.period_ms;
-    cgroup_usage_t usage;
-    bool is_quiet;
+    bool is_quiet, ends = false;
 
     (void) loop;
     (void) timer;
@@ -190,14 +213,9 @@ static int on_look(zloop_t *loop, int timer, void *arg)
     if (self->state == LIFE_GONE || self->state == LIFE_STOPPING
         || !self->kernel)
         return 0;
-    read_usage(self, &usage);
-    note_refusals(self, &usage);
-    note_journal(self);
-    if (judge(self, &usage))
+    is_quiet = look(self, &ends);
+    if (ends)
         return 0;
-    is_quiet = self->state == LIFE_IDLE
-               && usage.cpu_us < self->watch.last_cpu_us + STEADY_US;
-    self->watch.last_cpu_us = usage.cpu_us;
     next = is_quiet ? next * 2 : base_ms(self);
     if (next > slowest_ms(self))
         next = slowest_ms(self);

@@ -116,19 +116,24 @@ static cgroup_t *handle_new(const cgroups_t *tree, const char *name)
     return self;
 }
 
+static int open_cpu(const cgroup_t *self)
+{
+    return self->mode == CGROUP_V2
+               ? open_in(self, 0, "cpu.stat", O_RDONLY)
+               : open_in(self, cpu_hierarchy(self), "cpuacct.usage", O_RDONLY);
+}
+
 static void open_figures(cgroup_t *self)
 {
     if (self->cpu_fd >= 0 || self->peak_fd >= 0)
         return;
+    self->cpu_fd = open_cpu(self);
     if (self->mode == CGROUP_V2) {
-        self->cpu_fd = open_in(self, 0, "cpu.stat", O_RDONLY);
         self->peak_fd = open_in(self, 0, "memory.peak", O_RDWR);
         if (self->peak_fd < 0)
             self->peak_fd = open_in(self, 0, "memory.peak", O_RDONLY);
         return;
     }
-    self->cpu_fd =
-        open_in(self, cpu_hierarchy(self), "cpuacct.usage", O_RDONLY);
     self->peak_fd =
         open_in(self, HIERARCHY_MEMORY, "memory.max_usage_in_bytes", O_RDWR);
 }
@@ -384,23 +389,35 @@ static uint64_t read_figure(const cgroup_t *self, int figure)
     return read_fd(fd, place->key);
 }
 
+static uint64_t read_cpu_us(const cgroup_t *self, int fd)
+{
+    return self->mode == CGROUP_V2 ? read_fd(fd, "usage_usec")
+                                   : read_fd(fd, NULL) / 1000;
+}
+
+uint64_t cgroup_cpu_us(const cgroup_t *self)
+{
+    cleanup_fd int fd = self->cpu_fd < 0 ? open_cpu(self) : -1;
+
+    return read_cpu_us(self, fd < 0 ? self->cpu_fd : fd);
+}
+
 void cgroup_cost(cgroup_t *self, uint64_t *ret_cpu_us,
                  uint64_t *ret_memory_peak)
 {
     open_figures(self);
-    *ret_cpu_us = self->mode == CGROUP_V2 ? read_fd(self->cpu_fd, "usage_usec")
-                                          : read_fd(self->cpu_fd, NULL) / 1000;
+    *ret_cpu_us = read_cpu_us(self, self->cpu_fd);
     if (ret_memory_peak)
         *ret_memory_peak = read_fd(self->peak_fd, NULL);
 }
 
 void cgroup_usage(cgroup_t *self, cgroup_usage_t *ret_usage)
 {
+    cgroup_cost(self, &ret_usage->cpu_us, &ret_usage->memory_peak);
     ret_usage->memory = read_figure(self, FIGURE_MEMORY);
     ret_usage->memory_kills = read_figure(self, FIGURE_KILLS);
     ret_usage->processes = read_figure(self, FIGURE_PROCESSES);
     ret_usage->fork_refusals = read_figure(self, FIGURE_REFUSALS);
-    cgroup_cost(self, &ret_usage->cpu_us, &ret_usage->memory_peak);
 }
 
 bool cgroup_reset_peak(cgroup_t *self)

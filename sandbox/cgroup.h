@@ -51,10 +51,10 @@ cgroup_mode_t cgroups_mode(const cgroups_t *self);
 const char *cgroups_where(const cgroups_t *self);
 /* Ends and removes every leaf that `is_kept` does not want; the number of
  * those that were removed. One whose processes are still dying stays unless
- * `waits`, which may take a moment for each. */
+ * `waits`, which may take a moment for each: `ret_left` is not 0 then. */
 size_t cgroups_sweep(const cgroups_t *self, bool waits,
                      bool (*is_kept)(void *argument, const char *name),
-                     void *argument);
+                     void *argument, size_t *ret_left);
 
 /* ---- a leaf ---- */
 
@@ -105,8 +105,11 @@ int cgroup_check(const cgroup_t *self, pid_t pid, const cgroup_limits_t *limits,
  * the leaf's folder; version 1 the `tasks` file of each hierarchy. */
 int cgroup_entries(const cgroup_t *self, int ret_fds[CGROUP_HIERARCHIES],
                    size_t *ret_count, fault_t *fault);
-/* What cannot be read is 0. */
+/* What cannot be read is 0. The processor time is read first: what happens
+ * meanwhile is in the others, or is seen by that it grows. */
 void cgroup_usage(cgroup_t *self, cgroup_usage_t *ret_usage);
+/* The last of them alone; opens a file less for it than a cell does. */
+uint64_t cgroup_cpu_us(const cgroup_t *self);
 /* Two of the figures alone, cheaply: for every cell. Their files stay open. The
  * second may be NULL. */
 void cgroup_cost(cgroup_t *self, uint64_t *ret_cpu_us,

@@ -376,11 +376,12 @@ int cgroups_new(const char *mount, const char *self_file, cgroup_mode_t wish,
 
 size_t cgroups_sweep(const cgroups_t *self, bool waits,
                      bool (*is_kept)(void *argument, const char *name),
-                     void *argument)
+                     void *argument, size_t *ret_left)
 {
     size_t size = strlen(self->prefix);
     size_t count = 0;
 
+    *ret_left = 0;
     for (size_t i = 0; i < CGROUP_HIERARCHIES; i++) {
         DIR *folder = self->folders[i] ? opendir(self->folders[i]) : NULL;
         struct dirent *item;
@@ -395,8 +396,10 @@ size_t cgroups_sweep(const cgroups_t *self, bool waits,
                 || cgroup_open(self, item->d_name + size, &leaf, &fault) < 0)
                 continue;
             cgroup_kill(leaf);
-            count +=
-                cgroup_remove_in(leaf, waits ? REMOVE_MAX : 1, &fault) == 0;
+            if (cgroup_remove_in(leaf, waits ? REMOVE_MAX : 1, &fault) == 0)
+                count++;
+            else
+                ++*ret_left;
         }
         if (folder)
             closedir(folder);

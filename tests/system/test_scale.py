@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, Iterator
@@ -62,7 +63,7 @@ def below(pid: int) -> list[int]:
 
 
 class Groups:
-    """The control groups of a gateway's sessions: registry.c names them after
+    """The control groups of a gateway's sessions: groups.c names them after
     the state folder."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -172,6 +173,40 @@ def test_sessions_made_and_discarded_leave_nothing(gateway: Gateway) -> None:
     # The allocator's habits, not what a session leaves: 10,000 of them would
     # be found with less than 4 KiB each.
     assert after.rss_kib - before.rss_kib < 8192 + CHURN
+
+
+def opened_of_groups(gateway: Gateway, trace: Path) -> list[str]:
+    """In some seconds, by the gateway."""
+    subprocess.run(
+        [
+            "timeout", "4", "strace", "-f", "-qq", "-e", "trace=openat",
+            "-o", str(trace), "-p", str(gateway.pid),
+        ],
+        check=False,
+        capture_output=True,
+    )  # fmt: skip
+    return re.findall(r'"(/sys/fs/cgroup/[^"]*)"', trace.read_text())
+
+
+def test_sessions_that_rest_are_hardly_looked_at(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    """One figure of each, and nothing that grows with their number."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    if gateway.info()["limits"]["by"] == "watchdog":
+        pytest.skip("no control groups can be made here")
+    for _ in range(3):
+        gateway.create()
+    trace = tmp_path / "trace"
+
+    def is_calm() -> bool:
+        found = opened_of_groups(gateway, trace)
+        return bool(found) and all(
+            path.endswith(("/cpuacct.usage", "/cpu.stat")) for path in found
+        )
+
+    wait_for(is_calm, "looks at sessions that rest")
 
 
 def test_the_oldest_of_many_that_are_gone_give_up_their_ports(

@@ -300,7 +300,9 @@ static void expect_usage(const cgroups_t *tree)
     fault_t fault = {0};
 
     assert_int_equal(cgroup_new(tree, "s.1", &limits, &leaf, &fault), 0);
+    assert_int_equal(cgroup_cpu_us(leaf), 9000);
     cgroup_usage(leaf, &usage);
+    assert_int_equal(cgroup_cpu_us(leaf), 9000);
     cgroup_rest(leaf); /* and it can be read again */
     cgroup_usage(leaf, &usage);
     assert_int_equal(usage.memory, 1048576);
@@ -402,6 +404,7 @@ static void sweeps_what_nobody_keeps(void **state)
     cleanup_cgroups cgroups_t *tree = NULL;
     char living[] = "lives.1";
     cgroup_t *leaf = NULL;
+    size_t left;
     fault_t fault = {0};
 
     (void) state;
@@ -412,9 +415,11 @@ static void sweeps_what_nobody_keeps(void **state)
     assert_int_equal(cgroup_new(tree, "dead.1", &limits, &leaf, &fault), 0);
     cgroup_destroy(&leaf);
     busy = "dead.1";
-    assert_int_equal(cgroups_sweep(tree, false, is_living, living), 0);
+    assert_int_equal(cgroups_sweep(tree, false, is_living, living, &left), 0);
+    assert_int_equal(left, 1);
     busy = NULL;
-    assert_int_equal(cgroups_sweep(tree, true, is_living, living), 1);
+    assert_int_equal(cgroups_sweep(tree, true, is_living, living, &left), 1);
+    assert_int_equal(left, 0);
     assert_true(exists("unit/" TREE "lives.1"));
     assert_false(exists("unit/" TREE "dead.1"));
 }
