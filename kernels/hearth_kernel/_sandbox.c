@@ -1,6 +1,6 @@
 /* The Python face of sandbox/: describe once, then serve a gateway's orders, or
- * fork for one kernel. Nothing else: it decides nothing and keeps one
- * description per interpreter.
+ * fork for one kernel; and what a zygote does to its objects before. Nothing
+ * else: it decides nothing and keeps one description per interpreter.
  *
  *   describe(plan) -> int
  *       plan has `init`, the path of hearth-init, `readonly`, the places of
@@ -18,11 +18,14 @@
  *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` and
  *       `keeps_status` bools, each absent or not. In the payload: (0, -1).
  *       For whoever has no gateway.
+ *   immortal(objects) -> int
+ *       Makes objects of a list immortal (immortal.h), before any fork.
  * OSError when no child was made; what fails in the child goes to status_fd.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "kernels/hearth_kernel/immortal.h"
 #include "kernels/hearth_kernel/loop.h"
 #include "sandbox/sandbox.h"
 
@@ -383,11 +386,18 @@ static PyObject *serve(PyObject *module, PyObject *arguments)
                          show_environment(&loop.texts));
 }
 
+static PyObject *immortal(PyObject *module, PyObject *objects)
+{
+    (void) module;
+    return immortal_make(objects);
+}
+
 static PyMethodDef methods[] = {
     {"describe", describe, METH_O, "describe(plan) -> int"},
     {"serve", serve, METH_VARARGS,
      "serve(gateway_fd, mapper_fd) -> dict or None"},
     {"fork", fork_method, METH_O, "fork(spec) -> (pid, pidfd)"},
+    {"immortal", immortal, METH_O, "immortal(objects) -> how many it were"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import comms, holes, streams
+from hearth_kernel import comms, holes, immortal, streams
 from hearth_kernel.shell import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -218,6 +218,8 @@ def warm(
     if is_zygote:
         kernel.practise()
     gc.collect()
+    if is_zygote:
+        immortal.make()
     gc.freeze()
     if is_zygote:
         settle()

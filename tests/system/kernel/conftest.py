@@ -19,10 +19,10 @@ PRELOAD = ["numpy", "pandas", "matplotlib.pyplot"]
 RETAIN = 64 << 20
 
 
-def run_python(code, package=PACKAGE):
+def run_python(code, package=PACKAGE, python=sys.executable):
     """What a Python of its own prints that runs this code on the package."""
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [python, "-c", code],
         env={**os.environ, "PYTHONPATH": str(package)},
         stdout=subprocess.PIPE,
         text=True,

@@ -1,0 +1,124 @@
+"""What kernels share with their zygote is not written to by who uses it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import run_python
+
+NEW = (3, 12)
+
+
+def starts(name):
+    path = shutil.which(name)
+    return (
+        path
+        and not subprocess.run(
+            [path, "-V"], capture_output=True, check=False
+        ).returncode
+    )
+
+
+# This one, and those that have such objects, where there are any; they need no
+# package for it.
+PYTHONS = [sys.executable] + [
+    name
+    for name in (
+        "python3.12",
+        "python3.13",
+        *os.environ.get("HEARTH_PYTHONS", "").split(":"),
+    )
+    if name and starts(name)
+]
+
+MADE = """
+import gc, io, json, os, sys
+from hearth_kernel import immortal
+
+ended = []
+
+class Plain:
+    pass
+
+class Ending:
+    def __del__(self):
+        ended.append(1)
+
+def function():
+    return ("constant", (1.5, lambda: "nested"))
+
+def private():
+    with open("/proc/self/smaps_rollup") as lines:
+        return sum(int(line.split()[1]) for line in lines
+                   if line.startswith("Private_Dirty"))
+
+def steps():
+    try:
+        yield
+    finally:
+        ended.append(2)
+
+plain, ending, file, running = Plain(), Ending(), io.BytesIO(), steps()
+next(running)
+plain.text = "text" * 100
+many = [str(number) for number in range(200_000)]
+shown = {
+    "plain": plain, "text": plain.text, "class": Plain, "many": many[7],
+    "nested": function.__code__.co_consts[-1], "ending": ending, "file": file,
+    "running": running, "module": json,
+}
+gc.collect()
+told = {"made": immortal.make(), "version": sys.version_info[:2]}
+later = Plain()
+shown["later"] = later
+gc.freeze()
+told["immortal"] = sorted(
+    name for name, each in shown.items() if sys.getrefcount(each) > 1 << 31
+)
+shown.clear()
+del ending, running, later
+told["ended"] = sorted(ended)
+"""
+USED = (
+    MADE
+    + """
+down, up = os.pipe()
+if os.fork() == 0:
+    before = private()
+    for each in many:
+        pass
+    used = private() - before
+    gc.unfreeze()
+    gc.collect()
+    os.write(up, b"%d" % used)
+    os._exit(0)
+told["used"] = int(os.read(down, 99))
+os.wait()
+print(json.dumps(told))
+"""
+)
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def told(request):
+    found = json.loads(run_python(USED, python=request.param))
+    found["has"] = tuple(found["version"]) >= NEW
+    return found
+
+
+def test_what_has_no_end_of_its_own_is_immortal(told):
+    immortal = ["class", "many", "module", "nested", "plain", "text"]
+    assert told["immortal"] == (immortal if told["has"] else [])
+    assert (told["made"] > 200_000) == told["has"]
+
+
+def test_what_happens_at_an_end_happens(told):
+    assert told["ended"] == [1, 2]
+
+
+def test_using_it_copies_no_page(told):
+    """14 MB of texts are looked at by a fork."""
+    assert (told["used"] < 1000) == told["has"], told
