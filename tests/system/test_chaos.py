@@ -3,9 +3,11 @@ cell, clocks jump, disks are slow, packets get lost."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -261,6 +263,67 @@ def test_a_stopped_gateway_loses_nothing(gateway: Gateway) -> None:
             wait_for((session.workspace / "done").exists, "the end of the cell")
         assert client.finish(msg_id, begun=begun).stream() == lines(50)
         assert client.finish(queued).result == "2"
+
+
+def test_a_cell_goes_on_while_its_pid_1_is_stopped(gateway: Gateway) -> None:
+    """And what pid 1 is asked to pass on is not what an end depends on."""
+    session = gateway.create()
+    namespace = session.namespace()
+    with session.client() as client:
+        msg_id = client.kc.execute(COUNTING.format(count=50))
+        begun = client.stream_until(msg_id, "line 3\n")
+        with Stopped(session.show()["pid"]):
+            turn = client.finish(msg_id, begun=begun)
+            assert turn.stream() == lines(50)
+            msg_id = client.send(
+                "shell",
+                "execute_request",
+                {"code": ENDLESS},
+                {"hearth": {"time_limit": 2}},
+            )
+            turn = client.finish(msg_id)
+            assert turn.content["ename"] == "TimeLimitExceeded", turn.content
+            wait_for(lambda: not members(namespace), "no process of it")
+
+
+# ---- no descriptor left ----
+
+
+def holds_open(gateway: Gateway, session: Session) -> bool:
+    """Whether the session's journal is open."""
+    folder = str(gateway.state / "sessions" / session.id)
+    fds = Path(f"/proc/{gateway.pid}/fd")
+    links = []
+    for fd in fds.iterdir():
+        with contextlib.suppress(OSError):  # it was closed meanwhile
+            links.append(os.readlink(fd))
+    return any(link.startswith(folder) for link in links)
+
+
+def lowest_free(gateway: Gateway) -> int:
+    """With a limit there nothing can be opened any more. (Not lower: the
+    system polls no more than that at a time.)"""
+    taken = {int(fd) for fd in os.listdir(f"/proc/{gateway.pid}/fd")}
+    return min(set(range(len(taken) + 1)) - taken)
+
+
+def test_no_descriptor_left_for_a_journal(gateway: Gateway) -> None:
+    """Of a session that has rested: those that work are not touched."""
+    rested, works = gateway.create(), gateway.create()
+    limits = resource.prlimit(gateway.pid, resource.RLIMIT_NOFILE)
+    with rested.client() as client, works.client() as worker:
+        assert client.run("kept = 1").status == "ok"
+        wait_for(lambda: not holds_open(gateway, rested), "its rest")
+        assert worker.run("1").status == "ok"
+        none = lowest_free(gateway), limits[1]
+        resource.prlimit(gateway.pid, resource.RLIMIT_NOFILE, none)
+        try:
+            refused = client.run("kept = 2")
+            assert worker.run("1 + 1").result == "2"
+        finally:
+            resource.prlimit(gateway.pid, resource.RLIMIT_NOFILE, limits)
+        assert refused.content["ename"] == "JournalError", refused.content
+        assert client.run("kept").result == "1"
 
 
 # ---- clock, disk, network ----
