@@ -194,8 +194,6 @@ void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 /* Clients are heard, unless it is held or waits in the pool. */
 void session_watch_requests(self_t *self);
-/* Opens what its next cell needs, while nobody waits. */
-void session_expect_cell(self_t *self);
 /* It is somebody's: what has to be done about that once the answer is on its
  * way, in a moment; nothing else is recorded before. */
 void session_start_soon(self_t *self);

@@ -234,7 +234,15 @@ void session_note_start(self_t *self)
     if (self->is_handed)
         session_save(self);
     record_start(self);
-    session_expect_cell(self);
+}
+
+/* Opens what its next cell needs, while nobody waits. */
+static void expect_cell(self_t *self)
+{
+    fault_t ignored; /* told when it matters */
+
+    (void) journal_wake(self->journal, &ignored);
+    watch_expect_cell(self);
 }
 
 static int on_started(zloop_t *loop, int timer, void *arg)
@@ -245,6 +253,7 @@ static int on_started(zloop_t *loop, int timer, void *arg)
     (void) timer;
     self->start_timer = 0;
     session_note_start(self);
+    expect_cell(self);
     return 0;
 }
 
@@ -254,14 +263,6 @@ void session_start_soon(self_t *self)
 {
     self->owes_start = true;
     session_start_timer(self, &self->start_timer, START_MS, on_started);
-}
-
-void session_expect_cell(self_t *self)
-{
-    fault_t ignored; /* told when it matters */
-
-    (void) journal_wake(self->journal, &ignored);
-    watch_expect_cell(self);
 }
 
 /* Not while the session is held: a request that is answered before its
