@@ -180,6 +180,13 @@ class Client:
         assert turn.result is not None
         return ast.literal_eval(turn.result)
 
+    def last_words(self, code: str) -> str:
+        """What is said of a kernel that does not survive this cell."""
+        turn = self.run(code)
+        assert turn.content["ename"] == "KernelDied", turn.content
+        evalue: str = turn.content["evalue"]
+        return evalue
+
     def send(
         self,
         channel: str,

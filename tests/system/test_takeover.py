@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Optional
 
@@ -36,6 +37,19 @@ def gateway() -> Iterator[Gateway]:
         made.end()
 
 
+@contextmanager
+def without_forks(gateway: Gateway) -> Iterator[None]:
+    """Its zygotes stand still, and are killed."""
+    zygotes = list(children(gateway.pid))
+    for pid in zygotes:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in zygotes:
+            kill(pid)
+
+
 def test_a_gateway_is_killed_while_a_fresh_kernel_is_on_its_way(
     gateway: Gateway,
 ) -> None:
@@ -43,18 +57,12 @@ def test_a_gateway_is_killed_while_a_fresh_kernel_is_on_its_way(
     session = gateway.create()
     with session.client() as client:
         assert client.run("x = 1").status == "ok"
-        zygotes = list(children(gateway.pid))
-        for pid in zygotes:  # so that no fork comes
-            os.kill(pid, signal.SIGSTOP)
-        try:
+        with without_forks(gateway):
             died = client.run("import os; os._exit(3)")
             assert "a fresh kernel takes over" in died.content["evalue"]
             waits = client.kc.execute("'x' in globals()", allow_stdin=False)
             session.wait_journaled([waits])
             gateway.kill()
-        finally:
-            for pid in zygotes:
-                kill(pid)
         gateway.start()
         turn = client.finish(waits)
         assert turn.result == "False", (turn.content, turn.types)
@@ -201,18 +209,12 @@ def test_a_gateway_is_killed_before_a_restart_has_its_fresh_kernel(
     session = gateway.create()
     with session.client() as client:
         assert client.run("x = 1").status == "ok"
-        zygotes = list(children(gateway.pid))
-        for pid in zygotes:  # so that no fork comes
-            os.kill(pid, signal.SIGSTOP)
-        try:
+        with without_forks(gateway):
             gateway.run("session", "restart", session.id)
             wait_for(
                 lambda: find_state(session, "restart"), "the old kernel's end"
             )
             gateway.kill()
-        finally:
-            for pid in zygotes:
-                kill(pid)
         gateway.start()
         assert client.run("'x' in globals()").result == "False"
 
