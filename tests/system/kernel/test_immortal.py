@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import run_python
+from conftest import ROOT, run_python
 
 NEW = (3, 12)
 
@@ -22,13 +22,11 @@ def starts(name):
     )
 
 
-# This one, and those that have such objects, where there are any; they need no
-# package for it.
+# This one, and those that have such objects, where there are any.
 PYTHONS = [sys.executable] + [
     name
     for name in (
-        "python3.12",
-        "python3.13",
+        str(ROOT / ".venv-newer" / "bin" / "python"),
         *os.environ.get("HEARTH_PYTHONS", "").split(":"),
     )
     if name and starts(name)
