@@ -110,11 +110,11 @@ static void explain_end(self_t *self)
     }
 }
 
-static bool wants_relaunch(const self_t *self)
+bool ending_wants_relaunch(const self_t *self)
 {
     if (self->is_relaunching)
         return true;
-    if (!self->spec->restarts || !self->info.size)
+    if (self->is_unwanted || !self->spec->restarts || !self->info.size)
         return false;
     return self->reason != LIFE_REASON_DELETED
            && self->reason != LIFE_REASON_IDLE_TIMEOUT
@@ -143,15 +143,16 @@ void ending_fail_requests(self_t *self)
 
     if (self->reason == LIFE_REASON_WALL)
         ename = "TimeLimitExceeded";
-    else if (!wants_relaunch(self)
+    else if (!ending_wants_relaunch(self)
              && (self->reason == LIFE_REASON_DELETED
                  || self->reason == LIFE_REASON_IDLE_TIMEOUT
                  || self->reason == LIFE_REASON_LIFETIME))
         ename = "SessionGone";
-    evalue = mem_format("%s: %s; variables: lost%s",
-                        life_reason_name(self->reason), self->detail,
-                        wants_relaunch(self) ? "; a fresh kernel takes over"
-                                             : "; create a new session");
+    evalue =
+        mem_format("%s: %s; variables: lost%s", life_reason_name(self->reason),
+                   self->detail,
+                   ending_wants_relaunch(self) ? "; a fresh kernel takes over"
+                                               : "; create a new session");
     turns_fail_all(self, ename, evalue);
 }
 
@@ -194,7 +195,7 @@ void ending_relaunch(self_t *self)
     self->kernel_seq = self->told_seq = 0;
     self->said = (said_t){0};
     self->reason = LIFE_REASON_NONE;
-    self->is_relaunching = self->is_greeted = false;
+    self->is_relaunching = self->is_greeted = self->is_unwanted = false;
     self->end = (kernel_end_t){0};
     self->next_count = 1;
     buffer_clear(&self->info);
@@ -325,7 +326,7 @@ void ending_finish(self_t *self)
     watch_end(self);
     life_step(&self->state, LIFE_ON_EXIT);
     ladder_done(self, "killed", "lost");
-    if (wants_relaunch(self)) {
+    if (ending_wants_relaunch(self)) {
         /* No other gateway may take what is left of it for the fresh one. */
         self->spec->pid = 0;
         session_save(self);

@@ -138,6 +138,7 @@ typedef struct {
     bool is_held;         /* after a take-over: waits for subscribers */
     bool is_end_held;     /* the kernel's end waits for them too */
     bool is_relaunching;  /* a fresh kernel follows the end of this one */
+    bool is_unwanted;     /* none follows, whatever this one ends of */
     bool is_leaving;      /* another gateway was asked to end the kernel, and
                              has not ended it */
     uint64_t left_number; /* the last request that was that kernel's */
@@ -233,6 +234,8 @@ void session_watch(self_t *self, int fd, zloop_fn *handler);
 /* Ends the kernel for a reason; `format` is the sentence for the tombstone. */
 void ending_begin(self_t *self, life_reason_t reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether a fresh kernel follows the end of this one. */
+bool ending_wants_relaunch(const self_t *self);
 /* A fresh kernel is asked for; everything that counts its words begins anew. */
 void ending_relaunch(self_t *self);
 /* The kernel is gone: tells everybody, buries the session or relaunches. */

@@ -66,12 +66,16 @@ void leaving_begin(self_t *self, bool restart)
 
     if (self->state == LIFE_GONE)
         return;
-    /* The end is wanted of what was about to begin anew: no other order counts
-     * any more. */
-    if (self->state == LIFE_STOPPING && (restart || !self->is_relaunching))
+    /* The end is wanted of what was about to begin anew, on request or after
+     * a limit: no other order counts any more. */
+    if (self->state == LIFE_STOPPING
+        && (restart || !ending_wants_relaunch(self)))
         return;
     self->is_relaunching = restart && !self->spec->is_external;
-    explain(self, restart);
+    self->is_unwanted = !restart;
+    /* A limit stays what ended it. */
+    if (self->state != LIFE_STOPPING || self->reason == LIFE_REASON_DELETED)
+        explain(self, restart);
     note(self);
     if (self->state == LIFE_STOPPING)
         return;

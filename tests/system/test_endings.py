@@ -343,6 +343,49 @@ def test_delete_while_busy(gateway: Gateway) -> None:
         expect_no_process(session, namespace)
 
 
+@contextmanager
+def frozen(session: Session) -> Iterator[None]:
+    """Its processes do not end, not of SIGKILL either, for so long."""
+    folder = Path("/sys/fs/cgroup/freezer")
+    if not os.access(folder / "cgroup.procs", os.W_OK):
+        pytest.skip("no freezer of control groups of version 1")
+    folder /= f"hearth-test-{session.id}"
+    folder.mkdir()
+    pids = session.processes()
+    try:
+        for pid in pids:
+            (folder / "cgroup.procs").write_text(str(pid))
+        (folder / "freezer.state").write_text("FROZEN")
+        yield
+    finally:
+        (folder / "freezer.state").write_text("THAWED")
+        wait_for(lambda: not folder_members(folder), "an empty group", SOON)
+        folder.rmdir()
+
+
+def folder_members(folder: Path) -> str:
+    return (folder / "cgroup.procs").read_text()
+
+
+def test_delete_while_a_limit_ends_it(gateway: Gateway) -> None:
+    """What deletes it has the last word, though a fresh kernel was to come."""
+    session = gateway.create("--restart", "auto", "--time-limit", "2s")
+    with session.client() as client:
+        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
+        begun = client.stream_until(msg_id, "go")
+        with frozen(session):
+            session.wait_state("stopping")
+            session.delete()
+            turn = client.finish(msg_id, timeout=SOON, begun=begun)
+            model = session.wait_state("gone")
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        # On a machine so slow that it was given up before: "deleted".
+        if model["reason"] != "deleted":
+            assert model["reason"] == "wall"
+            assert "create a new session" in turn.content["evalue"]
+        expect_gone(client, session, model["reason"])
+
+
 def test_command_line_restart(gateway: Gateway) -> None:
     session = gateway.create()
     (session.workspace / "stays").write_text("yes")
