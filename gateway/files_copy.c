@@ -20,6 +20,7 @@ struct copy {
     reader_t *reader;   /* owned */
     writer_t *writer;   /* owned */
     uint64_t at;        /* how far it came */
+    usage_t usage;      /* of the workspace, when it is whole */
     char session[64];
     char *who;        /* owned; asked for it */
     char *path;       /* owned; for the audit log, of what was made */
@@ -61,6 +62,18 @@ static unsigned count(const self_t *self)
     return number;
 }
 
+usage_t copies_usage(const self_t *self, const char *session)
+{
+    usage_t sum = {0};
+
+    for (const copy_t *at = self->copies; at; at = at->next)
+        if (strcmp(at->session, session) == 0) {
+            sum.bytes += at->usage.bytes;
+            sum.files += at->usage.files;
+        }
+    return sum;
+}
+
 static int step(copy_t *self, buffer_t *piece, bool *ret_is_done,
                 fault_t *fault)
 {
@@ -86,6 +99,9 @@ static void finish(self_t *self, copy_t **at, int r, const fault_t *fault)
     json_t *answer = r < 0 ? NULL : copy->done(copy->writer, copy->at);
 
     *at = copy->next;
+    if (r == 0)
+        quota_count(self, copy->session, copy->usage,
+                    writer_replaced(copy->writer));
     files_note(self, copy->who, copy->session, copy->what, copy->path,
                r < 0 ? "refused" : "ok",
                json_pack("{s:I}", "size", (json_int_t) copy->at));
@@ -120,6 +136,14 @@ void copies_go_on(self_t *self)
         self->copy_timer = zloop_timer(self->loop, STEP_MS, 1, on_step, self);
 }
 
+static uint64_t stored(const struct stat *status)
+{
+    uint64_t blocks = usage_on_disk(status);
+    uint64_t size = (uint64_t) status->st_size;
+
+    return blocks < size ? blocks : size;
+}
+
 int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
              fault_t *fault)
 {
@@ -145,6 +169,9 @@ int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
                            &copy->writer, fault))
                < 0)
         return r;
+    if (plan->is_into_workspace)
+        copy->usage.bytes = stored(reader_status(copy->reader));
+    copy->usage.files = plan->is_into_workspace;
     copy->next = self->copies;
     self->copies = take_ptr(copy);
     return FILES_LATER;
@@ -158,18 +185,11 @@ void copies_expect(self_t *self, files_news_t *news)
 
 /* --- Within a workspace --- */
 
-static uint64_t stored(const struct stat *status)
-{
-    uint64_t blocks = (uint64_t) status->st_blocks * 512;
-    uint64_t size = (uint64_t) status->st_size;
-
-    return blocks < size ? blocks : size;
-}
-
 int copy_admit(self_t *self, const errand_t *errand, const struct stat *status,
                fault_t *fault)
 {
-    return quota_check(self, errand->session, stored(status), fault);
+    return quota_check(self, errand->session,
+                       (usage_t){.bytes = stored(status), .files = 1}, fault);
 }
 
 static json_t *on_copied(const writer_t *writer, uint64_t size)
@@ -196,6 +216,7 @@ int files_on_copy(self_t *self, const errand_t *errand, json_t **ret_answer,
         .to_root = root,
         .to = to,
         .replaces = !json_is_false(json_object_get(errand->content, "replace")),
+        .is_into_workspace = true,
         .what = "copy",
         .admit = copy_admit,
         .done = on_copied,

@@ -44,6 +44,7 @@ typedef struct transfer {
     struct walk *walk;     /* owned; of a listing, or NULL */
     EVP_MD_CTX *hash;      /* owned; NULL: given up */
     uint64_t hashed;       /* bytes in it */
+    uint64_t stored;       /* of a put: bytes that take room */
     bool is_told;          /* in the audit log */
     uint64_t holes;        /* of them zeros that are not stored */
     uint64_t page, listed; /* of a listing */
@@ -61,6 +62,8 @@ typedef struct quota {
     files_limits_t limits;
     measure_t *measure; /* owned; under way, or NULL */
     usage_t usage;      /* of the last whole measure */
+    usage_t since;      /* what the gateway has put there since that began */
+    usage_t late;       /* of it, since the one under way began */
     bool is_told;       /* that it is full */
     int64_t begun, due; /* monotonic ms */
 } quota_t;
@@ -117,6 +120,8 @@ int transfer_new(self_t *self, const errand_t *errand, const char *path,
 int transfer_find(self_t *self, const errand_t *errand,
                   transfer_t **ret_transfer, fault_t *fault);
 void transfer_end(self_t *self, transfer_t *transfer);
+/* What is on its way into the workspace. */
+usage_t transfers_usage(const self_t *self, const char *session);
 /* Ends those that nobody asks for any more, or all. */
 void transfer_sweep(self_t *self, bool all);
 
@@ -129,9 +134,10 @@ typedef struct {
     int from_root, to_root;
     const char *from, *to; /* bytes */
     bool replaces;
-    const char *what;     /* for the audit log */
-    copy_admit_fn *admit; /* whether there is room for it */
-    copy_done_fn *done;   /* makes the answer */
+    bool is_into_workspace; /* and counts there */
+    const char *what;       /* for the audit log */
+    copy_admit_fn *admit;   /* whether there is room for it */
+    copy_done_fn *done;     /* makes the answer */
 } copy_plan_t;
 
 files_handler_t files_on_copy;
@@ -139,6 +145,8 @@ files_handler_t files_on_copy;
 int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
              fault_t *fault);
 copy_admit_fn copy_admit; /* by the workspace's quota */
+/* What is on its way into the workspace. */
+usage_t copies_usage(const self_t *self, const char *session);
 /* What the copy that was begun last answers. */
 void copies_expect(self_t *self, files_news_t *news);
 void copies_go_on(self_t *self);
@@ -158,8 +166,13 @@ void quota_add(self_t *self, const char *session, const char *workspace,
                files_limits_t limits);
 void quota_remove(self_t *self, const char *session);
 void quota_clear(self_t *self);
-/* -EDQUOT when so much more would be too much. */
-int quota_check(const self_t *self, const char *session, uint64_t more,
+/* -EDQUOT when so much more would be too much, beside what is there and on its
+ * way. */
+int quota_check(const self_t *self, const char *session, usage_t more,
                 fault_t *fault);
+/* So much came, and so much made room for it: the next measure may have begun
+ * before. */
+void quota_count(self_t *self, const char *session, usage_t came,
+                 usage_t replaced);
 
 #endif

@@ -85,6 +85,7 @@ static void begin_measure(quota_t *quota, int64_t now)
     fault_t fault;
 
     quota->begun = now;
+    quota->late = (usage_t){0};
     /* A folder that is gone holds nothing. */
     if (beneath_root(quota->workspace, &root, &fault) < 0
         || measure_new(root, &quota->measure, &fault) < 0)
@@ -96,6 +97,7 @@ static void end_measure(self_t *self, quota_t *quota)
     int64_t now = clock_monotonic_ms();
 
     quota->usage = measure_result(quota->measure);
+    quota->since = quota->late;
     measure_destroy(&quota->measure);
     quota->due = now + PAUSE_MS + SHARE * (now - quota->begun);
     tell_if_full(self, quota);
@@ -152,31 +154,70 @@ void quota_add(self_t *self, const char *session, const char *workspace,
     snprintf(quota->session, sizeof quota->session, "%s", session);
     quota->workspace = mem_text(workspace);
     quota->limits = limits;
-    quota->due = clock_monotonic_ms() + PAUSE_MS;
+    quota->due = clock_monotonic_ms(); /* it may hold something already */
     quota->next = self->quotas;
     self->quotas = quota;
     schedule(self);
 }
 
-int quota_check(const self_t *self, const char *session, uint64_t more,
-                fault_t *fault)
+static quota_t *find(const self_t *self, const char *session)
 {
-    const quota_t *quota = self->quotas;
+    quota_t *quota = self->quotas;
 
     while (quota && strcmp(quota->session, session) != 0)
         quota = quota->next;
+    return quota;
+}
+
+static void add(usage_t *sum, usage_t more)
+{
+    sum->bytes += more.bytes;
+    sum->files += more.files;
+}
+
+static void take(usage_t *sum, usage_t less)
+{
+    sum->bytes -= less.bytes < sum->bytes ? less.bytes : sum->bytes;
+    sum->files -= less.files < sum->files ? less.files : sum->files;
+}
+
+int quota_check(const self_t *self, const char *session, usage_t more,
+                fault_t *fault)
+{
+    const quota_t *quota = find(self, session);
+    usage_t held;
+
     if (!quota)
         return 0;
-    if (quota->limits.bytes && quota->usage.bytes + more > quota->limits.bytes)
+    held = quota->usage;
+    add(&held, quota->since);
+    add(&held, transfers_usage(self, session));
+    add(&held, copies_usage(self, session));
+    if (quota->limits.bytes && held.bytes + more.bytes > quota->limits.bytes)
+        return fault_set(
+            fault, EDQUOT,
+            "the workspace holds %" PRIu64
+            " bytes, with what is on its way, and may hold %" PRIu64
+            ": there is no room for more",
+            held.bytes, quota->limits.bytes);
+    if (quota->limits.files && held.files + more.files > quota->limits.files)
         return fault_set(fault, EDQUOT,
                          "the workspace holds %" PRIu64
-                         " bytes and may hold %" PRIu64
-                         ": there is no room for more",
-                         quota->usage.bytes, quota->limits.bytes);
-    if (quota->limits.files && quota->usage.files >= quota->limits.files)
-        return fault_set(fault, EDQUOT,
-                         "the workspace holds %" PRIu64
-                         " files and may hold %" PRIu64,
-                         quota->usage.files, quota->limits.files);
+                         " files, with what is on its way, and may hold "
+                         "%" PRIu64,
+                         held.files, quota->limits.files);
     return 0;
+}
+
+void quota_count(self_t *self, const char *session, usage_t came,
+                 usage_t replaced)
+{
+    quota_t *quota = find(self, session);
+
+    if (!quota)
+        return;
+    add(&quota->since, came);
+    take(&quota->since, replaced);
+    add(&quota->late, came);
+    take(&quota->late, replaced);
 }

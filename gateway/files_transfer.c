@@ -73,6 +73,18 @@ void transfer_sweep(self_t *self, bool all)
     }
 }
 
+usage_t transfers_usage(const self_t *self, const char *session)
+{
+    usage_t sum = {0};
+
+    for (const transfer_t *at = self->transfers; at; at = at->next)
+        if (at->writer && strcmp(at->session, session) == 0) {
+            sum.bytes += at->stored;
+            sum.files++;
+        }
+    return sum;
+}
+
 int transfer_new(self_t *self, const errand_t *errand, const char *path,
                  transfer_t **ret_transfer, fault_t *fault)
 {
@@ -267,7 +279,9 @@ int files_on_put(self_t *self, const errand_t *errand, json_t **ret_answer,
 
     if ((r = files_path(errand->content, "path", &path, fault)) < 0
         || (r = files_root(errand, &root, fault)) < 0
-        || (r = quota_check(self, errand->session, 0, fault)) < 0
+        || (r = quota_check(self, errand->session, (usage_t){.files = 1},
+                            fault))
+               < 0
         || (r = writer_new(root, path, replaces, &writer, fault)) < 0
         || (r = transfer_new(self, errand, path, &transfer, fault)) < 0)
         return r;
@@ -330,7 +344,7 @@ int files_on_write(self_t *self, const errand_t *errand, json_t **ret_answer,
         const bytes_t *data = &errand->data;
 
         if ((r = quota_check(self, transfer->session,
-                             have - transfer->holes + data->size, fault))
+                             (usage_t){.bytes = data->size}, fault))
                 < 0
             || (hole && (r = writer_skip(transfer->writer, hole, fault)) < 0)
             || (data->size
@@ -338,6 +352,7 @@ int files_on_write(self_t *self, const errand_t *errand, json_t **ret_answer,
                                      fault))
                        < 0))
             return r;
+        transfer->stored += data->size;
         if (hole)
             hash(transfer, offset, NULL, hole);
         if (data->size)
@@ -366,6 +381,9 @@ int files_on_commit(self_t *self, const errand_t *errand, json_t **ret_answer,
     r = writer_commit(transfer->writer, fault);
     if (r < 0)
         return r;
+    quota_count(self, transfer->session,
+                (usage_t){.bytes = transfer->stored, .files = 1},
+                writer_replaced(transfer->writer));
     *ret_answer = json_pack("{s:I,s:o}", "size", (json_int_t) size, "sha256",
                             hash_json(transfer, size));
     note_copy(self, transfer, "put", "ok", size,

@@ -40,19 +40,38 @@ int files_on_stat(self_t *self, const errand_t *errand, json_t **ret_answer,
     return 0;
 }
 
+/* How many folders a path that may have its parents made adds. */
+static uint64_t count_missing(int root, const char *path, bool with_parents)
+{
+    struct stat status;
+    uint64_t count = beneath_stat(root, path, &status, &(fault_t){0}) < 0;
+
+    for (const char *slash = path; with_parents && (slash = strchr(slash, '/'));
+         slash++) {
+        cleanup_free char *above = mem_copy(path, (size_t) (slash - path));
+
+        count += beneath_stat(root, above, &status, &(fault_t){0}) < 0;
+    }
+    return count;
+}
+
 int files_on_make_folder(self_t *self, const errand_t *errand,
                          json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1;
+    bool with_parents = has(errand, "parents");
+    usage_t more = {0};
     int r;
 
     if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
-        || (r = quota_check(self, errand->session, 0, fault)) < 0
-        || (r = beneath_make_folder(root, path, has(errand, "parents"), fault))
-               < 0)
+        || (r = files_root(errand, &root, fault)) < 0)
         return r;
+    more.files = count_missing(root, path, with_parents);
+    if ((r = quota_check(self, errand->session, more, fault)) < 0
+        || (r = beneath_make_folder(root, path, with_parents, fault)) < 0)
+        return r;
+    quota_count(self, errand->session, more, (usage_t){0});
     files_note(self, errand->who, errand->session, "make_folder", path, "ok",
                NULL);
     *ret_answer = json_object();

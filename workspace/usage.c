@@ -13,6 +13,11 @@ struct measure {
     usage_t usage;
 };
 
+uint64_t usage_on_disk(const struct stat *status)
+{
+    return (uint64_t) status->st_blocks * BLOCK;
+}
+
 int measure_new(int folder, measure_t **ret_measure, fault_t *fault)
 {
     walk_t *walk;
@@ -49,7 +54,7 @@ bool measure_step(measure_t *self, unsigned entries)
         }
         self->usage.files++;
         self->usage.unreadable += entry.is_unreadable;
-        self->usage.bytes += (uint64_t) status->st_blocks * BLOCK
+        self->usage.bytes += usage_on_disk(status)
                              / (S_ISDIR(status->st_mode) || !status->st_nlink
                                     ? 1
                                     : (uint64_t) status->st_nlink);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 typedef struct {
     uint64_t bytes;
@@ -16,6 +17,8 @@ typedef struct {
     bool is_deeper;      /* than WALK_DEPTH_MAX: the rest was not counted */
     uint64_t unreadable; /* folders whose insides were not counted */
 } usage_t;
+
+uint64_t usage_on_disk(const struct stat *status);
 
 typedef struct measure measure_t;
 

@@ -25,6 +25,7 @@ struct writer {
     int fd;             /* owned */
     char temporary[40]; /* its name meanwhile; "" when it has none */
     uint64_t size;
+    usage_t replaced; /* by the commit */
     bool replaces;
 };
 
@@ -201,10 +202,23 @@ static int check_temporary(const writer_t *self, fault_t *fault)
     return 0;
 }
 
+/* It gives its room back, unless it has another name. */
+static void look_at_old(writer_t *self)
+{
+    struct stat old;
+
+    if (fstatat(self->folder, self->name, &old, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    self->replaced.files = 1;
+    if (old.st_nlink == 1)
+        self->replaced.bytes = usage_on_disk(&old);
+}
+
 int writer_commit(writer_t *self, fault_t *fault)
 {
     int r;
 
+    look_at_old(self);
     if (!self->temporary[0]) {
         r = link_file(self, fault);
         if (r < 0 || !self->temporary[0])
@@ -219,4 +233,9 @@ int writer_commit(writer_t *self, fault_t *fault)
         return refuse(self, errno, fault);
     self->temporary[0] = '\0';
     return 0;
+}
+
+usage_t writer_replaced(const writer_t *self)
+{
+    return self->replaced;
 }

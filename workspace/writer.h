@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "workspace/usage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +30,8 @@ int writer_write(writer_t *self, const void *bytes, size_t size,
 int writer_skip(writer_t *self, uint64_t size, fault_t *fault);
 /* The name; nothing can be written afterwards. */
 int writer_commit(writer_t *self, fault_t *fault);
+/* What the commit took the place of: nothing, or one file of so many bytes on
+ * disk. */
+usage_t writer_replaced(const writer_t *self);
 
 #endif

@@ -212,6 +212,33 @@ static void replaces_a_link_and_not_what_it_points_to(void **state)
     assert_int_equal(status.st_size, 1);
 }
 
+/* The name, and what the commit says that it has replaced. */
+static usage_t replace(const char *name)
+{
+    cleanup_writer writer_t *writer = NULL;
+    fault_t fault;
+
+    assert_int_equal(writer_new(workspace, name, true, &writer, &fault), 0);
+    assert_int_equal(writer_commit(writer, &fault), 0);
+    return writer_replaced(writer);
+}
+
+static void tells_what_made_room_for_it(void **state)
+{
+    (void) state;
+    struct stat status;
+    fault_t fault;
+
+    assert_int_equal(replace("none").files, 0);
+    put_file("none", "text");
+    assert_int_equal(beneath_stat(workspace, "none", &status, &fault), 0);
+    assert_true(status.st_blocks > 0);
+    assert_int_equal(linkat(workspace, "none", workspace, "twice", 0), 0);
+    assert_int_equal(replace("twice").bytes, 0);
+    assert_int_equal(replace("none").bytes, usage_on_disk(&status));
+    assert_int_equal(replace("none").files, 1);
+}
+
 static size_t count_entries(const char *path, size_t depth, bool *ret_cut)
 {
     cleanup_walk walk_t *walk = NULL;
@@ -336,6 +363,7 @@ int main(void)
         cmocka_unit_test(tells_holes_from_bytes),
         cmocka_unit_test(a_file_appears_when_all_of_it_is_there),
         cmocka_unit_test(replaces_a_link_and_not_what_it_points_to),
+        cmocka_unit_test(tells_what_made_room_for_it),
         cmocka_unit_test(keeps_an_old_file_and_leaves_nothing_behind),
         cmocka_unit_test(walks_as_deep_as_it_may),
         cmocka_unit_test(measures_what_is_stored),
