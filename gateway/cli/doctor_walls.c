@@ -111,7 +111,14 @@ static void check_lent_users(report_t *report)
 /* Counters of the kernel are per user of the host. */
 static void check_users(report_t *report)
 {
-    if (privilege_gives_users())
+    if (!privilege_gives_users())
+        check_lent_users(report);
+    else if (report->options->session_users == OPTIONS_USERS_GATEWAY)
+        doctor_add(report, "users", FOUND_MISSING,
+                   "take gateway/session_users = gateway from hearth.cfg(5): "
+                   "the gateway does not start with it",
+                   "whoever can give users runs no kernel as itself");
+    else
         doctor_add(report, "users",
                    report->options->uid_count > 1 ? FOUND_OK : FOUND_LACKS,
                    "gateway/uid_count in hearth.cfg(5)",
@@ -119,8 +126,6 @@ static void check_users(report_t *report)
                    "is that of pid 1",
                    (unsigned long long) report->options->uid_count,
                    (unsigned long long) report->options->uid_first);
-    else
-        check_lent_users(report);
 }
 
 /* Not access(2), which leaves out the capabilities of who is no root, as does

@@ -2,16 +2,18 @@
 /etc/subuid lends; in a mount namespace where it does, for a user of these
 tests'."""
 
+import json
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
 import pytest
-from deadline import wait_for
-from harness import Gateway, Session
+from deadline import DEADLINE, wait_for
+from harness import HEARTH, Gateway, Session
 from processes import children, start_time
 
 USER = 64996
@@ -370,6 +372,122 @@ def test_needs_places_that_others_can_read() -> None:
             assert f"could not read {private}" in said
         finally:
             running.end() if choice == "auto" else running.sweep()
+
+
+def examined(
+    running: Gateway, *words: str, path: str = os.environ["PATH"]
+) -> tuple[dict[str, str], int]:
+    """The doctor's row about sessions' users, asked as the gateway would be
+    started, and its exit status."""
+    config = running.folder / "doctor.cfg"
+    lines = "".join(f"    {word}\n" for word in words)
+    config.write_text(f"gateway\n{lines}")
+    config.chmod(0o644)
+    command = [*running.prefix, "env", f"PATH={path}", HEARTH, "doctor"]
+    done = subprocess.run(
+        [*command, "--json", "--config", str(config)],
+        env=running.env,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+    checks = json.loads(done.stdout)["checks"]
+    rows = {row["name"]: row for row in checks}
+    others = {row["state"] for row in checks if row["name"] != "users"}
+    assert "missing" not in others, checks
+    return rows["users"], done.returncode
+
+
+LENT = f"a user of {COUNT} that /etc/subuid lends, from {FIRST} on"
+SHARED = "sessions share this user: one can take"
+
+
+@pytest.mark.parametrize(
+    ("choice", "users", "state", "found", "advice"),
+    [
+        ("auto", None, "ok", [LENT], ""),
+        ("own", None, "ok", [LENT], ""),
+        ("auto", NONE, "warning", [SHARED, "--add-subuids"], "as a service"),
+        ("own", NONE, "missing", [SHARED, "--add-subuids"], "as a service"),
+        ("gateway", None, "warning", [SHARED, "session_users says"], "= auto"),
+    ],
+    ids=["auto", "own", "auto, none", "own, none", "gateway"],
+)
+def test_the_doctor_says_whose_sessions_are(
+    choice: str,
+    users: Optional[str],
+    state: str,
+    found: list[str],
+    advice: str,
+) -> None:
+    running = begin(users=users)
+    try:
+        row, status = examined(running, f"session_users = {choice}")
+        assert row["state"] == state, row
+        for said in found:
+            assert said in row["found"]
+        assert advice in row.get("advice", "")
+        assert (state == "ok") is ("advice" not in row)
+        assert status == (5 if state == "missing" else 0)
+    finally:
+        running.sweep()
+
+
+def test_the_doctor_misses_the_program_that_lends() -> None:
+    running = begin()
+    try:
+        row, status = examined(running, path=str(running.folder))
+        assert row["state"] == "warning"
+        assert "there is no newuidmap" in row["found"]
+        assert "Debian: uidmap" in row["advice"]
+        assert status == 0
+        row, status = examined(
+            running, "session_users = own", path=str(running.folder)
+        )
+        assert (row["state"], status) == ("missing", 5)
+    finally:
+        running.sweep()
+
+
+def test_the_doctor_names_a_place_that_sessions_could_not_read() -> None:
+    running = begin()
+    private = running.folder / "data"
+    private.mkdir(mode=0o700)
+    os.chown(private, USER, USER)
+    shown = f"\nprofile\n    python3\n        readonly = {private}\n"
+    try:
+        row, status = examined(running, "session_users = auto" + shown)
+        assert (row["state"], status) == ("warning", 0)
+        assert f"could not read {private}" in row["found"]
+    finally:
+        running.sweep()
+
+
+def test_the_doctor_says_to_root_what_does_not_start() -> None:
+    running = begin()
+    running.prefix = []
+    try:
+        row, status = examined(running, "session_users = gateway")
+        assert (row["state"], status) == ("missing", 5)
+        assert "the gateway does not start with it" in row["advice"]
+    finally:
+        running.sweep()
+
+
+@pytest.mark.parametrize(("count", "state"), [(1, "warning"), (900, "ok")])
+def test_the_doctor_says_it_to_root(count: int, state: str) -> None:
+    """With one number all sessions have that."""
+    running = begin()
+    running.prefix = []
+    try:
+        row, status = examined(
+            running, "uid_first = 3000000", f"uid_count = {count}"
+        )
+        assert (row["state"], status) == (state, 0)
+        assert f"a user of {count}, from 3000000 on" in row["found"]
+        assert ("uid_count" in row.get("advice", "")) is (count == 1)
+    finally:
+        running.sweep()
 
 
 def test_root_cannot_do_without() -> None:
