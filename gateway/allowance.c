@@ -36,6 +36,7 @@ void allowance_count(self_t *self, uint64_t bytes)
     said->cell_messages++;
     said->cell_bytes += bytes;
     said->session_bytes += bytes;
+    said->session_messages++;
     if (self->reason != LIFE_REASON_NONE)
         return;
     if (is_over(said->cell_bytes, limits->cell_output))
@@ -47,4 +48,7 @@ void allowance_count(self_t *self, uint64_t bytes)
     else if (is_over(said->session_bytes, limits->session_output))
         end(self, "the session", said->session_bytes, limits->session_output,
             "bytes", "session_output");
+    else if (is_over(said->session_messages, limits->session_messages))
+        end(self, "the session", said->session_messages,
+            limits->session_messages, "messages", "session_messages");
 }

@@ -67,9 +67,9 @@ typedef struct {
 
 /* What a kernel has said (allowance.c). */
 typedef struct {
-    uint64_t cell_bytes, cell_messages; /* since the last cell began */
-    uint64_t session_bytes;             /* since the kernel began, or the
-                                           gateway */
+    uint64_t cell_bytes, cell_messages;       /* since the last cell began */
+    uint64_t session_bytes, session_messages; /* since the kernel began, or the
+                                                 gateway */
 } said_t;
 
 /* Requests by their numbers, both ends included. */

@@ -101,6 +101,7 @@ profile_t *profile_new(const char *name)
         .cell_output = 1024 * MIB,
         .cell_messages = 1000000,
         .session_output = 64 * 1024 * MIB,
+        .session_messages = 100000000,
         .retain = 64 * MIB,
         .requests = 10000,
         .journal_bytes = 1024 * MIB,

@@ -18,14 +18,15 @@ typedef struct {
     uint64_t file_size;     /* bytes */
     uint64_t open_files;
     uint64_t processes;
-    uint64_t cpu_seconds;     /* 0: no limit */
-    uint64_t tmp;             /* bytes of /tmp */
-    uint64_t shm;             /* bytes of /dev/shm */
-    uint64_t workspace_bytes; /* on disk; 0: no limit */
-    uint64_t workspace_files; /* folders included; 0: no limit */
-    uint64_t cell_output;     /* bytes that a cell may say; 0: no limit */
-    uint64_t cell_messages;   /* in so many messages; 0: no limit */
-    uint64_t session_output;  /* bytes, by one kernel; 0: no limit */
+    uint64_t cpu_seconds;      /* 0: no limit */
+    uint64_t tmp;              /* bytes of /tmp */
+    uint64_t shm;              /* bytes of /dev/shm */
+    uint64_t workspace_bytes;  /* on disk; 0: no limit */
+    uint64_t workspace_files;  /* folders included; 0: no limit */
+    uint64_t cell_output;      /* bytes that a cell may say; 0: no limit */
+    uint64_t cell_messages;    /* in so many messages; 0: no limit */
+    uint64_t session_output;   /* bytes, by one kernel; 0: no limit */
+    uint64_t session_messages; /* in so many messages; 0: no limit */
     uint64_t retain;        /* bytes of events a kernel keeps unacknowledged */
     uint64_t requests;      /* that wait in a session */
     uint64_t journal_bytes; /* on disk; 0: no bound */

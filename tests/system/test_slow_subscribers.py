@@ -254,16 +254,23 @@ def test_an_interrupt_is_judged_behind_what_was_said() -> None:
             "51 messages of output while running cell 1, 50 are the most",
         ),
         ("session_output=1M", "while True: print('x' * 99999)", "bytes"),
+        (
+            "session_messages=50",
+            "for n in range(45): display(n)\nimport time; time.sleep(600)",
+            "51 messages of output while running cell 2, 50 are the most",
+        ),
     ],
 )
 def test_a_cell_says_too_much(setting: str, code: str, figures: str) -> None:
     gateway = Gateway("--set", f"profile/python3/limits/{setting}")
     try:
         session = gateway.start().create()
+        key = setting.partition("=")[0]
         with session.client() as client:
+            if key.startswith("session"):
+                client.run("for number in range(9): display(number)")
             turn = client.run(code)
         assert turn.content["ename"] == "KernelDied"
-        key = setting.partition("=")[0]
         assert turn.content["evalue"].startswith("output: the ")
         assert figures in turn.content["evalue"]
         assert f"limits/{key} of profile python3" in turn.content["evalue"]
