@@ -15,6 +15,7 @@
 #define CONTENT_SMALL (1u << 20)
 #define STREAM_MAX    (8u << 20) /* 1 MiB of text, each byte escaped at worst */
 #define MIME_KEY_MAX  256
+#define BLOCK         64 /* letters of base64 that are looked at at once */
 
 typedef int check_t(json_span_t content, fault_t *fault);
 
@@ -107,6 +108,68 @@ static bool is_mime_type(json_span_t key)
     return slash && slash + 2 < key.size;
 }
 
+/* In bytes throughout, and without a branch: so compilers look at a whole block
+ * at once, which takes a tenth of the time. */
+static uint8_t is_letter(uint8_t c)
+{
+    uint8_t small = c | 0x20;
+
+    return (uint8_t) ((uint8_t) (small - 'a') < 26)
+           | (uint8_t) ((uint8_t) (c - '0') < 10) | (uint8_t) (c == '+')
+           | (uint8_t) (c == '/');
+}
+
+static bool are_letters(const char *text)
+{
+    uint8_t all = 1;
+
+    for (size_t i = 0; i < BLOCK; i++)
+        all &= is_letter((uint8_t) text[i]);
+    return all;
+}
+
+/* A string of base64, with white space wherever it is: Python's encodebytes
+ * puts it at the end of each line. */
+static bool is_base64(json_span_t value)
+{
+    size_t letters = 0, padding = 0;
+
+    if (!json_is(value, JSON_KIND_STRING))
+        return false;
+    for (size_t i = 1; i + 1 < value.size; i++) {
+        const char *at = value.text + i;
+
+        if (i + BLOCK < value.size && !padding && are_letters(at)) {
+            letters += BLOCK;
+            i += BLOCK - 1;
+        } else if (is_letter((uint8_t) *at)) {
+            if (padding)
+                return false;
+            letters++;
+        } else if (*at == '=') {
+            padding++;
+        } else if (*at == '\\' && strchr("nrt", at[1])) {
+            i++;
+        } else if (*at != ' ') {
+            return false;
+        }
+    }
+    return padding <= 2 && (letters + padding) % 4 == 0;
+}
+
+/* What front ends decode; other bytes, as those of a sound, come in a page. */
+static bool is_encoded(json_span_t key)
+{
+    static const char *const types[] = {"image/png", "image/jpeg",
+                                        "image/gif", "image/webp",
+                                        "image/bmp", "application/pdf"};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (json_text_equals(key, types[i]))
+            return true;
+    return false;
+}
+
 static int check_bundle(json_span_t content, fault_t *fault)
 {
     json_span_t bundle = json_member(content, "data");
@@ -117,9 +180,13 @@ static int check_bundle(json_span_t content, fault_t *fault)
         return refuse(fault, "display: `data` must be an object");
     if (!has(content, "metadata", JSON_KIND_OBJECT))
         return refuse(fault, "display: `metadata` must be an object");
-    while (json_each(bundle, &cursor, &key, &value))
+    while (json_each(bundle, &cursor, &key, &value)) {
         if (!is_mime_type(key))
             return refuse(fault, "display: a key of `data` is no MIME type");
+        if (is_encoded(key) && !is_base64(value))
+            return fault_set(fault, EPROTO, "display: %.*s is no base64",
+                             (int) key.size, key.text);
+    }
     return 0;
 }
 

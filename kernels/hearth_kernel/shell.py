@@ -9,6 +9,7 @@ import builtins
 import inspect
 import json
 import re
+import string
 import struct
 import sys
 import traceback
@@ -40,6 +41,11 @@ from hearth_kernel.shortcuts import Shortcuts
 # As the gateway has it (gateway/relay.c), which ends a session that tries more.
 _MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;[ -~]*)?\Z", re.ASCII)
 _MIME_MAX = 256  # as JSON, with its quotes
+# What front ends decode, and how it is written: as the gateway has it.
+_ENCODED = frozenset(
+    f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "bmp")
+) | {"application/pdf"}
+_LETTERS = (string.ascii_letters + string.digits + "+/").encode()
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 ExceptionTuple = tuple[
@@ -47,15 +53,31 @@ ExceptionTuple = tuple[
 ]
 
 
+def _is_base64(value: object) -> bool:
+    if not isinstance(value, str) or not value.isascii():
+        return False
+    raw = value.encode("ascii").translate(None, b" \t\r\n")
+    letters = raw.rstrip(b"=")
+    return (
+        len(raw) % 4 == 0
+        and len(raw) - len(letters) <= 2
+        and not letters.translate(None, _LETTERS)
+    )
+
+
 def check_bundle(data: dict[str, Any]) -> dict[str, Any]:
     """Make a MIME bundle fit for the link, or raise ValueError."""
-    for key in data:
+    for key, value in data.items():
         if not (isinstance(key, str) and _MIME.match(key)):
             raise ValueError(f"{key!r} is no MIME type")
         if len(json.dumps(key)) > _MIME_MAX:
             raise ValueError(
                 f"a MIME type of {len(key)} characters is too long"
             )
+        if key in _ENCODED and not (
+            isinstance(value, bytes) or _is_base64(value)
+        ):
+            raise ValueError(f"{key} must be bytes, or text in base64")
     return {
         key: outlet.Base64(value) if isinstance(value, bytes) else value
         for key, value in data.items()

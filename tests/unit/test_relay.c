@@ -21,6 +21,12 @@ static int check(const frame_t *frame, life_t life, fault_t *fault)
     return relay_check(frame, life, life != LIFE_STARTING, &content, fault);
 }
 
+#define PICTURE(text) "{\"data\":{\"image/png\":\"" text "\"},\"metadata\":{}}"
+/* Of as many letters as are looked at at once, and some more. */
+#define LINE                                                                   \
+    "aGVhcnRoIGtlZXBzIFB5dGhvbiBrZXJuZWxzIHdhcm0gYW5kIHNhZmUgZm9yIGFnZW50cyBh" \
+    "bmQg"
+
 /* Every type with a content that is right, and one that is not. */
 static const struct {
     frame_type_t type;
@@ -42,6 +48,15 @@ static const struct {
      "{\"data\":{\"a/b;\\n\":\"1\"},\"metadata\":{}}"},
     {FRAME_DISPLAY, "{\"data\":{\"a/b;c\":\"1\"},\"metadata\":{}}",
      "{\"data\":{\"a/b;\xc3\xa4\":\"1\"},\"metadata\":{}}"},
+    {FRAME_DISPLAY, PICTURE(""), PICTURE("YWJ")},
+    {FRAME_DISPLAY, PICTURE("YWJj"), PICTURE("YWJ*")},
+    {FRAME_DISPLAY, PICTURE("YWI="), PICTURE("YW=I")},
+    {FRAME_DISPLAY, PICTURE("YQ=="), PICTURE("Y===")},
+    {FRAME_DISPLAY, PICTURE("Y W\\nJ\\rj\\t"), PICTURE("YW\\bJj")},
+    {FRAME_DISPLAY, PICTURE(LINE "\\n" LINE "+/8="), PICTURE(LINE LINE "-_8=")},
+    {FRAME_DISPLAY, PICTURE(LINE), PICTURE(LINE "\xc3\xa4")},
+    {FRAME_DISPLAY, "{\"data\":{\"image/svg+xml\":\"<svg/>\"},\"metadata\":{}}",
+     "{\"data\":{\"application/pdf\":[]},\"metadata\":{}}"},
     {FRAME_UPDATE,
      "{\"data\":{},\"metadata\":{},\"transient\":{\"display_id\":\"a\"}}",
      "{\"data\":{},\"metadata\":{},\"transient\":{}}"},

@@ -1,6 +1,9 @@
 """Cells: results, errors, counts, streams, displays."""
 
+import base64
 import re
+
+import pytest
 
 from gateway import kinds, only, text
 
@@ -194,6 +197,10 @@ def test_what_the_gateway_would_refuse_is_an_error_of_the_cell(kernel):
         "x = []\nfor i in range(200): x = [x]\n"
         "display({'application/json': x}, raw=True)",
         "display({'text/plain': object()}, raw=True)",
+        "display({'image/png': '<svg/>'}, raw=True)",
+        "display({'image/png': 'abc'}, raw=True)",
+        "display({'image/gif': None}, raw=True)",
+        "display({'application/pdf': 'ab=c'}, raw=True)",
         "display({'text/plain': 'x'}, raw=True, update=True)",
     ]:
         events = kernel.run(code)
@@ -203,6 +210,22 @@ def test_what_the_gateway_would_refuse_is_an_error_of_the_cell(kernel):
     )
     data = only(events, "DISPLAY").content["data"]["application/json"]
     assert data == ["nan", "eA==", [1]]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "b'picture' * 99",
+        "base64.b64encode(b'picture' * 99).decode()",
+        "base64.encodebytes(b'picture' * 99).decode()",
+    ],
+)
+def test_a_picture_is_bytes_or_base64(kernel, code):
+    events = kernel.run(
+        f"import base64\ndisplay({{'image/png': {code}}}, raw=True)"
+    )
+    data = only(events, "DISPLAY").content["data"]["image/png"]
+    assert base64.b64decode(data) == b"picture" * 99
 
 
 def test_a_frame_is_html_and_text(kernel):
