@@ -298,11 +298,11 @@ part_limits-user() { as_tester 'pytests tests/system/test_limits.py -k "not watc
 
 part_hostile-service() {
     HEARTH=/usr/local/bin/hearth-as-service pytests \
-        tests/sandbox/hostile/test_hostile.py -k service
+        tests/sandbox/hostile/test_hostile.py -k '[service-'
 }
 
 part_hostile-user() {
-    as_tester 'pytests tests/sandbox/hostile/test_hostile.py -k user'
+    as_tester 'pytests tests/sandbox/hostile/test_hostile.py -k "[user-"'
 }
 
 # --- Before the state is kept from which all parts begin ---------------------
