@@ -175,8 +175,43 @@ part_service() {
     check 'its group is gone' wait_until has_no_group "$one"
     check 'another session is alive' is_alive "$other"
     check 'the doctor is content' says 'control groups' as_service doctor
+    check 'it sees no home folder' sees_of_homes ''
     check 'the service stops with its sessions' stop_service
     check 'nothing is left of it' leaves_nothing
+    make_environment
+    check 'the service runs with a Python in a home folder' start_service
+    check 'it sees that, and nothing else there' sees_of_homes \
+        '/home/tester /home/tester/environment'
+    one=$(make_session)
+    check 'a session runs that Python' \
+        says /home/tester/environment runs "$one" \
+        'import sys; print(sys.prefix)'
+    check 'and stops again' stop_service
+    check 'and nothing is left of it again' leaves_nothing
+}
+
+# Names below /home, /root and /run/user, two deep, in the service's mounts.
+sees_of_homes() { # PATHS
+    local seen
+    seen=$(nsenter -t "$(main_pid)" -m find /home /root /run/user \
+        -mindepth 1 -maxdepth 2)
+    echo "$seen"
+    [ "$(xargs <<<"$seen")" = "$1" ]
+}
+
+# In a folder that is shut to others, by a drop-in as hearth.cfg(5) has it.
+make_environment() {
+    local home=/home/tester
+    runuser -u tester -- python3 -m venv --without-pip --system-site-packages \
+        "$home/environment"
+    chmod 0700 "$home"
+    chmod -R go+rX "$home/environment"
+    mkdir -p /etc/systemd/system/hearth.service.d
+    printf '[Service]\nBindReadOnlyPaths=%s/environment\n' "$home" \
+        >/etc/systemd/system/hearth.service.d/python.conf
+    systemctl daemon-reload
+    sed -i "s|^    python3\$|&\n        python = $home/environment/bin/python3|" \
+        /usr/local/etc/hearth/hearth.cfg
 }
 
 stop_service() {
@@ -288,7 +323,8 @@ as_tester() { # COMMAND
 }
 
 part_walls-root() { c_tests; }
-part_walls-user() { as_tester c_tests; }
+# One makes a folder where it is, which must not be below /tmp.
+part_walls-user() { chmod 1777 /hearth && as_tester c_tests; }
 
 part_limits-service() {
     HEARTH=/usr/local/bin/hearth-as-service pytests tests/system/test_limits.py -k 'not watchdog'
