@@ -89,9 +89,9 @@ static void add_route(json_t *paths, const route_t *route)
     char method[16] = "";
 
     write_path(route->pattern, &path, parameters);
-    const char *text = method_text(route->method);
+    const char *text = method_text(routes_method(route));
     for (size_t i = 0; text[i] && i + 1 < sizeof method; i++)
-        method[i] = (char) (text[i] | 0x20), method[i + 1] = '\0';
+        method[i] = (char) (text[i] | 0x20);
     json_t *operation = member(member(paths, (const char *) path.data), method);
     json_array_extend(parameters, json_object_get(operation, "parameters"));
     json_object_set(operation, "parameters", parameters);

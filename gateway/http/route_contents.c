@@ -200,7 +200,7 @@ const route_t content_routes[] = {
     {METHOD_POST, "/api/contents", AUTH_FILES, post},
     {METHOD_GET, "/api/contents/{*}", SCOPE_LOOK, show},
     {METHOD_POST, "/api/contents/{*}", AUTH_FILES, post},
-    {METHOD_PUT, "/api/contents/{*}", AUTH_FILES, put},
+    {METHOD_PUT | ROUTE_MODEL, "/api/contents/{*}", AUTH_FILES, put},
     {METHOD_PATCH, "/api/contents/{*}", AUTH_FILES, patch},
     {METHOD_DELETE, "/api/contents/{*}", AUTH_FILES, discard},
     {0},

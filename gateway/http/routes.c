@@ -14,6 +14,11 @@ static const route_t *const tables[] = {
     gateway_routes,
 };
 
+unsigned routes_method(const route_t *route)
+{
+    return route->method & ~ROUTE_MODEL;
+}
+
 const route_t *routes_each(size_t *cursor)
 {
     size_t left = *cursor;
@@ -81,8 +86,8 @@ static const route_t *find(exchange_t *exchange, unsigned *ret_methods)
             char *parameters[EXCHANGE_PARAMETERS_MAX] = {NULL};
             if (!routes_match(row->pattern, exchange->path, parameters))
                 continue;
-            *ret_methods |= row->method;
-            if (found || row->method != asked_method(exchange)) {
+            *ret_methods |= routes_method(row);
+            if (found || routes_method(row) != asked_method(exchange)) {
                 clear_parameters(parameters);
                 continue;
             }
@@ -138,8 +143,7 @@ bool routes_permit(exchange_t *exchange)
         return true;
     }
     exchange->pattern = route ? route->pattern : NULL;
-    /* Nothing else is PUT. */
-    exchange->is_model = route && route->method == METHOD_PUT;
+    exchange->is_model = route && route->method & ROUTE_MODEL;
     return access_check(exchange, route ? route->scope : AUTH_OBSERVE, false);
 }
 

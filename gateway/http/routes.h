@@ -8,8 +8,12 @@
 /* What a route asks of whoever calls it, beside AUTH_ bits. */
 #define SCOPE_NONE 0u /* nothing, not even a token */
 
+/* The body is that of a file, of any size (deposit.h). */
+#define ROUTE_MODEL (1u << METHOD_COUNT)
+
 typedef struct {
-    unsigned method;     /* one METHOD_ bit; GET answers HEAD too */
+    unsigned method;     /* one METHOD_ bit; GET answers HEAD too. With it,
+                            ROUTE_MODEL */
     const char *pattern; /* "/api/kernels/{}/restart"; {} is one segment, a
                             {*} at the end all that follows; NULL ends */
     unsigned scope;      /* AUTH_ bits, one of which will do, or SCOPE_NONE */
@@ -31,6 +35,8 @@ extern const route_t file_routes[];
 extern const route_t spec_routes[];
 extern const route_t gateway_routes[];
 
+/* The METHOD_ bit alone. */
+unsigned routes_method(const route_t *route);
 /* All rows, one after the other; NULL behind the last. Start with 0. */
 const route_t *routes_each(size_t *cursor);
 
