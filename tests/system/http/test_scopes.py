@@ -26,6 +26,8 @@ ROUTES = {
     "GET /api/status": OBSERVE,
     "GET /api/me": OBSERVE,
     "GET /api/spec.yaml": OBSERVE,
+    "GET /api/swagger.json": OBSERVE,
+    "GET /api/swagger.yaml": OBSERVE,
     "GET /metrics": OBSERVE,
     "GET /api/kernelspecs": OBSERVE,
     "GET /api/kernelspecs/{kernelspec}": OBSERVE,

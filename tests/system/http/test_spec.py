@@ -102,7 +102,8 @@ class Walk:
         return answer
 
     def of_the_gateway(self) -> None:
-        for path in ("/api", "/api/status", "/api/me", "/api/spec.yaml"):
+        names = ("status", "me", "spec.yaml", "swagger.yaml", "swagger.json")
+        for path in ("/api", *(f"/api/{name}" for name in names)):
             self.ask(200, "GET", path)
         self.ask(200, "GET", '/api/me?permissions={"kernels":["read"]}')
         for path in ("/metrics", "/hearth/gateway", "/hearth/tokens"):
@@ -264,6 +265,17 @@ def test_what_it_does_not_say_is_seen(spec: dict[str, Any], web: Web) -> None:
             Contract(document).check("GET", "/api", None, answer)
     with pytest.raises(AssertionError):
         Contract(spec).check("GET", "/api?x=y", None, web.get("/api"))
+
+
+def test_kernel_gateways_paths_have_it_too(
+    spec: dict[str, Any], web: Web
+) -> None:
+    """7.5: test_get_swagger_yaml_spec, _json_spec."""
+    assert web.get("/api/swagger.json").json == spec
+    answer = web.get("/api/swagger.yaml")
+    assert answer.headers["Content-Type"] == "text/x-yaml"
+    assert json.loads(answer.body) == spec
+    assert web.with_token(None).get("/api/swagger.json").status == 401
 
 
 def test_who_may(web: Web) -> None:
