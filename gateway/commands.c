@@ -43,6 +43,12 @@ static int64_t expires_us(const self_t *self)
     return self->idle_since_us + self->spec->idle_timeout_ms * 1000;
 }
 
+/* Busy and idle are told by `status`, a thousand times a second. */
+static bool is_at_work(life_t state)
+{
+    return state == LIFE_IDLE || state == LIFE_BUSY;
+}
+
 static json_t *describe(const self_t *self)
 {
     const session_spec_t *spec = self->spec;
@@ -51,7 +57,11 @@ static json_t *describe(const self_t *self)
     json_object_set_new(model, "id", json_string(spec->id));
     json_object_set_new(model, "name", json_string(spec->name));
     json_object_set_new(model, "profile", json_string(spec->profile->name));
-    json_object_set_new(model, "state", json_string(life_name(self->state)));
+    json_object_set_new(
+        model, "state",
+        json_string(life_name(spec->is_seeding && is_at_work(self->state)
+                                  ? LIFE_STARTING
+                                  : self->state)));
     json_object_set_new(model, "connection_file",
                         json_string(spec->connection_file));
     json_object_set_new(model, "workspace", json_string(spec->workspace));
@@ -142,17 +152,12 @@ void commands_greet(self_t *self, const char *front)
     viewers_greet(self->viewers, front, journal_last_seq(self->journal), text);
 }
 
-/* Busy and idle are told by `status`, a thousand times a second. */
-static bool is_at_work(life_t state)
-{
-    return state == LIFE_IDLE || state == LIFE_BUSY;
-}
-
 void commands_tell_state(self_t *self)
 {
     cleanup_free char *text = NULL;
 
     if (self->told_state == self->state
+        || (self->spec->is_seeding && is_at_work(self->state))
         || (is_at_work(self->told_state) && is_at_work(self->state)))
         return;
     self->told_state = self->state;

@@ -114,7 +114,9 @@ bool ending_wants_relaunch(const self_t *self)
 {
     if (self->is_relaunching)
         return true;
-    if (self->is_unwanted || !self->spec->restarts || !self->info.size)
+    /* One whose seed ends its kernel would do it again. */
+    if (self->is_unwanted || !self->spec->restarts || !self->info.size
+        || self->spec->is_seeding)
         return false;
     return self->reason != LIFE_REASON_DELETED
            && self->reason != LIFE_REASON_IDLE_TIMEOUT
@@ -196,6 +198,7 @@ void ending_relaunch(self_t *self)
     self->said = (said_t){0};
     self->reason = LIFE_REASON_NONE;
     self->is_relaunching = self->is_greeted = self->is_unwanted = false;
+    self->spec->is_seeding = false;
     self->end = (kernel_end_t){0};
     self->next_count = 1;
     buffer_clear(&self->info);
@@ -312,7 +315,7 @@ void ending_finish(self_t *self)
     explain_end(self);
     log_notice("session=%s kernel ended reason=%s detail=\"%s\"",
                self->spec->id, life_reason_name(self->reason), self->detail);
-    if (self->running && self->running->is_execute)
+    if (self->running && self->running->is_execute && !self->running->is_seed)
         record_cell_lost(self, self->running);
     if (!self->spec->is_pooled)
         record_end(self);

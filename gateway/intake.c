@@ -17,7 +17,7 @@ static bytes_t buffer_bytes(const buffer_t *buffer)
     return (bytes_t){buffer->data, buffer->size};
 }
 
-static int write_request(self_t *self, const request_t *request, fault_t *fault)
+int intake_journal(self_t *self, const request_t *request, fault_t *fault)
 {
     cleanup_free char *origin = request_origin(request);
     const message_t *message = request->message;
@@ -165,7 +165,7 @@ static void accept_request(self_t *self, request_t **request_p)
     self->is_full_told = false;
     if ((request->note
          && output_note(self->output, "note", 0, request->note, &fault) < 0)
-        || write_request(self, request, &fault) < 0) {
+        || intake_journal(self, request, &fault) < 0) {
         cleanup_free char *sentence = mem_format(
             "the request was not run: the session's journal cannot be written "
             "(%s); free some space and send it again under a new msg_id",

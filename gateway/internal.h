@@ -15,6 +15,7 @@
  *   recovery.c  a session that another gateway left
  *   watch.c     the limits of the session as a whole
  *   revival.c   a session that is gone gets a fresh kernel
+ *   seeding.c   the cells that a new kernel runs before anybody's
  */
 #ifndef HEARTH_GATEWAY_INTERNAL_H
 #define HEARTH_GATEWAY_INTERNAL_H
@@ -146,6 +147,8 @@ typedef struct {
     bool is_broken;       /* begin failed; only $TERM counts */
     bool is_draining;     /* takes requests, hands none to the kernel */
 
+    size_t seeded; /* cells of its profile's seed that this kernel has begun */
+
     request_t *queue, **queue_end; /* owned; waiting, in order */
     size_t queue_size;
     bool is_full_told;           /* that no more can wait is on record */
@@ -195,6 +198,8 @@ void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 /* Clients are heard, unless it is held or waits in the pool. */
 void session_watch_requests(self_t *self);
+/* Everybody who waits for it hears that the session is ready. */
+void session_tell_ready(self_t *self);
 /* It is somebody's: what has to be done about that once the answer is on its
  * way, in a moment; nothing else is recorded before. */
 void session_start_soon(self_t *self);
@@ -292,6 +297,8 @@ int intake_on_shell(zloop_t *loop, zsock_t *socket, void *arg);
 int intake_on_control(zloop_t *loop, zsock_t *socket, void *arg);
 int intake_on_stdin(zloop_t *loop, zsock_t *socket, void *arg);
 int intake_on_front(zloop_t *loop, zsock_t *socket, void *arg);
+/* The request enters the journal. */
+int intake_journal(self_t *self, const request_t *request, fault_t *fault);
 /* Requests on shell that have come by now, also those of viewers. */
 void intake_take_all(self_t *self);
 
@@ -420,6 +427,18 @@ bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out);
 /* The limits that a cell came to, as its kernel says in its reply: for the
  * journal, the audit log and who counts. */
 void watch_heed(self_t *self, bytes_t metadata, int64_t cell);
+
+/* seeding.c */
+/* The kernel is ready, and runs its profile's seed first; false: there is none.
+ */
+bool seeding_begin(self_t *self);
+/* The seed's next cell; NULL: there is none any more. Given. */
+request_t *seeding_next(self_t *self);
+/* One of them was answered. */
+void seeding_on_reply(self_t *self, json_span_t content);
+/* Of a session that was taken over in the midst of it: begins anew, in a fresh
+ * kernel. */
+void seeding_repeat(self_t *self);
 
 /* revival.c */
 /* The session that is gone starts again, without its variables. */

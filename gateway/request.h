@@ -22,6 +22,7 @@ typedef struct request {
     bool is_execute;
     bool silent, store_history, stop_on_error; /* of an execute_request */
     bool is_revival;       /* a recorded cell that is run again */
+    bool is_seed;          /* of the profile's seed: nobody asked for it */
     bool wants_namespace;  /* the reply tells what became of the variables */
     int64_t time_limit_ms; /* 0: none */
     char *note;            /* owned; JSON for the journal, or NULL */

@@ -62,7 +62,8 @@ int revival_report(self_t *self, const char *report, fault_t *fault)
 /* Cells of the revival itself, and silent ones, are nobody's turn. */
 static bool is_turn(const request_t *request)
 {
-    return request->is_execute && !request->silent && !request->is_revival;
+    return request->is_execute && !request->silent && !request->is_revival
+           && !request->is_seed;
 }
 
 bytes_t revival_tell(const self_t *self, bytes_t metadata, buffer_t *extended)

@@ -14,6 +14,7 @@
 #include "gateway/gateway.h"
 #include "gateway/http/http.h"
 #include "gateway/registry.h"
+#include "gateway/seed.h"
 #include "gateway/session_users.h"
 
 #include <czmq.h>
@@ -115,7 +116,9 @@ int serve_main(options_t *options)
     int r;
 
     log_set_level((log_level_t) options->log_level);
-    r = prepare(options, package, &lock_fd, &signal_fd, &fault);
+    r = seed_load(options, &fault);
+    if (r == 0)
+        r = prepare(options, package, &lock_fd, &signal_fd, &fault);
     if (r == 0 && options->audit_files)
         r = audit_new(options->state_dir, options->audit_file_bytes,
                       options->audit_files, &audit, &fault);

@@ -214,6 +214,12 @@ void session_set_ready(self_t *self)
 {
     session_stop_timer(self, &self->ready_timer);
     life_step(&self->state, LIFE_ON_READY);
+    if (!seeding_begin(self))
+        session_tell_ready(self);
+}
+
+void session_tell_ready(self_t *self)
+{
     session_touch(self);
     if (self->spec->is_pooled) {
         session_save(self);
@@ -464,6 +470,8 @@ static int begin_adopted(self_t *self, fault_t *fault)
         /* Its launch was cut short: what is missing may never come. */
         if (self->state == LIFE_STARTING)
             commands_await_ready(self);
+        else if (spec->is_seeding)
+            seeding_repeat(self);
         else
             session_check_adopted(self);
     }

@@ -58,6 +58,9 @@ typedef struct {
     bool is_external;          /* connection_file was given: `hearth kernel` */
     bool is_pooled;            /* nobody's yet; ended, not taken over */
     bool is_lent;              /* its user is out of /etc/subuid */
+    uint64_t seed_count;       /* cells that it has run of its profile's seed */
+    bool is_seeding;           /* its kernel runs its profile's seed: nobody has
+                                  it yet */
     connection_t connection;   /* ports 0: chosen; the secret is owned */
     int64_t created_us;        /* wall clock */
     int64_t idle_timeout_ms;   /* 0: never */

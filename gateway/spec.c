@@ -74,6 +74,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(start_time)                                                              \
     X(host_uid)                                                                \
     X(init_uid)                                                                \
+    X(seed_count)                                                              \
     X(subscribers)                                                             \
     X(ended_us)
 
@@ -110,6 +111,7 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
     json_object_set_new(object, "external", json_boolean(self->is_external));
     json_object_set_new(object, "has_ids", json_boolean(self->has_ids));
     json_object_set_new(object, "pooled", json_boolean(self->is_pooled));
+    json_object_set_new(object, "seeding", json_boolean(self->is_seeding));
     json_object_set_new(object, "restarts", json_boolean(self->restarts));
     json_object_set_new(object, "kernel_session",
                         json_string(self->kernel_session));
@@ -239,6 +241,7 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     self->is_external = json_is_true(json_object_get(object, "external"));
     self->has_ids = json_is_true(json_object_get(object, "has_ids"));
     self->is_pooled = json_is_true(json_object_get(object, "pooled"));
+    self->is_seeding = json_is_true(json_object_get(object, "seeding"));
     self->restarts = json_is_true(json_object_get(object, "restarts"));
     self->state_folder = mem_text(state_folder);
     self->is_adopted = true;

@@ -370,7 +370,8 @@ void turns_start(self_t *self, request_t *request)
     if (!request->is_execute)
         return;
     session_note_start(self);
-    record_cell_begin(self, request);
+    if (!request->is_seed)
+        record_cell_begin(self, request);
     if (is_fresh && !request->silent
         && publish_input(self, request, &fault) < 0)
         log_warning("session=%s execute_input: %s", self->spec->id, fault.text);
@@ -378,10 +379,14 @@ void turns_start(self_t *self, request_t *request)
 
 void turns_next(self_t *self)
 {
-    while (self->state == LIFE_IDLE && self->queue && self->is_greeted
-           && !self->is_draining && !pressure_of_replies(self)) {
-        request_t *request = turns_pop(self);
+    while (self->state == LIFE_IDLE && self->is_greeted && !self->is_draining
+           && (self->queue || self->spec->is_seeding)
+           && !pressure_of_replies(self)) {
+        request_t *request =
+            self->spec->is_seeding ? seeding_next(self) : turns_pop(self);
 
+        if (!request)
+            return;
         if (request->frame_type) {
             turns_start(self, request);
             return;
@@ -479,7 +484,8 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     if (!request->is_answered)
         output_turn(self->output, "idle", request);
     if (request->is_execute) {
-        record_cell_end(self, request, content);
+        if (!request->is_seed)
+            record_cell_end(self, request, content);
         watch_heed(self, said, cell);
     }
     session_stop_timer(self, &self->limit_timer);
@@ -492,6 +498,8 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
     if (aborts)
         abort_queue(self);
     turns_remember(self, request);
+    if (request->is_seed)
+        seeding_on_reply(self, content);
     request_destroy(&request);
     return 0;
 }

@@ -26,6 +26,8 @@ void profile_destroy(profile_t **self_p)
     texts_destroy(&self->policy.refuse_calls);
     texts_destroy(&self->policy.allow_imports);
     texts_destroy(&self->policy.refuse_imports);
+    texts_destroy(&self->seed_cells);
+    free(self->seed);
     texts_destroy(&self->without);
     texts_destroy(&self->accept);
     texts_destroy(&self->mount);
@@ -87,6 +89,7 @@ profile_t *profile_new(const char *name)
     self->mount = mem_new(sizeof(char *));
     self->accept = mem_new(sizeof(char *));
     self->without = mem_new(sizeof(char *));
+    self->seed_ms = 60 * 1000;
     self->zygote_forks = 1000;
     self->zygote_age_ms = 24 * (int64_t) 3600 * 1000;
     self->limits = (profile_limits_t){

@@ -56,6 +56,10 @@ typedef struct {
     char **mount;       /* owned; "SOURCE:TARGET" to show, NULL at the end */
     char **accept;      /* owned; walls that may be missing, NULL at the end */
     char **without;     /* owned; walls to leave out, NULL at the end */
+    char *seed;         /* owned; a notebook's path, or NULL */
+    char **seed_cells;  /* owned; its code, which each new kernel runs before
+                           anybody has it, NULL at the end; or NULL */
+    int64_t seed_ms;    /* that it may take */
     int network;        /* sandbox_network_t */
     int is_fresh;       /* kernels by exec: none is another's copy */
     int isolation;      /* isolation_t */

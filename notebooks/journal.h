@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The "front" in the origin of a cell that a profile's seed has, and no client
+ * has asked for. */
+#define JOURNAL_SEED "seed"
+
 typedef enum {
     JOURNAL_REQUEST = 1, /* a client's request, with its origin */
     JOURNAL_EVENT =

@@ -77,6 +77,15 @@ static void set_source(recorded_cell_t *self, const char *text, size_t size)
     self->cell.source_size = size;
 }
 
+/* Nobody's turn: who asks cannot choose where he comes from. */
+static bool is_seed(const journal_record_t *record)
+{
+    json_auto_t *origin = record_object(record->origin);
+    const char *front = json_string_value(json_object_get(origin, "front"));
+
+    return front && strcmp(front, JOURNAL_SEED) == 0;
+}
+
 static void begin_code(recorded_cell_t *self, const journal_record_t *record,
                        const json_t *content)
 {
@@ -96,6 +105,8 @@ static void begin_code(recorded_cell_t *self, const journal_record_t *record,
         json_object_set_new(self->notes, "outside_effects", json_true());
     if (json_is_true(json_object_get(own, "revival")))
         json_object_set_new(self->notes, "revival", json_true());
+    if (is_seed(record))
+        json_object_set_new(self->notes, "seed", json_true());
 }
 
 /* Text between the code; what is missing is said where it is missing. */

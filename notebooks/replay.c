@@ -160,6 +160,8 @@ const char *replay_skips(const notebook_cell_t *cell,
     if (options->is_revival
         && json_is_true(notebook_cell_note(cell, REPLAY_BROKEN_OFF)))
         return "it belongs to a revival that was broken off";
+    if (options->is_revival && json_is_true(notebook_cell_note(cell, "seed")))
+        return "it belongs to the profile's seed, which each new kernel runs";
     if (strcmp(status, "aborted") == 0)
         return "it had not been run: one before it failed";
     if (strcmp(status, "unanswered") == 0)

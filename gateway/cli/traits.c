@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "gateway/environment.h"
+#include "notebooks/notebook.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -158,6 +159,47 @@ static int take_prespawn(options_t *options, const trait_t *trait,
     return options_set(options, max, value, fault);
 }
 
+/* The profile that the notebook is for, as Kernel Gateway has it: the one that
+ * is forced, or the one that it names. Lent. */
+static const profile_t *seeded_profile(const options_t *options,
+                                       const notebook_t *notebook,
+                                       const char **ret_name)
+{
+    const json_t *spec = json_object_get(notebook->metadata, "kernelspec");
+
+    *ret_name = options->http.force_profile;
+    if (!*ret_name)
+        *ret_name = json_string_value(json_object_get(spec, "name"));
+    return options_profile(options, *ret_name);
+}
+
+static int take_seed(options_t *options, const trait_t *trait,
+                     const char *value, fault_t *fault)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    const char *name;
+    int r;
+
+    if (!*value)
+        return 0;
+    if (strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0)
+        return fault_set(fault, ENOTSUP, "%s", trait->more);
+    cleanup_free char *path =
+        realpath(strncmp(value, "file://", 7) == 0 ? value + 7 : value, NULL);
+    if (!path)
+        return fault_set(fault, errno, "%s: %s", value, strerror(errno));
+    if ((r = notebook_read(path, &notebook, fault)) < 0)
+        return r;
+    const profile_t *profile = seeded_profile(options, &notebook, &name);
+    if (!profile)
+        return fault_set(fault, EINVAL,
+                         "%s is for the kernelspec '%.100s', and there is no "
+                         "such profile; force_kernel_name names another",
+                         path, name);
+    cleanup_free char *key = mem_format("profile/%s/seed", profile->name);
+    return options_set(options, key, path, fault);
+}
+
 static int take_api(options_t *options, const trait_t *trait, const char *value,
                     fault_t *fault)
 {
@@ -235,10 +277,9 @@ const trait_t traits[TRAITS + 1] = {
      "only kernel_gateway.jupyter_websocket is served; notebooks as web "
      "services are not"},
     {"list_kernels", "KG_LIST_KERNELS", take_flag, "http/list_kernels"},
-    {"seed_uri", "KG_SEED_URI", refuse,
-     "no notebook is run in new kernels; leave it away, and send its cells to "
-     "a kernel as its first ones, or name the modules that they import in the "
-     "setting preload of a profile"},
+    {"seed_uri", "KG_SEED_URI", take_seed,
+     "what runs in every kernel is a file here, not whatever a server has at "
+     "the time; download the notebook before, and name that file"},
     {"client_ca", "KG_CLIENT_CA", take_path, "http/client_ca"},
     {"kernel_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
     {"kernel_spec_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
