@@ -30,6 +30,7 @@ void viewer_destroy(viewer_t **self_p)
     journal_reader_destroy(&self->reader);
     zlistx_destroy(&self->waiting);
     buffer_reset(&self->inbox);
+    (void) holding_set(&self->http->holdings, &self->held, 0);
     free(self);
     *self_p = NULL;
 }

@@ -9,9 +9,11 @@
 #include "notebooks/journal.h"
 #include "protocol/websocket.h"
 
-#define VIEWER_CLOSE_RESTART 1012 /* come back: not in libwebsockets' list */
-#define VIEWER_IDLES         32   /* requests whose idle was made here */
-#define VIEWER_TRIPS         16   /* requests whose time is taken */
+/* Not in libwebsockets' list: come back, come back later. */
+#define VIEWER_CLOSE_RESTART 1012
+#define VIEWER_CLOSE_LATER   1013
+#define VIEWER_IDLES         32 /* requests whose idle was made here */
+#define VIEWER_TRIPS         16 /* requests whose time is taken */
 
 /* A frame on its way out. */
 typedef struct frame_node frame_node_t;
@@ -29,6 +31,8 @@ struct viewer {
     viewer_t *next;             /* of the same session */
     buffer_t inbox;             /* the frame that is coming in */
     zlistx_t *waiting;          /* owned; requests until HELLO */
+    uint64_t waiting_bytes;     /* of the frames that they came in */
+    uint64_t held;              /* bytes of both that count (holding.h) */
     frame_node_t *first, *last; /* owned; the queue */
     size_t queued;              /* bytes in it */
     size_t loose;               /* of them, in no journal */

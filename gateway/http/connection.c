@@ -14,6 +14,7 @@
 #include "gateway/http/routes.h"
 #include "gateway/http/sender.h"
 #include "gateway/http/server.h"
+#include "protocol/limits.h"
 #include "protocol/websocket.h"
 
 #include <errno.h>
@@ -21,8 +22,11 @@
 
 #define BODY_RATE (16u << 10) /* bytes a second that a body must have */
 #define BODY_TOO_LONG                                                          \
-    "The body is longer than it may be (http/body_max, and 64 KiB where no "   \
-    "token is asked for); a file of any size can be written in chunks"
+    "The body is longer than it may be (http/body_max, 128 MiB where it is "   \
+    "no "                                                                      \
+    "file's, and 64 KiB where no token is asked for); a file of any size can " \
+    "be written in chunks"
+#define BODY_MEMORY_MAX WIRE_FRAME_MAX /* bytes; more reaches no kernel */
 
 /* --- Requests --- */
 
@@ -86,16 +90,20 @@ static int64_t check_body(http_t *http, struct lws *wsi, exchange_t *exchange)
     return size;
 }
 
+static void refuse_for_now(exchange_t *exchange, int patience)
+{
+    exchange_header(exchange, "Retry-After", "%d", patience);
+    refuse(exchange, 503,
+           "too much is being uploaded at this time; try again later");
+}
+
 /* A file does not have to fit into memory. */
 static void open_deposit(exchange_t *exchange, int64_t size)
 {
     exchange->deposit =
         deposit_new(&exchange->http->deposits, size > 0 ? (uint64_t) size : 0);
-    if (exchange->deposit)
-        return;
-    exchange_header(exchange, "Retry-After", "%d", DEPOSIT_PATIENCE);
-    refuse(exchange, 503,
-           "too much is being uploaded at this time; try again later");
+    if (!exchange->deposit)
+        refuse_for_now(exchange, DEPOSIT_PATIENCE);
 }
 
 /* What somebody sends who may not is not kept in memory until it is all there.
@@ -110,6 +118,10 @@ static bool may_send(exchange_t *exchange, int64_t size)
         refuse(exchange, 413, BODY_TOO_LONG);
     else if (exchange->is_model)
         open_deposit(exchange, size);
+    else if (size > (int64_t) BODY_MEMORY_MAX)
+        refuse(exchange, 413, BODY_TOO_LONG);
+    else if (exchange->body_max > BODY_MEMORY_MAX)
+        exchange->body_max = BODY_MEMORY_MAX;
     return !exchange->status;
 }
 
@@ -169,6 +181,9 @@ static void take(exchange_t *exchange, const void *bytes, size_t size)
     exchange->received += size;
     if (exchange->deposit)
         deposit_feed(exchange->deposit, bytes, size);
+    else if (!holding_set(&exchange->http->holdings, &exchange->held,
+                          exchange->body.size + size))
+        refuse_for_now(exchange, HOLDING_PATIENCE);
     else if (size)
         buffer_append(&exchange->body, bytes, size);
 }
@@ -185,7 +200,7 @@ static void take_chunks(exchange_t *exchange, const void *bytes, size_t size)
         refuse(exchange, 400, "The chunks of the body are none");
     else
         take(exchange, found.data, found.size);
-    if (r != 0)
+    if (r != 0 || exchange->status)
         dispatch(exchange);
 }
 
@@ -209,6 +224,8 @@ static int on_body(http_t *http, connection_t *connection, const void *bytes,
     if (exchange->received + size > exchange->body_max)
         return -1;
     take(exchange, bytes, size);
+    if (exchange->status)
+        dispatch(exchange);
     return 0;
 }
 

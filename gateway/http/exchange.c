@@ -98,6 +98,7 @@ void exchange_destroy(exchange_t **self_p)
     exchange_keep(self, NULL, NULL);
     json_decref(self->query);
     deposit_destroy(&self->deposit);
+    (void) holding_set(&self->http->holdings, &self->held, 0);
     buffer_reset(&self->body);
     buffer_reset(&self->head);
     buffer_reset(&self->answer);

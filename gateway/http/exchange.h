@@ -66,6 +66,7 @@ struct exchange {
     struct deposit *deposit; /* owned; what has the body instead, or NULL */
     uint64_t received;       /* bytes of the body so far */
     uint64_t body_max;       /* that it may have */
+    uint64_t held;           /* bytes of it that count (holding.h) */
     chunks_t chunks;         /* how far they have been read ... */
     bool is_chunked;         /* ... of a body that comes in such */
     bool is_model;           /* it is that of a file (deposit.h) */

@@ -125,6 +125,12 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
                        r == -EBADMSG ? "ValueError" : ename, fault.text);
 }
 
+static bool hold(viewer_t *self, size_t bytes)
+{
+    return holding_set(&self->http->holdings, &self->held,
+                       self->waiting_bytes + bytes);
+}
+
 void viewer_send_waiting(viewer_t *self)
 {
     waiting_t *item;
@@ -133,6 +139,8 @@ void viewer_send_waiting(viewer_t *self)
         request(self, item->channel, item->message);
         zlistx_delete(self->waiting, NULL);
     }
+    self->waiting_bytes = 0;
+    (void) hold(self, self->inbox.size);
 }
 
 static void on_frame(viewer_t *self)
@@ -157,26 +165,35 @@ static void on_frame(viewer_t *self)
         item->channel = channel;
         item->message = take_ptr(message);
         zlistx_add_end(self->waiting, item);
+        self->waiting_bytes += self->inbox.size;
         return;
     }
     request(self, channel, message);
 }
 
+static int part(struct lws *wsi, int status, const char *reason)
+{
+    cleanup_free char *text = mem_text(reason);
+
+    lws_close_reason(wsi, (enum lws_close_status) status,
+                     (unsigned char *) text, strlen(text));
+    return -1;
+}
+
 int viewer_receive(viewer_t *self, struct lws *wsi, const void *bytes,
                    size_t size)
 {
-    static const char text[] = "the frame is bigger than http/frame_max";
     size_t left = lws_remaining_packet_payload(wsi);
 
     if (self->close_status)
         return 0;
     if (self->inbox.size + size + left > self->http->options->http.frame_max
-        || self->inbox.size + size + left > WIRE_MESSAGE_MAX) {
-        cleanup_free char *reason = mem_text(text);
-        lws_close_reason(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
-                         (unsigned char *) reason, sizeof text - 1);
-        return -1;
-    }
+        || self->inbox.size + size + left > WIRE_MESSAGE_MAX)
+        return part(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                    "the frame is bigger than http/frame_max");
+    if (!hold(self, self->inbox.size + size))
+        return part(wsi, VIEWER_CLOSE_LATER,
+                    "too much comes in at this time; come back later");
     buffer_append(&self->inbox, bytes, size);
     if (left || !lws_is_final_fragment(wsi))
         return 0;
@@ -185,5 +202,6 @@ int viewer_receive(viewer_t *self, struct lws *wsi, const void *bytes,
         buffer_reset(&self->inbox);
     else
         buffer_clear(&self->inbox);
+    (void) hold(self, 0);
     return 0;
 }

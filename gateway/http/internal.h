@@ -9,6 +9,7 @@
 #include "gateway/front.h"
 #include "gateway/http/deposit.h"
 #include "gateway/http/exchange.h"
+#include "gateway/http/holding.h"
 #include "gateway/options.h"
 #include "notebooks/chain_key.h"
 
@@ -69,6 +70,7 @@ struct http {
     clerk_t *clerk;       /* owned; makes documents of recordings */
     upload_t *uploads;    /* owned; files that come in chunks */
     deposits_t deposits;  /* files that come at once */
+    holdings_t holdings;  /* what else comes, in memory */
     zhashx_t *watches;    /* owned; session id -> watch_t */
     zhashx_t *runs;       /* owned; session id -> runs_t */
     zhashx_t *roster;     /* owned; ids of the sessions that live */

@@ -21,6 +21,7 @@
 #include "gateway/http/runs.h"
 #include "gateway/http/uploads.h"
 #include "gateway/http/watch.h"
+#include "protocol/limits.h"
 #include "protocol/websocket.h"
 
 #include <openssl/ssl.h>
@@ -38,6 +39,7 @@
 #define RECEIVE_BUFFER (32u << 10)
 #define KEEPALIVE_S    75
 #define DEPOSITS       4 /* bodies of http/body_max that files may come in */
+#define HOLDINGS       2 /* the same, for what lies in memory */
 #define DESCRIPTORS_MAX                                                        \
     (1u << 20) /* above it libwebsockets' tables are cut                       \
                 */
@@ -280,6 +282,14 @@ static int check_options(const options_http_t *options, fault_t *fault)
     return 0;
 }
 
+static uint64_t biggest_in_memory(const options_http_t *options)
+{
+    uint64_t body =
+        options->body_max < WIRE_FRAME_MAX ? options->body_max : WIRE_FRAME_MAX;
+
+    return options->frame_max > body ? options->frame_max : body;
+}
+
 static int make(const options_t *options, http_t **ret_http, fault_t *fault)
 {
     CLEANUP(destroy) http_t *self = mem_new(sizeof *self);
@@ -293,6 +303,7 @@ static int make(const options_t *options, http_t **ret_http, fault_t *fault)
     self->room = (unsigned) budget_connections(options);
     self->deposits = (deposits_t){.folder = options->state_dir,
                                   .max = DEPOSITS * http->body_max};
+    self->holdings.max = HOLDINGS * biggest_in_memory(http);
     self->started_us = self->active_us = clock_wall_us();
     self->base = mem_copy(http->base_url, strlen(http->base_url) - 1);
     self->metrics = metrics_new();

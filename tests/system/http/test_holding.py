@@ -1,0 +1,94 @@
+"""What comes in and nobody has taken yet has one bound for all connections."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Callable, Iterator
+
+import pytest
+from deadline import DEADLINE, wait_for
+from harness import Gateway
+from web import Answer, Closed, Kernel, Web
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Kernel]:
+    """Two bodies, or messages, of a MiB may lie in memory."""
+    gateway = Gateway(
+        *("--set", "http/body_max=1M"), *("--set", "http/frame_max=1M")
+    )
+    gateway.start()
+    web = Web.of(gateway)
+    kernel = Kernel(web, web.create())
+    yield kernel
+    kernel.close()
+    gateway.end()
+
+
+def body(kernel: Kernel) -> socket.socket:
+    """All but the end of a MiB."""
+    made = socket.create_connection((kernel.web.host, kernel.web.port), 30)
+    made.sendall(
+        f"POST /api/kernels/{kernel.id}/execute HTTP/1.1\r\n"
+        f"Host: localhost\r\nAuthorization: token {kernel.web.token}\r\n"
+        f"Content-Length: {MIB}\r\n\r\n".encode()
+        + b" " * (MIB - 1)
+    )
+    return made
+
+
+def frame(kernel: Kernel) -> socket.socket:
+    """The same of a message to a WebSocket."""
+    made = kernel.socket().ws.sock
+    head = struct.pack(">BBQ4x", 0x81, 0x80 | 127, MIB)
+    made.sendall(head + b" " * (MIB - 1))
+    return made
+
+
+def execute(kernel: Kernel, code: str) -> Answer:
+    return kernel.web.post(f"/api/kernels/{kernel.id}/execute", {"code": code})
+
+
+def is_refused(kernel: Kernel) -> bool:
+    """Half a MiB more, in one body that is whole."""
+    answer = execute(kernel, "#" * (MIB // 2))
+    if answer.status == 202:
+        return False
+    assert answer.status == 503, answer
+    assert answer.headers["Retry-After"] == "5"
+    assert "try again later" in answer.json["message"]
+    return True
+
+
+@pytest.mark.parametrize("some", [body, frame])
+def test_of_all_that_comes_at_a_time(
+    small: Kernel, some: Callable[[Kernel], socket.socket]
+) -> None:
+    held = [some(small), some(small)]
+    try:
+        wait_for(lambda: is_refused(small), "no room", DEADLINE)
+        # What is small is served all the same, here and there.
+        assert execute(small, "1").status == 202
+        with small.socket() as ws:
+            assert ws.value("1 + 1") == "2"
+            ws.execute("#" * (MIB // 2))
+            with pytest.raises(Closed) as closed:
+                ws.until(lambda message: False)
+        assert closed.value.code == 1013
+        assert "come back later" in closed.value.text
+    finally:
+        for one in held:
+            one.close()
+    wait_for(lambda: not is_refused(small), "room again", DEADLINE)
+
+
+def test_what_was_taken_counts_no_more(small: Kernel) -> None:
+    """Ten times as much as there is room for, one after the other."""
+    code = "#" * (MIB // 2)
+    with small.socket() as ws:
+        for number in range(20):
+            assert execute(small, f"{number}{code}").status == 202
+            assert ws.value(f"{number}{code}") == str(number)
