@@ -212,6 +212,7 @@ static void on_request(self_t *self, const char *front, channel_t channel,
         request_new(turns_number(self), channel, message_p);
 
     snprintf(request->front, sizeof request->front, "%s", front);
+    request->came_us = clock_monotonic_us();
     if (self->state == LIFE_GONE) {
         refuse_gone(self, request);
     } else if (request->frame_type) {

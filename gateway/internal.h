@@ -29,6 +29,7 @@
 #include "gateway/request.h"
 #include "gateway/seen.h"
 #include "gateway/session.h"
+#include "gateway/trips.h"
 #include "gateway/viewers.h"
 #include "kernels/kernel.h"
 #include "protocol/json.h"
@@ -177,8 +178,9 @@ typedef struct {
     char *interrupt_token;  /* owned; who waits for the ladder's outcome */
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
-        drain_timer, ready_timer, greeted_timer,
-        start_timer;          /* zloop ids, 0: none */
+        drain_timer, ready_timer, greeted_timer, start_timer,
+        trips_timer;          /* zloop ids, 0: none */
+    trips_t trips;            /* that the registry has not heard of */
     bool is_subscribed;       /* by somebody new, since greeted_timer */
     bool owes_start;          /* session_note_start has not been */
     bool is_handed;           /* session.json does not say so yet */
@@ -200,6 +202,10 @@ void session_set_ready(self_t *self);
 void session_watch_requests(self_t *self);
 /* Everybody who waits for it hears that the session is ready. */
 void session_tell_ready(self_t *self);
+/* A request that somebody sent has its reply; the registry hears of how long
+ * that took, with others, in a moment. */
+void session_count_trip(self_t *self, const request_t *request);
+void session_tell_trips(self_t *self);
 /* It is somebody's: what has to be done about that once the answer is on its
  * way, in a moment; nothing else is recorded before. */
 void session_start_soon(self_t *self);

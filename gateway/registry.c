@@ -166,6 +166,8 @@ static void on_word(entry_t *entry, zmsg_t *message)
         on_word_ready(self, entry, first);
     } else if (strcmp(word, "LIMIT") == 0) {
         tally_limit(self->tally, first ? first : "");
+    } else if (strcmp(word, "TRIPS") == 0) {
+        tally_trips(self->tally, first ? first : "");
     } else if (strcmp(word, "LAUNCH") == 0) {
         launcher_launch(self, entry);
     } else if (strcmp(word, "STALE") == 0) {

@@ -29,6 +29,7 @@ typedef struct request {
     const char *own_flaw;  /* what is wrong with our metadata, or NULL */
     bool is_journaled;     /* it, and its end when that comes */
     bool is_started;       /* its busy and execute_input are out */
+    int64_t came_us;       /* monotonic; 0: not here, or nobody has sent it */
     int64_t begun_us; /* wall clock, when a gateway before began it; or 0 */
     bool is_answered; /* the client has its reply; the kernel works on */
 } request_t;

@@ -15,6 +15,7 @@
 #define RETRY_MS 20   /* a reply whose client is away is tried again */
 #define HOLD_MS  5000 /* a taken-over session waits for its subscribers */
 #define SAVE_MS  50   /* changes of session.json are gathered */
+#define TRIPS_MS 500  /* how long replies took is gathered */
 #define START_MS 5    /* by then a client in haste has asked for something */
 
 void session_stop_timer(self_t *self, int *timer)
@@ -208,6 +209,36 @@ void session_watch(self_t *self, int fd, zloop_fn *handler)
         return;
     zloop_poller(self->loop, &item, handler, self);
     zloop_poller_set_tolerant(self->loop, &item);
+}
+
+void session_tell_trips(self_t *self)
+{
+    cleanup_free char *written = trips_write(&self->trips);
+
+    session_stop_timer(self, &self->trips_timer);
+    if (self->trips.count)
+        commands_tell(self, "TRIPS", written, NULL);
+    self->trips = (trips_t){0};
+}
+
+static int on_trips(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->trips_timer = 0;
+    session_tell_trips(self);
+    return 0;
+}
+
+void session_count_trip(self_t *self, const request_t *request)
+{
+    if (!request->came_us || request->is_answered)
+        return;
+    trips_note(&self->trips, clock_monotonic_us() - request->came_us);
+    if (!self->trips_timer)
+        session_start_timer(self, &self->trips_timer, TRIPS_MS, on_trips);
 }
 
 void session_set_ready(self_t *self)

@@ -2,6 +2,7 @@
 #include "gateway/tally.h"
 
 #include "gateway/life.h"
+#include "gateway/trips.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct tally {
     uint64_t buckets[BUCKETS]; /* starts that took so long at most */
     uint64_t starts;
     double seconds; /* of all of them */
+    trips_t trips;
 };
 
 static void init(json_t *counts, const char *const *names, size_t count)
@@ -88,6 +90,26 @@ void tally_limit(tally_t *self, const char *limit)
     count(self->limits, limit);
 }
 
+void tally_trips(tally_t *self, const char *written)
+{
+    trips_add(&self->trips, written);
+}
+
+static json_t *describe_trips(const trips_t *trips)
+{
+    json_t *limits = json_array(), *buckets = json_array();
+    uint64_t below = 0;
+
+    for (size_t i = 0; i < TRIPS_BUCKETS; i++) {
+        below += trips->buckets[i];
+        json_array_append_new(limits, json_real(trips_bounds[i]));
+        json_array_append_new(buckets, json_integer((json_int_t) below));
+    }
+    return json_pack("{s:I,s:f,s:o,s:o}", "count", (json_int_t) trips->count,
+                     "seconds", (double) trips->us / 1e6, "bounds", limits,
+                     "buckets", buckets);
+}
+
 json_t *tally_describe(const tally_t *self)
 {
     json_t *limits = json_array(), *buckets = json_array();
@@ -97,9 +119,10 @@ json_t *tally_describe(const tally_t *self)
         json_array_append_new(buckets,
                               json_integer((json_int_t) self->buckets[i]));
     }
-    return json_pack("{s:o,s:o,s:{s:I,s:f,s:o,s:o}}", "ended",
+    return json_pack("{s:o,s:o,s:o,s:{s:I,s:f,s:o,s:o}}", "ended",
                      json_deep_copy(self->ended), "limits",
-                     json_deep_copy(self->limits), "starts", "count",
+                     json_deep_copy(self->limits), "trips",
+                     describe_trips(&self->trips), "starts", "count",
                      (json_int_t) self->starts, "seconds", self->seconds,
                      "bounds", limits, "buckets", buckets);
 }

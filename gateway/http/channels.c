@@ -74,8 +74,6 @@ void viewer_on_event(viewer_t *self, const front_event_t *event)
                                      .buffer_count = event->buffer_count};
     bool is_status = event->seq == 0 && event->channel == CHANNEL_IOPUB;
 
-    if (event->viewer.size && event->channel != CHANNEL_STDIN)
-        viewer_end_trip(self, event);
     note_question(self, event);
     if (event->seq && event->seq <= self->cursor)
         return;

@@ -13,7 +13,6 @@
 #define VIEWER_CLOSE_RESTART 1012
 #define VIEWER_CLOSE_LATER   1013
 #define VIEWER_IDLES         32 /* requests whose idle was made here */
-#define VIEWER_TRIPS         16 /* requests whose time is taken */
 
 /* A frame on its way out. */
 typedef struct frame_node frame_node_t;
@@ -44,15 +43,10 @@ struct viewer {
     journal_reader_t *reader; /* owned; while behind */
     uint64_t idles[VIEWER_IDLES]; /* a ring */
     size_t idle_at;               /* the ring's next place */
-    struct {
-        uint64_t header;   /* its hash */
-        int64_t begun_us;  /* monotonic */
-    } trips[VIEWER_TRIPS]; /* a ring */
-    size_t trip_at;        /* the ring's next place */
-    int close_status;      /* not 0: close when the queue is empty */
-    char close_text[100];  /* why, for the client */
-    int64_t next_ping;     /* monotonic ms */
-    int64_t next_vouch;    /* the same */
+    int close_status;             /* not 0: close when the queue is empty */
+    char close_text[100];         /* why, for the client */
+    int64_t next_ping;            /* monotonic ms */
+    int64_t next_vouch;           /* the same */
     bool wants_ping;
 };
 
@@ -105,8 +99,6 @@ void viewer_send_waiting(viewer_t *self);
 /* Bytes of a frame. Negative: it is to be closed. */
 int viewer_receive(viewer_t *self, struct lws *wsi, const void *bytes,
                    size_t size);
-/* The reply to one of its requests. */
-void viewer_end_trip(viewer_t *self, const front_event_t *event);
 
 /* --- catchup.c --- */
 

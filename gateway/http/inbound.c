@@ -1,10 +1,8 @@
-/* What comes in by a WebSocket: frames become requests of its session, and the
- * time is taken until their replies. See channels.h. */
+/* What comes in by a WebSocket: frames become requests of its session. See
+ * channels.h. */
 #include "gateway/http/channels.h"
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "gateway/http/metrics.h"
 #include "gateway/http/watch.h"
 #include "gateway/refusal.h"
 #include "protocol/limits.h"
@@ -36,40 +34,6 @@ zlistx_t *viewer_waiting_new(void)
 
     zlistx_set_destructor(list, destroy_waiting);
     return list;
-}
-
-/* --- How long replies take --- */
-
-/* FNV-1a: whoever makes two alike falsifies his own time alone. */
-static uint64_t hash_of(bytes_t bytes)
-{
-    const uint8_t *at = bytes.bytes;
-    uint64_t hash = 14695981039346656037u;
-
-    for (size_t i = 0; i < bytes.size; i++)
-        hash = (hash ^ at[i]) * 1099511628211u;
-    return hash;
-}
-
-static void begin_trip(viewer_t *self, const message_t *message)
-{
-    size_t at = self->trip_at++ % VIEWER_TRIPS;
-
-    self->trips[at].header = hash_of(message_header(message));
-    self->trips[at].begun_us = clock_monotonic_us();
-}
-
-void viewer_end_trip(viewer_t *self, const front_event_t *event)
-{
-    uint64_t hash = hash_of(event->parent);
-
-    for (size_t i = 0; i < VIEWER_TRIPS; i++) {
-        if (self->trips[i].header != hash || !self->trips[i].begun_us)
-            continue;
-        metrics_count_trip(self->http->metrics,
-                           clock_monotonic_us() - self->trips[i].begun_us);
-        self->trips[i].begun_us = 0;
-    }
 }
 
 /* --- Requests --- */
@@ -108,9 +72,7 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
                        "token with the scope execute");
         return;
     }
-    if (channel != CHANNEL_STDIN)
-        begin_trip(self, message);
-    else
+    if (channel == CHANNEL_STDIN)
         self->question = 0;
     if (is_there && !self->watch->is_greeted)
         ename = "KernelNotReady",

@@ -10,10 +10,6 @@
 
 static const double bounds[BUCKETS] = {
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10};
-/* Round trips are faster. */
-static const double trip_bounds[BUCKETS] = {
-    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
-    0.025,  0.05,   0.1,    0.5,   1,     10,    60};
 
 typedef struct {
     uint64_t buckets[BUCKETS]; /* not cumulated */
@@ -23,7 +19,6 @@ typedef struct {
 
 struct metrics {
     zhashx_t *requests; /* owned; labels -> histogram_t */
-    histogram_t trips;
 };
 
 static void destroy_histogram(void **self_p)
@@ -52,12 +47,12 @@ void metrics_destroy(metrics_t **self_p)
     *self_p = NULL;
 }
 
-static void observe(histogram_t *self, const double *limits, int64_t us)
+static void observe(histogram_t *self, int64_t us)
 {
     double seconds = us > 0 ? (double) us / 1e6 : 0;
 
     for (size_t i = 0; i < BUCKETS; i++) {
-        if (seconds <= limits[i]) {
+        if (seconds <= bounds[i]) {
             self->buckets[i]++;
             break;
         }
@@ -81,16 +76,11 @@ void metrics_count_answer(const exchange_t *exchange)
         histogram = mem_new(sizeof *histogram);
         zhashx_insert(self->requests, labels, histogram);
     }
-    observe(histogram, bounds, us);
+    observe(histogram, us);
 }
 
-void metrics_count_trip(metrics_t *self, int64_t us)
-{
-    observe(&self->trips, trip_bounds, us);
-}
-
-static void write_histogram(const histogram_t *self, const double *limits,
-                            const char *name, const char *labels, buffer_t *out)
+static void write_histogram(const histogram_t *self, const char *name,
+                            const char *labels, buffer_t *out)
 {
     const char *comma = *labels ? "," : "";
     uint64_t below = 0;
@@ -98,7 +88,7 @@ static void write_histogram(const histogram_t *self, const double *limits,
     for (size_t i = 0; i < BUCKETS; i++) {
         below += self->buckets[i];
         buffer_format(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name,
-                      labels, comma, limits[i], below);
+                      labels, comma, bounds[i], below);
     }
     buffer_format(out,
                   "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n"
@@ -140,16 +130,12 @@ static void write_server(const http_t *http, buffer_t *out)
 void metrics_write(const http_t *http, buffer_t *out)
 {
     static const char requests[] = "http_request_duration_seconds";
-    static const char trips[] = "hearth_round_trip_seconds";
     const metrics_t *self = http->metrics;
 
     write_type(requests, "duration of HTTP requests", out);
     for (const histogram_t *at = zhashx_first(self->requests); at;
          at = zhashx_next(self->requests))
-        write_histogram(at, bounds, requests, zhashx_cursor(self->requests),
-                        out);
-    write_type(trips, "from a request over a WebSocket to its reply", out);
-    write_histogram(&self->trips, trip_bounds, trips, "", out);
+        write_histogram(at, requests, zhashx_cursor(self->requests), out);
     buffer_format(out,
                   "# HELP hearth_http_connections open connections\n"
                   "# TYPE hearth_http_connections gauge\n"

@@ -7,8 +7,6 @@
 metrics_t *metrics_new(void);
 void metrics_destroy(metrics_t **self_p);
 void metrics_count_answer(const exchange_t *exchange);
-/* From a viewer's request to its reply. */
-void metrics_count_trip(metrics_t *self, int64_t us);
 /* In Prometheus' text format. */
 void metrics_write(const http_t *http, buffer_t *out);
 

@@ -84,21 +84,14 @@ static void write_pool(const json_t *profiles, const char *member,
 }
 
 /* What the registry has counted, over HTTP or not. */
-static void write_starts(const json_t *starts, buffer_t *out)
+static void write_times(const json_t *times, const char *name, const char *help,
+                        buffer_t *out)
 {
-    static const char name[] = "hearth_session_start_seconds";
-    const json_t *limits = json_object_get(starts, "bounds");
-    const json_t *buckets = json_object_get(starts, "buckets");
-    json_int_t count = json_integer_value(json_object_get(starts, "count"));
+    const json_t *limits = json_object_get(times, "bounds");
+    const json_t *buckets = json_object_get(times, "buckets");
+    json_int_t count = json_integer_value(json_object_get(times, "count"));
 
-    buffer_format(out,
-                  "# HELP hearth_sessions_started_total sessions that were "
-                  "made or handed out\n"
-                  "# TYPE hearth_sessions_started_total counter\n"
-                  "hearth_sessions_started_total %" JSON_INTEGER_FORMAT "\n"
-                  "# HELP %s from the request for a session to its ready "
-                  "kernel\n# TYPE %s histogram\n",
-                  count, name, name);
+    buffer_format(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
     for (size_t i = 0; i < json_array_size(limits); i++)
         buffer_format(out, "%s_bucket{le=\"%g\"} %" JSON_INTEGER_FORMAT "\n",
                       name, json_real_value(json_array_get(limits, i)),
@@ -107,12 +100,23 @@ static void write_starts(const json_t *starts, buffer_t *out)
                   "%s_bucket{le=\"+Inf\"} %" JSON_INTEGER_FORMAT "\n"
                   "%s_count %" JSON_INTEGER_FORMAT "\n%s_sum %.6f\n",
                   name, count, name, count, name,
-                  json_real_value(json_object_get(starts, "seconds")));
+                  json_real_value(json_object_get(times, "seconds")));
 }
 
 static void write_counted(const json_t *counted, buffer_t *out)
 {
-    write_starts(json_object_get(counted, "starts"), out);
+    const json_t *starts = json_object_get(counted, "starts");
+
+    buffer_format(out,
+                  "# HELP hearth_sessions_started_total sessions that were "
+                  "made or handed out\n"
+                  "# TYPE hearth_sessions_started_total counter\n"
+                  "hearth_sessions_started_total %" JSON_INTEGER_FORMAT "\n",
+                  json_integer_value(json_object_get(starts, "count")));
+    write_times(starts, "hearth_session_start_seconds",
+                "from the request for a session to its ready kernel", out);
+    write_times(json_object_get(counted, "trips"), "hearth_round_trip_seconds",
+                "from a request that a kernel answers to its reply", out);
     write_counts("hearth_sessions_ended_total", "counter", "reason",
                  "sessions that have ended", json_object_get(counted, "ended"),
                  out);

@@ -1,6 +1,7 @@
 /* What has happened is counted under names that are known; starts by how long
  * they took. */
 #include "gateway/tally.h"
+#include "gateway/trips.h"
 
 #include "tests/lib/test.h"
 
@@ -70,11 +71,43 @@ static void starts_stand_in_every_bucket_that_is_long_enough(void **state)
     tally_destroy(&tally);
 }
 
+/* As two sessions tell of theirs. */
+static void replies_are_added_up(void **state)
+{
+    tally_t *tally = tally_new();
+    trips_t one = {0}, other = {0};
+
+    (void) state;
+    trips_note(&one, 100);      /* the first bound, exactly */
+    trips_note(&one, 60000000); /* the last */
+    trips_note(&other, 101);
+    trips_note(&other, 61000000); /* beyond it */
+    trips_note(&other, -1);
+    for (int i = 0; i < 2; i++) {
+        cleanup_free char *text = trips_write(i ? &other : &one);
+        tally_trips(tally, text);
+    }
+    tally_trips(tally, "nonsense");
+    json_auto_t *after = tally_describe(tally);
+    const json_t *trips = json_object_get(after, "trips");
+    const json_t *buckets = json_object_get(trips, "buckets");
+    assert_int_equal(json_integer_value(json_object_get(trips, "count")), 5);
+    assert_true(json_real_value(json_object_get(trips, "seconds")) > 121.0002);
+    assert_true(json_real_value(json_object_get(trips, "seconds")) < 121.0003);
+    assert_int_equal(json_array_size(buckets),
+                     json_array_size(json_object_get(trips, "bounds")));
+    assert_int_equal(json_integer_value(json_array_get(buckets, 0)), 2);
+    assert_int_equal(json_integer_value(json_array_get(buckets, 1)), 3);
+    assert_int_equal(json_integer_value(json_array_get(buckets, 13)), 4);
+    tally_destroy(&tally);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_stand_there_before_they_happen),
         cmocka_unit_test(counts_what_it_knows_and_nothing_else),
+        cmocka_unit_test(replies_are_added_up),
         cmocka_unit_test(starts_stand_in_every_bucket_that_is_long_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

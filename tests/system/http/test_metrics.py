@@ -47,11 +47,17 @@ def test_what_is_told(kernel: Kernel) -> None:
     before, types = scrape(kernel.web)
     for _ in range(5):
         ws.run("1+1")
-    # A session is idle in the registry's eyes a moment later than in ours.
+    # A session is idle in the registry's eyes a moment later than in ours, and
+    # what its replies took is told in a while.
     idle = ("hearth_sessions", 'state="idle"')
+    trips = ("hearth_round_trip_seconds_count", "")
     after = wait_for(
-        lambda: (found := scrape(kernel.web)[0])[idle] == 1 and found,
-        "one idle session",
+        lambda: (
+            (found := scrape(kernel.web)[0])[idle] == 1
+            and found[trips] - before[trips] >= 5
+            and found
+        ),
+        "one idle session, five replies",
     )
     size = ("hearth_journal_bytes", "")
     assert after[size] > before[size] > 0
@@ -60,8 +66,8 @@ def test_what_is_told(kernel: Kernel) -> None:
     assert types["http_request_duration_seconds"] == "histogram"
     running = ("kernel_currently_running_total", 'type="python3"')
     assert after[running] == 1
-    trips = ("hearth_round_trip_seconds_count", "")
     assert after[trips] - before[trips] == 5
+    assert after[("hearth_round_trip_seconds_sum", "")] > 0
     assert after[("hearth_session_start_seconds_count", "")] >= 1
     assert after[("hearth_kernels_memory_bytes", "")] > 1 << 20
     assert after[("hearth_http_connections", "")] >= 2
@@ -71,6 +77,19 @@ def test_what_is_told(kernel: Kernel) -> None:
         'method="POST",handler="/api/kernels",status_code="201"',
     )
     assert after[created] >= 1
+
+
+def test_replies_over_zeromq_count_too(gateway: Gateway, web: Web) -> None:
+    """And those of a session that has ended since, at once."""
+    trips = ("hearth_round_trip_seconds_count", "")
+    session = gateway.create()
+    before = scrape(web)[0][trips]
+    with session.client() as client:
+        for _ in range(3):
+            client.run("1+1")
+        session.delete()
+        session.wait_state("gone")
+    assert scrape(web)[0][trips] - before == 3
 
 
 def test_histograms_add_up(web: Web) -> None:
