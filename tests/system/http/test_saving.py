@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +290,47 @@ def test_copies_between_workspaces(desk: Desk, other: Desk, size: int) -> None:
     assert sorted(other.names()) == ["x.bin"]
     mine = desk.kernel.socket().value("open('x.bin', 'a').write('y')")
     assert mine == "1"  # it is the session's own
+
+
+def has_begun(pid: int, folder: Path) -> bool:
+    """Whether a file that has no name yet has something in it."""
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if os.readlink(entry).startswith(f"{folder}/#"):
+                return entry.stat().st_size > 0
+        except FileNotFoundError:
+            continue
+    return False
+
+
+def test_a_copy_whose_name_is_taken_meanwhile(
+    gateway: Gateway, desk: Desk, other: Desk
+) -> None:
+    """It begins anew under the next one, with the first byte."""
+    taken = desk.folder / "x.bin"
+    body = {"copy_from": f"{other.path}/x.bin"}
+    size = 4 << 20
+    while True:  # it is stopped before its end, sooner or later
+        data = os.urandom(size)
+        (other.folder / "x.bin").write_bytes(data)
+        with ThreadPoolExecutor() as pool:
+            copy = pool.submit(desk.ask, "POST", "", body)
+            while not copy.done() and not has_begun(gateway.pid, desk.folder):
+                pass
+            os.kill(gateway.pid, signal.SIGSTOP)
+            try:
+                with suppress(FileExistsError), taken.open("x") as made:
+                    made.write("first")
+            finally:
+                os.kill(gateway.pid, signal.SIGCONT)
+            name = saved(copy.result(), 201)["name"]
+        if name != "x.bin":
+            break
+        taken.unlink()
+        size *= 2
+    assert name == "x-Copy1.bin"
+    assert (desk.folder / name).read_bytes() == data
+    assert taken.read_text() == "first"
 
 
 def test_copies_of_what_another_lacks(desk: Desk, other: Desk) -> None:
