@@ -12,6 +12,18 @@ from jupyter_client import BlockingKernelClient
 Message = dict[str, Any]
 
 
+def execute_content(code: str) -> Message:
+    """Of an execute_request, as most clients write it."""
+    return {
+        "code": code,
+        "silent": False,
+        "store_history": True,
+        "user_expressions": {},
+        "allow_stdin": False,
+        "stop_on_error": True,
+    }
+
+
 class Turn:
     """One request, with all that belongs to it."""
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from client import Client, Turn
+from client import Client, Turn, execute_content
 from harness import Gateway, Session
 
 
 def ask(connected: Client, code: str, **hearth: Any) -> Turn:
     """A cell with metadata of ours."""
-    content = {
-        "code": code,
-        "silent": False,
-        "store_history": True,
-        "user_expressions": {},
-        "allow_stdin": False,
-        "stop_on_error": True,
-    }
+    content = execute_content(code)
     return connected.ask(
         "shell", "execute_request", content, {"hearth": hearth}
     )

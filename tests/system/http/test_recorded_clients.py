@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import pytest
 import websocket
 from browser import Browser
+from client import execute_content
 from deadline import DEADLINE
 from harness import Gateway
 from web import V1, Answer, Message, Web, decode_v1, encode_v1
@@ -97,14 +98,7 @@ def webui_message(code: str) -> Message:
         },
         "parent_header": {},
         "metadata": {},
-        "content": {
-            "code": code,
-            "silent": False,
-            "store_history": True,
-            "user_expressions": {},
-            "allow_stdin": False,
-            "stop_on_error": True,
-        },
+        "content": execute_content(code),
         "channel": "shell",
     }
 
@@ -369,14 +363,7 @@ class Execd:
             },
             "parent_header": empty,
             "metadata": {},
-            "content": {
-                "code": code,
-                "silent": False,
-                "store_history": True,
-                "user_expressions": {},
-                "allow_stdin": False,
-                "stop_on_error": True,
-            },
+            "content": execute_content(code),
             "buffers": None,
             "channel": "shell",
         }
@@ -471,14 +458,7 @@ def test_runtimed(web: Web, made: list[str]) -> None:
             "msg_type": "execute_request",
             "version": "5.3",
         }
-        content = {
-            "code": "print('one')\n6 * 7",
-            "silent": False,
-            "store_history": True,
-            "user_expressions": {},
-            "allow_stdin": False,
-            "stop_on_error": True,
-        }
+        content = execute_content("print('one')\n6 * 7")
         parts = {
             "channel": "shell",
             "header": header,

@@ -14,6 +14,7 @@ from typing import Any, Callable, Optional, Union
 
 import contract
 import websocket
+from client import execute_content
 from deadline import DEADLINE
 from harness import Gateway
 
@@ -294,15 +295,7 @@ class Socket:
         return msg_id
 
     def execute(self, code: str, **options: Any) -> str:
-        content = {
-            "code": code,
-            "silent": False,
-            "store_history": True,
-            "user_expressions": {},
-            "allow_stdin": False,
-            "stop_on_error": True,
-        }
-        content.update(options)
+        content = {**execute_content(code), **options}
         return self.send("execute_request", content)
 
     # -- receiving --

@@ -40,6 +40,17 @@ def kernel_gateway() -> Iterator[KernelGateway]:
         running.end()
 
 
+@pytest.fixture
+def made() -> Iterator[KernelGateway]:
+    """One that the test starts, or that must not start."""
+    gateway = KernelGateway()
+    yield gateway
+    if gateway.process is not None:
+        gateway.end()
+    else:
+        gateway.sweep()
+
+
 @pytest.fixture(scope="module")
 def open_gateway() -> Iterator[KernelGateway]:
     """No token, as some clients cannot send one."""

@@ -6,7 +6,7 @@ import json
 import subprocess
 import uuid
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 import websocket
@@ -16,17 +16,6 @@ from kernelgateway import KernelGateway
 from web import Kernel, Socket, Web
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
-
-
-@pytest.fixture
-def made() -> Iterator[KernelGateway]:
-    """One that the test starts, or that must not start."""
-    gateway = KernelGateway()
-    yield gateway
-    if gateway.process is not None:
-        gateway.end()
-    else:
-        gateway.sweep()
 
 
 # --- The command line ---

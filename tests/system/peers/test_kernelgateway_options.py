@@ -8,24 +8,13 @@ import ssl
 import subprocess
 import urllib.parse
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Optional
 
 import pytest
 from conftest import TOKEN
 from deadline import DEADLINE
 from kernelgateway import KernelGateway
 from web import Kernel, Web, text_of
-
-
-@pytest.fixture
-def made() -> Iterator[KernelGateway]:
-    """One that the test starts, or that must not start."""
-    gateway = KernelGateway()
-    yield gateway
-    if gateway.process is not None:
-        gateway.end()
-    else:
-        gateway.sweep()
 
 
 def signed(folder: Path, name: str, ca: Optional[str] = None) -> Path:
