@@ -88,7 +88,6 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
     r = session_spec_write(spec, fault);
     if (r < 0)
         return r;
-    session_spec_forget_handed(spec);
     r = registry_add(self, &spec, &entry, fault);
     if (r < 0)
         return r;

@@ -131,7 +131,7 @@ void commands_tell_ready(self_t *self)
     json_auto_t *answer = NULL;
     cleanup_free char *text = NULL;
 
-    if (self->spec->pid)
+    if (!self->spec->is_pooled && self->spec->pid)
         answer = describe_created(self);
     if (answer)
         text = json_dumps(answer, JSON_COMPACT);
@@ -161,9 +161,6 @@ void commands_tell_state(self_t *self)
         || (is_at_work(self->told_state) && is_at_work(self->state)))
         return;
     self->told_state = self->state;
-    if (self->spec->is_pooled && !is_at_work(self->state)
-        && self->state != LIFE_STARTING)
-        commands_tell(self, "SPENT", NULL, NULL);
     if (!viewers_are_there(self->viewers))
         return;
     text = describe_text(self);
@@ -291,38 +288,52 @@ static void on_show(self_t *self, const char *token, const char *unused)
     answer_session(self, token);
 }
 
-/* Its memory is cold by now, and its client still has to be answered and to
- * connect. */
-static void on_warm(self_t *self, const char *unused, const char *neither)
+static int64_t number(json_t *object, const char *key)
+{
+    return (int64_t) json_integer_value(json_object_get(object, key));
+}
+
+/* Its memory is cold by now, and its client still has to connect. */
+static void rehearse(self_t *self)
 {
     frame_t frame = {.type = FRAME_REHEARSE};
     fault_t ignored;
 
-    (void) unused;
-    (void) neither;
-    if (self->state == LIFE_IDLE)
-        (void) session_send(self, &frame, &ignored);
+    (void) session_send(self, &frame, &ignored);
 }
 
-/* Out of the pool: it is somebody's who knows that already, and ages. Should
- * it end just now, its tombstone is his, too. */
-static void on_hand(self_t *self, const char *settings, const char *unused)
+/* Out of the pool: from now on it is somebody's, and begins to age. */
+static void on_hand(self_t *self, const char *token, const char *settings)
 {
     session_spec_t *spec = self->spec;
+    json_auto_t *object = json_loads(settings, 0, NULL);
+    const char *name = json_string_value(json_object_get(object, "name"));
+    const char *asker = json_string_value(json_object_get(object, "asker"));
 
-    (void) unused;
-    if (session_spec_hand(spec, settings) < 0)
-        assert(!"HAND without its settings");
-    self->is_handed = true;
-    session_touch(self);
-    self->idle_since_us = spec->created_us; /* as he was told */
-    session_count_lifetime(self);
-    session_watch_requests(self);
-    session_start_soon(self);
-    if (self->state == LIFE_GONE) {
-        session_note_start(self);
-        ending_keep_tombstone(self, spec->gone_keep_ms);
+    if (self->state != LIFE_IDLE || !kernel_is_alive(self->kernel)) {
+        commands_tell(self, "SPENT", NULL, NULL);
+        return;
     }
+    if (name) {
+        free(spec->name);
+        spec->name = mem_text(name);
+    }
+    if (asker)
+        spec->asker = mem_text(asker);
+    spec->idle_timeout_ms = number(object, "idle_timeout_ms");
+    spec->lifetime_ms = number(object, "lifetime_ms");
+    spec->cell_limit_ms = number(object, "cell_limit_ms");
+    spec->gone_keep_ms = number(object, "gone_keep_ms");
+    spec->restarts = json_is_true(json_object_get(object, "restarts"));
+    spec->is_pooled = false;
+    spec->created_us = clock_wall_us();
+    session_touch(self);
+    session_count_lifetime(self);
+    session_save(self);
+    commands_tell(self, "HANDED", token, NULL);
+    commands_answer(self, token, describe_created(self));
+    rehearse(self);
+    session_start_soon(self);
 }
 
 static bool refuse_if_gone(self_t *self, const char *token)
@@ -501,7 +512,7 @@ static const struct {
     {"DRAIN", on_drain},         {"FULL", on_full},
     {"ATTACH", on_attach},       {"REVIVE", on_revive},
     {"REVIVED", on_revived},     {"FORGET", on_forget},
-    {"FILE", on_file},           {"WARM", on_warm},
+    {"FILE", on_file},
 };
 
 /* The descriptors that come with a word, when nobody wants them. */

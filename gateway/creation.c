@@ -129,8 +129,9 @@ static int64_t get_ms(json_t *content, const char *key, int64_t otherwise)
                                  : otherwise;
 }
 
-int creation_fill_wishes(const registry_t *self, json_t *content,
-                         session_spec_t *spec, fault_t *fault)
+/* What the request says of the session's life. */
+static int fill_wishes(const registry_t *self, json_t *content,
+                       session_spec_t *spec, fault_t *fault)
 {
     const options_t *options = self->options;
     const char *restart =
@@ -212,7 +213,7 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                          "there is no profile \"%s\"; `hearth "
                          "gateway info` lists them",
                          profile);
-    if ((r = creation_fill_wishes(self, content, spec, fault)) < 0
+    if ((r = fill_wishes(self, content, spec, fault)) < 0
         || (r = fill_environment(self, content, spec, fault)) < 0
         || (r = session_limits_ask(spec->profile,
                                    json_object_get(content, "limits"),
@@ -232,6 +233,57 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
     return creation_make_connection(
         self, spec,
         json_string_value(json_object_get(content, "connection_file")), fault);
+}
+
+/* What a pooled session can be given afterwards is all that was asked for:
+ * its folder and its ports are made already, its kernel has its environment
+ * and its limits. */
+static bool fits_pool(json_t *content)
+{
+    return !json_object_get(content, "workspace")
+           && !json_object_get(content, "connection_file")
+           && !json_object_size(json_object_get(content, "environment"))
+           && !json_object_get(content, "limits");
+}
+
+/* The settings that the session gets when it is handed out; NULL: wrong. */
+static json_t *handover(registry_t *self, json_t *content,
+                        const message_t *request, fault_t *fault)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    json_t *settings;
+
+    if (fill_wishes(self, content, spec, fault) < 0)
+        return NULL;
+    settings = json_pack(
+        "{s:s,s:I,s:I,s:I,s:I,s:b}", "asker", message_sender(request),
+        "idle_timeout_ms", (json_int_t) spec->idle_timeout_ms, "lifetime_ms",
+        (json_int_t) spec->lifetime_ms, "cell_limit_ms",
+        (json_int_t) spec->cell_limit_ms, "gone_keep_ms",
+        (json_int_t) self->options->gone_keep_ms, "restarts", spec->restarts);
+    if (json_object_get(content, "name"))
+        json_object_set(settings, "name", json_object_get(content, "name"));
+    return settings;
+}
+
+static bool hand_out(registry_t *self, const profile_t *profile,
+                     json_t *content, message_t **request_p, int64_t asked_us,
+                     fault_t *fault)
+{
+    entry_t *member = fits_pool(content) ? pool_take(self, profile) : NULL;
+    cleanup_free char *text = NULL;
+    json_auto_t *settings = NULL;
+    const char *token;
+
+    if (!member || !(settings = handover(self, content, *request_p, fault)))
+        return false;
+    text = json_dumps(settings, JSON_COMPACT);
+    token = orders_wait_start(self, request_p, asked_us);
+    line_say(member->line, "HAND", token, text);
+    registry_own(self, member, token);
+    launcher_warmth(self, profile)->handed_out++;
+    pool_refill_soon(self);
+    return true;
 }
 
 /* `asker` is NULL for one that is made for the pool. */
@@ -344,8 +396,10 @@ static void make(registry_t *self, json_t *content, message_t **request_p,
 {
     const char *name = json_string_value(json_object_get(content, "profile"));
     const profile_t *profile = options_profile(self->options, name);
+    fault_t fault;
 
-    if (!profile || !handing_make(self, profile, content, request_p, asked_us))
+    if (!profile
+        || !hand_out(self, profile, content, request_p, asked_us, &fault))
         fork_one(self, profile, content, request_p, asked_us);
 }
 
@@ -356,8 +410,7 @@ void creation_make(registry_t *self, json_t *content, message_t **request_p)
     const char *name = json_string_value(json_object_get(content, "profile"));
     const profile_t *profile = options_profile(self->options, name);
     bool is_full = self->starting_count >= self->options->starts_max;
-    bool has_member =
-        profile && handing_fits(content) && pool_take(self, profile);
+    bool has_member = profile && fits_pool(content) && pool_take(self, profile);
 
     room_forget_gone(self);
     if (profile)

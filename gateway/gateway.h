@@ -8,9 +8,6 @@
 #define GATEWAY_KEY_FILE    "management.key"  /* in the runtime folder, 0600 */
 /* In the runtime folder, 0600: URL and token of the HTTP side. */
 #define GATEWAY_HTTP_FILE "http.json"
-/* In a session's state folder: out of the pool, and session.json does not say
- * so yet; blanks: in it. */
-#define GATEWAY_HANDED_FILE "handed"
 /* In the state folder, 0600: what chains the journals. */
 #define GATEWAY_JOURNAL_KEY_FILE "journal.key"
 /* The management socket for threads of the gateway. */

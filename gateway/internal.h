@@ -183,7 +183,6 @@ typedef struct {
     trips_t trips;            /* that the registry has not heard of */
     bool is_subscribed;       /* by somebody new, since greeted_timer */
     bool owes_start;          /* session_note_start has not been */
-    bool is_handed;           /* session.json does not say so yet */
     bool was_seen;            /* this kernel, as it must be, since its launch */
     int64_t idle_since;       /* monotonic ms; of the inactivity clock */
     int64_t idle_since_us;    /* wall clock */
@@ -198,8 +197,6 @@ void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
                          zloop_timer_fn *handler);
 void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
-/* Clients are heard, unless it is held or waits in the pool. */
-void session_watch_requests(self_t *self);
 /* Everybody who waits for it hears that the session is ready. */
 void session_tell_ready(self_t *self);
 /* A request that somebody sent has its reply; the registry hears of how long

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CREATE     "session_create_request"
 #define REPORT_MAX (64u << 10) /* bytes, of what became of a revival */
 #define GATHER_MS  2000        /* a listing waits so long for busy actors */
 
@@ -458,6 +457,7 @@ static const struct {
 } requests[] = {
     {"gateway_info_request", on_info},
     {"gateway_stop_request", on_stop},
+    {"session_create_request", creation_make},
     {"session_list_request", on_list},
     {"session_show_request", on_show},
     {"session_delete_request", on_delete},
@@ -475,7 +475,7 @@ static const struct {
 };
 
 /* Whoever has the management key asked for something that changes things. */
-static void note_order(registry_t *self, const char *who, const char *type,
+static void note_order(registry_t *self, const message_t *request,
                        const json_t *content)
 {
     static const char *const plain[] = {
@@ -484,14 +484,15 @@ static void note_order(registry_t *self, const char *who, const char *type,
         "viewer_list_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
+    const char *type = message_type(request);
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i], type) == 0)
             return;
     if (strncmp(type, "files_", 6) == 0)
         return; /* told with its outcome by the thread for files */
-    scribe_note_by(self->scribe, who, "order", id ? id : "", "asked",
-                   json_pack("{s:s}", "request", type));
+    scribe_note_by(self->scribe, message_sender(request), "order", id ? id : "",
+                   "asked", json_pack("{s:s}", "request", type));
 }
 
 static void on_request(registry_t *self, message_t **request_p)
@@ -499,16 +500,8 @@ static void on_request(registry_t *self, message_t **request_p)
     const char *type = message_type(*request_p);
     bytes_t bytes = message_content(*request_p);
     json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
-    cleanup_free char *who = mem_text(message_sender(*request_p));
 
-    /* Who creates a session waits for nothing else, and what comes of it is
-     * recorded when it has come. */
-    if (strcmp(type, CREATE) == 0) {
-        creation_make(self, content, request_p);
-        note_order(self, who, CREATE, content);
-        return;
-    }
-    note_order(self, who, type, content);
+    note_order(self, *request_p, content);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].type, type) == 0) {
             requests[i].handler(self, content, request_p);

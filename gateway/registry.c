@@ -47,7 +47,7 @@ static void entry_destroy(entry_t **entry_p)
     free(entry->workspace);
     json_decref(entry->environment);
     free(entry->create_token);
-    json_decref(entry->card);
+    free(entry->hand_token);
     free(entry);
     *entry_p = NULL;
 }
@@ -103,10 +103,6 @@ static void on_word_ready(registry_t *self, entry_t *entry, const char *answer)
     cleanup_free char *token = take_ptr(entry->create_token);
 
     entry->is_ready = true;
-    if (entry->is_pooled && answer) {
-        json_decref(entry->card);
-        entry->card = json_loads(answer, 0, NULL);
-    }
     if (token)
         orders_started(self, token);
     if (token && answer)
@@ -135,9 +131,32 @@ static void count_gone(registry_t *self, entry_t *entry)
     room_forget_gone(self);
 }
 
+/* A member that ended in the moment it was handed out: it was nobody's, and
+ * who asked gets another. Nothing happens when it was given out well. */
+static void on_word_spent(registry_t *self, entry_t *entry)
+{
+    cleanup_free char *token = take_ptr(entry->hand_token);
+    cleanup_message message_t *request =
+        token ? orders_take_back(self, token) : NULL;
+    json_auto_t *content = NULL;
+    bytes_t bytes;
+
+    if (!request)
+        return;
+    if (!entry->is_gone)
+        self->alive_count--;
+    entry->is_pooled = true;
+    entry->is_ready = false; /* not to be taken again */
+    following_tell(self, entry);
+    bytes = message_content(request);
+    content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+    creation_make(self, content, &request);
+}
+
 static void on_word_gone(registry_t *self, entry_t *entry, const char *detail)
 {
     count_gone(self, entry);
+    on_word_spent(self, entry);
     orders_fail(self, entry->create_token, "SessionNotStarted",
                 GATEWAY_EXIT_FAILED, detail);
     free(take_ptr(entry->create_token));
@@ -162,6 +181,8 @@ static void on_word(entry_t *entry, zmsg_t *message)
         return;
     if (strcmp(word, "DONE") == 0) {
         orders_done(self, first ? first : "", second ? second : "null");
+    } else if (strcmp(word, "HANDED") == 0) {
+        orders_started(self, first ? first : "");
     } else if (strcmp(word, "READY") == 0) {
         on_word_ready(self, entry, first);
     } else if (strcmp(word, "LIMIT") == 0) {
@@ -173,8 +194,7 @@ static void on_word(entry_t *entry, zmsg_t *message)
     } else if (strcmp(word, "STALE") == 0) {
         launcher_renew(self, entry->profile);
     } else if (strcmp(word, "SPENT") == 0) {
-        if (entry->is_pooled)
-            entry->is_ready = false; /* not to be handed out any more */
+        on_word_spent(self, entry);
     } else if (strcmp(word, "GONE") == 0) {
         if (!entry->is_pooled && !entry->is_gone)
             tally_end(self->tally, first ? first : "");
@@ -272,8 +292,10 @@ int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
     return 0;
 }
 
-void registry_own(registry_t *self, entry_t *entry)
+void registry_own(registry_t *self, entry_t *entry, const char *token)
 {
+    free(entry->hand_token);
+    entry->hand_token = mem_text(token);
     entry->is_pooled = false;
     pool_leave(entry);
     self->alive_count++;

@@ -2,7 +2,6 @@
  *   registry.c   the table, the actors' words, birth and death
  *   launcher.c   zygotes and launches
  *   creation.c   sessions made
- *   handing.c    or handed out
  *   blank.c      folders for the next one
  *   adoption.c   sessions taken over
  *   pool.c       sessions that wait to be handed out
@@ -62,8 +61,7 @@ typedef struct entry {
     int64_t gone_ms;    /* monotonic; since when it is gone */
     int64_t started_ms; /* monotonic; when it was made */
     char *create_token; /* owned; who waits for READY, or NULL */
-    json_t *card;       /* owned; of a member that is ready: the answer to who
-                           gets it, but for what he asks for; or NULL */
+    char *hand_token;   /* owned; who got it out of the pool, or NULL */
 } entry_t;
 
 /* A management request that waits for actors' answers. */
@@ -182,8 +180,8 @@ void launcher_look(registry_t *self);
 /* A fresh zygote in the place of one whose environment has changed. */
 void launcher_renew(registry_t *self, const profile_t *profile);
 
-/* A member of the pool is somebody's now. */
-void registry_own(registry_t *self, entry_t *entry);
+/* A member of the pool is theirs now who wait with the token. */
+void registry_own(registry_t *self, entry_t *entry, const char *token);
 
 /* creation.c */
 /* Out of the pool, by a fork, in the queue, or refused. */
@@ -200,18 +198,6 @@ void creation_fill_settings(const registry_t *self, session_spec_t *spec);
 /* Fresh ports and a fresh key, or those in `file`. */
 int creation_make_connection(const registry_t *self, session_spec_t *spec,
                              const char *file, fault_t *fault);
-
-/* What a request says of a session's life, or the configuration. */
-int creation_fill_wishes(const registry_t *self, json_t *content,
-                         session_spec_t *spec, fault_t *fault);
-
-/* handing.c */
-/* Whether a member of a pool could be what is asked for. */
-bool handing_fits(json_t *content);
-/* Out of the pool, with its answer; false: none waits, or the request is wrong.
- */
-bool handing_make(registry_t *self, const profile_t *profile, json_t *content,
-                  message_t **request_p, int64_t asked_us);
 
 /* adoption.c */
 void adoption_take_all(registry_t *self);

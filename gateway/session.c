@@ -48,12 +48,8 @@ static int on_save(zloop_t *loop, int timer, void *arg)
             self->ports ? ports_subscribers(self->ports) : 0;
     snprintf(self->spec->kernel_session, sizeof self->spec->kernel_session,
              "%s", output_kernel_session(self->output));
-    if (session_spec_write(self->spec, &fault) < 0) {
+    if (session_spec_write(self->spec, &fault) < 0)
         log_error("session=%s state: %s", self->spec->id, fault.text);
-    } else if (self->is_handed) {
-        self->is_handed = false;
-        session_spec_forget_handed(self->spec);
-    }
     return 0;
 }
 
@@ -252,10 +248,6 @@ void session_set_ready(self_t *self)
 void session_tell_ready(self_t *self)
 {
     session_touch(self);
-    if (self->spec->is_pooled) {
-        session_save(self);
-        session_spec_await_handing(self->spec);
-    }
     commands_tell_ready(self);
     commands_tell_state(self);
     if (!self->spec->is_pooled)
@@ -268,8 +260,6 @@ void session_note_start(self_t *self)
         return;
     self->owes_start = false;
     session_stop_timer(self, &self->start_timer);
-    if (self->is_handed)
-        session_save(self);
     record_start(self);
 }
 
@@ -303,14 +293,11 @@ void session_start_soon(self_t *self)
 }
 
 /* Not while the session is held: a request that is answered before its
- * client's subscription is back would lose its `idle`. Nor in the pool: who
- * has been given it may be here before it knows his limits. */
-void session_watch_requests(self_t *self)
+ * client's subscription is back would lose its `idle`. */
+static void watch_requests(self_t *self)
 {
     zsock_t *front;
 
-    if (self->is_held || self->spec->is_pooled)
-        return;
     ports_listen(self->ports, CHANNEL_SHELL, self->loop, intake_on_shell, self);
     ports_listen(self->ports, CHANNEL_CONTROL, self->loop, intake_on_control,
                  self);
@@ -331,7 +318,7 @@ static void release(self_t *self)
     recovery_repeat(self);
     if (self->state != LIFE_GONE && self->is_relaunching)
         recovery_refuse_old(self);
-    session_watch_requests(self);
+    watch_requests(self);
     if (self->state == LIFE_GONE) {
         /* It died with requests that nobody has answered. */
         recovery_refuse(self);
@@ -430,7 +417,8 @@ static void watch_ports(self_t *self)
     ports_listen(self->ports, CHANNEL_STDIN, self->loop, intake_on_stdin, self);
     ports_listen(self->ports, CHANNEL_IOPUB, self->loop, on_iopub, self);
     ports_listen(self->ports, CHANNEL_HB, self->loop, on_heartbeat, self);
-    session_watch_requests(self);
+    if (!self->is_held)
+        watch_requests(self);
 }
 
 static int begin_fresh(self_t *self, fault_t *fault)

@@ -4,8 +4,7 @@
  *   to the session    LAUNCHING status group      a kernel is asked for
  *                     LAUNCHED pid pidfd          a kernel was forked
  *                     FAILED text                 the launch failed
- *                     WARM                        it will be handed out
- *                     HAND json                   out of the pool, to somebody
+ *                     HAND token json             out of the pool, to somebody
  *                     SHOW, INTERRUPT, RESTART, DELETE, TOUCH, NOTE, ATTACH,
  *                       REVIVED  token argument
  *                     REVIVE user                 a fresh kernel for one that
@@ -18,8 +17,7 @@
  *                     GONE reason sentence
  *                     BROKEN sentence             it could not begin
  *                     STALE                       its zygote is out of date
- *                     SPENT                       it waits in the pool no
- *                                                 more: it ends
+ *                     SPENT                       it cannot be handed out
  *                     READY [json]                with the answer to who asked
  *                                                 for it, where it is known
  *                     REMOVED, DRAINED
@@ -113,18 +111,6 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
 int session_spec_find(const char *state_dir, const char *id,
                       session_spec_t **ret_spec, char **ret_profile,
                       fault_t *fault);
-
-/* Out of the pool, to somebody, by settings (JSON): name, asker, restarts and
- * the times. -EINVAL: they are none, and it is nobody's as before. */
-int session_spec_hand(session_spec_t *self, const char *settings);
-/* The same beside session.json, which says otherwise until its session has
- * written it anew: from then on the next gateway takes it over. */
-int session_spec_note_handed(const char *state_folder, const char *settings,
-                             fault_t *fault);
-/* Prepares that, while nobody waits. */
-void session_spec_await_handing(const session_spec_t *self);
-/* session.json says so by now. */
-void session_spec_forget_handed(const session_spec_t *self);
 
 /* Where a session's state is; the caller's. */
 char *session_state_folder(const char *state_dir, const char *id);

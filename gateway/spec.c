@@ -6,18 +6,13 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/privilege.h"
-#include "gateway/gateway.h"
 
 #include <jansson.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-#define STATE_FILE_MAX  (256u << 10)
-#define HANDED_FILE_MAX (64u << 10)
-#define HANDED_USUAL    1024 /* bytes of settings, without a long name */
+#define STATE_FILE_MAX (256u << 10)
 
 char *session_state_folder(const char *state_dir, const char *id)
 {
@@ -120,86 +115,6 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
     return file_alternate(path, spare, 0600, text, strlen(text), fault);
 }
 
-static char *handed_file(const char *state_folder)
-{
-    return mem_format("%s/%s", state_folder, GATEWAY_HANDED_FILE);
-}
-
-static int64_t number(const json_t *object, const char *key)
-{
-    return (int64_t) json_integer_value(json_object_get(object, key));
-}
-
-int session_spec_hand(session_spec_t *self, const char *settings)
-{
-    json_auto_t *object = json_loads(settings, 0, NULL);
-    const char *name = json_string_value(json_object_get(object, "name"));
-    const char *asker = json_string_value(json_object_get(object, "asker"));
-
-    if (!json_is_object(object))
-        return -EINVAL;
-    if (name) {
-        free(self->name);
-        self->name = mem_text(name);
-    }
-    free(self->asker);
-    self->asker = mem_text(asker);
-    self->idle_timeout_ms = number(object, "idle_timeout_ms");
-    self->lifetime_ms = number(object, "lifetime_ms");
-    self->cell_limit_ms = number(object, "cell_limit_ms");
-    self->gone_keep_ms = number(object, "gone_keep_ms");
-    self->restarts = json_is_true(json_object_get(object, "restarts"));
-    self->created_us = number(object, "created_us");
-    self->is_pooled = false;
-    return 0;
-}
-
-/* Blanks in the place of settings: to overwrite them takes no room, which a
- * file system looks for half as long as all of a hand-out takes. */
-void session_spec_await_handing(const session_spec_t *self)
-{
-    char blanks[HANDED_USUAL + 1];
-    fault_t ignored; /* it is made then */
-
-    memset(blanks, ' ', HANDED_USUAL);
-    blanks[HANDED_USUAL] = '\0';
-    (void) session_spec_note_handed(self->state_folder, blanks, &ignored);
-}
-
-/* In place: what is torn is nobody's, since who asked was not answered. */
-int session_spec_note_handed(const char *state_folder, const char *settings,
-                             fault_t *fault)
-{
-    cleanup_free char *path = handed_file(state_folder);
-    cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return fault_set(fault, errno, "open %s: %s", path, strerror(errno));
-    return fd_write_all(fd, settings, strlen(settings), fault);
-}
-
-void session_spec_forget_handed(const session_spec_t *self)
-{
-    cleanup_free char *path = handed_file(self->state_folder);
-
-    (void) unlink(path);
-}
-
-/* What stands in session.json is from before it was handed out, when the
- * gateway was killed just then. */
-static void read_handed(session_spec_t *self)
-{
-    cleanup_free char *path = handed_file(self->state_folder);
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    fault_t fault;
-
-    if (!self->is_pooled
-        || file_read(path, HANDED_FILE_MAX, &content, &fault) < 0)
-        return;
-    buffer_append(&content, "", 1);
-    (void) session_spec_hand(self, (const char *) content.data);
-}
-
 static void copy_text(char *to, size_t size, json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -245,7 +160,6 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     self->restarts = json_is_true(json_object_get(object, "restarts"));
     self->state_folder = mem_text(state_folder);
     self->is_adopted = true;
-    read_handed(self);
     profile = json_string_value(json_object_get(object, "profile"));
     if (!self->id[0] || !profile || !self->runtime_folder || !self->workspace
         || !self->connection_file)

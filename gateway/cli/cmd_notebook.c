@@ -116,15 +116,6 @@ static bool has_sessions(const options_t *options)
     return access(sessions, F_OK) == 0;
 }
 
-/* Only just: its description does not say so yet. */
-static bool is_handed(const char *folder)
-{
-    cleanup_free char *path = mem_format("%s/%s", folder, GATEWAY_HANDED_FILE);
-    json_auto_t *settings = json_load_file(path, 0, NULL);
-
-    return settings != NULL;
-}
-
 /* What waits in a pool is nobody's session; one without a description is about
  * to wait, or was left by a gateway that was killed just then. */
 static bool is_pooled(const char *folder, const summary_t *summary)
@@ -134,8 +125,7 @@ static bool is_pooled(const char *folder, const summary_t *summary)
 
     if (!session && access(path, F_OK) < 0)
         return summary->cells == 0 && summary->notes == 0;
-    return json_is_true(json_object_get(session, "pooled"))
-           && !is_handed(folder);
+    return json_is_true(json_object_get(session, "pooled"));
 }
 
 static json_t *find_all(const options_t *options, const recorded_t *common)

@@ -322,56 +322,6 @@ def test_no_gateway_takes_waiting_sessions_over() -> None:
             assert client.value("1 + 1") == 2
 
 
-def test_a_session_handed_out_at_the_last_moment_is_taken_over() -> None:
-    """Whose it is stands beside its description, which is written anew behind
-    the answer: a gateway that is killed between the two has left both so."""
-    with gateway_with(pool_min=2, pool_max=2) as gateway:
-        wait_ready(gateway, 2)
-        first, second = gateway.create(), gateway.create()
-        with first.client() as client:
-            client.run("x = 41")
-        gateway.kill()
-        for session in (first, second):
-            folder = gateway.state / "sessions" / session.id
-            path = folder / "session.json"
-            model = json.loads(path.read_text())
-            path.write_text(json.dumps({**model, "pooled": True}))
-        settings = json.dumps(
-            {
-                "name": "mine",
-                "asker": "somebody",
-                "created_us": model["created_us"],
-                "idle_timeout_ms": 77_000,
-                "restarts": True,
-            }
-        )
-        handed = gateway.state / "sessions" / first.id / "handed"
-        handed.write_text(settings.ljust(1024))
-        torn = gateway.state / "sessions" / second.id / "handed"
-        torn.write_text(settings[:40].ljust(1024))
-        listed = gateway.json("notebook", "list", "--json")
-        assert [item["id"] for item in listed] == [first.id]
-        gateway.start("--set", POOL + "max=0")
-        (model,) = gateway.sessions()
-        assert (model["id"], model["name"]) == (first.id, "mine")
-        assert model["idle_timeout"] == 77
-        assert not handed.exists()
-        with first.client() as client:
-            assert client.value("x + 1") == 42
-
-
-def test_a_session_that_is_handed_out_says_so_on_disk() -> None:
-    with gateway_with(pool_min=1, pool_max=1) as gateway:
-        wait_ready(gateway, 1)
-        ((name, _),) = members(gateway).items()
-        folder = gateway.state / "sessions" / name
-        assert not (folder / "handed").read_text().strip()
-        assert gateway.create("--name", "mine").id == name
-        wait_for(lambda: not (folder / "handed").exists(), "its description")
-        model = json.loads((folder / "session.json").read_text())
-        assert (model["pooled"], model["name"]) == (False, "mine")
-
-
 def test_an_orderly_stop_keeps_sessions_and_ends_those_that_wait() -> None:
     with gateway_with(pool_min=2, pool_max=2) as gateway:
         wait_ready(gateway, 2)
