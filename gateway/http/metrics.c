@@ -142,7 +142,15 @@ void metrics_write(const http_t *http, buffer_t *out)
                   "hearth_http_connections %u\n"
                   "# HELP hearth_http_connections_max that there may be\n"
                   "# TYPE hearth_http_connections_max gauge\n"
-                  "hearth_http_connections_max %u\n",
-                  http->connections, http->room);
+                  "hearth_http_connections_max %u\n"
+                  "# HELP hearth_http_held_bytes sent by clients, and taken by "
+                  "nobody yet\n"
+                  "# TYPE hearth_http_held_bytes gauge\n"
+                  "hearth_http_held_bytes %" PRIu64 "\n"
+                  "# HELP hearth_http_held_bytes_max that there may be\n"
+                  "# TYPE hearth_http_held_bytes_max gauge\n"
+                  "hearth_http_held_bytes_max %" PRIu64 "\n",
+                  http->connections, http->room, http->holdings.taken,
+                  http->holdings.max);
     write_server(http, out);
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 from typing import Callable, Iterator
 
 import pytest
-from deadline import DEADLINE, wait_for
+from deadline import wait_for
 from harness import Gateway
 from web import Answer, Closed, Kernel, Web
 
@@ -52,15 +53,12 @@ def execute(kernel: Kernel, code: str) -> Answer:
     return kernel.web.post(f"/api/kernels/{kernel.id}/execute", {"code": code})
 
 
-def is_refused(kernel: Kernel) -> bool:
-    """Half a MiB more, in one body that is whole."""
-    answer = execute(kernel, "#" * (MIB // 2))
-    if answer.status == 202:
-        return False
-    assert answer.status == 503, answer
-    assert answer.headers["Retry-After"] == "5"
-    assert "try again later" in answer.json["message"]
-    return True
+def held_bytes(kernel: Kernel) -> int:
+    """What counts of all that has come and nobody has taken yet."""
+    told = kernel.web.get("/metrics").body.decode()
+    found = re.search(r"^hearth_http_held_bytes (\d+)$", told, re.M)
+    assert found
+    return int(found[1])
 
 
 @pytest.mark.parametrize("some", [body, frame])
@@ -69,7 +67,13 @@ def test_of_all_that_comes_at_a_time(
 ) -> None:
     held = [some(small), some(small)]
     try:
-        wait_for(lambda: is_refused(small), "no room", DEADLINE)
+        # 64 KiB of each count nothing.
+        both = 2 * (MIB - 1 - (64 << 10))
+        wait_for(lambda: held_bytes(small) == both, "both of them")
+        answer = execute(small, "#" * (MIB // 2))
+        assert answer.status == 503, answer
+        assert answer.headers["Retry-After"] == "5"
+        assert "try again later" in answer.json["message"]
         # What is small is served all the same, here and there.
         assert execute(small, "1").status == 202
         with small.socket() as ws:
@@ -82,7 +86,8 @@ def test_of_all_that_comes_at_a_time(
     finally:
         for one in held:
             one.close()
-    wait_for(lambda: not is_refused(small), "room again", DEADLINE)
+    wait_for(lambda: held_bytes(small) == 0, "room again")
+    assert execute(small, "#" * (MIB // 2)).status == 202
 
 
 def test_what_was_taken_counts_no_more(small: Kernel) -> None:
