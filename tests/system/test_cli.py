@@ -398,8 +398,10 @@ def test_doctor_counts_sessions_as_the_gateway_does(
         config = tmp_path / "hearth.cfg"
         config.write_text(f"sessions\n    sessions_max = {sessions}\n")
         done = subprocess.run(
-            ["prlimit", f"--nofile=300:{limit}"]
-            + [HEARTH, "doctor", "--json", "--config", str(config)],
+            [
+                *("prlimit", f"--nofile=300:{limit}"),
+                *(HEARTH, "doctor", "--json", "--config", str(config)),
+            ],
             env=gateway.env,
             capture_output=True,
             check=False,

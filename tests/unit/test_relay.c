@@ -26,6 +26,9 @@ static int check(const frame_t *frame, life_t life, fault_t *fault)
 #define LINE                                                                   \
     "aGVhcnRoIGtlZXBzIFB5dGhvbiBrZXJuZWxzIHdhcm0gYW5kIHNhZmUgZm9yIGFnZW50cyBh" \
     "bmQg"
+/* Exactly as many. */
+#define SIXTEEN "aGVhcnRoaGVhcnRo"
+#define BLOCK   SIXTEEN SIXTEEN SIXTEEN SIXTEEN
 
 /* Every type with a content that is right, and one that is not. */
 static const struct {
@@ -55,6 +58,7 @@ static const struct {
     {FRAME_DISPLAY, PICTURE("Y W\\nJ\\rj\\t"), PICTURE("YW\\bJj")},
     {FRAME_DISPLAY, PICTURE(LINE "\\n" LINE "+/8="), PICTURE(LINE LINE "-_8=")},
     {FRAME_DISPLAY, PICTURE(LINE), PICTURE(LINE "\xc3\xa4")},
+    {FRAME_DISPLAY, PICTURE(LINE "YQ=="), PICTURE("YQ==" BLOCK)},
     {FRAME_DISPLAY, "{\"data\":{\"image/svg+xml\":\"<svg/>\"},\"metadata\":{}}",
      "{\"data\":{\"application/pdf\":[]},\"metadata\":{}}"},
     {FRAME_UPDATE,
@@ -66,13 +70,20 @@ static const struct {
      "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[1]}"},
     {FRAME_ERROR, "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":[]}",
      "{\"evalue\":\"\",\"traceback\":[]}"},
+    {FRAME_ERROR, "{\"ename\":\"\",\"evalue\":\"\",\"traceback\":[]}",
+     "{\"ename\":\"E\",\"traceback\":[]}"},
+    {FRAME_ERROR, "{\"ename\":\"\",\"evalue\":\"\",\"traceback\":[\"\"]}",
+     "{\"ename\":\"E\",\"evalue\":\"\",\"traceback\":\"a\"}"},
     {FRAME_CLEAR, "{\"wait\":true}", "{\"wait\":1}"},
     {FRAME_COMM_OPEN, "{\"comm_id\":\"c\",\"target_name\":\"t\",\"data\":{}}",
      "{\"comm_id\":\"c\",\"data\":{}}"},
     {FRAME_COMM_MSG, "{\"comm_id\":\"c\",\"data\":{}}", "{\"data\":{}}"},
+    {FRAME_COMM_MSG, "{\"comm_id\":\"c\",\"data\":1}", "{\"comm_id\":\"c\"}"},
     {FRAME_COMM_CLOSE, "{\"comm_id\":\"c\",\"data\":{}}", "{\"comm_id\":1}"},
     {FRAME_INPUT_REQUEST, "{\"prompt\":\"\",\"password\":false}",
      "{\"prompt\":\"\"}"},
+    {FRAME_INPUT_REQUEST, "{\"prompt\":\"?\",\"password\":true}",
+     "{\"password\":true}"},
     {FRAME_REPLY, "{\"status\":\"ok\"}", "[]"},
     {FRAME_MARKED, "{}", "[]"},
     {FRAME_YIELDED, "{}", "[]"},
@@ -89,6 +100,75 @@ static void lets_through_what_is_right_and_nothing_else(void **state)
         assert_int_equal(check(&right, LIFE_BUSY, &fault), 0);
         assert_int_equal(check(&wrong, LIFE_BUSY, &fault), -EPROTO);
         assert_true(fault.text[0] != '\0');
+    }
+}
+
+static bool takes(const char *before, const char *key, const char *behind)
+{
+    cleanup_free char *content = mem_format("%s%s%s", before, key, behind);
+    frame_t frame = frame_of(FRAME_DISPLAY, content);
+    fault_t fault;
+
+    return check(&frame, LIFE_BUSY, &fault) == 0;
+}
+
+static bool takes_type(const char *key)
+{
+    return takes("{\"data\":{\"", key, "\":\"1\"},\"metadata\":{}}");
+}
+
+static void knows_the_letters_of_a_mime_type(void **state)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-+.";
+
+    (void) state;
+    for (int c = ' '; c < 128; c++) {
+        char key[] = "a/bcd", parameter[] = "a/b;cd";
+        if (c == '"' || c == '\\') /* what JSON escapes */
+            continue;
+        key[3] = parameter[5] = (char) c;
+        bool is_letter = strchr(letters, c), is_parted = c == ';';
+        if (takes_type(key) != (is_letter || is_parted)
+            || takes_type(parameter) != (c <= '~'))
+            fail_msg("\"%s\", \"%s\"", key, parameter);
+    }
+}
+
+static void knows_the_form_of_a_mime_type(void **state)
+{
+    char longest[255];
+
+    (void) state;
+    assert_true(takes_type("a/b"));
+    assert_false(takes_type("/bc"));
+    assert_false(takes_type("ab/"));
+    assert_false(takes_type("abc"));
+    assert_false(takes_type("a/;b"));
+    assert_false(takes_type("a;/b"));
+    assert_true(takes_type("a/b;"));
+    memset(longest, 'b', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    longest[1] = '/';
+    assert_true(takes_type(longest));
+    cleanup_free char *longer = mem_format("%sb", longest);
+    assert_false(takes_type(longer));
+}
+
+static void knows_the_letters_of_base64(void **state)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
+
+    (void) state;
+    for (int c = '!'; c < 128; c++) {
+        char text[] = "YWJj";
+        if (c == '"' || c == '\\')
+            continue;
+        text[1] = (char) c;
+        if (takes("{\"data\":{\"image/png\":\"", text, "\"},\"metadata\":{}}")
+            != !!strchr(letters, c))
+            fail_msg("%s", text);
     }
 }
 
@@ -151,6 +231,26 @@ static void takes_ready_once(void **state)
 
 /* The table once more, as it is meant: a row that is changed there alone is a
  * mistake. */
+static void wants_all_of_a_kernels_info(void **state)
+{
+    static const char *const wrong[] = {
+        "{}",
+        "{\"language_info\":{},\"banner\":\"\"}",
+        "{\"protocol_version\":\"5.5\",\"banner\":\"\"}",
+        "{\"protocol_version\":\"5.5\",\"language_info\":{}}",
+        "{\"protocol_version\":5,\"language_info\":{},\"banner\":\"\"}",
+        "{\"protocol_version\":\"5.5\",\"language_info\":\"\",\"banner\":\"\"}",
+        "{\"protocol_version\":\"5.5\",\"language_info\":{},\"banner\":[]}",
+    };
+    fault_t fault;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        frame_t frame = frame_of(FRAME_READY, wrong[i]);
+        assert_int_equal(check(&frame, LIFE_STARTING, &fault), -EPROTO);
+    }
+}
+
 #define WHEN(state) (1u << LIFE_##state)
 #define ALIVE       (WHEN(IDLE) | WHEN(BUSY) | WHEN(STOPPING))
 #define SMALL       (1u << 20)
@@ -298,10 +398,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lets_through_what_is_right_and_nothing_else),
+        cmocka_unit_test(knows_the_letters_of_a_mime_type),
+        cmocka_unit_test(knows_the_form_of_a_mime_type),
+        cmocka_unit_test(knows_the_letters_of_base64),
         cmocka_unit_test(refuses_every_type_that_goes_down),
         cmocka_unit_test(refuses_types_that_are_none),
         cmocka_unit_test(takes_a_reply_only_while_a_request_runs),
         cmocka_unit_test(takes_ready_once),
+        cmocka_unit_test(wants_all_of_a_kernels_info),
         cmocka_unit_test(permits_each_type_in_its_states_alone),
         cmocka_unit_test(wants_a_request_and_buffers_where_they_belong),
         cmocka_unit_test(takes_no_more_than_each_type_may_have),

@@ -1,0 +1,45 @@
+"""What the mutants are counted with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mutate import ROOT, known, mutants
+
+CODE = """\
+/* a == b */
+#define EQUAL(a, b) ((a) == (b))
+static bool f(int a, const struct s *s)
+{
+    if (a < 1 && !s->b && "a == b" != 0)
+        return true; // a || b
+    return s->c >= 'a' << 2;
+}
+"""
+
+
+def test_each_operator_is_turned_once() -> None:
+    made = list(mutants(CODE))
+    assert [(m.line, m.change) for m in made] == [
+        (5, "!= -> =="),
+        (7, ">= -> >"),
+        (5, "< -> <="),
+        (5, "&& -> ||"),
+        (5, "&& -> || 2"),
+        (5, "! -> nothing"),
+        (6, "true -> false"),
+    ]
+    assert len({m.text for m in made}) == len(made)
+    first = next(m for m in made if m.change == "&& -> || 2")
+    assert '!s->b || "a == b" != 0' in first.text
+    assert first.name == ('if (a < 1 && !s->b && "a == b" != 0)  [&& -> || 2]')
+
+
+def test_what_may_pass_is_there_and_has_a_reason() -> None:
+    file = Path("gateway/relay.c")
+    names = {m.name for m in mutants((ROOT / file).read_text())}
+    reasons = known(file)
+    assert reasons
+    for name, reason in reasons.items():
+        assert name in names, f"{name}: no such change in {file} any more"
+        assert reason, name
