@@ -209,11 +209,11 @@ void session_watch(self_t *self, int fd, zloop_fn *handler)
 
 void session_tell_trips(self_t *self)
 {
-    cleanup_free char *written = trips_write(&self->trips);
-
     session_stop_timer(self, &self->trips_timer);
-    if (self->trips.count)
-        commands_tell(self, "TRIPS", written, NULL);
+    if (!self->trips.count)
+        return;
+    cleanup_free char *written = trips_write(&self->trips);
+    commands_tell(self, "TRIPS", written, NULL);
     self->trips = (trips_t){0};
 }
 

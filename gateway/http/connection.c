@@ -23,9 +23,8 @@
 #define BODY_RATE (16u << 10) /* bytes a second that a body must have */
 #define BODY_TOO_LONG                                                          \
     "The body is longer than it may be (http/body_max, 128 MiB where it is "   \
-    "no "                                                                      \
-    "file's, and 64 KiB where no token is asked for); a file of any size can " \
-    "be written in chunks"
+    "no file's, and 64 KiB where no token is asked for); a file of any size "  \
+    "can be written in chunks"
 #define BODY_MEMORY_MAX WIRE_FRAME_MAX /* bytes; more reaches no kernel */
 
 /* --- Requests --- */
