@@ -34,6 +34,7 @@ BEGIN {
                                    " gateway/audit.h gateway/auth.h" \
                                    " gateway/budget.h" \
                                    " gateway/front.h gateway/gateway.h" \
+                                   " gateway/histogram.h" \
                                    " gateway/options.h gateway/origin.h" \
                                    " gateway/refusal.h gateway/session_limits.h" \
                                    " gateway/http "

@@ -22,6 +22,7 @@
 
 #include "base/buffer.h"
 #include "gateway/czmq_owners.h"
+#include "gateway/histogram.h"
 #include "gateway/life.h"
 #include "gateway/lookout.h"
 #include "gateway/output.h"
@@ -29,7 +30,6 @@
 #include "gateway/request.h"
 #include "gateway/seen.h"
 #include "gateway/session.h"
-#include "gateway/trips.h"
 #include "gateway/viewers.h"
 #include "kernels/kernel.h"
 #include "protocol/json.h"
@@ -180,7 +180,7 @@ typedef struct {
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
         drain_timer, ready_timer, greeted_timer, start_timer,
         trips_timer;          /* zloop ids, 0: none */
-    trips_t trips;            /* that the registry has not heard of */
+    histogram_t trips;        /* that the registry has not heard of */
     bool is_subscribed;       /* by somebody new, since greeted_timer */
     bool owes_start;          /* session_note_start has not been */
     bool was_seen;            /* this kernel, as it must be, since its launch */

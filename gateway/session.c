@@ -212,9 +212,9 @@ void session_tell_trips(self_t *self)
     session_stop_timer(self, &self->trips_timer);
     if (!self->trips.count)
         return;
-    cleanup_free char *written = trips_write(&self->trips);
+    cleanup_free char *written = histogram_write(&self->trips);
     commands_tell(self, "TRIPS", written, NULL);
-    self->trips = (trips_t){0};
+    self->trips = (histogram_t){0};
 }
 
 static int on_trips(zloop_t *loop, int timer, void *arg)
@@ -232,7 +232,8 @@ void session_count_trip(self_t *self, const request_t *request)
 {
     if (!request->came_us || request->is_answered)
         return;
-    trips_note(&self->trips, clock_monotonic_us() - request->came_us);
+    histogram_note(&self->trips, histogram_round_trip,
+                   clock_monotonic_us() - request->came_us);
     if (!self->trips_timer)
         session_start_timer(self, &self->trips_timer, TRIPS_MS, on_trips);
 }

@@ -1,24 +1,19 @@
 /* See tally.h. */
 #include "gateway/tally.h"
 
+#include "gateway/histogram.h"
 #include "gateway/life.h"
-#include "gateway/trips.h"
 
 #include <string.h>
 
-#define BUCKETS 14
-
 /* Seconds, from a session that waited in the pool to one that stood in line. */
-static const double bounds[BUCKETS] = {0.0005, 0.001, 0.0025, 0.005, 0.01,
-                                       0.025,  0.05,  0.1,    0.25,  0.5,
-                                       1,      2.5,   10,     60};
+static const double bounds[HISTOGRAM_BUCKETS] = {
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+    0.1,    0.25,  0.5,    1,     2.5,  10,    60};
 
 struct tally {
-    json_t *ended, *limits;    /* owned; name -> number */
-    uint64_t buckets[BUCKETS]; /* starts that took so long at most */
-    uint64_t starts;
-    double seconds; /* of all of them */
-    trips_t trips;
+    json_t *ended, *limits; /* owned; name -> number */
+    histogram_t starts, trips;
 };
 
 static void init(json_t *counts, const char *const *names, size_t count)
@@ -72,12 +67,7 @@ static void count(json_t *counts, const char *name)
 
 void tally_start(tally_t *self, int64_t us)
 {
-    double seconds = us > 0 ? (double) us / 1e6 : 0;
-
-    for (size_t i = 0; i < BUCKETS; i++)
-        self->buckets[i] += seconds <= bounds[i];
-    self->starts++;
-    self->seconds += seconds;
+    histogram_note(&self->starts, bounds, us);
 }
 
 void tally_end(tally_t *self, const char *reason)
@@ -92,37 +82,13 @@ void tally_limit(tally_t *self, const char *limit)
 
 void tally_trips(tally_t *self, const char *written)
 {
-    trips_add(&self->trips, written);
-}
-
-static json_t *describe_trips(const trips_t *trips)
-{
-    json_t *limits = json_array(), *buckets = json_array();
-    uint64_t below = 0;
-
-    for (size_t i = 0; i < TRIPS_BUCKETS; i++) {
-        below += trips->buckets[i];
-        json_array_append_new(limits, json_real(trips_bounds[i]));
-        json_array_append_new(buckets, json_integer((json_int_t) below));
-    }
-    return json_pack("{s:I,s:f,s:o,s:o}", "count", (json_int_t) trips->count,
-                     "seconds", (double) trips->us / 1e6, "bounds", limits,
-                     "buckets", buckets);
+    histogram_add(&self->trips, written);
 }
 
 json_t *tally_describe(const tally_t *self)
 {
-    json_t *limits = json_array(), *buckets = json_array();
-
-    for (size_t i = 0; i < BUCKETS; i++) {
-        json_array_append_new(limits, json_real(bounds[i]));
-        json_array_append_new(buckets,
-                              json_integer((json_int_t) self->buckets[i]));
-    }
-    return json_pack("{s:o,s:o,s:o,s:{s:I,s:f,s:o,s:o}}", "ended",
-                     json_deep_copy(self->ended), "limits",
-                     json_deep_copy(self->limits), "trips",
-                     describe_trips(&self->trips), "starts", "count",
-                     (json_int_t) self->starts, "seconds", self->seconds,
-                     "bounds", limits, "buckets", buckets);
+    return json_pack("{s:o,s:o,s:o,s:o}", "ended", json_deep_copy(self->ended),
+                     "limits", json_deep_copy(self->limits), "starts",
+                     histogram_describe(&self->starts, bounds), "trips",
+                     histogram_describe(&self->trips, histogram_round_trip));
 }

@@ -23,7 +23,7 @@ void tally_start(tally_t *self, int64_t us);
 void tally_end(tally_t *self, const char *reason);
 /* One of a session's limits, by its name there, or of those above. */
 void tally_limit(tally_t *self, const char *limit);
-/* Requests that have their replies, as trips_write tells of them. */
+/* Requests that have their replies, as histogram_write tells of them. */
 void tally_trips(tally_t *self, const char *written);
 /* {"ended": {reason: number}, "limits": {limit: number}, "starts": {"count",
  * "seconds", "bounds": [seconds], "buckets": [number up to that]}, "trips": the

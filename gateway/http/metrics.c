@@ -2,20 +2,13 @@
 #include "gateway/http/metrics.h"
 
 #include "base/clock.h"
+#include "gateway/histogram.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define BUCKETS 14
-
-static const double bounds[BUCKETS] = {
+static const double bounds[HISTOGRAM_BUCKETS] = {
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10};
-
-typedef struct {
-    uint64_t buckets[BUCKETS]; /* not cumulated */
-    uint64_t count;
-    double sum;
-} histogram_t;
 
 struct metrics {
     zhashx_t *requests; /* owned; labels -> histogram_t */
@@ -47,20 +40,6 @@ void metrics_destroy(metrics_t **self_p)
     *self_p = NULL;
 }
 
-static void observe(histogram_t *self, int64_t us)
-{
-    double seconds = us > 0 ? (double) us / 1e6 : 0;
-
-    for (size_t i = 0; i < BUCKETS; i++) {
-        if (seconds <= bounds[i]) {
-            self->buckets[i]++;
-            break;
-        }
-    }
-    self->count++;
-    self->sum += seconds;
-}
-
 /* Labels are patterns of the table: there are only so many. */
 void metrics_count_answer(const exchange_t *exchange)
 {
@@ -76,7 +55,7 @@ void metrics_count_answer(const exchange_t *exchange)
         histogram = mem_new(sizeof *histogram);
         zhashx_insert(self->requests, labels, histogram);
     }
-    observe(histogram, us);
+    histogram_note(histogram, bounds, us);
 }
 
 static void write_histogram(const histogram_t *self, const char *name,
@@ -85,7 +64,7 @@ static void write_histogram(const histogram_t *self, const char *name,
     const char *comma = *labels ? "," : "";
     uint64_t below = 0;
 
-    for (size_t i = 0; i < BUCKETS; i++) {
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         below += self->buckets[i];
         buffer_format(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name,
                       labels, comma, bounds[i], below);
@@ -94,7 +73,7 @@ static void write_histogram(const histogram_t *self, const char *name,
                   "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n"
                   "%s_count{%s} %" PRIu64 "\n%s_sum{%s} %.6f\n",
                   name, labels, comma, self->count, name, labels, self->count,
-                  name, labels, self->sum);
+                  name, labels, (double) self->us / 1e6);
 }
 
 static void write_type(const char *name, const char *help, buffer_t *out)

@@ -1,7 +1,7 @@
 /* What has happened is counted under names that are known; starts by how long
  * they took. */
+#include "gateway/histogram.h"
 #include "gateway/tally.h"
-#include "gateway/trips.h"
 
 #include "tests/lib/test.h"
 
@@ -75,16 +75,17 @@ static void starts_stand_in_every_bucket_that_is_long_enough(void **state)
 static void replies_are_added_up(void **state)
 {
     tally_t *tally = tally_new();
-    trips_t one = {0}, other = {0};
+    histogram_t one = {0}, other = {0};
 
     (void) state;
-    trips_note(&one, 100);      /* the first bound, exactly */
-    trips_note(&one, 60000000); /* the last */
-    trips_note(&other, 101);
-    trips_note(&other, 61000000); /* beyond it */
-    trips_note(&other, -1);
+    histogram_note(&one, histogram_round_trip,
+                   100); /* the first bound, exactly */
+    histogram_note(&one, histogram_round_trip, 60000000); /* the last */
+    histogram_note(&other, histogram_round_trip, 101);
+    histogram_note(&other, histogram_round_trip, 61000000); /* beyond it */
+    histogram_note(&other, histogram_round_trip, -1);
     for (int i = 0; i < 2; i++) {
-        cleanup_free char *text = trips_write(i ? &other : &one);
+        cleanup_free char *text = histogram_write(i ? &other : &one);
         tally_trips(tally, text);
     }
     tally_trips(tally, "nonsense");
