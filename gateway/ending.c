@@ -235,7 +235,7 @@ static void bury(self_t *self)
     output_status(self->output, "dead", (bytes_t){0});
     session_save(self);
     lending_end(self);
-    session_tell_trips(self);
+    trips_tell(self);
     commands_tell(self, "GONE", spec->reason, spec->detail);
     /* The ports of `hearth kernel` are its launcher's: it may want them for
      * the next kernel at once. */

@@ -1,6 +1,9 @@
 /* What the files of a session share; nobody else includes it.
  *   session.c   the actor: birth, death, timers, what is watched
+ *   reception.c who comes: subscribers, and after a take-over their return
  *   commands.c  what the registry asks
+ *   posture.c   whether its sandbox is as it must be
+ *   lending.c   whose its workspace is
  *   ending.c    the end of a kernel
  *   leaving.c   one that was asked for
  *   ladder.c    interrupts
@@ -16,6 +19,7 @@
  *   watch.c     the limits of the session as a whole
  *   revival.c   a session that is gone gets a fresh kernel
  *   seeding.c   the cells that a new kernel runs before anybody's
+ *   trips.c     how long replies took
  */
 #ifndef HEARTH_GATEWAY_INTERNAL_H
 #define HEARTH_GATEWAY_INTERNAL_H
@@ -199,14 +203,27 @@ void session_stop_timer(self_t *self, int *timer);
 void session_set_ready(self_t *self);
 /* Everybody who waits for it hears that the session is ready. */
 void session_tell_ready(self_t *self);
-/* A request that somebody sent has its reply; the registry hears of how long
- * that took, with others, in a moment. */
-void session_count_trip(self_t *self, const request_t *request);
-void session_tell_trips(self_t *self);
 /* It is somebody's: what has to be done about that once the answer is on its
  * way, in a moment; nothing else is recorded before. */
 void session_start_soon(self_t *self);
 void session_note_start(self_t *self);
+/* The inactivity clock begins anew. */
+void session_touch(self_t *self);
+/* Its lifetime ends so long after it was created. */
+void session_count_lifetime(self_t *self);
+void session_save(self_t *self);
+/* With what else changes in a moment. */
+void session_save_soon(self_t *self);
+/* After anything happened: the next request, replies that wait for peers. */
+void session_settle(self_t *self);
+/* The link, for what is to be done with it: read, unless subscribers are slow,
+ * and written, while something waits for that. */
+void session_watch_link(self_t *self);
+void session_unwatch_link(self_t *self);
+/* After anything was sent: what the link did not take is written later. */
+void session_mind_link(self_t *self);
+int session_send(self_t *self, const frame_t *frame, fault_t *fault);
+void session_watch(self_t *self, int fd, zloop_fn *handler);
 
 /* lending.c: a workspace that hearth keeps becomes that user's, before a
  * kernel is launched in it again; and this one's, when the session has ended.
@@ -222,21 +239,15 @@ void session_look_ahead(self_t *self);
 /* Of a session that another gateway left: of what its code may have changed of
  * itself, and of what a profile may say differently by now, nothing. */
 void session_check_adopted(self_t *self);
-/* The inactivity clock begins anew. */
-void session_touch(self_t *self);
-/* Its lifetime ends so long after it was created. */
-void session_count_lifetime(self_t *self);
-void session_save(self_t *self);
-/* After anything happened: the next request, replies that wait for peers. */
-void session_settle(self_t *self);
-/* The link, for what is to be done with it: read, unless subscribers are slow,
- * and written, while something waits for that. */
-void session_watch_link(self_t *self);
-void session_unwatch_link(self_t *self);
-/* After anything was sent: what the link did not take is written later. */
-void session_mind_link(self_t *self);
-int session_send(self_t *self, const frame_t *frame, fault_t *fault);
-void session_watch(self_t *self, int fd, zloop_fn *handler);
+
+/* reception.c */
+/* The session's sockets are listened to; those for requests once it is not held
+ * any more. */
+void reception_open(self_t *self);
+/* A session that was taken over: until its subscribers are back. */
+void reception_hold(self_t *self);
+/* ports_greet_t; `arg` is the session. */
+void reception_greet(void *arg, bool is_new, bytes_t topic);
 
 /* ending.c */
 /* Ends the kernel for a reason; `format` is the sentence for the tombstone. */
@@ -442,6 +453,13 @@ void seeding_on_reply(self_t *self, json_span_t content);
 /* Of a session that was taken over in the midst of it: begins anew, in a fresh
  * kernel. */
 void seeding_repeat(self_t *self);
+
+/* trips.c */
+/* A request that somebody sent has its reply; the registry hears of how long
+ * that took, with others, in a moment. */
+void trips_count(self_t *self, const request_t *request);
+/* It hears at once. */
+void trips_tell(self_t *self);
 
 /* revival.c */
 /* The session that is gone starts again, without its variables. */

@@ -7,16 +7,12 @@
 #include "base/log.h"
 #include "gateway/audit.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
-#define RETRY_MS 20   /* a reply whose client is away is tried again */
-#define HOLD_MS  5000 /* a taken-over session waits for its subscribers */
-#define SAVE_MS  50   /* changes of session.json are gathered */
-#define TRIPS_MS 500  /* how long replies took is gathered */
-#define START_MS 5    /* by then a client in haste has asked for something */
+#define RETRY_MS 20 /* a reply whose client is away is tried again */
+#define SAVE_MS  50 /* changes of session.json are gathered */
+#define START_MS 5  /* by then a client in haste has asked for something */
 
 void session_stop_timer(self_t *self, int *timer)
 {
@@ -53,7 +49,7 @@ static int on_save(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-static void save_soon(self_t *self)
+void session_save_soon(self_t *self)
 {
     if (!self->save_timer)
         session_start_timer(self, &self->save_timer, SAVE_MS, on_save);
@@ -207,37 +203,6 @@ void session_watch(self_t *self, int fd, zloop_fn *handler)
     zloop_poller_set_tolerant(self->loop, &item);
 }
 
-void session_tell_trips(self_t *self)
-{
-    session_stop_timer(self, &self->trips_timer);
-    if (!self->trips.count)
-        return;
-    cleanup_free char *written = histogram_write(&self->trips);
-    commands_tell(self, "TRIPS", written, NULL);
-    self->trips = (histogram_t){0};
-}
-
-static int on_trips(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->trips_timer = 0;
-    session_tell_trips(self);
-    return 0;
-}
-
-void session_count_trip(self_t *self, const request_t *request)
-{
-    if (!request->came_us || request->is_answered)
-        return;
-    histogram_note(&self->trips, histogram_round_trip,
-                   clock_monotonic_us() - request->came_us);
-    if (!self->trips_timer)
-        session_start_timer(self, &self->trips_timer, TRIPS_MS, on_trips);
-}
-
 void session_set_ready(self_t *self)
 {
     session_stop_timer(self, &self->ready_timer);
@@ -293,135 +258,6 @@ void session_start_soon(self_t *self)
     session_start_timer(self, &self->start_timer, START_MS, on_started);
 }
 
-/* Not while the session is held: a request that is answered before its
- * client's subscription is back would lose its `idle`. */
-static void watch_requests(self_t *self)
-{
-    zsock_t *front;
-
-    ports_listen(self->ports, CHANNEL_SHELL, self->loop, intake_on_shell, self);
-    ports_listen(self->ports, CHANNEL_CONTROL, self->loop, intake_on_control,
-                 self);
-    for (size_t i = 0; (front = viewers_socket(self->viewers, i)); i++)
-        zloop_reader(self->loop, front, intake_on_front, self);
-}
-
-static void release(self_t *self)
-{
-    fault_t fault;
-
-    if (!self->is_held)
-        return;
-    self->is_held = false;
-    if (self->state != LIFE_GONE)
-        save_soon(self);
-    session_stop_timer(self, &self->hold_timer);
-    recovery_repeat(self);
-    if (self->state != LIFE_GONE && self->is_relaunching)
-        recovery_refuse_old(self);
-    watch_requests(self);
-    if (self->state == LIFE_GONE) {
-        /* It died with requests that nobody has answered. */
-        recovery_refuse(self);
-    } else if (self->is_end_held) {
-        ending_finish(self);
-    } else if (self->kernel && self->watched_pidfd >= 0
-               && events_connect(self, &fault) < 0) {
-        log_notice("session=%s kernel link: %s", self->spec->id, fault.text);
-        ending_on_link_closed(self);
-    }
-    session_settle(self);
-}
-
-static int on_hold(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->hold_timer = 0;
-    pressure_on_latecomers(self);
-    release(self);
-    return 0;
-}
-
-static void hold(self_t *self)
-{
-    self->is_held = true;
-    session_start_timer(self, &self->hold_timer,
-                        self->spec->subscribers ? HOLD_MS : 1, on_hold);
-}
-
-static int on_greeted(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->greeted_timer = 0;
-    if (self->is_subscribed)
-        pressure_on_subscriber(self);
-    /* A new one at once: should this gateway be killed, the next one holds what
-     * is to be published until as many are back. What it has asked for
-     * meanwhile is on its way before that. */
-    if (self->state != LIFE_GONE && !self->is_held) {
-        if (self->is_subscribed) {
-            intake_take_all(self);
-            session_settle(self);
-            session_save(self);
-        } else {
-            save_soon(self);
-        }
-    }
-    self->is_subscribed = false;
-    if (self->is_held
-        && ports_subscribers(self->ports) >= self->spec->subscribers)
-        release(self);
-    return 0;
-}
-
-/* Another message may be about to be published: what else follows from a
- * subscription waits for a turn of its own. */
-static void on_subscription(void *arg, bool is_new, bytes_t topic)
-{
-    self_t *self = arg;
-
-    if (is_new)
-        output_welcome(self->output, topic);
-    self->is_subscribed |= is_new;
-    if (!self->greeted_timer)
-        session_start_timer(self, &self->greeted_timer, 1, on_greeted);
-}
-
-static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) socket;
-    ports_take_subscriptions(self->ports);
-    return 0;
-}
-
-static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) socket;
-    ports_beat(self->ports);
-    return 0;
-}
-
-static void watch_ports(self_t *self)
-{
-    ports_listen(self->ports, CHANNEL_STDIN, self->loop, intake_on_stdin, self);
-    ports_listen(self->ports, CHANNEL_IOPUB, self->loop, on_iopub, self);
-    ports_listen(self->ports, CHANNEL_HB, self->loop, on_heartbeat, self);
-    if (!self->is_held)
-        watch_requests(self);
-}
-
 static int begin_fresh(self_t *self, fault_t *fault)
 {
     session_spec_t *spec = self->spec;
@@ -450,7 +286,7 @@ static int begin_gone(self_t *self)
         left_ms = self->spec->gone_keep_ms;
     self->state = LIFE_GONE;
     ending_keep_tombstone(self, left_ms > 0 ? left_ms : 1);
-    hold(self);
+    reception_hold(self);
     return 0;
 }
 
@@ -495,7 +331,7 @@ static int begin_adopted(self_t *self, fault_t *fault)
         else
             session_check_adopted(self);
     }
-    hold(self);
+    reception_hold(self);
     return 0;
 }
 
@@ -519,12 +355,12 @@ static int begin(self_t *self, fault_t *fault)
                     spec->id, torn);
     self->output =
         output_new(self->ports, self->viewers, self->journal, spec->epoch);
-    ports_greet(self->ports, on_subscription, self);
+    ports_greet(self->ports, reception_greet, self);
     r = spec->is_adopted ? begin_adopted(self, fault)
                          : begin_fresh(self, fault);
     if (r < 0)
         return r;
-    watch_ports(self);
+    reception_open(self);
     return 0;
 }
 

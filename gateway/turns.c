@@ -488,7 +488,7 @@ int turns_finish(self_t *self, uint64_t kernel_seq, bytes_t metadata,
             record_cell_end(self, request, content);
         watch_heed(self, said, cell);
     }
-    session_count_trip(self, request);
+    trips_count(self, request);
     session_stop_timer(self, &self->limit_timer);
     life_step(&self->state, LIFE_ON_END);
     ladder_done(self, "interrupted", "preserved");
