@@ -5,7 +5,6 @@
 #include "gateway/histogram.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const double bounds[HISTOGRAM_BUCKETS] = {
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10};
@@ -58,34 +57,47 @@ void metrics_count_answer(const exchange_t *exchange)
     histogram_note(histogram, bounds, us);
 }
 
-static void write_histogram(const histogram_t *self, const char *name,
-                            const char *labels, buffer_t *out)
+void metrics_head(const char *name, const char *kind, const char *help,
+                  buffer_t *out)
 {
+    buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+}
+
+void metrics_number(const char *name, const char *kind, const char *help,
+                    uint64_t value, buffer_t *out)
+{
+    metrics_head(name, kind, help, out);
+    buffer_format(out, "%s %" PRIu64 "\n", name, value);
+}
+
+void metrics_histogram(const json_t *histogram, const char *name,
+                       const char *labels, buffer_t *out)
+{
+    const json_t *limits = json_object_get(histogram, "bounds");
+    const json_t *buckets = json_object_get(histogram, "buckets");
+    json_int_t count = json_integer_value(json_object_get(histogram, "count"));
     const char *comma = *labels ? "," : "";
-    uint64_t below = 0;
+    const char *open = *labels ? "{" : "", *close = *labels ? "}" : "";
 
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        below += self->buckets[i];
-        buffer_format(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name,
-                      labels, comma, bounds[i], below);
-    }
+    for (size_t i = 0; i < json_array_size(limits); i++)
+        buffer_format(
+            out, "%s_bucket{%s%sle=\"%g\"} %" JSON_INTEGER_FORMAT "\n", name,
+            labels, comma, json_real_value(json_array_get(limits, i)),
+            json_integer_value(json_array_get(buckets, i)));
     buffer_format(out,
-                  "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n"
-                  "%s_count{%s} %" PRIu64 "\n%s_sum{%s} %.6f\n",
-                  name, labels, comma, self->count, name, labels, self->count,
-                  name, labels, (double) self->us / 1e6);
+                  "%s_bucket{%s%sle=\"+Inf\"} %" JSON_INTEGER_FORMAT "\n"
+                  "%s_count%s%s%s %" JSON_INTEGER_FORMAT "\n"
+                  "%s_sum%s%s%s %.6f\n",
+                  name, labels, comma, count, name, open, labels, close, count,
+                  name, open, labels, close,
+                  json_real_value(json_object_get(histogram, "seconds")));
 }
 
-static void write_type(const char *name, const char *help, buffer_t *out)
+static void write_seconds(const char *name, const char *help, double value,
+                          buffer_t *out)
 {
-    buffer_format(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-}
-
-static void write_gauge(const char *name, const char *help, double value,
-                        buffer_t *out)
-{
-    buffer_format(out, "# HELP %s %s\n# TYPE %s gauge\n%s %.6f\n", name, help,
-                  name, name, value);
+    metrics_head(name, "gauge", help, out);
+    buffer_format(out, "%s %.6f\n", name, value);
 }
 
 /* Jupyter Server's own. It has no terminals here and no extensions. */
@@ -94,13 +106,13 @@ static void write_server(const http_t *http, buffer_t *out)
     double active = (double) http->active_us / 1e6;
     double started = (double) http->started_us / 1e6;
 
-    write_gauge("jupyter_server_started_timestamp_seconds", "of the gateway",
-                started, out);
-    write_gauge("jupyter_server_last_activity_timestamp_seconds",
-                "of the last request", active, out);
-    write_gauge("jupyter_server_active_duration_seconds",
-                "from the start to the last request", active - started, out);
-    write_gauge("terminal_currently_running_total", "there are none", 0, out);
+    write_seconds("jupyter_server_started_timestamp_seconds", "of the gateway",
+                  started, out);
+    write_seconds("jupyter_server_last_activity_timestamp_seconds",
+                  "of the last request", active, out);
+    write_seconds("jupyter_server_active_duration_seconds",
+                  "from the start to the last request", active - started, out);
+    write_seconds("terminal_currently_running_total", "there are none", 0, out);
     buffer_text(out, "# HELP jupyter_server_info what answers here\n"
                      "# TYPE jupyter_server_info gauge\n"
                      "jupyter_server_info{version=\"" HEARTH_VERSION "\"} 1\n");
@@ -111,25 +123,21 @@ void metrics_write(const http_t *http, buffer_t *out)
     static const char requests[] = "http_request_duration_seconds";
     const metrics_t *self = http->metrics;
 
-    write_type(requests, "duration of HTTP requests", out);
+    metrics_head(requests, "histogram", "duration of HTTP requests", out);
     for (const histogram_t *at = zhashx_first(self->requests); at;
-         at = zhashx_next(self->requests))
-        write_histogram(at, requests, zhashx_cursor(self->requests), out);
-    buffer_format(out,
-                  "# HELP hearth_http_connections open connections\n"
-                  "# TYPE hearth_http_connections gauge\n"
-                  "hearth_http_connections %u\n"
-                  "# HELP hearth_http_connections_max that there may be\n"
-                  "# TYPE hearth_http_connections_max gauge\n"
-                  "hearth_http_connections_max %u\n"
-                  "# HELP hearth_http_held_bytes sent by clients, and taken by "
-                  "nobody yet\n"
-                  "# TYPE hearth_http_held_bytes gauge\n"
-                  "hearth_http_held_bytes %" PRIu64 "\n"
-                  "# HELP hearth_http_held_bytes_max that there may be\n"
-                  "# TYPE hearth_http_held_bytes_max gauge\n"
-                  "hearth_http_held_bytes_max %" PRIu64 "\n",
-                  http->connections, http->room, http->holdings.taken,
-                  http->holdings.max);
+         at = zhashx_next(self->requests)) {
+        json_auto_t *histogram = histogram_describe(at, bounds);
+        metrics_histogram(histogram, requests, zhashx_cursor(self->requests),
+                          out);
+    }
+    metrics_number("hearth_http_connections", "gauge", "open connections",
+                   http->connections, out);
+    metrics_number("hearth_http_connections_max", "gauge", "that there may be",
+                   http->room, out);
+    metrics_number("hearth_http_held_bytes", "gauge",
+                   "sent by clients, and taken by nobody yet",
+                   http->holdings.taken, out);
+    metrics_number("hearth_http_held_bytes_max", "gauge", "that there may be",
+                   http->holdings.max, out);
     write_server(http, out);
 }

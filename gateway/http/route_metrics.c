@@ -4,9 +4,6 @@
 #include "gateway/http/models.h"
 #include "gateway/http/routes.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
 
 /* A number for each value of a label. */
@@ -23,7 +20,7 @@ static void write_counts(const char *name, const char *kind, const char *label,
     const char *key;
     json_t *value;
 
-    buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+    metrics_head(name, kind, help, out);
     json_object_foreach(counts, key, value)
     {
         buffer_format(out, "%s{%s=\"%s\"} %" JSON_INTEGER_FORMAT "\n", name,
@@ -56,24 +53,19 @@ static void write_sessions(const json_t *sessions, buffer_t *out)
                  states, out);
     write_counts("hearth_sessions_remembered", "gauge", "reason",
                  "sessions that are gone and have a tombstone", ends, out);
-    buffer_format(out,
-                  "# HELP hearth_kernels_memory_bytes resident, in all\n"
-                  "# TYPE hearth_kernels_memory_bytes gauge\n"
-                  "hearth_kernels_memory_bytes %" JSON_INTEGER_FORMAT "\n",
-                  memory * 1024);
-    buffer_format(out,
-                  "# HELP hearth_journal_bytes of the sessions' journals, "
-                  "those that are gone and remembered included\n"
-                  "# TYPE hearth_journal_bytes gauge\n"
-                  "hearth_journal_bytes %" JSON_INTEGER_FORMAT "\n",
-                  journals);
+    metrics_number("hearth_kernels_memory_bytes", "gauge", "resident, in all",
+                   (uint64_t) memory * 1024, out);
+    metrics_number("hearth_journal_bytes", "gauge",
+                   "of the sessions' journals, those that are gone and "
+                   "remembered included",
+                   (uint64_t) journals, out);
 }
 
 static void write_pool(const json_t *profiles, const char *member,
                        const char *name, const char *kind, const char *help,
                        buffer_t *out)
 {
-    buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+    metrics_head(name, kind, help, out);
     for (size_t i = 0; i < json_array_size(profiles); i++) {
         const json_t *profile = json_array_get(profiles, i);
         const json_t *pool = json_object_get(profile, "pool");
@@ -83,36 +75,22 @@ static void write_pool(const json_t *profiles, const char *member,
     }
 }
 
-/* What the registry has counted, over HTTP or not. */
 static void write_times(const json_t *times, const char *name, const char *help,
                         buffer_t *out)
 {
-    const json_t *limits = json_object_get(times, "bounds");
-    const json_t *buckets = json_object_get(times, "buckets");
-    json_int_t count = json_integer_value(json_object_get(times, "count"));
-
-    buffer_format(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-    for (size_t i = 0; i < json_array_size(limits); i++)
-        buffer_format(out, "%s_bucket{le=\"%g\"} %" JSON_INTEGER_FORMAT "\n",
-                      name, json_real_value(json_array_get(limits, i)),
-                      json_integer_value(json_array_get(buckets, i)));
-    buffer_format(out,
-                  "%s_bucket{le=\"+Inf\"} %" JSON_INTEGER_FORMAT "\n"
-                  "%s_count %" JSON_INTEGER_FORMAT "\n%s_sum %.6f\n",
-                  name, count, name, count, name,
-                  json_real_value(json_object_get(times, "seconds")));
+    metrics_head(name, "histogram", help, out);
+    metrics_histogram(times, name, "", out);
 }
 
+/* What the registry has counted, over HTTP or not. */
 static void write_counted(const json_t *counted, buffer_t *out)
 {
     const json_t *starts = json_object_get(counted, "starts");
 
-    buffer_format(out,
-                  "# HELP hearth_sessions_started_total sessions that were "
-                  "made or handed out\n"
-                  "# TYPE hearth_sessions_started_total counter\n"
-                  "hearth_sessions_started_total %" JSON_INTEGER_FORMAT "\n",
-                  json_integer_value(json_object_get(starts, "count")));
+    metrics_number(
+        "hearth_sessions_started_total", "counter",
+        "sessions that were made or handed out",
+        (uint64_t) json_integer_value(json_object_get(starts, "count")), out);
     write_times(starts, "hearth_session_start_seconds",
                 "from the request for a session to its ready kernel", out);
     write_times(json_object_get(counted, "trips"), "hearth_round_trip_seconds",
