@@ -183,6 +183,12 @@ class Client:
         options.setdefault("allow_stdin", False)
         return self.finish(self.kc.execute(code, **options), timeout)
 
+    def begin_long(self) -> tuple[str, list[Message]]:
+        """A cell that does not end by itself: its id, and what came of it by
+        the time that it runs."""
+        msg_id = self.kc.execute("print('go')\nimport time; time.sleep(600)")
+        return msg_id, self.stream_until(msg_id, "go")
+
     def value(self, expression: str) -> Any:
         """An expression's value, by way of its repr."""
         import ast

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("client", "harness", "recordings")
+pytest.register_assert_rewrite("client", "ends", "harness", "recordings")
 
 from client import Client  # noqa: E402
 from harness import Gateway, Session  # noqa: E402

@@ -1,14 +1,17 @@
-"""Kernels that do not come into being: the reason is told, nothing is left; and
-what one that does leaves in the zygote.
+"""Kernels that do not come into being: the reason is told, nothing is left.
+What one that does leaves in the zygote, and what may be asked of it meanwhile.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import ContextManager, Iterator
 
+import pytest
 from deadline import DEADLINE
 from harness import Gateway
 from processes import children
@@ -122,5 +125,72 @@ def test_a_launch_writes_to_few_of_the_zygotes_pages() -> None:
             gateway.create()
         # 210 by a loop in Python; 16 are the builder's stack.
         assert (faults(zygote) - before) / 3 < 40
+    finally:
+        gateway.end()
+
+
+@contextmanager
+def injected(pid: int, calls: str, what: str, *options: str) -> Iterator[None]:
+    """That happens to the calls of that process."""
+    tracer = subprocess.Popen(
+        [
+            "strace", *options, "-p", str(pid), "-e", f"trace={calls}",
+            "-e", f"inject={calls}:{what}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert tracer.stderr is not None
+        line = tracer.stderr.readline().decode()
+        if "attached" not in line:
+            pytest.skip(f"nothing can be traced here: {line}")
+        yield
+    finally:
+        tracer.terminate()
+        tracer.communicate()
+
+
+def late_answers(zygote: int) -> ContextManager[None]:
+    """What the zygote says of a launch comes long after the kernel's READY."""
+    return injected(zygote, "sendmsg", "delay_enter=3000000")
+
+
+def test_reason_of_a_launch_that_has_failed_before_it_is_connected_to() -> None:
+    """It refuses connections by then, which is not why."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    gateway = Gateway("--set", "profile/python3/pool/max=0")
+    try:
+        gateway.start()
+        gateway.create()
+        (zygote,) = children(gateway.pid)
+        with (
+            injected(zygote, "clone,clone3", "error=ENOSPC"),
+            injected(gateway.pid, "connect", "delay_enter=1000000", "-f"),
+        ):
+            done = gateway.run("session", "create")
+        assert done.returncode != 0
+        assert "new namespaces: No space left" in done.stderr, done.stderr
+    finally:
+        gateway.end()
+
+
+def test_requests_before_it_is_known_what_was_launched() -> None:
+    """They wait until the fresh kernel has been looked at, and then run."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    gateway = Gateway("--set", "profile/python3/pool/max=0")
+    try:
+        gateway.start()
+        session = gateway.create()
+        (zygote,) = children(gateway.pid)
+        with session.client() as client:
+            client.run("x = 1")
+            with late_answers(zygote):
+                client.send("control", "shutdown_request", {"restart": True})
+                session.wait_state("starting")
+                asked = client.kc.execute("'x' in globals()")
+                assert client.finish(asked).result == "False"
     finally:
         gateway.end()

@@ -275,8 +275,7 @@ def test_interrupt(gateway: Gateway, session: Session) -> None:
     idle = gateway.json("session", "interrupt", "--json", session.id)
     assert idle == {"outcome": "idle", "variables": "preserved"}
     with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
+        msg_id, begun = client.begin_long()
         done = gateway.json("session", "interrupt", "--json", session.id)
         assert done == {"outcome": "interrupted", "variables": "preserved"}
         assert client.finish(msg_id, begun=begun).status == "error"

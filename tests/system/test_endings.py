@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import ContextManager, Iterator
+from typing import Iterator
 
 import pytest
-from client import Client, parent_of
 from deadline import DEADLINE, wait_for
+from ends import expect_gone, expect_no_process, patient_gateway
 from harness import Gateway, Session
-from processes import children, kill, members
+from processes import kill, members
 
 SOON = DEADLINE
 
@@ -34,37 +31,8 @@ DEATHS = {
 
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
-    running = Gateway(
-        "--set",
-        "profile/python3/preload=",
-        "--set",
-        "sessions/interrupt_grace=3s",
-    )
-    try:
-        running.start()
+    with patient_gateway() as running:
         yield running
-    finally:
-        running.end()
-
-
-def expect_no_process(session: Session, namespace: str) -> None:
-    wait_for(
-        lambda: not members(namespace),
-        f"no process of session {session.id}",
-        SOON,
-    )
-
-
-def expect_gone(client: Client, session: Session, reason: str) -> None:
-    turn = client.run("1", timeout=SOON)
-
-    assert turn.status == "error"
-    assert turn.content["ename"] == "SessionGone"
-    assert reason in turn.content["evalue"]
-    ended = session.show()["ended"]
-    assert ended[:19] in turn.content["evalue"]
-    assert "discarded" in turn.content["evalue"]
-    assert turn.contents("error")[0]["ename"] == "SessionGone"
 
 
 def test_idle_timeout(gateway: Gateway) -> None:
@@ -272,8 +240,7 @@ def test_pid_one_killed(gateway: Gateway) -> None:
     session = gateway.create()
     namespace = session.namespace()
     with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
+        msg_id, begun = client.begin_long()
         os.kill(session.show()["pid"], signal.SIGKILL)
         turn = client.finish(msg_id, timeout=SOON, begun=begun)
         assert turn.content["ename"] == "KernelDied"
@@ -290,20 +257,6 @@ def test_death_between_cells(gateway: Gateway) -> None:
         expect_gone(client, session, "exit")
 
 
-def test_children_end_with_the_kernel(gateway: Gateway) -> None:
-    session = gateway.create()
-    namespace = session.namespace()
-    with session.client() as client:
-        client.run(
-            "import subprocess\n"
-            "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
-            "subprocess.Popen('trap \"\" TERM HUP INT; sleep 600', shell=True)"
-        )
-        assert len(members(namespace)) >= 4
-        session.delete()
-        expect_no_process(session, namespace)
-
-
 @pytest.mark.parametrize("code", DEATHS.values(), ids=DEATHS.keys())
 def test_restart_auto(gateway: Gateway, code: str) -> None:
     session = gateway.create("--restart", "auto")
@@ -318,200 +271,6 @@ def test_restart_auto(gateway: Gateway, code: str) -> None:
         assert after.content["execution_count"] == 1
         expect_no_process(session, namespace)
         assert session.show()["state"] in ("idle", "busy")
-
-
-def test_delete(gateway: Gateway) -> None:
-    session = gateway.create()
-    namespace = session.namespace()
-    with session.client() as client:
-        client.run("x = 1")
-        session.delete()
-        session.wait_state("gone")
-        expect_no_process(session, namespace)
-        expect_gone(client, session, "deleted")
-
-
-def test_delete_while_busy(gateway: Gateway) -> None:
-    session = gateway.create()
-    namespace = session.namespace()
-    with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
-        session.delete()
-        turn = client.finish(msg_id, timeout=SOON, begun=begun)
-        assert turn.content["ename"] == "SessionGone"
-        expect_no_process(session, namespace)
-
-
-@contextmanager
-def frozen(session: Session) -> Iterator[None]:
-    """Its processes do not end, not of SIGKILL either, for so long."""
-    folder = Path("/sys/fs/cgroup/freezer")
-    if not os.access(folder / "cgroup.procs", os.W_OK):
-        pytest.skip("no freezer of control groups of version 1")
-    folder /= f"hearth-test-{session.id}"
-    folder.mkdir()
-    pids = session.processes()
-    try:
-        for pid in pids:
-            (folder / "cgroup.procs").write_text(str(pid))
-        (folder / "freezer.state").write_text("FROZEN")
-        yield
-    finally:
-        (folder / "freezer.state").write_text("THAWED")
-        wait_for(lambda: not folder_members(folder), "an empty group", SOON)
-        folder.rmdir()
-
-
-def folder_members(folder: Path) -> str:
-    return (folder / "cgroup.procs").read_text()
-
-
-def test_delete_while_a_limit_ends_it(gateway: Gateway) -> None:
-    """What deletes it has the last word, though a fresh kernel was to come."""
-    session = gateway.create("--restart", "auto", "--time-limit", "2s")
-    with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
-        with frozen(session):
-            session.wait_state("stopping")
-            session.delete()
-            turn = client.finish(msg_id, timeout=SOON, begun=begun)
-            model = session.wait_state("gone")
-        assert turn.content["ename"] == "TimeLimitExceeded"
-        # On a machine so slow that it was given up before: "deleted".
-        if model["reason"] != "deleted":
-            assert model["reason"] == "wall"
-            assert "create a new session" in turn.content["evalue"]
-        expect_gone(client, session, model["reason"])
-
-
-def test_command_line_restart(gateway: Gateway) -> None:
-    session = gateway.create()
-    (session.workspace / "stays").write_text("yes")
-    with session.client() as client:
-        client.run("x = 1")
-        assert gateway.run("session", "restart", session.id).returncode == 0
-        turn = client.run("'x' in globals()", timeout=SOON)
-        assert turn.result == "False"
-        assert client.run("open('stays').read()").result == "'yes'"
-
-
-@pytest.mark.parametrize("restart", [True, False])
-@pytest.mark.parametrize("channel", ["control", "shell"])
-def test_shutdown_request(
-    gateway: Gateway, restart: bool, channel: str
-) -> None:
-    session = gateway.create()
-    namespace = session.namespace()
-    with session.client() as client:
-        client.run("x = 1")
-        client.run(
-            "import atexit\n"
-            "atexit.register(lambda: open('bye', 'w').write('bye'))"
-        )
-        msg_id = client.send(channel, "shutdown_request", {"restart": restart})
-        reply = client.reply(msg_id, channel=channel)
-        assert reply["content"] == {"status": "ok", "restart": restart}
-        shown = client.iopub(
-            DEADLINE,
-            lambda m: m["msg_type"] == "shutdown_reply",
-        )
-        assert shown["content"] == {"status": "ok", "restart": restart}
-        assert parent_of(shown) == msg_id
-        expect_no_process(session, namespace)
-        assert (session.workspace / "bye").read_text() == "bye"
-        if restart:
-            assert client.run("'x' in globals()").result == "False"
-        else:
-            session.wait_state("gone")
-            expect_gone(client, session, "deleted")
-
-
-@contextmanager
-def injected(pid: int, calls: str, what: str, *options: str) -> Iterator[None]:
-    """That happens to the calls of that process."""
-    tracer = subprocess.Popen(
-        [
-            "strace", *options, "-p", str(pid), "-e", f"trace={calls}",
-            "-e", f"inject={calls}:{what}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert tracer.stderr is not None
-        line = tracer.stderr.readline().decode()
-        if "attached" not in line:
-            pytest.skip(f"nothing can be traced here: {line}")
-        yield
-    finally:
-        tracer.terminate()
-        tracer.communicate()
-
-
-def late_answers(zygote: int) -> ContextManager[None]:
-    """What the zygote says of a launch comes long after the kernel's READY."""
-    return injected(zygote, "sendmsg", "delay_enter=3000000")
-
-
-def test_reason_of_a_launch_that_has_failed_before_it_is_connected_to() -> None:
-    """It refuses connections by then, which is not why."""
-    if not shutil.which("strace"):
-        pytest.skip("no strace")
-    gateway = Gateway("--set", "profile/python3/pool/max=0")
-    try:
-        gateway.start()
-        gateway.create()
-        (zygote,) = children(gateway.pid)
-        with (
-            injected(zygote, "clone,clone3", "error=ENOSPC"),
-            injected(gateway.pid, "connect", "delay_enter=1000000", "-f"),
-        ):
-            done = gateway.run("session", "create")
-        assert done.returncode != 0
-        assert "new namespaces: No space left" in done.stderr, done.stderr
-    finally:
-        gateway.end()
-
-
-def test_requests_before_it_is_known_what_was_launched() -> None:
-    """They wait until the fresh kernel has been looked at, and then run."""
-    if not shutil.which("strace"):
-        pytest.skip("no strace")
-    gateway = Gateway("--set", "profile/python3/pool/max=0")
-    try:
-        gateway.start()
-        session = gateway.create()
-        (zygote,) = children(gateway.pid)
-        with session.client() as client:
-            client.run("x = 1")
-            with late_answers(zygote):
-                client.send("control", "shutdown_request", {"restart": True})
-                session.wait_state("starting")
-                asked = client.kc.execute("'x' in globals()")
-                assert client.finish(asked).result == "False"
-    finally:
-        gateway.end()
-
-
-def test_shutdown_while_busy(gateway: Gateway) -> None:
-    session = gateway.create()
-    namespace = session.namespace()
-    with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
-        client.send("control", "shutdown_request", {"restart": False})
-        assert client.finish(msg_id, SOON, begun=begun).status == "error"
-        expect_no_process(session, namespace)
-
-
-def test_exit_and_quit(gateway: Gateway) -> None:
-    """Jupyter's convention: the front end is asked, the kernel stays."""
-    session = gateway.create()
-    with session.client() as client:
-        turn = client.run("exit", timeout=SOON)
-        assert [p["source"] for p in turn.content["payload"]] == ["ask_exit"]
 
 
 def test_memory_limit(gateway: Gateway) -> None:
@@ -566,16 +325,6 @@ def test_gateway_rests(gateway: Gateway) -> None:
     time.sleep(2)
     ticks = os.sysconf("SC_CLK_TCK")
     assert used() - before < ticks / 2
-
-
-def test_dead_is_told_to_viewers(gateway: Gateway) -> None:
-    session = gateway.create()
-    with session.client() as viewer:
-        session.delete()
-        viewer.iopub(
-            DEADLINE,
-            lambda m: m["content"].get("execution_state") == "dead",
-        )
 
 
 def test_gone_session_still_answers_everything(gateway: Gateway) -> None:

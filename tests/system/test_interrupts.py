@@ -122,8 +122,7 @@ def test_interrupt_aborts_what_waits(client: Client, session: Session) -> None:
 
 
 def test_control_answers_while_busy(client: Client) -> None:
-    msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-    begun = client.stream_until(msg_id, "go")
+    msg_id, begun = client.begin_long()
     asked = client.send("control", "kernel_info_request")
 
     assert client.reply(asked, channel="control")["content"]["status"] == "ok"

@@ -267,8 +267,7 @@ def test_the_next_gateway_has_its_hold_on_them(gateway: Gateway) -> None:
     assert done.returncode == 0, done.stderr
     assert value(session, "open('a', 'a').write('d')") == 1
     with session.client() as client:
-        busy = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(busy, "go")
+        busy, begun = client.begin_long()
         assert gateway.run("session", "interrupt", session.id).returncode == 0
         turn = client.finish(busy, begun=begun)
         assert turn.content["ename"] == "KeyboardInterrupt"

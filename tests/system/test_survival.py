@@ -318,8 +318,7 @@ def test_stdin_over_a_crash(gateway: Gateway) -> None:
 def test_interrupt_after_a_crash(gateway: Gateway) -> None:
     session = gateway.create()
     with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
+        msg_id, begun = client.begin_long()
         gateway.kill()
         gateway.start()
         client.send("control", "interrupt_request")
@@ -357,8 +356,7 @@ def test_gone_with_a_request_that_nobody_answered(gateway: Gateway) -> None:
     session = gateway.create("--time-limit", "3s")
     namespace = session.namespace()
     with session.client() as client:
-        msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
-        begun = client.stream_until(msg_id, "go")
+        msg_id, begun = client.begin_long()
         gateway.kill()
         for pid in session_processes(namespace):
             kill(pid)
