@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "gateway/cli/outputs.h"
 #include "gateway/cli/talk.h"
-#include "notebooks/tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -126,11 +125,8 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
 static int interrupt(void *arg, fault_t *fault)
 {
     cell_runner_t *self = arg;
-    json_auto_t *nothing = json_object();
-    const char *id;
 
-    return talk_send(self->client, CHANNEL_CONTROL, "interrupt_request",
-                     nothing, nothing, &id, fault);
+    return talk_interrupt(self->client, fault);
 }
 
 /* ---- what is heard ---- */
@@ -181,60 +177,45 @@ static void on_output(cell_runner_t *self, const char *type, json_t *content)
 static void on_reply(cell_runner_t *self, const message_t *message,
                      json_t *content)
 {
-    bytes_t text = message_metadata(message);
-    json_auto_t *metadata =
-        tree_load(text.bytes, text.size, NULL);
-
     json_decref(self->reply);
     json_decref(self->figures);
     self->reply = json_incref(content);
-    self->figures = json_incref(json_object_get(metadata, "hearth"));
+    self->figures = talk_figures(message);
 }
 
 /* Nobody is there for a question more than there were: the input is at its
  * end. One that was never answered had been interrupted. */
 static void on_question(cell_runner_t *self)
 {
-    const json_t *answer = json_array_get(self->answers, self->answered++);
-    json_auto_t *nothing = json_object();
-    json_auto_t *content =
-        json_pack("{s:s, s:s%}", "status", "ok", "value",
-                  answer ? json_string_value(answer) : END_OF_INPUT,
-                  answer ? json_string_length(answer) : strlen(END_OF_INPUT));
-    const char *id;
+    json_t *answer = json_array_get(self->answers, self->answered++);
     fault_t ignored; /* a session that is gone is noticed by its silence */
 
     if (json_is_null(answer))
-        (void) interrupt(self, &ignored);
+        (void) talk_interrupt(self->client, &ignored);
     else
-        (void) talk_send(self->client, CHANNEL_STDIN, "input_reply", content,
-                         nothing, &id, &ignored);
+        (void) talk_answer(self->client,
+                           json_is_string(answer) ? json_incref(answer)
+                                                  : json_string(END_OF_INPUT),
+                           &ignored);
 }
 
 static void on_message(cell_runner_t *self, channel_t channel,
                        const message_t *message)
 {
-    bytes_t parent_text = message_parent(message);
-    bytes_t text = message_content(message);
-    json_auto_t *parent =
-        json_loadb(parent_text.bytes, parent_text.size, 0, NULL);
-    json_auto_t *content =
-        tree_load(text.bytes, text.size, NULL);
-    const char *type = message_type(message);
+    json_auto_t *content = NULL;
+    talk_t what = talk_read(message, channel, self->request, &content);
 
-    if (!content || strcmp(member_text(parent, "msg_id"), self->request) != 0)
+    if (what == TALK_OTHERS)
         return;
     self->heard = self->asked = clock_monotonic_ms();
-    if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0)
+    if (what == TALK_REPLY)
         on_reply(self, message, content);
-    else if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0)
+    else if (what == TALK_QUESTION)
         on_question(self);
-    else if (channel == CHANNEL_IOPUB && strcmp(type, "status") == 0)
-        self->is_idle =
-            self->is_idle
-            || strcmp(member_text(content, "execution_state"), "idle") == 0;
-    else if (channel == CHANNEL_IOPUB)
-        on_output(self, type, content);
+    else if (what == TALK_OUTPUT)
+        on_output(self, message_type(message), content);
+    else if (what == TALK_IDLE)
+        self->is_idle = true;
 }
 
 /* Nothing was heard for long: is there still a session? */

@@ -10,7 +10,6 @@
 #include "gateway/cli/mgmt.h"
 #include "gateway/cli/outputs.h"
 #include "gateway/cli/talk.h"
-#include "notebooks/tree.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -195,31 +194,22 @@ static void show_question(run_t *self)
 static void send_answer(run_t *self)
 {
     cleanup_buffer buffer_t line = BUFFER_EMPTY;
-    json_auto_t *value = NULL;
-    json_auto_t *content = NULL;
-    const char *id;
+    json_t *value;
     fault_t fault = {0};
 
     if (!answer_read(self->answer, &line))
         return;
     outputs_answered(self->outputs);
     value = json_stringn((const char *) line.data, line.size);
-    content = json_pack("{s:s, s:o}", "status", "ok", "value",
-                        value ? json_incref(value) : json_string(""));
-    if (talk_send(self->client, CHANNEL_STDIN, "input_reply", content, NULL,
-                  &id, &fault)
-        < 0)
+    if (talk_answer(self->client, value ? value : json_string(""), &fault) < 0)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
 /* The session was gone meanwhile and is not what it was. */
 static void read_revived(run_t *self, const message_t *message)
 {
-    bytes_t text = message_metadata(message);
-    json_auto_t *metadata =
-        tree_load(text.bytes, text.size, NULL);
-    json_t *revived =
-        json_object_get(json_object_get(metadata, "hearth"), "revived");
+    json_auto_t *figures = talk_figures(message);
+    json_t *revived = json_object_get(figures, "revived");
 
     if (!json_is_object(revived))
         return;
@@ -229,37 +219,29 @@ static void read_revived(run_t *self, const message_t *message)
 
 static void on_message(run_t *self, channel_t channel, const message_t *message)
 {
-    bytes_t parent_text = message_parent(message);
-    bytes_t text = message_content(message);
-    json_auto_t *parent =
-        json_loadb(parent_text.bytes, parent_text.size, 0, NULL);
-    json_auto_t *content =
-        tree_load(text.bytes, text.size, NULL);
-    const char *type = message_type(message);
+    json_auto_t *content = NULL;
+    talk_t what = talk_read(message, channel, self->request, &content);
 
-    if (!content || strcmp(member_text(parent, "msg_id"), self->request) != 0)
+    if (what == TALK_OTHERS)
         return;
     self->heard = self->asked = clock_monotonic_ms();
-    if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0) {
+    if (what == TALK_REPLY) {
         json_decref(self->reply);
         self->reply = json_incref(content);
         read_revived(self, message);
-    } else if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0) {
+    } else if (what == TALK_QUESTION) {
         json_decref(self->question);
         self->question = json_incref(content);
-    } else if (channel == CHANNEL_IOPUB && strcmp(type, "status") == 0) {
-        if (strcmp(member_text(content, "execution_state"), "idle") == 0)
-            self->is_idle = true;
-    } else if (channel == CHANNEL_IOPUB
-               && !outputs_add(self->outputs, type, content)) {
+    } else if (what == TALK_IDLE) {
+        self->is_idle = true;
+    } else if (what == TALK_OUTPUT
+               && !outputs_add(self->outputs, message_type(message), content)) {
         self->has_failed = true;
     }
 }
 
 static void on_interrupt(run_t *self, int *handled)
 {
-    json_auto_t *nothing = json_object();
-    const char *id;
     fault_t fault;
 
     *handled = interrupts;
@@ -273,9 +255,7 @@ static void on_interrupt(run_t *self, int *handled)
         answer_give_up(self->answer);
         outputs_prompt(self->outputs, "\n");
     }
-    if (talk_send(self->client, CHANNEL_CONTROL, "interrupt_request", nothing,
-                  NULL, &id, &fault)
-        < 0)
+    if (talk_interrupt(self->client, &fault) < 0)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
