@@ -201,16 +201,20 @@ bool access_check(exchange_t *exchange, unsigned scope, bool is_websocket)
 
 /* What a browser must not do with an answer: run it, frame it, guess its
  * type, keep it. */
-static void write_shields(const exchange_t *exchange, buffer_t *out)
+static void write_shields(bool is_page, bool may_be_kept, buffer_t *out)
 {
-    if (!exchange->is_page)
+    if (!is_page)
         buffer_text(out, "Content-Security-Policy: default-src 'none'; "
                          "frame-ancestors 'self'; sandbox\r\n");
     buffer_text(out, "X-Content-Type-Options: nosniff\r\n"
                      "Referrer-Policy: no-referrer\r\n");
-    if (!exchange->head.size
-        || !strstr((const char *) exchange->head.data, "Cache-Control"))
+    if (!may_be_kept)
         buffer_text(out, "Cache-Control: no-store\r\n");
+}
+
+void access_shields(buffer_t *out)
+{
+    write_shields(false, false, out);
 }
 
 /* Out of the configuration as it stands, but in one line. */
@@ -228,7 +232,11 @@ void access_headers(const exchange_t *exchange, buffer_t *out)
 {
     const options_http_t *options = &exchange->http->options->http;
 
-    write_shields(exchange, out);
+    write_shields(
+        exchange->is_page,
+        exchange->head.size
+            && strstr((const char *) exchange->head.data, "Cache-Control"),
+        out);
     if (!has_origins(options))
         return;
     if (texts_have(options->allow_origin, "*")) {

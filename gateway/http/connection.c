@@ -51,6 +51,20 @@ static void refuse(exchange_t *exchange, int status, const char *text)
     exchange_fail(exchange, status, "%s", text);
 }
 
+/* False: it is none that can be answered, and was refused. */
+static bool check_line(exchange_t *exchange, struct lws *wsi)
+{
+    if (!exchange->method)
+        refuse(exchange, 405, "There is no such method here");
+    else if (!head_is_http(wsi))
+        refuse(exchange, 400,
+               "The first line of a request is METHOD /PATH HTTP/1.1, without "
+               "a line feed (%0a, %0d) in the path");
+    else if (!head_is_text(exchange->path))
+        refuse(exchange, 400, "The path is no UTF-8 text");
+    return !exchange->status;
+}
+
 static void dispatch(exchange_t *exchange)
 {
     exchange->is_dispatched = true;
@@ -161,11 +175,7 @@ static int on_request(http_t *http, struct lws *wsi, connection_t *connection)
     exchange_destroy(&connection->exchange);
     exchange_t *exchange = connection->exchange = head_read(http, wsi);
     exchange->body_max = http->options->http.body_max;
-    if (!exchange->method)
-        refuse(exchange, 405, "There is no such method here");
-    else if (!head_is_text(exchange->path))
-        refuse(exchange, 400, "The path is no UTF-8 text");
-    else
+    if (check_line(exchange, wsi))
         size = check_body(http, wsi, exchange);
     if (exchange->status || (size <= 0 && !exchange->is_chunked)
         || !may_send(exchange, size))
@@ -273,10 +283,8 @@ static int on_upgrade(http_t *http, struct lws *wsi, connection_t *connection,
     }
     exchange_destroy(&connection->exchange);
     exchange_t *exchange = connection->exchange = head_read(http, wsi);
-    if (head_is_text(exchange->path))
+    if (check_line(exchange, wsi))
         connection->viewer = routes_upgrade(exchange);
-    else
-        refuse(exchange, 400, "The path is no UTF-8 text");
     if (!connection->viewer && exchange->status)
         return refuse_upgrade(wsi, connection);
     if (!connection->viewer) {

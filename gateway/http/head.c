@@ -94,6 +94,15 @@ static char *read_path(const http_t *http, const char *uri, size_t size)
     return size == base ? mem_text("/") : mem_copy(uri + base, size - base);
 }
 
+bool head_is_http(struct lws *wsi)
+{
+    cleanup_free char *version = head_text(wsi, WSI_TOKEN_HTTP);
+
+    return version && strlen(version) == strlen("HTTP/1.1")
+           && memcmp(version, "HTTP/1.", strlen("HTTP/1.")) == 0
+           && version[7] >= '0' && version[7] <= '9';
+}
+
 exchange_t *head_read(http_t *http, struct lws *wsi)
 {
     exchange_t *exchange = exchange_new(http, wsi);

@@ -99,6 +99,8 @@ void connection_rest(exchange_t *exchange);
 bool access_check(exchange_t *exchange, unsigned scope, bool is_websocket);
 /* Header lines that each answer has. */
 void access_headers(const exchange_t *exchange, buffer_t *out);
+/* Those of them that an answer has to what was no request. */
+void access_shields(buffer_t *out);
 /* A cookie of the request; to be freed, NULL when there is none. */
 char *access_cookie(const exchange_t *exchange, const char *name);
 /* The name of the cookie of those who logged in; to be freed. */

@@ -60,14 +60,38 @@ void parting_say(http_t *http, struct lws *wsi, int status, const char *format,
     va_end(arguments);
     cleanup_free char *body = mem_format(
         "{\"message\":\"%s\",\"reason\":\"%s\"}", message, status_text(status));
+    buffer_format(&answer, "HTTP/1.1 %d %s\r\n", status, status_text(status));
+    access_shields(&answer);
     buffer_format(&answer,
-                  "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"
-                  "X-Content-Type-Options: nosniff\r\n"
+                  "Content-Type: application/json\r\n"
                   "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-                  status, status_text(status), strlen(body), body);
+                  strlen(body), body);
     send_text(wsi, &answer);
     (void) discard(lws_get_socket_fd(wsi));
     linger(http, lws_get_socket_fd(wsi));
+}
+
+/* libwebsockets calls this to answer by itself, with a page of its own and
+ * mostly 403, when its parser gives up: a method that it does not know, a path
+ * that does not begin with a slash or has a % without two digits, an upgrade to
+ * what it does not speak. It tells nobody, so its function is replaced by this
+ * one, as an ELF program may; a library that was linked to itself
+ * (-Bsymbolic-functions) keeps its page. Non-zero: the connection is closed. */
+int lws_return_http_status(struct lws *wsi, unsigned int code,
+                           const char *html_body)
+{
+    http_t *http = lws_context_user(lws_get_context(wsi));
+
+    (void) code, (void) html_body;
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_UPGRADE) > 0)
+        parting_say(http, wsi, 400,
+                    "Can \\\"Upgrade\\\" only to \\\"WebSocket\\\"");
+    else
+        parting_say(http, wsi, 400,
+                    "The first line of a request is METHOD /PATH HTTP/1.1, "
+                    "with a method that is known here and two hexadecimal "
+                    "digits behind each %%");
+    return 1;
 }
 
 static void part(parting_t *parting)

@@ -4,8 +4,9 @@
 
 #include "gateway/http/internal.h"
 
-/* {"message","reason"}; libwebsockets is about to close the connection, and
- * nothing was answered on it that has not gone. */
+/* {"message","reason"}, the message as it stands within a string of JSON;
+ * libwebsockets is about to close the connection, and nothing was answered on
+ * it that has not gone. */
 void parting_say(http_t *http, struct lws *wsi, int status, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 /* Parts from those who have their answer. */

@@ -329,6 +329,36 @@ def test_huge_headers_over_tls(
             assert answer_of(connection).startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\0\0\0\0",
+        b"BREW /api HTTP/1.1",
+        b"GET api HTTP/1.1",
+        b"GET /%zz HTTP/1.1",
+        b"GET /api",
+        b"GET /api%0d%0aSet-Cookie:%20a=b HTTP/1.1",
+    ],
+)
+def test_first_lines_over_tls(tls_gateway: Gateway, line: bytes) -> None:
+    """The first request of a connection and its second; nobody else's."""
+    web = Web.of(tls_gateway)
+    small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with speak_tls(web) as slow:
+        slow.sendall(small[:-2])
+        for before in (b"", small):
+            with speak_tls(web) as connection:
+                if before:
+                    connection.sendall(before)
+                    assert b" 200 " in answer_of(connection)
+                connection.sendall(line + small[small.index(b"\r") :])
+                answer = answer_of(connection)
+                assert answer.startswith(b"HTTP/1.1 400 "), answer
+                assert b"The first line of a request is" in answer
+        slow.sendall(small[-2:])
+        assert answer_of(slow).startswith(b"HTTP/1.1 200 ")
+
+
 def speak_tls(web: Web) -> ssl.SSLSocket:
     context = ssl.create_default_context()
     context.check_hostname = False
