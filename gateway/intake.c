@@ -130,15 +130,54 @@ static bool is_pending(const self_t *self, const char *id)
     return false;
 }
 
-static void refuse_full(self_t *self, request_t *request)
+static void refuse_full(self_t *self, request_t *request, const char *limit,
+                        uint64_t max, const char *text)
 {
-    cleanup_free char *sentence = mem_format(
-        "%zu requests wait already, the most of this session (limits/requests "
-        "of profile %s): send it again later",
-        self->queue_size, self->spec->profile->name);
+    cleanup_free char *sentence =
+        mem_format("%s (limits/%s of profile %s): send it again later", text,
+                   limit, self->spec->profile->name);
 
-    record_full(self);
+    record_full(self, limit, max);
     turns_fail(self, request, "QueueFull", sentence);
+}
+
+static bool are_too_many(const self_t *self)
+{
+    return self->queue_size >= self->spec->limits.requests;
+}
+
+/* What waits for nobody else may be as big as a message can be. */
+static bool is_too_much(const self_t *self, const request_t *request)
+{
+    return self->queue_size
+           && self->queue_bytes + request->bytes
+                  > self->spec->limits.requests_bytes;
+}
+
+/* False: it was refused. */
+static bool has_room(self_t *self, request_t *request)
+{
+    const profile_limits_t *limits = &self->spec->limits;
+    char text[160];
+
+    if (are_too_many(self)) {
+        snprintf(text, sizeof text,
+                 "%zu requests wait already, the most of this session",
+                 self->queue_size);
+        refuse_full(self, request, "requests", limits->requests, text);
+        return false;
+    }
+    if (is_too_much(self, request)) {
+        snprintf(text, sizeof text,
+                 "%zu bytes of requests wait already, and with the %zu of this "
+                 "one there were more than %" PRIu64,
+                 self->queue_bytes, request->bytes, limits->requests_bytes);
+        refuse_full(self, request, "requests_bytes", limits->requests_bytes,
+                    text);
+        return false;
+    }
+    self->is_full_told = false;
+    return true;
 }
 
 /* Journal first, then the queue. */
@@ -158,11 +197,8 @@ static void accept_request(self_t *self, request_t **request_p)
         turns_fail(self, request, "BadRequest", flaw);
         return;
     }
-    if (self->queue_size >= self->spec->limits.requests) {
-        refuse_full(self, request);
+    if (!has_room(self, request))
         return;
-    }
-    self->is_full_told = false;
     if ((request->note
          && output_note(self->output, "note", 0, request->note, &fault) < 0)
         || intake_journal(self, request, &fault) < 0) {
@@ -176,6 +212,19 @@ static void accept_request(self_t *self, request_t **request_p)
     request->is_journaled = true;
     seen_add(self->seen, id);
     turns_push(self, &request);
+}
+
+/* Where there is no room to wait it has its answer out of its turn, if that is
+ * known: who asks what a kernel is hears it of a busy one, too. */
+static void wait_for_turn(self_t *self, request_t **request_p)
+{
+    cleanup_request request_t *request = take_ptr(*request_p);
+    bool is_full = are_too_many(self) || is_too_much(self, request);
+
+    if (is_full && self->info.size)
+        answers_give(self, request);
+    else if (has_room(self, request))
+        turns_push(self, &request);
 }
 
 static void refuse_gone(self_t *self, request_t *request)
@@ -218,7 +267,7 @@ static void on_request(self_t *self, const char *front, channel_t channel,
     } else if (request->frame_type) {
         accept_request(self, &request);
     } else if (answers_wait(self, request)) {
-        turns_push(self, &request);
+        wait_for_turn(self, &request);
     } else {
         answers_give(self, request);
     }

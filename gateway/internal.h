@@ -155,7 +155,7 @@ typedef struct {
     size_t seeded; /* cells of its profile's seed that this kernel has begun */
 
     request_t *queue, **queue_end; /* owned; waiting, in order */
-    size_t queue_size;
+    size_t queue_size, queue_bytes;
     bool is_full_told;           /* that no more can wait is on record */
     request_t *running;          /* owned; the kernel works on it */
     bool input_wanted;           /* by the running request */
@@ -380,8 +380,8 @@ void record_end(self_t *self);
 void record_stop(self_t *self);
 /* Something was refused that is past a limit. */
 void record_limit(self_t *self, const char *name, uint64_t max);
-/* Requests are refused because so many wait. */
-void record_full(self_t *self);
+/* Requests are refused because so many wait: past `limit`. */
+void record_full(self_t *self, const char *limit, uint64_t max);
 /* What a cell came to, on the kernel's word. */
 void record_limit_said(self_t *self, const char *name, uint64_t used,
                        uint64_t max);

@@ -121,15 +121,14 @@ void record_limit(self_t *self, const char *name, uint64_t max)
 
 /* Each refusal counts; those behind the first until one is taken again are no
  * news. */
-void record_full(self_t *self)
+void record_full(self_t *self, const char *limit, uint64_t max)
 {
-    commands_tell(self, "LIMIT", "requests", NULL);
+    commands_tell(self, "LIMIT", limit, NULL);
     if (self->is_full_told)
         return;
     self->is_full_told = true;
     note(self, AUDIT_GATEWAY, "limit", "refused",
-         json_pack("{s:s,s:I}", "limit", "requests", "max",
-                   (json_int_t) self->spec->limits.requests));
+         json_pack("{s:s,s:I}", "limit", limit, "max", (json_int_t) max));
 }
 
 void record_limit_said(self_t *self, const char *name, uint64_t used,

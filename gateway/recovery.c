@@ -63,6 +63,7 @@ static request_t *unlink_pending(self_t *self, uint64_t number)
         self->queue_end = at;
     found->next = NULL;
     self->queue_size--;
+    self->queue_bytes -= found->bytes;
     return found;
 }
 

@@ -120,6 +120,8 @@ request_t *request_new(uint64_t number, channel_t channel,
     self->is_execute = self->frame_type == FRAME_EXECUTE;
     if (self->is_execute)
         read_execute(self);
+    self->bytes = sizeof *self + message_bytes(self->message)
+                  + (self->note ? strlen(self->note) : 0);
     return self;
 }
 

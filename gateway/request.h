@@ -18,6 +18,7 @@ typedef struct request {
     channel_t channel;    /* where it came from and the reply goes */
     uint16_t frame_type;  /* frame_type_t; 0: the gateway answers by itself */
     message_t *message;   /* owned; its identities say who asks */
+    size_t bytes;         /* of memory that it takes, about */
     char front[FRONT_NAME_MAX + 1]; /* whose viewer asks; "": over ZeroMQ */
     bool is_execute;
     bool silent, store_history, stop_on_error; /* of an execute_request */

@@ -32,9 +32,10 @@ tally_t *tally_new(void)
 #undef X
     };
     static const char *const limits[] = {
-        "memory",        "processes", "cpu",          "wall",       "output",
-        "workspace",     "tmp",       "shm",          "open_files", "file_size",
-        "journal_bytes", "requests",  TALLY_SESSIONS, TALLY_STARTS};
+        "memory",         "processes",    "cpu",           "wall",
+        "output",         "workspace",    "tmp",           "shm",
+        "open_files",     "file_size",    "journal_bytes", "requests",
+        "requests_bytes", TALLY_SESSIONS, TALLY_STARTS};
     tally_t *self = mem_new(sizeof *self);
 
     self->ended = json_object();

@@ -158,6 +158,7 @@ request_t *turns_pop(self_t *self)
         self->queue_end = &self->queue;
     request->next = NULL;
     self->queue_size--;
+    self->queue_bytes -= request->bytes;
     return request;
 }
 
@@ -168,6 +169,7 @@ void turns_push(self_t *self, request_t **request_p)
     *self->queue_end = request;
     self->queue_end = &request->next;
     self->queue_size++;
+    self->queue_bytes += request->bytes;
 }
 
 void turns_fail_all(self_t *self, const char *ename, const char *evalue)
@@ -203,7 +205,7 @@ void turns_clear(self_t *self)
 static void abort_queue(self_t *self)
 {
     request_t *kept = NULL, **kept_end = &kept, *request;
-    size_t kept_size = 0;
+    size_t kept_size = 0, kept_bytes = 0;
 
     while ((request = turns_pop(self))) {
         char content[96];
@@ -213,6 +215,7 @@ static void abort_queue(self_t *self)
             *kept_end = request;
             kept_end = &request->next;
             kept_size++;
+            kept_bytes += request->bytes;
             continue;
         }
         turns_announce(self, request);
@@ -230,6 +233,7 @@ static void abort_queue(self_t *self)
     self->queue = kept;
     self->queue_end = kept ? kept_end : &self->queue;
     self->queue_size = kept_size;
+    self->queue_bytes = kept_bytes;
     debts_pay(self);
 }
 

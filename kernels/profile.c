@@ -107,6 +107,7 @@ profile_t *profile_new(const char *name)
         .session_messages = 100000000,
         .retain = 64 * MIB,
         .requests = 10000,
+        .requests_bytes = 256 * MIB,
         .journal_bytes = 1024 * MIB,
     };
     self->pool = (profile_pool_t){

@@ -27,9 +27,10 @@ typedef struct {
     uint64_t cell_messages;    /* in so many messages; 0: no limit */
     uint64_t session_output;   /* bytes, by one kernel; 0: no limit */
     uint64_t session_messages; /* in so many messages; 0: no limit */
-    uint64_t retain;        /* bytes of events a kernel keeps unacknowledged */
-    uint64_t requests;      /* that wait in a session */
-    uint64_t journal_bytes; /* on disk; 0: no bound */
+    uint64_t retain;         /* bytes of events a kernel keeps unacknowledged */
+    uint64_t requests;       /* that wait in a session */
+    uint64_t requests_bytes; /* that these may take together */
+    uint64_t journal_bytes;  /* on disk; 0: no bound */
 } profile_limits_t;
 
 /* Complete sessions that wait to be handed out. */

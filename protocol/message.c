@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define ITEM_COST 64 /* bytes, about: one of a list, besides what it holds */
+
 /* Copies of frames. */
 typedef struct {
     bytes_t *items; /* owned, and so are the bytes of each */
@@ -229,6 +231,25 @@ json_span_t message_metadata_json(const message_t *self)
 json_span_t message_content_json(const message_t *self)
 {
     return self->spans[PART_CONTENT];
+}
+
+static size_t list_bytes(const list_t *self)
+{
+    size_t size = self->count * ITEM_COST;
+
+    for (size_t i = 0; i < self->count; i++)
+        size += self->items[i].size;
+    return size;
+}
+
+size_t message_bytes(const message_t *self)
+{
+    size_t size = sizeof *self + self->names.size
+                  + list_bytes(&self->identities) + list_bytes(&self->buffers);
+
+    for (size_t i = 0; i < PART_COUNT; i++)
+        size += self->parts[i].size;
+    return size;
 }
 
 size_t message_identity_count(const message_t *self)

@@ -50,6 +50,8 @@ json_span_t message_content_json(const message_t *self);
  * part of the message. */
 void message_set_sender(message_t *self, const char *sender);
 const char *message_sender(const message_t *self);
+/* About how much memory it takes. */
+size_t message_bytes(const message_t *self);
 size_t message_identity_count(const message_t *self);
 bytes_t message_identity(const message_t *self, size_t index);
 size_t message_buffer_count(const message_t *self);

@@ -7,6 +7,7 @@ import json
 from typing import Any, Iterator
 
 import pytest
+from client import Client
 from deadline import wait_for
 from harness import Gateway, Session
 
@@ -105,6 +106,79 @@ def test_requests_that_wait(gateway: Gateway) -> None:
     (record,) = wait_for(lambda: limits_on_record(session), "a record")
     assert (record["limit"], record["max"]) == ("requests", 3)
     assert record["who"] == "gateway"
+
+
+def padded(code: str, kib: int) -> str:
+    return code + "  #" + "x" * (kib << 10)
+
+
+def test_bytes_that_wait(gateway: Gateway) -> None:
+    """What is too much together is told so, what is small goes on; and the
+    first that waits may be as big as it likes."""
+    session = gateway.create("--limit", "requests_bytes=64K")
+    with session.client() as client:
+        runs = client.kc.execute(WAIT)
+        client.stream_until(runs, "runs")
+        big = client.kc.execute(padded("print('big')", 1000))
+        late = client.kc.execute(padded("print('late')", 10))
+        reply = client.reply(late)["content"]
+        assert reply["ename"] == "QueueFull"
+        assert "limits/requests_bytes of profile python3" in reply["evalue"]
+        assert "more than 65536" in reply["evalue"]
+        assert "send it again later" in reply["evalue"]
+        # What a busy kernel is can be asked all the same, without waiting.
+        info = client.reply(client.send("shell", "kernel_info_request"))
+        assert info["content"]["status"] == "ok"
+        big_one = {"x": "x" * 100_000}
+        info = client.reply(
+            client.send("shell", "kernel_info_request", big_one)
+        )
+        assert info["content"]["protocol_version"].startswith("5.")
+        (session.workspace / "go").touch()
+        assert client.finish(runs).status == "ok"
+        assert client.finish(big).stream() == "big\n"
+        assert client.run("print('more')").stream() == "more\n"
+        check_room(session, client)
+    records = wait_for(lambda: limits_on_record(session), "a record")
+    assert {(one["limit"], one["max"]) for one in records} == {
+        ("requests_bytes", 65536)
+    }
+    assert records[0]["who"] == "gateway"
+
+
+def check_room(session: Session, client: Client, restart: bool = False) -> None:
+    """Two of 30 KiB may wait at a time, a third one not."""
+    (session.workspace / "go").unlink(missing_ok=True)
+    runs = client.kc.execute(WAIT)
+    client.stream_until(runs, "runs")
+    ids = [client.kc.execute(padded("1", 30)) for _ in range(2)]
+    third = padded("print('third')", 30)
+    reply = client.reply(client.kc.execute(third))["content"]
+    assert reply["ename"] == "QueueFull", reply
+    if restart:
+        session.gateway.kill()
+        session.gateway.start()
+        again = client.reply(client.kc.execute(third))["content"]
+        assert again["ename"] == "QueueFull", again
+    (session.workspace / "go").touch()
+    for msg_id in ids:
+        assert client.reply(msg_id)["content"]["status"] == "ok"
+
+
+def test_bytes_that_wait_no_longer(gateway: Gateway) -> None:
+    """Because a cell failed, or they were answered before a gateway came."""
+    session = gateway.create("--limit", "requests_bytes=64K")
+    with session.client() as client:
+        runs = client.kc.execute(WAIT + "\n1 / 0")
+        client.stream_until(runs, "runs")
+        ids = [client.kc.execute(padded("1", 30)) for _ in range(2)]
+        comm = {"comm_id": "none", "data": {"x": "x" * 1000}}
+        client.send("shell", "comm_msg", comm)
+        (session.workspace / "go").touch()
+        for msg_id in ids:
+            assert client.reply(msg_id)["content"]["status"] == "aborted"
+        check_room(session, client, restart=True)
+        check_room(session, client)
 
 
 def test_journal_that_is_full(gateway: Gateway) -> None:

@@ -66,6 +66,35 @@ static void keeps_identities_and_buffers_in_order(void **state)
     }
 }
 
+static size_t bytes_of(const char *content, size_t identity, size_t buffer)
+{
+    cleanup_message message_t *message =
+        message_new((bytes_t){0}, (bytes_t){0}, (bytes_t){0},
+                    (bytes_t){content, strlen(content)});
+    char bytes[1000] = {0};
+
+    message_add_identity(message, bytes, identity);
+    message_add_buffer(message, bytes, buffer);
+    return message_bytes(message);
+}
+
+/* All that a peer may make bigger. */
+static void knows_how_much_it_takes(void **state)
+{
+    size_t least = bytes_of("{}", 0, 0);
+
+    (void) state;
+    assert_in_range(least, 2 * 16, 4096);
+    assert_int_equal(bytes_of("{\"a\":1}", 0, 0), least + 5);
+    assert_int_equal(bytes_of("{}", 200, 0), least + 200);
+    assert_int_equal(bytes_of("{}", 0, 1000), least + 1000);
+    cleanup_message message_t *many =
+        message_new((bytes_t){0}, (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
+    for (size_t i = 0; i < 1000; i++)
+        message_add_buffer(many, "", 0);
+    assert_true(message_bytes(many) >= 1000 * sizeof(bytes_t));
+}
+
 static void writes_a_header_byte_for_byte(void **state)
 {
     (void) state;
@@ -90,6 +119,7 @@ int main(void)
         cmocka_unit_test(keeps_its_parts_as_they_came),
         cmocka_unit_test(has_empty_names_where_the_header_has_none),
         cmocka_unit_test(keeps_identities_and_buffers_in_order),
+        cmocka_unit_test(knows_how_much_it_takes),
         cmocka_unit_test(writes_a_header_byte_for_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,7 @@ static void has_every_default(void **state)
     assert_int_equal(options->restart, OPTIONS_RESTART_NEVER);
     assert_int_equal(options->profiles[0]->limits.journal_bytes, 1u << 30);
     assert_int_equal(options->profiles[0]->limits.requests, 10000);
+    assert_int_equal(options->profiles[0]->limits.requests_bytes, 256u << 20);
     assert_int_equal(options->spill, 1u << 20);
     assert_int_equal(options->sessions_max, 1000);
     assert_int_equal(options->gone_keep_ms, 3600 * 1000);
@@ -262,6 +263,7 @@ static void wrong_values_say_what_is_permitted(void **state)
         {"profile/x/limits/journal_bytes", "1k", "a size such as"},
         {"profile/x/limits/journal_bytes", "18446744073709551615T", "a size"},
         {"profile/x/limits/requests", "0", "from 1 to 1048576"},
+        {"profile/x/limits/requests_bytes", "0", "from 64K to 64G"},
         {"sessions/allow_env", "MODEL, PYTHONPATH", "names of variables"},
         {"sessions/allow_env", "MODEL REGION", "names of variables"},
         {"sessions/inherit_env", "1ST", "names of variables"},

@@ -51,6 +51,26 @@ static void takes_defaults_for_what_is_not_said(void **state)
     assert_int_equal(request->time_limit_ms, 0);
 }
 
+static size_t bytes_of(const char *metadata)
+{
+    message_t *message =
+        message_of("execute_request", metadata, "{\"code\":\"1\"}");
+    cleanup_request request_t *request =
+        request_new(5, CHANNEL_SHELL, &message);
+
+    return request->bytes;
+}
+
+/* A note lies there twice: as it came, and for the journal. */
+static void counts_what_it_takes(void **state)
+{
+    size_t least = bytes_of("{\"hearth\":{\"note\":\"a\"}}");
+
+    (void) state;
+    assert_true(bytes_of("{}") > sizeof(request_t));
+    assert_int_equal(bytes_of("{\"hearth\":{\"note\":\"abc\"}}"), least + 4);
+}
+
 static void names_the_reply(void **state)
 {
     message_t *complete = message_of("complete_request", "{}", "{}");
@@ -132,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_an_execute_request_asks),
         cmocka_unit_test(takes_defaults_for_what_is_not_said),
+        cmocka_unit_test(counts_what_it_takes),
         cmocka_unit_test(names_the_reply),
         cmocka_unit_test(knows_what_kernels_answer),
         cmocka_unit_test(survives_the_journal),

@@ -103,6 +103,40 @@ def test_a_queue_that_is_full(kernel: Kernel) -> None:
     assert "42" in answer.json["outputs"]
 
 
+def test_a_queue_of_bytes_that_is_full(web: Web) -> None:
+    """Over REST and over a WebSocket; what is small is taken."""
+    limits = {"requests_bytes": "64K"}
+    kernel = Kernel(web, web.create(limits=limits))
+    before = hits(web, "requests_bytes")
+    path = f"/api/kernels/{kernel.id}/execute"
+    big = "1  #" + "x" * 60000
+    ws = kernel.socket().ready()
+    ws.execute("import time; time.sleep(3600)")
+    ws.until(lambda m: m["header"]["msg_type"] == "execute_input")
+    assert web.post(path, {"code": big}).status == 202
+    location = web.post(path, {"code": big}).headers["Location"]
+    answer: Answer = wait_for(
+        lambda: (a := web.get(location)).status != 202 and a, "the refusal"
+    )
+    assert answer.status == 503, answer
+    assert answer.headers["Retry-After"] == "1"
+    assert answer.json["error"]["ename"] == "QueueFull"
+    assert "limits/requests_bytes" in answer.json["error"]["evalue"]
+    (reply,) = of_type(ws.finish(ws.execute(big)), "execute_reply")
+    assert reply["content"]["ename"] == "QueueFull"
+    assert "limits/requests_bytes" in reply["content"]["evalue"]
+    info = ws.finish(ws.send("kernel_info_request", {"x": "x" * 60000}))
+    (reply,) = of_type(info, "kernel_info_reply")
+    assert reply["content"]["status"] == "ok"
+    small = web.post(path, {"code": "1"}).headers["Location"]
+    wait_for(
+        lambda: hits(web, "requests_bytes") == before + 2,
+        "two counted refusals",
+    )
+    assert web.get(small).status == 202
+    kernel.close()
+
+
 def test_too_many_sessions() -> None:
     """As Kernel Gateway says it with max_kernels."""
     gateway = Gateway("--set", "sessions/sessions_max=1").start()
