@@ -337,6 +337,39 @@ part_hostile-service() {
         tests/sandbox/hostile/test_hostile.py -k '[service-'
 }
 
+# The unit with its mounts, which somebody keeps who sleeps; the tests' folders
+# are in /tmp.
+start_view() {
+    mkdir -p /etc/systemd/system/hearth.service.d
+    cat >/etc/systemd/system/hearth.service.d/view.conf <<'CONF'
+[Service]
+ExecStart=
+ExecStart=/usr/bin/sleep infinity
+PrivateTmp=no
+ReadWritePaths=/tmp
+CONF
+    systemctl stop hearth && systemctl daemon-reload && systemctl start hearth &&
+        main_pid >/run/hearth-view
+}
+
+# A gateway that is started so does not find what is in a home folder.
+has_the_view() {
+    local folder
+    folder=$(mktemp -d)
+    HEARTH_STATE_DIR=$folder/s HEARTH_RUNTIME_DIR=$folder/r \
+        says 'open /home/tester/.profile: No such file' \
+        /usr/local/bin/hearth-as-service serve --config /home/tester/.profile
+}
+
+part_hostile-unit() {
+    check 'somebody has the mounts of the unit' start_view
+    check 'there is no home folder in them' sees_of_homes ''
+    check 'a gateway is started in them' has_the_view
+    HEARTH=/usr/local/bin/hearth-as-service pytests \
+        tests/sandbox/hostile/test_hostile.py -k \
+        '[service-files or [service-neighbours or [service-secrets'
+}
+
 part_hostile-user() {
     as_tester 'pytests tests/sandbox/hostile/test_hostile.py -k "[user-"'
 }

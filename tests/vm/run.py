@@ -34,6 +34,7 @@ PARTS = {
     "limits-user": "test_limits.py under systemd --user",
     "hostile-service": "the hostile suite, the gateway as the service's user",
     "hostile-user": "the hostile suite as a user",
+    "hostile-unit": "files, neighbours, secrets: with the unit's mounts",
 }
 SHARES = {"hostile-service": 6, "hostile-user": 6}
 SHARE = re.compile(r"[1-9]\d*/[1-9]\d*")

@@ -59,8 +59,11 @@ become="setpriv --reuid hearth --regid hearth --init-groups --no-new-privs
 case $1 in
 serve)
     chown -R hearth:hearth "${HEARTH_STATE_DIR%/*}"
+    # With the mounts of that process, where a part has named one.
+    view=$(cat /run/hearth-view 2>/dev/null)
     exec systemd-run --quiet --scope -p Delegate=yes -- \
-        hearth-in-scope $become /usr/local/bin/hearth "$@" \
+        hearth-in-scope ${view:+nsenter --mount --target "$view"} \
+        $become /usr/local/bin/hearth "$@" \
         --set sessions/ready_timeout=5m
     ;;
 esac
