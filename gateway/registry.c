@@ -10,7 +10,6 @@
 #include "gateway/gateway.h"
 #include "notebooks/chain_key.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -52,7 +51,7 @@ static void entry_destroy(entry_t **entry_p)
     *entry_p = NULL;
 }
 
-static void unlink_entry(registry_t *self, entry_t *entry)
+void registry_remove(registry_t *self, entry_t *entry)
 {
     char id[SESSION_ID_MAX];
     fault_t fault;
@@ -80,141 +79,12 @@ static void unlink_entry(registry_t *self, entry_t *entry)
     orders_redo(self, id);
 }
 
-/* Its start is over, well or not: there is room for the next one. */
-static void end_start(registry_t *self, entry_t *entry)
-{
-    double took = (double) (clock_monotonic_ms() - entry->started_ms);
-
-    if (!entry->is_starting)
-        return;
-    entry->is_starting = false;
-    if (entry->is_pooled)
-        pool_on_started(entry);
-    self->starting_count--;
-    self->start_ms =
-        self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;
-    creation_next(self);
-    pool_refill_soon(self);
-}
-
-/* One that does not know its process yet says what it is when it is asked. */
-static void on_word_ready(registry_t *self, entry_t *entry, const char *answer)
-{
-    cleanup_free char *token = take_ptr(entry->create_token);
-
-    entry->is_ready = true;
-    if (token)
-        orders_started(self, token);
-    if (token && answer)
-        orders_done(self, token, answer);
-    else if (token)
-        line_say(entry->line, "SHOW", token, NULL);
-    end_start(self, entry);
-}
-
-static void count_gone(registry_t *self, entry_t *entry)
-{
-    if (!entry->is_gone) {
-        if (!entry->is_pooled)
-            self->alive_count--;
-        files_unwatch(self->files, entry->id);
-    }
-    if (!entry->is_gone) {
-        self->gone_count++;
-        entry->gone_ms = clock_monotonic_ms();
-    }
-    entry->is_gone = true;
-    following_tell(self, entry);
-    launcher_release_user(entry);
-    groups_sweep_soon(self);
-    end_start(self, entry);
-    room_forget_gone(self);
-}
-
-/* A member that ended in the moment it was handed out: it was nobody's, and
- * who asked gets another. Nothing happens when it was given out well. */
-static void on_word_spent(registry_t *self, entry_t *entry)
-{
-    cleanup_free char *token = take_ptr(entry->hand_token);
-    cleanup_message message_t *request =
-        token ? orders_take_back(self, token) : NULL;
-    json_auto_t *content = NULL;
-    bytes_t bytes;
-
-    if (!request)
-        return;
-    if (!entry->is_gone)
-        self->alive_count--;
-    entry->is_pooled = true;
-    entry->is_ready = false; /* not to be taken again */
-    following_tell(self, entry);
-    bytes = message_content(request);
-    content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
-    creation_make(self, content, &request);
-}
-
-static void on_word_gone(registry_t *self, entry_t *entry, const char *detail)
-{
-    count_gone(self, entry);
-    on_word_spent(self, entry);
-    orders_fail(self, entry->create_token, "SessionNotStarted",
-                GATEWAY_EXIT_FAILED, detail);
-    free(take_ptr(entry->create_token));
-}
-
 static bool all_done(const registry_t *self)
 {
     for (const entry_t *at = self->entries; at; at = at->next)
         if (!at->is_drained && !at->is_gone)
             return false;
     return true;
-}
-
-static void on_word(entry_t *entry, zmsg_t *message)
-{
-    registry_t *self = entry->registry;
-    cleanup_free char *word = zmsg_popstr(message);
-    cleanup_free char *first = zmsg_popstr(message);
-    cleanup_free char *second = zmsg_popstr(message);
-
-    if (!word)
-        return;
-    if (strcmp(word, "DONE") == 0) {
-        orders_done(self, first ? first : "", second ? second : "null");
-    } else if (strcmp(word, "HANDED") == 0) {
-        orders_started(self, first ? first : "");
-    } else if (strcmp(word, "READY") == 0) {
-        on_word_ready(self, entry, first);
-    } else if (strcmp(word, "LIMIT") == 0) {
-        tally_limit(self->tally, first ? first : "");
-    } else if (strcmp(word, "TRIPS") == 0) {
-        tally_trips(self->tally, first ? first : "");
-    } else if (strcmp(word, "LAUNCH") == 0) {
-        launcher_launch(self, entry);
-    } else if (strcmp(word, "STALE") == 0) {
-        launcher_renew(self, entry->profile);
-    } else if (strcmp(word, "SPENT") == 0) {
-        on_word_spent(self, entry);
-    } else if (strcmp(word, "GONE") == 0) {
-        if (!entry->is_pooled && !entry->is_gone)
-            tally_end(self->tally, first ? first : "");
-        on_word_gone(self, entry, second ? second : "");
-    } else if (strcmp(word, "BROKEN") == 0) {
-        count_gone(self, entry);
-        orders_fail(self, entry->create_token, "SessionNotStarted",
-                    GATEWAY_EXIT_FAILED, first ? first : "");
-        unlink_entry(self, entry);
-    } else if (strcmp(word, "REMOVED") == 0) {
-        /* One that is being revived said so before it heard of it. */
-        if (!entry->create_token) {
-            count_gone(self, entry);
-            unlink_entry(self, entry);
-        }
-    } else if (strcmp(word, "DRAINED") == 0) {
-        entry->is_drained = true;
-    } else {
-        assert(!"a word of a session that the registry does not know");
-    }
 }
 
 static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
@@ -230,7 +100,7 @@ static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
 
         if (!message)
             break;
-        on_word(entry, message);
+        reports_take(entry, message);
     }
     return self->is_stopping && all_done(self) ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* What the files of the registry share; nobody else includes it.
- *   registry.c   the table, the actors' words, birth and death
+ *   registry.c   the table, birth and death
+ *   reports.c    what sessions tell
  *   launcher.c   zygotes and launches
  *   creation.c   sessions made
  *   blank.c      folders for the next one
@@ -149,10 +150,16 @@ int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
                  fault_t *fault);
 /* It has, or gets, a kernel: it counts, and its workspace is watched. */
 void registry_count_alive(registry_t *self, entry_t *entry);
+/* Out of the table, and what is its own away. */
+void registry_remove(registry_t *self, entry_t *entry);
 /* Sessions are kept or ended; true when there is nothing to wait for. */
 bool registry_stop(registry_t *self, bool ends_sessions);
 /* "v2", "v1" or "watchdog". */
 const char *registry_limits_by(const registry_t *self);
+
+/* reports.c */
+/* One word of that session's. */
+void reports_take(entry_t *entry, zmsg_t *message);
 
 /* launcher.c */
 /* NULL: this gateway cannot give sessions users of their own. */

@@ -12,7 +12,11 @@
  *                     DRAIN                       stop, keep the kernel
  *                     FULL text                   its workspace is
  *                     FILE json                   one of its files was moved
+ *                     FORGET                      gone: its ports are given up
  *   from the session  DONE token json             the answer
+ *                     HANDED token                out of the pool it went
+ *                     LIMIT name                  one was reached
+ *                     TRIPS text                  how long replies took
  *                     LAUNCH                      a kernel is wanted
  *                     GONE reason sentence
  *                     BROKEN sentence             it could not begin
