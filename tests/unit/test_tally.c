@@ -103,12 +103,29 @@ static void replies_are_added_up(void **state)
     tally_destroy(&tally);
 }
 
+/* Count, time and buckets; what stands behind them is passed over. */
+static void tells_each_bucket_and_no_more(void **state)
+{
+    histogram_t one = {.count = 5, .us = 7}, again = {0};
+    cleanup_free char *text = histogram_write(&one);
+    cleanup_free char *longer = mem_format("%s 9 9 9", text);
+    size_t numbers = 1;
+
+    (void) state;
+    for (const char *at = text; *at; at++)
+        numbers += *at == ' ';
+    assert_int_equal(numbers, 2 + HISTOGRAM_BUCKETS);
+    histogram_add(&again, longer);
+    assert_memory_equal(&again, &one, sizeof one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_stand_there_before_they_happen),
         cmocka_unit_test(counts_what_it_knows_and_nothing_else),
         cmocka_unit_test(replies_are_added_up),
+        cmocka_unit_test(tells_each_bucket_and_no_more),
         cmocka_unit_test(starts_stand_in_every_bucket_that_is_long_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
