@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "base/base64.h"
 #include "kernels/hearth_kernel/link.h"
 #include "kernels/hearth_kernel/text.h"
 #include "protocol/limits.h"
@@ -344,6 +345,25 @@ static PyObject *is_child(PyObject *module, PyObject *nothing)
     return PyBool_FromLong(the_link && link_is_child(the_link));
 }
 
+static PyObject *is_base64(PyObject *module, PyObject *bytes)
+{
+    Py_ssize_t size;
+    char *text;
+
+    (void) module;
+    if (PyBytes_AsStringAndSize(bytes, &text, &size) < 0)
+        return NULL;
+    switch (base64_find(text, (size_t) size, false)) {
+    case BASE64_NONE:
+        break;
+    case BASE64_LINES:
+        Py_RETURN_FALSE;
+    case BASE64_PLAIN:
+        Py_RETURN_TRUE;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *is_sent(PyObject *module, PyObject *nothing)
 {
     (void) module;
@@ -396,6 +416,8 @@ static PyMethodDef methods[] = {
     {"cause", cause, METH_NOARGS, "cause() -> request of the running code"},
     {"is_child", is_child, METH_NOARGS, "Whether this is a forked child."},
     {"is_sent", is_sent, METH_NOARGS, "Whether no event waits to be sent."},
+    {"is_base64", is_base64, METH_O,
+     "Whether bytes are base64 without white space; None: no base64."},
     {"interrupter", interrupter, METH_O,
      "interrupter(decide) -> a signal handler: KeyboardInterrupt where "
      "decide(number, frame)."},

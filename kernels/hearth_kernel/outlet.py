@@ -11,11 +11,10 @@ import datetime
 import json
 import math
 import numbers
-import string
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 from hearth_kernel import _link
 
@@ -24,7 +23,6 @@ from hearth_kernel import _link
 cause: ContextVar[Optional[int]] = ContextVar("hearth_cause", default=None)
 
 _LARGE = 1 << 16  # characters of base64 that go around JSON's encoder
-_BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
 
 _is_started = False
 _is_hushed = False
@@ -50,12 +48,28 @@ def hushed() -> Iterator[None]:
 
 
 class Base64:
-    """Bytes on their way into JSON: encoded once, copied rarely."""
+    """Base64 on its way into JSON: made or looked at once, copied rarely."""
 
     __slots__ = ("text",)
 
-    def __init__(self, value: bytes) -> None:
-        self.text = base64.b64encode(value)
+    def __init__(self, text: bytes) -> None:
+        """Take letters and padding, which stand for themselves in JSON."""
+        self.text = text
+
+    @classmethod
+    def encode(cls, value: bytes) -> Base64:
+        return cls(base64.b64encode(value))
+
+
+def find_base64(value: object) -> Union[Base64, str, None]:
+    """Return the text of base64, as it is where it has lines; None: of none."""
+    if not isinstance(value, str) or not value.isascii():
+        return None
+    raw = value.encode("ascii")
+    is_plain = _link.is_base64(raw)
+    if is_plain is None:
+        return None
+    return Base64(raw) if is_plain else value
 
 
 def _plain(value: object) -> object:
@@ -123,28 +137,28 @@ def _encode(value: object) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _large_base64(value: object) -> Optional[bytes]:
-    """A picture's text, when it is long and stands for itself in JSON."""
-    if not isinstance(value, str) or len(value) < _LARGE:
-        return None
-    if not value.isascii():
-        return None
-    raw = value.encode("ascii")
-    return None if raw.translate(None, _BASE64) else raw
+def _find_large(value: object) -> Optional[bytes]:
+    """A picture's text, when it stands for itself in JSON and is long."""
+    if isinstance(value, str) and len(value) >= _LARGE:
+        value = find_base64(value)
+    return value.text if isinstance(value, Base64) else None
 
 
 def _pack_large(content: dict[str, Any], large: dict[str, bytes]) -> bytes:
     """The same object as from _encode, with the large texts as they are."""
-    rest = {key: content["data"][key] for key in content["data"]}
-    for key in large:
-        del rest[key]
+    data = content["data"]
+    rest = {key: data[key] for key in data if key not in large}
     outer = {key: content[key] for key in content if key != "data"}
-    members = [_encode(outer)[1:-1]] if outer else []
-    inner = [_encode(rest)[1:-1]] if rest else []
+    pieces = [b"{"]
+    if outer:
+        pieces += [_encode(outer)[1:-1], b","]
+    pieces.append(b'"data":{')
+    if rest:
+        pieces += [_encode(rest)[1:-1], b","]
     for key, raw in large.items():
-        inner.append(b"".join((_encode(key), b':"', raw, b'"')))
-    members.append(b"".join((b'"data":{', b",".join(inner), b"}")))
-    return b"".join((b"{", b",".join(members), b"}"))
+        pieces += [_encode(key), b':"', raw, b'"', b","]
+    pieces[-1] = b"}}"
+    return b"".join(pieces)
 
 
 def pack(content: dict[str, Any]) -> bytes:
@@ -158,7 +172,7 @@ def pack(content: dict[str, Any]) -> bytes:
         large = {
             key: raw
             for key, value in data.items()
-            if type(key) is str and (raw := _large_base64(value)) is not None
+            if type(key) is str and (raw := _find_large(value)) is not None
         }
         if large:
             return _pack_large(content, large)

@@ -9,7 +9,6 @@ import builtins
 import inspect
 import json
 import re
-import string
 import struct
 import sys
 import traceback
@@ -45,7 +44,6 @@ _MIME_MAX = 256  # as JSON, with its quotes
 _ENCODED = frozenset(
     f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "bmp")
 ) | {"application/pdf"}
-_LETTERS = (string.ascii_letters + string.digits + "+/").encode()
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 ExceptionTuple = tuple[
@@ -53,35 +51,27 @@ ExceptionTuple = tuple[
 ]
 
 
-def _is_base64(value: object) -> bool:
-    if not isinstance(value, str) or not value.isascii():
-        return False
-    raw = value.encode("ascii").translate(None, b" \t\r\n")
-    letters = raw.rstrip(b"=")
-    return (
-        len(raw) % 4 == 0
-        and len(raw) - len(letters) <= 2
-        and not letters.translate(None, _LETTERS)
-    )
+def _fit(key: str, value: object) -> object:
+    if isinstance(value, bytes):
+        return outlet.Base64.encode(value)
+    if key not in _ENCODED:
+        return value
+    text = outlet.find_base64(value)
+    if text is None:
+        raise ValueError(f"{key} must be bytes, or text in base64")
+    return text
 
 
 def check_bundle(data: dict[str, Any]) -> dict[str, Any]:
     """Make a MIME bundle fit for the link, or raise ValueError."""
-    for key, value in data.items():
+    for key in data:
         if not (isinstance(key, str) and _MIME.match(key)):
             raise ValueError(f"{key!r} is no MIME type")
         if len(json.dumps(key)) > _MIME_MAX:
             raise ValueError(
                 f"a MIME type of {len(key)} characters is too long"
             )
-        if key in _ENCODED and not (
-            isinstance(value, bytes) or _is_base64(value)
-        ):
-            raise ValueError(f"{key} must be bytes, or text in base64")
-    return {
-        key: outlet.Base64(value) if isinstance(value, bytes) else value
-        for key, value in data.items()
-    }
+    return {key: _fit(key, value) for key, value in data.items()}
 
 
 def add_size(data: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:

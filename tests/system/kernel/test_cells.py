@@ -228,6 +228,26 @@ def test_a_picture_is_bytes_or_base64(kernel, code):
     assert base64.b64decode(data) == b"picture" * 99
 
 
+@pytest.mark.parametrize("code", ["p", "text", "lines"])
+@pytest.mark.parametrize("others", ["", "'text/plain': 'Ü\\n\"',"])
+def test_a_large_picture_goes_around_the_encoder_whole(kernel, code, others):
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 1000
+    events = kernel.run(
+        f"import base64\np = {picture[:8]!r} + bytes(range(256)) * 1000\n"
+        "text = base64.b64encode(p).decode()\n"
+        "lines = base64.encodebytes(p).decode()\n"
+        f"display({{{others} 'image/png': {code}, 'image/gif': {code}}}, "
+        "metadata={'a': 1}, raw=True)"
+    )
+    shown = only(events, "DISPLAY").content
+    data = shown["data"]
+    assert data.pop("image/png") == data["image/gif"]
+    assert base64.b64decode(data.pop("image/gif")) == picture
+    assert data == ({"text/plain": 'Ü\n"'} if others else {})
+    assert shown["metadata"]["a"] == 1
+    assert shown["transient"] == {}
+
+
 def test_a_frame_is_html_and_text(kernel):
     events = kernel.run("import pandas as pd\npd.DataFrame({'a': [1]})")
     data = only(events, "RESULT").content["data"]
