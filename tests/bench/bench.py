@@ -35,6 +35,7 @@ from clients import BenchError
 from costs import measure_costs
 from figures import OURS, THEIRS, Figure, say
 from gateways import measure_gateways
+from local import measure_local
 from measures import (
     measure_first_result,
     measure_growth,
@@ -143,6 +144,7 @@ GROUPS = (
     "create",
     "entering",
     "trip",
+    "ipc",
     "memory",
     "prints",
     "large",
@@ -180,13 +182,16 @@ class Run:
         rounds, only = self.options.rounds, self.options.only
         pair = sides[:2]
         if "create" in only:
-            with hearth.without_pool() as forking:
-                self.add(measure_first_result(sides, forking, rounds))
+            with hearth.another(has_pool=False) as forking:
+                self.add(measure_first_result(sides, rounds, forking))
             self.add(measure_quick(hearth, pair[1:], rounds))
         if "entering" in only:
             self.add(measure_entering(hearth.program))
         if "trip" in only:
             self.add(measure_round_trip(sides, rounds))
+        if "ipc" in only:
+            with hearth.another(transport="ipc") as local:
+                self.add(measure_local(local, pair[1:], rounds))
         if "memory" in only:
             self.add(measure_memory(sides, 4))
             self.add(measure_growth(pair))

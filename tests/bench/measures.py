@@ -7,6 +7,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
+from typing import Optional
 
 from clients import BenchError, Outcome
 from figures import OURS, Figure, percentile
@@ -59,7 +60,7 @@ def first_results(side: Side, count: int) -> list[float]:
 
 
 def measure_first_result(
-    sides: list[Side], forking: Hearth, rounds: int
+    sides: list[Side], rounds: int, forking: Optional[Hearth] = None
 ) -> list[Figure]:
     """Out of the pool, and from a gateway that has none; the others beside
     both are the same."""
@@ -71,10 +72,12 @@ def measure_first_result(
             if number:  # the first round warms the disk's cache
                 for value in times:
                     pooled.add(side.name, value)
-        times = first_results(forking, QUICK)
+        times = first_results(forking, QUICK) if forking else []
         if number:
             for value in times:
                 forked.add(OURS, value)
+    if not forking:
+        return [pooled, slowest(pooled, "create -> first result, p99")]
     for name, values in pooled.values.items():
         if name != OURS:
             forked.values[name] = values

@@ -262,15 +262,15 @@ static void connect_to(peer_t *self, const struct sockaddr *address,
                               sizeof on);
             return;
         }
-        if (errno != ECONNREFUSED)
+        if (errno != ECONNREFUSED && errno != ENOENT)
             give_up("connect", strerror(errno));
         close(self->fd);
         nanosleep(&pause, NULL); /* it has only just been started */
     }
 }
 
-static void connect_channel(const connection_t *connection, channel_t channel,
-                            peer_t *peer)
+static void connect_by_tcp(const connection_t *connection, channel_t channel,
+                           peer_t *peer)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -280,6 +280,28 @@ static void connect_channel(const connection_t *connection, channel_t channel,
     if (inet_pton(AF_INET, connection->ip, &address.sin_addr) != 1)
         give_up(connection->ip, "no IPv4 address");
     connect_to(peer, (struct sockaddr *) &address, sizeof address);
+}
+
+static void connect_by_path(const connection_t *connection, channel_t channel,
+                            peer_t *peer)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t max = sizeof address.sun_path;
+    int size = snprintf(address.sun_path, max, "%s-%d", connection->ip,
+                        connection->ports[channel]);
+
+    if (size < 0 || (size_t) size >= max)
+        give_up(connection->ip, "too long for a socket's path");
+    connect_to(peer, (struct sockaddr *) &address, sizeof address);
+}
+
+static void connect_channel(const connection_t *connection, channel_t channel,
+                            peer_t *peer)
+{
+    if (strcmp(connection->transport, "ipc") == 0)
+        connect_by_path(connection, channel, peer);
+    else
+        connect_by_tcp(connection, channel, peer);
     greet(peer, channel == CHANNEL_SHELL ? "DEALER" : "SUB");
 }
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -70,9 +71,12 @@ class Ipykernel:
     python = Path(sys.executable)
     launch = LAUNCH
 
-    def __init__(self, context: Context, scratch: Path) -> None:
+    def __init__(
+        self, context: Context, scratch: Path, transport: str = "tcp"
+    ) -> None:
         self.context = context
         self.scratch = scratch
+        self.transport = transport
 
     def settle(self) -> None:
         """What was killed is gone."""
@@ -121,14 +125,18 @@ class Ipykernel:
         """What the kernel's command is started by."""
         return []
 
-    @staticmethod
-    def connection() -> dict[str, Any]:
+    def connection(self) -> dict[str, Any]:
         names = ("shell", "iopub", "stdin", "control", "hb")
-        ports = free_ports(len(names))
+        if self.transport == "ipc":
+            ports = list(range(1, len(names) + 1))
+            place = str(self.scratch / uuid.uuid4().hex)
+        else:
+            ports = free_ports(len(names))
+            place = "127.0.0.1"
         return {
             **{f"{name}_port": port for name, port in zip(names, ports)},
-            "ip": "127.0.0.1",
-            "transport": "tcp",
+            "ip": place,
+            "transport": self.transport,
             "key": uuid.uuid4().hex,
             "signature_scheme": "hmac-sha256",
             "kernel_name": "python3",
@@ -151,6 +159,7 @@ class Hearth:
         scratch: Path,
         cgroups: str = "auto",
         has_pool: bool = True,
+        transport: str = "tcp",
     ) -> None:
         self.context = context
         self.program = program
@@ -160,7 +169,7 @@ class Hearth:
         self.runtime = scratch / "run"
         config = scratch / "hearth.cfg"
         config.write_text(
-            f"gateway\n    cgroups = {cgroups}\n"
+            f"gateway\n    cgroups = {cgroups}\n    transport = {transport}\n"
             "sessions\n    idle_timeout = 1h\n    sessions_max = 20000\n"
             + ("" if has_pool else NO_POOL)
         )
@@ -186,12 +195,18 @@ class Hearth:
             raise
 
     @contextmanager
-    def without_pool(self) -> Iterator[Hearth]:
-        """Another gateway, which forks whoever asks."""
-        scratch = self.scratch / "fork"
-        scratch.mkdir()
+    def another(
+        self, has_pool: bool = True, transport: str = "tcp"
+    ) -> Iterator[Hearth]:
+        """Another gateway; without a pool it forks whoever asks."""
+        scratch = Path(tempfile.mkdtemp(dir=self.scratch))
         other = Hearth(
-            self.context, self.program, scratch, self.cgroups, has_pool=False
+            self.context,
+            self.program,
+            scratch,
+            self.cgroups,
+            has_pool,
+            transport,
         )
         try:
             yield other
