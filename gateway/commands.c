@@ -314,6 +314,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
         commands_tell(self, "SPENT", NULL, NULL);
         return;
     }
+    rehearse(self);
     if (name) {
         free(spec->name);
         spec->name = mem_text(name);
@@ -332,7 +333,6 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     session_save(self);
     commands_tell(self, "HANDED", token, NULL);
     commands_answer(self, token, describe_created(self));
-    rehearse(self);
     session_start_soon(self);
 }
 
