@@ -2,6 +2,8 @@
 #include "gateway/cli/traits.h"
 
 #include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/cli/program.h"
 #include "gateway/environment.h"
 #include "notebooks/notebook.h"
 
@@ -12,6 +14,8 @@
 #include <strings.h>
 
 #define SEPARATORS ", []'\"" /* between names of a list */
+#define FETCH_MS   60000
+#define FETCHED    "seed.ipynb" /* in the state folder */
 
 /* --- What a value becomes --- */
 
@@ -173,6 +177,47 @@ static const profile_t *seeded_profile(const options_t *options,
     return options_profile(options, *ret_name);
 }
 
+static bool is_on_a_server(const char *uri)
+{
+    return strncmp(uri, "http://", 7) == 0 || strncmp(uri, "https://", 8) == 0;
+}
+
+/* By the interpreter that kernels have, which knows TLS and proxies. */
+static int fetch(const options_t *options, const char *url, const char *path,
+                 fault_t *fault)
+{
+    cleanup_free char *folder = environment_python_dir();
+    cleanup_free char *script = mem_format("%s/hearth_fetch.py", folder);
+    const char *python = options_profile(options, NULL)->python;
+    const char *const argv[] = {python, "-I", script, url, path, NULL};
+    cleanup_buffer buffer_t said = BUFFER_EMPTY;
+    int status = path_make_folders(options->state_dir, 0700, fault);
+
+    if (status == 0)
+        status = program_run(argv, FETCH_MS, &said, fault);
+    if (status <= 0)
+        return status;
+    return fault_set(fault, EIO, "%.*s",
+                     (int) strcspn((const char *) said.data, "\n"),
+                     (const char *) said.data);
+}
+
+/* A path; the caller frees it. */
+static char *find_seed(const options_t *options, const char *uri,
+                       fault_t *fault)
+{
+    cleanup_free char *fetched = mem_format("%s/" FETCHED, options->state_dir);
+    char *path;
+
+    if (is_on_a_server(uri))
+        return fetch(options, uri, fetched, fault) < 0 ? NULL
+                                                       : take_ptr(fetched);
+    path = realpath(strncmp(uri, "file://", 7) == 0 ? uri + 7 : uri, NULL);
+    if (!path)
+        fault_set(fault, errno, "%s: %s", uri, strerror(errno));
+    return path;
+}
+
 static int take_seed(options_t *options, const trait_t *trait,
                      const char *value, fault_t *fault)
 {
@@ -180,14 +225,12 @@ static int take_seed(options_t *options, const trait_t *trait,
     const char *name;
     int r;
 
+    (void) trait;
     if (!*value)
         return 0;
-    if (strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0)
-        return fault_set(fault, ENOTSUP, "%s", trait->more);
-    cleanup_free char *path =
-        realpath(strncmp(value, "file://", 7) == 0 ? value + 7 : value, NULL);
+    cleanup_free char *path = find_seed(options, value, fault);
     if (!path)
-        return fault_set(fault, errno, "%s: %s", value, strerror(errno));
+        return -fault->code;
     if ((r = notebook_read(path, &notebook, fault)) < 0)
         return r;
     const profile_t *profile = seeded_profile(options, &notebook, &name);
@@ -277,9 +320,7 @@ const trait_t traits[TRAITS + 1] = {
      "only kernel_gateway.jupyter_websocket is served; notebooks as web "
      "services are not"},
     {"list_kernels", "KG_LIST_KERNELS", take_flag, "http/list_kernels"},
-    {"seed_uri", "KG_SEED_URI", take_seed,
-     "what runs in every kernel is a file here, not whatever a server has at "
-     "the time; download the notebook before, and name that file"},
+    {"seed_uri", "KG_SEED_URI", take_seed, NULL},
     {"client_ca", "KG_CLIENT_CA", take_path, "http/client_ca"},
     {"kernel_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},
     {"kernel_spec_manager_class", NULL, refuse, CLASSES_OF_ITS_OWN},

@@ -5,39 +5,16 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import subprocess
 import urllib.parse
 from pathlib import Path
 from typing import Optional
 
 import pytest
+from certificates import signed
 from conftest import TOKEN
 from deadline import DEADLINE
 from kernelgateway import KernelGateway
 from web import Kernel, Web, text_of
-
-
-def signed(folder: Path, name: str, ca: Optional[str] = None) -> Path:
-    """A key and a certificate in one file; without `ca` its own."""
-    key, request = folder / f"{name}.key", folder / f"{name}.csr"
-    out = folder / f"{name}.pem"
-
-    def openssl(*words: object) -> None:
-        subprocess.run(
-            ["openssl", *map(str, words)], check=True, capture_output=True
-        )
-
-    new = ("req", "-newkey", "rsa:2048", "-nodes", "-keyout", key)
-    subject = ("-subj", f"/CN={name}")
-    if ca is None:
-        openssl(*new, "-x509", "-days", 2, *subject, "-out", out)
-    else:
-        by = ("-CA", folder / f"{ca}.pem", "-CAkey", folder / f"{ca}.key")
-        openssl(*new, *subject, "-out", request)
-        openssl("x509", "-req", "-in", request, *by, "-CAcreateserial",
-                "-days", 2, "-out", out)  # fmt: skip
-    out.write_bytes(out.read_bytes() + key.read_bytes())
-    return out
 
 
 def test_certificates_of_clients(made: KernelGateway) -> None:
@@ -133,76 +110,6 @@ def test_environments_of_kernels(made: KernelGateway) -> None:
         kernel.close()
 
 
-def seed(folder: Path, *cells: str, name: str = "python3") -> str:
-    """A notebook, as a file's name."""
-    common = {"cell_type": "code", "metadata": {}, "outputs": []}
-    document = {
-        "cells": [
-            {**common, "id": f"c{i}", "execution_count": None, "source": text}
-            for i, text in enumerate(cells)
-        ],
-        "metadata": {"kernelspec": {"name": name, "display_name": name}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    path = folder / "seed.ipynb"
-    path.write_text(json.dumps(document))
-    return str(path)
-
-
-@pytest.mark.parametrize("scheme", ["", "file://"])
-def test_seed(made: KernelGateway, scheme: str) -> None:
-    """7.5: test_seed. Forked, out of the pool, and after a restart."""
-    path = seed(made.folder, "import math", "name = 'Test'")
-    made.variables = {"KG_SEED_URI": scheme + path, "KG_PORT": "0"}
-    made.start()
-    web = Web.of(made)
-    for body in ({"env": {"KERNEL_A": "1"}}, {}):
-        kernel = Kernel(web, web.create(**body))
-        with kernel.socket() as ws:
-            assert ws.value("name, math.pi > 3") == "('Test', True)"
-        assert web.post(f"/api/kernels/{kernel.id}/restart").status == 200
-        with kernel.socket() as ws:
-            assert ws.value("name") == "'Test'"
-        kernel.close()
-
-
-def test_seed_error(made: KernelGateway) -> None:
-    """7.5: no kernel is left of one whose seed fails."""
-    path = seed(made.folder, "1", "no_such_name")
-    made.variables = {"KG_SEED_URI": path, "KG_PORT": "0"}
-    made.start()
-    web = Web.of(made)
-    answer = web.post("/api/kernels")
-    assert answer.status == 500, answer
-    assert "cell 2 of the seed failed: NameError" in answer.json["message"]
-    assert web.get("/api/kernels").json == []
-
-
-def test_seed_of_another_kernelspec(made: KernelGateway) -> None:
-    """7.5: test_seed_kernel_not_available; a forced one is taken instead, and
-    kernels of others (test_seed_language_support) have none."""
-    path = seed(made.folder, "name = 'Test'", name="ir")
-    said = made.refusal(KG_SEED_URI=path)
-    assert said.returncode == 5
-    assert "is for the kernelspec 'ir'" in said.stderr
-    config = made.folder / "hearth.cfg"
-    config.write_text("profile\n    other\n        preload = json\n")
-    made.env["HEARTH_CONFIG"] = str(config)
-    made.variables = {
-        "KG_SEED_URI": path,
-        "KG_PORT": "0",
-        "KG_FORCE_KERNEL_NAME": "other",
-    }
-    made.start()
-    web = Web.of(made)
-    with Kernel(web, web.create(name="python3")).socket() as ws:
-        assert ws.value("name") == "'Test'"
-    # Over its own command line nothing is forced.
-    plain = made.create("--profile", "python3")
-    assert plain.exec("'name' in globals()").stdout == "False\n"
-
-
 # Every variable that Kernel Gateway has.
 WORK: dict[str, str] = {
     "KG_IP": "127.0.0.1",
@@ -228,7 +135,7 @@ WORK: dict[str, str] = {
 }
 SAID = {"KG_TRUST_XHEADERS": "True", "KG_SSL_VERSION": "3"}
 REFUSED = {
-    "KG_SEED_URI": ("http://127.0.0.1/seed.ipynb", "download the notebook"),
+    "KG_SEED_URI": ("http://192.0.2.1/seed.ipynb", "comes by https://"),
     "KG_API": ("kernel_gateway.notebook_http", "web services"),
 }
 # The others are files, in tests of their own.
