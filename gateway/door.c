@@ -26,6 +26,12 @@ static char *path_of(const keeper_t *keeper, const char *name,
     return mem_format("%s/%s.%s", keeper->folder, name, ending);
 }
 
+/* What a connection file of ipc has instead of an address. */
+static char *socket_prefix(const keeper_t *keeper, const char *name)
+{
+    return mem_format("%s/%s", keeper->folder, name);
+}
+
 char *door_file(const door_t *self)
 {
     return path_of(self->keeper, self->name, "json");
@@ -72,10 +78,16 @@ void door_destroy(door_t **self_p)
 static void unlink_files(const keeper_t *keeper, const char *name)
 {
     static const char *const endings[] = {"json", "door", "at"};
+    cleanup_free char *prefix = socket_prefix(keeper, name);
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         cleanup_free char *path = path_of(keeper, name, endings[i]);
         (void) unlink(path);
+    }
+    /* Of ipc; those that a killed gateway has left are nobody's else. */
+    for (int i = 1; i <= CHANNEL_COUNT; i++) {
+        cleanup_free char *socket = mem_format("%s-%d", prefix, i);
+        (void) unlink(socket);
     }
 }
 
@@ -125,6 +137,7 @@ static int choose_address(door_t *self, fault_t *fault)
 {
     const options_t *options = self->keeper->options;
     connection_t *connection = &self->connection;
+    cleanup_free char *prefix = socket_prefix(self->keeper, self->name);
 
     if (options->transport == OPTIONS_TCP) {
         snprintf(connection->transport, sizeof connection->transport, "tcp");
@@ -132,8 +145,7 @@ static int choose_address(door_t *self, fault_t *fault)
         return 0;
     }
     snprintf(connection->transport, sizeof connection->transport, "ipc");
-    if (snprintf(connection->ip, sizeof connection->ip, "%s/%s",
-                 self->keeper->folder, self->name)
+    if (snprintf(connection->ip, sizeof connection->ip, "%s", prefix)
         >= (int) sizeof connection->ip - 2)
         return fault_set(fault, ENAMETOOLONG,
                          "%s is too long for ipc sockets; set "

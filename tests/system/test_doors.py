@@ -202,10 +202,11 @@ for i in range(60):
 """
 
 
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-def test_outlives_the_gateway(how: str, tmp_path: Path) -> None:
+def test_outlives_the_gateway(how: str, transport: str, tmp_path: Path) -> None:
     """Neither connection nor outputs are lost with a gateway."""
-    gateway = Gateway()
+    gateway = Gateway("--set", f"gateway/transport={transport}")
     try:
         gateway.start()
         session = gateway.create()
@@ -257,9 +258,10 @@ def test_outlives_gateways_that_are_stopped_at_once(tmp_path: Path) -> None:
         gateway.end()
 
 
-def test_no_foreign_door_is_opened(tmp_path: Path) -> None:
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+def test_no_foreign_door_is_opened(transport: str, tmp_path: Path) -> None:
     """A file without a key, or that says nothing, opens none."""
-    gateway = Gateway()
+    gateway = Gateway("--set", f"gateway/transport={transport}")
     try:
         gateway.start()
         session = gateway.create()
