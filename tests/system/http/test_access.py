@@ -329,6 +329,44 @@ def test_huge_headers_over_tls(
             assert answer_of(connection).startswith(b"HTTP/1.1 200 ")
 
 
+SHARE = 8 << 10  # a quarter of http/header_max; what may be such a head
+
+
+def test_a_head_of_many_headers_over_tls(tls_gateway: Gateway) -> None:
+    """Which is too big with fewer bytes than http/header_max: it is told so as
+    long as nobody else can be meant. Not who is not done with TLS, nor whose
+    TLS is a part of what came, nor who was answered before."""
+    web = Web.of(tls_gateway)
+    small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n"
+    end = b"\r\n\r\n"
+    many = small + b"".join(b"X-%d: y\r\n" % i for i in range(2600)) + end[2:]
+    assert SHARE + 2048 < len(many) < 4 * SHARE
+    used = small + b"X-Long: " + b"x" * (SHARE - 100) + end
+    half = small + b"X-Long: "
+    half += b"x" * (SHARE - 300 - len(half))
+    begun = socket.create_connection((web.host, web.port), DEADLINE)
+    with begun, speak_tls(web) as before, speak_tls(web) as slow:
+        begun.sendall(b"\x16\x03\x01\x40\0\x01\0\x3f\xfc" + b"\3" * 12000)
+        slow.sendall(half)
+        before.sendall(used)
+        assert b" 200 " in answer_of(before)
+        before.sendall(half)
+        with speak_tls(web) as connection:
+            assert b" 200 " in ask(connection, small + end[2:])
+        with speak_tls(web) as connection:
+            with suppress(OSError):
+                connection.sendall(many)
+            answer = answer_of(connection)
+        assert answer.startswith(b"HTTP/1.1 431 "), answer
+        for one in (slow, before):
+            assert ask(one, end).startswith(b"HTTP/1.1 200 ")
+
+
+def ask(connection: ssl.SSLSocket, data: bytes) -> bytes:
+    connection.sendall(data)
+    return answer_of(connection)
+
+
 @pytest.mark.parametrize(
     "line",
     [

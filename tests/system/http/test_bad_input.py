@@ -342,6 +342,7 @@ def test_huge_headers_are_nobody_elses(web: Web) -> None:
     """Neither who sends a body nor who is slow is taken for one."""
     slow = socket.create_connection((web.host, web.port), DEADLINE)
     used = socket.create_connection((web.host, web.port), DEADLINE)
+    sends = socket.create_connection((web.host, web.port), DEADLINE)
     head = request(web, b"GET /api HTTP/1.1", b"X-Long: " + b"x" * 20000)
     body = json.dumps({"path": "p" * 60000}).encode()
     post = request(
@@ -350,8 +351,9 @@ def test_huge_headers_are_nobody_elses(web: Web) -> None:
         b"Content-Length: %d" % len(body),
         body=body,
     )
-    with slow, used:
+    with slow, used, sends:
         slow.sendall(head[:15000])
+        sends.sendall(post[:-1])
         used.sendall(post)
         assert used.recv(65536).startswith(b"HTTP/1.1 404")
         answer = web.raw(
@@ -361,6 +363,8 @@ def test_huge_headers_are_nobody_elses(web: Web) -> None:
         for connection, rest in ((slow, head[15000:]), (used, head)):
             connection.sendall(rest)
             assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        sends.sendall(post[-1:])
+        assert sends.recv(65536).startswith(b"HTTP/1.1 404")
 
 
 def test_one_connection_for_many(web: Web) -> None:
