@@ -147,10 +147,13 @@ def test_bytes_that_wait(gateway: Gateway) -> None:
 
 
 def check_room(session: Session, client: Client, restart: bool = False) -> None:
-    """Two of 30 KiB may wait at a time, a third one not."""
+    """Two of 30 KiB may wait at a time, a third one not.
+
+    By replies alone: libzmq subscribes anew, behind a restart, when somebody
+    next looks at that socket, and what is published until then is missed.
+    """
     (session.workspace / "go").unlink(missing_ok=True)
-    runs = client.kc.execute(WAIT)
-    client.stream_until(runs, "runs")
+    client.kc.execute(WAIT)
     ids = [client.kc.execute(padded("1", 30)) for _ in range(2)]
     third = padded("print('third')", 30)
     reply = client.reply(client.kc.execute(third))["content"]
