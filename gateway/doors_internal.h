@@ -110,7 +110,7 @@ void door_catch_up(door_t *self);
 
 /* door_orders.c */
 /* OPEN, LIST or CLOSE; the answer bears the token. */
-void door_order(keeper_t *keeper, const char *word, const char *token,
+void door_order(keeper_t *self, const char *word, const char *token,
                 zmsg_t *order);
 
 /* doors.c */

@@ -13,8 +13,7 @@
 
 json_t *record_object(journal_part_t part)
 {
-    json_t *value =
-        part.size ? tree_load(part.bytes, part.size, NULL) : NULL;
+    json_t *value = part.size ? tree_load(part.bytes, part.size, NULL) : NULL;
 
     if (json_is_object(value))
         return value;

@@ -191,15 +191,16 @@ static int fetch(const options_t *options, const char *url, const char *path,
     const char *python = options_profile(options, NULL)->python;
     const char *const argv[] = {python, "-I", script, url, path, NULL};
     cleanup_buffer buffer_t said = BUFFER_EMPTY;
+    const char *sentence;
     int status = path_make_folders(options->state_dir, 0700, fault);
 
     if (status == 0)
         status = program_run(argv, FETCH_MS, &said, fault);
     if (status <= 0)
         return status;
-    return fault_set(fault, EIO, "%.*s",
-                     (int) strcspn((const char *) said.data, "\n"),
-                     (const char *) said.data);
+    sentence = said.data ? (const char *) said.data : "";
+    return fault_set(fault, EIO, "%.*s", (int) strcspn(sentence, "\n"),
+                     sentence);
 }
 
 /* A path; the caller frees it. */

@@ -119,6 +119,13 @@ static void open_deposit(exchange_t *exchange, int64_t size)
         refuse_for_now(exchange, DEPOSIT_PATIENCE);
 }
 
+/* A model of a file goes to the disk, everything else to memory. */
+static bool is_too_long(const exchange_t *exchange, int64_t size)
+{
+    return (size > 0 && (uint64_t) size > exchange->body_max)
+           || (!exchange->is_model && size > (int64_t) BODY_MEMORY_MAX);
+}
+
 /* What somebody sends who may not is not kept in memory until it is all there.
  * False: it was refused. */
 static bool may_send(exchange_t *exchange, int64_t size)
@@ -127,12 +134,10 @@ static bool may_send(exchange_t *exchange, int64_t size)
         return true;
     if (!routes_permit(exchange))
         exchange->must_close = true;
-    else if (size > 0 && (uint64_t) size > exchange->body_max)
+    else if (is_too_long(exchange, size))
         refuse(exchange, 413, BODY_TOO_LONG);
     else if (exchange->is_model)
         open_deposit(exchange, size);
-    else if (size > (int64_t) BODY_MEMORY_MAX)
-        refuse(exchange, 413, BODY_TOO_LONG);
     else if (exchange->body_max > BODY_MEMORY_MAX)
         exchange->body_max = BODY_MEMORY_MAX;
     return !exchange->status;

@@ -118,7 +118,8 @@ static void a_list_is_read_anew_each_time(void **state)
         options_set(options, "http/allow_origin",
                     "https://a.example:8443, vscode-webview://b, *", &fault),
         0);
-    assert_string_equal(options->http.allow_origin[0], "https://a.example:8443");
+    assert_string_equal(options->http.allow_origin[0],
+                        "https://a.example:8443");
     assert_string_equal(options->http.allow_origin[1], "vscode-webview://b");
     assert_string_equal(options->http.allow_origin[2], "*");
     assert_null(options->http.allow_origin[3]);
