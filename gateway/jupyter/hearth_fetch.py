@@ -3,7 +3,8 @@
     python3 -I hearth_fetch.py URL FILE
 
 What runs in every kernel comes from who it was asked of: HTTPS with a valid
-certificate, or this machine itself, and no redirection leads elsewhere. Whether
+certificate, or this machine itself, without a proxy between, and no redirection
+leads from one to the other. Whether
 it is a notebook is for the caller to see. On a failure a sentence goes to
 standard output, and FILE is as it was.
 """
@@ -15,7 +16,12 @@ import sys
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Optional
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import (
+    HTTPRedirectHandler,
+    ProxyHandler,
+    Request,
+    build_opener,
+)
 
 BYTES_MAX = 64 << 20
 TIMEOUT_S = 20  # for each answer of the network
@@ -39,7 +45,7 @@ def check(url: str) -> None:
 
 
 class Follower(HTTPRedirectHandler):
-    """Goes where a redirection leads if the seed could be asked for there."""
+    """Goes where a redirection leads if that is as safe in the same way."""
 
     def redirect_request(
         self,
@@ -50,13 +56,17 @@ class Follower(HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> Optional[Request]:
+        if urlsplit(newurl).scheme != urlsplit(req.full_url).scheme:
+            raise Refusal(f"{req.full_url} leads to {newurl}: refused")
         check(newurl)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def fetch(url: str) -> bytes:
     check(url)
-    with build_opener(Follower).open(url, timeout=TIMEOUT_S) as answer:
+    proxies = [] if urlsplit(url).scheme == "https" else [ProxyHandler({})]
+    opener = build_opener(Follower, *proxies)
+    with opener.open(url, timeout=TIMEOUT_S) as answer:
         body: bytes = answer.read(BYTES_MAX + 1)
     if len(body) > BYTES_MAX:
         raise Refusal(f"{url} has more than {BYTES_MAX} bytes")

@@ -313,16 +313,12 @@ def test_huge_headers_over_tls(
     huge = b"\r\n".join([small[:-4], *headers, b"", b""])
     with speak_tls(web) as idle, speak_tls(web) as slow:
         slow.sendall(small[:-2])
-        for before in (b"", small):
-            with speak_tls(web) as connection:
-                if before:
-                    connection.sendall(before)
-                    assert b" 200 " in answer_of(connection)
-                with suppress(OSError):  # it does not read on
-                    connection.sendall(huge)
-                answer = answer_of(connection)
-                assert answer.startswith(b"HTTP/1.1 431 "), answer
-                assert b"http/header_max" in answer
+        for connection in new_and_used(web, small):
+            with suppress(OSError):  # it does not read on
+                connection.sendall(huge)
+            answer = answer_of(connection)
+            assert answer.startswith(b"HTTP/1.1 431 "), answer
+            assert b"http/header_max" in answer
         slow.sendall(small[-2:])
         idle.sendall(small)
         for connection in (slow, idle):
@@ -384,17 +380,23 @@ def test_first_lines_over_tls(tls_gateway: Gateway, line: bytes) -> None:
     small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with speak_tls(web) as slow:
         slow.sendall(small[:-2])
-        for before in (b"", small):
-            with speak_tls(web) as connection:
-                if before:
-                    connection.sendall(before)
-                    assert b" 200 " in answer_of(connection)
-                connection.sendall(line + small[small.index(b"\r") :])
-                answer = answer_of(connection)
-                assert answer.startswith(b"HTTP/1.1 400 "), answer
-                assert b"The first line of a request is" in answer
+        for connection in new_and_used(web, small):
+            connection.sendall(line + small[small.index(b"\r") :])
+            answer = answer_of(connection)
+            assert answer.startswith(b"HTTP/1.1 400 "), answer
+            assert b"The first line of a request is" in answer
         slow.sendall(small[-2:])
         assert answer_of(slow).startswith(b"HTTP/1.1 200 ")
+
+
+def new_and_used(web: Web, small: bytes) -> Iterator[ssl.SSLSocket]:
+    """A connection, and another that has had an answer to a small request."""
+    for before in (b"", small):
+        with speak_tls(web) as connection:
+            if before:
+                connection.sendall(before)
+                assert b" 200 " in answer_of(connection)
+            yield connection
 
 
 def speak_tls(web: Web) -> ssl.SSLSocket:

@@ -149,6 +149,8 @@ def test_fetched_when_the_gateway_starts(
         certificate = signed(made.folder, "localhost")
         give_certificate(server, certificate)
         made.variables["SSL_CERT_FILE"] = str(certificate)
+    else:  # nobody stands between this machine and itself
+        made.variables["http_proxy"] = "http://127.0.0.1:1"
     made.variables["KG_SEED_URI"] = server.url("/moved", scheme)
     made.variables["KG_PORT"] = "0"
     made.start()
@@ -186,6 +188,13 @@ def lead_to_a_file(server: Server, _: Path) -> str:
     return server.url("/file")
 
 
+def lead_from_https_to_here(server: Server, folder: Path) -> str:
+    server.redirections["/here"] = server.url("/seed.ipynb")
+    certificate = signed(folder, "localhost")
+    give_certificate(server, certificate)
+    return server.url("/here", "https")
+
+
 def be_somebody_else(server: Server, folder: Path) -> str:
     server.bodies["/"] = b"{}"
     give_certificate(server, signed(folder, "localhost"))
@@ -209,6 +218,7 @@ def be_gone(server: Server, _: Path) -> str:
             "http://192.0.2.1/seed.ipynb is refused: a seed comes",
         ),
         (lead_to_a_file, "'file:///etc/passwd' is not allowed"),
+        (lead_from_https_to_here, "/seed.ipynb: refused"),
         (be_somebody_else, "CERTIFICATE_VERIFY_FAILED"),
         (be_gone, "Connection refused"),
     ],
@@ -219,7 +229,11 @@ def test_a_server_that_cannot_be_relied_on(
     fail: Callable[[Server, Path], str],
     sentence: str,
 ) -> None:
-    said = made.refusal(KG_SEED_URI=fail(server, made.folder), KG_PORT="0")
+    url = fail(server, made.folder)
+    variables = {"KG_SEED_URI": url, "KG_PORT": "0"}
+    if fail is lead_from_https_to_here:
+        variables["SSL_CERT_FILE"] = str(made.folder / "localhost.pem")
+    said = made.refusal(**variables)
     assert said.returncode == 5
     assert said.stderr.startswith("hearth: seed_uri: ")
     assert sentence in said.stderr
