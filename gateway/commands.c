@@ -293,7 +293,9 @@ static int64_t number(json_t *object, const char *key)
     return (int64_t) json_integer_value(json_object_get(object, key));
 }
 
-/* Its memory is cold by now, and its client still has to connect. */
+/* Its memory is cold by now, and its client still has to connect. Behind the
+ * answer: the system often wakes a kernel on the processor of who wakes it, and
+ * lets it go on first. */
 static void rehearse(self_t *self)
 {
     frame_t frame = {.type = FRAME_REHEARSE};
@@ -314,7 +316,6 @@ static void on_hand(self_t *self, const char *token, const char *settings)
         commands_tell(self, "SPENT", NULL, NULL);
         return;
     }
-    rehearse(self);
     if (name) {
         free(spec->name);
         spec->name = mem_text(name);
@@ -333,6 +334,7 @@ static void on_hand(self_t *self, const char *token, const char *settings)
     session_save(self);
     commands_tell(self, "HANDED", token, NULL);
     commands_answer(self, token, describe_created(self));
+    rehearse(self);
     session_start_soon(self);
 }
 
