@@ -26,6 +26,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -126,9 +127,10 @@ typedef struct {
     jmp_buf payload; /* where the payload leaves pid 1's stack */
     clone_t init;    /* pid 1 until it is a program */
     clone_t builder;
-    int go_fd; /* the caller lets the builder go on; -1: closed */
-    pid_t pid; /* of pid 1 */
-    int pidfd; /* owned; -1 */
+    int processor; /* pid 1's, while the builder is made; negative: unknown */
+    int go_fd;     /* the caller lets the builder go on; -1: closed */
+    pid_t pid;     /* of pid 1 */
+    int pidfd;     /* owned; -1 */
 } launch_t;
 
 static int load_filter(entry_t *entry, fault_t *fault)
@@ -202,12 +204,26 @@ static void take_steps(entry_t *entry, const step_t *table, size_t count)
 #define TAKE(entry, table)                                                     \
     take_steps((entry), (table), sizeof(table) / sizeof((table)[0]))
 
+/* A hint: pid 1 will be busy on its processor, and some systems keep a new
+ * process there while another one is idle. Whoever of the two comes first. */
+static void keep_off(int processor, pid_t pid)
+{
+    cpu_set_t set;
+
+    if (processor < 0 || sched_getaffinity(pid, sizeof set, &set) < 0)
+        return;
+    CPU_CLR((size_t) processor, &set);
+    if (CPU_COUNT(&set) > 0)
+        (void) sched_setaffinity(pid, sizeof set, &set);
+}
+
 /* The builder, on its own stack; it does not return. */
 static int run_builder(void *argument)
 {
     const launch_t *self = argument;
     entry_t entry = self->entry;
 
+    keep_off(self->processor, 0);
     TAKE(&entry, builder_steps);
     _exit(0);
 }
@@ -222,10 +238,12 @@ static int start_builder(launch_t *self, fault_t *fault)
         return fault_errno(fault, "socketpair");
     self->entry.init_fd = pair[0];
     self->entry.payload_fd = pair[1];
+    self->processor = sched_getcpu();
     pid = clone_start(&self->builder, 0, -1, run_builder, self, NULL);
     if (pid < 0)
         return fault_set(fault, (int) -pid, "clone: %s", strerror((int) -pid));
     self->entry.builder = (pid_t) pid;
+    keep_off(self->processor, self->entry.builder);
     return 0;
 }
 
