@@ -2,20 +2,25 @@
 
 The client of the other rows is Python's, with libzmq and its thread: of what a
 session out of the pool takes to its first result it is about half. This one is
-`quick_client.c`, the same for both sides.
+`quick_client.c`, the same for both sides. Beside them stands a server that does
+nothing but answer (`bare_server.c`): what libzmq, the system and the client
+take by themselves.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
+import time
 import uuid
 from pathlib import Path
+from typing import Union
 
 from clients import BenchError
 from figures import OURS, Figure
 from measures import QUICK
-from sides import Hearth, Ipykernel, Side
+from sides import REST_S, Hearth, Ipykernel, Side
 
 ROWS = (
     "the answer to create, a client in C",
@@ -25,6 +30,7 @@ ROWS = (
 )
 GOALS = ("", "", "30x (500x)", "4x (8x)")
 OURS_ALONE = 2  # rows: where a kernel is a process, nobody answers
+BARE = "libzmq alone"
 
 
 class Quick:
@@ -57,7 +63,33 @@ class Quick:
         self.process.wait()
 
 
-def ask_gateway(program: Path, side: Hearth, count: int) -> list[list[float]]:
+class Bare:
+    """The server that does nothing, in a folder of its own."""
+
+    def __init__(self, program: Path, scratch: Path, transport: str) -> None:
+        self.runtime = Path(tempfile.mkdtemp(dir=scratch))
+        self.process = subprocess.Popen(
+            [str(program), str(self.runtime), transport],
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdout
+        if not self.process.stdout.readline():
+            raise BenchError("the bare server did not start")
+
+    def settle(self) -> None:
+        """As long a rest as a gateway has."""
+        time.sleep(REST_S)
+
+    def stop(self) -> None:
+        assert self.process.stdout
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def ask_gateway(
+    program: Path, side: Union[Hearth, Bare], count: int
+) -> list[list[float]]:
     """So many starts, one after the other."""
     rows = []
     quick = Quick(
@@ -92,17 +124,25 @@ def measure_quick(
     hearth: Hearth, others: list[Side], rounds: int
 ) -> list[Figure]:
     figures = [Figure(name, "ms", goal) for name, goal in zip(ROWS, GOALS)]
-    program = hearth.program.parent / "tests/bench/quick_client"
-    for number in range(rounds + 1):
-        asked = [(OURS, ask_gateway(program, hearth, QUICK))]
-        asked += [
-            (side.name, ask_kernel(program, side))
-            for side in others
-            if isinstance(side, Ipykernel)
-        ]
-        for name, rows in asked:
-            for row in rows if number else []:
-                for at, figure in enumerate(figures):
-                    if name == OURS or at >= OURS_ALONE:
-                        figure.add(name, row[at])
+    programs = hearth.program.parent / "tests/bench"
+    program = programs / "quick_client"
+    bare = Bare(programs / "bare_server", hearth.scratch, hearth.transport)
+    try:
+        for number in range(rounds + 1):
+            asked = [
+                (OURS, ask_gateway(program, hearth, QUICK)),
+                (BARE, ask_gateway(program, bare, QUICK)),
+            ]
+            asked += [
+                (side.name, ask_kernel(program, side))
+                for side in others
+                if isinstance(side, Ipykernel)
+            ]
+            for name, rows in asked:
+                for row in rows if number else []:
+                    for at, figure in enumerate(figures):
+                        if name in (OURS, BARE) or at >= OURS_ALONE:
+                            figure.add(name, row[at])
+    finally:
+        bare.stop()
     return figures

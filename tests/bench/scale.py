@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from statistics import median
 from clients import BenchError
 from crowd import crowd_at_work
 from figures import OURS, Figure, percentile
-from measures import IMPORTS, first_results, pss
+from measures import IMPORTS, QUICK, first_results, pss
 from sides import Hearth, Kernel, Side, kernel_of
 
 ASKED = 50
@@ -132,7 +133,7 @@ def measure_busy(
         if session["state"] == "idle" and session["pid"] not in ours
     ]
     with crowd_at_work(files[:ASKED]) as crowd:
-        starts = first_results(side, rounds)
+        starts = first_results(side, QUICK)
         trip = round_trip(kernels[:1], 50 * rounds)
     if len(files) < ASKED:
         raise BenchError(f"{len(files)} sessions are there to execute")
@@ -161,6 +162,15 @@ def grow(
         side.ask("session_create", {})
 
 
+def starts_at_rest(side: Side, rounds: int) -> list[float]:
+    """Not in the wake of the many that have just been made: a pool that
+    shrinks again ends its members meanwhile."""
+    if not isinstance(side, Hearth):
+        return first_results(side, rounds)
+    side.wait_until_settled()
+    return first_results(side, QUICK * rounds)
+
+
 def measure_points(
     side: Side, counts: list[int], rounds: int, stack: ExitStack
 ) -> tuple[list[Point], list[Busy]]:
@@ -173,7 +183,7 @@ def measure_points(
         points.append(
             Point(
                 sessions=count,
-                start_ms=median(first_results(side, rounds)),
+                start_ms=median(starts_at_rest(side, rounds)),
                 trip_ms=round_trip(kernels, 100 * rounds),
                 memory_mb=memory_each(side, kernels, count),
             )
@@ -225,16 +235,30 @@ BUSY_ROWS = (
 
 
 def compare(
-    few: Point | Busy, many: Point | Busy, rows: tuple[tuple[str, str], ...]
+    few: Sequence[Point | Busy],
+    many: Point | Busy,
+    rows: tuple[tuple[str, str], ...],
 ) -> list[Figure]:
-    """As ratios of few to many: 1 is flat, less is worse."""
+    """As ratios of few to many: 1 is flat, less is worse. The few may have
+    been measured before and behind the many: the machine changes, too."""
     figures = []
     for name, key in rows:
         figure = Figure(f"{name}, {many.sessions} alive", "ms", FLAT)
         figure.add(OURS, getattr(many, key))
-        figure.add(f"{OURS} with {few.sessions}", getattr(few, key))
+        for each in few:
+            figure.add(f"{OURS} with {each.sessions}", getattr(each, key))
         figures.append(figure)
     return figures
+
+
+def measure_again(
+    side: Hearth, many: int, rounds: int
+) -> tuple[list[Point], list[Busy]]:
+    """With few, once the many are gone."""
+    side.discard_all()
+    counts = [count for count in (FEW, 2 * ASKED) if count < many]
+    with ExitStack() as stack:
+        return measure_points(side, counts, rounds, stack)
 
 
 Series = dict[str, list[dict[str, float]]]
@@ -258,13 +282,14 @@ def measure_scale(
                     raise
                 print(f"bench: {side.name}: {error}", file=sys.stderr)
                 continue
-            if isinstance(side, Hearth):
-                few = next(p for p in points if p.sessions >= min(FEW, many))
-                figures += compare(few, points[-1], ROWS)
-                if len(busy) > 1:
-                    figures += compare(busy[0], busy[-1], BUSY_ROWS)
-                figures += measure_idle(side)
+            idle = measure_idle(side) if isinstance(side, Hearth) else []
         if isinstance(side, Hearth):
+            again, busy_again = measure_again(side, many, rounds)
+            few = next(p for p in points if p.sessions >= min(FEW, many))
+            figures += compare([few, *again[:1]], points[-1], ROWS)
+            if len(busy) > 1:
+                figures += compare([busy[0], *busy_again], busy[-1], BUSY_ROWS)
+            figures += idle
             side.discard_all()
         series[side.name] = [asdict(point) for point in points]
     return figures, series

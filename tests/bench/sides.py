@@ -165,6 +165,7 @@ class Hearth:
         self.program = program
         self.cgroups = cgroups
         self.has_pool = has_pool
+        self.transport = transport
         self.scratch = scratch
         self.runtime = scratch / "run"
         config = scratch / "hearth.cfg"
