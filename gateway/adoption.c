@@ -16,7 +16,7 @@
 
 #define END_UNKNOWN_MS 2000 /* for a kernel of no known session */
 
-static const profile_t *adopted_profile(registry_t *self, const char *name)
+const profile_t *adoption_profile(const registry_t *self, const char *name)
 {
     const profile_t *profile = options_profile(self->options, name);
 
@@ -63,7 +63,7 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
         end_unknown(self, folder);
         return path_remove_tree(folder, fault);
     }
-    spec->profile = adopted_profile(self, profile);
+    spec->profile = adoption_profile(self, profile);
     spec->limits = session_limits_keep(spec->profile, spec->limits_asked);
     creation_fill_settings(self, spec);
     if (spec->reason[0]
@@ -155,7 +155,7 @@ int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
         return r;
     if (spec->is_external)
         return fault_set(fault, EPERM, "its connection file is another's");
-    spec->profile = adopted_profile(self, profile);
+    spec->profile = adoption_profile(self, profile);
     spec->limits = session_limits_keep(spec->profile, spec->limits_asked);
     creation_fill_settings(self, spec);
     if (!spec->reason[0])

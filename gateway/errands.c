@@ -6,19 +6,30 @@
 #include "base/buffer.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
+#include "gateway/session_limits.h"
 
 #include <string.h>
 
+files_limits_t errands_limits(const profile_limits_t *limits)
+{
+    return (files_limits_t){limits->workspace_bytes, limits->workspace_files};
+}
+
 /* The workspace of a session that no actor keeps any more. */
-static char *find_left(const registry_t *self, const char *id)
+static char *find_left(const registry_t *self, const char *id,
+                       files_limits_t *ret_limits)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
     cleanup_free char *profile = NULL;
+    profile_limits_t limits;
     fault_t fault;
 
     if (session_spec_find(self->options->state_dir, id, &spec, &profile, &fault)
         < 0)
         return NULL;
+    limits = session_limits_keep(adoption_profile(self, profile),
+                                 spec->limits_asked);
+    *ret_limits = errands_limits(&limits);
     return mem_text(spec->workspace);
 }
 
@@ -29,9 +40,9 @@ static void refuse(registry_t *self, message_t **request_p, json_t *error)
 }
 
 static void ask(registry_t *self, message_t **request_p, const char *session,
-                const char *workspace)
+                const char *workspace, files_limits_t limits)
 {
-    if (!files_ask(self->files, request_p, session, workspace))
+    if (!files_ask(self->files, request_p, session, workspace, limits))
         refuse(self, request_p,
                management_error("FilesBusy", GATEWAY_EXIT_FAILED,
                                 "too many requests about files wait; ask again "
@@ -43,19 +54,21 @@ void errands_make(registry_t *self, json_t *content, message_t **request_p)
     const char *id = json_string_value(json_object_get(content, "id"));
     cleanup_free char *workspace = NULL;
     bool is_ambiguous = false;
+    files_limits_t limits = {0};
     const entry_t *entry;
 
     if (json_object_get(content, "transfer")) {
-        ask(self, request_p, "", "");
+        ask(self, request_p, "", "", limits);
         return;
     }
     entry = id ? orders_find(self, id, &is_ambiguous) : NULL;
     if (entry) {
-        ask(self, request_p, entry->id, entry->workspace);
+        ask(self, request_p, entry->id, entry->workspace,
+            errands_limits(&entry->limits));
     } else if (is_ambiguous) {
         refuse(self, request_p, orders_ambiguous(id));
-    } else if (id && (workspace = find_left(self, id))) {
-        ask(self, request_p, id, workspace);
+    } else if (id && (workspace = find_left(self, id, &limits))) {
+        ask(self, request_p, id, workspace, limits);
     } else {
         refuse(self, request_p, orders_unknown(id));
     }

@@ -247,6 +247,7 @@ static void on_ask(self_t *self, order_t *order)
     if (message_buffer_count(request))
         errand.data = message_buffer(request, 0);
     news->word = FILES_ANSWER;
+    quota_meet(self, order->session, order->workspace, order->limits);
     r = handler
             ? handler(self, &errand, &news->answer, &fault)
             : fault_set(&fault, EINVAL, "this gateway knows no such request");
@@ -273,7 +274,7 @@ static int on_order(zloop_t *loop, zsock_t *pipe, void *arg)
     else if (order->workspace)
         quota_add(self, order->session, order->workspace, order->limits);
     else
-        quota_remove(self, order->session);
+        quota_leave(self, order->session);
     return 0;
 }
 
@@ -282,6 +283,7 @@ static int on_sweep(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     transfer_sweep(arg, false);
+    quota_sweep(arg);
     return 0;
 }
 
@@ -347,7 +349,7 @@ static order_t *order_new(const char *session, const char *workspace)
 }
 
 bool files_ask(files_t *self, message_t **request_p, const char *session,
-               const char *workspace)
+               const char *workspace, files_limits_t limits)
 {
     order_t *order;
 
@@ -356,6 +358,7 @@ bool files_ask(files_t *self, message_t **request_p, const char *session,
     self->waiting++;
     order = order_new(session, workspace);
     order->request = take_ptr(*request_p);
+    order->limits = limits;
     send_order(self, &order);
     return true;
 }

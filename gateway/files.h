@@ -31,13 +31,15 @@ void files_destroy(files_t **self_p);
 zsock_t *files_socket(const files_t *self);
 
 /* A request, which is taken. `session` and `workspace` (a folder) are "" for
- * one that names a transfer. False, and it is not taken: too many wait. */
+ * one that names a transfer; `limits` are the session's, and hold when it is
+ * gone, too. False, and it is not taken: too many wait. */
 bool files_ask(files_t *self, message_t **request_p, const char *session,
-               const char *workspace);
+               const char *workspace, files_limits_t limits);
 /* The workspace is measured from now on, while there is a limit, and counted
  * against when something is put there. */
 void files_watch(files_t *self, const char *session, const char *workspace,
                  files_limits_t limits);
+/* Its session is gone: measured when something is put there, and no sooner. */
 void files_unwatch(files_t *self, const char *session);
 
 typedef enum {

@@ -65,7 +65,10 @@ typedef struct quota {
     usage_t since;      /* what the gateway has put there since that began */
     usage_t late;       /* of it, since the one under way began */
     bool is_told;       /* that it is full */
+    bool is_left;       /* its session is gone: the gateway alone writes there */
+    bool is_measured;   /* since then */
     int64_t begun, due; /* monotonic ms */
+    int64_t used;       /* asked for; monotonic ms */
 } quota_t;
 
 typedef struct {
@@ -164,11 +167,18 @@ void checkpoints_remove(const self_t *self, const errand_t *errand,
 /* files_quota.c */
 void quota_add(self_t *self, const char *session, const char *workspace,
                files_limits_t limits);
-void quota_remove(self_t *self, const char *session);
+/* The session is gone: what it left is measured when something is to be put
+ * there, and no sooner. */
+void quota_leave(self_t *self, const char *session);
+/* The same for one that was gone before anybody asked for its files. */
+void quota_meet(self_t *self, const char *session, const char *workspace,
+                files_limits_t limits);
+/* Forgets those left that nobody has asked for of late. */
+void quota_sweep(self_t *self);
 void quota_clear(self_t *self);
 /* -EDQUOT when so much more would be too much, beside what is there and on its
- * way. */
-int quota_check(const self_t *self, const char *session, usage_t more,
+ * way; -EBUSY while what a session has left is still measured. */
+int quota_check(self_t *self, const char *session, usage_t more,
                 fault_t *fault);
 /* So much came, and so much made room for it: the next measure may have begun
  * before. */

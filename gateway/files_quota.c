@@ -14,6 +14,9 @@
 #define PAUSE_MS 1000 /* between two measures of a workspace, at least */
 #define SHARE    10   /* and so many times what the last one took */
 
+#define LEFT_ENTRIES 10000 /* of what a session left, while somebody waits */
+#define LEFT_MS      60000 /* it is remembered for, when nobody asks */
+
 static void quota_destroy(quota_t **self_p)
 {
     quota_t *self = *self_p;
@@ -33,7 +36,7 @@ void quota_clear(self_t *self)
     }
 }
 
-void quota_remove(self_t *self, const char *session)
+static void quota_remove(self_t *self, const char *session)
 {
     for (quota_t **at = &self->quotas; *at; at = &(*at)->next)
         if (strcmp((*at)->session, session) == 0) {
@@ -79,17 +82,16 @@ static void tell_if_full(self_t *self, quota_t *quota)
     files_tell(self, news);
 }
 
-static void begin_measure(quota_t *quota, int64_t now)
+static int begin_measure(quota_t *quota, int64_t now, fault_t *fault)
 {
     cleanup_fd int root = -1;
-    fault_t fault;
+    int r;
 
     quota->begun = now;
     quota->late = (usage_t){0};
-    /* A folder that is gone holds nothing. */
-    if (beneath_root(quota->workspace, &root, &fault) < 0
-        || measure_new(root, &quota->measure, &fault) < 0)
-        quota->due = now + PAUSE_MS;
+    if ((r = beneath_root(quota->workspace, &root, fault)) < 0)
+        return r;
+    return measure_new(root, &quota->measure, fault);
 }
 
 static void end_measure(self_t *self, quota_t *quota)
@@ -99,6 +101,9 @@ static void end_measure(self_t *self, quota_t *quota)
     quota->usage = measure_result(quota->measure);
     quota->since = quota->late;
     measure_destroy(&quota->measure);
+    quota->is_measured = true;
+    if (quota->is_left)
+        return;
     quota->due = now + PAUSE_MS + SHARE * (now - quota->begun);
     tell_if_full(self, quota);
 }
@@ -110,6 +115,7 @@ static int on_measure(zloop_t *loop, int timer, void *arg)
     self_t *self = arg;
     int64_t now = clock_monotonic_ms();
     quota_t *quota = self->quotas;
+    fault_t fault;
 
     (void) loop;
     (void) timer;
@@ -120,8 +126,9 @@ static int on_measure(zloop_t *loop, int timer, void *arg)
     for (quota_t *at = self->quotas; at && !quota; at = at->next)
         if (at->due <= now)
             quota = at;
-    if (quota && !quota->measure)
-        begin_measure(quota, now);
+    /* A folder that is gone holds nothing. */
+    if (quota && !quota->measure && begin_measure(quota, now, &fault) < 0)
+        quota->due = now + PAUSE_MS;
     if (quota && quota->measure && measure_step(quota->measure, SLICE))
         end_measure(self, quota);
     schedule(self);
@@ -144,19 +151,26 @@ static void schedule(self_t *self)
                     on_measure, self);
 }
 
-void quota_add(self_t *self, const char *session, const char *workspace,
-               files_limits_t limits)
+static quota_t *quota_new(self_t *self, const char *session,
+                          const char *workspace, files_limits_t limits)
 {
-    quota_t *quota;
+    quota_t *quota = mem_new(sizeof *quota);
 
-    quota_remove(self, session);
-    quota = mem_new(sizeof *quota);
     snprintf(quota->session, sizeof quota->session, "%s", session);
     quota->workspace = mem_text(workspace);
     quota->limits = limits;
-    quota->due = clock_monotonic_ms(); /* it may hold something already */
+    quota->used = clock_monotonic_ms();
+    quota->due = quota->used; /* it may hold something already */
     quota->next = self->quotas;
     self->quotas = quota;
+    return quota;
+}
+
+void quota_add(self_t *self, const char *session, const char *workspace,
+               files_limits_t limits)
+{
+    quota_remove(self, session);
+    (void) quota_new(self, session, workspace, limits);
     schedule(self);
 }
 
@@ -167,6 +181,68 @@ static quota_t *find(const self_t *self, const char *session)
     while (quota && strcmp(quota->session, session) != 0)
         quota = quota->next;
     return quota;
+}
+
+static void leave(quota_t *quota)
+{
+    quota->is_left = true;
+    quota->is_measured = false;
+    measure_destroy(&quota->measure);
+    quota->due = INT64_MAX;
+    quota->used = clock_monotonic_ms();
+}
+
+void quota_leave(self_t *self, const char *session)
+{
+    quota_t *quota = find(self, session);
+
+    if (quota)
+        leave(quota);
+}
+
+void quota_meet(self_t *self, const char *session, const char *workspace,
+                files_limits_t limits)
+{
+    if ((limits.bytes || limits.files) && !find(self, session))
+        leave(quota_new(self, session, workspace, limits));
+}
+
+void quota_sweep(self_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+
+    for (quota_t **at = &self->quotas; *at;) {
+        quota_t *quota = *at;
+
+        if (!quota->is_left || quota->used + LEFT_MS > now
+            || transfers_usage(self, quota->session).files
+            || copies_usage(self, quota->session).files) {
+            at = &quota->next;
+            continue;
+        }
+        *at = quota->next;
+        quota_destroy(&quota);
+    }
+}
+
+/* As far as somebody can wait for it; the timer does the rest. */
+static int measure_left(self_t *self, quota_t *quota, fault_t *fault)
+{
+    int r;
+
+    quota->used = clock_monotonic_ms();
+    if (!quota->is_left || quota->is_measured)
+        return 0;
+    if (!quota->measure && (r = begin_measure(quota, quota->used, fault)) < 0)
+        return r;
+    if (measure_step(quota->measure, LEFT_ENTRIES)) {
+        end_measure(self, quota);
+        return 0;
+    }
+    schedule(self);
+    return fault_set(fault, EBUSY,
+                     "the session is gone, and what it has left is still being "
+                     "counted, since there is a limit: ask again in a moment");
 }
 
 static void add(usage_t *sum, usage_t more)
@@ -181,18 +257,14 @@ static void take(usage_t *sum, usage_t less)
     sum->files -= less.files < sum->files ? less.files : sum->files;
 }
 
-int quota_check(const self_t *self, const char *session, usage_t more,
-                fault_t *fault)
+static int compare(const self_t *self, const quota_t *quota, usage_t more,
+                   fault_t *fault)
 {
-    const quota_t *quota = find(self, session);
-    usage_t held;
+    usage_t held = quota->usage;
 
-    if (!quota)
-        return 0;
-    held = quota->usage;
     add(&held, quota->since);
-    add(&held, transfers_usage(self, session));
-    add(&held, copies_usage(self, session));
+    add(&held, transfers_usage(self, quota->session));
+    add(&held, copies_usage(self, quota->session));
     if (quota->limits.bytes && held.bytes + more.bytes > quota->limits.bytes)
         return fault_set(
             fault, EDQUOT,
@@ -207,6 +279,27 @@ int quota_check(const self_t *self, const char *session, usage_t more,
                          "%" PRIu64,
                          held.files, quota->limits.files);
     return 0;
+}
+
+int quota_check(self_t *self, const char *session, usage_t more, fault_t *fault)
+{
+    quota_t *quota = find(self, session);
+    bool is_known;
+    int r;
+
+    if (!quota)
+        return 0;
+    is_known = quota->is_measured;
+    if ((r = measure_left(self, quota, fault)) < 0
+        || (r = compare(self, quota, more, fault)) == 0)
+        return r;
+    if (!quota->is_left || !is_known)
+        return r;
+    /* Something may have been removed since. */
+    leave(quota);
+    if ((r = measure_left(self, quota, fault)) < 0)
+        return r;
+    return compare(self, quota, more, fault);
 }
 
 void quota_count(self_t *self, const char *session, usage_t came,

@@ -107,17 +107,14 @@ static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
 
 void registry_count_alive(registry_t *self, entry_t *entry)
 {
-    const profile_limits_t *limits = &entry->limits;
-
     if (entry->is_gone && !entry->is_forgotten)
         self->gone_count--;
     entry->is_gone = entry->is_forgotten = false;
     if (!entry->is_pooled)
         self->alive_count++;
     following_tell(self, entry);
-    files_watch(
-        self->files, entry->id, entry->workspace,
-        (files_limits_t){limits->workspace_bytes, limits->workspace_files});
+    files_watch(self->files, entry->id, entry->workspace,
+                errands_limits(&entry->limits));
 }
 
 int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,

@@ -208,6 +208,8 @@ int creation_make_connection(const registry_t *self, session_spec_t *spec,
 
 /* adoption.c */
 void adoption_take_all(registry_t *self);
+/* The one of that name, or what stands for it. Borrowed. */
+const profile_t *adoption_profile(const registry_t *self, const char *name);
 /* The entry of a session that is gone and of which only files are left. */
 int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,
                      fault_t *fault);
@@ -300,6 +302,8 @@ int admission_on_doors(zloop_t *loop, zsock_t *pipe, void *arg);
 
 /* errands.c */
 void errands_make(registry_t *self, json_t *content, message_t **request_p);
+/* Of its workspace. */
+files_limits_t errands_limits(const profile_limits_t *limits);
 int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg);
 
 #endif

@@ -9,13 +9,12 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-from deadline import DEADLINE, wait_for
+from deadline import wait_for
 from harness import HEARTH, Gateway, Session
+from workspaces import files, ls
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +22,6 @@ def session(gateway: Gateway) -> Iterator[Session]:
     made = gateway.create()
     yield made
     made.delete()
-
-
-def files(
-    session: Session, *arguments: str, code: int = 0, stdin: str = ""
-) -> subprocess.CompletedProcess[str]:
-    verb, *rest = arguments
-    done = session.gateway.run("files", verb, session.id, *rest, stdin=stdin)
-    assert done.returncode == code, (arguments, done.stdout, done.stderr)
-    return done
-
-
-def ls(session: Session, *arguments: str) -> dict[str, dict[str, Any]]:
-    listing = json.loads(files(session, "ls", "--json", *arguments).stdout)
-    return {entry["path"]: entry for entry in listing}
 
 
 def refused(session: Session, path: str, target: Path) -> str:
@@ -433,97 +418,6 @@ def test_unknown_sessions_and_files(session: Session) -> None:
     assert (unknown.returncode, "no session" in unknown.stderr) == (3, True)
     assert "No such file" in files(session, "ls", "nothing", code=1).stderr
     assert session.gateway.run("files", "put", session.id, "-").returncode == 2
-
-
-def test_a_full_workspace_ends_the_session() -> None:
-    with_limit = Gateway(
-        "--set",
-        "profile/python3/limits/workspace_bytes=4M",
-        "--set",
-        "profile/python3/limits/workspace_files=100",
-    ).start()
-    try:
-        session = with_limit.create()
-        done = with_limit.run(
-            "files", "put", session.id, "-", "big", stdin="x" * 6_000_000
-        )
-        assert done.returncode == 1
-        assert "no room for more" in done.stderr
-        assert ls(session) == {}
-        session.exec("open('big', 'wb').write(bytes(5_000_000)); None")
-        model = session.wait_state("gone")
-        assert model["reason"] == "workspace"
-        assert "its limit is 4194304" in model["detail"]
-        session = with_limit.create()
-        session.exec("for i in range(101): open(f'f{i}', 'w').close()")
-        model = session.wait_state("gone")
-        assert model["reason"] == "workspace"
-        assert "holds 101 files, its limit is 100" in model["detail"]
-    finally:
-        with_limit.end()
-
-
-@contextmanager
-def putting(session: Session, name: str, size: int) -> Iterator[None]:
-    """So many bytes of a file that is longer are in the gateway's hands; then
-    it ends."""
-    gateway = session.gateway
-    assert gateway.process
-    folder = Path(f"/proc/{gateway.process.pid}/fd")
-
-    def has_come() -> bool:
-        for link in folder.iterdir():
-            with suppress(OSError):
-                status = link.stat()
-                if status.st_nlink == 0 and status.st_size >= size:
-                    return True
-        return False
-
-    putter = subprocess.Popen(
-        [HEARTH, "files", "put", session.id, "-", name],
-        env=gateway.env,
-        stdin=subprocess.PIPE,
-    )
-    assert putter.stdin
-    try:
-        # What it has not sent yet is at most a piece.
-        putter.stdin.write(b"x" * (size + (2 << 20)))
-        putter.stdin.flush()
-        wait_for(has_come, "the beginning of a file in the gateway")
-        yield
-    finally:
-        putter.stdin.close()
-        assert putter.wait(DEADLINE) == 0
-
-
-def test_files_that_come_together_share_the_room() -> None:
-    """Before any measure: what is on its way, and what has just come."""
-    narrow = Gateway(
-        "--set",
-        "profile/python3/limits/workspace_bytes=8M",
-        "--set",
-        "profile/python3/limits/workspace_files=3",
-    ).start()
-    big = "x" * 5_000_000
-    try:
-        session = narrow.create()
-        with putting(session, "a", 4 << 20):
-            said = files(session, "put", "-", "b", stdin=big, code=1).stderr
-            assert "with what is on its way" in said
-            assert "no room for more" in said
-        said = files(session, "put", "-", "b", stdin=big, code=1).stderr
-        assert "no room for more" in said
-        assert list(ls(session)) == ["a"]
-        # What makes room for what replaces it, before any measure.
-        for _ in range(4):
-            files(session, "put", "-", "a", stdin="y" * 2_000_000)
-        files(session, "put", "-", "b", stdin="small")
-        files(session, "put", "-", "c", stdin="small")
-        said = files(session, "put", "-", "d", stdin="small", code=1).stderr
-        assert "holds 3 files" in said
-        assert session.show()["state"] == "idle"
-    finally:
-        narrow.end()
 
 
 def test_a_copy_that_is_broken_off_leaves_nothing(session: Session) -> None:

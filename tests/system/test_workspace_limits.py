@@ -1,0 +1,144 @@
+"""How much a workspace may hold, whoever puts it there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from harness import Gateway, Session
+from workspaces import files, ls, putting
+
+
+def test_a_full_workspace_ends_the_session() -> None:
+    with_limit = Gateway(
+        "--set",
+        "profile/python3/limits/workspace_bytes=4M",
+        "--set",
+        "profile/python3/limits/workspace_files=100",
+    ).start()
+    try:
+        session = with_limit.create()
+        done = with_limit.run(
+            "files", "put", session.id, "-", "big", stdin="x" * 6_000_000
+        )
+        assert done.returncode == 1
+        assert "no room for more" in done.stderr
+        assert ls(session) == {}
+        session.exec("open('big', 'wb').write(bytes(5_000_000)); None")
+        model = session.wait_state("gone")
+        assert model["reason"] == "workspace"
+        assert "its limit is 4194304" in model["detail"]
+        session = with_limit.create()
+        session.exec("for i in range(101): open(f'f{i}', 'w').close()")
+        model = session.wait_state("gone")
+        assert model["reason"] == "workspace"
+        assert "holds 101 files, its limit is 100" in model["detail"]
+    finally:
+        with_limit.end()
+
+
+def test_files_that_come_together_share_the_room() -> None:
+    """Before any measure: what is on its way, and what has just come."""
+    narrow = Gateway(
+        "--set",
+        "profile/python3/limits/workspace_bytes=8M",
+        "--set",
+        "profile/python3/limits/workspace_files=3",
+    ).start()
+    big = "x" * 5_000_000
+    try:
+        session = narrow.create()
+        with putting(session, "a", 4 << 20):
+            said = files(session, "put", "-", "b", stdin=big, code=1).stderr
+            assert "with what is on its way" in said
+            assert "no room for more" in said
+        said = files(session, "put", "-", "b", stdin=big, code=1).stderr
+        assert "no room for more" in said
+        assert list(ls(session)) == ["a"]
+        # What makes room for what replaces it, before any measure.
+        for _ in range(4):
+            files(session, "put", "-", "a", stdin="y" * 2_000_000)
+        files(session, "put", "-", "b", stdin="small")
+        files(session, "put", "-", "c", stdin="small")
+        said = files(session, "put", "-", "d", stdin="small", code=1).stderr
+        assert "holds 3 files" in said
+        assert session.show()["state"] == "idle"
+    finally:
+        narrow.end()
+
+
+BIG = "x" * 3_000_000
+
+
+@pytest.fixture
+def left() -> Iterator[Session]:
+    """A session that is gone, with 3 MB of the 4 that it may leave."""
+    running = Gateway(
+        *("--set", "profile/python3/limits/workspace_bytes=4M"),
+        *("--set", "profile/python3/limits/workspace_files=5"),
+        *("--set", "sessions/journal_keep=1d"),
+    ).start()
+    try:
+        made = running.create()
+        made.exec("open('big', 'w').write('x' * 3_000_000); None")
+        made.delete()
+        made.wait_state("gone")
+        yield made
+    finally:
+        running.end()
+
+
+def is_refused(session: Session, name: str, text: str) -> bool:
+    done = files(session, "put", "-", name, stdin=text, code=1)
+    return "there is no room for more" in done.stderr
+
+
+def test_what_a_session_has_left_counts(left: Session) -> None:
+    assert is_refused(left, "more", BIG)
+    files(left, "put", "-", "small", stdin="a few bytes")
+    files(left, "put", "-", "half", stdin="x" * 900_000)
+    assert is_refused(left, "more", "x" * 900_000)
+    assert set(ls(left)) == {"big", "small", "half"}
+    # What is removed makes room, and what replaces it takes it.
+    (left.workspace / "big").unlink()
+    files(left, "put", "-", "other", stdin=BIG)
+    assert is_refused(left, "more", BIG)
+
+
+def test_what_a_session_has_left_has_its_number(left: Session) -> None:
+    for name in ("a", "b", "c", "d"):
+        files(left, "put", "-", name, stdin=name)
+    done = files(left, "put", "-", "e", stdin="e", code=1)
+    assert "holds 5 files" in done.stderr
+    assert "big" in ls(left)
+
+
+def test_the_next_gateway_counts_it_too(left: Session) -> None:
+    gateway = left.gateway
+    gateway.terminate()
+    gateway.start()
+    assert is_refused(left, "more", BIG)
+    gateway.terminate()
+    # Of a session that nobody answers for any more only its files are left.
+    gateway.start("--set", "sessions/gone_keep=0")
+    assert left.id not in [one["id"] for one in gateway.sessions("--all")]
+    assert is_refused(left, "more", BIG)
+    files(left, "put", "-", "small", stdin="a few bytes")
+
+
+def test_it_counts_from_the_moment_that_the_session_ends() -> None:
+    """What is on its way then, too."""
+    running = Gateway(
+        "--set", "profile/python3/limits/workspace_bytes=8M"
+    ).start()
+    try:
+        session = running.create()
+        with putting(session, "a", 4 << 20):
+            session.delete()
+            session.wait_state("gone")
+            said = files(session, "put", "-", "b", stdin=2 * BIG, code=1).stderr
+            assert "with what is on its way" in said
+        assert is_refused(session, "b", BIG)
+        assert list(ls(session)) == ["a"]
+    finally:
+        running.end()
