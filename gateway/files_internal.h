@@ -65,8 +65,8 @@ typedef struct quota {
     usage_t since;      /* what the gateway has put there since that began */
     usage_t late;       /* of it, since the one under way began */
     bool is_told;       /* that it is full */
-    bool is_left;       /* its session is gone: the gateway alone writes there */
-    bool is_measured;   /* since then */
+    bool is_left;     /* its session is gone: the gateway alone writes there */
+    bool is_measured; /* since then */
     int64_t begun, due; /* monotonic ms */
     int64_t used;       /* asked for; monotonic ms */
 } quota_t;
