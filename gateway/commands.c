@@ -23,88 +23,6 @@ void commands_tell(self_t *self, const char *word, const char *first,
         lookout_touch(self->orders);
 }
 
-static void set_time(json_t *object, const char *key, int64_t wall_us)
-{
-    char iso[CLOCK_ISO_SIZE];
-
-    if (!wall_us) {
-        json_object_set_new(object, key, json_null());
-        return;
-    }
-    clock_iso(wall_us, iso);
-    json_object_set_new(object, key, json_string(iso));
-}
-
-static int64_t expires_us(const self_t *self)
-{
-    if (self->state == LIFE_GONE || self->state == LIFE_BUSY
-        || !self->spec->idle_timeout_ms)
-        return 0;
-    return self->idle_since_us + self->spec->idle_timeout_ms * 1000;
-}
-
-/* Busy and idle are told by `status`, a thousand times a second. */
-static bool is_at_work(life_t state)
-{
-    return state == LIFE_IDLE || state == LIFE_BUSY;
-}
-
-static json_t *describe(const self_t *self)
-{
-    const session_spec_t *spec = self->spec;
-    json_t *model = json_object();
-
-    json_object_set_new(model, "id", json_string(spec->id));
-    json_object_set_new(model, "name", json_string(spec->name));
-    json_object_set_new(model, "profile", json_string(spec->profile->name));
-    json_object_set_new(
-        model, "state",
-        json_string(life_name(spec->is_seeding && is_at_work(self->state)
-                                  ? LIFE_STARTING
-                                  : self->state)));
-    json_object_set_new(model, "connection_file",
-                        json_string(spec->connection_file));
-    json_object_set_new(model, "workspace", json_string(spec->workspace));
-    json_object_set_new(model, "journal",
-                        json_sprintf("%s/journal", spec->state_folder));
-    if (self->journal)
-        json_object_set_new(
-            model, "journal_bytes",
-            json_integer((json_int_t) journal_bytes(self->journal)));
-    set_time(model, "created", spec->created_us);
-    set_time(model, "last_activity", self->idle_since_us);
-    set_time(model, "expires_at", expires_us(self));
-    json_object_set_new(model, "idle_timeout",
-                        json_real((double) spec->idle_timeout_ms / 1000));
-    if (spec->limits_asked)
-        json_object_set_new(model, "limits",
-                            json_loads(spec->limits_asked, 0, NULL));
-    json_object_set_new(model, "execution_count",
-                        json_integer(self->next_count - 1));
-    json_object_set_new(model, "pid", json_integer(spec->pid));
-    if (spec->has_ids)
-        json_object_set_new(model, "host_uid", json_integer(spec->host_uid));
-    json_object_set_new(model, "kernel_session",
-                        json_string(output_kernel_session(self->output)));
-    if (spec->reason[0]) {
-        json_object_set_new(model, "reason", json_string(spec->reason));
-        json_object_set_new(model, "detail", json_string(spec->detail));
-        set_time(model, "ended", spec->ended_us);
-    }
-    return model;
-}
-
-static json_t *measure(const self_t *self)
-{
-    json_t *model = describe(self);
-
-    if (self->kernel)
-        json_object_set_new(
-            model, "memory_kib",
-            json_integer((json_int_t) kernel_memory_kib(self->kernel)));
-    return model;
-}
-
 void commands_answer(self_t *self, const char *token, json_t *object)
 {
     cleanup_free char *text = json_dumps(object, JSON_COMPACT);
@@ -116,14 +34,14 @@ void commands_answer(self_t *self, const char *token, json_t *object)
 /* Not what has to be looked for in /proc: who creates one waits for it. */
 static json_t *describe_created(const self_t *self)
 {
-    return json_pack("{s:s,s:o}", "status", "ok", "session", describe(self));
+    return json_pack("{s:s,s:o}", "status", "ok", "session", portrait_of(self));
 }
 
 static void answer_session(self_t *self, const char *token)
 {
-    commands_answer(
-        self, token,
-        json_pack("{s:s,s:o}", "status", "ok", "session", measure(self)));
+    commands_answer(self, token,
+                    json_pack("{s:s,s:o}", "status", "ok", "session",
+                              portrait_measured(self)));
 }
 
 void commands_tell_ready(self_t *self)
@@ -140,7 +58,7 @@ void commands_tell_ready(self_t *self)
 
 static char *describe_text(const self_t *self)
 {
-    json_auto_t *model = measure(self);
+    json_auto_t *model = portrait_measured(self);
 
     return json_dumps(model, JSON_COMPACT);
 }
@@ -156,9 +74,10 @@ void commands_tell_state(self_t *self)
 {
     cleanup_free char *text = NULL;
 
+    /* Busy and idle are told by `status`, a thousand times a second. */
     if (self->told_state == self->state
-        || (self->spec->is_seeding && is_at_work(self->state))
-        || (is_at_work(self->told_state) && is_at_work(self->state)))
+        || (self->spec->is_seeding && life_is_at_work(self->state))
+        || (life_is_at_work(self->told_state) && life_is_at_work(self->state)))
         return;
     self->told_state = self->state;
     if (!viewers_are_there(self->viewers))
@@ -268,10 +187,10 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     if (self->state == LIFE_STOPPING) {
         kernel_kill(self->kernel);
     } else if (self->info.size) { /* READY came first */
-        session_admit(self);
+        posture_admit(self);
         session_settle(self);
     } else {
-        session_look_ahead(self);
+        posture_look_ahead(self);
     }
 }
 

@@ -191,7 +191,7 @@ static int on_ready(self_t *self, const frame_t *frame, fault_t *fault)
     buffer_clear(&self->info);
     buffer_append(&self->info, frame->content.bytes, frame->content.size);
     self->next_count = 1;
-    session_admit(self);
+    posture_admit(self);
     return 0;
 }
 

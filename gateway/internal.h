@@ -2,6 +2,7 @@
  *   session.c   the actor: birth, death, timers, what is watched
  *   reception.c who comes: subscribers, and after a take-over their return
  *   commands.c  what the registry asks
+ *   portrait.c  what it looks like
  *   posture.c   whether its sandbox is as it must be
  *   lending.c   whose its workspace is
  *   ending.c    the end of a kernel
@@ -233,9 +234,9 @@ void lending_end(self_t *self);
 
 /* posture.c: once READY and LAUNCHED have both come, in whichever order, the
  * session is ready, or ends because its sandbox is not as it must be. */
-void session_admit(self_t *self);
+void posture_admit(self_t *self);
 /* With LAUNCHED, while its kernel starts: then READY has less to wait for. */
-void session_look_ahead(self_t *self);
+void posture_look_ahead(self_t *self);
 /* Of a session that another gateway left: of what its code may have changed of
  * itself, and of what a profile may say differently by now, nothing. */
 void session_check_adopted(self_t *self);
@@ -287,6 +288,11 @@ void ladder_on_mark(self_t *self, uint64_t number);
 /* Of the request `number` nothing is left but its traceback. */
 void ladder_on_yield(self_t *self, uint64_t number);
 void ladder_done(self_t *self, const char *outcome, const char *variables);
+
+/* portrait.c: an object, the caller's. */
+struct json_t *portrait_of(const self_t *self);
+/* With what has to be looked for in /proc. */
+struct json_t *portrait_measured(const self_t *self);
 
 /* commands.c */
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);

@@ -34,6 +34,11 @@ const char *life_name(life_t state)
     return state_names[state];
 }
 
+bool life_is_at_work(life_t state)
+{
+    return state == LIFE_IDLE || state == LIFE_BUSY;
+}
+
 const char *life_reason_name(life_reason_t reason)
 {
     assert(reason < LIFE_REASON_COUNT);

@@ -35,6 +35,8 @@ typedef enum {
 } life_event_t;
 
 const char *life_name(life_t state);
+/* Idle or busy: it has a kernel that works. */
+bool life_is_at_work(life_t state);
 /* Moves *state and returns true; false, and nothing moved, when the event
  * cannot happen in that state. */
 bool life_step(life_t *state, life_event_t event);

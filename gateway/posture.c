@@ -37,7 +37,7 @@ static posture_t expect(const self_t *self)
 /* Its walls stand before its kernel starts, which takes a while. One that is
  * not yet as it must be (pid 1 may still become its program) is looked at once
  * more, when it is ready. */
-void session_look_ahead(self_t *self)
+void posture_look_ahead(self_t *self)
 {
     const posture_t expected = expect(self);
     fault_t ignored;
@@ -46,7 +46,7 @@ void session_look_ahead(self_t *self)
         posture_check(kernel_pid(self->kernel), &expected, &ignored) == 0;
 }
 
-void session_admit(self_t *self)
+void posture_admit(self_t *self)
 {
     posture_t expected = expect(self);
     fault_t fault;
