@@ -38,7 +38,7 @@ void admission_on_open(registry_t *self, json_t *content, message_t **request_p)
                                 "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
                                 self->capacity));
     else {
-        const pending_t *pending = orders_wait(self, request_p);
+        const pending_t *pending = pending_new(self, request_p);
 
         doors_open(self->doors, pending->token,
                    message_sender(pending->request), entry->id,
@@ -49,7 +49,7 @@ void admission_on_open(registry_t *self, json_t *content, message_t **request_p)
 void admission_on_list(registry_t *self, json_t *content, message_t **request_p)
 {
     (void) content;
-    doors_list(self->doors, orders_wait(self, request_p)->token);
+    doors_list(self->doors, pending_new(self, request_p)->token);
 }
 
 void admission_on_close(registry_t *self, json_t *content,
@@ -58,7 +58,7 @@ void admission_on_close(registry_t *self, json_t *content,
     const char *name = json_string_value(json_object_get(content, "viewer"));
 
     if (name) {
-        const pending_t *pending = orders_wait(self, request_p);
+        const pending_t *pending = pending_new(self, request_p);
 
         doors_close(self->doors, pending->token,
                     message_sender(pending->request), name);
@@ -77,6 +77,6 @@ int admission_on_doors(zloop_t *loop, zsock_t *pipe, void *arg)
     (void) pipe;
     doors_receive(self->doors, &token, &answer);
     if (token)
-        orders_done(self, token, answer);
+        pending_done(self, token, answer);
     return 0;
 }

@@ -179,7 +179,7 @@ void adoption_revive(registry_t *self, entry_t *entry, message_t **request_p)
     registry_count_alive(self, entry);
     launcher_hold_user(entry, launcher_revived_uid(entry));
     entry->create_token =
-        mem_text(orders_wait_start(self, request_p, clock_monotonic_us()));
+        mem_text(pending_new_start(self, request_p, clock_monotonic_us()));
     snprintf(user, sizeof user, "%u", entry->host_uid);
     line_say(entry->line, "REVIVE", user, NULL);
 }

@@ -278,7 +278,7 @@ static bool hand_out(registry_t *self, const profile_t *profile,
     if (!member || !(settings = handover(self, content, *request_p, fault)))
         return false;
     text = json_dumps(settings, JSON_COMPACT);
-    token = orders_wait_start(self, request_p, asked_us);
+    token = pending_new_start(self, request_p, asked_us);
     line_say(member->line, "HAND", token, text);
     registry_own(self, member, token);
     launcher_warmth(self, profile)->handed_out++;
@@ -333,7 +333,7 @@ static void fork_one(registry_t *self, const profile_t *profile,
     }
     launcher_warmth(self, profile)->forked++;
     entry->create_token =
-        mem_text(orders_wait_start(self, request_p, asked_us));
+        mem_text(pending_new_start(self, request_p, asked_us));
     launcher_launch(self, entry);
 }
 

@@ -2,149 +2,15 @@
  * about a session are answered when its actor has. */
 #include "gateway/registry_internal.h"
 
-#include "base/buffer.h"
 #include "base/clock.h"
 #include "gateway/budget.h"
 #include "gateway/gateway.h"
-#include "notebooks/tree.h"
 #include "protocol/limits.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #define REPORT_MAX (64u << 10) /* bytes, of what became of a revival */
-#define GATHER_MS  2000        /* a listing waits so long for busy actors */
-
-void orders_destroy(pending_t **pending_p)
-{
-    pending_t *pending = *pending_p;
-
-    message_destroy(&pending->request);
-    json_decref(pending->sessions);
-    free(pending);
-    *pending_p = NULL;
-}
-
-pending_t *orders_wait(registry_t *self, message_t **request_p)
-{
-    pending_t *pending = mem_new(sizeof *pending);
-
-    snprintf(pending->token, sizeof pending->token, "%" PRIu64,
-             ++self->counter);
-    pending->request = take_ptr(*request_p);
-    pending->deadline = clock_monotonic_ms() + GATHER_MS;
-    pending->next = self->pending;
-    self->pending = pending;
-    return pending;
-}
-
-const char *orders_wait_start(registry_t *self, message_t **request_p,
-                              int64_t asked_us)
-{
-    pending_t *pending = orders_wait(self, request_p);
-
-    pending->asked_us = asked_us;
-    return pending->token;
-}
-
-static void pending_unlink(registry_t *self, pending_t *pending)
-{
-    pending_t **at = &self->pending;
-
-    while (*at && *at != pending)
-        at = &(*at)->next;
-    if (*at)
-        *at = pending->next;
-    orders_destroy(&pending);
-}
-
-static pending_t *find_pending(registry_t *self, const char *token)
-{
-    for (pending_t *at = self->pending; at; at = at->next)
-        if (strcmp(at->token, token) == 0)
-            return at;
-    return NULL;
-}
-
-message_t *orders_take_back(registry_t *self, const char *token)
-{
-    pending_t *pending = find_pending(self, token);
-    message_t *request;
-
-    if (!pending)
-        return NULL;
-    request = take_ptr(pending->request);
-    pending_unlink(self, pending);
-    return request;
-}
-
-static void finish_pending(registry_t *self, pending_t *pending, json_t *answer)
-{
-    management_reply(self->management, pending->request, answer);
-    pending_unlink(self, pending);
-}
-
-void orders_fail(registry_t *self, const char *token, const char *ename,
-                 int exit_code, const char *evalue)
-{
-    pending_t *pending = token ? find_pending(self, token) : NULL;
-
-    if (pending)
-        finish_pending(self, pending,
-                       management_error(ename, exit_code, "%s", evalue));
-}
-
-static void finish_listing(registry_t *self, pending_t *pending)
-{
-    finish_pending(self, pending,
-                   json_pack("{s:s,s:o}", "status", "ok", "sessions",
-                             tree_sorted(pending->sessions, "created", false)));
-}
-
-void orders_started(registry_t *self, const char *token)
-{
-    const pending_t *pending = find_pending(self, token);
-
-    if (pending)
-        tally_start(self->tally, clock_monotonic_us() - pending->asked_us);
-}
-
-void orders_done(registry_t *self, const char *token, const char *text)
-{
-    pending_t *pending = find_pending(self, token);
-    json_auto_t *answer = NULL;
-
-    if (!pending)
-        return;
-    if (!pending->sessions) {
-        management_reply_text(self->management, pending->request, text);
-        pending_unlink(self, pending);
-        return;
-    }
-    answer = json_loads(text, 0, NULL);
-    if (json_object_get(answer, "session"))
-        json_array_append(pending->sessions,
-                          json_object_get(answer, "session"));
-    if (--pending->missing == 0)
-        finish_listing(self, pending);
-}
-
-int orders_on_sweep(zloop_t *loop, int timer, void *arg)
-{
-    registry_t *self = arg;
-    int64_t now = clock_monotonic_ms();
-    pending_t *next;
-
-    (void) loop;
-    (void) timer;
-    for (pending_t *at = self->pending; at; at = next) {
-        next = at->next;
-        if (at->sessions && at->deadline < now)
-            finish_listing(self, at);
-    }
-    return 0;
-}
 
 /* An id, a name is not enough; a prefix is when it is the only one. */
 entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous)
@@ -240,7 +106,7 @@ static void on_info(registry_t *self, json_t *content, message_t **request_p)
 static void on_list(registry_t *self, json_t *content, message_t **request_p)
 {
     bool wants_gone = json_is_true(json_object_get(content, "all"));
-    pending_t *pending = orders_wait(self, request_p);
+    pending_t *pending = pending_new(self, request_p);
 
     pending->sessions = json_array();
     for (entry_t *at = self->entries; at; at = at->next) {
@@ -250,7 +116,7 @@ static void on_list(registry_t *self, json_t *content, message_t **request_p)
         line_say(at->line, "SHOW", pending->token, NULL);
     }
     if (!pending->missing)
-        finish_listing(self, pending);
+        pending_finish_listing(self, pending);
 }
 
 json_t *orders_ambiguous(const char *id)
@@ -288,7 +154,7 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
     json_t *tombstone;
 
     if (entry && !entry->is_drained) {
-        pending_t *pending = orders_wait(self, request_p);
+        pending_t *pending = pending_new(self, request_p);
 
         snprintf(pending->session, sizeof pending->session, "%s", entry->id);
         line_say(entry->line, word, pending->token, argument);
@@ -528,7 +394,7 @@ void orders_redo(registry_t *self, const char *session)
             at = at->next;
             continue;
         }
-        request = orders_take_back(self, at->token);
+        request = pending_take_back(self, at->token);
         on_request(self, &request);
         at = self->pending; /* the list has changed */
     }

@@ -244,7 +244,7 @@ void registry_destroy(registry_t **self_p)
     while (self->pending) {
         pending_t *first = self->pending;
         self->pending = first->next;
-        orders_destroy(&first);
+        pending_destroy(&first);
     }
     for (size_t i = 0; self->warmths && i < self->options->profile_count; i++)
         zygote_destroy(&self->warmths[i].zygote);
@@ -356,7 +356,7 @@ int registry_new(const options_t *options, const char *package_folder,
     zloop_reader(self->loop, management_socket(self->management),
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
-    zloop_timer(self->loop, SWEEP_MS, 0, orders_on_sweep, self);
+    zloop_timer(self->loop, SWEEP_MS, 0, pending_on_sweep, self);
     groups_sweep_soon(self);
     zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
     self->retention = retention_new(self);

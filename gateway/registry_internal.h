@@ -12,6 +12,7 @@
  *   users.c      as whom they run
  *   switchboard.c  the lines to them
  *   orders.c     management requests
+ *   pending.c    those that wait for an actor
  *   errands.c    those about files
  *   admission.c  those about viewers with connection files of their own
  *   following.c  who is told which sessions there are
@@ -259,29 +260,33 @@ void retention_destroy(retention_t **self_p);
 
 /* orders.c */
 int orders_on_management(zloop_t *loop, zsock_t *socket, void *arg);
-int orders_on_sweep(zloop_t *loop, int timer, void *arg);
-/* A request that waits for an actor; lent. */
-pending_t *orders_wait(registry_t *self, message_t **request_p);
-/* One that waits for a session's start, asked for at that monotonic time; its
- * token, lent. */
-const char *orders_wait_start(registry_t *self, message_t **request_p,
-                              int64_t asked_us);
-/* The session that this token waits for is ready: counted. */
-void orders_started(registry_t *self, const char *token);
 /* Its actor has gone: what still waited for it is answered without. */
 void orders_redo(registry_t *self, const char *session);
-/* The request back: the actor cannot answer it. NULL when it is not there. */
-message_t *orders_take_back(registry_t *self, const char *token);
-void orders_destroy(pending_t **pending_p);
 /* A session by its id or the only one that begins so. */
 entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous);
 /* What is answered when there is none, or more than one. */
 json_t *orders_unknown(const char *id);
 json_t *orders_ambiguous(const char *id);
+
+/* pending.c */
+/* A request that waits for an actor; lent. */
+pending_t *pending_new(registry_t *self, message_t **request_p);
+/* One that waits for a session's start, asked for at that monotonic time; its
+ * token, lent. */
+const char *pending_new_start(registry_t *self, message_t **request_p,
+                              int64_t asked_us);
+void pending_destroy(pending_t **pending_p);
 /* An actor's answer, and an error in its place. */
-void orders_done(registry_t *self, const char *token, const char *text);
-void orders_fail(registry_t *self, const char *token, const char *ename,
-                 int exit_code, const char *evalue);
+void pending_done(registry_t *self, const char *token, const char *text);
+void pending_fail(registry_t *self, const char *token, const char *ename,
+                  int exit_code, const char *evalue);
+/* The session that this token waits for is ready: counted. */
+void pending_started(registry_t *self, const char *token);
+/* The request back: the actor cannot answer it. NULL when it is not there. */
+message_t *pending_take_back(registry_t *self, const char *token);
+/* With the sessions that have answered; it is gone then. */
+void pending_finish_listing(registry_t *self, pending_t *pending);
+int pending_on_sweep(zloop_t *loop, int timer, void *arg);
 
 /* following.c */
 following_t *following_new(void);

@@ -29,7 +29,7 @@ static void on_done(registry_t *self, entry_t *entry, const char *token,
                     const char *answer)
 {
     (void) entry;
-    orders_done(self, token, *answer ? answer : "null");
+    pending_done(self, token, *answer ? answer : "null");
 }
 
 static void on_handed(registry_t *self, entry_t *entry, const char *token,
@@ -37,7 +37,7 @@ static void on_handed(registry_t *self, entry_t *entry, const char *token,
 {
     (void) entry;
     (void) unused;
-    orders_started(self, token);
+    pending_started(self, token);
 }
 
 static void on_limit(registry_t *self, entry_t *entry, const char *name,
@@ -81,9 +81,9 @@ static void on_ready(registry_t *self, entry_t *entry, const char *answer,
     (void) unused;
     entry->is_ready = true;
     if (token)
-        orders_started(self, token);
+        pending_started(self, token);
     if (token && *answer)
-        orders_done(self, token, answer);
+        pending_done(self, token, answer);
     else if (token)
         line_say(entry->line, "SHOW", token, NULL);
     end_start(self, entry);
@@ -112,7 +112,7 @@ static void give_another(registry_t *self, entry_t *entry)
 {
     cleanup_free char *token = take_ptr(entry->hand_token);
     cleanup_message message_t *request =
-        token ? orders_take_back(self, token) : NULL;
+        token ? pending_take_back(self, token) : NULL;
     json_auto_t *content = NULL;
     bytes_t bytes;
 
@@ -143,8 +143,8 @@ static void on_gone(registry_t *self, entry_t *entry, const char *reason,
         tally_end(self->tally, reason);
     count_gone(self, entry);
     give_another(self, entry);
-    orders_fail(self, entry->create_token, "SessionNotStarted",
-                GATEWAY_EXIT_FAILED, detail);
+    pending_fail(self, entry->create_token, "SessionNotStarted",
+                 GATEWAY_EXIT_FAILED, detail);
     free(take_ptr(entry->create_token));
 }
 
@@ -153,8 +153,8 @@ static void on_broken(registry_t *self, entry_t *entry, const char *why,
 {
     (void) unused;
     count_gone(self, entry);
-    orders_fail(self, entry->create_token, "SessionNotStarted",
-                GATEWAY_EXIT_FAILED, why);
+    pending_fail(self, entry->create_token, "SessionNotStarted",
+                 GATEWAY_EXIT_FAILED, why);
     registry_remove(self, entry);
 }
 
