@@ -4,7 +4,8 @@ jupyter_server's own relay reads every frame as text, so that widgets with
 buffers stay empty, and holds what a slow page has not read yet. This one
 passes frames on as they are, one after the other, in the form that the page
 asked for (v1.kernel.websocket.jupyter.org, or the older one), and says whose
-the person's cells are.
+the person's cells are. What a page sends while the gateway is away waits until
+it is back, or the person is told.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from traitlets import Unicode
 MESSAGE_MAX = 256 << 20
 # How a WebSocket is closed that sent more than its peer takes (RFC 6455).
 TOO_BIG = 1009
+# What waits for the gateway: so many messages, and so many bytes.
+HELD_MAX = 1000
+HELD_BYTES = MESSAGE_MAX
 
 
 class Channels(GatewayWebSocketConnection):
@@ -42,6 +46,8 @@ class Channels(GatewayWebSocketConnection):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._held: list[Union[str, bytes]] = []
+        self._is_given_up = False
         # Read when the page's handshake is answered, which is after this.
         self.websocket_handler.settings.setdefault(
             "websocket_max_message_size", MESSAGE_MAX
@@ -77,6 +83,13 @@ class Channels(GatewayWebSocketConnection):
         loop: Any = IOLoop.current()
         loop.add_future(connecting, lambda _: self._read_messages())
 
+    def _connection_done(self, fut: Any) -> None:
+        super()._connection_done(fut)
+        if self.ws is not None:
+            held, self._held = self._held, []
+            for message in held:
+                self._write_message(message)
+
     async def _read_messages(self) -> None:
         while self.ws is not None and not self.disconnected:
             message = await self.ws.read_message()
@@ -94,7 +107,12 @@ class Channels(GatewayWebSocketConnection):
                 break
             await self._show(message)
         # Tries again, unless it is the page that went.
-        if self.ws is None:
+        if self.ws is None and not self.disconnected:
+            if self.retry >= GatewayClient.instance().gateway_retry_max:
+                self._is_given_up = True
+                if self._held:
+                    self._held.clear()
+                    await self._show(self._refusal("the gateway is away"))
             await super()._read_messages()
 
     # No faster than the page reads: the gateway has the journal to wait in.
@@ -121,17 +139,32 @@ class Channels(GatewayWebSocketConnection):
         elif self._form:
             message = sign_v1(message, self._person())
         # Else it is the older form with buffers: no execute_request.
-        super().handle_incoming_message(message)
+        if self.ws is None:
+            self._hold(message)
+        else:
+            self._write_message(message)
 
     def _write_message(self, message: Union[str, bytes]) -> None:
         if self.disconnected:
             return
         try:
-            if self.ws is None:
-                raise WebSocketClosedError
             self.ws.write_message(message, binary=isinstance(message, bytes))
         except WebSocketClosedError:
-            self.log.error("The gateway is away, a message is lost")
+            self._hold(message)
+
+    def _hold(self, message: Union[str, bytes]) -> None:
+        """Until the gateway is back; it is tried again and again."""
+        size = len(message) + sum(map(len, self._held))
+        if not (
+            self._is_given_up
+            or len(self._held) == HELD_MAX
+            or size > HELD_BYTES
+        ):
+            self._held.append(message)
+            return
+        self.log.error("The gateway is away, a message is lost")
+        loop: Any = IOLoop.current()
+        loop.spawn_callback(self._show, self._refusal("the gateway is away"))
 
     def _person(self) -> str:
         user = self.websocket_handler.current_user

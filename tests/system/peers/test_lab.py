@@ -333,6 +333,28 @@ def test_a_person_is_told_of_a_file_that_is_too_big(
 
 
 @pytest.mark.parametrize("v1", [False, True], ids=["legacy", "v1"])
+def test_what_is_sent_before_the_gateway_is_back_arrives(
+    gateway: Gateway, attached: LabServer, session: Session, v1: bool
+) -> None:
+    """It closes on a message that is too big; JupyterLab's server waits for
+    more than a second before it tries again."""
+    web = Web(
+        gateway,
+        attached.info["url"],
+        attached.info["token"],
+        is_ours=False,
+    )
+    with Socket(web, session.id, v1=v1) as socket:
+        socket.ready()
+        socket.send("comm_msg", {}, buffers=(bytes(65 << 20),))
+        socket.until(lambda m: "notice" in m["metadata"].get("hearth", {}))
+        asked = [socket.execute(f"{number} * 7") for number in range(3)]
+        for number, msg_id in enumerate(asked):
+            result = of_type(socket.finish(msg_id), "execute_result")[0]
+            assert result["content"]["data"]["text/plain"] == str(number * 7)
+
+
+@pytest.mark.parametrize("v1", [False, True], ids=["legacy", "v1"])
 def test_each_form_passes_jupyterlabs_server(
     gateway: Gateway, attached: LabServer, session: Session, v1: bool
 ) -> None:

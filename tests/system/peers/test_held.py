@@ -1,0 +1,67 @@
+"""What JupyterLab's server keeps for a gateway that is away has a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[3] / "gateway/jupyter"
+AWAY = "the gateway is away"
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("hearth_channels")
+
+
+def hold(
+    module: ModuleType, messages: list[Any], is_given_up: bool = False
+) -> tuple[list[Any], list[Any]]:
+    """What is kept of them, and what the page is told."""
+    shown: list[Any] = []
+
+    async def show(text: str) -> None:
+        shown.append(text)
+
+    channels: Any = SimpleNamespace(
+        _held=[],
+        _is_given_up=is_given_up,
+        _show=show,
+        _refusal=lambda reason: reason,
+        log=logging.getLogger(__name__),
+    )
+
+    async def run() -> None:
+        for message in messages:
+            module.Channels._hold(channels, message)
+        while len(shown) + len(channels._held) < len(messages):
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    return channels._held, shown
+
+
+def test_so_many_messages(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HELD_MAX", 3)
+    assert hold(module, list("abcde")) == (list("abc"), [AWAY, AWAY])
+
+
+def test_so_many_bytes(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HELD_BYTES", 10)
+    kept = hold(module, [b"12345", b"123456", b"12345", b"1"])
+    assert kept == ([b"12345", b"12345"], [AWAY, AWAY])
+
+
+def test_none_for_one_that_is_not_asked_any_more(module: ModuleType) -> None:
+    assert hold(module, ["a"], is_given_up=True) == ([], [AWAY])
