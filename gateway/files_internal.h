@@ -69,6 +69,7 @@ typedef struct quota {
     bool is_measured; /* since then */
     int64_t begun, due; /* monotonic ms */
     int64_t used;       /* asked for; monotonic ms */
+    int64_t measured;   /* the last whole measure's end; monotonic ms */
 } quota_t;
 
 typedef struct {

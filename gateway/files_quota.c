@@ -16,6 +16,7 @@
 
 #define LEFT_ENTRIES 10000 /* of what a session left, while somebody waits */
 #define LEFT_MS      60000 /* it is remembered for, when nobody asks */
+#define LEFT_FRESH   10000 /* ms in which a measure is believed to refuse */
 
 static void quota_destroy(quota_t **self_p)
 {
@@ -102,6 +103,7 @@ static void end_measure(self_t *self, quota_t *quota)
     quota->since = quota->late;
     measure_destroy(&quota->measure);
     quota->is_measured = true;
+    quota->measured = now;
     if (quota->is_left)
         return;
     quota->due = now + PAUSE_MS + SHARE * (now - quota->begun);
@@ -285,19 +287,20 @@ int quota_check(self_t *self, const char *session, usage_t more, fault_t *fault)
 {
     quota_t *quota = find(self, session);
     bool is_known;
-    int r;
+    int r, full;
 
     if (!quota)
         return 0;
     is_known = quota->is_measured;
     if ((r = measure_left(self, quota, fault)) < 0
-        || (r = compare(self, quota, more, fault)) == 0)
+        || (full = compare(self, quota, more, fault)) == 0)
         return r;
     if (!quota->is_left || !is_known)
-        return r;
+        return full;
     /* Something may have been removed since. */
     leave(quota);
-    if ((r = measure_left(self, quota, fault)) < 0)
+    r = measure_left(self, quota, fault);
+    if (r < 0 && quota->used - quota->measured > LEFT_FRESH)
         return r;
     return compare(self, quota, more, fault);
 }

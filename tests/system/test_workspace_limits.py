@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from deadline import wait_for
 from harness import Gateway, Session
 from workspaces import files, ls, putting
 
@@ -140,5 +141,36 @@ def test_it_counts_from_the_moment_that_the_session_ends() -> None:
             assert "with what is on its way" in said
         assert is_refused(session, "b", BIG)
         assert list(ls(session)) == ["a"]
+    finally:
+        running.end()
+
+
+def test_what_is_many_is_counted_while_nobody_waits() -> None:
+    running = Gateway(
+        "--set", "profile/python3/limits/workspace_files=10603"
+    ).start()
+    try:
+        session = running.create()
+        session.delete()
+        session.wait_state("gone")
+        for number in range(10_600):
+            (session.workspace / str(number)).touch()
+        said = files(session, "put", "-", "a", stdin="a", code=1).stderr
+        assert "still being counted" in said
+
+        def comes() -> bool:
+            put = ("files", "put", session.id, "-", "a")
+            return running.run(*put, stdin="a").returncode == 0
+
+        wait_for(comes, "room in what a session has left")
+        for name in ("b", "c"):
+            files(session, "put", "-", name, stdin=name)
+
+        def is_full() -> bool:
+            said = files(session, "put", "-", "d", stdin="d", code=1).stderr
+            return "may hold 10603" in said
+
+        wait_for(is_full, "no more room in what a session has left")
+        assert not (session.workspace / "d").exists()
     finally:
         running.end()
