@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from deadline import wait_for
@@ -10,14 +11,19 @@ from harness import Gateway, Session
 from workspaces import files, ls, putting
 
 
-def test_a_full_workspace_ends_the_session() -> None:
-    with_limit = Gateway(
-        "--set",
-        "profile/python3/limits/workspace_bytes=4M",
-        "--set",
-        "profile/python3/limits/workspace_files=100",
-    ).start()
+@contextmanager
+def limited(**limits: str) -> Iterator[Gateway]:
+    """A gateway whose sessions have these limits."""
+    options = [f"profile/python3/limits/{key}={limits[key]}" for key in limits]
+    running = Gateway(*(word for one in options for word in ("--set", one)))
     try:
+        yield running.start()
+    finally:
+        running.end()
+
+
+def test_a_full_workspace_ends_the_session() -> None:
+    with limited(workspace_bytes="4M", workspace_files="100") as with_limit:
         session = with_limit.create()
         done = with_limit.run(
             "files", "put", session.id, "-", "big", stdin="x" * 6_000_000
@@ -34,20 +40,12 @@ def test_a_full_workspace_ends_the_session() -> None:
         model = session.wait_state("gone")
         assert model["reason"] == "workspace"
         assert "holds 101 files, its limit is 100" in model["detail"]
-    finally:
-        with_limit.end()
 
 
 def test_files_that_come_together_share_the_room() -> None:
     """Before any measure: what is on its way, and what has just come."""
-    narrow = Gateway(
-        "--set",
-        "profile/python3/limits/workspace_bytes=8M",
-        "--set",
-        "profile/python3/limits/workspace_files=3",
-    ).start()
     big = "x" * 5_000_000
-    try:
+    with limited(workspace_bytes="8M", workspace_files="3") as narrow:
         session = narrow.create()
         with putting(session, "a", 4 << 20):
             said = files(session, "put", "-", "b", stdin=big, code=1).stderr
@@ -64,8 +62,6 @@ def test_files_that_come_together_share_the_room() -> None:
         said = files(session, "put", "-", "d", stdin="small", code=1).stderr
         assert "holds 3 files" in said
         assert session.show()["state"] == "idle"
-    finally:
-        narrow.end()
 
 
 BIG = "x" * 3_000_000
@@ -74,19 +70,12 @@ BIG = "x" * 3_000_000
 @pytest.fixture
 def left() -> Iterator[Session]:
     """A session that is gone, with 3 MB of the 4 that it may leave."""
-    running = Gateway(
-        *("--set", "profile/python3/limits/workspace_bytes=4M"),
-        *("--set", "profile/python3/limits/workspace_files=5"),
-        *("--set", "sessions/journal_keep=1d"),
-    ).start()
-    try:
+    with limited(workspace_bytes="4M", workspace_files="5") as running:
         made = running.create()
         made.exec("open('big', 'w').write('x' * 3_000_000); None")
         made.delete()
         made.wait_state("gone")
         yield made
-    finally:
-        running.end()
 
 
 def is_refused(session: Session, name: str, text: str) -> bool:
@@ -129,10 +118,7 @@ def test_the_next_gateway_counts_it_too(left: Session) -> None:
 
 def test_it_counts_from_the_moment_that_the_session_ends() -> None:
     """What is on its way then, too."""
-    running = Gateway(
-        "--set", "profile/python3/limits/workspace_bytes=8M"
-    ).start()
-    try:
+    with limited(workspace_bytes="8M") as running:
         session = running.create()
         with putting(session, "a", 4 << 20):
             session.delete()
@@ -141,15 +127,10 @@ def test_it_counts_from_the_moment_that_the_session_ends() -> None:
             assert "with what is on its way" in said
         assert is_refused(session, "b", BIG)
         assert list(ls(session)) == ["a"]
-    finally:
-        running.end()
 
 
 def test_what_is_many_is_counted_while_nobody_waits() -> None:
-    running = Gateway(
-        "--set", "profile/python3/limits/workspace_files=10603"
-    ).start()
-    try:
+    with limited(workspace_files="10603") as running:
         session = running.create()
         session.delete()
         session.wait_state("gone")
@@ -172,5 +153,3 @@ def test_what_is_many_is_counted_while_nobody_waits() -> None:
 
         wait_for(is_full, "no more room in what a session has left")
         assert not (session.workspace / "d").exists()
-    finally:
-        running.end()

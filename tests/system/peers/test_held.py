@@ -65,3 +65,23 @@ def test_so_many_bytes(
 
 def test_none_for_one_that_is_not_asked_any_more(module: ModuleType) -> None:
     assert hold(module, ["a"], is_given_up=True) == ([], [AWAY])
+
+
+@pytest.mark.parametrize("held", [["a", "b"], []])
+def test_a_person_is_told_when_it_is_not_tried_any_more(
+    module: ModuleType, held: list[str]
+) -> None:
+    shown: list[Any] = []
+
+    async def show(text: str) -> None:
+        shown.append(text)
+
+    # Without the page and the server that its own __init__ wants.
+    channels = module.Channels.__new__(module.Channels)
+    channels.retry = module.GatewayClient.instance().gateway_retry_max
+    channels._held, channels._is_given_up = list(held), False
+    channels._show, channels._refusal = show, lambda reason: reason
+    asyncio.run(channels._read_messages())
+    assert shown == ([AWAY] if held else [])
+    assert channels._held == []
+    assert channels._is_given_up

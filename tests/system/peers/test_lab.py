@@ -332,18 +332,18 @@ def test_a_person_is_told_of_a_file_that_is_too_big(
     expect(cell.locator(".jp-OutputArea-output")).to_have_text("'still there'")
 
 
+def through(server: LabServer, gateway: Gateway) -> Web:
+    """As a page asks JupyterLab's server for what the gateway has."""
+    return Web(gateway, server.info["url"], server.info["token"], is_ours=False)
+
+
 @pytest.mark.parametrize("v1", [False, True], ids=["legacy", "v1"])
 def test_what_is_sent_before_the_gateway_is_back_arrives(
     gateway: Gateway, attached: LabServer, session: Session, v1: bool
 ) -> None:
     """It closes on a message that is too big; JupyterLab's server waits for
     more than a second before it tries again."""
-    web = Web(
-        gateway,
-        attached.info["url"],
-        attached.info["token"],
-        is_ours=False,
-    )
+    web = through(attached, gateway)
     with Socket(web, session.id, v1=v1) as socket:
         socket.ready()
         socket.send("comm_msg", {}, buffers=(bytes(65 << 20),))
@@ -359,12 +359,7 @@ def test_each_form_passes_jupyterlabs_server(
     gateway: Gateway, attached: LabServer, session: Session, v1: bool
 ) -> None:
     """As its page asks, v1; and as older pages do."""
-    web = Web(
-        gateway,
-        attached.info["url"],
-        attached.info["token"],
-        is_ours=False,
-    )
+    web = through(attached, gateway)
     assert session.id in [
         kernel["id"] for kernel in web.get("api/kernels").json
     ]
