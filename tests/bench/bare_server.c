@@ -44,11 +44,10 @@ static void say(zsock_t *socket, zmsg_t *request, const char *first,
         zmsg_addstr(message, first);
     for (frame = zmsg_first(request); frame && !zframe_streq(frame, DELIMITER);
          frame = zmsg_next(request)) {
-        copy = zframe_dup(frame);
         if (first)
-            zframe_destroy(&copy);
-        else
-            zmsg_append(message, &copy);
+            continue;
+        copy = zframe_dup(frame);
+        zmsg_append(message, &copy);
     }
     (void) zmsg_next(request); /* its signature */
     frame = zmsg_next(request);
