@@ -13,7 +13,7 @@ _Static_assert(sizeof(order_t)
                           + sizeof(sandbox_limits_t),
                "an order has no holes");
 _Static_assert(sizeof(order_answer_t)
-                   == 2 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(fault_t),
+                   == 4 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(fault_t),
                "an answer has no holes");
 
 static void add_text(buffer_t *out, const char *text)

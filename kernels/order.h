@@ -15,7 +15,7 @@
 
 /* Of the whole protocol. First in each datagram, and never the brace with
  * which JSON begins. */
-#define ORDER_PROTOCOL 4
+#define ORDER_PROTOCOL 5
 
 /* Descriptors that go with an order, in this order; behind them those of the
  * control group. */
@@ -40,6 +40,8 @@ typedef struct {
     uint32_t protocol; /* ORDER_PROTOCOL */
     int32_t pid;       /* of pid 1 on the host; 0: it failed */
     uint64_t number;   /* the order's */
+    int32_t processor; /* on which the payload was made; negative: unknown */
+    uint32_t reserved; /* 0 */
     fault_t fault;     /* why it failed */
 } order_answer_t;
 

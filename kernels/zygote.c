@@ -385,6 +385,7 @@ static int on_answer(const order_answer_t *said, const int *fds,
 {
     answer->number = said->number;
     answer->pid = said->pid;
+    answer->processor = said->processor;
     if (said->pid > 0)
         answer->pidfd = fd_count ? fds[0] : -1;
     else

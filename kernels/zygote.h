@@ -41,6 +41,7 @@ typedef struct {
     uint64_t number;
     pid_t pid;
     int pidfd;
+    int processor; /* the payload's, when it was made; negative: unknown */
     char text[512];
 } zygote_answer_t;
 

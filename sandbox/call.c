@@ -12,7 +12,8 @@
 
 /* Both ends of the socket pair are the builder's, too: what goes into the one
  * comes out where the other is. The descriptors of the namespaces, and then, to
- * the payload, of Landlock's rules, if any. */
+ * the payload, of Landlock's rules, if any. Pid 1 is called first: the payload
+ * may be through, and say so, before it is. */
 int call_in(entry_t *entry, fault_t *fault)
 {
     int fds[BESIDE + 1];
@@ -23,8 +24,9 @@ int call_in(entry_t *entry, fault_t *fault)
     memcpy(fds, entry->namespace_fds, count * sizeof fds[0]);
     if (has_rules)
         fds[count] = entry->ruleset_fd;
-    if ((r = fd_send(entry->init_fd, "", 1, fds, count + has_rules, fault)) < 0
-        || (r = fd_send(entry->payload_fd, "", 1, fds, count, fault)) < 0)
+    if ((r = fd_send(entry->payload_fd, "", 1, fds, count, fault)) < 0
+        || (r = fd_send(entry->init_fd, "", 1, fds, count + has_rules, fault))
+               < 0)
         return r;
     return 0;
 }

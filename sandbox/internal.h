@@ -3,6 +3,7 @@
 #define HEARTH_SANDBOX_INTERNAL_H
 
 #include "base/fault.h"
+#include "base/processor.h"
 #include "sandbox/sandbox.h"
 
 #include <linux/filter.h>
@@ -99,6 +100,7 @@ typedef struct {
     int payload_fd;                  /* the payload's end to pid 1; -1: none */
     pid_t builder;                   /* as pid 1 counts */
     pid_t payload;                   /* as pid 1 counts */
+    processors_t processors;         /* pid 1's, beside the payload */
     sigset_t mask;                   /* the caller's, for the payload ... */
     struct sigaction actions[_NSIG]; /* ... and what it did on signals */
 } entry_t;

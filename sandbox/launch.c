@@ -10,7 +10,8 @@
  * that is not furnished. When the builder is done it sends both of them
  * descriptors of the namespaces that it made, and ends; they enter, and take
  * their own steps. Nothing runs that is not ours before both have taken all of
- * them, and there is no builder any more.
+ * them, and there is no builder any more: who launches can have the payload wait
+ * for pid 1 later, with sandbox_await_init.
  *
  * The caller stands still until nobody shares its memory. Each of the three has
  * a stack of its own; the payload, which is forked on pid 1's, goes back to the
@@ -23,10 +24,10 @@
 
 #include "base/buffer.h"
 #include "base/privilege.h"
+#include "base/processor.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,8 +49,8 @@ typedef struct {
 
 #define ALWAYS (-1)
 
-static step_fn await_init;
 static step_fn load_filter;
+static step_fn step_back;
 static step_fn become_init;
 
 /* In the clone, before the others are born: they have what it has. */
@@ -98,6 +99,7 @@ static const step_t init_steps[] = {
     {"limits of pid 1", rlimits_apply, WALL_LIMITS},
     {"identity of pid 1", namespaces_take_identity, ALWAYS},
     {"capabilities of pid 1", privileges_keep_init, WALL_CAPABILITIES},
+    {"processors of pid 1", step_back, ALWAYS},
     {"program of pid 1", become_init, ALWAYS},
 };
 
@@ -115,9 +117,6 @@ static const step_t payload_steps[] = {
     {"oom score", namespaces_offer_to_oom, ALWAYS},
     {"landlock", landlock_enter, WALL_LANDLOCK},
     {"filter", load_filter, WALL_FILTER},
-    /* Nothing runs that is not ours before pid 1 is out of reach, and has
-     * taken its steps. */
-    {"pid 1", await_init, ALWAYS},
 };
 
 /* What all of them have in common. Nobody changes what is not its own: it would
@@ -127,7 +126,7 @@ typedef struct {
     jmp_buf payload; /* where the payload leaves pid 1's stack */
     clone_t init;    /* pid 1 until it is a program */
     clone_t builder;
-    int processor; /* pid 1's, while the builder is made; negative: unknown */
+    int processor; /* where pid 1 forks; negative: unknown */
     int go_fd;     /* the caller lets the builder go on; -1: closed */
     pid_t pid;     /* of pid 1 */
     int pidfd;     /* owned; -1 */
@@ -146,14 +145,15 @@ static _Noreturn void give_up(int status_fd, const char *step, fault_t *fault)
                                                      : EXIT_NOT_ENTERED);
 }
 
-static int await_init(entry_t *entry, fault_t *fault)
+int sandbox_await_init(int init_fd, fault_t *fault)
 {
     char hidden;
+    ssize_t size = read(init_fd, &hidden, 1);
 
-    (void) fault;
-    if (read(entry->payload_fd, &hidden, 1) != 1)
-        _exit(EXIT_NOT_ENTERED); /* pid 1 has said why, or was killed */
-    return 0;
+    close(init_fd);
+    return size == 1 ? 0
+                     : fault_set(fault, ECHILD,
+                                 "sandbox: pid 1 could not take its steps");
 }
 
 /* With what it needs, and an environment of nothing. */
@@ -204,17 +204,11 @@ static void take_steps(entry_t *entry, const step_t *table, size_t count)
 #define TAKE(entry, table)                                                     \
     take_steps((entry), (table), sizeof(table) / sizeof((table)[0]))
 
-/* A hint: pid 1 will be busy on its processor, and some systems keep a new
- * process there while another one is idle. Whoever of the two comes first. */
-static void keep_off(int processor, pid_t pid)
+static int step_back(entry_t *entry, fault_t *fault)
 {
-    cpu_set_t set;
-
-    if (processor < 0 || sched_getaffinity(pid, sizeof set, &set) < 0)
-        return;
-    CPU_CLR((size_t) processor, &set);
-    if (CPU_COUNT(&set) > 0)
-        (void) sched_setaffinity(pid, sizeof set, &set);
+    (void) fault;
+    processors_restore(&entry->processors);
+    return 0;
 }
 
 /* The builder, on its own stack; it does not return. */
@@ -223,7 +217,8 @@ static int run_builder(void *argument)
     const launch_t *self = argument;
     entry_t entry = self->entry;
 
-    keep_off(self->processor, 0);
+    /* Pid 1 will be busy there; whoever of the two comes first. */
+    processor_keep_off(self->processor, 0);
     TAKE(&entry, builder_steps);
     _exit(0);
 }
@@ -238,12 +233,12 @@ static int start_builder(launch_t *self, fault_t *fault)
         return fault_errno(fault, "socketpair");
     self->entry.init_fd = pair[0];
     self->entry.payload_fd = pair[1];
-    self->processor = sched_getcpu();
+    self->processor = processor_find();
     pid = clone_start(&self->builder, 0, -1, run_builder, self, NULL);
     if (pid < 0)
         return fault_set(fault, (int) -pid, "clone: %s", strerror((int) -pid));
     self->entry.builder = (pid_t) pid;
-    keep_off(self->processor, self->entry.builder);
+    processor_keep_off(self->processor, self->entry.builder);
     return 0;
 }
 
@@ -268,6 +263,9 @@ static int run_clone(void *argument)
         longjmp(self->payload, 1);
     entry->payload = payload;
     close(entry->payload_fd);
+    /* The payload goes on where it was made, and pid 1 beside it. */
+    entry->processors = processors_save();
+    processor_keep_off(self->processor, 0);
     TAKE(entry, init_steps);
     _exit(EXIT_NOT_ENTERED);
 }
@@ -275,14 +273,16 @@ static int run_clone(void *argument)
 /* The rest of the way, in the payload and on the caller's stack. */
 static void enter_payload(entry_t *entry)
 {
-    fault_t fault = {0, ""};
+    bool waits = !entry->launch->awaits_later;
+    fault_t fault;
 
     TAKE(entry, payload_steps);
-    if (write(entry->payload_fd, "", 1) != 1) {
-        fault_errno(&fault, "tell pid 1");
-        give_up(entry->launch->status_fd, "payload", &fault);
-    }
-    close(entry->payload_fd);
+    /* Nothing runs that is not ours before pid 1 is out of reach, and has taken
+     * its steps. One that fails has said why, or was killed. */
+    if (write(entry->payload_fd, "", 1) != 1
+        || (waits
+            && sandbox_await_init(take_fd(&entry->payload_fd), &fault) < 0))
+        _exit(EXIT_NOT_ENTERED);
     if (!entry->launch->keeps_status)
         close(entry->launch->status_fd);
 }
@@ -412,7 +412,7 @@ static int launch(launch_t *self, fault_t *fault)
 }
 
 int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
-                 pid_t *ret_pid, int *ret_pidfd, fault_t *fault)
+                 sandbox_child_t *ret_child, fault_t *fault)
 {
     launch_t on_way = {
         .entry = {.sandbox = self,
@@ -425,6 +425,7 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
                   .root_fd = -1,
                   .init_fd = -1,
                   .payload_fd = -1},
+        .processor = -1,
         .go_fd = -1,
         .pidfd = -1};
     int r;
@@ -439,11 +440,12 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
     if (r == 1) {
         enter_payload(&on_way.entry);
         clone_clear(&on_way.init);
-        *ret_pid = 0;
-        *ret_pidfd = -1;
+        *ret_child = (sandbox_child_t){.fd = take_fd(&on_way.entry.payload_fd),
+                                       .processor = on_way.processor};
     } else if (r == 0) {
-        *ret_pid = on_way.pid;
-        *ret_pidfd = take_fd(&on_way.pidfd);
+        *ret_child = (sandbox_child_t){.pid = on_way.pid,
+                                       .fd = take_fd(&on_way.pidfd),
+                                       .processor = on_way.processor};
     }
     sigprocmask(SIG_SETMASK, &on_way.entry.mask, NULL);
     if (r != 1)

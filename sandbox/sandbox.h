@@ -95,18 +95,32 @@ typedef struct {
                     * (idmap.h); 0: nobody, the caller does it */
     bool keeps_status; /* the payload has status_fd still: to tell of a fault
                         * in its own first steps, and then to close it */
+    bool awaits_later; /* the payload does not wait for pid 1 to be out of its
+                        * reach: sandbox_await_init does, before anything runs
+                        * that is not the caller's */
 } sandbox_launch_t;
 
-/* fork(2) into the sandbox: in the caller sets the pid of pid 1 (the host's
- * number) and a pidfd, close-on-exec; in the payload (pid 3 inside) sets 0 and
- * -1, with everything entered, descriptors 0, 1, 2 on /dev/null, link_fd kept
- * (close-on-exec) and nothing else; signals as the caller had them. Never
- * returns in pid 1. Until the child has its identity: -errno, and there is no
- * child; after: by status_fd. The caller has one thread, runs on the stack that
- * the system gave it, and has at least its descriptors 0, 1, 2; it is not
- * dumpable afterwards. */
+typedef struct {
+    pid_t pid; /* of pid 1, the host's number; 0 in the payload */
+    int fd;    /* the caller's: a pidfd of pid 1, close-on-exec; in a payload
+                * that `awaits_later` what sandbox_await_init takes, else
+                * -1 */
+    int processor; /* on which the payload was made; negative: unknown */
+} sandbox_child_t;
+
+/* fork(2) into the sandbox. In the payload (pid 3 inside) everything is
+ * entered, descriptors 0, 1, 2 are on /dev/null, link_fd is kept
+ * (close-on-exec) and nothing else that is not said above; signals as the
+ * caller had them. Never returns in pid 1. Until the child has its identity:
+ * -errno, and there is no child; after: by status_fd. The caller has one
+ * thread, runs on the stack that the system gave it, and has at least its
+ * descriptors 0, 1, 2; it is not dumpable afterwards. */
 int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
-                 pid_t *ret_pid, int *ret_pidfd, fault_t *fault);
+                 sandbox_child_t *ret_child, fault_t *fault);
+/* In a payload that `awaits_later`: returns when pid 1 has taken its steps, and
+ * closes the descriptor. -ECHILD: it could not, and has told status_fd why, or
+ * was killed; the payload is to end. */
+int sandbox_await_init(int init_fd, fault_t *fault);
 
 #define SANDBOX_INSIDE_UID 1000
 #define SANDBOX_INSIDE_GID 1000

@@ -12,12 +12,18 @@
  *   serve(gateway_fd, mapper_fd) -> dict or None
  *       The zygote's loop (loop.h), for as long as it is one. None when the
  *       gateway has closed its end; in each payload: `link_fd`, `status_fd`,
- *       `retain`, `env`. OSError: there can be no kernels any more.
+ *       `init_fd`, `retain`, `env`. OSError: there can be no kernels any more.
+ *   await_init(init_fd)
+ *       In such a payload, once, before anything runs that is not ours: returns
+ *       when its pid 1 is out of reach. OSError: there is none, and the payload
+ *       is to end.
  *   fork(spec) -> (pid, pidfd)
  *       spec has the members of sandbox_launch_t by name, `limits` a dict of
  *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` and
  *       `keeps_status` bools, each absent or not. In the payload: (0, -1).
  *       For whoever has no gateway.
+ *   gather() -> bool
+ *       Lets small objects lie together from now on (arenas.h).
  *   immortal(objects) -> int
  *       Makes objects of a list immortal (immortal.h), before any fork.
  * OSError when no child was made; what fails in the child goes to status_fd.
@@ -25,6 +31,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "kernels/hearth_kernel/arenas.h"
 #include "kernels/hearth_kernel/immortal.h"
 #include "kernels/hearth_kernel/loop.h"
 #include "sandbox/sandbox.h"
@@ -293,19 +300,18 @@ static int get_group(PyObject *spec, int *fds, sandbox_launch_t *launch)
 static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
 {
     fault_t fault = {0, ""};
-    pid_t pid = -1;
-    int pidfd = -1;
+    sandbox_child_t child;
     int r;
 
     PyOS_BeforeFork();
-    r = sandbox_fork(state->sandbox, launch, &pid, &pidfd, &fault);
-    if (r == 0 && pid == 0)
+    r = sandbox_fork(state->sandbox, launch, &child, &fault);
+    if (r == 0 && child.pid == 0)
         PyOS_AfterFork_Child();
     else
         PyOS_AfterFork_Parent();
     if (r < 0)
         return raise_fault(&fault);
-    return Py_BuildValue("(ii)", (int) pid, pidfd);
+    return Py_BuildValue("(ii)", (int) child.pid, child.fd);
 }
 
 static PyObject *fork_method(PyObject *module, PyObject *spec)
@@ -380,10 +386,24 @@ static PyObject *serve(PyObject *module, PyObject *arguments)
         return raise_fault(&fault);
     if (r == 0)
         Py_RETURN_NONE;
-    return Py_BuildValue("{s:i,s:i,s:K,s:N}", "link_fd", loop.link_fd,
-                         "status_fd", loop.status_fd, "retain",
-                         (unsigned long long) loop.order.retain, "env",
-                         show_environment(&loop.texts));
+    return Py_BuildValue("{s:i,s:i,s:i,s:K,s:N}", "link_fd", loop.link_fd,
+                         "status_fd", loop.status_fd, "init_fd", loop.init_fd,
+                         "retain", (unsigned long long) loop.order.retain,
+                         "env", show_environment(&loop.texts));
+}
+
+static PyObject *await_init(PyObject *module, PyObject *number)
+{
+    long fd = PyLong_AsLong(number);
+    fault_t fault = {0, ""};
+    int r;
+
+    (void) module;
+    if (fd == -1 && PyErr_Occurred())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS r = sandbox_await_init((int) fd, &fault);
+    Py_END_ALLOW_THREADS if (r < 0) return raise_fault(&fault);
+    Py_RETURN_NONE;
 }
 
 static PyObject *immortal(PyObject *module, PyObject *objects)
@@ -392,11 +412,20 @@ static PyObject *immortal(PyObject *module, PyObject *objects)
     return immortal_make(objects);
 }
 
+static PyObject *gather(PyObject *module, PyObject *none)
+{
+    (void) module;
+    (void) none;
+    return PyBool_FromLong(arenas_gather());
+}
+
 static PyMethodDef methods[] = {
     {"describe", describe, METH_O, "describe(plan) -> int"},
     {"serve", serve, METH_VARARGS,
      "serve(gateway_fd, mapper_fd) -> dict or None"},
+    {"await_init", await_init, METH_O, "await_init(init_fd)"},
     {"fork", fork_method, METH_O, "fork(spec) -> (pid, pidfd)"},
+    {"gather", gather, METH_NOARGS, "gather() -> whether arenas lie together"},
     {"immortal", immortal, METH_O, "immortal(objects) -> how many it were"},
     {NULL, NULL, 0, NULL},
 };

@@ -309,7 +309,12 @@ class Kernel:
         self.shell.kernel = self
         self.namespace.begin(self.shell.user_ns)
 
-    def start(self, listener: int, retain: int) -> None:
+    def start(
+        self,
+        listener: int,
+        retain: int,
+        before_ready: Optional[Callable[[], None]],
+    ) -> None:
         """Take over the process: streams, input, signals, the loop."""
         self.requests_fd = outlet.start(listener, retain)
         sys.path[:] = self.path
@@ -324,6 +329,8 @@ class Kernel:
         asyncio.set_event_loop(self.loop)
         self.loop.add_reader(self.requests_fd, self.on_requests)
         _link.join(self.loop._selector.fileno())  # type: ignore[attr-defined]
+        if before_ready is not None:
+            before_ready()
         _link.emit(_link.READY, 0, self.ready, b'{"next_count":1}')
         self.wake()
         # While the gateway looks at the sandbox and a client connects.
@@ -346,17 +353,19 @@ def prepare(shell: ZMQInteractiveShell) -> Kernel:
 def main(
     listener: int,
     retain: int,
+    before_ready: Optional[Callable[[], None]] = None,
     when_begun: Optional[Callable[[], None]] = None,
 ) -> None:
     """Serve the session whose gateway comes to this listening socket.
 
-    After prepare(). From `when_begun` on the gateway hears of everything by
-    the link; no code of the session's runs before.
+    After prepare(). Behind `before_ready` there may be code of others. From
+    `when_begun` on the gateway hears of everything by the link; no code of the
+    session's runs before.
     """
     kernel = _prepared
     if kernel is None:
         raise RuntimeError("no kernel was prepared")
-    kernel.start(listener, retain)
+    kernel.start(listener, retain, before_ready)
     if when_begun is not None:
         when_begun()
     kernel.run()

@@ -78,16 +78,21 @@ static int launch(served_t *self, loop_t *loop, fault_t *fault)
         .hostname = loop->texts.hostname,
         .mapper_fd = self->mapper_fd,
         .keeps_status = true,
+        .awaits_later = true,
     };
     order_answer_t said = {.protocol = ORDER_PROTOCOL, .number = order->number};
+    sandbox_child_t child = {.fd = -1, .processor = -1};
     cleanup_fd int pidfd = -1;
-    pid_t pid = 0;
     int failed, r;
 
-    failed = sandbox_fork(self->sandbox, &wanted, &pid, &pidfd, &said.fault);
-    if (failed == 0 && pid == 0)
+    failed = sandbox_fork(self->sandbox, &wanted, &child, &said.fault);
+    if (failed == 0 && child.pid == 0) {
+        loop->init_fd = child.fd;
         return 1;
-    said.pid = failed < 0 ? 0 : pid;
+    }
+    pidfd = child.fd;
+    said.pid = child.pid;
+    said.processor = child.processor;
     r = answer(self, &said, pidfd, fault);
     /* The mapper has ended: so will all other launches. */
     if (r == 0 && failed == -ECHILD) {

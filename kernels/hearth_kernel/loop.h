@@ -16,6 +16,7 @@ typedef struct {
     order_t order;
     order_texts_t texts; /* of `datagram` */
     int link_fd, status_fd;
+    int init_fd; /* for sandbox_await_init */
     char datagram[ORDER_MAX];
 } loop_t;
 

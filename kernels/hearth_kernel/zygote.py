@@ -23,7 +23,7 @@ from typing import Any, Callable, NoReturn, Optional
 
 Order = dict[str, Any]
 
-PROTOCOL = 4  # ORDER_PROTOCOL of kernels/order.h
+PROTOCOL = 5  # ORDER_PROTOCOL of kernels/order.h
 SOCKET_FD = 3
 DATAGRAM_MAX = 64 * 1024
 _HANDLED = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)))
@@ -152,6 +152,7 @@ def tell_fault(status_fd: int, error: BaseException) -> None:
 def become_kernel(
     order: Order,
     link_fd: int,
+    before_ready: Optional[Callable[[], None]] = None,
     when_begun: Optional[Callable[[], None]] = None,
 ) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
@@ -168,13 +169,23 @@ def become_kernel(
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
     if threads.isdigit() and int(threads) > 1:
         set_blas_threads(int(threads))
-    kernel.main(link_fd, int(order["retain"]), when_begun=when_begun)
+    kernel.main(
+        link_fd,
+        int(order["retain"]),
+        before_ready=before_ready,
+        when_begun=when_begun,
+    )
 
 
 def run_payload(profile: Order, order: Order) -> NoReturn:
     """Be a kernel; until it has begun, the launch hears of what goes wrong."""
+    from hearth_kernel import _sandbox
+
     link_fd, status_fd = order["link_fd"], order["status_fd"]
     has_begun = False
+
+    def before_ready() -> None:
+        _sandbox.await_init(order["init_fd"])
 
     def when_begun() -> None:
         nonlocal has_begun
@@ -185,10 +196,11 @@ def run_payload(profile: Order, order: Order) -> NoReturn:
         if profile.get("fresh"):
             from hearth_kernel import fresh
 
+            before_ready()
             # It ends with this program: the next one does not have it.
             os.set_inheritable(status_fd, False)
             fresh.become(profile, order, link_fd)
-        become_kernel(order, link_fd, when_begun)
+        become_kernel(order, link_fd, before_ready, when_begun)
     except BaseException as error:
         if not has_begun:
             tell_fault(status_fd, error)
@@ -276,6 +288,9 @@ def describe(profile: Order) -> Order:
 
 def main() -> None:
     """Be the zygote of the profile in the first datagram."""
+    from hearth_kernel import _sandbox
+
+    _sandbox.gather()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gateway = socket.socket(fileno=SOCKET_FD)
     gateway.set_inheritable(False)

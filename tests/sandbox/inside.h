@@ -136,6 +136,7 @@ static inline int inside_start_in(inside_t *self, const sandbox_t *sandbox,
     fault_t fault = {0, ""};
     int pair[2];
     int pipe_fds[2];
+    sandbox_child_t child;
     int r;
 
     inside_make_places(self);
@@ -164,7 +165,11 @@ static inline int inside_start_in(inside_t *self, const sandbox_t *sandbox,
                                          .cgroup_count = cgroup_fd >= 0,
                                          .is_cgroup_folder = cgroup_fd >= 0,
                                          .hostname = "inside"},
-                     &self->pid, &self->pidfd, &self->fault);
+                     &child, &self->fault);
+    if (r == 0) {
+        self->pid = child.pid;
+        self->pidfd = child.fd;
+    }
     if (r == 0 && self->pid == 0) {
         probe(link, argument);
         _exit(0);

@@ -352,12 +352,10 @@ static void refuses_root_as_the_session(void **state)
                                .host_uid = 0,
                                .host_gid = 0};
     fault_t fault = {0, ""};
-    pid_t pid;
-    int pidfd;
+    sandbox_child_t child;
 
     (void) state;
-    assert_int_equal(sandbox_fork(sandbox, &launch, &pid, &pidfd, &fault),
-                     -EPERM);
+    assert_int_equal(sandbox_fork(sandbox, &launch, &child, &fault), -EPERM);
     assert_non_null(strstr(fault.text, "root"));
 }
 

@@ -6,6 +6,7 @@ given and ends.
 
 import array
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -23,9 +24,9 @@ PACKAGE = (
     / "hearth_kernel"
 )
 SESSION_USER = 100000
-PROTOCOL = 4
+PROTOCOL = 5
 ORDER = "IIQ6IQ7Q"
-ANSWER = "IiQi252s"
+ANSWER = "IiQiIi252s"
 DEADLINE = 60
 
 ZYGOTE = """
@@ -55,6 +56,18 @@ order["sigchld"] = int(ignored.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
 order["said"] = said
 link = socket.socket(fileno=order.pop("link_fd"))
 os.close(order.pop("status_fd"))
+pid_1 = order.pop("init_fd")
+_sandbox.await_init(pid_1)
+try:
+    _sandbox.await_init(pid_1)
+except OSError as error:
+    order["again"] = error.strerror
+try:
+    os.readlink("/proc/1/exe")
+except OSError as error:
+    order["hidden"] = error.errno
+order["processors"] = len(os.sched_getaffinity(0))
+order["processors_of_pid_1"] = len(os.sched_getaffinity(1))
 link.sendall(json.dumps(order).encode())
 os._exit(0)
 """
@@ -116,8 +129,12 @@ class Zygote:
         """The order's number, the pid, and why not."""
         room = socket.CMSG_SPACE(4)
         data, control, _, _ = self.gateway.recvmsg(65536, room)
-        protocol, pid, number, _, text = struct.unpack(ANSWER, data)
-        assert protocol == PROTOCOL
+        protocol, pid, number, processor, reserved, _, text = struct.unpack(
+            ANSWER, data
+        )
+        assert (protocol, reserved) == (PROTOCOL, 0)
+        if pid:
+            assert processor in os.sched_getaffinity(0)
         assert len(control) == (1 if pid else 0)
         for _, _, bytes_ in control:
             (pidfd,) = array.array("i", bytes_)
@@ -171,6 +188,10 @@ def test_kernels_get_what_was_ordered(zygote):
             "env": {"A": "ä\n", "B": ""},
             "said": ["before", "child"],
             "sigchld": 0,
+            "again": "sandbox: pid 1 could not take its steps",
+            "hidden": errno.EACCES,
+            "processors": len(os.sched_getaffinity(0)),
+            "processors_of_pid_1": len(os.sched_getaffinity(0)),
         }
     assert zygote.end()[0] == 0
 
@@ -198,9 +219,9 @@ def test_goes_on_when_a_launch_fails(zygote):
     ("datagram", "descriptors", "said"),
     [
         (b'{"launch":1}', 4, "different releases"),
-        (b"\4\0\0\0", 4, "an order of 4 bytes"),
+        (b"\5\0\0\0", 4, "an order of 4 bytes"),
         (None, 3, "an order with 3 descriptors, 4 are wanted"),
-        (b"\4\0\0\0" + bytes(100_000), 4, "a datagram of more than 65536"),
+        (b"\5\0\0\0" + bytes(100_000), 4, "a datagram of more than 65536"),
     ],
 )
 def test_ends_by_what_it_cannot_read(zygote, datagram, descriptors, said):

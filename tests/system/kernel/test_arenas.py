@@ -1,0 +1,137 @@
+"""A zygote's small objects lie together, where large pages are possible."""
+
+import json
+
+import pytest
+from conftest import run_python
+
+HEAD = """
+import ctypes, gc, json, mmap, os, sys
+from hearth_kernel import _sandbox
+
+MIB = 1 << 20
+
+def spans():
+    with open("/proc/self/maps") as lines:
+        for line in lines:
+            span, access, _, _, inode, *name = line.split()
+            if access == "rw-p" and inode == "0" and not name:
+                start, end = (int(at, 16) for at in span.split("-"))
+                yield start, end
+
+def span_of(thing):
+    return next(
+        (each for each in spans() if each[0] <= id(thing) < each[1]), (0, 0)
+    )
+
+def small(count, size=200):
+    return [number.to_bytes(size, "little") for number in range(count)]
+
+def resident(span, field="Rss"):
+    is_it = False
+    with open("/proc/self/smaps") as lines:
+        for line in lines:
+            if "-" in line.split()[0]:
+                is_it = line.startswith(f"{span[0]:x}-")
+            elif is_it and line.startswith(field + ":"):
+                return int(line.split()[1]) << 10
+
+told = {"gathered": [_sandbox.gather(), _sandbox.gather()]}
+first = small(200_000)  # 48 MB
+own = span_of(first[-1])
+told["within"] = sum(own[0] <= id(each) < own[1] for each in first)
+"""
+
+LIES = (
+    HEAD
+    + """
+told["resident"] = resident(own) / MIB
+del first
+gc.collect()
+told["left"] = resident((own[0], 0)) / MIB
+second = small(200_000)
+again = span_of(second[-1])
+told["same"] = again[0] == own[0]
+told["grown"] = (again[1] - own[1]) / MIB
+told["sound"] = all(
+    int.from_bytes(each, "little") == number
+    for number, each in enumerate(second)
+)
+def deep(left):
+    return 1 + deep(left - 1) if left else 0
+sys.setrecursionlimit(60_000)
+told["deep"] = deep(50_000) if sys.version_info >= (3, 11) else 50_000
+down, up = os.pipe()
+if os.fork() == 0:
+    del second
+    gc.collect()
+    third = small(300_000)
+    os.write(up, b"%d" % len(set(third)))
+    os._exit(0)
+os.wait()
+told["forked"] = int(os.read(down, 99))
+print(json.dumps(told))
+"""
+)
+FULL = (
+    HEAD
+    + """
+many = small(700_000, 450)  # 340 MB, where the region has 256
+told["outside"] = sum(not own[0] <= id(each) < own[0] + 256 * MIB
+                      for each in many)
+told["sound"] = len(set(many)) == 700_000
+del many
+gc.collect()
+told["again"] = len(set(small(700_000, 450)))
+print(json.dumps(told))
+"""
+)
+LARGE = (
+    HEAD
+    + """
+from hearth_kernel import warm
+probe = mmap.mmap(-1, 4 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for page in range(0, 4 * MIB, 4096):
+    probe[page] = 1
+at = ctypes.addressof(ctypes.c_char.from_buffer(probe))
+start = -(-at // (2 * MIB)) * 2 * MIB
+told["can"] = ctypes.CDLL(None).madvise(
+    ctypes.c_void_p(start), ctypes.c_size_t(2 * MIB), 25) == 0
+warm.settle()
+told["large"] = resident(span_of(first[-1]), "AnonHugePages") / MIB
+print(json.dumps(told))
+"""
+)
+
+
+def run(code):
+    told = json.loads(run_python(code))
+    assert told["gathered"] == [True, True]
+    # A few take the room that was left before.
+    assert told["within"] > 190_000
+    return told
+
+
+def test_they_lie_together_and_leave_no_memory_behind():
+    told = run(LIES)
+    assert told["resident"] > 40
+    assert told["left"] < 10
+    assert told["same"]
+    assert told["grown"] < 4
+    assert told["sound"]
+    assert told["deep"] == 50_000
+    assert told["forked"] == 300_000
+
+
+def test_what_does_not_fit_lies_elsewhere():
+    told = run(FULL)
+    assert told["outside"] > 100_000
+    assert told["sound"]
+    assert told["again"] == 700_000
+
+
+def test_they_come_to_lie_in_large_pages():
+    told = run(LARGE)
+    if not told["can"]:
+        pytest.skip("this system makes no large pages when it is asked")
+    assert told["large"] > 40

@@ -1,0 +1,118 @@
+/* Processors that are kept off, and how the others come back. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/processor.h"
+
+#include "tests/lib/test.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#define STACK_BYTES (256 * 1024)
+
+/* Two that this process may use; -1: there are no two. */
+static void find_two(int *ret_first, int *ret_second)
+{
+    processors_t all = processors_save();
+
+    *ret_first = *ret_second = -1;
+    assert_true(all.is_known);
+    for (int i = 0; i < CPU_SETSIZE && *ret_second < 0; i++) {
+        if (!CPU_ISSET((size_t) i, &all.set))
+            continue;
+        *(*ret_first < 0 ? ret_first : ret_second) = i;
+    }
+}
+
+static void stay_on(int processor)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t) processor, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+static void keeps_off_until_it_may_come_back(void **state)
+{
+    processors_t all = processors_save(), now;
+    int first, second;
+
+    (void) state;
+    find_two(&first, &second);
+    if (second < 0)
+        skip();
+    processor_keep_off(first, 0);
+    assert_int_not_equal(processor_find(), first);
+    now = processors_save();
+    assert_int_equal(CPU_COUNT(&now.set), CPU_COUNT(&all.set) - 1);
+    assert_false(CPU_ISSET((size_t) first, &now.set));
+    processor_keep_off(-1, 0);
+    processors_restore(&all);
+    now = processors_save();
+    assert_true(CPU_EQUAL(&now.set, &all.set));
+}
+
+static void keeps_the_only_one(void **state)
+{
+    processors_t all = processors_save(), now;
+    int first, second;
+
+    (void) state;
+    find_two(&first, &second);
+    stay_on(first);
+    assert_int_equal(processor_find(), first);
+    processor_keep_off(first, 0);
+    now = processors_save();
+    assert_true(CPU_ISSET((size_t) first, &now.set));
+    processors_restore(&all);
+}
+
+static int look(void *arg)
+{
+    int *numbers = arg;
+
+    stay_on(numbers[0]);
+    numbers[1] = processor_find();
+    return 0;
+}
+
+/* What the system writes into the caller's memory is not the clone's. */
+static void finds_that_of_a_clone_in_the_same_memory(void **state)
+{
+    processors_t all = processors_save();
+    int first, second;
+    int numbers[2];
+    char *stack;
+    pid_t pid;
+
+    (void) state;
+    find_two(&first, &second);
+    if (second < 0)
+        skip();
+    stack = malloc(STACK_BYTES);
+    assert_non_null(stack);
+    stay_on(first);
+    numbers[0] = second;
+    numbers[1] = -1;
+    pid = clone(look, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD,
+                numbers);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(numbers[1], second);
+    processors_restore(&all);
+    free(stack);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_off_until_it_may_come_back),
+        cmocka_unit_test(keeps_the_only_one),
+        cmocka_unit_test(finds_that_of_a_clone_in_the_same_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
