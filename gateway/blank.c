@@ -6,28 +6,36 @@
 #include "gateway/session.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct blank {
     char *runtime, *state, *workspace; /* owned; paths */
+    const cgroups_t *groups;           /* borrowed */
+    char id[SESSION_ID_MAX];
     bool is_there;
+    outfit_t outfit; /* owned; of the session of that id */
 };
 
 static void clear(blank_t *self)
 {
     fault_t ignored;
 
+    outfit_discard(&self->outfit);
     (void) path_remove_tree(self->runtime, &ignored);
     (void) path_remove_tree(self->state, &ignored);
     self->is_there = false;
 }
 
-blank_t *blank_new(const char *runtime_dir, const char *state_dir)
+blank_t *blank_new(const char *runtime_dir, const char *state_dir,
+                   const cgroups_t *groups)
 {
     blank_t *self = mem_new(sizeof *self);
 
     self->runtime = mem_format("%s/next", runtime_dir);
     self->state = mem_format("%s/next", state_dir);
     self->workspace = session_own_workspace(self->state);
+    self->groups = groups;
+    self->outfit = (outfit_t) OUTFIT_NONE;
     clear(self);
     return self;
 }
@@ -51,12 +59,23 @@ bool blank_is_there(const blank_t *self)
     return self->is_there;
 }
 
-void blank_make(blank_t *self)
+const char *blank_id(const blank_t *self)
+{
+    return self->id[0] ? self->id : NULL;
+}
+
+void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits)
 {
     fault_t ignored;
 
-    self->is_there = path_make_folders(self->runtime, 0700, &ignored) == 0
-                     && path_make_folders(self->workspace, 0700, &ignored) == 0;
+    clear(self);
+    snprintf(self->id, sizeof self->id, "%s", id);
+    self->is_there =
+        path_make_folders(self->runtime, 0700, &ignored) == 0
+        && path_make_folders(self->workspace, 0700, &ignored) == 0
+        && outfit_listen(&self->outfit, self->runtime, &ignored) == 0
+        && outfit_make_group(&self->outfit, self->groups, id, limits, &ignored)
+               == 0;
     if (!self->is_there)
         clear(self);
 }
@@ -75,4 +94,30 @@ bool blank_take(blank_t *self, const char *runtime_folder,
     (void) path_remove_tree(runtime_folder, &ignored);
     clear(self);
     return false;
+}
+
+static bool is_same(const cgroup_limits_t *one, const cgroup_limits_t *other)
+{
+    return one->memory == other->memory && one->processes == other->processes
+           && one->cpu_percent == other->cpu_percent
+           && one->cpu_weight == other->cpu_weight
+           && one->io_weight == other->io_weight;
+}
+
+void blank_take_outfit(blank_t *self, const char *id,
+                       const cgroup_limits_t *limits, outfit_t *ret_outfit)
+{
+    outfit_t *outfit = &self->outfit;
+
+    if (self->is_there || strcmp(id, self->id) != 0)
+        return;
+    if (outfit->group && !is_same(&outfit->limits, limits)) {
+        outfit_t other = *outfit;
+
+        other.link_fd = other.init_fd = -1;
+        outfit->group = NULL;
+        outfit_discard(&other);
+    }
+    *ret_outfit = *outfit;
+    *outfit = (outfit_t) OUTFIT_NONE;
 }

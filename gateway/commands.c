@@ -174,6 +174,7 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     if (!self->kernel) { /* it had ended before it was spoken to */
         close(fd);
         ending_read_status(self);
+        processors_restore(&self->processors);
         ending_begin(self, LIFE_REASON_LAUNCH,
                      "the sandbox's pid 1 was ended while it was made");
         return;
@@ -192,6 +193,7 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     } else {
         posture_look_ahead(self);
     }
+    processors_restore(&self->processors);
 }
 
 static void on_failed(self_t *self, const char *text, const char *unused)
@@ -445,15 +447,12 @@ static void decline(const char *name, const char *first, const char *second)
         close((int) strtol(second, NULL, 10));
 }
 
-int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
+int commands_take(self_t *self, zmsg_t *message)
 {
-    self_t *self = arg;
-    cleanup_zmsg zmsg_t *message = zmsg_recv(pipe);
     cleanup_free char *name = message ? zmsg_popstr(message) : NULL;
     cleanup_free char *first = message ? zmsg_popstr(message) : NULL;
     cleanup_free char *second = message ? zmsg_popstr(message) : NULL;
 
-    (void) loop;
     if (!name || strcmp(name, "$TERM") == 0)
         return -1;
     if (self->is_broken) {
@@ -467,4 +466,12 @@ int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
         }
     assert(!"a command of the registry that no session knows");
     return -1;
+}
+
+int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
+{
+    cleanup_zmsg zmsg_t *message = zmsg_recv(pipe);
+
+    (void) loop;
+    return commands_take(arg, message);
 }

@@ -50,6 +50,16 @@ static void make_id(char ret_id[SESSION_ID_MAX])
              b[11], b[12], b[13], b[14], b[15]);
 }
 
+void creation_make_blank(registry_t *self)
+{
+    const profile_t *profile = options_profile(self->options, NULL);
+    cgroup_limits_t limits = profile_group_limits(&profile->limits);
+    char id[SESSION_ID_MAX];
+
+    make_id(id);
+    blank_make(self->blank, id, &limits);
+}
+
 int creation_make_connection(const registry_t *self, session_spec_t *spec,
                              const char *file, fault_t *fault)
 {
@@ -96,8 +106,17 @@ static int make_each(const session_spec_t *spec, bool has_own_workspace,
     return r;
 }
 
+/* A member of the pool has the time. */
+static bool fits_blank(const registry_t *self, const session_spec_t *spec,
+                       json_t *content)
+{
+    return !spec->is_pooled && blank_is_there(self->blank)
+           && !json_object_get(content, "workspace");
+}
+
 static int make_folders(registry_t *self, session_spec_t *spec,
-                        const char *workspace, uid_t host_uid, fault_t *fault)
+                        const char *workspace, bool is_blank, uid_t host_uid,
+                        fault_t *fault)
 {
     bool is_made;
     int r;
@@ -108,9 +127,8 @@ static int make_folders(registry_t *self, session_spec_t *spec,
         session_state_folder(self->options->state_dir, spec->id);
     spec->workspace = workspace ? mem_text(workspace)
                                 : session_own_workspace(spec->state_folder);
-    /* A member of the pool has the time. */
     is_made =
-        !workspace && !spec->is_pooled
+        is_blank
         && blank_take(self->blank, spec->runtime_folder, spec->state_folder);
     if (!is_made && (r = make_each(spec, !workspace, fault)) < 0)
         return r;
@@ -205,6 +223,7 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
     const char *profile =
         json_string_value(json_object_get(content, "profile"));
     const char *name = json_string_value(json_object_get(content, "name"));
+    bool is_blank;
     int r;
 
     spec->profile = options_profile(self->options, profile);
@@ -220,13 +239,17 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                                    &spec->limits, &spec->limits_asked, fault))
                < 0)
         return r;
-    make_id(spec->id);
+    is_blank = fits_blank(self, spec, content);
+    if (is_blank)
+        snprintf(spec->id, sizeof spec->id, "%s", blank_id(self->blank));
+    else
+        make_id(spec->id);
     spec->created_us = clock_wall_us();
     spec->epoch = 1;
     creation_fill_settings(self, spec);
     r = make_folders(self, spec,
                      json_string_value(json_object_get(content, "workspace")),
-                     host_uid, fault);
+                     is_blank, host_uid, fault);
     if (r < 0)
         return r;
     spec->name = name ? mem_text(name) : mem_format("%.8s", spec->id);

@@ -16,14 +16,17 @@
 #define SOON_MS  2000        /* between two tries */
 #define AGAIN_MS (5 * 60000) /* anyway: what nobody has foreseen */
 
-/* "<session>.<number>": of a session that is there? */
+/* "<session>.<number>": of a session that is there, or is to come? */
 static bool is_kept(void *arg, const char *leaf)
 {
     const registry_t *self = arg;
+    const char *next = blank_id(self->blank);
     char id[SESSION_ID_MAX];
     const entry_t *entry;
 
     snprintf(id, sizeof id, "%.*s", (int) strcspn(leaf, "."), leaf);
+    if (blank_is_there(self->blank) && strcmp(id, next) == 0)
+        return true;
     entry = zhashx_lookup(self->by_id, id);
     return entry && !entry->is_gone;
 }

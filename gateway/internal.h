@@ -26,6 +26,7 @@
 #define HEARTH_GATEWAY_INTERNAL_H
 
 #include "base/buffer.h"
+#include "base/processor.h"
 #include "gateway/czmq_owners.h"
 #include "gateway/histogram.h"
 #include "gateway/life.h"
@@ -184,14 +185,15 @@ typedef struct {
     int limit_timer, rung_timer, idle_timer, life_timer, retry_timer,
         stop_timer, stuck_timer, hold_timer, save_timer, gone_timer,
         drain_timer, ready_timer, greeted_timer, start_timer,
-        trips_timer;          /* zloop ids, 0: none */
-    histogram_t trips;        /* that the registry has not heard of */
-    bool is_subscribed;       /* by somebody new, since greeted_timer */
-    bool owes_start;          /* session_note_start has not been */
-    bool was_seen;            /* this kernel, as it must be, since its launch */
-    int64_t idle_since;       /* monotonic ms; of the inactivity clock */
-    int64_t idle_since_us;    /* wall clock */
-    int64_t stuck_since;      /* monotonic ms */
+        trips_timer;         /* zloop ids, 0: none */
+    histogram_t trips;       /* that the registry has not heard of */
+    bool is_subscribed;      /* by somebody new, since greeted_timer */
+    bool owes_start;         /* session_note_start has not been */
+    processors_t processors; /* that its thread may use, also behind a launch */
+    bool was_seen;           /* this kernel, as it must be, since its launch */
+    int64_t idle_since;      /* monotonic ms; of the inactivity clock */
+    int64_t idle_since_us;   /* wall clock */
+    int64_t stuck_since;     /* monotonic ms */
     struct answered *repeats; /* owned; recovery.c: replies to send again */
     kernel_end_t end;         /* how the last kernel ended */
     char detail[256];         /* the end in a sentence */
@@ -295,6 +297,8 @@ struct json_t *portrait_of(const self_t *self);
 struct json_t *portrait_measured(const self_t *self);
 
 /* commands.c */
+/* One word, the caller's; -1: the last one. */
+int commands_take(self_t *self, zmsg_t *message);
 int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
 /* The registry hears a word, with two strings where they are not NULL. */
 void commands_tell(self_t *self, const char *word, const char *first,

@@ -18,7 +18,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GROUP_TRIES     1000
 #define ZYGOTE_RETRY_MS 2000 /* a zygote that ended is started again */
 
 warmth_t *launcher_warmth(registry_t *self, const profile_t *profile)
@@ -164,52 +163,35 @@ uid_t launcher_revived_uid(const entry_t *entry)
                                        : entry->host_uid;
 }
 
-static int open_listeners(const char *folder, int *ret_link, int *ret_init,
-                          fault_t *fault)
-{
-    cleanup_free char *link_path = mem_format("%s/link.sock", folder);
-    cleanup_free char *init_path = mem_format("%s/init.sock", folder);
-    cleanup_fd int link_fd = -1;
-    int r = fd_listen_unix(link_path, &link_fd, fault);
-
-    if (r < 0)
-        return r;
-    r = fd_listen_unix(init_path, ret_init, fault);
-    if (r < 0)
-        return r;
-    *ret_link = take_fd(&link_fd);
-    return 0;
-}
-
-/* A group of its own, ahead of the fork. The number keeps it apart from one
- * that is just being removed. */
-static int make_group(registry_t *self, const entry_t *entry,
-                      zygote_launch_t *order, cgroup_t **ret_group,
-                      fault_t *fault)
+/* Made ahead, or now: the group ahead of the fork, in any case. */
+static int outfit_sockets(registry_t *self, const entry_t *entry,
+                          outfit_t *outfit, fault_t *fault)
 {
     const cgroup_limits_t limits = profile_group_limits(&entry->limits);
-    cleanup_cgroup cgroup_t *group = NULL;
-    int r = -EEXIST;
 
+    blank_take_outfit(self->blank, entry->id, &limits, outfit);
+    return outfit->link_fd >= 0
+               ? 0
+               : outfit_listen(outfit, entry->runtime_folder, fault);
+}
+
+/* With its entries in the order, to be closed. */
+static int outfit_group(registry_t *self, const entry_t *entry,
+                        outfit_t *outfit, zygote_launch_t *order,
+                        fault_t *fault)
+{
+    const cgroup_limits_t limits = profile_group_limits(&entry->limits);
+    int r = 0;
+
+    if (!outfit->group)
+        r = outfit_make_group(outfit, self->cgroups, entry->id, &limits, fault);
     order->cgroup_mode = cgroups_mode(self->cgroups);
-    if (order->cgroup_mode == CGROUP_NONE)
-        return 0;
-    for (int number = 1; r == -EEXIST && number < GROUP_TRIES; number++) {
-        cleanup_free char *name = mem_format("%s.%d", entry->id, number);
-
-        r = cgroup_new(self->cgroups, name, &limits, &group, fault);
-    }
+    if (r == 0 && outfit->group)
+        r = cgroup_entries(outfit->group, order->cgroup_fds,
+                           &order->cgroup_count, fault);
     if (r < 0)
-        return r;
-    r = cgroup_entries(group, order->cgroup_fds, &order->cgroup_count, fault);
-    if (r < 0) {
-        fault_t ignored;
-
-        (void) cgroup_remove(group, &ignored);
-        return r;
-    }
-    *ret_group = take_ptr(group);
-    return 0;
+        outfit_discard(outfit);
+    return r;
 }
 
 static void close_group(zygote_launch_t *order)
@@ -232,9 +214,8 @@ static void fail_launch(entry_t *entry, const char *text)
 static int launch(registry_t *self, entry_t *entry, fault_t *fault)
 {
     warmth_t *warmth = launcher_warmth(self, entry->profile);
-    cleanup_fd int link_fd = -1, init_fd = -1, workspace_fd = -1,
-                   status_fd = -1;
-    cleanup_cgroup cgroup_t *group = NULL;
+    cleanup_fd int workspace_fd = -1, status_fd = -1;
+    cleanup_outfit outfit_t outfit = OUTFIT_NONE;
     int pipe_fds[2];
     char text[48];
     zygote_launch_t order = {
@@ -250,7 +231,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (!warmth->zygote)
         return fault_set(fault, ECHILD, "profile %s cannot start: %s",
                          entry->profile->name, warmth->fault);
-    r = open_listeners(entry->runtime_folder, &link_fd, &init_fd, fault);
+    r = outfit_sockets(self, entry, &outfit, fault);
     if (r < 0)
         return r;
     workspace_fd = open(entry->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -260,17 +241,18 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return fault_set(fault, errno, "pipe: %s", strerror(errno));
     status_fd = pipe_fds[1];
-    r = make_group(self, entry, &order, &group, fault);
+    r = outfit_group(self, entry, &outfit, &order, fault);
     snprintf(text, sizeof text, "%d %u %u", pipe_fds[0], order.host_uid,
              order.init_uid);
-    line_say(entry->line, "LAUNCHING", text, group ? cgroup_name(group) : "");
+    line_say(entry->line, "LAUNCHING", text,
+             outfit.group ? cgroup_name(outfit.group) : "");
     if (r < 0)
         return r;
     begin_launch(self, entry);
     order.number = entry->launch;
     order.workspace_fd = workspace_fd;
-    order.link_fd = link_fd;
-    order.init_fd = init_fd;
+    order.link_fd = outfit.link_fd;
+    order.init_fd = outfit.init_fd;
     order.status_fd = status_fd;
     r = zygote_launch(warmth->zygote, &order, fault);
     close_group(&order);
@@ -395,6 +377,9 @@ static void on_launched(warmth_t *warmth, zygote_answer_t *answer)
                           (json_int_t) entry->host_uid));
     snprintf(pid, sizeof pid, "%d", (int) answer->pid);
     snprintf(pidfd, sizeof pidfd, "%d", answer->pidfd);
+    /* The kernel starts there, and this system may wake the session's thread
+     * there all the same. */
+    line_keep_off(entry->line, answer->processor);
     line_say(entry->line, "LAUNCHED", pid, pidfd);
 }
 

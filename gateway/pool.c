@@ -166,7 +166,7 @@ static int on_refill(zloop_t *loop, int timer, void *arg)
         || is_memory_short(self) || !room_is_left(self))
         return 0; /* the end of a start, or the next tick, comes back */
     if (!blank_is_there(self->blank))
-        blank_make(self->blank);
+        creation_make_blank(self);
     for (size_t i = 0; i < self->options->profile_count; i++) {
         warmth_t *warmth = &self->warmths[i];
 

@@ -337,7 +337,8 @@ int registry_new(const options_t *options, const char *package_folder,
         launcher_start(&self->warmths[i]);
     }
     self->files = files_new(options->state_dir, options->checkpoint_bytes);
-    self->blank = blank_new(options->runtime_dir, options->state_dir);
+    self->blank =
+        blank_new(options->runtime_dir, options->state_dir, self->cgroups);
     self->switchboard = switchboard_new();
     zloop_reader(self->loop, switchboard_socket(self->switchboard), on_lines,
                  self);

@@ -111,7 +111,7 @@ struct registry {
     cgroups_t *cgroups;         /* owned */
     management_t *management;   /* owned */
     files_t *files;             /* owned */
-    blank_t *blank;             /* owned; folders for the next session */
+    blank_t *blank;             /* owned; for the next session */
     doors_t *doors;             /* owned */
     switchboard_t *switchboard; /* owned; its sessions */
     retention_t *retention;     /* owned */
@@ -200,6 +200,8 @@ void creation_clear(registry_t *self);
 /* A session for the pool. */
 int creation_make_pooled(registry_t *self, const profile_t *profile,
                          fault_t *fault);
+/* What the next one that is forked will need, if it is like most. */
+void creation_make_blank(registry_t *self);
 /* Settings that are the configuration's, not the session's. */
 void creation_fill_settings(const registry_t *self, session_spec_t *spec);
 

@@ -13,6 +13,7 @@
 #define RETRY_MS 20 /* a reply whose client is away is tried again */
 #define SAVE_MS  50 /* changes of session.json are gathered */
 #define START_MS 5  /* by then a client in haste has asked for something */
+#define FORK_MS  20 /* a fork takes less, where processors are free */
 
 void session_stop_timer(self_t *self, int *timer)
 {
@@ -430,6 +431,7 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     self->status_fd = self->watched_link = -1;
     self->watched_init = self->watched_pidfd = -1;
     self->next_count = 1;
+    self->processors = processors_save();
     self->scribe = scribe_new("session");
     self->queue_end = &self->queue;
     self->viewers = viewers_new(spec->id);
@@ -439,9 +441,25 @@ static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
     return self;
 }
 
+/* The first word. What begins here is not wanted before the kernel is ready,
+ * and where processors are two it would keep one of them from those that make
+ * the kernel: so it begins when they are done, with the next word. */
+static zmsg_t *await_fork(const self_t *self)
+{
+    zmq_pollitem_t item = {.socket = zsock_resolve(self->pipe),
+                           .events = ZMQ_POLLIN};
+    zmsg_t *word = zmsg_recv(self->pipe);
+
+    if (word && zframe_streq(zmsg_first(word), "LAUNCHING"))
+        (void) zmq_poll(&item, 1, FORK_MS);
+    return word;
+}
+
 void session_actor(zsock_t *pipe, void *args)
 {
     self_t *self = self_new(pipe, args);
+    cleanup_zmsg zmsg_t *word =
+        self->spec->is_adopted ? NULL : await_fork(self);
     fault_t fault;
 
     if (begin(self, &fault) < 0) {
@@ -451,7 +469,8 @@ void session_actor(zsock_t *pipe, void *args)
         commands_tell(self, "BROKEN", fault.text, NULL);
     }
     self->orders = lookout_new(self->loop, pipe, commands_on_pipe, self);
-    zloop_start(self->loop);
+    if (!word || commands_take(self, word) == 0)
+        zloop_start(self->loop);
     if (self->is_draining)
         viewers_bid_farewell(self->viewers, "drained",
                              "the gateway stops; the session is kept");

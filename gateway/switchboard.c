@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/processor.h"
 #include "gateway/czmq_owners.h"
 
 #include <assert.h>
@@ -199,4 +200,13 @@ void line_say(line_t *self, const char *word, const char *first,
     if (first && second)
         zmsg_addstr(message, second);
     (void) zmsg_send(&message, self->switchboard->socket);
+}
+
+void line_keep_off(line_t *self, int processor)
+{
+    cpu_set_t set;
+
+    if (pthread_getaffinity_np(self->thread, sizeof set, &set) == 0
+        && processor_leave_out(processor, &set))
+        (void) pthread_setaffinity_np(self->thread, sizeof set, &set);
 }

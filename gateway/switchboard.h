@@ -32,6 +32,9 @@ int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
 void line_destroy(line_t **self_p);
 #define cleanup_line CLEANUP(line_destroy)
 
+/* A hint: its thread has something to do that is better not done on that
+ * processor (base/processor.h), until it says otherwise. */
+void line_keep_off(line_t *self, int processor);
 /* A word and what belongs to it. An actor that has ended hears nothing. */
 void line_say(line_t *self, const char *word, const char *first,
               const char *second);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -45,3 +46,24 @@ def known(gateway: Gateway) -> set[str]:
         for path in gateway.state.rglob("*")
         if len(path.name) == 36 and path.name.count("-") == 4
     }
+
+
+class Groups:
+    """The control groups of a gateway's sessions: groups.c names them after
+    the state folder."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        info = gateway.info()
+        self.where: str = info["limits"]["where"]
+        name = hashlib.blake2b(info["state_dir"].encode(), digest_size=16)
+        self.prefix = f"hearth-{name.hexdigest()[:12]}."
+
+    def ids(self) -> list[str]:
+        """Of the sessions."""
+        if not self.where.startswith("/"):
+            return []
+        return [
+            leaf[len(self.prefix) :].partition(".")[0]
+            for leaf in os.listdir(self.where)
+            if leaf.startswith(self.prefix)
+        ]

@@ -3,7 +3,6 @@ them, what a machine without room for more says, what is removed in the end."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ import zmq
 from deadline import DEADLINE, wait_for
 from harness import Gateway
 from jupyter_client.session import Session as JupyterSession
+from leftovers import Groups
 from processes import children, start_time
 
 LONG = bool(os.environ.get("HEARTH_LONG"))
@@ -62,23 +62,6 @@ def below(pid: int) -> list[int]:
     return [each for each in found if start_time(each)]
 
 
-class Groups:
-    """The control groups of a gateway's sessions: groups.c names them after
-    the state folder."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        info = gateway.info()
-        self.where: str = info["limits"]["where"]
-        name = hashlib.blake2b(info["state_dir"].encode(), digest_size=16)
-        self.prefix = f"hearth-{name.hexdigest()[:12]}."
-
-    def count(self) -> int:
-        if not self.where.startswith("/"):
-            return 0
-        leaves = os.listdir(self.where)
-        return sum(leaf.startswith(self.prefix) for leaf in leaves)
-
-
 class Left:
     """What a gateway holds at a moment. Nobody asks it for that: who asks is
     a connection more, for a moment."""
@@ -90,7 +73,7 @@ class Left:
         self.processes = len(below(pid))
         mounts = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
         self.mounts = sum(str(gateway.folder) in line for line in mounts)
-        self.groups = groups.count()
+        self.groups = len(groups.ids())
         self.folders = len(list((gateway.runtime / "sessions").iterdir()))
         self.rss_kib = status_of(pid, "VmRSS")
 
@@ -229,7 +212,7 @@ def test_the_oldest_of_many_that_are_gone_give_up_their_ports(
 def test_a_forgotten_session_is_revived(gateway: Gateway) -> None:
     session = gateway.create()
     if gateway.info()["limits"]["by"] != "watchdog":
-        assert Groups(gateway).count() == 1
+        assert session.id in Groups(gateway).ids()
     with session.client() as client:
         client.run("x = 1")
     session.delete()

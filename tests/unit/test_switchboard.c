@@ -2,6 +2,7 @@
  * and the owner learns who spoke. */
 #include "gateway/switchboard.h"
 
+#include "base/processor.h"
 #include "tests/lib/descriptors.h"
 
 #define PATIENCE_MS 20000
@@ -185,6 +186,46 @@ static void says_nothing_to_one_that_has_ended(void **state)
     line_say(line, "word", NULL, NULL);
 }
 
+/* Says how many processors it may use. */
+static void count(zsock_t *pipe, void *args)
+{
+    char *word = NULL;
+
+    (void) args;
+    while ((word = zstr_recv(pipe)) && strcmp(word, "$TERM") != 0) {
+        processors_t now = processors_save();
+        zstr_sendf(pipe, "%d", CPU_COUNT(&now.set));
+        zstr_free(&word);
+    }
+    zstr_free(&word);
+}
+
+static void keeps_the_thread_of_one_off_a_processor(void **state)
+{
+    cleanup_switchboard switchboard_t *board = switchboard_new();
+    processors_t all = processors_save();
+    int first = 0, left;
+    char wanted[16];
+    line_t *line = NULL;
+    fault_t fault = {0};
+
+    (void) state;
+    while (!CPU_ISSET((size_t) first, &all.set))
+        first++;
+    left = CPU_COUNT(&all.set);
+    assert_int_equal(line_new(board, count, NULL, board, &line, &fault), 0);
+    line_keep_off(line, -1);
+    line_say(line, "count", NULL, NULL);
+    snprintf(wanted, sizeof wanted, "%d", left);
+    expect(board, board, wanted);
+    line_keep_off(line, first);
+    line_say(line, "count", NULL, NULL);
+    /* The only one is not taken away. */
+    snprintf(wanted, sizeof wanted, "%d", left > 1 ? left - 1 : left);
+    expect(board, board, wanted);
+    line_destroy(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +235,7 @@ int main(void)
         cmocka_unit_test(costs_one_descriptor),
         cmocka_unit_test(forgets_what_was_said_by_one_that_is_gone),
         cmocka_unit_test(says_nothing_to_one_that_has_ended),
+        cmocka_unit_test(keeps_the_thread_of_one_off_a_processor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
