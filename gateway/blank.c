@@ -10,7 +10,8 @@
 
 struct blank {
     char *runtime, *state, *workspace; /* owned; paths */
-    const cgroups_t *groups;           /* borrowed */
+    char *goals[2];          /* owned; where the folders of sessions are */
+    const cgroups_t *groups; /* borrowed */
     char id[SESSION_ID_MAX];
     bool is_there;
     outfit_t outfit; /* owned; of the session of that id */
@@ -34,6 +35,8 @@ blank_t *blank_new(const char *runtime_dir, const char *state_dir,
     self->runtime = mem_format("%s/next", runtime_dir);
     self->state = mem_format("%s/next", state_dir);
     self->workspace = session_own_workspace(self->state);
+    self->goals[0] = mem_format("%s/sessions", runtime_dir);
+    self->goals[1] = mem_format("%s/sessions", state_dir);
     self->groups = groups;
     self->outfit = (outfit_t) OUTFIT_NONE;
     clear(self);
@@ -50,6 +53,8 @@ void blank_destroy(blank_t **self_p)
     free(self->runtime);
     free(self->state);
     free(self->workspace);
+    free(self->goals[0]);
+    free(self->goals[1]);
     free(self);
     *self_p = NULL;
 }
@@ -73,6 +78,8 @@ void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits)
     self->is_there =
         path_make_folders(self->runtime, 0700, &ignored) == 0
         && path_make_folders(self->workspace, 0700, &ignored) == 0
+        && path_make_folders(self->goals[0], 0700, &ignored) == 0
+        && path_make_folders(self->goals[1], 0700, &ignored) == 0
         && outfit_listen(&self->outfit, self->runtime, &ignored) == 0
         && outfit_make_group(&self->outfit, self->groups, id, limits, &ignored)
                == 0;

@@ -57,8 +57,11 @@ def test_each_session_has_another() -> None:
     with gateway_without_pool() as (gateway, own):
         for _ in range(3):
             expected = next_id(gateway, own)
+            folder = (gateway.runtime / "next").stat().st_ino
             session = gateway.create()
             assert session.id == expected
+            taken = gateway.runtime / "sessions" / session.id
+            assert taken.stat().st_ino == folder
             assert session.exec("print(6 * 7)").stdout == "42\n"
 
 
@@ -91,12 +94,10 @@ def test_a_gateway_that_was_killed_leaves_none() -> None:
 
 def test_it_stays_when_groups_of_others_are_swept_away() -> None:
     with gateway_without_pool() as (gateway, own):
+        session = gateway.create()
         expected = next_id(gateway, own)
         stray = Path(own.where) / f"{own.prefix}{uuid.uuid4()}.1"
         stray.mkdir()
-        session = gateway.create()
-        assert session.id == expected
-        expected = next_id(gateway, own)
         session.delete()
         wait_for(lambda: not stray.exists(), "a sweep")
         assert gateway.create().id == expected

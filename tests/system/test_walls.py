@@ -26,6 +26,19 @@ import os
  if os.path.islink(f'/proc/self/fd/{fd}')]
 """
 
+UNREAD = """
+import os, socket
+found = []
+for fd in map(int, os.listdir('/proc/self/fd')):
+    try:
+        with socket.socket(fileno=os.dup(fd)) as each:
+            how = socket.MSG_PEEK | socket.MSG_DONTWAIT
+            found.append(each.recv(1, how))
+    except OSError:
+        pass
+found
+"""
+
 
 @pytest.fixture
 def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
@@ -264,6 +277,14 @@ def test_has_an_interpreter_of_its_own(gateway: Gateway) -> None:
         descriptors = client.value(DESCRIPTORS)
         assert not [text for text in descriptors if text.startswith("/usr")]
         client.close()
+
+
+@pytest.mark.parametrize("gateway", [[], ["fresh=true"]], indirect=True)
+def test_has_heard_that_pid_1_is_out_of_reach(gateway: Gateway) -> None:
+    """Before any code of the session's; where it said so is nothing left."""
+    client = gateway.create().client()
+    assert client.value(UNREAD) == []
+    client.close()
 
 
 def test_forks_share_a_layout(gateway: Gateway) -> None:
