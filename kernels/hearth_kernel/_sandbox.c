@@ -24,6 +24,8 @@
  *       For whoever has no gateway.
  *   gather() -> bool
  *       Lets small objects lie together from now on (arenas.h).
+ *   close_region()
+ *       That was it: gives back what is left of the room for them.
  *   immortal(objects) -> int
  *       Makes objects of a list immortal (immortal.h), before any fork.
  * OSError when no child was made; what fails in the child goes to status_fd.
@@ -419,6 +421,14 @@ static PyObject *gather(PyObject *module, PyObject *none)
     return PyBool_FromLong(arenas_gather());
 }
 
+static PyObject *close_region(PyObject *module, PyObject *none)
+{
+    (void) module;
+    (void) none;
+    arenas_close();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"describe", describe, METH_O, "describe(plan) -> int"},
     {"serve", serve, METH_VARARGS,
@@ -426,6 +436,8 @@ static PyMethodDef methods[] = {
     {"await_init", await_init, METH_O, "await_init(init_fd)"},
     {"fork", fork_method, METH_O, "fork(spec) -> (pid, pidfd)"},
     {"gather", gather, METH_NOARGS, "gather() -> whether arenas lie together"},
+    {"close_region", close_region, METH_NOARGS,
+     "close_region(): arenas to come lie elsewhere"},
     {"immortal", immortal, METH_O, "immortal(objects) -> how many it were"},
     {NULL, NULL, 0, NULL},
 };

@@ -29,6 +29,7 @@ extern void PyObject_SetArenaAllocator(allocator_t *allocator)
 
 static allocator_t usual; /* the interpreter's own */
 static uint8_t *region;   /* owned for good; NULL: arenas are as usual */
+static size_t region_size = REGION;
 static size_t arena_size; /* that of the first one; the others are the same */
 static atomic_size_t used;
 static _Atomic(void *) freed[ARENAS_MAX]; /* places without memory */
@@ -49,7 +50,7 @@ static void *take_new(size_t size)
     size_t at = atomic_load(&used);
 
     do {
-        if (at + size > REGION)
+        if (at + size > region_size)
             return NULL;
     } while (!atomic_compare_exchange_weak(&used, &at, at + size));
     if (mprotect(region + at, size, PROT_READ | PROT_WRITE) < 0)
@@ -78,7 +79,7 @@ static void give_back(void *context, void *arena, size_t size)
     uint8_t *at = arena;
 
     (void) context;
-    if (at < region || at >= region + REGION) {
+    if (at < region || at >= region + region_size) {
         usual.free(usual.context, arena, size);
         return;
     }
@@ -113,4 +114,14 @@ bool arenas_gather(void)
     PyObject_GetArenaAllocator(&usual);
     PyObject_SetArenaAllocator(&ours);
     return true;
+}
+
+void arenas_close(void)
+{
+    size_t in_use = atomic_load(&used);
+
+    if (!region || in_use == region_size)
+        return;
+    (void) munmap(region + in_use, region_size - in_use);
+    region_size = in_use;
 }

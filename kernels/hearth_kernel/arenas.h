@@ -12,5 +12,9 @@
  * fork; a second time does nothing. False: this interpreter has no arenas, or
  * there is no address space; everything is as it was. */
 bool arenas_gather(void);
+/* The address space that the region has left is given back, before the fork:
+ * whose limits bound it would have less. Arenas to come lie where there is
+ * room, or where one was freed. */
+void arenas_close(void);
 
 #endif

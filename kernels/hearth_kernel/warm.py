@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import comms, holes, immortal, streams
+from hearth_kernel import _sandbox, comms, holes, immortal, streams
 from hearth_kernel.shell import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ def settle() -> None:
         libc.malloc_trim(0)
         holes.fill_heap(libc)
     holes.fill_blocks()
+    _sandbox.close_region()
     with open("/proc/self/maps", encoding="utf-8") as maps:
         lines = maps.readlines()
     for line in lines:

@@ -90,6 +90,7 @@ LARGE = (
     HEAD
     + """
 from hearth_kernel import warm
+second = small(200_000)
 probe = mmap.mmap(-1, 4 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for page in range(0, 4 * MIB, 4096):
     probe[page] = 1
@@ -97,7 +98,21 @@ at = ctypes.addressof(ctypes.c_char.from_buffer(probe))
 start = -(-at // (2 * MIB)) * 2 * MIB
 told["can"] = ctypes.CDLL(None).madvise(
     ctypes.c_void_p(start), ctypes.c_size_t(2 * MIB), 25) == 0
+def mapped():
+    with open("/proc/self/status") as lines:
+        (line,) = (each for each in lines if each.startswith("VmSize"))
+    return int(line.split()[1]) / 1024
+
+before = mapped()
+whole = span_of(second[-1])
 warm.settle()
+told["less"] = before - mapped()
+del second
+gc.collect()
+third = small(200_000)
+told["reused"] = sum(whole[0] <= id(each) < whole[1] for each in third)
+many = small(700_000, 450)  # as much as the region and more
+told["sound"] = len(set(many)) == 700_000
 told["large"] = resident(span_of(first[-1]), "AnonHugePages") / MIB
 print(json.dumps(told))
 """
@@ -132,6 +147,10 @@ def test_what_does_not_fit_lies_elsewhere():
 
 def test_they_come_to_lie_in_large_pages():
     told = run(LARGE)
+    # 256 MB of address space were for them, 96 of it were needed.
+    assert told["less"] > 100
+    assert told["reused"] > 190_000
+    assert told["sound"]
     if not told["can"]:
         pytest.skip("this system makes no large pages when it is asked")
     assert told["large"] > 40
