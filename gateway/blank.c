@@ -87,12 +87,12 @@ void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits)
         clear(self);
 }
 
-bool blank_take(blank_t *self, const char *runtime_folder,
+bool blank_take(blank_t *self, const char *id, const char *runtime_folder,
                 const char *state_folder)
 {
     fault_t ignored;
 
-    if (!self->is_there)
+    if (!self->is_there || strcmp(id, self->id) != 0)
         return false;
     self->is_there = false;
     if (rename(self->runtime, runtime_folder) == 0

@@ -26,9 +26,10 @@ bool blank_is_there(const blank_t *self);
 void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits);
 /* Whose it is until the next one is made; NULL: there never was one. */
 const char *blank_id(const blank_t *self);
-/* The folders get these names; in the second one is `workspace`. False when
- * there were none: nothing is there then. */
-bool blank_take(blank_t *self, const char *runtime_folder,
+/* The folders get these names, when it is of that id; in the second one is
+ * `workspace`. False: it is of another one, or they could not; in that case
+ * nothing is there any more. */
+bool blank_take(blank_t *self, const char *id, const char *runtime_folder,
                 const char *state_folder);
 /* Then, for a launch in that runtime folder: what else there is for the session
  * of that id, the group only when its limits are these. */

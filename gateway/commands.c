@@ -167,19 +167,16 @@ static void on_launching(self_t *self, const char *status, const char *group)
         ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
 }
 
-static void on_launched(self_t *self, const char *pid, const char *pidfd)
+static void begin_process(self_t *self, pid_t pid, int fd)
 {
-    int fd = (int) strtol(pidfd, NULL, 10);
-
     if (!self->kernel) { /* it had ended before it was spoken to */
         close(fd);
         ending_read_status(self);
-        processors_restore(&self->processors);
         ending_begin(self, LIFE_REASON_LAUNCH,
                      "the sandbox's pid 1 was ended while it was made");
         return;
     }
-    kernel_set_process(self->kernel, (pid_t) strtol(pid, NULL, 10), fd);
+    kernel_set_process(self->kernel, pid, fd);
     self->spec->pid = kernel_pid(self->kernel);
     self->spec->start_time = kernel_start_time(self->kernel);
     ending_watch_process(self);
@@ -193,6 +190,13 @@ static void on_launched(self_t *self, const char *pid, const char *pidfd)
     } else {
         posture_look_ahead(self);
     }
+}
+
+static void on_launched(self_t *self, const char *pid, const char *pidfd)
+{
+    begin_process(self, (pid_t) strtol(pid, NULL, 10),
+                  (int) strtol(pidfd, NULL, 10));
+    /* The launcher had this thread keep off the kernel's. */
     processors_restore(&self->processors);
 }
 

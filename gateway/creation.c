@@ -106,17 +106,20 @@ static int make_each(const session_spec_t *spec, bool has_own_workspace,
     return r;
 }
 
-/* A member of the pool has the time. */
-static bool fits_blank(const registry_t *self, const session_spec_t *spec,
-                       json_t *content)
+/* That of what was made ahead, where it fits. A member of the pool has the
+ * time, and leaves it to who waits. */
+static void choose_id(const registry_t *self, session_spec_t *spec,
+                      json_t *content)
 {
-    return !spec->is_pooled && blank_is_there(self->blank)
-           && !json_object_get(content, "workspace");
+    if (!spec->is_pooled && blank_is_there(self->blank)
+        && !json_object_get(content, "workspace"))
+        snprintf(spec->id, sizeof spec->id, "%s", blank_id(self->blank));
+    else
+        make_id(spec->id);
 }
 
 static int make_folders(registry_t *self, session_spec_t *spec,
-                        const char *workspace, bool is_blank, uid_t host_uid,
-                        fault_t *fault)
+                        const char *workspace, uid_t host_uid, fault_t *fault)
 {
     bool is_made;
     int r;
@@ -127,9 +130,8 @@ static int make_folders(registry_t *self, session_spec_t *spec,
         session_state_folder(self->options->state_dir, spec->id);
     spec->workspace = workspace ? mem_text(workspace)
                                 : session_own_workspace(spec->state_folder);
-    is_made =
-        is_blank
-        && blank_take(self->blank, spec->runtime_folder, spec->state_folder);
+    is_made = blank_take(self->blank, spec->id, spec->runtime_folder,
+                         spec->state_folder);
     if (!is_made && (r = make_each(spec, !workspace, fault)) < 0)
         return r;
     if (host_uid != geteuid() && !workspace
@@ -223,7 +225,6 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
     const char *profile =
         json_string_value(json_object_get(content, "profile"));
     const char *name = json_string_value(json_object_get(content, "name"));
-    bool is_blank;
     int r;
 
     spec->profile = options_profile(self->options, profile);
@@ -239,17 +240,13 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
                                    &spec->limits, &spec->limits_asked, fault))
                < 0)
         return r;
-    is_blank = fits_blank(self, spec, content);
-    if (is_blank)
-        snprintf(spec->id, sizeof spec->id, "%s", blank_id(self->blank));
-    else
-        make_id(spec->id);
+    choose_id(self, spec, content);
     spec->created_us = clock_wall_us();
     spec->epoch = 1;
     creation_fill_settings(self, spec);
     r = make_folders(self, spec,
                      json_string_value(json_object_get(content, "workspace")),
-                     is_blank, host_uid, fault);
+                     host_uid, fault);
     if (r < 0)
         return r;
     spec->name = name ? mem_text(name) : mem_format("%.8s", spec->id);

@@ -164,8 +164,8 @@ uid_t launcher_revived_uid(const entry_t *entry)
 }
 
 /* Made ahead, or now: the group ahead of the fork, in any case. */
-static int outfit_sockets(registry_t *self, const entry_t *entry,
-                          outfit_t *outfit, fault_t *fault)
+static int find_sockets(registry_t *self, const entry_t *entry,
+                        outfit_t *outfit, fault_t *fault)
 {
     const cgroup_limits_t limits = profile_group_limits(&entry->limits);
 
@@ -176,9 +176,8 @@ static int outfit_sockets(registry_t *self, const entry_t *entry,
 }
 
 /* With its entries in the order, to be closed. */
-static int outfit_group(registry_t *self, const entry_t *entry,
-                        outfit_t *outfit, zygote_launch_t *order,
-                        fault_t *fault)
+static int find_group(registry_t *self, const entry_t *entry, outfit_t *outfit,
+                      zygote_launch_t *order, fault_t *fault)
 {
     const cgroup_limits_t limits = profile_group_limits(&entry->limits);
     int r = 0;
@@ -231,7 +230,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (!warmth->zygote)
         return fault_set(fault, ECHILD, "profile %s cannot start: %s",
                          entry->profile->name, warmth->fault);
-    r = outfit_sockets(self, entry, &outfit, fault);
+    r = find_sockets(self, entry, &outfit, fault);
     if (r < 0)
         return r;
     workspace_fd = open(entry->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -241,7 +240,7 @@ static int launch(registry_t *self, entry_t *entry, fault_t *fault)
     if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return fault_set(fault, errno, "pipe: %s", strerror(errno));
     status_fd = pipe_fds[1];
-    r = outfit_group(self, entry, &outfit, &order, fault);
+    r = find_group(self, entry, &outfit, &order, fault);
     snprintf(text, sizeof text, "%d %u %u", pipe_fds[0], order.host_uid,
              order.init_uid);
     line_say(entry->line, "LAUNCHING", text,

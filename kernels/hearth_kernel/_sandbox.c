@@ -398,13 +398,12 @@ static PyObject *await_init(PyObject *module, PyObject *number)
 {
     long fd = PyLong_AsLong(number);
     fault_t fault = {0, ""};
-    int r;
 
     (void) module;
     if (fd == -1 && PyErr_Occurred())
         return NULL;
-    Py_BEGIN_ALLOW_THREADS r = sandbox_await_init((int) fd, &fault);
-    Py_END_ALLOW_THREADS if (r < 0) return raise_fault(&fault);
+    if (sandbox_await_init((int) fd, &fault) < 0)
+        return raise_fault(&fault);
     Py_RETURN_NONE;
 }
 

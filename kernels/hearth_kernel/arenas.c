@@ -1,6 +1,8 @@
 /* See arenas.h. Arenas are asked for and freed by whoever holds the lock of an
- * interpreter, of which a process may have several (PEP 684): what is here is
- * atomic, and has no lock that a fork could leave locked. */
+ * interpreter, of which a process may have several (PEP 684): what changes
+ * behind the fork is atomic, and has no lock that another one could leave
+ * locked.
+ */
 #include "kernels/hearth_kernel/arenas.h"
 
 #include <stdatomic.h>

@@ -232,6 +232,12 @@ def describe(profile: Order) -> Order:
     """Warm up; return the datagram that says so."""
     installed = snapshot()
     try:
+        from hearth_kernel import _sandbox
+    except ImportError as error:
+        raise Fault(f"{sys.executable}: {error}") from None
+    if not profile.get("fresh"):
+        _sandbox.gather()  # before there is much to be gathered
+    try:
         import IPython
     except ImportError as error:
         raise Fault(
@@ -243,7 +249,6 @@ def describe(profile: Order) -> Order:
         # With all that kernels need: what is loaded here is not loaded again
         # by each of them.
         from hearth_kernel import (  # noqa: F401
-            _sandbox,
             environment,
             kernel,
             policy,
@@ -288,9 +293,6 @@ def describe(profile: Order) -> Order:
 
 def main() -> None:
     """Be the zygote of the profile in the first datagram."""
-    from hearth_kernel import _sandbox
-
-    _sandbox.gather()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gateway = socket.socket(fileno=SOCKET_FD)
     gateway.set_inheritable(False)

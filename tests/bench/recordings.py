@@ -30,7 +30,8 @@ import os, sys, time
 began = time.perf_counter()
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(pid, 0)
-print(time.perf_counter() - began, usage.ru_maxrss, file=sys.stderr)
+print()  # behind what it printed
+print(time.perf_counter() - began, usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
@@ -42,12 +43,13 @@ def timed(
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", RUN, *arguments],
         env=env,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         check=True,
         text=True,
     )
-    seconds, kib = done.stderr.splitlines()[-1].split()
-    return float(seconds), int(kib) / 1000, done.stdout
+    printed, _, last = done.stdout.rstrip("\n").rpartition("\n")
+    seconds, kib = last.split()
+    return float(seconds), int(kib) / 1000, printed
 
 
 class Result:

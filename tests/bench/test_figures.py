@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import record
+import recordings
 from figures import OURS, THEIRS, Figure, percentile
 
 
@@ -111,3 +114,14 @@ def test_less_than_a_figure_must_have_is_worse_whatever_was_kept() -> None:
     assert record.regressions(
         document_of(figure_of("hog", 1, 0.4, least=0.5))
     ) == ["hog: ipykernel: 0.40x, it must be 0.50x"]
+
+
+def test_what_a_program_takes_is_not_who_runs_it() -> None:
+    """Whoever runs it may have much more."""
+    much = b"x" * (200 << 20)
+    code = "print('one'); print('two', end='')"
+    words = [sys.executable, "-I", "-S", "-c", code]
+    seconds, megabytes, printed = recordings.timed(words, dict(os.environ))
+    assert seconds > 0
+    assert 1 < megabytes < len(much) >> 21
+    assert printed == "one\ntwo"

@@ -44,7 +44,9 @@ static bool take(blank_t *blank, const char *runtime, const char *state)
 {
     cleanup_free char *runtime_folder = inside(runtime);
     cleanup_free char *state_folder = inside(state);
-    return blank_take(blank, runtime_folder, state_folder);
+    const char *id = blank_id(blank);
+    assert_false(blank_take(blank, "another", runtime_folder, state_folder));
+    return blank_take(blank, id ? id : ID, runtime_folder, state_folder);
 }
 
 static void becomes_the_folders_of_one_session(void **state)

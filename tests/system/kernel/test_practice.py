@@ -88,3 +88,25 @@ def test_a_kernel_rehearses_when_it_is_told_to(kernel):
         # Not rehearsed when the request is there already.
         told = outcome(kernel.run("told"))[1]
     assert "import sys" in told
+
+
+UNLOADED = """
+import json, socket, sys
+sys.modules["hearth_kernel._sandbox"] = None
+from hearth_kernel import zygote
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+ours.send(json.dumps({"profile": "python3", "preload": []}).encode())
+zygote.SOCKET_FD = theirs.detach()
+try:
+    zygote.main()
+except SystemExit as end:
+    print(end.code, ours.recv(4096).decode())
+"""
+
+
+def test_an_extension_that_cannot_be_loaded_is_told():
+    """Another architecture's, or one that is missing: in a sentence."""
+    code, told = run_python(UNLOADED).split(" ", 1)
+    assert code == "1"
+    assert json.loads(told)["fault"].startswith(f"{sys.executable}: ")
+    assert "_sandbox" in told
