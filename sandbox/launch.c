@@ -10,8 +10,8 @@
  * that is not furnished. When the builder is done it sends both of them
  * descriptors of the namespaces that it made, and ends; they enter, and take
  * their own steps. Nothing runs that is not ours before both have taken all of
- * them, and there is no builder any more: who launches can have the payload wait
- * for pid 1 later, with sandbox_await_init.
+ * them, and there is no builder any more: who launches can have the payload
+ * wait for pid 1 later, with sandbox_await_init.
  *
  * The caller stands still until nobody shares its memory. Each of the three has
  * a stack of its own; the payload, which is forked on pid 1's, goes back to the
