@@ -8,6 +8,8 @@ from typing import Any, Optional, Union
 
 from IPython.core.history import HistoryManager
 
+from hearth_kernel import traits
+
 Entry = tuple[int, int, Any]
 
 
@@ -19,6 +21,11 @@ class MemoryHistory(HistoryManager):  # type: ignore[misc]
 
     def __init__(self, shell: Any = None, config: Any = None) -> None:
         super().__init__(shell=shell, config=config, enabled=False)
+        traits.settle(
+            self,
+            *("shell", "input_hist_parsed", "input_hist_raw"),
+            "output_hist_reprs",
+        )
 
     def store_inputs(
         self, line_num: int, source: str, source_raw: Optional[str] = None

@@ -31,7 +31,7 @@ try:
 except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
-from hearth_kernel import _link, commands, limits, outlet
+from hearth_kernel import _link, commands, limits, outlet, traits
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
 from hearth_kernel.parents import Parent, ParentToken
@@ -257,8 +257,10 @@ class ZMQInteractiveShell(commands.CommandShell):
     execution_count = 1
     last_execution_succeeded = True
     last_execution_result = None
-    history_manager = display_trap = None
+    display_trap = None
     builtin_trap: Any = None
+    history_manager: Any = None
+    payload_manager: Any = None
 
     # The last error that was shown: the content of its ERROR event.
     shown: Optional[dict[str, Any]] = None
@@ -297,6 +299,9 @@ class ZMQInteractiveShell(commands.CommandShell):
         """The last part of the shell to be made."""
         super().init_payload()
         self.shortcuts = Shortcuts(self)
+        traits.settle(self.displayhook, "shell")
+        traits.settle(self.display_trap, "hook")
+        traits.settle(self.payload_manager, "_payload")
 
     def transform_cell(self, raw_cell: str) -> str:
         if self.shortcuts.is_plain(raw_cell):

@@ -48,10 +48,11 @@ class Shortcuts:
     def _list_printers(self) -> list[Any]:
         """How the text of scalars is made."""
         plain = self._plain
+        printers = plain.type_printers
         return [
             plain.float_format,
             plain.pprint,
-            *(plain.type_printers.get(kind) for kind in _SCALARS),
+            *(printers.get(kind) for kind in _SCALARS),
         ]
 
     def _list_formatters(self) -> list[dict[Any, Any]]:
