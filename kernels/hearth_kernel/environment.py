@@ -22,6 +22,8 @@ _STANDARD = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
 }
 
+_is_standard = False
+
 
 def settle(wanted: Mapping[str, str]) -> None:
     """Have the standard environment and `wanted`, and nothing else.
@@ -29,6 +31,9 @@ def settle(wanted: Mapping[str, str]) -> None:
     Done before the fork as far as it can be: a kernel that finds a name with
     its value writes to no page for it.
     """
+    global _is_standard
+    if _is_standard and not wanted:
+        return
     for name in list(os.environ):
         if name not in _STANDARD and name not in wanted:
             del os.environ[name]
@@ -36,3 +41,4 @@ def settle(wanted: Mapping[str, str]) -> None:
         for name, value in texts.items():
             if os.environ.get(name) != value:
                 os.environ[name] = value
+    _is_standard = not wanted

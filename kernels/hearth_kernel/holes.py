@@ -88,6 +88,14 @@ def fill_heap(libc: Any) -> int:
     return taken
 
 
+def fill(libc: Any) -> None:
+    """Take all holes that there are at this moment."""
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)
+        fill_heap(libc)
+    fill_blocks()
+
+
 def trimmer() -> Callable[[], object]:
     """What gives the system back what malloc has free, where malloc can."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

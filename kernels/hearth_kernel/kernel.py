@@ -281,11 +281,11 @@ class Kernel:
         finally:
             self.wake()
 
-    def practise(self) -> None:
+    def practise(self, times: int = rehearsal.TIMES) -> None:
         """Rehearse in the zygote what its kernels will do."""
         self.interrupts.is_rehearsing = True
         try:
-            rehearsal.practise(self)
+            rehearsal.practise(self, times)
         finally:
             self.interrupts.is_rehearsing = False
 

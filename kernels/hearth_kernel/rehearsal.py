@@ -34,7 +34,7 @@ _HEADER = {
     "version": "5.4",
 }
 _METADATA = json.dumps({"hearth": {"header": _HEADER}}).encode()
-_TIMES = 12  # in a zygote, twice
+TIMES = 12  # in a zygote, twice
 _SIGINT = int(signal.SIGINT)
 _INPUTS = ("_i", "_ii", "_iii")  # texts of the latest cells
 
@@ -130,7 +130,7 @@ def _begin(kernel: Any) -> None:
     os.close(theirs)
 
 
-def practise(kernel: Any) -> None:
+def practise(kernel: Any, times: int) -> None:
     """Rehearse in the zygote, so often that it leaves no further trace.
 
     CPython 3.11 and later counts in each function's code how often it ran
@@ -139,6 +139,6 @@ def practise(kernel: Any) -> None:
     and names, which each kernel would do again for itself.
     """
     handler = _signal.getsignal(_SIGINT)
-    for _ in range(_TIMES):
+    for _ in range(times):
         _begin(kernel)
     _signal.signal(_SIGINT, handler)

@@ -66,10 +66,7 @@ def _reseed_numpy(numpy_random: Any) -> None:
 
 
 def reseed() -> None:
-    """Draw everything anew."""
-    random = _module("random")
-    if random:
-        random.seed()
+    """Draw anew what does not by itself in a fork, as random does."""
     numpy_random = _module("numpy.random")
     if numpy_random:
         _reseed_numpy(numpy_random)

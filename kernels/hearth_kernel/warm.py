@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import importlib
 import logging
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import _sandbox, comms, holes, immortal, streams
+from hearth_kernel import _sandbox, codes, comms, holes, immortal, streams
 from hearth_kernel.shell import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -174,13 +175,8 @@ def settle() -> None:
     same, and it writes less where there are no holes to be filled. A system
     that cannot do this leaves everything as it was.
     """
-    import ctypes
-
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "malloc_trim"):
-        libc.malloc_trim(0)
-        holes.fill_heap(libc)
-    holes.fill_blocks()
+    holes.fill(libc)
     _sandbox.close_region()
     with open("/proc/self/maps", encoding="utf-8") as maps:
         lines = maps.readlines()
@@ -217,6 +213,7 @@ def warm(
     forget_files()
     start_openssl()
     if is_zygote:
+        codes.gather(lambda: kernel.practise(1))
         kernel.practise()
     gc.collect()
     if is_zygote:

@@ -157,8 +157,9 @@ def become_kernel(
 ) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
     # Loaded since the zygote warmed up: their folder may be out of sight here.
-    from hearth_kernel import environment, kernel, reseed
+    from hearth_kernel import environment, forks, kernel, reseed
 
+    forks.restore()
     # signal's own function makes enums of what it returns.
     for number in _HANDLED:
         _signal.signal(number, _signal.SIG_DFL)
@@ -250,6 +251,7 @@ def describe(profile: Order) -> Order:
         # by each of them.
         from hearth_kernel import (  # noqa: F401
             environment,
+            forks,
             kernel,
             policy,
             reseed,
@@ -266,6 +268,7 @@ def describe(profile: Order) -> Order:
     else:
         _, loaded, missing = warm(names)
         environment.settle({})
+        forks.spare()
     policy.configure(profile.get("policy"))
     check_threads()
     check_places(profile)

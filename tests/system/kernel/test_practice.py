@@ -18,10 +18,11 @@ def descriptors():
     return sorted(os.listdir("/proc/self/fd"))
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 before = descriptors()
-from hearth_kernel import kernel
+from hearth_kernel import codes, kernel
 from hearth_kernel.warm import warm
 shell, _, _ = warm([])
 code = kernel.Kernel.serve.__code__
+used = codes._watch(kernel._prepared.practise)
 print(json.dumps({
     "names": sorted(name for name in shell.user_ns if name[0] != "_"),
     "inputs": shell.user_ns["In"],
@@ -31,6 +32,7 @@ print(json.dumps({
     "opened": len(descriptors()) - len(before),
     "threads": len(os.listdir("/proc/self/task")),
     "adapted": getattr(code, "_co_code_adaptive", b"") != code.co_code,
+    "together": len({each >> 12 for each in used}) < 0.4 * len(used),
 }))
 """
 
@@ -45,6 +47,7 @@ def test_is_seen_in_code_alone():
         "opened": 0,
         "threads": 1,
         "adapted": sys.version_info >= (3, 11),
+        "together": True,
     }
 
 

@@ -1,0 +1,47 @@
+"""What threading does in each fork, and a kernel's own need not do.
+
+It makes all locks of threads anew, since one that is gone may have held them. A
+zygote has one thread, which holds none; that its kernels do so was a tenth of
+the pages that are copied until one is ready. The forks of a session's own code
+find everything as it is.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import CodeType, FunctionType
+from typing import Optional
+
+_kept: Optional[CodeType] = None
+
+
+def _nothing() -> None:
+    """Stand in for the hook."""
+
+
+def _find_hook() -> Optional[FunctionType]:
+    """A function that can be stood in for, where CPython has it."""
+    hook = getattr(threading, "_after_fork", None)
+    if not isinstance(hook, FunctionType) or hook.__closure__:
+        return None
+    return hook
+
+
+def spare() -> None:
+    """From here on threading does nothing in a fork; in a zygote."""
+    global _kept
+    hook = _find_hook()
+    # Of a thread that was not Python's and is gone it may know still.
+    if hook is None or threading.active_count() != 1:
+        return
+    _kept = hook.__code__
+    hook.__code__ = _nothing.__code__
+
+
+def restore() -> None:
+    """Have the hook again, in the kernel."""
+    global _kept
+    hook = _find_hook()
+    if hook is not None and _kept is not None:
+        hook.__code__ = _kept
+        _kept = None

@@ -1,0 +1,105 @@
+"""The code of functions that are used comes to lie together, and works on."""
+
+import json
+
+import pytest
+from conftest import run_python
+from test_immortal import PYTHONS
+
+# Of 3,000 functions, which lie between other things, every twentieth is used;
+# those that come behind need more of a function than its code.
+GATHERED = """
+import json, sys
+from hearth_kernel import codes
+
+module, between = {}, []
+for number in range(3000):
+    exec(f"def f{number}(x):\\n    return [x * {number}, 'f{number}', 1.5]",
+         module)
+    between.append((bytes(200), bytes(450), bytes(700)))
+used = [module[f"f{number}"] for number in range(0, 3000, 20)]
+
+def outer(step):
+    def inner(x=2, *, y=3):
+        return x + y + step
+    return inner
+
+def steps():
+    got = yield 1
+    yield got
+
+class Kept:
+    def __init__(self):
+        super().__init__()
+        self.made = outer(100)
+
+def pages(functions):
+    return len({id(each.__code__) >> 12 for each in functions})
+
+closure, kept, running = outer(10), Kept(), steps()
+next(running)
+
+def run():
+    for each in used:
+        each(1)
+    closure()
+    Kept().made()
+    list(steps())
+    try:
+        used[0](None)
+    except TypeError:
+        pass
+
+before = [each.__code__ for each in used]
+unused = module["f1"].__code__
+found = [pages(used), codes.gather(run), pages(used)]
+print(json.dumps({
+    "pages": found[::2],
+    "functions": found[1],
+    "changed": sum(each.__code__ is not old for each, old in zip(used, before)),
+    "unused": module["f1"].__code__ is unused,
+    "values": [each(2)[0] for each in used] == list(range(0, 6000, 40)),
+    "closure": [closure(), closure(1, y=1), outer(1)(), kept.made()],
+    "generators": [running.send(5), *steps()],
+    "where": [used[0].__code__.co_filename, used[0].__code__.co_firstlineno],
+    "profile": sys.getprofile() is None,
+}))
+"""
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def told(request):
+    return json.loads(run_python(GATHERED, python=request.param))
+
+
+def test_lies_in_few_pages(told):
+    before, after = told["pages"]
+    assert before > 100
+    assert after < before / 3
+
+
+def test_is_that_of_used_functions_alone(told):
+    # And of: run, outer, the closure and what Kept() makes, Kept, steps.
+    assert 150 < told["functions"] < 170
+    assert told["changed"] == 150
+    assert told["unused"]
+    assert told["profile"]
+
+
+def test_does_what_it_did(told):
+    assert told["values"]
+    assert told["closure"] == [15, 12, 6, 105]
+    assert told["generators"] == [5, 1, None]
+    assert told["where"] == ["<string>", 1]
+
+
+def test_a_run_that_fails_leaves_nothing_behind():
+    code = """
+import sys
+from hearth_kernel import codes
+try:
+    codes.gather(lambda: 1 / 0)
+except ZeroDivisionError:
+    print(sys.getprofile())
+"""
+    assert run_python(code) == "None\n"
