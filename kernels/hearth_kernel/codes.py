@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
+import os
 import sys
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, Callable
 
 from hearth_kernel import holes
 
 
-def _watch(run: Callable[[], object]) -> dict[int, CodeType]:
+def _note_calls(run: Callable[[], object]) -> set[int]:
     """The code that runs, by its id."""
-    found: dict[int, CodeType] = {}
+    found: set[int] = set()
 
     def note(frame: Any, event: str, _: object) -> None:
         if event == "call":
-            found[id(frame.f_code)] = frame.f_code
+            found.add(id(frame.f_code))
 
     sys.setprofile(note)
     try:
@@ -33,13 +35,36 @@ def _watch(run: Callable[[], object]) -> dict[int, CodeType]:
     return found
 
 
+def _watch(run: Callable[[], object]) -> set[int]:
+    """The same by a child, where everything has the address that it has here.
+
+    CPython 3.12 and later writes to all code that runs after somebody watched.
+    """
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(ours)
+            with os.fdopen(theirs, "w") as told:
+                told.write(json.dumps(list(_note_calls(run))))
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours) as told:
+        text = told.read()
+    os.waitpid(pid, 0)
+    return set(json.loads(text)) if text else set()
+
+
 def gather(run: Callable[[], object]) -> int:
     """Give the functions that `run` calls copies of their code.
 
     In the zygote, before the freeze, and with nothing in the holes that a copy
-    would otherwise be put into. How many functions it were. The code is as new:
-    CPython 3.11 and later adapts it once more.
+    would otherwise be put into. How many functions it were: none where `run`
+    fails. The code is as new: CPython 3.11 and later adapts it once more.
     """
+    if len(os.listdir("/proc/self/task")) != 1:
+        return 0  # who forks beside a thread may stand still
     used = _watch(run)
     functions = [
         each
@@ -47,7 +72,9 @@ def gather(run: Callable[[], object]) -> int:
         if type(each) is FunctionType and id(each.__code__) in used
     ]
     holes.fill(ctypes.CDLL(None))
-    copies = {key: code.replace() for key, code in used.items()}
+    # All there before the first one is let go, whose place would be taken.
+    kept = {id(each.__code__): each.__code__ for each in functions}
+    copies = {key: code.replace() for key, code in kept.items()}
     for each in functions:
         each.__code__ = copies[id(each.__code__)]
     return len(functions)

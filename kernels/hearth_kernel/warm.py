@@ -213,6 +213,7 @@ def warm(
     forget_files()
     start_openssl()
     if is_zygote:
+        kernel.practise(1)
         codes.gather(lambda: kernel.practise(1))
         kernel.practise()
     gc.collect()

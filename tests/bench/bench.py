@@ -184,7 +184,7 @@ class Run:
         if "create" in only:
             with hearth.another(has_pool=False) as forking:
                 self.add(measure_first_result(sides, rounds, forking))
-            self.add(measure_quick(hearth, pair[1:], rounds))
+                self.add(measure_quick(hearth, pair[1:], rounds, forking))
         if "entering" in only:
             self.add(measure_entering(hearth.program))
         if "trip" in only:

@@ -15,7 +15,7 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
-from typing import Union
+from typing import Optional, Union
 
 from clients import BenchError
 from figures import OURS, Figure
@@ -30,6 +30,8 @@ ROWS = (
     "1+1 round trip, p99, a client in C",
 )
 GOALS = ("", "", "30x (500x)", "4x (8x)", "")
+RESULT = 2  # the row of the first result
+FORKED = "the same by a fork, a client in C"
 OURS_ALONE = 2  # rows: where a kernel is a process, nobody answers
 BARE = "libzmq alone"
 
@@ -122,9 +124,14 @@ def ask_kernel(program: Path, side: Ipykernel) -> list[list[float]]:
 
 
 def measure_quick(
-    hearth: Hearth, others: list[Side], rounds: int
+    hearth: Hearth,
+    others: list[Side],
+    rounds: int,
+    forking: Optional[Hearth] = None,
 ) -> list[Figure]:
+    """`forking`: a gateway without a pool, for a row more."""
     figures = [Figure(name, "ms", goal) for name, goal in zip(ROWS, GOALS)]
+    forked = Figure(FORKED, "ms", "30x (100x)")
     programs = hearth.program.parent / "tests/bench"
     program = programs / "quick_client"
     bare = Bare(programs / "bare_server", hearth.scratch, hearth.transport)
@@ -144,6 +151,14 @@ def measure_quick(
                     for at, figure in enumerate(figures):
                         if name in (OURS, BARE) or at >= OURS_ALONE:
                             figure.add(name, row[at])
+            rows = ask_gateway(program, forking, QUICK) if forking else []
+            for row in rows if number else []:
+                forked.add(OURS, row[RESULT])
     finally:
         bare.stop()
-    return figures
+    if not forking:
+        return figures
+    for name, values in figures[RESULT].values.items():
+        if name != OURS:
+            forked.values[name] = values
+    return [*figures, forked]

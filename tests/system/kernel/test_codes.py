@@ -93,13 +93,30 @@ def test_does_what_it_did(told):
     assert told["where"] == ["<string>", 1]
 
 
-def test_a_run_that_fails_leaves_nothing_behind():
-    code = """
-import sys
+FAILED = """
+import os, threading
 from hearth_kernel import codes
+
+def work():
+    pass
+
+def fail():
+    work()
+    raise RuntimeError("not told")
+
+held = threading.Event()
+code = work.__code__
+found = [codes.gather(fail)]
+threading.Thread(target=held.wait, daemon=True).start()
+found.append(codes.gather(work))
+held.set()
 try:
-    codes.gather(lambda: 1 / 0)
-except ZeroDivisionError:
-    print(sys.getprofile())
+    os.waitpid(-1, 0)
+except ChildProcessError:
+    print(found, work.__code__ is code, len(os.listdir("/proc/self/fd")))
 """
-    assert run_python(code) == "None\n"
+
+
+def test_nothing_comes_of_a_run_that_fails_or_of_another_thread():
+    # Three streams, and the folder that is listed.
+    assert run_python(FAILED) == "[0, 0] True 4\n"

@@ -22,7 +22,7 @@ from hearth_kernel import codes, kernel
 from hearth_kernel.warm import warm
 shell, _, _ = warm([])
 code = kernel.Kernel.serve.__code__
-used = codes._watch(kernel._prepared.practise)
+used = codes._note_calls(kernel._prepared.practise)
 print(json.dumps({
     "names": sorted(name for name in shell.user_ns if name[0] != "_"),
     "inputs": shell.user_ns["In"],
