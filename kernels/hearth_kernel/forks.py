@@ -1,9 +1,8 @@
 """What threading does in each fork, and a kernel's own need not do.
 
 It makes all locks of threads anew, since one that is gone may have held them. A
-zygote has one thread, which holds none; that its kernels do so was a tenth of
-the pages that are copied until one is ready. The forks of a session's own code
-find everything as it is.
+zygote has one thread, which holds none, and each kernel would copy pages for it
+before it has begun. The forks of a session's own code find everything as it is.
 """
 
 from __future__ import annotations

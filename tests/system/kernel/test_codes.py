@@ -106,7 +106,7 @@ def fail():
 
 held = threading.Event()
 code = work.__code__
-found = [codes.gather(fail)]
+found = [codes.gather(fail), codes.gather(lambda: os._exit(0))]
 threading.Thread(target=held.wait, daemon=True).start()
 found.append(codes.gather(work))
 held.set()
@@ -116,7 +116,23 @@ except ChildProcessError:
     print(found, work.__code__ is code, len(os.listdir("/proc/self/fd")))
 """
 
+REAPED = """
+import signal
+from hearth_kernel import codes
+
+def work():
+    pass
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+code = work.__code__
+print(codes.gather(work), work.__code__ is code)
+"""
+
+
+def test_a_child_may_be_reaped_by_the_system():
+    assert run_python(REAPED) == "1 False\n"
+
 
 def test_nothing_comes_of_a_run_that_fails_or_of_another_thread():
     # Three streams, and the folder that is listed.
-    assert run_python(FAILED) == "[0, 0] True 4\n"
+    assert run_python(FAILED) == "[0, 0, 0] True 4\n"
