@@ -241,3 +241,22 @@ def test_a_cell_bigger_than_a_socket_takes_at_once(client: Client) -> None:
     turn = client.run("#" + "x" * 3_000_000 + "\n7")
     assert turn.result == "7"
     assert client.value("1 + 1") == 2
+
+
+FORKS = """
+import os, threading
+held = threading.Event()
+beside = threading.Thread(target=held.wait, daemon=True)
+beside.start()
+ours, theirs = os.pipe()
+if (pid := os.fork()) == 0:
+    os.write(theirs, str(threading.active_count()).encode())
+    os._exit(0)
+os.waitpid(pid, 0)
+print(threading.active_count(), os.read(ours, 9).decode())
+held.set()
+"""
+
+
+def test_a_fork_of_a_cell_leaves_its_threads_behind(session: Session) -> None:
+    assert session.exec(FORKS).stdout == "2 1\n"
