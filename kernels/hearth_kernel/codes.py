@@ -12,12 +12,16 @@ import ctypes
 import gc
 import json
 import os
+import select
+import signal
 import sys
 from contextlib import suppress
 from types import FunctionType
 from typing import Any, Callable
 
 from hearth_kernel import holes
+
+_PATIENCE = 5.0  # seconds; it takes some ms
 
 
 def _note_calls(run: Callable[[], object]) -> set[int]:
@@ -52,6 +56,8 @@ def _watch(run: Callable[[], object]) -> set[int]:
             os._exit(0)
     os.close(theirs)
     with os.fdopen(ours) as told:
+        if not select.select([told], [], [], _PATIENCE)[0]:
+            os.kill(pid, signal.SIGKILL)
         text = told.read()
     with suppress(ChildProcessError):  # where the system reaps
         os.waitpid(pid, 0)
@@ -63,7 +69,8 @@ def gather(run: Callable[[], object]) -> int:
 
     In the zygote, before the freeze, and with nothing in the holes that a copy
     would otherwise be put into. How many functions it were: none where `run`
-    fails. The code is as new: CPython 3.11 and later adapts it once more.
+    fails, or takes too long. The code is as new: CPython 3.11 and later adapts
+    it once more.
     """
     if len(os.listdir("/proc/self/task")) != 1:
         return 0  # who forks beside a thread may stand still
