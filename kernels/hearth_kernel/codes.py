@@ -19,7 +19,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any, Callable
 
-from hearth_kernel import holes
+from hearth_kernel import forks, holes
 
 _PATIENCE = 5.0  # seconds; it takes some ms
 
@@ -72,7 +72,7 @@ def gather(run: Callable[[], object]) -> int:
     fails, or takes too long. The code is as new: CPython 3.11 and later adapts
     it once more.
     """
-    if len(os.listdir("/proc/self/task")) != 1:
+    if forks.count_threads() != 1:
         return 0  # who forks beside a thread may stand still
     used = _watch(run)
     functions = [

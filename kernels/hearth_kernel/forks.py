@@ -7,40 +7,40 @@ before it has begun. The forks of a session's own code find everything as it is.
 
 from __future__ import annotations
 
+import os
 import threading
 from types import CodeType, FunctionType
 from typing import Optional
 
-_kept: Optional[CodeType] = None
+_kept: Optional[tuple[FunctionType, CodeType]] = None
+
+
+def count_threads() -> int:
+    """How many this process has, whoever made them."""
+    return len(os.listdir("/proc/self/task"))
 
 
 def _nothing() -> None:
     """Stand in for the hook."""
 
 
-def _find_hook() -> Optional[FunctionType]:
-    """A function that can be stood in for, where CPython has it."""
-    hook = getattr(threading, "_after_fork", None)
-    if not isinstance(hook, FunctionType) or hook.__closure__:
-        return None
-    return hook
-
-
 def spare() -> None:
     """From here on threading does nothing in a fork; in a zygote."""
     global _kept
-    hook = _find_hook()
-    # Of a thread that was not Python's and is gone it may know still.
-    if hook is None or threading.active_count() != 1:
+    hook = getattr(threading, "_after_fork", None)
+    if not isinstance(hook, FunctionType) or hook.__closure__:
         return
-    _kept = hook.__code__
+    # Of a thread that was not Python's and is gone it may know still.
+    if threading.active_count() != 1:
+        return
+    _kept = hook, hook.__code__
     hook.__code__ = _nothing.__code__
 
 
 def restore() -> None:
     """Have the hook again, in the kernel."""
     global _kept
-    hook = _find_hook()
-    if hook is not None and _kept is not None:
-        hook.__code__ = _kept
+    if _kept is not None:
+        hook, code = _kept
+        hook.__code__ = code
         _kept = None

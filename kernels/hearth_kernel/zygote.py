@@ -107,14 +107,11 @@ def snapshot() -> dict[str, int]:
     return found
 
 
-def count_threads() -> int:
-    """How many threads this process has."""
-    return len(os.listdir("/proc/self/task"))
-
-
 def check_threads() -> None:
     """Refuse to fork with a second thread: its locks would stay locked."""
-    threads = count_threads()
+    from hearth_kernel import forks
+
+    threads = forks.count_threads()
     if threads != 1:
         raise Fault(
             f"the zygote has {threads} threads: a preloaded module started "
@@ -289,7 +286,7 @@ def describe(profile: Order) -> Order:
         "ipython": IPython.__version__,
         "preloaded": loaded,
         "missing": missing,
-        "threads": count_threads(),
+        "threads": forks.count_threads(),
         "environment": installed,
     }
 
