@@ -5,7 +5,7 @@
 #include "gateway/audit.h"
 #include "gateway/doors.h"
 #include "gateway/gateway.h"
-#include "gateway/management.h"
+#include "gateway/management_error.h"
 
 #include <assert.h>
 #include <jansson.h>

@@ -135,7 +135,7 @@ void keeper_note_bad(keeper_t *self, const door_t *door, channel_t channel,
     scribe_note_by(self->scribe, AUDIT_UNKNOWN, "message", door->aim->id,
                    "dropped",
                    json_pack("{s:s,s:s,s:s}", "viewer", door->name, "channel",
-                             front_channel_name(channel), "verdict", verdict));
+                             channel_name(channel), "verdict", verdict));
 }
 
 /* --- What sessions tell --- */

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "gateway/audit.h"
 #include "gateway/gateway.h"
-#include "gateway/management.h"
+#include "gateway/management_error.h"
 #include "workspace/beneath.h"
 #include "workspace/name.h"
 

@@ -7,14 +7,11 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "protocol/channel.h"
+#include "protocol/limits.h"
 #include "protocol/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define FRONT_NAME_MAX   24  /* letters, digits, '-' */
-#define FRONT_VIEWER_MAX 128 /* bytes of a viewer's name, no NUL */
-#define FRONT_ID_MAX     64  /* a session's id with its NUL */
 
 typedef struct front front_t;
 

@@ -1,18 +1,12 @@
 /* See front_link.h. */
 #include "gateway/front_link.h"
 
-#include "gateway/front.h"
+#include "protocol/limits.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define FRAME_WEIGHT 64 /* a zmq_msg_t */
-
-static const char *const channel_names[CHANNEL_COUNT] = {
-#define X(name, text, kernel, client, key) [CHANNEL_##name] = text,
-    CHANNELS(X)
-#undef X
-};
 
 bool front_endpoint(const char *name, char ret_endpoint[FRONT_ENDPOINT_SIZE])
 {
@@ -34,20 +28,6 @@ uint64_t front_weight(const bytes_t *frames, size_t count)
     for (size_t i = 0; i < count; i++)
         weight += frames[i].size + FRAME_WEIGHT;
     return weight;
-}
-
-const char *front_channel_name(channel_t channel)
-{
-    return channel_names[channel];
-}
-
-channel_t front_channel(bytes_t name)
-{
-    for (int i = 0; i < CHANNEL_COUNT; i++)
-        if (name.size == strlen(channel_names[i])
-            && memcmp(name.bytes, channel_names[i], name.size) == 0)
-            return (channel_t) i;
-    return CHANNEL_COUNT;
 }
 
 uint64_t front_number(bytes_t text)

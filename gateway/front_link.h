@@ -15,9 +15,6 @@
 bool front_endpoint(const char *name, char ret_endpoint[FRONT_ENDPOINT_SIZE]);
 /* What frames weigh while they wait: their bytes and libzmq's own. */
 uint64_t front_weight(const bytes_t *frames, size_t count);
-/* "shell"; CHANNEL_COUNT for a name that is none. */
-const char *front_channel_name(channel_t channel);
-channel_t front_channel(bytes_t name);
 /* Decimal text; 0 when it is none. */
 uint64_t front_number(bytes_t text);
 

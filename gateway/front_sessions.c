@@ -111,7 +111,7 @@ int front_request(front_t *self, const char *session, const char *viewer,
     frames[size++] = front_text(session);
     frames[size++] = front_text("REQUEST");
     frames[size++] = front_text(viewer);
-    frames[size++] = front_text(front_channel_name(channel));
+    frames[size++] = front_text(channel_name(channel));
     frames[size++] = message_header(message);
     frames[size++] = message_parent(message);
     frames[size++] = message_metadata(message);
@@ -200,10 +200,12 @@ static void count_taken(front_t *self, attached_t *attached)
 static void read_event(front_t *self, front_event_t *ret_event)
 {
     size_t size = zmsg_size(self->frames), i = 0;
+    bytes_t channel;
 
     ret_event->what = FRONT_EVENT;
     ret_event->seq = front_number(pop(self->frames));
-    ret_event->channel = front_channel(pop(self->frames));
+    channel = pop(self->frames);
+    ret_event->channel = channel_from_name(channel.bytes, channel.size);
     ret_event->viewer = pop(self->frames);
     ret_event->request = front_number(pop(self->frames));
     ret_event->header = pop(self->frames);

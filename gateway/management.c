@@ -221,16 +221,3 @@ void management_reply_data(management_t *self, const message_t *request,
     reply(self, request, text, data);
     json_decref(answer);
 }
-
-json_t *management_error(const char *ename, int exit_code, const char *format,
-                         ...)
-{
-    char sentence[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
-    return json_pack("{s:s,s:s,s:s,s:i}", "status", "error", "ename", ename,
-                     "evalue", sentence, "exit_code", exit_code);
-}

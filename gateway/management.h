@@ -38,8 +38,5 @@ void management_reply_text(management_t *self, const message_t *request,
 /* The same with a buffer behind it, unless it is empty. */
 void management_reply_data(management_t *self, const message_t *request,
                            json_t *answer, bytes_t data);
-/* {"status":"error","ename","evalue","exit_code"} */
-json_t *management_error(const char *ename, int exit_code, const char *format,
-                         ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,7 +1,6 @@
 /* See origin.h. Plain data: of whoever reads, in his thread. */
 #include "gateway/origin.h"
 
-#include "gateway/front_link.h"
 #include "protocol/json.h"
 
 #include <sodium.h>
@@ -46,7 +45,7 @@ void origin_read(origin_t *self, const journal_record_t *record,
         return;
     cleanup_free char *channel = json_text_new(json_member(origin, "channel"));
     if (channel)
-        self->channel = front_channel((bytes_t){channel, strlen(channel)});
+        self->channel = channel_from_name(channel, strlen(channel));
     if (self->channel >= CHANNEL_COUNT)
         self->channel = CHANNEL_SHELL;
     read_viewer(self, origin, front);

@@ -4,8 +4,10 @@
 #define HEARTH_GATEWAY_ORIGIN_H
 
 #include "base/buffer.h"
-#include "gateway/front.h"
 #include "notebooks/positions.h"
+#include "protocol/channel.h"
+#include "protocol/limits.h"
+#include "protocol/message.h"
 
 typedef struct {
     uint64_t number;   /* 0: of no request */

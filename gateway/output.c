@@ -247,7 +247,13 @@ static void send_to_asker(output_t *self, channel_t channel, uint64_t seq,
 
     parts->parent = message_header(request->message);
     if (request->front[0]) {
-        viewers_answer(self->viewers, seq, channel, request, parts);
+        viewers_asker_t asker = {.front = request->front,
+                                 .request = request->number};
+
+        if (count) {
+            asker.viewer = message_identity(request->message, 0);
+            viewers_answer(self->viewers, seq, channel, &asker, parts);
+        }
         return;
     }
     for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)

@@ -26,6 +26,7 @@
 #include "gateway/doors.h"
 #include "gateway/files.h"
 #include "gateway/management.h"
+#include "gateway/management_error.h"
 #include "gateway/registry.h"
 #include "gateway/session.h"
 #include "gateway/switchboard.h"

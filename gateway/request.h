@@ -4,9 +4,9 @@
 #define HEARTH_GATEWAY_REQUEST_H
 
 #include "base/cleanup.h"
-#include "gateway/front.h"
 #include "notebooks/journal.h"
 #include "protocol/channel.h"
+#include "protocol/limits.h"
 #include "protocol/message.h"
 
 #include <stdbool.h>

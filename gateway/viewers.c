@@ -180,7 +180,7 @@ static void send_event(link_t *link, uint64_t seq, channel_t channel,
     bytes_t frames[FRONT_EVENT_FRAMES] = {
         text("EVENT"),
         {0},
-        text(front_channel_name(channel)),
+        text(channel_name(channel)),
         viewer,
         {0},
         parts->header,
@@ -211,13 +211,12 @@ void viewers_publish(viewers_t *self, uint64_t seq, uint64_t request,
 }
 
 void viewers_answer(viewers_t *self, uint64_t seq, channel_t channel,
-                    const request_t *request, const wire_parts_t *parts)
+                    const viewers_asker_t *asker, const wire_parts_t *parts)
 {
-    link_t *link = find_front(self, request->front);
+    link_t *link = find_front(self, asker->front);
 
-    if (link && message_identity_count(request->message))
-        send_event(link, seq, channel, message_identity(request->message, 0),
-                   request->number, parts);
+    if (link)
+        send_event(link, seq, channel, asker->viewer, asker->request, parts);
 }
 
 void viewers_tell_state(viewers_t *self, const char *json)
@@ -276,7 +275,8 @@ static bytes_t pop(zmsg_t *frames)
 static message_t *read_request(zmsg_t *frames, channel_t *ret_channel)
 {
     bytes_t viewer = pop(frames);
-    channel_t channel = front_channel(pop(frames));
+    bytes_t name = pop(frames);
+    channel_t channel = channel_from_name(name.bytes, name.size);
     bytes_t parts[4];
     message_t *message;
 

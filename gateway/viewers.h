@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "gateway/request.h"
 #include "protocol/channel.h"
 #include "protocol/message.h"
 #include "protocol/wire.h"
@@ -37,9 +36,16 @@ void viewers_greet(viewers_t *self, const char *front, uint64_t seq,
 /* For everybody, as on iopub; `seq` 0: not in the journal. */
 void viewers_publish(viewers_t *self, uint64_t seq, uint64_t request,
                      const wire_parts_t *parts);
-/* For the viewer that asked `request`. */
+/* Who asked a request, and which one it was. All lent. */
+typedef struct {
+    const char *front; /* whose viewer it is */
+    bytes_t viewer;    /* its name, as it gave it */
+    uint64_t request;  /* the session's number for it */
+} viewers_asker_t;
+
+/* For that viewer alone; nothing happens when its front has gone. */
 void viewers_answer(viewers_t *self, uint64_t seq, channel_t channel,
-                    const request_t *request, const wire_parts_t *parts);
+                    const viewers_asker_t *asker, const wire_parts_t *parts);
 void viewers_tell_state(viewers_t *self, const char *json);
 /* The last word to every front. */
 void viewers_bid_farewell(viewers_t *self, const char *reason,

@@ -2,6 +2,8 @@
 #ifndef HEARTH_PROTOCOL_CHANNEL_H
 #define HEARTH_PROTOCOL_CHANNEL_H
 
+#include <stddef.h>
+
 /*   name     text       kernel's socket  client's socket  key in the file */
 #define CHANNELS(X)                                                            \
     X(SHELL, "shell", ZMQ_ROUTER, ZMQ_DEALER, "shell_port")                    \
@@ -16,5 +18,10 @@ typedef enum {
 #undef X
     CHANNEL_COUNT
 } channel_t;
+
+/* "shell"; static. */
+const char *channel_name(channel_t channel);
+/* CHANNEL_COUNT for a name, of `size` bytes, that is none of them. */
+channel_t channel_from_name(const char *name, size_t size);
 
 #endif

@@ -27,6 +27,12 @@
 #define NOTE_TEXT_MAX (64u << 10)
 #define NOTE_BY_MAX   200
 
+/* A front end's name (letters, digits, '-') and that of one of its viewers:
+ * bytes without NUL; a session's id with its NUL. */
+#define FRONT_NAME_MAX   24
+#define FRONT_VIEWER_MAX 128
+#define FRONT_ID_MAX     64
+
 #define CONNECTION_FILE_MAX (64u << 10)
 #define CONFIG_FILE_MAX     (1u << 20)
 

@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "gateway/front.h"
 #include "gateway/management.h"
+#include "gateway/management_error.h"
 #include "gateway/viewers.h"
 #include "tests/lib/test.h"
 
@@ -175,7 +176,7 @@ static void carries_a_request_and_its_answer(void **state)
     house_t *house = *state;
     message_t *asked =
         message_new(text(HEADER), text("{}"), text("{\"a\":1}"), text("{}"));
-    message_t *came = NULL;
+    cleanup_message message_t *came = NULL;
     const char *front;
     channel_t channel;
     fault_t fault;
@@ -197,14 +198,13 @@ static void carries_a_request_and_its_answer(void **state)
     assert_true(is_text(message_identity(came, 0), "tab 1"));
     assert_int_equal(message_buffer_count(came), 1);
     {
-        cleanup_request request_t *request =
-            request_new(9, CHANNEL_SHELL, &came);
         wire_parts_t parts = {.header = text("{\"h\":1}"),
                               .content = text("{\"c\":2}")};
         front_event_t event;
+        viewers_asker_t asker = {
+            .front = "test", .viewer = message_identity(came, 0), .request = 9};
 
-        snprintf(request->front, sizeof request->front, "test");
-        viewers_answer(house->viewers, 42, CHANNEL_SHELL, request, &parts);
+        viewers_answer(house->viewers, 42, CHANNEL_SHELL, &asker, &parts);
         expect(house, FRONT_EVENT, &event);
         assert_int_equal(event.seq, 42);
         assert_int_equal(event.request, 9);
@@ -366,9 +366,8 @@ static void bounds_what_a_slow_front_leaves_lying(void **state)
     const size_t size = 4 << 20;
     cleanup_free char *big = mem_new(size);
     wire_parts_t parts = {.header = text("{}"), .content = {big, size}};
-    message_t *asked =
-        message_new(text(HEADER), text("{}"), text("{}"), text("{}"));
-    cleanup_request request_t *request = NULL;
+    viewers_asker_t asker = {
+        .front = "test", .viewer = text("v"), .request = 1};
     const char *front;
     channel_t channel;
     message_t *message;
@@ -376,13 +375,10 @@ static void bounds_what_a_slow_front_leaves_lying(void **state)
     size_t got = 0;
 
     attach(house);
-    message_add_identity(asked, "v", 1);
-    request = request_new(1, CHANNEL_SHELL, &asked);
-    snprintf(request->front, sizeof request->front, "test");
     for (uint64_t seq = 1; seq <= 100; seq++)
         viewers_publish(house->viewers, seq, 0, &parts);
     parts.content = text("{\"status\":\"ok\"}");
-    viewers_answer(house->viewers, 101, CHANNEL_SHELL, request, &parts);
+    viewers_answer(house->viewers, 101, CHANNEL_SHELL, &asker, &parts);
     for (;;) {
         expect(house, FRONT_EVENT, &event);
         if (event.channel == CHANNEL_SHELL)
