@@ -5,24 +5,21 @@
 set -eu
 cd "${1:-${srcdir:-.}}"
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || exit 0
-named=$(cat Makefile.am ./*/Makemodule.am | tr '[:blank:]' '\n')
+named=$(git ls-files Makefile.am '*/Makemodule.am' | while read -r list; do
+    sed "s|%D%|${list%/*}|g" "$list"
+done | tr '[:blank:]' '\n')
 bad=0
 for file in $(git ls-files); do
+    name=$file
     case $file in
     .gitignore | configure.ac | Makefile.am | */Makemodule.am) continue ;;
-    */*) place=${file%%/*}/Makemodule.am name=%D%/${file#*/} ;;
-    *) place=Makefile.am name=$file ;;
-    esac
-    case $file in
     tests/*.c)
         printf '%s\n' "$named" | grep -qxF -- "$name" && continue
         name=${name%.c}
         ;;
-    .*/*) place=Makefile.am name=$file ;;
-    build-aux/*) printf '%s\n' "$named" | grep -qxF "$file" && continue ;;
     esac
     if ! printf '%s\n' "$named" | grep -qxF -- "$name"; then
-        echo "$file: in no release; name it in $place"
+        echo "$file: in no release; name it in the Makemodule.am of its folder"
         bad=1
     fi
 done

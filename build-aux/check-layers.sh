@@ -1,9 +1,10 @@
 #!/bin/sh
-# Fails when a file includes a header that its folder may not know.
-# The table is the architecture: a folder, then the folders or the single
-# headers that its files may include. protocol/secret.h is the session's HMAC
-# key: whoever can name the folder protocol can read it, so only protocol and
-# gateway itself do.
+# Fails when a file includes a header that its folder may not know. The folders
+# stand in one order, which Makefile.am writes down: a file may include what
+# stands before its own folder and nothing behind it. The table narrows that
+# for some: the folders or the single headers that they may include, besides
+# their own. protocol/secret.h is the session's HMAC key: only protocol and the
+# gateway itself see it, not its command line and not its HTTP side.
 set -eu
 cd "${1:-${srcdir:-.}}"
 files=$(find base protocol sandbox notebooks workspace kernels gateway \
@@ -11,54 +12,70 @@ files=$(find base protocol sandbox notebooks workspace kernels gateway \
 # shellcheck disable=SC2086
 exec awk '
 BEGIN {
+    while ((getline line <"Makefile.am") > 0)
+        if (line ~ /^include .*\/Makemodule.am$/) {
+            sub("^include ", "", line)
+            sub("/Makemodule.am$", "", line)
+            rank[line] = ++ranks
+        }
+
     link = " protocol/frame.h protocol/limits.h "
     json = " protocol/json.h protocol/message.h protocol/span.h "
 
-    may["base"]                  = " base "
-    may["protocol"]              = " base protocol "
-    may["sandbox"]               = " base sandbox "
-    may["notebooks"]             = " base protocol/limits.h" json "notebooks "
-    may["workspace"]             = " base workspace "
+    may["protocol"]              = " base "
+    may["workspace"]             = " base "
+    may["sandbox"]               = " base "
+    may["notebooks/journal"]     = " base protocol/channel.h protocol/limits.h" json
+    may["notebooks"]             = " base protocol/limits.h" json \
+                                   "notebooks/journal "
     may["kernels"]               = " base protocol/channel.h" link json \
-                                   "sandbox/sandbox.h sandbox/cgroup.h kernels "
+                                   "sandbox/sandbox.h sandbox/cgroup.h "
     may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
-                                   "kernels/order.h kernels/hearth_kernel "
-    may["gateway"]               = " base protocol notebooks workspace kernels" \
-                                   " gateway sandbox/cgroup.h" \
-                                   " sandbox/posture.h sandbox/walls.h" \
-                                   " gateway/cli/command.h" \
-                                   " gateway/http/http.h "
+                                   "kernels/order.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
-                                   " protocol/utf8.h protocol/websocket.h" \
-                                   json "notebooks" \
-                                   " gateway/audit.h gateway/auth.h" \
-                                   " gateway/budget.h" \
-                                   " gateway/front.h gateway/gateway.h" \
-                                   " gateway/histogram.h" \
-                                   " gateway/options.h gateway/origin.h" \
-                                   " gateway/refusal.h gateway/session_limits.h" \
-                                   " gateway/http "
-    may["gateway/cli"]           = " base protocol notebooks gateway/cli" \
-                                   " workspace/name.h" \
-                                   " gateway/auth.h gateway/budget.h" \
-                                   " gateway/environment.h" \
-                                   " gateway/gateway.h gateway/options.h" \
-                                   " gateway/session_users.h sandbox/walls.h "
+                                   " protocol/observer_rules.h protocol/utf8.h" \
+                                   " protocol/websocket.h" json \
+                                   "notebooks notebooks/journal gateway/config" \
+                                   " gateway/audit gateway/metrics" \
+                                   " gateway/frontends/frontend.h "
+    may["gateway/cli"]           = " base protocol notebooks notebooks/journal" \
+                                   " workspace/name.h sandbox/walls.h" \
+                                   " gateway/config gateway/http/core/tokens.h" \
+                                   " gateway/serve/user_namespace_setup.h "
 
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "
+    # And of a folder that has no row: of the sandbox only this.
+    sandbox = " sandbox/cgroup.h sandbox/user_namespace.h sandbox/subid.h" \
+              " sandbox/uid_pool.h sandbox/posture.h sandbox/walls.h "
 }
 function folder(path)
 {
     sub("/[^/]*$", "", path)
     return path
 }
-function allowed(from, header)
+# The folder above `path`, or itself, that `table` knows.
+function known(table, path)
 {
-    if (index(never[from], " " header " "))
+    while (!(path in table) && path ~ "/")
+        path = folder(path)
+    return path
+}
+function listed(list, header)
+{
+    return index(list, " " folder(header) " ") || index(list, " " header " ")
+}
+function allowed(from, header,    room, row)
+{
+    room = known(rank, from)
+    row = known(may, from)
+    if (rank[known(rank, folder(header))] > rank[room])
         return 0
-    return index(may[from], " " folder(header) " ") ||
-           index(may[from], " " header " ")
+    if (index(never[row], " " header " "))
+        return 0
+    if (row in may)
+        return index(header, row "/") == 1 || listed(may[row], header)
+    return folder(header) != "sandbox" || listed(sandbox, header)
 }
 /^[ \t]*#[ \t]*include[ \t]+"/ {
     split($0, quoted, "\"")

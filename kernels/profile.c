@@ -1,5 +1,5 @@
 /* A profile's defaults and its end. What a configuration says about it is
- * gateway/options.c's to read. */
+ * gateway/config/options.c's to read. */
 #include "kernels/profile.h"
 
 #include "base/buffer.h"

@@ -6,7 +6,7 @@
 #define HEARTH_NOTEBOOKS_PLAN_H
 
 #include "base/cleanup.h"
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 
 #include <jansson.h>
 

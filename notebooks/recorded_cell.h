@@ -3,7 +3,7 @@
 #ifndef HEARTH_NOTEBOOKS_RECORDED_CELL_H
 #define HEARTH_NOTEBOOKS_RECORDED_CELL_H
 
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 #include "notebooks/notebook.h"
 #include "notebooks/output_list.h"
 

@@ -5,7 +5,7 @@
 #define HEARTH_NOTEBOOKS_RECORDING_H
 
 #include "base/fault.h"
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 #include "notebooks/mask.h"
 #include "notebooks/notebook.h"
 

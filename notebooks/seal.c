@@ -3,7 +3,7 @@
  * nothing. */
 #include "notebooks/seal.h"
 
-#include "notebooks/segment.h"
+#include "notebooks/journal/segment.h"
 
 #include <string.h>
 

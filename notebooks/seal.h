@@ -3,7 +3,7 @@
 #ifndef HEARTH_NOTEBOOKS_SEAL_H
 #define HEARTH_NOTEBOOKS_SEAL_H
 
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 #include "notebooks/notebook.h"
 
 #include <sodium.h>

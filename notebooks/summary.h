@@ -3,7 +3,7 @@
 #define HEARTH_NOTEBOOKS_SUMMARY_H
 
 #include "base/fault.h"
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 
 typedef struct {
     uint64_t cells;   /* requests to execute, silent ones too */

@@ -4,7 +4,7 @@
 #define HEARTH_NOTEBOOKS_TRACE_H
 
 #include "base/fault.h"
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 
 #include <jansson.h>
 

@@ -5,7 +5,7 @@
 #define HEARTH_NOTEBOOKS_WIDGETS_H
 
 #include "base/cleanup.h"
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 
 #include <jansson.h>
 #include <stdbool.h>

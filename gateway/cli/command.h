@@ -4,8 +4,8 @@
 #ifndef HEARTH_GATEWAY_CLI_COMMAND_H
 #define HEARTH_GATEWAY_CLI_COMMAND_H
 
-#include "gateway/gateway.h"
-#include "gateway/options.h"
+#include "gateway/config/options.h"
+#include "gateway/config/state_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ gateway_exit_t complain(gateway_exit_t status, const char *format, ...)
 options_t *arguments_options(const arguments_t *self);
 
 /* The gateway itself, until it is told to end; `options` stay the caller's.
- * In gateway/serve.c. */
+ * In gateway/serve/serve.c. */
 int serve_main(options_t *options);
 
 /* `hearth-kernelgateway` and the words behind it. */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "gateway/cli/terminal.h"
-#include "gateway/options.h"
+#include "gateway/config/options.h"
 #include "protocol/client.h"
 
 #include <errno.h>

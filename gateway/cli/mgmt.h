@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
-#include "gateway/gateway.h"
+#include "gateway/config/state_files.h"
 #include "protocol/message.h"
 
 #include <jansson.h>

@@ -2,8 +2,8 @@
 #include "gateway/cli/recorded.h"
 
 #include "base/fd.h"
-#include "gateway/gateway.h"
-#include "notebooks/chain_key.h"
+#include "gateway/config/state_files.h"
+#include "notebooks/journal/log_key.h"
 
 #include <dirent.h>
 #include <errno.h>

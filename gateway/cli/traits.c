@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/cli/program.h"
-#include "gateway/environment.h"
+#include "gateway/config/default_paths.h"
 #include "notebooks/notebook.h"
 
 #include <errno.h>

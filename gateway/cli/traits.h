@@ -5,7 +5,7 @@
 #ifndef HEARTH_GATEWAY_CLI_TRAITS_H
 #define HEARTH_GATEWAY_CLI_TRAITS_H
 
-#include "gateway/options.h"
+#include "gateway/config/options.h"
 
 typedef struct trait trait_t;
 /* The value of a trait, to the options. */

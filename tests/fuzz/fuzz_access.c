@@ -4,10 +4,10 @@
  * refusal is answered, and no answer has a line that the client made. */
 #include "base/fd.h"
 #include "base/texts.h"
-#include "gateway/http/courier.h"
-#include "gateway/http/fields.h"
-#include "gateway/http/internal.h"
-#include "gateway/http/watch.h"
+#include "gateway/http/core/form.h"
+#include "gateway/http/core/internal.h"
+#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/ws/subscription.h"
 
 #include "tests/fuzz/scratch.h"
 

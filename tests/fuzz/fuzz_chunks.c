@@ -2,7 +2,7 @@
  * second how long a body may be. However they are cut the same comes out, and
  * never more than there may be; a body that is written in chunks anew is the
  * same again. */
-#include "gateway/http/chunks.h"
+#include "gateway/http/core/chunked.h"
 
 #include <errno.h>
 #include <stdlib.h>

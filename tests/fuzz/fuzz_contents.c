@@ -3,8 +3,8 @@
  * json_check finds in the whole; a model's content gives the same bytes as the
  * whole decoder, and a notebook that is written anew is the same JSON. A model
  * that is parted as it comes is the model that came. */
-#include "gateway/http/deposit.h"
-#include "gateway/http/scan.h"
+#include "gateway/http/contents/json_scanner.h"
+#include "gateway/http/core/body_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Fields as browsers send them: on the first line a form's body, behind it a
  * header of cookies. A value comes out of what was sent and is no longer; what
  * is encoded is the same when it is read back. */
-#include "gateway/http/fields.h"
+#include "gateway/http/core/form.h"
 
 #include <stdlib.h>
 #include <string.h>

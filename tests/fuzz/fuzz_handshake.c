@@ -2,10 +2,10 @@
  * User-Agent, session_id, and who he is. A form is one that he offered, or the
  * older one; what he bears is never more than the configuration says; nobody
  * takes another's name, and who returns is where he was. */
-#include "gateway/http/channels.h"
-#include "gateway/http/courier.h"
-#include "gateway/http/notes.h"
-#include "gateway/http/watch.h"
+#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/ws/resume_state.h"
+#include "gateway/http/ws/subscription.h"
+#include "gateway/http/ws/websocket.h"
 
 #include <sodium.h>
 

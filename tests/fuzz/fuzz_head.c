@@ -4,8 +4,8 @@
  * behind what was noted, gives no number twice, and what it leaves is whole. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/journal.h"
-#include "notebooks/journal_head.h"
+#include "notebooks/journal/head.h"
+#include "notebooks/journal/writer.h"
 
 #include "tests/fuzz/scratch.h"
 

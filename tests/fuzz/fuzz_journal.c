@@ -4,10 +4,10 @@
  * written on to. The first byte says how. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/compaction.h"
 #include "notebooks/export.h"
-#include "notebooks/journal.h"
-#include "notebooks/segment.h"
+#include "notebooks/journal/compaction.h"
+#include "notebooks/journal/segment.h"
+#include "notebooks/journal/writer.h"
 
 #include "tests/fuzz/scratch.h"
 

@@ -5,7 +5,7 @@
  * and what was wrong before is told afterwards. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/ledger_internal.h"
+#include "notebooks/journal/chained_log_internal.h"
 
 #include "tests/fuzz/scratch.h"
 

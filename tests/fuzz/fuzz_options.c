@@ -2,7 +2,7 @@
  * their ranges, and at least one profile. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/options.h"
+#include "gateway/config/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * such that they make the path again, and at most one route has a path and a
  * method; what a path of the contents names is a session's id, whole, and a
  * path that the kernel agrees to stay beneath; a range lies within its file. */
-#include "gateway/http/place.h"
-#include "gateway/http/range.h"
-#include "gateway/http/routes.h"
+#include "gateway/http/contents/contents_path.h"
+#include "gateway/http/core/range.h"
+#include "gateway/http/server/routes.h"
 #include "workspace/name.h"
 
 #include <stdlib.h>

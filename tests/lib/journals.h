@@ -5,7 +5,7 @@
 
 #include "tests/lib/test.h"
 
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 
 extern const uint8_t journals_key[32];
 

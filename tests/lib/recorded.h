@@ -5,7 +5,7 @@
 
 #include "tests/lib/test.h"
 
-#include "notebooks/journal.h"
+#include "notebooks/journal/writer.h"
 
 /* Set-up and tear-down of a test whose state is a folder of its own. */
 int recorded_make_folder(void **state);

@@ -143,7 +143,7 @@ def known(file: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("file", help="gateway/relay.c")
+    parser.add_argument("file", help="gateway/session/kernel_permissions.c")
     parser.add_argument("test", help="test_relay, of tests/unit")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/auth.h"
+#include "gateway/http/core/tokens.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* What is made ahead becomes a session's, once, and nothing of it stays behind.
  */
-#include "gateway/blank.h"
+#include "gateway/registry/prealloc.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"

@@ -1,5 +1,5 @@
 /* Sessions and clients over HTTP share the descriptors that are permitted. */
-#include "gateway/budget.h"
+#include "gateway/config/fd_limits.h"
 
 #include "tests/lib/test.h"
 

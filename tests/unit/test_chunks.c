@@ -1,4 +1,4 @@
-#include "gateway/http/chunks.h"
+#include "gateway/http/core/chunked.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "gateway/http/content.h"
+#include "gateway/http/contents/model_decoder.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

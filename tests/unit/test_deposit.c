@@ -1,4 +1,4 @@
-#include "gateway/http/deposit.h"
+#include "gateway/http/core/body_file.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "gateway/http/fields.h"
+#include "gateway/http/core/form.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "gateway/figures.h"
 #include "protocol/json.h"
+#include "protocol/reply_metadata.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

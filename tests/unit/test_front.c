@@ -2,10 +2,10 @@
  * sessions' viewers, and a registry that only passes words on. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/front.h"
-#include "gateway/management.h"
-#include "gateway/management_error.h"
-#include "gateway/viewers.h"
+#include "gateway/frontends/frontend.h"
+#include "gateway/frontends/frontends.h"
+#include "gateway/frontends/management_error.h"
+#include "gateway/registry/management_socket.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* What lies in memory of all connections together has one bound; a little of
  * each is free. */
-#include "gateway/http/holding.h"
+#include "gateway/http/core/memory_quota.h"
 
 #include "tests/lib/test.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/segment.h"
+#include "notebooks/journal/segment.h"
 
 #include <dirent.h>
 #include <errno.h>

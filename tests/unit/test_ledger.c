@@ -1,7 +1,7 @@
 /* A log that shows whether somebody changed it. */
 #include "base/fd.h"
-#include "notebooks/chain_key.h"
-#include "notebooks/ledger.h"
+#include "notebooks/journal/chained_log.h"
+#include "notebooks/journal/log_key.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "gateway/life.h"
+#include "gateway/session/state.h"
 #include "tests/lib/test.h"
 
 /* A whole life, as it should be. */

@@ -1,5 +1,5 @@
 /* Time is the test's own: a wait costs none, and something may happen in it. */
-#include "gateway/listener.h"
+#include "gateway/channels/bind.h"
 #include "tests/lib/test.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* A lookout looks at a socket when its descriptor, or who used the socket,
  * gives reason, and misses nothing. */
-#include "gateway/lookout.h"
+#include "gateway/channels/zmq_reader.h"
 
 #include "tests/lib/test.h"
 

@@ -1,6 +1,6 @@
 /* What is written of the interface and the table of its routes: neither has
  * what the other lacks. */
-#include "gateway/http/openapi.h"
+#include "gateway/http/api/openapi.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/options.h"
+#include "gateway/config/options.h"
 
 #include <errno.h>
 #include <stdio.h>

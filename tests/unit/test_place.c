@@ -1,4 +1,4 @@
-#include "gateway/http/place.h"
+#include "gateway/http/contents/contents_path.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "base/cleanup.h"
-#include "gateway/ports.h"
+#include "gateway/channels/channels.h"
 #include "protocol/secret.h"
 #include "tests/lib/test.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/positions.h"
+#include "notebooks/journal/index.h"
 
 #include <string.h>
 

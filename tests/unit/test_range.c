@@ -1,4 +1,4 @@
-#include "gateway/http/range.h"
+#include "gateway/http/core/range.h"
 #include "tests/lib/test.h"
 
 #define FILE_SIZE 1000

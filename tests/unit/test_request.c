@@ -1,4 +1,4 @@
-#include "gateway/request.h"
+#include "gateway/session/request.h"
 #include "protocol/frame.h"
 #include "tests/lib/test.h"
 

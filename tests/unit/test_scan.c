@@ -1,4 +1,4 @@
-#include "gateway/http/scan.h"
+#include "gateway/http/contents/json_scanner.h"
 #include "tests/lib/test.h"
 
 #include "protocol/json.h"

@@ -1,5 +1,5 @@
 /* A session knows each id that it was sent, whatever they are, in few bytes. */
-#include "gateway/seen.h"
+#include "protocol/msgid_set.h"
 
 #include "tests/lib/test.h"
 

@@ -2,7 +2,7 @@
  * when the profile has changed. */
 #include "tests/lib/test.h"
 
-#include "gateway/session_limits.h"
+#include "gateway/config/limit_overrides.h"
 
 #include <errno.h>
 #include <stdlib.h>

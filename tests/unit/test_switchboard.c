@@ -1,6 +1,6 @@
 /* The lines between an owner and its actors: each word reaches whom it is for,
  * and the owner learns who spoke. */
-#include "gateway/switchboard.h"
+#include "gateway/frontends/mailbox.h"
 
 #include "base/processor.h"
 #include "tests/lib/descriptors.h"

@@ -1,7 +1,7 @@
 /* What has happened is counted under names that are known; starts by how long
  * they took. */
-#include "gateway/histogram.h"
-#include "gateway/tally.h"
+#include "gateway/metrics/histogram.h"
+#include "gateway/registry/stats.h"
 
 #include "tests/lib/test.h"
 

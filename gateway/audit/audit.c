@@ -1,0 +1,339 @@
+/* See audit.h. Scribes push lines over inproc to the one thread that has the
+ * ledger; a full queue or a scribe's own bound loses records, and the next one
+ * that goes through says how many. They share one socket, since each has a
+ * descriptor and there are a thousand scribes; so there is a lock, held for
+ * the moment of a push. */
+#include "gateway/audit/audit.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "notebooks/journal/chained_log.h"
+#include "protocol/czmq_cleanup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#define ENDPOINT   "inproc://hearth-audit"
+#define QUEUE_MAX  10000 /* records between all scribes and the log */
+#define BURST      400   /* records that a scribe may send at once ... */
+#define PER_SECOND 100   /* ... and from then on */
+#define TEXT_MAX   1024  /* bytes of a text in a record */
+#define LINGER_MS  1000
+#define FLUSH_MS   5000
+
+struct audit {
+    zactor_t *actor; /* owned */
+};
+
+typedef struct {
+    zsock_t *pipe, *inbox; /* inbox is owned */
+    ledger_t *ledger;      /* owned */
+    bool is_dirty;
+    uint64_t lost; /* records that could not be written */
+} self_t;
+
+/* What the thread is made from. */
+typedef struct {
+    ledger_t *ledger;
+} start_t;
+
+/* Of all scribes; NULL: there is no log. */
+static struct {
+    pthread_mutex_t lock;
+    zsock_t *socket; /* owned by the log */
+} outbox = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct scribe {
+    char part[16];
+    uint64_t lost;
+    double allowance; /* records that may be sent now */
+    int64_t looked;   /* monotonic ms */
+};
+
+static void write_record(self_t *self, const char *members)
+{
+    fault_t fault;
+
+    if (ledger_append(self->ledger, members, &fault) == 0) {
+        self->is_dirty = true;
+        return;
+    }
+    if (!self->lost++)
+        log_error("audit: %s", fault.text);
+}
+
+/* The log itself has something to say; the ledger knows these records by how
+ * they begin. */
+static void write_own(self_t *self, const char *outcome, const char *name,
+                      json_t *value)
+{
+    char iso[CLOCK_ISO_SIZE];
+    json_auto_t *object = json_object();
+    cleanup_free char *text = NULL;
+
+    clock_iso(clock_wall_us(), iso);
+    json_object_set_new(object, "time", json_string(iso));
+    json_object_set_new(object, "event", json_string("log"));
+    json_object_set_new(object, "who", json_string("audit"));
+    json_object_set_new(object, "outcome", json_string(outcome));
+    json_object_set_new(object, name, value);
+    text = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    text[strlen(text) - 1] = '\0';
+    write_record(self, text + 1);
+}
+
+static int on_record(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    while (zsock_events(socket) & ZMQ_POLLIN) {
+        cleanup_free char *members = zstr_recv(socket);
+        uint64_t lost = self->lost;
+
+        if (!members)
+            break;
+        if (lost) {
+            self->lost = 0;
+            write_own(self, "lost", "count", json_integer((json_int_t) lost));
+            if (self->lost) { /* still not */
+                self->lost = lost + 1;
+                continue;
+            }
+        }
+        write_record(self, members);
+    }
+    return 0;
+}
+
+static int on_flush(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    if (self->is_dirty)
+        ledger_flush(self->ledger);
+    self->is_dirty = false;
+    return 0;
+}
+
+static int on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
+{
+    cleanup_zmsg zmsg_t *message = zmsg_recv(pipe);
+
+    (void) loop;
+    (void) arg;
+    (void) message;
+    return -1; /* $TERM */
+}
+
+static void audit_actor(zsock_t *pipe, void *args)
+{
+    start_t *start = args;
+    self_t self = {.pipe = pipe, .ledger = start->ledger};
+    zloop_t *loop = zloop_new();
+
+    self.inbox = zsock_new(ZMQ_PULL);
+    zsock_set_rcvhwm(self.inbox, QUEUE_MAX);
+    if (zsock_bind(self.inbox, ENDPOINT) < 0)
+        log_error("audit: cannot bind %s", ENDPOINT);
+    write_own(&self, ledger_is_damaged(self.ledger) ? "damaged" : "ok", "text",
+              json_string(ledger_flaw(self.ledger)));
+    zsock_signal(pipe, 0);
+    zloop_set_nonstop(loop, true);
+    zloop_reader(loop, pipe, on_pipe, &self);
+    zloop_reader(loop, self.inbox, on_record, &self);
+    zloop_timer(loop, FLUSH_MS, 0, on_flush, &self);
+    zloop_start(loop);
+    on_record(loop, self.inbox, &self);
+    write_own(&self, "closed", "text", json_string(""));
+    zloop_destroy(&loop);
+    zsock_destroy(&self.inbox);
+    ledger_destroy(&self.ledger);
+}
+
+static void open_outbox(void)
+{
+    zsock_t *socket = zsock_new(ZMQ_PUSH);
+
+    zsock_set_sndhwm(socket, QUEUE_MAX);
+    zsock_set_linger(socket, LINGER_MS);
+    if (zsock_connect(socket, ENDPOINT) < 0)
+        zsock_destroy(&socket);
+    pthread_mutex_lock(&outbox.lock);
+    outbox.socket = socket;
+    pthread_mutex_unlock(&outbox.lock);
+}
+
+static void close_outbox(void)
+{
+    pthread_mutex_lock(&outbox.lock);
+    zsock_destroy(&outbox.socket);
+    pthread_mutex_unlock(&outbox.lock);
+}
+
+int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
+              audit_t **ret_audit, fault_t *fault)
+{
+    cleanup_free char *folder = mem_format("%s/" AUDIT_FOLDER, state_dir);
+    cleanup_free char *key_path = mem_format("%s/" AUDIT_KEY_FILE, state_dir);
+    uint8_t key[CHAIN_KEY_SIZE];
+    start_t start = {0};
+    int r = chain_key_read(key_path, true, key, fault);
+
+    if (r < 0)
+        return r;
+    r = ledger_open(folder, key, file_bytes, files, &start.ledger, fault);
+    memset(key, 0, sizeof key);
+    if (r < 0)
+        return fault_wrap(fault, "the audit log");
+    if (*ledger_flaw(start.ledger))
+        log_warning("audit: %s", ledger_flaw(start.ledger));
+    *ret_audit = mem_new(sizeof **ret_audit);
+    (*ret_audit)->actor = zactor_new(audit_actor, &start);
+    open_outbox();
+    return 0;
+}
+
+void audit_destroy(audit_t **self_p)
+{
+    audit_t *self = *self_p;
+
+    if (!self)
+        return;
+    close_outbox();
+    zactor_destroy(&self->actor);
+    free(self);
+    *self_p = NULL;
+}
+
+scribe_t *scribe_new(const char *part)
+{
+    scribe_t *self = mem_new(sizeof *self);
+
+    snprintf(self->part, sizeof self->part, "%s", part);
+    self->allowance = BURST;
+    self->looked = clock_monotonic_ms();
+    return self;
+}
+
+void scribe_destroy(scribe_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+static bool is_permitted(scribe_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+
+    self->allowance +=
+        (double) (now - self->looked) * ((double) PER_SECOND / 1000);
+    if (self->allowance > BURST)
+        self->allowance = BURST;
+    self->looked = now;
+    if (self->allowance < 1)
+        return false;
+    self->allowance--;
+    return true;
+}
+
+static bool push(const json_t *object)
+{
+    cleanup_free char *text =
+        json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    size_t size = text ? strlen(text) : 0;
+    bool is_sent;
+
+    pthread_mutex_lock(&outbox.lock);
+    is_sent = size > 2 && outbox.socket
+              && zmq_send(zsock_resolve(outbox.socket), text + 1, size - 2,
+                          ZMQ_DONTWAIT)
+                     >= 0;
+    pthread_mutex_unlock(&outbox.lock);
+    return is_sent;
+}
+
+static bool is_written(void)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&outbox.lock);
+    is_there = outbox.socket != NULL;
+    pthread_mutex_unlock(&outbox.lock);
+    return is_there;
+}
+
+static json_t *begin_record(const scribe_t *self, const char *who,
+                            const char *event, const char *session,
+                            const char *outcome)
+{
+    char iso[CLOCK_ISO_SIZE];
+    json_t *object = json_object();
+
+    clock_iso(clock_wall_us(), iso);
+    json_object_set_new(object, "time", json_string(iso));
+    json_object_set_new(object, "event", json_string(event));
+    json_object_set_new(object, "who", json_string(who));
+    json_object_set_new(object, "part", json_string(self->part));
+    json_object_set_new(object, "session", json_string(session));
+    json_object_set_new(object, "outcome", json_string(outcome));
+    return object;
+}
+
+/* A text of somebody else's is cut; \u escapes keep the rest of a character
+ * apart, so that no half of one is left. */
+static json_t *bounded(json_t *value)
+{
+    const char *text = json_string_value(value);
+    size_t size = TEXT_MAX;
+
+    if (!text || strlen(text) <= TEXT_MAX)
+        return json_incref(value);
+    while (size && ((unsigned char) text[size] & 0xC0) == 0x80)
+        size--;
+    return json_sprintf("%.*s…", (int) size, text);
+}
+
+void scribe_note_by(scribe_t *self, const char *who, const char *event,
+                    const char *session, const char *outcome, json_t *details)
+{
+    json_auto_t *taken = details;
+    json_auto_t *record = NULL;
+    const char *key;
+    json_t *value;
+
+    if (!is_written())
+        return;
+    if (!is_permitted(self)) {
+        self->lost++;
+        return;
+    }
+    if (self->lost) {
+        json_auto_t *loss =
+            begin_record(self, AUDIT_GATEWAY, "lost", session, "lost");
+
+        json_object_set_new(loss, "count",
+                            json_integer((json_int_t) self->lost));
+        if (!push(loss)) {
+            self->lost++;
+            return;
+        }
+        self->lost = 0;
+    }
+    record = begin_record(self, who, event, session, outcome);
+    json_object_foreach(taken, key, value)
+        json_object_set_new(record, key, bounded(value));
+    if (!push(record))
+        self->lost++;
+}
+
+void scribe_note(scribe_t *self, const char *event, const char *session,
+                 const char *outcome, json_t *details)
+{
+    scribe_note_by(self, AUDIT_GATEWAY, event, session, outcome, details);
+}

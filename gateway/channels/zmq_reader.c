@@ -1,0 +1,96 @@
+/* See zmq_reader.h. */
+#include "gateway/channels/zmq_reader.h"
+
+#include <zmq.h>
+
+struct lookout {
+    zloop_t *loop;            /* borrowed */
+    zsock_t *socket;          /* borrowed */
+    zloop_reader_fn *handler; /* gets socket and arg */
+    void *arg;
+    int timer;     /* zloop id: looks at the next turn; 0: none */
+    bool is_empty; /* nothing since: the next message makes a sign */
+};
+
+static int on_turn(zloop_t *loop, int timer, void *arg);
+
+void lookout_touch(lookout_t *self)
+{
+    self->is_empty = false;
+    if (!self->timer)
+        self->timer = zloop_timer(self->loop, 0, 1, on_turn, self);
+}
+
+void lookout_leave(lookout_t *self)
+{
+    self->is_empty = true;
+}
+
+bool lookout_has_input(lookout_t *self)
+{
+    self->is_empty = !(zsock_events(self->socket) & ZMQ_POLLIN);
+    return !self->is_empty;
+}
+
+static int look(lookout_t *self)
+{
+    int r = 0;
+
+    if (lookout_has_input(self))
+        r = self->handler(self->loop, self->socket, self->arg);
+    if (!self->is_empty)
+        lookout_touch(self);
+    return r;
+}
+
+static int on_turn(zloop_t *loop, int timer, void *arg)
+{
+    lookout_t *self = arg;
+
+    (void) loop;
+    (void) timer;
+    self->timer = 0;
+    return look(self);
+}
+
+static int on_sign(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void) loop;
+    (void) item;
+    return look(arg);
+}
+
+lookout_t *lookout_new(zloop_t *loop, zsock_t *socket, zloop_reader_fn *handler,
+                       void *arg)
+{
+    lookout_t *self = mem_new(sizeof *self);
+    zmq_pollitem_t item = {
+        .fd = (int) zsock_fd(socket),
+        .events = ZMQ_POLLIN,
+    };
+
+    self->loop = loop;
+    self->socket = socket;
+    self->handler = handler;
+    self->arg = arg;
+    zloop_poller(loop, &item, on_sign, self);
+    zloop_poller_set_tolerant(loop, &item);
+    lookout_touch(self); /* what came before */
+    return self;
+}
+
+void lookout_end(lookout_t *self)
+{
+    zmq_pollitem_t item = {.fd = (int) zsock_fd(self->socket)};
+
+    zloop_poller_end(self->loop, &item);
+    if (self->timer)
+        zloop_timer_end(self->loop, self->timer);
+    self->timer = 0;
+}
+
+void lookout_destroy(lookout_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}

@@ -1,0 +1,380 @@
+/* hearth lab: a person looks into sessions with JupyterLab. Its server is
+ * Jupyter's own, unmodified; it reaches the sessions over HTTP as a gateway's,
+ * with a token that is good as long as it runs. Classes of ours
+ * (gateway/jupyter, in Python) make it show sessions that others started
+ * and leave them alone at its end; an extension (gateway/jupyter/hearth-follow)
+ * lets an open notebook follow what others run. */
+#include "gateway/cli/command.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/cli/mgmt.h"
+#include "gateway/cli/program.h"
+#include "gateway/cli/recorded.h"
+#include "gateway/cli/terminal.h"
+#include "gateway/config/default_paths.h"
+#include "gateway/http/core/tokens.h"
+#include "notebooks/export.h"
+
+#include <sodium.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAME_CHARACTERS                                                        \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+#define NAME_MAX_BYTES 60
+#define ID_BYTES       8 /* of a session's id in a notebook's name */
+#define COPIES_MAX     1000
+#define ARGUMENTS_MAX  16
+#define NOTEBOOKS      "HEARTH_LAB_NOTEBOOKS"
+#define EXTENSIONS     "hearth_labextensions"
+
+extern char **environ;
+
+typedef struct {
+    const arguments_t *arguments; /* borrowed */
+    options_t *options;           /* owned */
+    json_t *sessions;             /* owned; those to show */
+    json_t *info;                 /* owned; of the gateway */
+    char *program;                /* owned; jupyter-lab */
+    char *folder;                 /* owned; of the notebooks */
+    json_t *notebooks;            /* owned; file's name -> session's id */
+    char token_id[AUTH_ID_SIZE];  /* "": none was made */
+} lab_t;
+
+static void lab_clear(lab_t *self)
+{
+    fault_t fault;
+
+    if (*self->token_id
+        && auth_revoke(self->options->state_dir, self->token_id, &fault) < 0)
+        complain(GATEWAY_EXIT_FAILED, "the token of this JupyterLab: %s",
+                 fault.text);
+    json_decref(self->notebooks);
+    json_decref(self->info);
+    json_decref(self->sessions);
+    free(self->program);
+    free(self->folder);
+    options_destroy(&self->options);
+}
+#define cleanup_lab CLEANUP(lab_clear)
+
+/* --- Which sessions --- */
+
+static gateway_exit_t find_one(lab_t *self, mgmt_t *mgmt, const char *id)
+{
+    json_auto_t *reply = NULL;
+    json_t *session;
+    gateway_exit_t status =
+        mgmt_call(mgmt, "session_show", json_pack("{s:s}", "id", id), &reply);
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    session = json_object_get(reply, "session");
+    if (strcmp(member_text(session, "state"), "gone") == 0)
+        return complain(GATEWAY_EXIT_GONE,
+                        "session %s is gone (%s)\n"
+                        "'hearth notebook export' writes its notebook.",
+                        terminal_cell(member_text(session, "id"), 40),
+                        terminal_cell(member_text(session, "reason"), 40));
+    json_array_append(self->sessions, session);
+    return GATEWAY_EXIT_OK;
+}
+
+static gateway_exit_t find_all(lab_t *self, mgmt_t *mgmt)
+{
+    json_auto_t *reply = NULL;
+    gateway_exit_t status = mgmt_call(mgmt, "session_list",
+                                      json_pack("{s:b}", "all", false), &reply);
+
+    if (status == GATEWAY_EXIT_OK)
+        json_array_extend(self->sessions, json_object_get(reply, "sessions"));
+    return status;
+}
+
+static gateway_exit_t ask_gateway(lab_t *self)
+{
+    const char *id = arguments_operand(self->arguments, 0);
+    cleanup_mgmt mgmt_t *mgmt = NULL;
+    gateway_exit_t status;
+
+    self->sessions = json_array();
+    status = mgmt_open(!arguments_has(self->arguments, "no-start"), &mgmt);
+    if (status == GATEWAY_EXIT_OK)
+        status = mgmt_call(mgmt, "gateway_info", json_object(), &self->info);
+    if (status == GATEWAY_EXIT_OK)
+        status = id ? find_one(self, mgmt, id) : find_all(self, mgmt);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    mgmt_add_http(self->info);
+    if (!json_object_get(self->info, "http"))
+        return complain(GATEWAY_EXIT_ENVIRONMENT,
+                        "the gateway does not serve HTTP: http/enabled is 0 "
+                        "in its configuration");
+    return GATEWAY_EXIT_OK;
+}
+
+/* --- Their notebooks --- */
+
+/* "analysis-1b2c3d4e.ipynb"; with a number when that is there. What a person
+ * saved is not written over. */
+static char *free_name(const char *folder, const json_t *session)
+{
+    const char *name = member_text(session, "name");
+    cleanup_buffer buffer_t stem = BUFFER_EMPTY;
+
+    for (size_t i = 0; i < NAME_MAX_BYTES && name[i]; i++)
+        buffer_format(&stem, "%c",
+                      strchr(NAME_CHARACTERS, name[i]) ? name[i] : '_');
+    buffer_format(&stem, "%s%.*s", stem.size ? "-" : "session-", ID_BYTES,
+                  member_text(session, "id"));
+    for (int copy = 1; copy <= COPIES_MAX; copy++) {
+        cleanup_free char *file =
+            copy == 1
+                ? mem_format("%s.ipynb", (const char *) stem.data)
+                : mem_format("%s-%d.ipynb", (const char *) stem.data, copy);
+        cleanup_free char *path = mem_format("%s/%s", folder, file);
+        if (access(path, F_OK) < 0)
+            return take_ptr(file);
+    }
+    return NULL;
+}
+
+static gateway_exit_t write_notebook(lab_t *self, const json_t *session)
+{
+    const char *id = member_text(session, "id");
+    cleanup_recorded recorded_t recorded = {0};
+    cleanup_free char *name = free_name(self->folder, session);
+    cleanup_free char *path = NULL;
+    fault_t fault = {0};
+    gateway_exit_t status;
+    int r;
+
+    if (!name)
+        return complain(GATEWAY_EXIT_FAILED,
+                        "%s holds %d notebooks of session %s; remove some",
+                        self->folder, COPIES_MAX, id);
+    status = recorded_find(self->options, id, &recorded);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    path = mem_format("%s/%s", self->folder, name);
+    r = export_save(recorded.journal, &recorded.options, EXPORT_IPYNB, path,
+                    &fault);
+    if (r < 0)
+        complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    /* A damaged recording is shown as far as it goes. */
+    if (r < 0 && r != -EBADMSG)
+        return GATEWAY_EXIT_FAILED;
+    json_object_set_new(self->notebooks, name, json_string(id));
+    return GATEWAY_EXIT_OK;
+}
+
+static gateway_exit_t write_notebooks(lab_t *self)
+{
+    const char *folder = arguments_value(self->arguments, "folder");
+    const json_t *session;
+    fault_t fault;
+    size_t i;
+
+    self->notebooks = json_object();
+    self->folder = folder ? mem_text(folder)
+                          : mem_format("%s/lab", self->options->state_dir);
+    if (path_make_folders(self->folder, 0700, &fault) < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    json_array_foreach(self->sessions, i, session)
+    {
+        gateway_exit_t status = write_notebook(self, session);
+        if (status != GATEWAY_EXIT_OK)
+            return status;
+    }
+    return GATEWAY_EXIT_OK;
+}
+
+/* --- What JupyterLab is given --- */
+
+static gateway_exit_t make_token(lab_t *self)
+{
+    const json_t *http = json_object_get(self->info, "http");
+    bool is_observer = arguments_has(self->arguments, "observe");
+    unsigned scopes = AUTH_OBSERVE | (is_observer ? 0u : AUTH_EXECUTE);
+    cleanup_free char *token = NULL;
+    fault_t fault;
+
+    if (!*member_text(http, "token"))
+        return is_observer
+                   ? complain(GATEWAY_EXIT_ENVIRONMENT,
+                              "http/auth is none: whoever reaches the gateway "
+                              "may execute, so --observe would be a pretence")
+                   : GATEWAY_EXIT_OK;
+    if (auth_create(self->options->state_dir, "hearth lab", scopes, &token,
+                    self->token_id, &fault)
+        < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    setenv("JUPYTER_GATEWAY_AUTH_TOKEN", token, 1);
+    sodium_memzero(token, strlen(token));
+    return GATEWAY_EXIT_OK;
+}
+
+static void set_environment(const lab_t *self)
+{
+    const json_t *http = json_object_get(self->info, "http");
+    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *notebooks = json_dumps(self->notebooks, JSON_COMPACT);
+    const char *path = getenv("PYTHONPATH");
+    cleanup_free char *longer =
+        path && *path ? mem_format("%s:%s", package, path) : mem_text(package);
+
+    setenv("JUPYTER_GATEWAY_URL", member_text(http, "url"), 1);
+    setenv("PYTHONPATH", longer, 1);
+    setenv(NOTEBOOKS, notebooks, 1);
+    if (self->options->http.certificate)
+        setenv("JUPYTER_GATEWAY_CA_CERTS", self->options->http.certificate, 0);
+}
+
+/* --- JupyterLab itself --- */
+
+static volatile sig_atomic_t server; /* its pid */
+
+static void pass_on(int signal)
+{
+    if (server > 0)
+        kill((pid_t) server, signal);
+}
+
+/* Ctrl-C reaches it from the terminal: it asks before it ends. */
+static void heed_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction forward = {.sa_handler = pass_on};
+
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    sigaction(SIGTERM, &forward, NULL);
+    sigaction(SIGHUP, &forward, NULL);
+}
+
+static int start(char *const *argv)
+{
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    pid_t pid = 0;
+    int code;
+
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    code = posix_spawn(&pid, argv[0], NULL, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    server = pid;
+    return code;
+}
+
+static gateway_exit_t run_server(char *const *argv)
+{
+    int status = 0, code;
+
+    heed_signals();
+    if ((code = start(argv)))
+        return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", argv[0],
+                        strerror(code));
+    while (waitpid((pid_t) server, &status, 0) < 0 && errno == EINTR)
+        continue;
+    server = 0;
+    return WIFEXITED(status) && !WEXITSTATUS(status) ? GATEWAY_EXIT_OK
+                                                     : GATEWAY_EXIT_FAILED;
+}
+
+static gateway_exit_t open_lab(const lab_t *self)
+{
+    const char *port = arguments_value(self->arguments, "port");
+    const char *first =
+        json_object_iter_key(json_object_iter((json_t *) self->notebooks));
+    cleanup_free char *root =
+        mem_format("--ServerApp.root_dir=%s", self->folder);
+    cleanup_free char *page =
+        mem_format("--LabApp.default_url=/lab%s%s", first ? "/tree/" : "",
+                   first ? first : "");
+    cleanup_free char *listen =
+        mem_format("--ServerApp.port=%s", port ? port : "");
+    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *extensions =
+        mem_format("--LabApp.extra_labextensions_path=%s/" EXTENSIONS, package);
+    const char *argv[ARGUMENTS_MAX] = {
+        self->program,
+        "--ServerApp.kernel_manager_class=hearth_lab.Kernels",
+        "--ServerApp.session_manager_class=hearth_lab.Sessions",
+        ("--ServerApp.kernel_websocket_connection_class="
+         "hearth_channels.Channels"),
+        "--ServerApp.contents_manager_class=hearth_lab.Contents",
+        "--ServerApp.extra_services=hearth_lab",
+        extensions,
+        root,
+        page,
+    };
+    size_t size = 9;
+
+    if (port)
+        argv[size++] = listen;
+    if (arguments_has(self->arguments, "no-browser"))
+        argv[size++] = "--no-browser";
+    return run_server((char *const *) (uintptr_t) argv);
+}
+
+static int lab(const arguments_t *arguments)
+{
+    const char *named = arguments_value(arguments, "jupyter");
+    cleanup_lab lab_t self = {.arguments = arguments};
+    gateway_exit_t status;
+
+    if (sodium_init() < 0)
+        return complain(GATEWAY_EXIT_ENVIRONMENT, "libsodium cannot start");
+    if (!(self.options = arguments_options(arguments)))
+        return GATEWAY_EXIT_ENVIRONMENT;
+    self.program = named ? mem_text(named) : program_find(NULL, "jupyter-lab");
+    if (!self.program || access(self.program, X_OK) < 0)
+        return complain(GATEWAY_EXIT_ENVIRONMENT,
+                        "%s is %s\n'pip install jupyterlab' brings it; "
+                        "--jupyter names one that stands elsewhere.",
+                        named ? named : "jupyter-lab",
+                        named ? "no program" : "not in PATH");
+    if ((status = ask_gateway(&self)) != GATEWAY_EXIT_OK
+        || (status = write_notebooks(&self)) != GATEWAY_EXIT_OK
+        || (status = make_token(&self)) != GATEWAY_EXIT_OK)
+        return status;
+    set_environment(&self);
+    return open_lab(&self);
+}
+
+static const flag_t flags[] = {
+    {"observe", 0, NULL, "look only: nothing can be executed"},
+    {"folder", 0, "DIR", "where the notebooks are written"},
+    {"jupyter", 0, "FILE", "the program jupyter-lab"},
+    {"port", 0, "NUMBER", "where JupyterLab listens"},
+    {"no-browser", 0, NULL, "print the address only"},
+    FLAG_NO_START,
+    FLAG_CONFIG,
+    {0},
+};
+
+const command_t lab_commands[] = {
+    {
+        .name = "lab",
+        .operands = "[ID]",
+        .help = "open JupyterLab on a session, or on all of them",
+        .more = "The session's notebook, as it is recorded, is connected to "
+                "its live kernel.\nThe end of JupyterLab does not end the "
+                "session.",
+        .flags = flags,
+        .run = lab,
+    },
+    {0},
+};

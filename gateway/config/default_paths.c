@@ -1,0 +1,110 @@
+/* Where things lie by default: the variables of hearth, those of XDG, the
+ * user's home, in this order. A kernel's environment is made elsewhere
+ * (gateway/registry/create.c). */
+#include "gateway/config/default_paths.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PACKAGE_FILE "hearth_kernel/zygote.py"
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+const char *environment_folder(const char *name)
+{
+    const char *value = value_of(name);
+    return value && value[0] == '/' ? value : NULL;
+}
+
+bool environment_is_free(const char *name)
+{
+    static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME"};
+    static const char *const beginnings[] = {"HEARTH_", "KG_", "LD_", "PYTHON"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return false;
+    return true;
+}
+
+/* A folder below the user's home; the environment may name another one. */
+static char *home_folder(const char *variable, const char *below)
+{
+    const char *folder = environment_folder(variable);
+    if (folder)
+        return mem_format("%s/hearth", folder);
+    const char *home = environment_folder("HOME");
+    const struct passwd *user = home ? NULL : getpwuid(getuid());
+    if (user)
+        home = user->pw_dir;
+    return mem_format("%s/%s/hearth", home ? home : "", below);
+}
+
+char *environment_runtime_dir(void)
+{
+    const char *folder = environment_folder("HEARTH_RUNTIME_DIR");
+    if (folder)
+        return mem_text(folder);
+    folder = environment_folder("XDG_RUNTIME_DIR");
+    if (folder)
+        return mem_format("%s/hearth", folder);
+    return mem_format("/tmp/hearth-%u", (unsigned) getuid());
+}
+
+char *environment_state_dir(void)
+{
+    const char *folder = environment_folder("HEARTH_STATE_DIR");
+    if (folder)
+        return mem_text(folder);
+    return home_folder("XDG_STATE_HOME", ".local/state");
+}
+
+char *environment_config_file(void)
+{
+    const char *named = value_of("HEARTH_CONFIG");
+    if (named)
+        return mem_text(named);
+    cleanup_free char *folder = home_folder("XDG_CONFIG_HOME", ".config");
+    cleanup_free char *own = mem_format("%s/hearth.cfg", folder);
+    if (access(own, F_OK) == 0)
+        return take_ptr(own);
+#ifdef HEARTH_SYSCONFDIR
+    static const char system_wide[] = HEARTH_SYSCONFDIR "/hearth/hearth.cfg";
+    if (access(system_wide, F_OK) == 0)
+        return mem_text(system_wide);
+#endif
+    return NULL;
+}
+
+char *environment_python_dir(void)
+{
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash;
+
+    if (size > 0) {
+        cleanup_free char *probe = NULL, *folder = NULL;
+
+        program[size] = '\0';
+        slash = strrchr(program, '/');
+        *slash = '\0';
+        folder = mem_format("%s/python", program);
+        probe = mem_format("%s/%s", folder, PACKAGE_FILE);
+        if (access(probe, R_OK) == 0)
+            return take_ptr(folder);
+    }
+    return mem_text(HEARTH_PYTHONDIR);
+}

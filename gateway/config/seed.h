@@ -1,0 +1,14 @@
+/* A profile's seed: a notebook whose cells each new kernel runs before anybody
+ * has it. It is read once, when the gateway starts. */
+#ifndef HEARTH_GATEWAY_CONFIG_SEED_H
+#define HEARTH_GATEWAY_CONFIG_SEED_H
+
+#include "gateway/config/options.h"
+
+#define SEED_CODE_MAX (1u << 20) /* bytes of all its cells */
+
+/* The cells of each profile that names a notebook. -EINVAL, -E2BIG, and what
+ * reading says: which profile's, and what is wrong. */
+int seed_load(const options_t *options, fault_t *fault);
+
+#endif

@@ -1,0 +1,293 @@
+/* Checkpoints: one older state of a file each, for those who save by hand. They
+ * are kept in the session's state folder, where nothing of the session reaches,
+ * under the file's own path, and bounded by sessions/checkpoint_bytes. In the
+ * thread for files. */
+#include "gateway/files/internal.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "workspace/beneath.h"
+#include "workspace/walk.h"
+#include "workspace/writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define ENTRIES_MAX 2000 /* files and folders of a session's checkpoints */
+#define DEPTH_MAX   64
+#define REMOVE_MS   5000
+#define ID          "checkpoint" /* as in Jupyter there is one a file */
+
+/* The folder that mirrors the workspace. -ENOENT: there is none. */
+static int open_keep(const self_t *self, const errand_t *errand, bool makes,
+                     int *ret_root, fault_t *fault)
+{
+    cleanup_free char *folder = mem_format("%s/sessions/%s/checkpoints",
+                                           self->state_dir, errand->session);
+
+    if (!errand->session[0])
+        return fault_set(fault, EINVAL, "a checkpoint is one of a session's");
+    if (makes && mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return fault_set(fault, errno, "%s: %s", folder, strerror(errno));
+    return beneath_root(folder, ret_root, fault);
+}
+
+static json_t *describe(const struct stat *status)
+{
+    json_auto_t *entry = files_entry("", status);
+
+    return json_pack("{s:s,s:O,s:O}", "id", ID, "modified",
+                     json_object_get(entry, "modified"), "size",
+                     json_object_get(entry, "size"));
+}
+
+/* --- Room --- */
+
+static int measure(int root, usage_t *ret_usage, fault_t *fault)
+{
+    cleanup_measure measure_t *measure = NULL;
+    cleanup_fd int folder = -1;
+    int r;
+
+    if ((r = beneath_folder(root, "", &folder, fault)) < 0
+        || (r = measure_new(folder, &measure, fault)) < 0)
+        return r;
+    (void) measure_step(measure, 2 * ENTRIES_MAX);
+    *ret_usage = measure_result(measure);
+    return 0;
+}
+
+/* Those whose files the session itself has removed. */
+static void remove_orphans(int keep, int workspace)
+{
+    cleanup_walk walk_t *walk = NULL;
+    cleanup_fd int folder = -1;
+    walk_entry_t entry;
+    struct stat status;
+    fault_t fault;
+
+    if (beneath_folder(keep, "", &folder, &fault) < 0
+        || walk_new(folder, DEPTH_MAX + 1, false, &walk, &fault) < 0)
+        return;
+    while (walk_next(walk, &entry))
+        if (!S_ISDIR(entry.status.st_mode)
+            && beneath_stat(workspace, entry.path, &status, &fault) < 0)
+            (void) beneath_remove(keep, entry.path, false, 0, &fault);
+}
+
+static bool has_room(const self_t *self, int keep, uint64_t more)
+{
+    usage_t usage = {0};
+    fault_t fault;
+
+    return measure(keep, &usage, &fault) == 0 && usage.files < ENTRIES_MAX
+           && usage.bytes + more <= self->checkpoint_bytes;
+}
+
+static int admit(self_t *self, const errand_t *errand,
+                 const struct stat *status, fault_t *fault)
+{
+    cleanup_fd int keep = -1, workspace = -1;
+    uint64_t more = (uint64_t) status->st_size;
+    int r;
+
+    if ((r = open_keep(self, errand, true, &keep, fault)) < 0
+        || (r = files_root(errand, &workspace, fault)) < 0)
+        return r;
+    if (has_room(self, keep, more))
+        return 0;
+    remove_orphans(keep, workspace);
+    if (has_room(self, keep, more))
+        return 0;
+    return fault_set(fault, EDQUOT,
+                     "the checkpoints of this session's files may take %" PRIu64
+                     " bytes (sessions/checkpoint_bytes) and %d entries: there "
+                     "is no room for this one; remove others",
+                     self->checkpoint_bytes, ENTRIES_MAX);
+}
+
+/* --- Where it belongs --- */
+
+static unsigned depth(const char *path)
+{
+    unsigned number = 0;
+
+    while ((path = strchr(path, '/'))) {
+        path++;
+        number++;
+    }
+    return number;
+}
+
+/* What stands in the way is of something that was there before under this
+ * name: a file where now a folder is, or the other way round. */
+static int clear_way(int keep, const char *path, fault_t *fault)
+{
+    struct stat status;
+    fault_t none;
+
+    for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
+        cleanup_free char *above = mem_copy(path, (size_t) (slash - path));
+        if (beneath_stat(keep, above, &status, &none) == 0
+            && !S_ISDIR(status.st_mode))
+            (void) beneath_remove(keep, above, false, 0, &none);
+    }
+    if (beneath_stat(keep, path, &status, &none) == 0
+        && S_ISDIR(status.st_mode))
+        (void) beneath_remove(keep, path, true, REMOVE_MS, &none);
+    const char *last = strrchr(path, '/');
+    cleanup_free char *folder =
+        mem_copy(path, last ? (size_t) (last - path) : 0);
+    return beneath_make_folder(keep, folder, true, fault);
+}
+
+void checkpoints_rename(const self_t *self, const errand_t *errand,
+                        const char *from, const char *to)
+{
+    cleanup_fd int keep = -1;
+    fault_t fault;
+
+    if (open_keep(self, errand, false, &keep, &fault) < 0)
+        return;
+    (void) beneath_remove(keep, to, true, REMOVE_MS, &fault);
+    if (clear_way(keep, to, &fault) == 0)
+        (void) beneath_rename(keep, from, to, true, &fault);
+}
+
+void checkpoints_remove(const self_t *self, const errand_t *errand,
+                        const char *path)
+{
+    cleanup_fd int keep = -1;
+    fault_t fault;
+
+    if (open_keep(self, errand, false, &keep, &fault) == 0)
+        (void) beneath_remove(keep, path, true, REMOVE_MS, &fault);
+}
+
+/* --- Requests --- */
+
+static json_t *on_made(const writer_t *writer, uint64_t size)
+{
+    char now[CLOCK_ISO_SIZE];
+
+    (void) writer;
+    clock_iso(clock_wall_us(), now);
+    return json_pack("{s:{s:s,s:s,s:I}}", "checkpoint", "id", ID, "modified",
+                     now, "size", (json_int_t) size);
+}
+
+int files_on_checkpoint(self_t *self, const errand_t *errand,
+                        json_t **ret_answer, fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1, keep = -1;
+    struct stat status;
+    int r;
+
+    (void) ret_answer;
+    if ((r = files_path(errand->content, "path", &path, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0
+        || (r = beneath_stat(root, path, &status, fault)) < 0)
+        return r;
+    if (!S_ISREG(status.st_mode) || depth(path) > DEPTH_MAX)
+        return fault_set(fault, EINVAL,
+                         "checkpoints are kept of files, at most %d folders "
+                         "down",
+                         DEPTH_MAX);
+    if ((r = open_keep(self, errand, true, &keep, fault)) < 0
+        || (r = clear_way(keep, path, fault)) < 0)
+        return r;
+    const copy_plan_t plan = {
+        .from_root = root,
+        .from = path,
+        .to_root = keep,
+        .to = path,
+        .replaces = true,
+        .what = "checkpoint",
+        .admit = admit,
+        .done = on_made,
+    };
+    return copy_new(self, errand, &plan, fault);
+}
+
+static json_t *on_restored(const writer_t *writer, uint64_t size)
+{
+    (void) writer;
+    return json_pack("{s:I}", "size", (json_int_t) size);
+}
+
+int files_on_restore(self_t *self, const errand_t *errand, json_t **ret_answer,
+                     fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1, keep = -1;
+    int r;
+
+    (void) ret_answer;
+    if ((r = files_path(errand->content, "path", &path, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0
+        || (r = open_keep(self, errand, false, &keep, fault)) < 0)
+        return r;
+    const copy_plan_t plan = {
+        .from_root = keep,
+        .from = path,
+        .to_root = root,
+        .to = path,
+        .replaces = true,
+        .is_into_workspace = true,
+        .what = "restore",
+        .admit = copy_admit,
+        .done = on_restored,
+    };
+    return copy_new(self, errand, &plan, fault);
+}
+
+/* The checkpoint's own status; -ENOENT when there is none. */
+static int find(const self_t *self, const errand_t *errand, char **ret_path,
+                int *ret_keep, struct stat *ret_status, fault_t *fault)
+{
+    int r;
+
+    if ((r = files_path(errand->content, "path", ret_path, fault)) < 0
+        || (r = open_keep(self, errand, false, ret_keep, fault)) < 0
+        || (r = beneath_stat(*ret_keep, *ret_path, ret_status, fault)) < 0)
+        return r;
+    return S_ISREG(ret_status->st_mode)
+               ? 0
+               : fault_set(fault, ENOENT, "there is no such checkpoint");
+}
+
+int files_on_checkpoints(self_t *self, const errand_t *errand,
+                         json_t **ret_answer, fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int keep = -1;
+    json_t *found = json_array();
+    struct stat status;
+
+    if (find(self, errand, &path, &keep, &status, fault) == 0) {
+        json_array_append_new(found, describe(&status));
+    } else if (!path) {
+        json_decref(found);
+        return -EINVAL; /* it is no path */
+    }
+    *ret_answer = json_pack("{s:o}", "checkpoints", found);
+    return 0;
+}
+
+int files_on_forget(self_t *self, const errand_t *errand, json_t **ret_answer,
+                    fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int keep = -1;
+    struct stat status;
+    int r;
+
+    if ((r = find(self, errand, &path, &keep, &status, fault)) < 0
+        || (r = beneath_remove(keep, path, false, 0, fault)) < 0)
+        return r;
+    files_note(self, errand->who, errand->session, "forget", path, "ok", NULL);
+    *ret_answer = json_object();
+    return 0;
+}

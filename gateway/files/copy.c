@@ -1,0 +1,225 @@
+/* Copies between folders that the gateway can reach: within a workspace, and
+ * to and from its checkpoints. A copy is made a piece at a time, so that one of
+ * many gigabytes holds up no other request, and answered when it is whole. In
+ * the thread for files. */
+#include "gateway/files/internal.h"
+
+#include "workspace/reader.h"
+#include "workspace/writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COPIES_MAX 16
+#define STEP       FILES_PIECE_MAX /* bytes between two looks at requests */
+#define STEP_MS    1
+
+struct copy {
+    copy_t *next;       /* owned */
+    files_news_t *news; /* owned; answered at the end */
+    reader_t *reader;   /* owned */
+    writer_t *writer;   /* owned */
+    uint64_t at;        /* how far it came */
+    usage_t usage;      /* of the workspace, when it is whole */
+    char session[64];
+    char *who;        /* owned; asked for it */
+    char *path;       /* owned; for the audit log, of what was made */
+    const char *what; /* "copy" */
+    copy_done_fn *done;
+};
+
+static void copy_destroy(copy_t **self_p)
+{
+    copy_t *self = *self_p;
+
+    if (!self)
+        return;
+    files_news_destroy(&self->news);
+    reader_destroy(&self->reader);
+    writer_destroy(&self->writer);
+    free(self->who);
+    free(self->path);
+    free(self);
+    *self_p = NULL;
+}
+
+#define cleanup_copy CLEANUP(copy_destroy)
+
+void copies_clear(self_t *self)
+{
+    while (self->copies) {
+        cleanup_copy copy_t *copy = self->copies;
+        self->copies = copy->next;
+    }
+}
+
+static unsigned count(const self_t *self)
+{
+    unsigned number = 0;
+
+    for (const copy_t *at = self->copies; at; at = at->next)
+        number++;
+    return number;
+}
+
+usage_t copies_usage(const self_t *self, const char *session)
+{
+    usage_t sum = {0};
+
+    for (const copy_t *at = self->copies; at; at = at->next)
+        if (strcmp(at->session, session) == 0) {
+            sum.bytes += at->usage.bytes;
+            sum.files += at->usage.files;
+        }
+    return sum;
+}
+
+static int step(copy_t *self, buffer_t *piece, bool *ret_is_done,
+                fault_t *fault)
+{
+    uint64_t end = (uint64_t) reader_status(self->reader)->st_size;
+    piece_t got;
+    int r = reader_read(self->reader, self->at, buffer_reserve(piece, STEP),
+                        STEP, &got, fault);
+
+    if (r < 0
+        || (got.hole && (r = writer_skip(self->writer, got.hole, fault)) < 0)
+        || (got.size
+            && (r = writer_write(self->writer, piece->data, got.size, fault))
+                   < 0))
+        return r;
+    self->at += got.size + got.hole;
+    *ret_is_done = self->at >= end;
+    return *ret_is_done ? writer_commit(self->writer, fault) : 0;
+}
+
+static void finish(self_t *self, copy_t **at, int r, const fault_t *fault)
+{
+    cleanup_copy copy_t *copy = *at;
+    json_t *answer = r < 0 ? NULL : copy->done(copy->writer, copy->at);
+
+    *at = copy->next;
+    if (r == 0)
+        quota_count(self, copy->session, copy->usage,
+                    writer_replaced(copy->writer));
+    files_note(self, copy->who, copy->session, copy->what, copy->path,
+               r < 0 ? "refused" : "ok",
+               json_pack("{s:I}", "size", (json_int_t) copy->at));
+    files_answer(self, take_ptr(copy->news), answer, r, fault);
+}
+
+static int on_step(zloop_t *loop, int timer, void *arg)
+{
+    self_t *self = arg;
+    cleanup_buffer buffer_t piece = BUFFER_EMPTY;
+
+    (void) loop;
+    (void) timer;
+    self->copy_timer = 0;
+    for (copy_t **at = &self->copies; *at;) {
+        bool is_done = false;
+        fault_t fault;
+        int r = step(*at, &piece, &is_done, &fault);
+
+        if (r < 0 || is_done)
+            finish(self, at, r, &fault);
+        else
+            at = &(*at)->next;
+    }
+    copies_go_on(self);
+    return 0;
+}
+
+void copies_go_on(self_t *self)
+{
+    if (self->copies && !self->copy_timer)
+        self->copy_timer = zloop_timer(self->loop, STEP_MS, 1, on_step, self);
+}
+
+static uint64_t stored(const struct stat *status)
+{
+    uint64_t blocks = usage_on_disk(status);
+    uint64_t size = (uint64_t) status->st_size;
+
+    return blocks < size ? blocks : size;
+}
+
+int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
+             fault_t *fault)
+{
+    cleanup_copy copy_t *copy = mem_new(sizeof *copy);
+    int r;
+
+    if (count(self) >= COPIES_MAX)
+        return fault_set(fault, EBUSY,
+                         "%d files are being copied, the most that there can "
+                         "be; try again later",
+                         COPIES_MAX);
+    snprintf(copy->session, sizeof copy->session, "%s", errand->session);
+    copy->who = mem_text(errand->who);
+    copy->path = mem_text(plan->to);
+    copy->what = plan->what;
+    copy->done = plan->done;
+    if ((r = reader_new(plan->from_root, plan->from, false, &copy->reader,
+                        fault))
+            < 0
+        || (r = plan->admit(self, errand, reader_status(copy->reader), fault))
+               < 0
+        || (r = writer_new(plan->to_root, plan->to, plan->replaces,
+                           &copy->writer, fault))
+               < 0)
+        return r;
+    if (plan->is_into_workspace)
+        copy->usage.bytes = stored(reader_status(copy->reader));
+    copy->usage.files = plan->is_into_workspace;
+    copy->next = self->copies;
+    self->copies = take_ptr(copy);
+    return FILES_LATER;
+}
+
+void copies_expect(self_t *self, files_news_t *news)
+{
+    self->copies->news = news;
+    copies_go_on(self);
+}
+
+/* --- Within a workspace --- */
+
+int copy_admit(self_t *self, const errand_t *errand, const struct stat *status,
+               fault_t *fault)
+{
+    return quota_check(self, errand->session,
+                       (usage_t){.bytes = stored(status), .files = 1}, fault);
+}
+
+static json_t *on_copied(const writer_t *writer, uint64_t size)
+{
+    (void) writer;
+    return json_pack("{s:I}", "size", (json_int_t) size);
+}
+
+int files_on_copy(self_t *self, const errand_t *errand, json_t **ret_answer,
+                  fault_t *fault)
+{
+    cleanup_free char *from = NULL, *to = NULL;
+    cleanup_fd int root = -1;
+    int r;
+
+    (void) ret_answer;
+    if ((r = files_path(errand->content, "from", &from, fault)) < 0
+        || (r = files_path(errand->content, "to", &to, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0)
+        return r;
+    const copy_plan_t plan = {
+        .from_root = root,
+        .from = from,
+        .to_root = root,
+        .to = to,
+        .replaces = !json_is_false(json_object_get(errand->content, "replace")),
+        .is_into_workspace = true,
+        .what = "copy",
+        .admit = copy_admit,
+        .done = on_copied,
+    };
+    return copy_new(self, errand, &plan, fault);
+}

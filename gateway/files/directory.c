@@ -1,0 +1,219 @@
+/* Requests about names in a workspace: what is there, folders made, things
+ * removed and renamed; and listings, page by page. In the thread for files. */
+#include "gateway/files/internal.h"
+
+#include "base/clock.h"
+#include "workspace/beneath.h"
+#include "workspace/name.h"
+#include "workspace/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+
+#define PAGE_ENTRIES 1000
+#define PAGE_MS      200    /* then the page goes out as it is */
+#define LIST_ENTRIES 200000 /* of a whole listing */
+#define LIST_DEPTH   64
+#define LIST_MS      60000
+#define REMOVE_MS    5000 /* the thread has others to serve */
+
+static bool has(const errand_t *errand, const char *key)
+{
+    return json_is_true(json_object_get(errand->content, key));
+}
+
+int files_on_stat(self_t *self, const errand_t *errand, json_t **ret_answer,
+                  fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1;
+    struct stat status;
+    int r;
+
+    (void) self;
+    if ((r = files_path(errand->content, "path", &path, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0
+        || (r = beneath_stat(root, path, &status, fault)) < 0)
+        return r;
+    *ret_answer = json_pack("{s:o}", "entry", files_entry(path, &status));
+    return 0;
+}
+
+/* How many folders a path that may have its parents made adds. */
+static uint64_t count_missing(int root, const char *path, bool with_parents)
+{
+    struct stat status;
+    uint64_t count = beneath_stat(root, path, &status, &(fault_t){0}) < 0;
+
+    for (const char *slash = path; with_parents && (slash = strchr(slash, '/'));
+         slash++) {
+        cleanup_free char *above = mem_copy(path, (size_t) (slash - path));
+
+        count += beneath_stat(root, above, &status, &(fault_t){0}) < 0;
+    }
+    return count;
+}
+
+int files_on_make_folder(self_t *self, const errand_t *errand,
+                         json_t **ret_answer, fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1;
+    bool with_parents = has(errand, "parents");
+    usage_t more = {0};
+    int r;
+
+    if ((r = files_path(errand->content, "path", &path, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0)
+        return r;
+    more.files = count_missing(root, path, with_parents);
+    if ((r = quota_check(self, errand->session, more, fault)) < 0
+        || (r = beneath_make_folder(root, path, with_parents, fault)) < 0)
+        return r;
+    quota_count(self, errand->session, more, (usage_t){0});
+    files_note(self, errand->who, errand->session, "make_folder", path, "ok",
+               NULL);
+    *ret_answer = json_object();
+    return 0;
+}
+
+int files_on_delete(self_t *self, const errand_t *errand, json_t **ret_answer,
+                    fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1;
+    int r;
+
+    if ((r = files_path(errand->content, "path", &path, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0
+        || (r = beneath_remove(root, path, has(errand, "recursive"), REMOVE_MS,
+                               fault))
+               < 0)
+        return r;
+    checkpoints_remove(self, errand, path);
+    files_note(self, errand->who, errand->session, "delete", path, "ok", NULL);
+    *ret_answer = json_object();
+    return 0;
+}
+
+int files_on_rename(self_t *self, const errand_t *errand, json_t **ret_answer,
+                    fault_t *fault)
+{
+    cleanup_free char *from = NULL, *to = NULL;
+    cleanup_fd int root = -1;
+    int r;
+
+    if ((r = files_path(errand->content, "from", &from, fault)) < 0
+        || (r = files_path(errand->content, "to", &to, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0
+        || (r = beneath_rename(root, from, to, has(errand, "replace"), fault))
+               < 0)
+        return r;
+    checkpoints_rename(self, errand, from, to);
+    files_note(
+        self, errand->who, errand->session, "rename", from, "ok",
+        json_pack("{s:O}", "to", json_object_get(errand->content, "to")));
+    *ret_answer = json_object();
+    return 0;
+}
+
+/* The path of an entry, from the workspace on. */
+static json_t *describe(const transfer_t *transfer, const walk_entry_t *entry)
+{
+    cleanup_free char *whole =
+        *transfer->path ? mem_format("%s/%s", transfer->path, entry->path)
+                        : mem_text(entry->path);
+    json_t *model = files_entry(whole, &entry->status);
+
+    if (entry->is_unreadable)
+        json_object_set_new(model, "unreadable", json_true());
+    return model;
+}
+
+/* Why the rest of it is not told, NULL while it goes on. */
+static const char *find_cut(const transfer_t *transfer)
+{
+    if (transfer->listed >= LIST_ENTRIES)
+        return "count";
+    if (clock_monotonic_ms() >= transfer->deadline)
+        return "time";
+    return NULL;
+}
+
+/* The next page; the transfer ends with the last one. */
+static json_t *list_page(self_t *self, transfer_t *transfer)
+{
+    json_t *entries = json_array();
+    int64_t page_end = clock_monotonic_ms() + PAGE_MS;
+    const char *cut = find_cut(transfer);
+    bool is_done = cut != NULL;
+    walk_entry_t entry;
+    json_t *answer;
+
+    for (int i = 0; !is_done && i < PAGE_ENTRIES
+                    && (i == 0 || clock_monotonic_ms() < page_end);
+         i++) {
+        is_done = !walk_next(transfer->walk, &entry);
+        if (!is_done) {
+            json_array_append_new(entries, describe(transfer, &entry));
+            transfer->listed++;
+        }
+    }
+    if (is_done && !cut && walk_is_cut(transfer->walk)
+        && transfer->is_recursive)
+        cut = "depth";
+    answer = json_pack("{s:s,s:I,s:o,s:b,s:s?}", "transfer", transfer->id,
+                       "page", (json_int_t) transfer->page++, "entries",
+                       entries, "done", is_done, "cut", cut);
+    if (is_done)
+        transfer_end(self, transfer);
+    return answer;
+}
+
+int files_on_list(self_t *self, const errand_t *errand, json_t **ret_answer,
+                  fault_t *fault)
+{
+    cleanup_free char *path = NULL;
+    cleanup_fd int root = -1, folder = -1;
+    bool is_recursive = has(errand, "recursive");
+    transfer_t *transfer;
+    walk_t *walk;
+    int r;
+
+    if ((r = files_path(errand->content, "path", &path, fault)) < 0
+        || (r = files_root(errand, &root, fault)) < 0
+        || (r = beneath_folder(root, path, &folder, fault)) < 0
+        || (r = walk_new(folder, is_recursive ? LIST_DEPTH : 1, false, &walk,
+                         fault))
+               < 0)
+        return r;
+    r = transfer_new(self, errand, path, &transfer, fault);
+    if (r < 0) {
+        walk_destroy(&walk);
+        return r;
+    }
+    transfer->walk = walk;
+    transfer->is_recursive = is_recursive;
+    transfer->deadline = clock_monotonic_ms() + LIST_MS;
+    *ret_answer = list_page(self, transfer);
+    return 0;
+}
+
+int files_on_next(self_t *self, const errand_t *errand, json_t **ret_answer,
+                  fault_t *fault)
+{
+    json_t *page = json_object_get(errand->content, "page");
+    transfer_t *transfer;
+    int r = transfer_find(self, errand, &transfer, fault);
+
+    if (r < 0)
+        return r;
+    if (!transfer->walk
+        || (uint64_t) json_integer_value(page) != transfer->page)
+        return fault_set(fault, EBADMSG,
+                         "page %" PRIu64 " of the listing is the next one",
+                         transfer->page);
+    *ret_answer = list_page(self, transfer);
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* See mailbox.h. Each line is a DEALER with a number for its name, which no
+ * other line gets again: what an actor said that is gone reaches nobody. */
+#include "gateway/frontends/mailbox.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/processor.h"
+#include "protocol/czmq_cleanup.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ENDPOINT_SIZE 48
+#define MEETING_MS    10000
+
+static atomic_uint made; /* boards of this program */
+
+struct switchboard {
+    zsock_t *socket; /* owned; ROUTER */
+    char endpoint[ENDPOINT_SIZE];
+    zhashx_t *lines; /* owned; number -> line_t, borrowed */
+    uint64_t counter;
+};
+
+struct line {
+    switchboard_t *switchboard; /* borrowed */
+    void *owner;                /* borrowed */
+    char number[24];
+    pthread_t thread;
+    /* The thread's: */
+    zsock_t *pipe; /* owned */
+    zactor_fn *actor;
+    void *args;
+};
+
+switchboard_t *switchboard_new(void)
+{
+    switchboard_t *self = mem_new(sizeof *self);
+
+    self->lines = zhashx_new();
+    self->socket = zsock_new(ZMQ_ROUTER);
+    /* libzmq gives a name free some time after its socket was closed. */
+    snprintf(self->endpoint, sizeof self->endpoint, "inproc://switchboard-%u",
+             atomic_fetch_add(&made, 1));
+    zsock_set_sndhwm(self->socket, 0);
+    zsock_set_rcvhwm(self->socket, 0);
+    zsock_set_router_mandatory(self->socket, 1);
+    if (zsock_bind(self->socket, "%s", self->endpoint) < 0)
+        assert(!"a name that nobody has");
+    return self;
+}
+
+void switchboard_destroy(switchboard_t **self_p)
+{
+    switchboard_t *self = *self_p;
+
+    if (!self)
+        return;
+    zsock_destroy(&self->socket);
+    zhashx_destroy(&self->lines);
+    free(self);
+    *self_p = NULL;
+}
+
+zsock_t *switchboard_socket(switchboard_t *self)
+{
+    return self->socket;
+}
+
+zmsg_t *switchboard_receive(switchboard_t *self, void **ret_owner)
+{
+    while (zsock_events(self->socket) & ZMQ_POLLIN) {
+        cleanup_zmsg zmsg_t *message = zmsg_recv(self->socket);
+        cleanup_free char *number = message ? zmsg_popstr(message) : NULL;
+        const line_t *line = number ? zhashx_lookup(self->lines, number) : NULL;
+
+        if (!line)
+            continue;
+        *ret_owner = line->owner;
+        return take_ptr(message);
+    }
+    return NULL;
+}
+
+static void *run(void *arg)
+{
+    line_t *self = arg;
+
+    self->actor(self->pipe, self->args);
+    zsock_destroy(&self->pipe);
+    return NULL;
+}
+
+static int say_nothing(line_t *self)
+{
+    cleanup_zmsg zmsg_t *message = zmsg_new();
+
+    zmsg_addstr(message, self->number);
+    zmsg_addstr(message, "");
+    return zmsg_send(&message, self->switchboard->socket);
+}
+
+/* Nothing can be said to a line that the ROUTER has not heard of, and it may
+ * hear a moment late: libzmq wakes it once for what several threads tell it,
+ * and the one that has to may have been stopped right before. The first
+ * message shows that it has, and goes no further. */
+static int meet(line_t *self, fault_t *fault)
+{
+    cleanup_zmsg zmsg_t *message = NULL;
+    int64_t begun = clock_monotonic_ms();
+
+    while (say_nothing(self) < 0) {
+        if (zmq_errno() != EHOSTUNREACH && zmq_errno() != EINTR)
+            return fault_set(fault, zmq_errno(), "no line to a session: %s",
+                             zmq_strerror(zmq_errno()));
+        if (clock_monotonic_ms() - begun > MEETING_MS)
+            return fault_set(fault, ETIMEDOUT,
+                             "no line to a session within %d ms", MEETING_MS);
+        zclock_sleep(1);
+        (void) zsock_events(self->switchboard->socket);
+    }
+    do
+        message = zmsg_recv(self->pipe);
+    while (!message && zmq_errno() == EINTR);
+    return message ? 0
+                   : fault_set(fault, zmq_errno(), "no line to a session: %s",
+                               zmq_strerror(zmq_errno()));
+}
+
+static int connect_pipe(line_t *self, fault_t *fault)
+{
+    self->pipe = zsock_new(ZMQ_DEALER);
+    if (!self->pipe)
+        return fault_set(fault, EMFILE, "no socket: raise RLIMIT_NOFILE");
+    zsock_set_identity(self->pipe, self->number);
+    zsock_set_sndhwm(self->pipe, 0);
+    zsock_set_rcvhwm(self->pipe, 0);
+    if (zsock_connect(self->pipe, "%s", self->switchboard->endpoint) < 0)
+        return fault_set(fault, zmq_errno(), "no line to a session: %s",
+                         zmq_strerror(zmq_errno()));
+    return meet(self, fault);
+}
+
+int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
+             void *owner, line_t **ret_line, fault_t *fault)
+{
+    cleanup_free line_t *self = mem_new(sizeof *self);
+    int r;
+
+    self->switchboard = switchboard;
+    self->owner = owner;
+    self->actor = actor;
+    self->args = args;
+    snprintf(self->number, sizeof self->number, "%" PRIu64,
+             ++switchboard->counter);
+    r = connect_pipe(self, fault);
+    if (r == 0) {
+        int code = pthread_create(&self->thread, NULL, run, self);
+
+        if (code)
+            r = fault_set(fault, code, "no thread for a session: %s",
+                          strerror(code));
+    }
+    if (r < 0) {
+        zsock_destroy(&self->pipe);
+        return r;
+    }
+    zhashx_update(switchboard->lines, self->number, self);
+    *ret_line = take_ptr(self);
+    return 0;
+}
+
+void line_destroy(line_t **self_p)
+{
+    line_t *self = *self_p;
+
+    if (!self)
+        return;
+    line_say(self, "$TERM", NULL, NULL);
+    (void) pthread_join(self->thread, NULL);
+    zhashx_delete(self->switchboard->lines, self->number);
+    free(self);
+    *self_p = NULL;
+}
+
+void line_say(line_t *self, const char *word, const char *first,
+              const char *second)
+{
+    cleanup_zmsg zmsg_t *message = zmsg_new();
+
+    zmsg_addstr(message, self->number);
+    zmsg_addstr(message, word);
+    if (first)
+        zmsg_addstr(message, first);
+    if (first && second)
+        zmsg_addstr(message, second);
+    (void) zmsg_send(&message, self->switchboard->socket);
+}
+
+void line_keep_off(line_t *self, int processor)
+{
+    cpu_set_t set;
+
+    if (pthread_getaffinity_np(self->thread, sizeof set, &set) == 0
+        && processor_leave_out(processor, &set))
+        (void) pthread_setaffinity_np(self->thread, sizeof set, &set);
+}

@@ -1,0 +1,152 @@
+/* A page that asks a person for the token, and the cookie that they get. */
+#include "gateway/http/server/routes.h"
+
+#include "base/clock.h"
+#include "gateway/http/core/form.h"
+
+#include <sodium.h>
+
+#include <string.h>
+
+#define COOKIE_DAYS 30
+
+static const char page[] =
+    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<title>hearth</title></head><body><h1>hearth</h1><p>%s</p>"
+    "<form method=\"post\" action=\"%s/login\">"
+    "<input type=\"hidden\" name=\"_xsrf\" value=\"%s\">"
+    "<input type=\"hidden\" name=\"next\" value=\"%s\">"
+    "<label>Token <input type=\"password\" name=\"token\" autofocus></label> "
+    "<button>Log in</button></form>"
+    "<p><code>hearth gateway info</code> tells the token.</p></body></html>\n";
+
+/* A path on this gateway, never somebody else's. */
+static bool is_own_path(const char *path)
+{
+    if (!path || path[0] != '/' || path[1] == '/' || path[1] == '\\')
+        return false;
+    for (; *path; path++)
+        if ((unsigned char) *path <= ' ' || strchr("\"<>\\'&", *path))
+            return false;
+    return true;
+}
+
+static char *xsrf_of(exchange_t *exchange)
+{
+    char *cookie = access_cookie(exchange, "_xsrf");
+    char text[33];
+    uint8_t random[16];
+
+    if (cookie && strlen(cookie) == 32
+        && !cookie[strspn(cookie, "0123456789abcdef")])
+        return cookie;
+    free(cookie);
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(text, sizeof text, random, sizeof random);
+    return mem_text(text);
+}
+
+static const char *secure(const exchange_t *exchange)
+{
+    return exchange->http->options->http.certificate ? "; Secure" : "";
+}
+
+static void show_page(exchange_t *exchange, int status, const char *sentence,
+                      const char *next)
+{
+    cleanup_free char *xsrf = xsrf_of(exchange);
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    buffer_format(&text, page, sentence, exchange->http->base, xsrf,
+                  is_own_path(next) ? next : "");
+    exchange->is_page = true;
+    exchange_header(exchange, "Content-Security-Policy",
+                    "default-src 'none'; form-action 'self'; "
+                    "frame-ancestors 'none'; base-uri 'none'");
+    exchange_header(exchange, "Set-Cookie",
+                    "_xsrf=%s; Path=%s/; SameSite=Lax%s", xsrf,
+                    exchange->http->base, secure(exchange));
+    exchange_bytes(exchange, status, "text/html; charset=utf-8", text.data,
+                   text.size);
+}
+
+static void grant(exchange_t *exchange, const char *id, const char *next)
+{
+    char who[ACCESS_WHO_SIZE];
+    int64_t expires = clock_wall_us() + (int64_t) COOKIE_DAYS * 86400 * 1000000;
+    cleanup_free char *name = access_cookie_name(exchange);
+    cleanup_free char *value = auth_cookie(exchange->http->auth, id, expires);
+
+    snprintf(who, sizeof who, "token=%s", id);
+    access_note_use(exchange, "login", who, "");
+    exchange_header(exchange, "Set-Cookie",
+                    "%s=%s; Path=%s/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+                    name, value, exchange->http->base, COOKIE_DAYS * 86400,
+                    secure(exchange));
+    exchange_header(exchange, "Location", "%s/%s", exchange->http->base,
+                    is_own_path(next) ? next + 1 : "login");
+    exchange_empty(exchange, 302);
+}
+
+static void show(exchange_t *exchange)
+{
+    const char *token = exchange_argument(exchange, "token");
+    const char *next = exchange_argument(exchange, "next");
+    char id[AUTH_ID_SIZE];
+
+    if (token && auth_check(exchange->http->auth, token, strlen(token), id)) {
+        grant(exchange, id, next);
+        return;
+    }
+    if (token)
+        access_note_refusal(exchange, "login");
+    show_page(exchange, token ? 401 : 200,
+              exchange->scopes ? "You are logged in." : "A token is needed.",
+              next);
+}
+
+/* Jupyter calls the field password where a person types it. */
+static void take(exchange_t *exchange)
+{
+    cleanup_free char *token = fields_form(&exchange->body, "token");
+    cleanup_free char *shown = fields_form(&exchange->body, "_xsrf");
+    cleanup_free char *next = fields_form(&exchange->body, "next");
+    cleanup_free char *cookie = access_cookie(exchange, "_xsrf");
+    char id[AUTH_ID_SIZE];
+
+    if (!token || !*token) {
+        free(token);
+        token = fields_form(&exchange->body, "password");
+    }
+    if (!shown || !cookie || !auth_equals(shown, cookie)) {
+        access_note_refusal(exchange, "xsrf");
+        exchange_fail(exchange, 403, "'_xsrf' argument missing from POST");
+        return;
+    }
+    if (token && auth_check(exchange->http->auth, token, strlen(token), id)) {
+        grant(exchange, id, next);
+    } else {
+        access_note_refusal(exchange, "login");
+        show_page(exchange, 401, "That is not the token.", next);
+    }
+    if (token)
+        sodium_memzero(token, strlen(token));
+}
+
+static void leave(exchange_t *exchange)
+{
+    cleanup_free char *name = access_cookie_name(exchange);
+
+    exchange_header(exchange, "Set-Cookie",
+                    "%s=; Path=%s/; Max-Age=0; HttpOnly; SameSite=Lax%s", name,
+                    exchange->http->base, secure(exchange));
+    exchange_header(exchange, "Location", "%s/login", exchange->http->base);
+    exchange_empty(exchange, 302);
+}
+
+const route_t login_routes[] = {
+    {METHOD_GET, "/login", SCOPE_NONE, show},
+    {METHOD_POST, "/login", SCOPE_NONE, take},
+    {METHOD_GET, "/logout", SCOPE_NONE, leave},
+    {0},
+};

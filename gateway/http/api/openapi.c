@@ -1,0 +1,151 @@
+/* See openapi.h. */
+#include "gateway/http/api/openapi.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINK "#/components/responses/%d"
+
+/* What is said before a route is asked, or on behalf of all of them. */
+static const struct {
+    int status;
+    bool is_scoped; /* not where no token is asked for */
+} everywhere[] = {
+    {400, false}, {401, true}, {403, false}, {404, false}, {413, false},
+    {431, false}, {500, true}, {501, false}, {503, false},
+};
+
+static json_t *load(const char *text, size_t size)
+{
+    json_t *object = json_loadb(text, size, 0, NULL);
+
+    assert(object); /* tests/unit/test_openapi.c has read it */
+    return object;
+}
+
+/* --- Paths --- */
+
+/* "/api/kernels/{}/restart" -> "/api/kernels/{kernel}/restart"; the names are
+ * the segments before them, in the singular. */
+static void write_path(const char *pattern, buffer_t *out, json_t *parameters)
+{
+    char word[64] = "";
+
+    while (*pattern) {
+        size_t size = strcspn(pattern + 1, "/") + 1;
+        bool is_hole = pattern[1] == '{';
+        if (is_hole && pattern[2] == '*')
+            snprintf(word, sizeof word, "path");
+        else if (is_hole && !*word)
+            snprintf(word, sizeof word, "file");
+        if (is_hole) {
+            buffer_format(out, "/{%s}", word);
+            json_array_append_new(parameters,
+                                  json_pack("{s:s,s:s,s:b,s:{s:s}}", "name",
+                                            word, "in", "path", "required", 1,
+                                            "schema", "type", "string"));
+            *word = '\0';
+        } else {
+            buffer_append(out, pattern, size);
+            snprintf(word, sizeof word, "%.*s", (int) size - 1, pattern + 1);
+            if (*word && word[strlen(word) - 1] == 's')
+                word[strlen(word) - 1] = '\0';
+        }
+        pattern += size;
+    }
+}
+
+/* The object's member; an empty one when there is none. Lent. */
+static json_t *member(json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+
+    if (!value) {
+        value = json_object();
+        json_object_set_new(object, name, value);
+    }
+    return value;
+}
+
+static void add_answers(json_t *responses, const route_t *route)
+{
+    for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++) {
+        char status[8], link[64];
+        snprintf(status, sizeof status, "%d", everywhere[i].status);
+        snprintf(link, sizeof link, LINK, everywhere[i].status);
+        if (json_object_get(responses, status)
+            || (everywhere[i].is_scoped && route->scope == SCOPE_NONE))
+            continue;
+        json_object_set_new(responses, status,
+                            json_pack("{s:s}", "$ref", link));
+    }
+}
+
+static void add_route(json_t *paths, const route_t *route)
+{
+    cleanup_buffer buffer_t path = BUFFER_EMPTY;
+    json_auto_t *parameters = json_array();
+    char method[16] = "";
+
+    write_path(route->pattern, &path, parameters);
+    const char *text = method_text(routes_method(route));
+    for (size_t i = 0; text[i] && i + 1 < sizeof method; i++)
+        method[i] = (char) (text[i] | 0x20);
+    json_t *operation = member(member(paths, (const char *) path.data), method);
+    json_array_extend(parameters, json_object_get(operation, "parameters"));
+    json_object_set(operation, "parameters", parameters);
+    add_answers(member(operation, "responses"), route);
+    if (route->scope == SCOPE_NONE)
+        json_object_set_new(operation, "security", json_array());
+    json_object_set_new(operation, "x-scope", auth_scope_names(route->scope));
+}
+
+/* --- What is refused --- */
+
+/* {"message","reason"}, as exchange_fail has them. */
+static json_t *refusal_schema(int status)
+{
+    return json_pack("{s:s,s:[s,s],s:{s:{s:s,s:i},s:{s:s,s:[s]}}}", "type",
+                     "object", "required", "message", "reason", "properties",
+                     "message", "type", "string", "minLength", 1, "reason",
+                     "type", "string", "enum", status_text(status));
+}
+
+/* Those that are named by their status say nothing else than any refusal. */
+static void fill_refusals(json_t *responses)
+{
+    const char *name;
+    json_t *response;
+
+    json_object_foreach(responses, name, response)
+    {
+        if (!json_object_get(response, "content"))
+            json_object_set_new(
+                response, "content",
+                json_pack("{s:{s:o}}", "application/json", "schema",
+                          refusal_schema((int) strtol(name, NULL, 10))));
+    }
+}
+
+json_t *openapi_document(const char *base)
+{
+    json_t *paths = load(openapi_paths, openapi_paths_size);
+    json_t *components = load(openapi_components, openapi_components_size);
+    size_t cursor = 0;
+
+    for (const route_t *at = routes_each(&cursor); at;
+         at = routes_each(&cursor))
+        add_route(paths, at);
+    fill_refusals(json_object_get(components, "responses"));
+    return json_pack(
+        "{s:s,s:{s:s,s:s,s:s},s:[{s:s}],s:[{s:[]},{s:[]}],s:o,s:o}", "openapi",
+        "3.0.3", "info", "title", "hearth", "version", HEARTH_VERSION,
+        "description",
+        "Jupyter's REST interface, and hearth's own below "
+        "/hearth/. What has GET has HEAD, and every path OPTIONS, "
+        "which needs no token. x-scope names the scopes one of "
+        "which a token must have.",
+        "servers", "url", *base ? base : "/", "security", "bearer", "query",
+        "paths", paths, "components", components);
+}

@@ -1,0 +1,432 @@
+/* Changes of names in a workspace: what is new gets one of its own, what is
+ * there another one or none; and the answer that shows what came of it. */
+#include "gateway/http/contents/contents.h"
+
+#include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/rpc/download.h"
+#include "gateway/http/rpc/files_client.h"
+#include "gateway/http/rpc/upload.h"
+
+#include <string.h>
+
+#define TRIES_MAX 1000
+#define EMPTY_NOTEBOOK                                                         \
+    "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n "             \
+    "\"nbformat_minor\": 5\n}\n"
+
+/* --- The answer --- */
+
+typedef struct {
+    char id[FRONT_ID_MAX]; /* the session's */
+    char *path;            /* owned; below its workspace */
+    int status;
+} finish_t;
+
+static void finish_destroy(void **self_p)
+{
+    finish_t *self = *self_p;
+
+    if (!self)
+        return;
+    free(self->path);
+    free(self);
+    *self_p = NULL;
+}
+
+void contents_locate(exchange_t *exchange, const char *path, const char *rest)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    cleanup_buffer buffer_t coded = BUFFER_EMPTY;
+
+    for (const char *at = path; *at; at++) {
+        unsigned byte = (unsigned char) *at;
+        const char escape[3] = {'%', hex[byte >> 4], hex[byte & 15]};
+        if (strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs"
+                   "tuvwxyz-._~/",
+                   *at))
+            buffer_append(&coded, at, 1);
+        else
+            buffer_append(&coded, escape, 3);
+    }
+    exchange_header(exchange, "Location", "%s/api/contents/%s%s",
+                    exchange->http->base,
+                    coded.size ? (const char *) coded.data : "", rest);
+}
+
+static void on_finish(exchange_t *exchange, const json_t *reply)
+{
+    const finish_t *self = exchange->task;
+
+    if (!contents_is_ok(exchange, reply))
+        return;
+    json_t *model =
+        contents_entry_model(self->id, json_object_get(reply, "entry"));
+    contents_locate(exchange, model_text(model, "path"), "");
+    contents_modified(exchange, model_text(model, "last_modified"));
+    exchange_json(exchange, self->status, model);
+}
+
+void contents_finish(exchange_t *exchange, const char *id, const char *path,
+                     int status)
+{
+    finish_t *self = mem_new(sizeof *self);
+
+    snprintf(self->id, sizeof self->id, "%s", id);
+    self->path = mem_text(path);
+    self->status = status;
+    exchange_keep(exchange, self, finish_destroy);
+    courier_ask(exchange, "files_stat_request",
+                json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
+                on_finish);
+}
+
+/* --- What is new --- */
+
+typedef enum {
+    NEW_FILE,
+    NEW_NOTEBOOK,
+    NEW_FOLDER,
+    NEW_COPY
+} new_kind_t;
+
+typedef struct {
+    exchange_t *exchange;     /* borrowed */
+    char id[FRONT_ID_MAX];    /* the session's */
+    char *folder;             /* owned; below its workspace */
+    char *from;               /* owned; what is copied */
+    char other[FRONT_ID_MAX]; /* the session whose file that is; "": its own */
+    pull_t *pull;             /* owned; of such a file */
+    bool is_pushing;          /* a piece of it is on its way */
+    char *stem, *end;         /* owned; of the name */
+    new_kind_t kind;
+    unsigned tries;
+    char *path;   /* owned; that is tried */
+    push_t *push; /* owned */
+    unsigned steps;
+} made_t;
+
+static void made_destroy(void **self_p)
+{
+    made_t *self = *self_p;
+
+    if (!self)
+        return;
+    pull_destroy(&self->pull);
+    push_destroy(&self->push);
+    free(self->folder);
+    free(self->from);
+    free(self->stem);
+    free(self->end);
+    free(self->path);
+    free(self);
+    *self_p = NULL;
+}
+
+static void try_next(made_t *self);
+
+/* False: another name is tried, or it was answered. */
+static bool is_made(made_t *self, const json_t *reply)
+{
+    if (strcmp(model_text(reply, "ename"), "FileExists") != 0)
+        return contents_is_ok(self->exchange, reply);
+    push_destroy(&self->push);
+    if (self->tries < TRIES_MAX)
+        try_next(self);
+    else
+        exchange_fail(self->exchange, 409,
+                      "There are %d files of that name already", TRIES_MAX);
+    return false;
+}
+
+static void finish(made_t *self)
+{
+    cleanup_free char *path = take_ptr(self->path);
+    char id[FRONT_ID_MAX];
+
+    memcpy(id, self->id, sizeof id);
+    contents_finish(self->exchange, id, path, 201);
+}
+
+static void on_made(exchange_t *exchange, const json_t *reply)
+{
+    made_t *self = exchange->task;
+
+    if (is_made(self, reply))
+        finish(self);
+}
+
+/* A file with what it begins with: opened, written, committed. */
+static void on_push(void *owner, const json_t *reply)
+{
+    made_t *self = owner;
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    if (!is_made(self, reply))
+        return;
+    if (self->kind == NEW_FILE && self->steps == 0)
+        self->steps++;
+    switch (self->steps++) {
+    case 0:
+        buffer_text(&text, EMPTY_NOTEBOOK);
+        push_write(self->push, &text);
+        break;
+    case 1:
+        push_commit(self->push);
+        break;
+    default:
+        finish(self);
+        break;
+    }
+}
+
+/* --- Copies of another session's file: read and written piece by piece --- */
+
+/* The next piece, when there is one and none is on its way. */
+static void go_on(made_t *self)
+{
+    cleanup_buffer buffer_t piece = BUFFER_EMPTY;
+    int r;
+
+    if (self->is_pushing || !self->push)
+        return;
+    r = pull_next(self->pull, &piece);
+    if (r < 0) {
+        contents_is_ok(self->exchange, pull_answer(self->pull));
+        return;
+    }
+    self->is_pushing = piece.size || r == 0;
+    if (piece.size) {
+        push_write(self->push, &piece);
+    } else if (r == 0) {
+        self->steps = 1;
+        push_commit(self->push);
+    }
+}
+
+static void on_more(void *owner)
+{
+    go_on(owner);
+}
+
+static void on_pushed(void *owner, const json_t *reply)
+{
+    made_t *self = owner;
+
+    if (!is_made(self, reply))
+        return;
+    self->is_pushing = false;
+    if (self->steps)
+        finish(self);
+    else
+        go_on(self);
+}
+
+static void on_opened(void *owner)
+{
+    made_t *self = owner;
+
+    if (!contents_is_ok(self->exchange, pull_answer(self->pull)))
+        return;
+    pull_give(self->pull, self, on_more);
+    try_next(self);
+}
+
+/* From its beginning, also when a name was taken meanwhile. */
+static void push_other(made_t *self)
+{
+    pull_seek(self->pull, 0, pull_size(self->pull));
+    self->is_pushing = true;
+    self->push =
+        push_new(self->exchange, self->id, self->path, false, self, on_pushed);
+}
+
+/* "Untitled Folder 1", "Untitled1.ipynb", "x-Copy1.ipynb" */
+static char *choose_path(const made_t *self)
+{
+    static const char *const inserts[] = {[NEW_FILE] = "",
+                                          [NEW_NOTEBOOK] = "",
+                                          [NEW_FOLDER] = " ",
+                                          [NEW_COPY] = "-Copy"};
+    char number[16] = "";
+
+    if (self->tries)
+        snprintf(number, sizeof number, "%u", self->tries);
+    return mem_format("%s%s%s%s%s%s", self->folder, *self->folder ? "/" : "",
+                      self->stem, self->tries ? inserts[self->kind] : "",
+                      number, self->end);
+}
+
+static void try_next(made_t *self)
+{
+    free(self->path);
+    self->path = choose_path(self);
+    self->tries++;
+    self->steps = 0;
+    if (self->kind == NEW_FOLDER)
+        courier_ask(self->exchange, "files_make_folder_request",
+                    json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
+                    on_made);
+    else if (self->pull)
+        push_other(self);
+    else if (self->kind == NEW_COPY)
+        courier_ask(self->exchange, "files_copy_request",
+                    json_pack("{s:s,s:s,s:s,s:b}", "id", self->id, "from",
+                              self->from, "to", self->path, "replace", 0),
+                    on_made);
+    else
+        self->push = push_new(self->exchange, self->id, self->path, false, self,
+                              on_push);
+}
+
+static void begin(made_t *self)
+{
+    if (*self->other)
+        self->pull =
+            pull_new(self->exchange, self->other, self->from, self, on_opened);
+    else
+        try_next(self);
+}
+
+static void on_folder(exchange_t *exchange, const json_t *reply)
+{
+    const json_t *entry = json_object_get(reply, "entry");
+
+    if (!contents_is_ok(exchange, reply))
+        return;
+    if (strcmp(model_text(entry, "type"), "folder") == 0)
+        begin(exchange->task);
+    else
+        exchange_fail(exchange, 400, "Cannot POST to files, use PUT instead");
+}
+
+/* "x-Copy3.tar.gz" -> "x", ".tar.gz": copies of copies do not pile up. */
+static void split_name(made_t *self, const char *name)
+{
+    const char *dot = strchr(*name ? name + 1 : name, '.');
+    size_t size = dot ? (size_t) (dot - name) : strlen(name), digits = size;
+
+    self->end = mem_text(dot ? dot : "");
+    while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+        digits--;
+    if (digits > 5 && memcmp(name + digits - 5, "-Copy", 5) == 0)
+        size = digits - 5;
+    self->stem = mem_copy(name, size);
+}
+
+static bool read_copy(made_t *self, const char *from)
+{
+    place_t place = place_of(from);
+
+    self->kind = NEW_COPY;
+    if (place.what != PLACE_FILE || !*place.path
+        || place_is_hidden(place.path)) {
+        exchange_fail(self->exchange, 400,
+                      "copy_from names a file of a workspace; recordings are "
+                      "downloaded and saved");
+        return false;
+    }
+    if (strcmp(place.id, self->id) != 0)
+        snprintf(self->other, sizeof self->other, "%s", place.id);
+    self->from = mem_text(place.path);
+    split_name(self, place_name(place.path));
+    return true;
+}
+
+static bool read_new(made_t *self, const json_t *body)
+{
+    const char *type = model_text(body, "type");
+    const char *end = model_text(body, "ext");
+
+    if (strchr(end, '/') || strlen(end) > 100) {
+        exchange_fail(self->exchange, 400, "ext is the end of a file's name");
+        return false;
+    }
+    if (strcmp(type, "directory") == 0) {
+        self->kind = NEW_FOLDER;
+        self->stem = mem_text("Untitled Folder");
+        self->end = mem_text("");
+    } else if (strcmp(type, "notebook") == 0
+               || (!*type && strcmp(end, PLACE_SUFFIX) == 0)) {
+        self->kind = NEW_NOTEBOOK;
+        self->stem = mem_text("Untitled");
+        self->end = mem_text(PLACE_SUFFIX);
+    } else if (!*type || strcmp(type, "file") == 0) {
+        self->stem = mem_text("untitled");
+        self->end = mem_format("%s%s", *end && *end != '.' ? "." : "", end);
+    } else {
+        exchange_fail(self->exchange, 400, "Unhandled contents type: %.40s",
+                      type);
+        return false;
+    }
+    return true;
+}
+
+void workspaces_create(exchange_t *exchange, const place_t *place)
+{
+    made_t *self = mem_new(sizeof *self);
+    json_auto_t *body = NULL;
+
+    exchange_keep(exchange, self, made_destroy);
+    self->exchange = exchange;
+    snprintf(self->id, sizeof self->id, "%s", place->id);
+    self->folder = mem_text(place->path);
+    if (!exchange_read_object(exchange, &body))
+        return;
+    const char *from = model_text(body, "copy_from");
+    from += strspn(from, "/");
+    if (*from ? !read_copy(self, from) : !read_new(self, body))
+        return;
+    courier_ask(exchange, "files_stat_request",
+                json_pack("{s:s,s:s}", "id", self->id, "path", self->folder),
+                on_folder);
+}
+
+/* --- What is there --- */
+
+static void on_renamed(exchange_t *exchange, const json_t *reply)
+{
+    json_auto_t *body = NULL;
+
+    if (!contents_is_ok(exchange, reply)
+        || !exchange_read_object(exchange, &body))
+        return;
+    place_t place = place_of(model_text(body, "path"));
+    contents_finish(exchange, place.id, place.path, 200);
+}
+
+void workspaces_rename(exchange_t *exchange, const place_t *place)
+{
+    json_auto_t *body = NULL;
+    place_t to;
+
+    if (!exchange_read_object(exchange, &body))
+        return;
+    to = place_of(model_text(body, "path"));
+    if (!*model_text(body, "path"))
+        exchange_fail(exchange, 400, "path names where it goes to");
+    else if (to.what != PLACE_FILE || strcmp(to.id, place->id) != 0)
+        exchange_fail(exchange, 400,
+                      "A file stays in its workspace: " PLACE_WORKSPACES_NAME
+                      "/%s/…; what goes elsewhere is downloaded and saved",
+                      place->id);
+    else if (place_is_hidden(to.path))
+        exchange_fail(exchange, 400, "Cannot rename to a hidden file");
+    else
+        courier_ask(exchange, "files_rename_request",
+                    json_pack("{s:s,s:s,s:s,s:b}", "id", place->id, "from",
+                              place->path, "to", to.path, "replace", 0),
+                    on_renamed);
+}
+
+static void on_removed(exchange_t *exchange, const json_t *reply)
+{
+    if (contents_is_ok(exchange, reply))
+        exchange_empty(exchange, 204);
+}
+
+void workspaces_remove(exchange_t *exchange, const place_t *place)
+{
+    courier_ask(exchange, "files_delete_request",
+                json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+                on_removed);
+}

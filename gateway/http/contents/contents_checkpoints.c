@@ -1,0 +1,73 @@
+/* Checkpoints of files of workspaces: one each, as Jupyter's own server has. */
+#include "gateway/http/contents/contents.h"
+
+#include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/rpc/files_client.h"
+
+#include <string.h>
+
+static json_t *checkpoint_model(const json_t *checkpoint)
+{
+    return json_pack("{s:s,s:s}", "id", model_text(checkpoint, "id"),
+                     "last_modified", model_text(checkpoint, "modified"));
+}
+
+static void order(exchange_t *exchange, const char *type, const place_t *place,
+                  desk_reply_fn *fn)
+{
+    courier_ask(exchange, type,
+                json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+                fn);
+}
+
+static void on_list(exchange_t *exchange, const json_t *reply)
+{
+    const json_t *checkpoint;
+    json_t *models;
+    size_t i;
+
+    if (!contents_is_ok(exchange, reply))
+        return;
+    models = json_array();
+    json_array_foreach(json_object_get(reply, "checkpoints"), i, checkpoint)
+        json_array_append_new(models, checkpoint_model(checkpoint));
+    exchange_json(exchange, 200, models);
+}
+
+void checkpoints_show(exchange_t *exchange, const place_t *place)
+{
+    order(exchange, "files_checkpoints_request", place, on_list);
+}
+
+static void on_made(exchange_t *exchange, const json_t *reply)
+{
+    cleanup_free char *rest =
+        mem_format("/checkpoints/%s", CONTENTS_CHECKPOINT);
+
+    if (!contents_is_ok(exchange, reply))
+        return;
+    contents_locate(exchange, contents_path(exchange), rest);
+    exchange_json(exchange, 201,
+                  checkpoint_model(json_object_get(reply, "checkpoint")));
+}
+
+void checkpoints_make(exchange_t *exchange, const place_t *place)
+{
+    order(exchange, "files_checkpoint_request", place, on_made);
+}
+
+static void on_done(exchange_t *exchange, const json_t *reply)
+{
+    if (contents_is_ok(exchange, reply))
+        exchange_empty(exchange, 204);
+}
+
+void checkpoints_restore(exchange_t *exchange, const place_t *place)
+{
+    order(exchange, "files_restore_request", place, on_done);
+}
+
+void checkpoints_forget(exchange_t *exchange, const place_t *place)
+{
+    order(exchange, "files_forget_request", place, on_done);
+}

@@ -1,0 +1,189 @@
+/* Folders of workspaces: the live sessions, and what is in one, sent page by
+ * page as it is read. Hidden files, links and special files are left out. */
+#include "gateway/http/contents/contents.h"
+
+#include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/rpc/files_client.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* --- All workspaces --- */
+
+static json_t *workspace_model(const json_t *session)
+{
+    const char *active = model_text(session, "last_activity");
+    const char *created = model_text(session, "created");
+    cleanup_free char *path =
+        mem_format(PLACE_WORKSPACES_NAME "/%s", model_text(session, "id"));
+
+    return contents_model(path, "directory", created,
+                          *active ? active : created, true);
+}
+
+static json_t *folder_model(const exchange_t *exchange)
+{
+    char started[CLOCK_ISO_SIZE];
+
+    clock_iso(exchange->http->started_us, started);
+    return contents_model(PLACE_WORKSPACES_NAME, "directory", started, started,
+                          false);
+}
+
+static void on_sessions(exchange_t *exchange, const json_t *reply)
+{
+    json_t *folder, *entries, *session;
+    size_t i;
+
+    if (!desk_is_ok(exchange, reply))
+        return;
+    folder = folder_model(exchange);
+    entries = json_array();
+    json_array_foreach(json_object_get(reply, "sessions"), i,
+                       session) if (!model_is_gone(session))
+        json_array_append_new(entries, workspace_model(session));
+    contents_set_entries(folder, entries);
+    exchange_json(exchange, 200, folder);
+}
+
+void workspaces_show_folder(exchange_t *exchange, const contents_wish_t *wish)
+{
+    if (wish->content)
+        desk_order(exchange, "session_list_request", json_object(),
+                   on_sessions);
+    else
+        exchange_json(exchange, 200, folder_model(exchange));
+}
+
+/* --- A folder --- */
+
+typedef struct {
+    exchange_t *exchange;  /* borrowed */
+    char id[FRONT_ID_MAX]; /* the session's */
+    json_t *model;         /* owned; the folder's */
+    json_t *page;          /* owned; NULL: it is on its way */
+    bool is_begun, has_entries;
+} listing_t;
+
+static void listing_destroy(void **self_p)
+{
+    listing_t *self = *self_p;
+
+    if (!self)
+        return;
+    courier_forget(self->exchange->http, self);
+    if (self->page)
+        courier_close_left(self->exchange->http, self->page);
+    json_decref(self->page);
+    json_decref(self->model);
+    free(self);
+    *self_p = NULL;
+}
+
+static bool is_shown(const json_t *entry)
+{
+    const char *type = model_text(entry, "type");
+
+    return place_name(model_text(entry, "path"))[0] != '.'
+           && (strcmp(type, "file") == 0 || strcmp(type, "folder") == 0);
+}
+
+static void write_page(listing_t *self, buffer_t *out)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(json_object_get(self->page, "entries"), i, entry)
+    {
+        if (!is_shown(entry))
+            continue;
+        json_auto_t *model = contents_entry_model(self->id, entry);
+        cleanup_free char *text = json_dumps(model, JSON_COMPACT);
+        buffer_text(out, self->has_entries ? "," : "");
+        buffer_text(out, text);
+        self->has_entries = true;
+    }
+}
+
+static void on_page(void *owner, const json_t *reply, bytes_t data)
+{
+    listing_t *self = owner;
+
+    (void) data;
+    self->page = json_deep_copy(reply);
+    connection_wake(self->exchange);
+}
+
+static void ask_next(listing_t *self)
+{
+    json_int_t page = json_integer_value(json_object_get(self->page, "page"));
+
+    courier_order(self->exchange->http, self, "files_next_request",
+                  json_pack("{s:s,s:I}", "transfer",
+                            model_text(self->page, "transfer"), "page",
+                            page + 1),
+                  NULL, on_page);
+    json_decref(self->page);
+    self->page = NULL;
+}
+
+static void write_end(const listing_t *self, buffer_t *out)
+{
+    const char *cut = model_text(self->page, "cut");
+
+    buffer_text(out, "]");
+    if (*cut)
+        buffer_format(
+            out, ",\"message\":\"there is more than is told: cut by %s\"", cut);
+    buffer_text(out, "}");
+}
+
+static int more(void *state, buffer_t *out)
+{
+    listing_t *self = state;
+
+    if (!self->page)
+        return 1;
+    if (strcmp(model_text(self->page, "status"), "ok") != 0)
+        return -1;
+    if (!self->is_begun) {
+        contents_begin(self->model, out);
+        buffer_text(out, "[");
+        self->is_begun = true;
+    }
+    write_page(self, out);
+    if (json_is_true(json_object_get(self->page, "done"))) {
+        write_end(self, out);
+        return 0;
+    }
+    ask_next(self);
+    return 1;
+}
+
+static void on_first_page(void *owner, const json_t *reply, bytes_t data)
+{
+    listing_t *self = owner;
+    exchange_t *exchange = self->exchange;
+
+    if (!contents_is_ok(exchange, reply))
+        return;
+    exchange_stream(exchange, 200, "application/json", more,
+                    exchange_take(exchange), listing_destroy);
+    on_page(owner, reply, data);
+}
+
+void workspaces_list(exchange_t *exchange, const place_t *place,
+                     const json_t *entry)
+{
+    listing_t *self = mem_new(sizeof *self);
+
+    self->exchange = exchange;
+    snprintf(self->id, sizeof self->id, "%s", place->id);
+    self->model = contents_entry_model(place->id, entry);
+    json_object_set_new(self->model, "format", json_string("json"));
+    exchange_keep(exchange, self, listing_destroy);
+    courier_begin(exchange, self, "files_list_request",
+                  json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+                  on_first_page);
+}

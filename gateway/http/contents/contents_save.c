@@ -1,0 +1,340 @@
+/* PUT: a file of a workspace is written, as a whole or in chunks; a folder is
+ * made. The body's content goes to the thread for files piece by piece, and
+ * the file has its new content when all of it was right. */
+#include "gateway/http/contents/contents.h"
+
+#include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/contents/model_decoder.h"
+#include "gateway/http/core/body_file.h"
+#include "gateway/http/rpc/chunked_uploads.h"
+#include "gateway/http/rpc/files_client.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LAST_CHUNK -1
+
+typedef struct {
+    exchange_t *exchange; /* borrowed */
+    push_t *push;         /* owned */
+    content_t content;    /* in the exchange's body, or its deposit */
+    int64_t chunk;        /* 0: the whole file at once */
+    bool exists;          /* it was there before */
+    bool is_drained;      /* the content has been written */
+    bool is_committed;    /* and has its name */
+} save_t;
+
+static void save_destroy(void **self_p)
+{
+    save_t *self = *self_p;
+
+    if (!self)
+        return;
+    push_destroy(&self->push);
+    content_reset(&self->content);
+    free(self);
+    *self_p = NULL;
+}
+
+static void give_up(save_t *self)
+{
+    exchange_keep(self->exchange, NULL, NULL);
+}
+
+/* --- Its steps --- */
+
+static void answer_chunk(save_t *self)
+{
+    exchange_t *exchange = self->exchange;
+    char now[CLOCK_ISO_SIZE];
+
+    clock_iso(clock_wall_us(), now);
+    json_t *model =
+        contents_model(contents_path(exchange), "file", now, now, true);
+    json_object_set_new(model, "size",
+                        json_integer((json_int_t) push_size(self->push)));
+    if (upload_keep(exchange, contents_path(exchange), &self->push,
+                    self->chunk)) {
+        exchange_json(exchange, self->chunk == 1 && !self->exists ? 201 : 200,
+                      model);
+    } else {
+        json_decref(model);
+        exchange_fail(exchange, 503,
+                      "Too many files are being uploaded; try again later");
+    }
+    give_up(self);
+}
+
+static void finish(save_t *self)
+{
+    place_t place = place_of(contents_path(self->exchange));
+
+    contents_finish(self->exchange, place.id, place.path,
+                    self->exists || self->chunk ? 200 : 201);
+}
+
+static void write_next(save_t *self)
+{
+    cleanup_buffer buffer_t piece = BUFFER_EMPTY;
+    fault_t fault;
+    int r = content_next(&self->content, &piece, &fault);
+
+    if (r < 0) {
+        exchange_fail(self->exchange, 400, "Invalid content: %s", fault.text);
+        give_up(self);
+        return;
+    }
+    self->is_drained = r == 0;
+    if (piece.size) {
+        push_write(self->push, &piece);
+    } else if (self->chunk > 0) {
+        answer_chunk(self);
+    } else {
+        self->is_committed = true;
+        push_commit(self->push);
+    }
+}
+
+static void on_step(void *owner, const json_t *reply)
+{
+    save_t *self = owner;
+
+    if (!contents_is_ok(self->exchange, reply)) {
+        give_up(self);
+    } else if (self->is_committed) {
+        finish(self);
+    } else if (!self->is_drained) {
+        write_next(self);
+    } else if (self->chunk > 0) {
+        answer_chunk(self);
+    } else {
+        self->is_committed = true;
+        push_commit(self->push);
+    }
+}
+
+static void on_stat(exchange_t *exchange, const json_t *reply)
+{
+    save_t *self = exchange->task;
+    place_t place = place_of(contents_path(exchange));
+    const char *type = model_text(json_object_get(reply, "entry"), "type");
+
+    self->exists = *type;
+    if (strcmp(type, "folder") == 0) {
+        contents_refuse(exchange, 400, "bad type", "%.200s is a directory",
+                        contents_path(exchange));
+        return;
+    }
+    if (!*type && strcmp(model_text(reply, "ename"), "FileNotFound") != 0) {
+        contents_is_ok(exchange, reply);
+        return;
+    }
+    self->push = push_new(exchange, place.id, place.path, true, self, on_step);
+}
+
+/* --- Chunks --- */
+
+/* The next chunk of what came before. */
+static void go_on(save_t *self)
+{
+    exchange_t *exchange = self->exchange;
+    int64_t before = 0;
+
+    self->push = upload_take(exchange, contents_path(exchange), &before);
+    if (!self->push) {
+        exchange_fail(exchange, 409,
+                      "No upload of this file is under way: it begins with "
+                      "chunk 1, and waits five minutes for the next one");
+        return;
+    }
+    if (self->chunk != LAST_CHUNK && self->chunk != before + 1) {
+        exchange_fail(exchange, 409,
+                      "Chunk %lld came, %lld was the next one; begin again "
+                      "with chunk 1",
+                      (long long) self->chunk, (long long) before + 1);
+        give_up(self);
+        return;
+    }
+    push_give(self->push, self, on_step);
+    write_next(self);
+}
+
+static void begin(save_t *self)
+{
+    exchange_t *exchange = self->exchange;
+    place_t place = place_of(contents_path(exchange));
+    int64_t chunk;
+    push_t *older = self->chunk
+                        ? upload_take(exchange, contents_path(exchange), &chunk)
+                        : NULL;
+
+    push_destroy(&older);
+    courier_ask(exchange, "files_stat_request",
+                json_pack("{s:s,s:s}", "id", place.id, "path", place.path),
+                on_stat);
+}
+
+/* --- Folders --- */
+
+static void on_folder(exchange_t *exchange, const json_t *reply)
+{
+    place_t place = place_of(contents_path(exchange));
+    bool exists = strcmp(model_text(reply, "ename"), "FileExists") == 0;
+
+    if (exists || contents_is_ok(exchange, reply))
+        contents_finish(exchange, place.id, place.path, exists ? 200 : 201);
+}
+
+/* --- The body --- */
+
+/* What the model says of its content; false: it was answered. */
+static bool read_kind(save_t *self, json_span_t model, const char *type)
+{
+    exchange_t *exchange = self->exchange;
+    cleanup_free char *format = json_text_new(json_member(model, "format"));
+    content_t *content = &self->content;
+    bool is_string;
+
+    content->span = json_member(model, "content");
+    is_string = json_is(content->span, JSON_KIND_STRING);
+    if (json_is(content->span, JSON_KIND_ABSENT)
+        || json_is(content->span, JSON_KIND_NULL)) {
+        exchange_fail(exchange, 400, "No file content provided");
+    } else if (strcmp(type, "notebook") == 0) {
+        content->kind = CONTENT_NOTEBOOK;
+        if (json_is(content->span, JSON_KIND_OBJECT))
+            return true;
+        exchange_fail(exchange, 400, "A notebook's content is an object");
+    } else if (!format
+               || (strcmp(format, "text") != 0
+                   && strcmp(format, "base64") != 0)) {
+        exchange_fail(exchange, 400,
+                      "Must specify format of file contents as 'text' or "
+                      "'base64'");
+    } else if (!is_string) {
+        exchange_fail(exchange, 400, "A file's content is a text");
+    } else {
+        content->kind = *format == 't' ? CONTENT_TEXT : CONTENT_BASE64;
+        return true;
+    }
+    return false;
+}
+
+static bool read_chunk(save_t *self, json_span_t model, const char *type)
+{
+    json_span_t chunk = json_member(model, "chunk");
+
+    if (json_is(chunk, JSON_KIND_ABSENT) || json_is(chunk, JSON_KIND_NULL))
+        return true;
+    if (strcmp(type, "file") != 0) {
+        exchange_fail(self->exchange, 400,
+                      "File type \"%s\" is not supported for large file "
+                      "transfer",
+                      type);
+        return false;
+    }
+    if (json_to_integer(chunk, &self->chunk)
+        && (self->chunk > 0 || self->chunk == LAST_CHUNK))
+        return true;
+    exchange_fail(self->exchange, 400,
+                  "chunk is 1, 2, … and -1 for the last one");
+    return false;
+}
+
+/* The type that the model names; NULL: it was answered. */
+static char *read_type(exchange_t *exchange, json_span_t model)
+{
+    cleanup_free char *type = json_text_new(json_member(model, "type"));
+
+    if (!json_is(json_member(model, "copy_from"), JSON_KIND_ABSENT))
+        exchange_fail(exchange, 400, "Cannot copy with PUT, only POST");
+    else if (!type)
+        exchange_fail(exchange, 400, "No file type provided");
+    else if (strcmp(type, "file") != 0 && strcmp(type, "notebook") != 0
+             && strcmp(type, "directory") != 0)
+        exchange_fail(exchange, 400, "Unhandled contents type: %.40s", type);
+    else
+        return take_ptr(type);
+    return NULL;
+}
+
+/* Of a body that was big, or came in HTTP's chunks. */
+static bool read_deposit(exchange_t *exchange, json_span_t *ret_model)
+{
+    fault_t fault;
+    int r = deposit_end(exchange->deposit, ret_model, &fault);
+    bool is_full = r == -ENOSPC || r == -EDQUOT;
+
+    if (r == 0)
+        return true;
+    if (r == -EBADMSG)
+        exchange_fail(exchange, 400, "Invalid JSON in body of request: %s",
+                      fault.text);
+    else if (r == -EBUSY) {
+        exchange_header(exchange, "Retry-After", "%d", DEPOSIT_PATIENCE);
+        exchange_fail(exchange, 503, "%s; try again later", fault.text);
+    } else
+        exchange_fail(exchange,
+                      r == -E2BIG ? 413
+                      : is_full   ? 507
+                                  : 500,
+                      "The file was not saved: %s", fault.text);
+    return false;
+}
+
+static bool read_model(exchange_t *exchange, json_span_t *ret_model)
+{
+    fault_t fault;
+
+    if (exchange->deposit)
+        return read_deposit(exchange, ret_model);
+    if (json_check(exchange->body.data, exchange->body.size, ret_model, &fault)
+            == 0
+        && json_is(*ret_model, JSON_KIND_OBJECT))
+        return true;
+    exchange_fail(exchange, 400, "Invalid JSON in body of request: %s",
+                  json_is(*ret_model, JSON_KIND_ABSENT) ? fault.text
+                                                        : "no object");
+    return false;
+}
+
+static void save_model(save_t *self, const place_t *place)
+{
+    exchange_t *exchange = self->exchange;
+    json_span_t model = {0};
+
+    if (!read_model(exchange, &model))
+        return;
+    cleanup_free char *type = read_type(exchange, model);
+    if (!type)
+        return;
+    if (strcmp(type, "directory") == 0) {
+        courier_ask(
+            exchange, "files_make_folder_request",
+            json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+            on_folder);
+        return;
+    }
+    if (!read_kind(self, model, type) || !read_chunk(self, model, type))
+        return;
+    if (exchange->deposit)
+        deposit_lend(exchange->deposit, &self->content);
+    if (self->chunk == 0 || self->chunk == 1)
+        begin(self);
+    else
+        go_on(self);
+}
+
+void workspaces_save(exchange_t *exchange, const place_t *place)
+{
+    save_t *self = mem_new(sizeof *self);
+
+    self->exchange = exchange;
+    exchange_keep(exchange, self, save_destroy);
+    if (exchange->received)
+        save_model(self, place);
+    else
+        begin(self); /* an empty file */
+}

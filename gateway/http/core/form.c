@@ -1,0 +1,58 @@
+/* See form.h. */
+#include "gateway/http/core/form.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* The byte at *at, which goes on behind it; a '%' without two digits stands
+ * for itself. */
+static char decode(const char **at)
+{
+    const char *text = *at;
+
+    *at += 1;
+    if (*text == '+')
+        return ' ';
+    if (*text != '%' || !isxdigit((unsigned char) text[1])
+        || !isxdigit((unsigned char) text[2]))
+        return *text;
+    const char hex[3] = {text[1], text[2], '\0'};
+    *at += 2;
+    return (char) strtoul(hex, NULL, 16);
+}
+
+char *fields_form(const buffer_t *body, const char *name)
+{
+    cleanup_free char *text =
+        mem_copy(body->size ? body->data : (const uint8_t *) "", body->size);
+    size_t size = strlen(name);
+
+    for (char *rest = text, *field; (field = strsep(&rest, "&"));) {
+        if (strncmp(field, name, size) != 0 || field[size] != '=')
+            continue;
+        cleanup_free char *value = mem_text(field + size + 1);
+        char *to = value;
+        for (const char *at = value; *at; to++)
+            if (!(*to = decode(&at)))
+                return NULL;
+        *to = '\0';
+        return take_ptr(value);
+    }
+    return NULL;
+}
+
+char *fields_cookie(const char *header, const char *name)
+{
+    const char *at = header;
+    size_t size = strlen(name);
+
+    while (at) {
+        at += strspn(at, " ");
+        const char *end = strpbrk(at, ";,");
+        size_t length = end ? (size_t) (end - at) : strlen(at);
+        if (length > size && memcmp(at, name, size) == 0 && at[size] == '=')
+            return mem_copy(at + size + 1, length - size - 1);
+        at = end ? end + 1 : NULL;
+    }
+    return NULL;
+}

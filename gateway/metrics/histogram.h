@@ -1,0 +1,32 @@
+/* How long things took: how many there were up to each of some bounds, how many
+ * in all, and how long together. Plain data, that threads can tell each other.
+ */
+#ifndef HEARTH_GATEWAY_METRICS_HISTOGRAM_H
+#define HEARTH_GATEWAY_METRICS_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_BUCKETS 14
+
+typedef struct {
+    uint64_t buckets[HISTOGRAM_BUCKETS]; /* each without those before it */
+    uint64_t count;
+    uint64_t us; /* of all of them */
+} histogram_t;
+
+/* `bounds` are seconds, HISTOGRAM_BUCKETS of them, ascending; what took longer
+ * than the last one is in the count alone. */
+void histogram_note(histogram_t *self, const double *bounds, int64_t us);
+/* For another thread; the caller's. */
+char *histogram_write(const histogram_t *self);
+/* What was written joins; what is no such text counts as nothing. */
+void histogram_add(histogram_t *self, const char *written);
+/* {"count", "seconds", "bounds": [seconds], "buckets": [number up to that]};
+ * given. */
+struct json_t *histogram_describe(const histogram_t *self,
+                                  const double *bounds);
+
+/* Of a request, from when it came to when its reply went. */
+extern const double histogram_round_trip[HISTOGRAM_BUCKETS];
+
+#endif

@@ -1,0 +1,223 @@
+/* See management_socket.h. Knows no session: it authenticates, parses, and
+ * carries answers back. Used by the main thread. */
+/* Before jansson.h: both have a json_is_integer, there a macro. */
+#include "protocol/json.h"
+
+#include "gateway/registry/management_socket.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "gateway/audit/audit.h"
+#include "gateway/config/state_files.h"
+#include "protocol/czmq_cleanup.h"
+#include "protocol/limits.h"
+#include "protocol/wire.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_MAX_IPC 107 /* sun_path without its NUL */
+#define WHO_SIZE     64
+
+struct management {
+    zsock_t *socket;            /* owned */
+    secret_t *secret;           /* owned */
+    history_t *history;         /* owned */
+    char *path;                 /* owned; of the socket */
+    char *key_path;             /* owned */
+    uint64_t counter;           /* of message ids */
+    management_watch_fn *watch; /* or NULL */
+    void *watch_arg;            /* borrowed */
+};
+
+void management_destroy(management_t **self_p)
+{
+    management_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->socket) {
+        /* Closing alone frees the name some time later. */
+        (void) zmq_unbind(zsock_resolve(self->socket), GATEWAY_INPROC_ENDPOINT);
+        zsock_destroy(&self->socket);
+        unlink(self->path);
+        unlink(self->key_path);
+    }
+    secret_destroy(&self->secret);
+    history_destroy(&self->history);
+    free(self->path);
+    free(self->key_path);
+    free(self);
+    *self_p = NULL;
+}
+
+#define cleanup_management CLEANUP(management_destroy)
+
+int management_new(const char *runtime_dir, management_t **ret_management,
+                   fault_t *fault)
+{
+    cleanup_management management_t *self = mem_new(sizeof *self);
+    cleanup_free char *endpoint = NULL;
+    const char *key;
+    int r;
+
+    self->path = mem_format("%s/%s", runtime_dir, GATEWAY_SOCKET_FILE);
+    self->key_path = mem_format("%s/%s", runtime_dir, GATEWAY_KEY_FILE);
+    self->secret = secret_new_random();
+    self->history = history_new(WIRE_HISTORY_SIZE);
+    if (strlen(self->path) > PATH_MAX_IPC)
+        return fault_set(fault, ENAMETOOLONG,
+                         "%s is longer than %d bytes; set "
+                         "gateway/runtime_dir to a shorter folder",
+                         self->path, PATH_MAX_IPC);
+    key = secret_text(self->secret);
+    r = file_write_atomic(self->key_path, 0600, key, strlen(key), fault);
+    if (r < 0)
+        return r;
+    self->socket = zsock_new(ZMQ_ROUTER);
+    if (!self->socket)
+        return fault_set(fault, EMFILE, "no socket: raise RLIMIT_NOFILE");
+    zsock_set_linger(self->socket, 500);
+    endpoint = mem_format("ipc://%s", self->path);
+    if (zmq_bind(zsock_resolve(self->socket), endpoint) < 0)
+        return fault_set(fault, zmq_errno(), "cannot bind %s: %s", endpoint,
+                         zmq_strerror(zmq_errno()));
+    if (chmod(self->path, 0600) < 0)
+        return fault_set(fault, errno, "chmod of %s: %s", self->path,
+                         strerror(errno));
+    if (zmq_bind(zsock_resolve(self->socket), GATEWAY_INPROC_ENDPOINT) < 0)
+        return fault_set(fault, zmq_errno(), "cannot bind %s: %s",
+                         GATEWAY_INPROC_ENDPOINT, zmq_strerror(zmq_errno()));
+    *ret_management = take_ptr(self);
+    return 0;
+}
+
+void management_watch(management_t *self, management_watch_fn *watch, void *arg)
+{
+    self->watch = watch;
+    self->watch_arg = arg;
+}
+
+zsock_t *management_socket(const management_t *self)
+{
+    return self->socket;
+}
+
+/* libzmq asks the kernel who is behind an ipc connection: "localhost:uid:gid:
+ * pid". False: it came from a thread of the gateway. */
+static bool name_peer(zmsg_t *frames, char ret_who[WHO_SIZE])
+{
+    /* Not the first, which the ROUTER has put there. */
+    zframe_t *last = zmsg_last(frames);
+    const char *address = last ? zframe_meta(last, "Peer-Address") : NULL;
+    const char *numbers = address ? strchr(address, ':') : NULL;
+    unsigned uid, gid, pid;
+
+    if (!address)
+        return false;
+    snprintf(ret_who, WHO_SIZE, AUDIT_UNKNOWN);
+    if (numbers && sscanf(numbers, ":%u:%u:%u", &uid, &gid, &pid) == 3)
+        snprintf(ret_who, WHO_SIZE, "uid=%u pid=%u", uid, pid);
+    return true;
+}
+
+/* A front says for whom it asks; nobody else is believed. */
+static void name_sender(message_t *message, bool is_peer, const char *peer)
+{
+    cleanup_free char *who = NULL;
+
+    if (!is_peer)
+        who = json_text_new(
+            json_member(message_metadata_json(message), "hearth_who"));
+    message_set_sender(message, is_peer ? peer : who ? who : AUDIT_GATEWAY);
+}
+
+message_t *management_receive(management_t *self)
+{
+    while (zsock_events(self->socket) & ZMQ_POLLIN) {
+        cleanup_zmsg zmsg_t *frames = zmsg_recv(self->socket);
+        char who[WHO_SIZE] = AUDIT_GATEWAY;
+        message_t *message = NULL;
+        bool is_peer;
+        wire_verdict_t verdict;
+        fault_t fault;
+
+        if (!frames)
+            return NULL;
+        is_peer = name_peer(frames, who);
+        verdict =
+            wire_decode(frames, self->secret, self->history, &message, &fault);
+        if (verdict == WIRE_OK) {
+            name_sender(message, is_peer, who);
+            return message;
+        }
+        if (self->watch)
+            self->watch(self->watch_arg, who, wire_verdict_name(verdict));
+        log_warning("management: dropped verdict=\"%s\"",
+                    wire_verdict_name(verdict));
+    }
+    return NULL;
+}
+
+static void reply_type(const message_t *request, char ret_type[64])
+{
+    const char *type = message_type(request);
+    size_t size = strlen(type);
+
+    if (size > 8 && size < 56 && strcmp(type + size - 8, "_request") == 0)
+        size -= 8;
+    snprintf(ret_type, 64, "%.*s_reply", (int) (size < 56 ? size : 56), type);
+}
+
+static void reply(management_t *self, const message_t *request,
+                  const char *text, bytes_t data)
+{
+    cleanup_buffer buffer_t header = BUFFER_EMPTY;
+    bytes_t identities[WIRE_IDENTITIES_MAX];
+    size_t count = message_identity_count(request);
+    char type[64], id[48];
+    wire_parts_t parts = {
+        .identities = identities,
+        .parent = message_header(request),
+        .content = {text, text ? strlen(text) : 0},
+        .buffers = &data,
+        .buffer_count = data.size ? 1 : 0,
+    };
+
+    for (size_t i = 0; i < count && i < WIRE_IDENTITIES_MAX; i++)
+        identities[i] = message_identity(request, i);
+    parts.identity_count = count;
+    reply_type(request, type);
+    snprintf(id, sizeof id, "management_%llu",
+             (unsigned long long) ++self->counter);
+    message_write_header(&header, id, "management", type, clock_wall_us());
+    parts.header = (bytes_t){header.data, header.size};
+    if (wire_send(zsock_resolve(self->socket), &parts, self->secret) < 0)
+        log_warning("management: an answer was not sent");
+}
+
+void management_reply(management_t *self, const message_t *request,
+                      json_t *answer)
+{
+    management_reply_data(self, request, answer, (bytes_t){0});
+}
+
+void management_reply_text(management_t *self, const message_t *request,
+                           const char *text)
+{
+    reply(self, request, text, (bytes_t){0});
+}
+
+void management_reply_data(management_t *self, const message_t *request,
+                           json_t *answer, bytes_t data)
+{
+    cleanup_free char *text = json_dumps(answer, JSON_COMPACT);
+
+    reply(self, request, text, data);
+    json_decref(answer);
+}

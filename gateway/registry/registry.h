@@ -1,0 +1,26 @@
+/* The table of sessions, and the loop of the program's main thread: zygotes,
+ * session actors, the management socket, signals. */
+#ifndef HEARTH_GATEWAY_REGISTRY_REGISTRY_H
+#define HEARTH_GATEWAY_REGISTRY_REGISTRY_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "gateway/config/options.h"
+
+#include <jansson.h>
+
+typedef struct registry registry_t;
+
+/* Starts a zygote per profile, binds the management socket, takes over the
+ * sessions that an earlier gateway left. `options` is borrowed. */
+int registry_new(const options_t *options, const char *package_folder,
+                 registry_t **ret_registry, fault_t *fault);
+/* Ends what still runs: actors, zygotes; kept kernels live on. */
+void registry_destroy(registry_t **self_p);
+#define cleanup_registry CLEANUP(registry_destroy)
+
+/* Runs until SIGTERM, SIGINT or a management request; sessions are kept for
+ * the next gateway or ended, as that says. `signal_fd` is a signalfd. */
+int registry_run(registry_t *self, int signal_fd);
+
+#endif

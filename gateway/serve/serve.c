@@ -1,0 +1,146 @@
+/* Order of birth: folders and their lock, users for sessions (which takes a
+ * process without threads), limits, signals (before any thread
+ * inherits a mask), zygotes, the taking over of sessions, the management
+ * socket. A second gateway on the same state is refused by the lock; a lock
+ * dies with its process, so nothing stale can stand in the way. */
+#include "gateway/serve/serve.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "gateway/audit/audit.h"
+#include "gateway/config/default_paths.h"
+#include "gateway/config/fd_limits.h"
+#include "gateway/config/seed.h"
+#include "gateway/config/state_files.h"
+#include "gateway/http/server/http.h"
+#include "gateway/registry/registry.h"
+#include "gateway/serve/user_namespace_setup.h"
+
+#include <czmq.h>
+#include <sodium.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int own_folder(const char *path, fault_t *fault)
+{
+    struct stat about;
+    int r = path_make_folders(path, 0700, fault);
+
+    if (r < 0)
+        return r;
+    if (stat(path, &about) < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    if (about.st_uid != geteuid())
+        return fault_set(fault, EPERM, "%s belongs to user %u, not to this one",
+                         path, about.st_uid);
+    if (about.st_mode & 022)
+        return fault_set(fault, EPERM,
+                         "%s can be written by others; run "
+                         "`chmod 700 %s`",
+                         path, path);
+    return 0;
+}
+
+static int take_lock(const options_t *options, int *ret_fd, fault_t *fault)
+{
+    cleanup_free char *path =
+        mem_format("%s/%s", options->state_dir, GATEWAY_LOCK_FILE);
+    cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return fault_set(fault, EWOULDBLOCK,
+                         "another gateway runs on %s; "
+                         "`hearth gateway info` tells of it",
+                         options->state_dir);
+    *ret_fd = take_fd(&fd);
+    return 0;
+}
+
+static int block_signals(int *ret_fd, fault_t *fault)
+{
+    sigset_t set;
+    int fd;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return fault_set(fault, errno, "signalfd: %s", strerror(errno));
+    *ret_fd = fd;
+    return 0;
+}
+
+static int prepare(options_t *options, const char *package_folder,
+                   int *ret_lock, int *ret_signals, fault_t *fault)
+{
+    int r;
+
+    if (sodium_init() < 0)
+        return fault_set(fault, EIO, "libsodium cannot start");
+    if ((r = own_folder(options->state_dir, fault)) < 0
+        || (r = own_folder(options->runtime_dir, fault)) < 0
+        || (r = take_lock(options, ret_lock, fault)) < 0
+        || (r = session_users_begin(options, package_folder, fault)) < 0
+        || (r = block_signals(ret_signals, fault)) < 0)
+        return r;
+    /* Signals are read from the signalfd; czmq must not take them. */
+    zsys_init();
+    zsys_handler_set(NULL);
+    budget_raise();
+    zsys_set_max_sockets(0); /* five a session */
+    return 0;
+}
+
+int serve_main(options_t *options)
+{
+    cleanup_fd int lock_fd = -1, signal_fd = -1;
+    cleanup_free char *package = environment_python_dir();
+    registry_t *registry = NULL;
+    cleanup_audit audit_t *audit = NULL;
+    zactor_t *http = NULL;
+    fault_t fault;
+    int r;
+
+    log_set_level((log_level_t) options->log_level);
+    r = seed_load(options, &fault);
+    if (r == 0)
+        r = prepare(options, package, &lock_fd, &signal_fd, &fault);
+    if (r == 0 && options->audit_files)
+        r = audit_new(options->state_dir, options->audit_file_bytes,
+                      options->audit_files, &audit, &fault);
+    if (r == 0)
+        r = registry_new(options, package, &registry, &fault);
+    if (r == 0 && options->http.enabled)
+        r = http_new(options, &http, &fault);
+    if (r < 0) {
+        log_error("hearth serve: %s", fault.text);
+        registry_destroy(&registry);
+        return r == -EWOULDBLOCK ? GATEWAY_EXIT_FAILED
+                                 : GATEWAY_EXIT_ENVIRONMENT;
+    }
+    log_notice("gateway runs pid=%d runtime_dir=%s state_dir=%s",
+               (int) getpid(), options->runtime_dir, options->state_dir);
+    registry_run(registry, signal_fd);
+    /* After the sessions have said all: its clients get it before they go. */
+    zactor_destroy(&http);
+    registry_destroy(&registry);
+    audit_destroy(&audit);
+    /* Waits until libzmq has written what sockets still hold (their linger). */
+    zsys_shutdown();
+    log_notice("gateway has stopped");
+    return GATEWAY_EXIT_OK;
+}

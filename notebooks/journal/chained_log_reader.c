@@ -1,0 +1,250 @@
+/* See chained_log.h: reads and verifies. A line is a record when it begins with
+ * its number and ends with its MAC; nothing else of it is looked at here. */
+#include "base/buffer.h"
+#include "notebooks/journal/chained_log_internal.h"
+
+#include <sodium.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK        (64u << 10)
+#define PREVIOUS     ",\"previous\":\""
+#define DAMAGED      "\"event\":\"log\",\"who\":\"audit\",\"outcome\":\"damaged\""
+#define EVENT_A_FILE "\"event\":\"file\""
+
+typedef struct {
+    const uint8_t *key;           /* borrowed */
+    uint8_t mac[LEDGER_MAC_SIZE]; /* of the record before */
+    bool is_begun;                /* there was a record before */
+    uint64_t next;                /* the number that comes now */
+    uint64_t file, line;          /* where we are */
+    uint64_t size, in_file;       /* whole records of this file */
+    bool is_torn;                 /* the file ends within a line */
+    ledger_report_t report;
+    ledger_each_t *each; /* may be NULL */
+    void *arg;
+    bool is_enough;
+} scan_t;
+
+static void flaw(scan_t *self, const char *what)
+{
+    if (!self->report.flaws++)
+        snprintf(self->report.text, sizeof self->report.text,
+                 "file %06" PRIu64 ", line %" PRIu64 ": %s", self->file,
+                 self->line, what);
+}
+
+/* Where the line's own MAC begins; NULL when it is no record. */
+static const char *find_mac(const char *line, size_t size, uint64_t *ret_number,
+                            uint8_t ret_mac[LEDGER_MAC_SIZE])
+{
+    static const char before[] = ",\"mac\":\"";
+    char hex[2 * LEDGER_MAC_SIZE + 1];
+    const char *at;
+    size_t length = 0;
+
+    /* The newline is not in `size`. */
+    if (size + 1 <= LEDGER_TAIL_SIZE || size > LEDGER_LINE_MAX
+        || strncmp(line, "{\"n\":", 5) != 0)
+        return NULL;
+    at = line + size + 1 - LEDGER_TAIL_SIZE;
+    /* Each byte counts: the MAC has one way to be written, and one end. */
+    if (memcmp(at, before, sizeof before - 1) != 0
+        || memcmp(line + size - 2, "\"}", 2) != 0
+        || sodium_hex2bin(ret_mac, LEDGER_MAC_SIZE, at + sizeof before - 1,
+                          sizeof hex - 1, NULL, &length, NULL)
+               != 0
+        || length != LEDGER_MAC_SIZE
+        || memcmp(sodium_bin2hex(hex, sizeof hex, ret_mac, LEDGER_MAC_SIZE),
+                  at + sizeof before - 1, sizeof hex - 1)
+               != 0)
+        return NULL;
+    *ret_number = strtoull(line + 5, NULL, 10);
+    return at;
+}
+
+/* What a file's first record says of the one before it. */
+static void take_previous(scan_t *self, const char *line, size_t size)
+{
+    const char *event = memmem(line, size, EVENT_A_FILE, strlen(EVENT_A_FILE));
+    const char *at = memmem(line, size, PREVIOUS, strlen(PREVIOUS));
+
+    if (!event || !at
+        || (size_t) (line + size - at)
+               < strlen(PREVIOUS) + (size_t) 2 * LEDGER_MAC_SIZE)
+        return;
+    (void) sodium_hex2bin(self->mac, LEDGER_MAC_SIZE, at + strlen(PREVIOUS),
+                          (size_t) 2 * LEDGER_MAC_SIZE, NULL, NULL, NULL);
+}
+
+static void check_record(scan_t *self, const char *line, size_t size)
+{
+    uint8_t theirs[LEDGER_MAC_SIZE], ours[LEDGER_MAC_SIZE];
+    uint64_t number = 0;
+    const char *end = find_mac(line, size, &number, theirs);
+
+    if (!end) {
+        flaw(self, "this is no record");
+        return;
+    }
+    if (!self->is_begun) {
+        self->next = number;
+        self->report.first = number;
+        take_previous(self, line, size);
+    }
+    ledger_mac(self->key, self->mac, line, (size_t) (end - line), ours);
+    if (sodium_memcmp(ours, theirs, sizeof ours) != 0 && self->line == 1
+        && self->is_begun) {
+        /* The files before are broken; this one may stand for itself. */
+        flaw(self, "what came before was changed or removed");
+        take_previous(self, line, size);
+        ledger_mac(self->key, self->mac, line, (size_t) (end - line), ours);
+    } else if (number != self->next) {
+        flaw(self, "records before this one are missing");
+    }
+    if (sodium_memcmp(ours, theirs, sizeof ours) != 0)
+        flaw(self, "the record was changed, or the one before it is missing");
+    else
+        self->report.records++;
+    memcpy(self->mac, theirs, sizeof self->mac);
+    if (memmem(line, size, DAMAGED, strlen(DAMAGED)))
+        flaw(self, "here the gateway found the log damaged when it opened it");
+    self->is_begun = true;
+    self->report.last = number;
+    self->next = number + 1;
+}
+
+static void take_line(scan_t *self, const char *line, size_t size)
+{
+    self->line++;
+    self->in_file++;
+    check_record(self, line, size);
+    self->size += size + 1;
+    if (self->each && !self->is_enough)
+        self->is_enough = !self->each(self->arg, line, size);
+}
+
+/* What is complete in the buffer; the rest waits for more. */
+static void take_lines(scan_t *self, buffer_t *held)
+{
+    const char *at = (const char *) held->data;
+    const char *end = at + held->size;
+    const char *newline;
+
+    while (at < end && (newline = memchr(at, '\n', (size_t) (end - at)))) {
+        take_line(self, at, (size_t) (newline - at));
+        at = newline + 1;
+    }
+    buffer_consume(held, (size_t) (at - (const char *) held->data));
+}
+
+static int read_file(scan_t *self, const char *folder, fault_t *fault)
+{
+    cleanup_free char *path = ledger_file_path(folder, self->file);
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_buffer buffer_t held = BUFFER_EMPTY;
+    ssize_t size;
+
+    self->line = self->size = self->in_file = 0;
+    if (fd < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    while ((size = read(fd, buffer_reserve(&held, BLOCK), BLOCK)) > 0) {
+        held.size += (size_t) size;
+        take_lines(self, &held);
+        if (held.size > LEDGER_LINE_MAX) {
+            self->line++;
+            flaw(self, "this is no record");
+            return 0;
+        }
+    }
+    if (size < 0)
+        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
+    self->is_torn = held.size > 0;
+    return 0;
+}
+
+/* Whether the head says that the log ends where it does. A writer that was
+ * killed between the two may have left it one behind. */
+static void check_head(scan_t *self, const char *folder)
+{
+    cleanup_free char *path = mem_format("%s/head", folder);
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char text[LEDGER_HEAD_SIZE + 1] = "", hex[2 * LEDGER_MAC_SIZE + 1];
+    uint8_t mac[LEDGER_MAC_SIZE];
+    uint64_t first, last;
+
+    self->line++;
+    if (fd < 0 || read(fd, text, LEDGER_HEAD_SIZE) != LEDGER_HEAD_SIZE
+        || sscanf(text, "%" SCNu64 " %" SCNu64, &first, &last) != 2) {
+        flaw(self, "the head is missing or damaged");
+        return;
+    }
+    if (last < self->report.last)
+        return; /* a record that came meanwhile */
+    if (last > self->report.last)
+        flaw(self, "records at the end are missing");
+    else if (first && first < self->report.first)
+        flaw(self, "the oldest records are missing");
+    else {
+        ledger_mac(self->key, self->mac, text, 42, mac);
+        sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
+        if (strncmp(text + 42, hex, strlen(hex)) != 0)
+            flaw(self, "the head was changed");
+    }
+}
+
+int ledger_read(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
+                ledger_each_t *each, void *arg, ledger_report_t *ret_report,
+                fault_t *fault)
+{
+    cleanup_free uint64_t *numbers = NULL;
+    size_t count = ledger_files(folder, &numbers);
+    scan_t scan = {.key = key, .each = each, .arg = arg};
+
+    if (!count)
+        return fault_set(fault, ENOENT, "there is no log in %s", folder);
+    for (size_t i = 0; i < count; i++) {
+        int r;
+
+        scan.file = numbers[i];
+        if (i && numbers[i] != numbers[i - 1] + 1)
+            flaw(&scan, "a file before this one is missing");
+        r = read_file(&scan, folder, fault);
+        if (r < 0)
+            return r;
+    }
+    check_head(&scan, folder);
+    scan.report.files = count;
+    *ret_report = scan.report;
+    return 0;
+}
+
+int ledger_tail(const char *folder, uint64_t file, const uint8_t *key,
+                ledger_tail_t *ret_tail, fault_t *fault)
+{
+    scan_t scan = {.key = key, .file = file};
+    ledger_tail_t tail = {0};
+    int r = read_file(&scan, folder, fault);
+
+    if (r < 0)
+        return r;
+    /* A whole log may begin behind this file's first record. */
+    scan.report.first = 0;
+    check_head(&scan, folder);
+    tail.last = scan.report.last;
+    tail.size = scan.size;
+    tail.records = scan.in_file;
+    tail.is_whole = !scan.report.flaws && scan.in_file > 0;
+    memcpy(tail.mac, scan.mac, sizeof tail.mac);
+    snprintf(tail.flaw, sizeof tail.flaw, "%s",
+             scan.report.flaws ? scan.report.text
+             : scan.is_torn    ? "an unfinished record was cut off"
+                               : "");
+    *ret_tail = tail;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* The writer's note of how far its journal goes: the file `head` beside the
+ * segments, written after each record. */
+#ifndef HEARTH_NOTEBOOKS_JOURNAL_HEAD_H
+#define HEARTH_NOTEBOOKS_JOURNAL_HEAD_H
+
+#include "notebooks/journal/segment.h"
+#include "notebooks/journal/writer.h"
+
+/* Opens it for writing, made when missing; -1 and errno. */
+int journal_head_open(int folder);
+/* One write; false when it failed. */
+bool journal_head_write(int fd, const journal_head_t *head,
+                        const segment_key_t *key);
+/* 1; 0: there is none; -EBADMSG: it is not what a holder of the key wrote. */
+int journal_head_load(int folder, const segment_key_t *key,
+                      journal_head_t *ret_head);
+
+#endif

@@ -1,0 +1,426 @@
+/* The writer of a session's journal: opens, recovers, goes from segment to
+ * segment. It is owned by the session and lives in its thread. What is appended
+ * is append.c's work, how much is kept retention.c's, reading
+ * reader.c's; what the bytes mean is segment.c's. */
+#include "notebooks/journal/internal.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "notebooks/journal/blobs.h"
+#include "notebooks/journal/head.h"
+
+#include <sodium.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+/* A bound is kept by giving up a segment at a time, so a segment is a small
+ * share of it; the upper end keeps a compaction below some 50 ms. */
+#define SEGMENT_SHARE 16
+#define SEGMENT_MIN   (4u << 10)
+#define SEGMENT_MAX   (16u << 20)
+
+/* A note that fails is behind, which says nothing wrong; the next one is
+ * whole again. One for each record would double what a small one costs. */
+void journal_note_head(journal_t *self)
+{
+    journal_head_t head = {.seq = self->last_seq};
+
+    memcpy(head.chain, self->chain, sizeof(head.chain));
+    journal_head_write(self->head_fd, &head, &self->key);
+}
+
+static void close_files(journal_t *self)
+{
+    if (self->head_fd >= 0) {
+        journal_note_head(self);
+        close(take_fd(&self->head_fd));
+    }
+    if (self->fd >= 0)
+        close(take_fd(&self->fd));
+    if (self->folder_fd >= 0)
+        close(take_fd(&self->folder_fd));
+}
+
+void journal_destroy(journal_t **self_p)
+{
+    journal_t *self = *self_p;
+
+    if (!self)
+        return;
+    close_files(self);
+    buffer_reset(&self->gather);
+    free(self->pieces);
+    free(self->closed);
+    free(self->folder);
+    free(self);
+    *self_p = NULL;
+}
+
+int journal_fail(journal_t *self, int code, const char *what, fault_t *fault)
+{
+    return fault_set(fault, code, "%s/%s: %s", self->folder, what,
+                     strerror(code));
+}
+
+static int open_folder(journal_t *self, fault_t *fault)
+{
+    self->folder_fd =
+        open(self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (self->folder_fd < 0)
+        return fault_set(fault, errno, "%s: %s", self->folder, strerror(errno));
+    if (flock(self->folder_fd, LOCK_EX | LOCK_NB) < 0)
+        return fault_set(fault, errno == EWOULDBLOCK ? EBUSY : errno,
+                         "%s: another program writes this journal",
+                         self->folder);
+    return 0;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const closed_t *a = left;
+    const closed_t *b = right;
+
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void close_folder(DIR **folder_p)
+{
+    if (*folder_p)
+        closedir(*folder_p);
+}
+#define cleanup_folder CLEANUP(close_folder)
+
+/* Fills the list with every segment that is there, the last one too. */
+static int find_segments(journal_t *self, fault_t *fault)
+{
+    struct stat there;
+    closed_t found = {0};
+
+    cleanup_folder DIR *folder = opendir(self->folder);
+    if (!folder)
+        return fault_set(fault, errno, "%s: %s", self->folder, strerror(errno));
+    for (struct dirent *file = readdir(folder); file; file = readdir(folder)) {
+        if (!segment_number(file->d_name, &found.number))
+            continue;
+        if (fstatat(self->folder_fd, file->d_name, &there, AT_SYMLINK_NOFOLLOW)
+            < 0)
+            return journal_fail(self, errno, file->d_name, fault);
+        found.size = (uint64_t) there.st_size;
+        self->closed =
+            mem_resize(self->closed, (self->closed_count + 1) * sizeof(found));
+        self->closed[self->closed_count++] = found;
+        self->bytes += found.size;
+    }
+    if (self->closed_count)
+        qsort(self->closed, self->closed_count, sizeof(found), by_number);
+    for (size_t i = 0; i < self->closed_count; i++)
+        if (self->closed[i].number != i + 1)
+            return fault_set(fault, EBADMSG, "%s: segment %zu is missing",
+                             self->folder, i + 1);
+    return 0;
+}
+
+/* Reads what a compaction needs to know of a closed segment. Damage is the
+ * readers' to report: an old segment must not keep a session from going on. */
+static void learn_stage(journal_t *self, closed_t *closed)
+{
+    uint8_t bytes[SEGMENT_HEADER_SIZE];
+    char name[SEGMENT_NAME_SIZE];
+    segment_header_t header;
+
+    segment_name(closed->number, name);
+    cleanup_fd int fd =
+        openat(self->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || pread(fd, bytes, sizeof(bytes), 0) != sizeof(bytes)
+        || segment_header_decode(bytes, &self->key, &header) < 0)
+        closed->is_damaged = true;
+    else
+        closed->stage = header.stage;
+}
+
+/* Begins a segment behind the last record. It comes into being with its
+ * header, by a rename. */
+static int begin_segment(journal_t *self, uint64_t number,
+                         const uint8_t previous[SEGMENT_HASH_SIZE],
+                         fault_t *fault)
+{
+    uint8_t bytes[SEGMENT_HEADER_SIZE];
+    char name[SEGMENT_NAME_SIZE];
+    segment_header_t header = {
+        .number = number,
+        .first_seq = self->last_seq + 1,
+        .kernel_seq = self->last_kernel_seq,
+    };
+
+    segment_name(number, name);
+    memcpy(header.previous, previous, sizeof(header.previous));
+    segment_header_encode(&header, &self->key, bytes);
+    cleanup_fd int fd =
+        openat(self->folder_fd, JOURNAL_UNFINISHED,
+               O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return journal_fail(self, errno, JOURNAL_UNFINISHED, fault);
+    int result = fd_write_all(fd, bytes, sizeof(bytes), fault);
+    if (result < 0) {
+        unlinkat(self->folder_fd, JOURNAL_UNFINISHED, 0);
+        return fault_wrap(fault, "%s/%s", self->folder, name);
+    }
+    if (renameat(self->folder_fd, JOURNAL_UNFINISHED, self->folder_fd, name)
+        < 0)
+        return journal_fail(self, errno, name, fault);
+    if (self->fd >= 0)
+        close(self->fd);
+    self->fd = take_fd(&fd);
+    self->number = number;
+    self->size = sizeof(bytes);
+    self->weight = sizeof(bytes);
+    self->bytes += sizeof(bytes);
+    segment_chain_start(&header, &self->key, self->chain);
+    return 0;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+/* Follows the records of the last segment to its end. *ret_size is how far it
+ * is good. A file that ends in zeros is what a machine leaves that lost its
+ * power between the growth of the file and its content. */
+static int follow(journal_t *self, const buffer_t *bytes,
+                  const segment_header_t *header, uint64_t *ret_size,
+                  fault_t *fault)
+{
+    size_t at = SEGMENT_HEADER_SIZE;
+    size_t needed;
+    entry_t entry;
+    int result = 1;
+
+    segment_chain_start(header, &self->key, self->chain);
+    self->last_seq = header->first_seq - 1;
+    self->last_kernel_seq = header->kernel_seq;
+    while (at < bytes->size) {
+        result = entry_parse(bytes->data + at, bytes->size - at, &self->key,
+                             self->chain, &entry, &needed);
+        if (result != 1)
+            break;
+        self->last_seq = entry.record.seq;
+        if (entry.record.kernel_seq)
+            self->last_kernel_seq = entry.record.kernel_seq;
+        self->weight += entry_spilled(&entry);
+        at += entry.size;
+    }
+    self->weight += at;
+    if (result < 0 && !is_zero(bytes->data + at, bytes->size - at))
+        return fault_set(fault, EBADMSG,
+                         "%s: segment %llu is damaged at byte %zu, behind "
+                         "record %llu",
+                         self->folder, (unsigned long long) header->number, at,
+                         (unsigned long long) self->last_seq);
+    *ret_size = at;
+    return 0;
+}
+
+/* Takes the last segment off the list and opens it. 1: done; 0: it did not
+ * even have its header and is gone. */
+static int open_last(journal_t *self, uint64_t *torn, fault_t *fault)
+{
+    closed_t *last = &self->closed[self->closed_count - 1];
+    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
+    char name[SEGMENT_NAME_SIZE];
+    segment_header_t header;
+
+    segment_name(last->number, name);
+    int result = segment_load(self->folder_fd, last->number, &bytes, fault);
+    if (result < 0)
+        return fault_wrap(fault, "%s", self->folder);
+    if (bytes.size < SEGMENT_HEADER_SIZE) {
+        if (unlinkat(self->folder_fd, name, 0) < 0)
+            return journal_fail(self, errno, name, fault);
+        *torn += bytes.size;
+        self->bytes -= bytes.size;
+        self->closed_count--;
+        return 0;
+    }
+    if (segment_header_decode(bytes.data, &self->key, &header) < 0
+        || header.number != last->number)
+        return fault_set(fault, EBADMSG, "%s/%s: its header is damaged",
+                         self->folder, name);
+    result = follow(self, &bytes, &header, &self->size, fault);
+    if (result < 0)
+        return result;
+    if (header.stage != SEGMENT_WHOLE) {
+        last->stage = header.stage;
+        result = begin_segment(self, last->number + 1, header.original, fault);
+        return result < 0 ? result : 1;
+    }
+    self->fd = openat(self->folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (self->fd < 0 || ftruncate(self->fd, (off_t) self->size) < 0)
+        return journal_fail(self, errno, name, fault);
+    *torn += bytes.size - self->size;
+    self->bytes -= bytes.size - self->size;
+    self->number = last->number;
+    self->closed_count--;
+    return 1;
+}
+
+static uint64_t segment_size(uint64_t bytes_max)
+{
+    uint64_t size = bytes_max / SEGMENT_SHARE;
+
+    if (!bytes_max || size > SEGMENT_MAX)
+        return SEGMENT_MAX;
+    return size < SEGMENT_MIN ? SEGMENT_MIN : size;
+}
+
+/* Records that were noted and are not there are told by one in their place:
+ * their numbers are not given again, clients may have seen them. */
+static int tell_loss(journal_t *self, fault_t *fault)
+{
+    journal_head_t head = {0};
+    char content[96];
+    journal_record_t record = {
+        .kind = JOURNAL_STATE, .wall_us = clock_wall_us(), .type = "cut"};
+
+    int result = journal_head_load(self->folder_fd, &self->key, &head);
+    self->head_fd = journal_head_open(self->folder_fd);
+    if (self->head_fd < 0)
+        return journal_fail(self, errno, "head", fault);
+    if (result != 1 || head.seq <= self->last_seq)
+        return 0;
+    int size = snprintf(content, sizeof(content), "{\"from\":%llu,\"to\":%llu}",
+                        (unsigned long long) self->last_seq + 1,
+                        (unsigned long long) head.seq);
+    record.content = (journal_part_t){content, (size_t) size};
+    self->last_seq = head.seq;
+    return journal_append(self, &record, fault);
+}
+
+int journal_open(const char *folder, const uint8_t *key,
+                 const journal_options_t *options, journal_t **ret_journal,
+                 uint64_t *ret_torn, fault_t *fault)
+{
+    static const uint8_t nothing[SEGMENT_HASH_SIZE];
+    cleanup_journal journal_t *self = mem_new(sizeof(*self));
+    uint64_t torn = 0;
+    int result;
+
+    self->folder_fd = -1;
+    self->fd = -1;
+    self->head_fd = -1;
+    self->folder = mem_text(folder);
+    if (options)
+        self->options = *options;
+    self->segment_max = segment_size(self->options.bytes_max);
+    self->compact_at = self->options.bytes_max;
+    if (sodium_init() < 0)
+        return fault_set(fault, EIO, "libsodium cannot be used");
+    segment_key_set(&self->key, key);
+    if ((result = path_make_folders(self->folder, 0700, fault)) < 0
+        || (result = open_folder(self, fault)) < 0
+        || (result = find_segments(self, fault)) < 0)
+        return result;
+    self->bytes += blobs_bytes(self->folder_fd);
+    for (result = 0; result == 0 && self->closed_count;)
+        result = open_last(self, &torn, fault);
+    if (result == 0)
+        result = begin_segment(self, 1, nothing, fault);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < self->closed_count; i++)
+        learn_stage(self, &self->closed[i]);
+    if ((result = tell_loss(self, fault)) < 0)
+        return result;
+    *ret_journal = take_ptr(self);
+    if (ret_torn)
+        *ret_torn = torn;
+    return 0;
+}
+
+void journal_rest(journal_t *self)
+{
+    if (self->folder_fd >= 0 && !self->is_dirty)
+        close_files(self);
+}
+
+/* The open segment, as it was left: nobody else may have written it. */
+static int reopen(journal_t *self, fault_t *fault)
+{
+    char name[SEGMENT_NAME_SIZE];
+    struct stat there;
+
+    segment_name(self->number, name);
+    self->fd = openat(self->folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (self->fd < 0 || fstat(self->fd, &there) < 0)
+        return journal_fail(self, errno, name, fault);
+    if ((uint64_t) there.st_size != self->size)
+        return fault_set(fault, EBADMSG,
+                         "%s/%s: it has %llu bytes, %llu were written",
+                         self->folder, name, (unsigned long long) there.st_size,
+                         (unsigned long long) self->size);
+    self->head_fd = journal_head_open(self->folder_fd);
+    return self->head_fd < 0 ? journal_fail(self, errno, "head", fault) : 0;
+}
+
+int journal_wake(journal_t *self, fault_t *fault)
+{
+    int result;
+
+    if (self->folder_fd >= 0)
+        return 0;
+    result = open_folder(self, fault);
+    if (result == 0)
+        result = reopen(self, fault);
+    if (result == 0)
+        return 0;
+    /* Not by close_files: there is nothing new to note. */
+    if (self->fd >= 0)
+        close(take_fd(&self->fd));
+    if (self->folder_fd >= 0)
+        close(take_fd(&self->folder_fd));
+    return result;
+}
+
+int journal_rotate(journal_t *self, fault_t *fault)
+{
+    closed_t closed = {.number = self->number, .size = self->size};
+    uint8_t end[SEGMENT_HASH_SIZE];
+
+    memcpy(end, self->chain, sizeof(end));
+    int result = begin_segment(self, self->number + 1, end, fault);
+    if (result < 0)
+        return result;
+    self->closed =
+        mem_resize(self->closed, (self->closed_count + 1) * sizeof(closed));
+    self->closed[self->closed_count++] = closed;
+    return 0;
+}
+
+uint64_t journal_last_seq(const journal_t *self)
+{
+    return self->last_seq;
+}
+
+uint64_t journal_last_kernel_seq(const journal_t *self)
+{
+    return self->last_kernel_seq;
+}
+
+uint64_t journal_given_way(const journal_t *self)
+{
+    return self->given_way;
+}
+
+uint64_t journal_bytes(const journal_t *self)
+{
+    return self->bytes;
+}
