@@ -20,14 +20,16 @@ static const struct {
     [EXPORT_MARKDOWN] = {"md", &markdown_writer, false},
     [EXPORT_SCRIPT] = {"py", &script_writer, false},
     [EXPORT_JSONL] = {"jsonl", &jsonl_writer, true},
+    [EXPORT_PAGE] = {NULL, &page_writer, false},
 };
 
 bool export_format(const char *name, export_format_t *ret_format)
 {
     const char *dot = strrchr(name, '.');
+    const char *ending = dot ? dot + 1 : name;
 
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (strcmp(formats[i].name, dot ? dot + 1 : name) != 0)
+        if (!formats[i].name || strcmp(formats[i].name, ending) != 0)
             continue;
         *ret_format = (export_format_t) i;
         return true;
@@ -101,21 +103,35 @@ int export_write(const char *journal_folder, const recording_options_t *options,
     return result;
 }
 
+/* Reports why no file can be made at `path`. */
+static int refuse_path(const char *path, int code, fault_t *fault)
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash && slash != path ? (size_t) (slash - path) : 1;
+
+    if (code == ENOENT && slash)
+        return fault_set(fault, code,
+                         "cannot write %s: there is no folder %.*s", path,
+                         (int) size, path);
+    return fault_set(fault, code, "cannot write %s: %s", path, strerror(code));
+}
+
 /* A file beside `path`, which a failure leaves as it was. */
 static int save_beside(const char *journal_folder,
                        const recording_options_t *options,
-                       export_format_t format, char *beside, fault_t *fault)
+                       export_format_t format, const char *path, char *beside,
+                       fault_t *fault)
 {
     int fd = mkostemp(beside, O_CLOEXEC);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
     if (!out)
-        return fault_set(fault, errno, "%s: %s", beside, strerror(errno));
+        return refuse_path(path, errno, fault);
     int result = export_write(journal_folder, options, format, out, fault);
     bool is_flushed = fsync(fd) == 0;
     if ((fclose(out) != 0 || !is_flushed)
         && (result == 0 || result == -EBADMSG))
-        return fault_set(fault, EIO, "%s cannot be written", beside);
+        return fault_set(fault, EIO, "%s cannot be written", path);
     return result;
 }
 
@@ -124,13 +140,14 @@ int export_save(const char *journal_folder, const recording_options_t *options,
 {
     cleanup_free char *beside = mem_format("%s.XXXXXX", path);
 
-    int result = save_beside(journal_folder, options, format, beside, fault);
+    int result =
+        save_beside(journal_folder, options, format, path, beside, fault);
     if (result < 0 && result != -EBADMSG) {
         unlink(beside);
         return result;
     }
     if (rename(beside, path) < 0) {
-        fault_set(fault, errno, "%s: %s", path, strerror(errno));
+        refuse_path(path, errno, fault);
         unlink(beside);
         return -fault->code;
     }

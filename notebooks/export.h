@@ -13,9 +13,12 @@ typedef enum {
     EXPORT_MARKDOWN, /* for people and terminals; images are named only */
     EXPORT_SCRIPT,   /* Python: the code, the rest as comments */
     EXPORT_JSONL,    /* a cell a line, texts in one piece */
+    EXPORT_PAGE,     /* ipynb for a converter to HTML: types that no script can
+                        be in, figures alone as metadata; not sealed */
 } export_format_t;
 
-/* "ipynb", "md", "py", "jsonl", or a file's name that ends so. */
+/* Sets the format of "ipynb", "md", "py", "jsonl", or of a file whose name ends
+ * so. Returns false if the name is or has another ending. */
 bool export_format(const char *name, export_format_t *ret_format);
 
 /* -EBADMSG: the journal is damaged or was cut off; the document holds what

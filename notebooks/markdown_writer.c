@@ -92,7 +92,22 @@ static void write_json_block(const json_t *text, buffer_t *out)
     write_block("text", json_string_value(text), json_string_length(text), out);
 }
 
-/* Plain text is shown, other types are named. */
+/* Writes a short text of the kernel's outside of a fence, as a code span: what
+ * could end the span, or be HTML where a renderer knows no spans, is taken
+ * out. */
+static void write_span(const char *text, size_t size, buffer_t *out)
+{
+    cleanup_buffer buffer_t plain = BUFFER_EMPTY;
+
+    write_plain(text, size, &plain);
+    buffer_text(out, "`");
+    for (size_t i = 0; i < plain.size; i++)
+        if (!strchr("`<>&\n", plain.data[i]) && plain.data[i])
+            buffer_append(out, &plain.data[i], 1);
+    buffer_text(out, "`");
+}
+
+/* Plain text is shown, other types are named, without their parameters. */
 static void write_display(const json_t *output, buffer_t *out)
 {
     json_t *data = json_object_get(output, "data");
@@ -104,9 +119,8 @@ static void write_display(const json_t *output, buffer_t *out)
     {
         if (strncmp(mime, "image/", 6) != 0 || !json_is_string(value))
             continue;
-        buffer_text(out, "*");
-        write_plain(mime, strlen(mime), out);
-        buffer_format(out, ", %zu bytes encoded*\n\n",
+        write_span(mime, strcspn(mime, ";"), out);
+        buffer_format(out, ", %zu bytes encoded\n\n",
                       json_string_length(value));
     }
 }

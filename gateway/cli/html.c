@@ -12,17 +12,57 @@
 #define TIMEOUT_MS (10 * 60 * 1000)
 #define HTML_MAX   (1u << 30)
 
-static int convert(const char *program, const char *folder,
-                   const char *notebook, fault_t *fault)
+typedef struct {
+    const char *program; /* borrowed; path of jupyter-nbconvert */
+    const char *folder;  /* borrowed; of its own */
+    bool has_scripts;
+} page_t;
+
+/* An older nbconvert passes over the option that cleans. */
+static int check_version(const page_t *page, fault_t *fault)
 {
-    const char *const argv[] = {program,        "--to",   "html",
-                                "--output-dir", folder,   "--output",
-                                "notebook",     notebook, NULL};
+    const char *const argv[] = {page->program, "--version", NULL};
     cleanup_buffer buffer_t printed = BUFFER_EMPTY;
+    int major = 0;
+    int minor = 0;
     int r = program_run(argv, TIMEOUT_MS, &printed, fault);
 
+    if (r < 0)
+        return r;
+    int found = sscanf((char *) printed.data, "%d.%d", &major, &minor);
+    if (found == 2 && (major > 6 || (major == 6 && minor >= 5)))
+        return 0;
+    return fault_set(fault, ENOTSUP,
+                     "%s is older than nbconvert 6.5, which can clean outputs "
+                     "of scripts: pip install -U nbconvert, or give "
+                     "--with-scripts for a recording that you trust",
+                     page->program);
+}
+
+static int convert(const page_t *page, const char *notebook, fault_t *fault)
+{
+    const char *const argv[] = {page->program,
+                                "--to",
+                                "html",
+                                "--output-dir",
+                                page->folder,
+                                "--output",
+                                "notebook",
+                                page->has_scripts
+                                    ? "--HTMLExporter.sanitize_html=False"
+                                    : "--HTMLExporter.sanitize_html=True",
+                                notebook,
+                                NULL};
+    cleanup_buffer buffer_t printed = BUFFER_EMPTY;
+    int r = page->has_scripts ? 0 : check_version(page, fault);
+
+    if (r < 0)
+        return r;
+    r = program_run(argv, TIMEOUT_MS, &printed, fault);
+
     if (r > 0)
-        return fault_set(fault, EIO, "%s failed with status %d", program, r);
+        return fault_set(fault, EIO, "%s failed with status %d", page->program,
+                         r);
     return r;
 }
 
@@ -40,18 +80,19 @@ static int deliver(const char *from, const char *output, fault_t *fault)
 }
 
 /* Also what stands before a damage is worth having: its fault comes last. */
-static int make(const recorded_t *session, const char *program,
-                const char *folder, const char *output, fault_t *fault)
+static int make(const recorded_t *session, const page_t *page,
+                const char *output, fault_t *fault)
 {
-    cleanup_free char *notebook = mem_format("%s/notebook.ipynb", folder);
-    cleanup_free char *html = mem_format("%s/notebook.html", folder);
+    cleanup_free char *notebook = mem_format("%s/notebook.ipynb", page->folder);
+    cleanup_free char *html = mem_format("%s/notebook.html", page->folder);
     fault_t failure = {0};
-    int r = export_save(session->journal, &session->options, EXPORT_IPYNB,
+    int r = export_save(session->journal, &session->options,
+                        page->has_scripts ? EXPORT_IPYNB : EXPORT_PAGE,
                         notebook, fault);
 
     if (r < 0 && r != -EBADMSG)
         return r;
-    int made = convert(program, folder, notebook, &failure);
+    int made = convert(page, notebook, &failure);
     if (made >= 0)
         made = deliver(html, output, &failure);
     if (made < 0)
@@ -59,7 +100,8 @@ static int make(const recorded_t *session, const char *program,
     return made < 0 ? made : r;
 }
 
-gateway_exit_t html_export(const recorded_t *session, const char *output)
+gateway_exit_t html_export(const recorded_t *session, bool has_scripts,
+                           const char *output)
 {
     const char *shelf = getenv("TMPDIR");
     cleanup_free char *folder =
@@ -75,7 +117,8 @@ gateway_exit_t html_export(const recorded_t *session, const char *output)
     if (!mkdtemp(folder))
         return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", folder,
                         strerror(errno));
-    int r = make(session, program, folder, output, &fault);
+    page_t page = {program, folder, has_scripts};
+    int r = make(session, &page, output, &fault);
     path_remove_tree(folder, &ignored);
     if (r < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);

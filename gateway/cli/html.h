@@ -4,7 +4,12 @@
 
 #include "gateway/cli/recorded.h"
 
-/* To the file, or to standard output when it is NULL. Says what is wrong. */
-gateway_exit_t html_export(const recorded_t *session, const char *output);
+#include <stdbool.h>
+
+/* Writes the page to the file, or to standard output when it is NULL, and says
+ * what is wrong. Outputs are cleaned of what could run in the reader's browser,
+ * unless `has_scripts`. */
+gateway_exit_t html_export(const recorded_t *session, bool has_scripts,
+                           const char *output);
 
 #endif

@@ -17,7 +17,8 @@ typedef enum {
     STATE_CSI,     /* behind ESC [ */
     STATE_STRING,  /* OSC, DCS, APC, PM, SOS: up to BEL or ESC \ */
     STATE_STRING_ESCAPE,
-    STATE_C1, /* behind 0xC2: may be a control of ISO 6429's C1 set */
+    STATE_C1,   /* behind 0xC2: may be a control of ISO 6429's C1 set */
+    STATE_BIDI, /* in a character that begins as those that reorder text do */
 } state_t;
 
 struct terminal {
@@ -29,6 +30,8 @@ struct terminal {
     state_t state;
     char sequence[SEQUENCE_MAX]; /* parameters behind ESC [ */
     size_t sequence_size;
+    unsigned char held[3]; /* of a character, in STATE_BIDI */
+    size_t held_size;
 };
 
 terminal_t *terminal_new(FILE *file)
@@ -90,6 +93,11 @@ static state_t in_text(terminal_t *self, unsigned char byte)
         return STATE_ESCAPE;
     if (byte == 0xC2)
         return STATE_C1;
+    if (byte == 0xE2) {
+        self->held[0] = byte;
+        self->held_size = 1;
+        return STATE_BIDI;
+    }
     if (byte >= ' '
             ? byte != 0177
             : byte == '\n' || byte == '\t' || byte == '\r' || byte == '\b')
@@ -145,6 +153,35 @@ static state_t in_c1(terminal_t *self, unsigned char byte)
     return in_text(self, byte);
 }
 
+bool terminal_is_bidi(const unsigned char *bytes)
+{
+    if (bytes[0] != 0xE2)
+        return false;
+    return (bytes[1] == 0x80 && bytes[2] >= 0xAA && bytes[2] <= 0xAE)
+           || (bytes[1] == 0x81 && bytes[2] >= 0xA6 && bytes[2] <= 0xA9);
+}
+
+static void put_held(terminal_t *self)
+{
+    for (size_t i = 0; i < self->held_size; i++)
+        put(self, (char) self->held[i]);
+    self->held_size = 0;
+}
+
+static state_t in_bidi(terminal_t *self, unsigned char byte)
+{
+    if ((byte & 0xC0) != 0x80) {
+        put_held(self);
+        return in_text(self, byte);
+    }
+    self->held[self->held_size++] = byte;
+    if (self->held_size < sizeof self->held)
+        return STATE_BIDI;
+    if (!terminal_is_bidi(self->held))
+        put_held(self);
+    return STATE_TEXT;
+}
+
 static state_t next_state(terminal_t *self, unsigned char byte)
 {
     switch (self->state) {
@@ -166,6 +203,8 @@ static state_t next_state(terminal_t *self, unsigned char byte)
         return byte == '\\' ? STATE_TEXT : in_escape(self, byte);
     case STATE_C1:
         return in_c1(self, byte);
+    case STATE_BIDI:
+        return in_bidi(self, byte);
     }
     return STATE_TEXT;
 }
@@ -227,6 +266,12 @@ const char *terminal_cell(const char *text, size_t width)
             cell[size++] = '?';
             if (text[1])
                 text++;
+            continue;
+        }
+        if (byte == 0xE2 && text[1] && text[2]
+            && terminal_is_bidi((const unsigned char *) text)) {
+            cell[size++] = '?';
+            text += 2;
             continue;
         }
         cell[size++] = byte < ' ' || byte == 0177 ? '?' : (char) byte;

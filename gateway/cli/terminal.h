@@ -1,6 +1,7 @@
 /* Text for people. What comes from a kernel or names something there is
  * hostile: on a terminal only colours (SGR) pass, every other control
- * sequence is taken out, also when it comes in pieces. */
+ * sequence is taken out, also when it comes in pieces. So are the characters
+ * that reorder text. */
 #ifndef HEARTH_GATEWAY_CLI_TERMINAL_H
 #define HEARTH_GATEWAY_CLI_TERMINAL_H
 
@@ -30,6 +31,11 @@ bool terminal_at_line_start(const terminal_t *self);
 void terminal_mark_line_start(terminal_t *self);
 /* Colours off, a cut sequence forgotten, everything written out. */
 void terminal_end(terminal_t *self);
+
+/* Returns true if the three bytes are a character that changes the order in
+ * which others are shown: U+202A to U+202E, U+2066 to U+2069. What is shown
+ * would not be what is there. */
+bool terminal_is_bidi(const unsigned char *bytes);
 
 /* One line of text for a table: controls become '?', at most `width`
  * characters; the result is lent until the fourth call after this one. */

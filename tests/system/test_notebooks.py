@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
 import shlex
 import shutil
@@ -160,6 +162,22 @@ def test_it_outlives_the_session_and_the_gateway(tmp_path: Path) -> None:
         gateway.end()
 
 
+def on_a_terminal(gateway: Gateway, *command: str) -> str:
+    """What the command prints where its output is a terminal."""
+    outside, inside = pty.openpty()
+    with subprocess.Popen(
+        [HEARTH, *command], env=gateway.env, stdout=inside
+    ) as process:
+        os.close(inside)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO is the end
+            while piece := os.read(outside, 65536):
+                text += piece
+    os.close(outside)
+    assert process.returncode == 0
+    return text.decode()
+
+
 def test_other_formats(
     gateway: Gateway, recorded: Session, tmp_path: Path
 ) -> None:
@@ -180,6 +198,58 @@ def test_other_formats(
     bad = gateway.run("notebook", "export", recorded.id, "--format", "pdf")
     assert bad.returncode == 2
     assert "ipynb|html|md|py|jsonl" in bad.stderr
+
+
+def test_a_name_with_another_ending_is_refused(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.pdf"
+    command = ["notebook", "export", recorded.id, "-o", str(path)]
+    bad = gateway.run(*command)
+    assert bad.returncode == 2
+    assert "run.pdf ends in none of .ipynb, .html, .md, .py" in bad.stderr
+    assert not path.exists()
+    assert gateway.run(*command, "--format", "py").returncode == 0
+    assert path.read_text().startswith("# Written by hearth")
+    missing = tmp_path / "none" / "run.md"
+    bad = gateway.run("notebook", "export", recorded.id, "-o", str(missing))
+    assert bad.returncode == 1
+    assert f"there is no folder {missing.parent}" in bad.stderr
+    bad = gateway.run("notebook", "export", recorded.id, "--with-scripts")
+    assert bad.returncode == 2
+    assert "HTML alone" in bad.stderr
+
+
+def test_html_needs_an_nbconvert_that_can_clean(
+    gateway: Gateway, recorded: Session, tmp_path: Path
+) -> None:
+    program = tmp_path / "jupyter-nbconvert"
+    program.write_text("#!/bin/sh\necho 6.4.5\n")
+    program.chmod(0o755)
+    bad = gateway.run(
+        "notebook", "export", recorded.id, "--format", "html",
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert bad.returncode == 1
+    assert "older than nbconvert 6.5" in bad.stderr
+
+
+def test_a_terminal_shows_an_export_without_controls(
+    gateway: Gateway, session: Session
+) -> None:
+    session.exec("print('a\\x9b31mb\\x7f\\u202ec')  # \x9b2J\u2066")
+    for name, shown in {
+        "ipynb": r"a\u009b31mb\u007f\u202ec",
+        "jsonl": r"a\u009b31mb\u007f\u202ec",
+        "md": "b",
+        "py": "print(",
+    }.items():
+        text = on_a_terminal(
+            gateway, "notebook", "export", session.id, "--format", name
+        )
+        assert shown in text
+        assert not set("\x9b\x7f\u202e\u2066") & set(text), text
+    json.loads(on_a_terminal(gateway, "notebook", "export", session.id))
 
 
 def test_html_goes_through_nbconvert(
@@ -208,6 +278,7 @@ def test_html_goes_through_nbconvert(
         program.write_text(
             f"#!{sys.executable}\n"
             "import json, sys\n"
+            "if '--version' in sys.argv: sys.exit(print('7.0.0'))\n"
             "to, dir, name = (sys.argv[sys.argv.index(flag) + 1] for flag in"
             " ('--to', '--output-dir', '--output'))\n"
             "cells = json.load(open(sys.argv[-1]))['cells']\n"

@@ -346,6 +346,101 @@ static void markdown_cannot_be_left(void **state)
     assert_non_null(strstr((char *) out.data, "*The session ended 2026-01-02"));
 }
 
+static void markdown_names_types_in_a_code_span(void **state)
+{
+    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    journal_t *journal = open_journal(*state);
+    fault_t fault = {0};
+
+    ask(journal, 1, "{\"code\":\"x\"}");
+    say(journal, 1, "display_data",
+        "{\"data\":{\"text/plain\":\"x\","
+        "\"image/png;<img src=x onerror=alert(1)>\":\"aGk=\"},"
+        "\"metadata\":{}}");
+    say(journal, 1, "display_data",
+        "{\"data\":{\"image/`<b>\\n# x&amp;\":\"aGk=\"},\"metadata\":{}}");
+    answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
+    journal_destroy(&journal);
+    assert_int_equal(export_text(path, EXPORT_MARKDOWN, &out, &fault), 0);
+    assert_non_null(
+        strstr((char *) out.data, "\n`image/png`, 4 bytes encoded\n"));
+    assert_non_null(
+        strstr((char *) out.data, "\n`image/b# xamp`, 4 bytes encoded\n"));
+    assert_null(strchr((char *) out.data, '<'));
+}
+
+/* What HTML is made of: nothing in it runs, whatever a template does. */
+static void a_page_has_nothing_that_runs(void **state)
+{
+    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    journal_t *journal = open_journal(*state);
+    fault_t fault = {0};
+
+    append(journal, JOURNAL_STATE, 0, "ready",
+           "{\"language_info\":{\"name\":\"\\\"><evil>\"}}", "");
+    ask(journal, 1, "{\"code\":\"x\"}");
+    say(journal, 1, "display_data",
+        "{\"data\":{\"text/vnd.mermaid\":\"evil\",\"text/plain\":\"good\","
+        "\"application/javascript\":\"evil\","
+        "\"text/html;x\":\"evil\","
+        "\"application/vnd.jupyter.widget-view+json\":{\"evil\":1}},"
+        "\"metadata\":{\"evil\":1}}");
+    say(journal, 1, "execute_result",
+        "{\"execution_count\":1,\"data\":{\"image/png\":\"aGk=\"},"
+        "\"metadata\":{\"image/png\":{\"width\":\"1 onerror=evil\","
+        "\"height\":7}}}");
+    say(journal, 1, "stream", "{\"name\":\"stdout\",\"text\":\"printed\"}");
+    answer(journal, 1, "{\"status\":\"ok\",\"execution_count\":1}");
+    journal_destroy(&journal);
+    assert_int_equal(export_text(path, EXPORT_PAGE, &out, &fault), 0);
+    assert_null(strstr((char *) out.data, "evil"));
+    json_auto_t *notebook = json_loadb((char *) out.data, out.size, 0, NULL);
+    assert_non_null(notebook);
+    assert_int_equal(output_count(notebook, 0), 3);
+    json_t *data = json_object_get(output_at(notebook, 0, 0), "data");
+    assert_int_equal(json_object_size(data), 1);
+    assert_text(json_object_get(data, "text/plain"), "good");
+    json_t *metadata = json_object_get(output_at(notebook, 0, 1), "metadata");
+    json_t *figure = json_object_get(metadata, "image/png");
+    assert_int_equal(json_object_size(figure), 1);
+    assert_int_equal(json_integer_value(json_object_get(figure, "height")), 7);
+    assert_text(json_object_get(output_at(notebook, 0, 2), "text"), "printed");
+}
+
+static void only_known_endings_name_a_format(void **state)
+{
+    export_format_t format = EXPORT_JSONL;
+
+    (void) state;
+    assert_true(export_format("run.d/a.ipynb", &format));
+    assert_int_equal(format, EXPORT_IPYNB);
+    assert_true(export_format("md", &format));
+    assert_int_equal(format, EXPORT_MARKDOWN);
+    assert_false(export_format("run.pdf", &format));
+    assert_false(export_format("./run.md/out", &format));
+    assert_false(export_format("page", &format));
+    assert_int_equal(format, EXPORT_MARKDOWN);
+}
+
+static void a_folder_that_is_missing_is_named(void **state)
+{
+    cleanup_free char *path = mem_format("%s/journal", (char *) *state);
+    cleanup_free char *folder = mem_format("%s/none", (char *) *state);
+    cleanup_free char *file = mem_format("%s/x.ipynb", folder);
+    recording_options_t options = {0};
+    journal_t *journal = open_journal(*state);
+    fault_t fault = {0};
+
+    journal_destroy(&journal);
+    assert_int_equal(export_save(path, &options, EXPORT_IPYNB, file, &fault),
+                     -ENOENT);
+    cleanup_free char *expected =
+        mem_format("cannot write %s: there is no folder %s", file, folder);
+    assert_string_equal(fault.text, expected);
+}
+
 static void a_damaged_journal_gives_what_stands_before(void **state)
 {
     cleanup_free char *path = mem_format("%s/journal", (char *) *state);
@@ -390,6 +485,10 @@ int main(void)
         with_folder(nbformat_finds_nothing_to_change),
         with_folder(outputs_of_hostile_sizes_are_cut),
         with_folder(markdown_cannot_be_left),
+        with_folder(markdown_names_types_in_a_code_span),
+        with_folder(a_page_has_nothing_that_runs),
+        cmocka_unit_test(only_known_endings_name_a_format),
+        with_folder(a_folder_that_is_missing_is_named),
         with_folder(a_damaged_journal_gives_what_stands_before),
         with_folder(a_missing_journal_is_a_fault),
     };

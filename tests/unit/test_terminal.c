@@ -81,6 +81,20 @@ static void takes_out_everything_else(void **state)
     expect("a\033[>4;2mb\033[?25mc", "abc$");
 }
 
+static void takes_out_what_reorders_text(void **state)
+{
+    (void) state;
+    expect("a\xe2\x80\xae"
+           "b\xe2\x81\xa6"
+           "c\xe2\x81\xa9",
+           "abc$");
+    expect("\xe2\x80\xa6\xe2\x82\xac\xe2x", "\xe2\x80\xa6\xe2\x82\xac\xe2x$");
+    assert_string_equal(terminal_cell("a\xe2\x80\xae"
+                                      "b\xe2\x82\xac",
+                                      10),
+                        "a?b\xe2\x82\xac");
+}
+
 static void shows_what_follows_a_sequence_that_never_ends(void **state)
 {
     (void) state;
@@ -126,6 +140,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_text_and_colours),
         cmocka_unit_test(takes_out_everything_else),
+        cmocka_unit_test(takes_out_what_reorders_text),
         cmocka_unit_test(shows_what_follows_a_sequence_that_never_ends),
         cmocka_unit_test(leaves_files_as_they_are),
         cmocka_unit_test(cells_are_one_line_of_text),

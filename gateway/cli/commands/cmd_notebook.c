@@ -9,6 +9,7 @@
 #include "gateway/cli/outputs.h"
 #include "gateway/cli/recorded.h"
 #include "gateway/cli/terminal.h"
+#include "gateway/cli/terminal_stream.h"
 #include "notebooks/export.h"
 #include "notebooks/output_list.h"
 #include "notebooks/summary.h"
@@ -29,8 +30,26 @@ static const flag_t export_flags[] = {
     {"output", 'o', "FILE", "where to, instead of standard output"},
     {"format", 0, "ipynb|html|md|py|jsonl",
      "what is written (ipynb, or as the file's name ends)"},
+    {"with-scripts", 0, NULL,
+     "HTML: leave scripts in the outputs; they run where it is opened"},
     {0},
 };
+
+/* Standard output, where it is a terminal by way of its filter. */
+static int export_print(const recorded_t *session, export_format_t format,
+                        fault_t *fault)
+{
+    cleanup_terminal terminal_t *terminal = terminal_new(stdout);
+    bool is_json = format == EXPORT_IPYNB || format == EXPORT_JSONL;
+    FILE *out =
+        terminal_is_tty(terminal) ? terminal_stream(terminal, is_json) : NULL;
+    int r = export_write(session->journal, &session->options, format,
+                         out ? out : stdout, fault);
+
+    if (out)
+        fclose(out);
+    return r;
+}
 
 static gateway_exit_t export_to(const recorded_t *session,
                                 export_format_t format, const char *output)
@@ -42,19 +61,19 @@ static gateway_exit_t export_to(const recorded_t *session,
         r = export_save(session->journal, &session->options, format, output,
                         &fault);
     else
-        r = export_write(session->journal, &session->options, format, stdout,
-                         &fault);
+        r = export_print(session, format, &fault);
     if (r < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     return GATEWAY_EXIT_OK;
 }
 
-static bool ends_in(const char *name, const char *end)
+/* The ending of a file's name, with its dot; NULL if there is none. */
+static const char *ending_of(const char *path)
 {
-    size_t size = name ? strlen(name) : 0;
-    size_t width = strlen(end);
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
 
-    return size >= width && strcmp(name + size - width, end) == 0;
+    return dot && dot[1] ? dot : NULL;
 }
 
 static int export(const arguments_t *arguments)
@@ -62,23 +81,31 @@ static int export(const arguments_t *arguments)
     cleanup_options options_t *options = arguments_options(arguments);
     const char *output = arguments_value(arguments, "output");
     const char *name = arguments_value(arguments, "format");
+    bool has_scripts = arguments_has(arguments, "with-scripts");
     export_format_t format = EXPORT_IPYNB;
     cleanup_recorded recorded_t session = {0};
     gateway_exit_t status;
+    bool is_html;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
     if (output && strcmp(output, "-") == 0)
         output = NULL;
+    if (!name)
+        name = ending_of(output);
+    is_html = name && strcmp(name + (*name == '.'), "html") == 0;
+    if (name && !is_html && !export_format(name, &format))
+        return usage_error(arguments,
+                           "%s ends in none of .ipynb, .html, .md, .py and "
+                           ".jsonl: --format says what is written to it",
+                           output);
+    if (has_scripts && !is_html)
+        return usage_error(arguments, "--with-scripts is for HTML alone");
     status = recorded_find(options, arguments_operand(arguments, 0), &session);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    if (name ? strcmp(name, "html") == 0 : ends_in(output, ".html"))
-        return html_export(&session, output);
-    if (name)
-        export_format(name, &format);
-    else if (output)
-        export_format(output, &format);
+    if (is_html)
+        return html_export(&session, has_scripts, output);
     return export_to(&session, format, output);
 }
 

@@ -42,10 +42,12 @@ def jupyter(gateway: Gateway, tmp_path: Path) -> Iterator[None]:
         yield
 
 
-def export(gateway: Gateway, session: Session, path: Path) -> None:
+def export(
+    gateway: Gateway, session: Session, path: Path, *options: str
+) -> None:
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     made = gateway.run(
-        "notebook", "export", session.id, "-o", str(path),
+        "notebook", "export", session.id, "-o", str(path), *options,
         env={"PATH": programs},
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
@@ -59,6 +61,48 @@ def test_nbconvert_makes_html_of_a_recording(
     assert "<table" in page
     assert "data:image/png;base64," in page
     assert "total 6" in page
+
+
+EVIL = """\
+from IPython.display import HTML, Javascript, Markdown, display
+display(HTML('<b>bold</b><script>evil1()</script><img src=x onerror=evil2()>'))
+display(Javascript('evil3()'))
+display(Markdown('*text* <script>evil4()</script>'))
+display({'image/png': 'aGk='}, raw=True,
+        metadata={'image/png': {'width': '1 onerror=evil5()', 'height': 7}})
+display({'text/vnd.mermaid': '</pre><script>evil6()</script>'}, raw=True)
+display({'application/vnd.jupyter.widget-view+json': {'model_id': 'evil7'}},
+        raw=True)
+display({'text/latex': '</div><script>evil8()</script>'}, raw=True)
+display({'image/svg+xml': '<svg onload="evil9()"></svg>'}, raw=True)
+"""
+
+
+def outputs_of(page: str) -> str:
+    """The page from its cell's outputs on, without the source."""
+    return page.split("<main", 1)[1].split("jp-Cell-outputWrapper", 1)[1]
+
+
+def test_html_has_no_script_of_an_output(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    with session.client() as client:
+        assert client.run(EVIL).status == "ok"
+    export(gateway, session, tmp_path / "page.html")
+    shown = outputs_of((tmp_path / "page.html").read_text())
+    assert "<b>bold</b>" in shown
+    assert "<em>text</em>" in shown
+    assert 'height="7"' in shown
+    for script in ("<script>evil", "onerror=evil", "evil3", "evil5", "evil7"):
+        assert script not in shown
+    assert "onerror" not in shown
+    assert "evil6" not in shown
+    assert "&lt;script&gt;evil8" in shown
+    assert "evil9" not in shown  # it is in base64, as the source of an <img>
+
+    export(gateway, session, tmp_path / "page.html", "--with-scripts")
+    shown = outputs_of((tmp_path / "page.html").read_text())
+    assert "<script>evil1()" in shown
 
 
 def test_nbclient_runs_a_recording_again(
