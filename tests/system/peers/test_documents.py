@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import nbclient
@@ -78,9 +79,20 @@ display({'image/svg+xml': '<svg onload="evil9()"></svg>'}, raw=True)
 """
 
 
-def outputs_of(page: str) -> str:
-    """The page from its cell's outputs on, without the source."""
-    return page.split("<main", 1)[1].split("jp-Cell-outputWrapper", 1)[1]
+class Elements(HTMLParser):
+    """What a browser would make of the page's notebook."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.feed(page.read_text().split("<main", 1)[1])
+
+    def handle_starttag(
+        self, tag: str, attrs: list[tuple[str, str | None]]
+    ) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
 
 
 def test_html_has_no_script_of_an_output(
@@ -88,21 +100,17 @@ def test_html_has_no_script_of_an_output(
 ) -> None:
     with session.client() as client:
         assert client.run(EVIL).status == "ok"
-    export(gateway, session, tmp_path / "page.html")
-    shown = outputs_of((tmp_path / "page.html").read_text())
-    assert "<b>bold</b>" in shown
-    assert "<em>text</em>" in shown
-    assert 'height="7"' in shown
-    for script in ("<script>evil", "onerror=evil", "evil3", "evil5", "evil7"):
-        assert script not in shown
-    assert "onerror" not in shown
-    assert "evil6" not in shown
-    assert "&lt;script&gt;evil8" in shown
-    assert "evil9" not in shown  # it is in base64, as the source of an <img>
+    path = tmp_path / "page.html"
+    export(gateway, session, path)
+    cleaned = Elements(path)
+    assert {"b", "em", "img"} <= set(cleaned.tags)
+    assert "script" not in cleaned.tags
+    assert not [name for name, _ in cleaned.attributes if name[:2] == "on"]
+    assert ("height", "7") in cleaned.attributes
+    assert "evil6" not in path.read_text().split("evil9", 1)[1]
 
-    export(gateway, session, tmp_path / "page.html", "--with-scripts")
-    shown = outputs_of((tmp_path / "page.html").read_text())
-    assert "<script>evil1()" in shown
+    export(gateway, session, path, "--with-scripts")
+    assert "script" in Elements(path).tags
 
 
 def test_nbclient_runs_a_recording_again(
