@@ -18,6 +18,12 @@
 int json_check(const void *text, size_t size, json_span_t *ret_value,
                fault_t *fault);
 
+/* Like json_check, and refuses what the grammar permits but common readers
+ * fail on: half of a surrogate pair, and an integer of more than
+ * JSON_DIGITS_MAX digits. */
+int json_check_portable(const void *text, size_t size, json_span_t *ret_value,
+                        fault_t *fault);
+
 /* The member of a checked object; kind ABSENT when there is none or the value
  * is no object. Compares unescaped keys. */
 json_span_t json_member(json_span_t object, const char *key);

@@ -14,7 +14,8 @@ typedef struct {
     const char *at;    /* next byte to read */
     const char *end;   /* behind the text */
     fault_t *fault;
-    size_t depth;                 /* open arrays and objects */
+    bool is_portable; /* what other readers cannot take is refused */
+    size_t depth;     /* open arrays and objects */
     char closers[JSON_DEPTH_MAX]; /* what each of them waits for */
 } scan_t;
 
@@ -22,6 +23,37 @@ static int refuse(scan_t *self, const char *what)
 {
     return fault_set(self->fault, EBADMSG, "%s at byte %zu", what,
                      (size_t) (self->at - self->start));
+}
+
+/* Reads the four digits behind a \u; negative: there are none. */
+static int read_unit(const scan_t *self, const char *at)
+{
+    int unit = 0;
+
+    for (int i = 0; i < 4; i++, at++) {
+        if (at >= self->end || hex_value(*at) < 0)
+            return -1;
+        unit = unit << 4 | hex_value(*at);
+    }
+    return unit;
+}
+
+/* Refuses half of a surrogate pair: UTF-8 has no form for it. `at` is behind
+ * the \u; the digits of a pair's second half are passed. */
+static int check_pair(scan_t *self)
+{
+    int unit = read_unit(self, self->at);
+    const char *next = self->at + 4;
+
+    if (!self->is_portable || unit < 0xD800 || unit > 0xDFFF)
+        return 0;
+    if (unit < 0xDC00 && self->end - next >= 6 && next[0] == '\\'
+        && next[1] == 'u' && read_unit(self, next + 2) >= 0xDC00
+        && read_unit(self, next + 2) <= 0xDFFF) {
+        self->at += 6;
+        return 0;
+    }
+    return refuse(self, "half of a surrogate pair");
 }
 
 /* After a backslash. */
@@ -37,9 +69,11 @@ static int check_escape(scan_t *self)
         return 0;
     }
     self->at++;
-    for (int i = 0; i < 4; i++, self->at++)
-        if (self->at == self->end || hex_value(*self->at) < 0)
-            return refuse(self, "\\u without four hex digits");
+    if (read_unit(self, self->at) < 0)
+        return refuse(self, "\\u without four hex digits");
+    if (check_pair(self) < 0)
+        return -EBADMSG;
+    self->at += 4;
     return 0;
 }
 
@@ -83,6 +117,7 @@ static int check_number(scan_t *self)
 {
     if (*self->at == '-')
         self->at++;
+    const char *first = self->at;
     /* A zero in front stands alone: what follows it is then refused. */
     if (self->at < self->end && *self->at == '0')
         self->at++;
@@ -99,6 +134,9 @@ static int check_number(scan_t *self)
             self->at++;
         return check_digits(self);
     }
+    if (self->is_portable && self->at - first > JSON_DIGITS_MAX
+        && !memchr(first, '.', (size_t) (self->at - first)))
+        return refuse(self, "an integer of too many digits");
     return 0;
 }
 
@@ -190,8 +228,8 @@ static int end_value(scan_t *self)
     return 0;
 }
 
-int json_check(const void *text, size_t size, json_span_t *ret_value,
-               fault_t *fault)
+static int check(const void *text, size_t size, bool is_portable,
+                 json_span_t *ret_value, fault_t *fault)
 {
     if (size == 0)
         return fault_set(fault, EBADMSG, "no JSON: empty");
@@ -201,6 +239,7 @@ int json_check(const void *text, size_t size, json_span_t *ret_value,
     scan.at = skip_space(scan.start, scan.start + size);
     scan.end = scan.start + size;
     scan.fault = fault;
+    scan.is_portable = is_portable;
     scan.depth = 0;
 
     const char *first = scan.at;
@@ -215,4 +254,16 @@ int json_check(const void *text, size_t size, json_span_t *ret_value,
         return refuse(&scan, "something behind the value");
     *ret_value = span_of(first, last);
     return 0;
+}
+
+int json_check(const void *text, size_t size, json_span_t *ret_value,
+               fault_t *fault)
+{
+    return check(text, size, false, ret_value, fault);
+}
+
+int json_check_portable(const void *text, size_t size, json_span_t *ret_value,
+                        fault_t *fault)
+{
+    return check(text, size, true, ret_value, fault);
 }

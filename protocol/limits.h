@@ -15,6 +15,10 @@
 
 #define JSON_DEPTH_MAX 128
 
+/* Digits of an integer: Python's default limit (sys.get_int_max_str_digits),
+ * past which its clients raise instead of reading the message. */
+#define JSON_DIGITS_MAX 4300
+
 /* Bytes behind the header of a frame on the kernel link. */
 #define FRAME_BODY_MAX     (256u << 20)
 #define FRAME_METADATA_MAX (1u << 20)

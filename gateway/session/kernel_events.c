@@ -222,6 +222,8 @@ static int on_input_request(self_t *self, const frame_t *frame,
 static int on_reply(self_t *self, const frame_t *frame, json_span_t content,
                     fault_t *fault)
 {
+    char type[64];
+
     /* The answer to SHUTDOWN: its end is what counts. */
     if (!self->running && self->state == LIFE_STOPPING)
         return 0;
@@ -229,6 +231,9 @@ static int on_reply(self_t *self, const frame_t *frame, json_span_t content,
         return fault_set(fault, EPROTO,
                          "REPLY to request %" PRIu64 ", which does not run",
                          frame->request);
+    if (request_reply_type(self->running, type)
+        && relay_check_answer(content, self->running->is_execute, fault) < 0)
+        return fault_wrap(fault, "request %" PRIu64, frame->request);
     return turns_finish(self, frame->seq, part_bytes(frame->metadata), content,
                         fault);
 }

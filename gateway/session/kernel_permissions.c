@@ -156,8 +156,11 @@ static int check_update(json_span_t content, fault_t *fault)
 
 static int check_result(json_span_t content, fault_t *fault)
 {
-    if (!json_is_integer(json_member(content, "execution_count")))
-        return refuse(fault, "result: `execution_count` must be an integer");
+    int64_t count;
+
+    if (!json_to_integer(json_member(content, "execution_count"), &count))
+        return refuse(fault, "result: `execution_count` must be an integer "
+                             "of 64 bits");
     return check_bundle(content, fault);
 }
 
@@ -216,6 +219,36 @@ static int check_ready(json_span_t content, fault_t *fault)
     return 0;
 }
 
+/* Requests without an answer (comms) end with an empty reply. */
+static int check_reply(json_span_t content, fault_t *fault)
+{
+    json_span_t status = json_member(content, "status");
+    json_span_t count = json_member(content, "execution_count");
+    int64_t number;
+
+    if (!json_is(status, JSON_KIND_ABSENT)
+        && !json_is(status, JSON_KIND_STRING))
+        return refuse(fault, "reply: `status` must be a string");
+    if (json_text_equals(status, "error") && check_error(content, fault) < 0)
+        return fault_wrap(fault, "reply");
+    if (json_is(count, JSON_KIND_NUMBER) && !json_to_integer(count, &number))
+        return refuse(fault, "reply: `execution_count` must be an integer of "
+                             "64 bits");
+    return 0;
+}
+
+int relay_check_answer(json_span_t content, bool is_execute, fault_t *fault)
+{
+    json_span_t status = json_member(content, "status");
+
+    if (!json_is(status, JSON_KIND_STRING))
+        return refuse(fault, "reply: `status` is missing");
+    if (is_execute && !json_text_equals(status, "ok")
+        && !json_text_equals(status, "error"))
+        return refuse(fault, "reply: `status` must be ok or error");
+    return 0;
+}
+
 /* clang-format off */
 static const struct row {
     uint16_t type;
@@ -236,7 +269,7 @@ static const struct row {
     {FRAME_COMM_MSG,      ALIVE,        false, BUFFERS_OK, FRAME_BODY_MAX, check_comm},
     {FRAME_COMM_CLOSE,    ALIVE,        false, BUFFERS_OK, FRAME_BODY_MAX, check_comm},
     {FRAME_INPUT_REQUEST, IN(BUSY),     true,  false,      CONTENT_SMALL,  check_input},
-    {FRAME_REPLY,         IN(BUSY) | IN(STOPPING), true, false, FRAME_BODY_MAX, check_object},
+    {FRAME_REPLY,         IN(BUSY) | IN(STOPPING), true, false, FRAME_BODY_MAX, check_reply},
     {FRAME_MARKED,        ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
     {FRAME_YIELDED,       ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
 };
@@ -257,7 +290,7 @@ static int check_part(frame_part_t part, json_span_t *ret_value, fault_t *fault)
 
     if (!part.size)
         return 0;
-    if (json_check(part.bytes, part.size, &value, &why) < 0)
+    if (json_check_portable(part.bytes, part.size, &value, &why) < 0)
         return fault_set(fault, EPROTO, "%s", why.text);
     if (!json_is(value, JSON_KIND_OBJECT))
         return refuse(fault, "an object is wanted");

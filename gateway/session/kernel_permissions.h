@@ -21,4 +21,8 @@ relay_stream_t relay_stream(json_span_t content);
 int relay_check(const frame_t *frame, life_t state, bool is_ready,
                 json_span_t *ret_content, fault_t *fault);
 
+/* Checks the members that clients rely on in the REPLY to a request that has
+ * an answer. -EPROTO with the rule that was broken. */
+int relay_check_answer(json_span_t content, bool is_execute, fault_t *fault);
+
 #endif

@@ -11,6 +11,8 @@ import datetime
 import json
 import math
 import numbers
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +25,15 @@ from hearth_kernel import _link
 cause: ContextVar[Optional[int]] = ContextVar("hearth_cause", default=None)
 
 _LARGE = 1 << 16  # characters of base64 that go around JSON's encoder
+
+# Clients cannot read longer integers: Python's own limit, which user code may
+# lift and Pythons before 3.9.14 and 3.10.7 do not have.
+_DIGITS_MAX = 4300
+_LONG_NUMBER = re.compile(r"[0-9]{%d}" % (_DIGITS_MAX + 1))
+_TOO_LONG = 10**_DIGITS_MAX
+_digits_limit: Callable[[], int] = getattr(
+    sys, "get_int_max_str_digits", lambda: 0
+)
 
 _is_started = False
 _is_hushed = False
@@ -115,12 +126,14 @@ def _make_writer() -> Callable[[object], str]:
 _write = _make_writer()
 
 
-def _without_nan(value: object) -> object:
-    """Replace the numbers that JSON cannot write by their names."""
+def _portable(value: object) -> object:
+    """Replace the numbers that JSON cannot write, or clients read, by text."""
     if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
+        return {key: _portable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
+        return [_portable(item) for item in value]
+    if isinstance(value, int):
+        return str(value) if abs(value) >= _TOO_LONG else value
     if isinstance(value, numbers.Real) and not isinstance(
         value, numbers.Integral
     ):
@@ -133,7 +146,10 @@ def _encode(value: object) -> bytes:
     try:
         text = _write(value)
     except ValueError:
-        text = _write(_without_nan(value))
+        text = _write(_portable(value))
+    if len(text) > _DIGITS_MAX and not 0 < _digits_limit() <= _DIGITS_MAX:
+        if _LONG_NUMBER.search(text):
+            text = _write(_portable(value))
     return text.encode("utf-8", "replace")
 
 

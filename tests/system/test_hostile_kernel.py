@@ -43,6 +43,10 @@ def frame(kind, seq, request=0, content=b'{}', metadata=b'', version=1,
 def numbered(kind, **rest):
     return b''.join(frame(kind, seq, **rest) for seq in range(1, 60))
 
+def find_request():
+    from hearth_kernel import outlet
+    return outlet.cause.get()
+
 link = find_link()
 link.setblocking(True)
 """
@@ -80,6 +84,14 @@ FORGERIES = {
     "no mime type": (
         'numbered(35, content=b\'{"data":{"x":1},"metadata":{}}\')'
     ),
+    "half of a pair": (
+        'numbered(34, content=b\'{"name":"stdout","text":"\\\\ud800"}\')'
+    ),
+    "integer of 6000 digits": (
+        'numbered(35, content=b\'{"data":{"application/json":\' + 6000 * b"1"'
+        " + b'},\"metadata\":{}}')"
+    ),
+    "empty reply": "b''.join(frame(44, n, find_request()) for n in range(1, 60))",
     "no traceback": ('numbered(38, content=b\'{"ename":"a","evalue":"b"}\')'),
 }
 

@@ -141,6 +141,50 @@ static void refuses_what_the_grammar_refuses(void **state)
     }
 }
 
+static bool is_portable(const char *text)
+{
+    json_span_t value;
+    fault_t fault;
+    bool is_json = check(text, strlen(text), &value, &fault) == 0;
+    int r = json_check_portable(text, strlen(text), &value, &fault);
+
+    assert_true(is_json);
+    assert_true(r == 0 || r == -EBADMSG);
+    return r == 0;
+}
+
+static void finds_halves_of_surrogate_pairs(void **state)
+{
+    (void) state;
+    assert_true(is_portable("[\"\\ud83d\\ude00\",\"\\uD7FF\\uE000\"]"));
+    assert_true(is_portable("\"\\\\ud800\""));
+    assert_false(is_portable("\"\\ud800\""));
+    assert_false(is_portable("\"\\uDFFF\""));
+    assert_false(is_portable("\"\\ud83d\\u0041\""));
+    assert_false(is_portable("\"\\ud83d\\n\\ude00\""));
+    assert_false(is_portable("\"\\ude00\\ud83d\""));
+    assert_false(is_portable("{\"a\":{\"\\udc00\":1}}"));
+    assert_false(is_portable("\"\\ud83d\\ud83d\\ude00\""));
+}
+
+static void finds_integers_of_too_many_digits(void **state)
+{
+    char digits[JSON_DIGITS_MAX + 2];
+
+    (void) state;
+    memset(digits, '7', sizeof digits - 1);
+    digits[sizeof digits - 1] = '\0';
+    cleanup_free char *real =
+        mem_format("[%s.5,%se1,0.%s]", digits, digits, digits);
+    cleanup_free char *least = mem_format("{\"a\":-%s}", digits + 1);
+    cleanup_free char *over = mem_format("{\"a\":-%s}", digits);
+    assert_true(is_portable(real));
+    assert_true(is_portable(least));
+    assert_true(is_portable(digits + 1));
+    assert_false(is_portable(over));
+    assert_false(is_portable(digits));
+}
+
 static void refuses_what_is_no_utf8(void **state)
 {
     (void) state;
@@ -350,6 +394,8 @@ int main(void)
         cmocka_unit_test(finds_a_member_and_reads_it),
         cmocka_unit_test(accepts_what_the_grammar_accepts),
         cmocka_unit_test(refuses_what_the_grammar_refuses),
+        cmocka_unit_test(finds_halves_of_surrogate_pairs),
+        cmocka_unit_test(finds_integers_of_too_many_digits),
         cmocka_unit_test(refuses_what_is_no_utf8),
         cmocka_unit_test(refuses_a_nul_wherever_it_stands),
         cmocka_unit_test(says_what_is_wrong_and_where),

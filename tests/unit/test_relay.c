@@ -84,7 +84,17 @@ static const struct {
      "{\"prompt\":\"\"}"},
     {FRAME_INPUT_REQUEST, "{\"prompt\":\"?\",\"password\":true}",
      "{\"password\":true}"},
+    {FRAME_RESULT, "{\"execution_count\":-1,\"data\":{},\"metadata\":{}}",
+     "{\"execution_count\":9223372036854775808,\"data\":{},\"metadata\":{}}"},
     {FRAME_REPLY, "{\"status\":\"ok\"}", "[]"},
+    {FRAME_REPLY, "{}", "{\"status\":5}"},
+    {FRAME_REPLY,
+     "{\"status\":\"error\",\"ename\":\"\",\"evalue\":\"\",\"traceback\":[]}",
+     "{\"status\":\"error\",\"ename\":\"\",\"evalue\":\"\"}"},
+    {FRAME_REPLY, "{\"status\":\"ok\",\"execution_count\":1}",
+     "{\"status\":\"ok\",\"execution_count\":1e400}"},
+    {FRAME_STREAM, "{\"name\":\"stdout\",\"text\":\"\\ud83d\\ude00\"}",
+     "{\"name\":\"stdout\",\"text\":\"\\ud83d\"}"},
     {FRAME_MARKED, "{}", "[]"},
     {FRAME_YIELDED, "{}", "[]"},
 };
@@ -101,6 +111,28 @@ static void lets_through_what_is_right_and_nothing_else(void **state)
         assert_int_equal(check(&wrong, LIFE_BUSY, &fault), -EPROTO);
         assert_true(fault.text[0] != '\0');
     }
+}
+
+static bool answers(const char *content, bool is_execute)
+{
+    json_span_t object;
+    fault_t fault;
+
+    assert_int_equal(json_check(content, strlen(content), &object, &fault), 0);
+    int r = relay_check_answer(object, is_execute, &fault);
+    assert_true(r == 0 || r == -EPROTO);
+    return r == 0;
+}
+
+static void an_answer_says_how_it_ended(void **state)
+{
+    (void) state;
+    assert_true(answers("{\"status\":\"ok\"}", true));
+    assert_true(answers("{\"status\":\"error\"}", true));
+    assert_true(answers("{\"status\":\"incomplete\"}", false));
+    assert_false(answers("{\"status\":\"incomplete\"}", true));
+    assert_false(answers("{}", true));
+    assert_false(answers("{}", false));
 }
 
 static bool takes(const char *before, const char *key, const char *behind)
@@ -398,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lets_through_what_is_right_and_nothing_else),
+        cmocka_unit_test(an_answer_says_how_it_ended),
         cmocka_unit_test(knows_the_letters_of_a_mime_type),
         cmocka_unit_test(knows_the_form_of_a_mime_type),
         cmocka_unit_test(knows_the_letters_of_base64),

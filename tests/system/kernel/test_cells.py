@@ -143,6 +143,23 @@ def test_what_is_no_text(kernel):
     assert text(events) == '?|\0|"\\|\U0001f600\n'
 
 
+def test_an_integer_that_clients_cannot_read_is_text(kernel):
+    events = kernel.run(
+        "import sys\n"
+        "getattr(sys, 'set_int_max_str_digits', int)(0)\n"
+        "n = 10**4300\n"
+        "display({'application/json': [n, [-n], n - 1, True]}, raw=True)"
+    )
+    (display,) = [e for e in events if e.kind == "DISPLAY"]
+    long = "1" + 4300 * "0"
+    assert display.content["data"]["application/json"] == [
+        long,
+        ["-" + long],
+        10**4300 - 1,
+        True,
+    ]
+
+
 def test_flushed_prints_are_messages_of_their_own(kernel):
     events = kernel.run("for i in range(20): print(i, flush=True)")
     parts = [e.content["text"] for e in events if e.kind == "STREAM"]
