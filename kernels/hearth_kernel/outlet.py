@@ -29,7 +29,7 @@ _LARGE = 1 << 16  # characters of base64 that go around JSON's encoder
 # Clients cannot read longer integers: Python's own limit, which user code may
 # lift and Pythons before 3.9.14 and 3.10.7 do not have.
 _DIGITS_MAX = 4300
-_LONG_NUMBER = re.compile(r"[0-9]{%d}" % (_DIGITS_MAX + 1))
+_LONG_NUMBER = re.compile(f"[0-9]{{{_DIGITS_MAX + 1}}}")
 _TOO_LONG = 10**_DIGITS_MAX
 _digits_limit: Callable[[], int] = getattr(
     sys, "get_int_max_str_digits", lambda: 0
@@ -147,9 +147,12 @@ def _encode(value: object) -> bytes:
         text = _write(value)
     except ValueError:
         text = _write(_portable(value))
-    if len(text) > _DIGITS_MAX and not 0 < _digits_limit() <= _DIGITS_MAX:
-        if _LONG_NUMBER.search(text):
-            text = _write(_portable(value))
+    if (
+        len(text) > _DIGITS_MAX
+        and not 0 < _digits_limit() <= _DIGITS_MAX
+        and _LONG_NUMBER.search(text)
+    ):
+        text = _write(_portable(value))
     return text.encode("utf-8", "replace")
 
 

@@ -91,7 +91,9 @@ FORGERIES = {
         'numbered(35, content=b\'{"data":{"application/json":\' + 6000 * b"1"'
         " + b'},\"metadata\":{}}')"
     ),
-    "empty reply": "b''.join(frame(44, n, find_request()) for n in range(1, 60))",
+    "empty reply": (
+        "b''.join(frame(44, n, find_request()) for n in range(1, 60))"
+    ),
     "no traceback": ('numbered(38, content=b\'{"ename":"a","evalue":"b"}\')'),
 }
 

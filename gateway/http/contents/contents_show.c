@@ -6,6 +6,7 @@
 
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/contents/json_scanner.h"
+#include "gateway/http/contents/untrust.h"
 #include "gateway/http/rpc/download.h"
 #include "gateway/http/rpc/files_client.h"
 
@@ -34,6 +35,7 @@ typedef struct {
     contents_wish_t wish;
     form_t form;
     scan_t scan;
+    untrust_t untrust;
     crypto_hash_sha256_state sum;
     uint8_t rest[BASE64_LINE]; /* of a line that is not full */
     size_t rest_size;
@@ -111,7 +113,7 @@ static void write_content(show_t *self, buffer_t *out, const buffer_t *piece)
 {
     switch (self->form) {
     case FORM_NOTEBOOK:
-        buffer_append(out, piece->data, piece->size);
+        untrust_add(&self->untrust, piece->data, piece->size, out);
         break;
     case FORM_TEXT:
         quote(out, piece);

@@ -92,6 +92,22 @@ def test_hashes(desk: Desk) -> None:
     assert desk.get("/data").json["hash"] is None
 
 
+def test_a_notebook_that_a_kernel_wrote_is_not_trusted(desk: Desk) -> None:
+    cell = {"cell_type": "code", "source": "", "outputs": []}
+    claims = {"metadata": {"trusted": True, "tags": ["a"]}}
+    notebook = {
+        "cells": [{**cell, **claims, "execution_count": None}] * 3,
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 4,
+    }
+    (desk.folder / "evil.ipynb").write_text(json.dumps(notebook))
+    cells = desk.get("/evil.ipynb").json["content"]["cells"]
+    assert [cell["metadata"] for cell in cells] == [
+        {"trusted": False, "tags": ["a"]}
+    ] * 3
+
+
 def test_notebooks(desk: Desk) -> None:
     notebook = {
         "cells": [
