@@ -2,7 +2,11 @@
 #include "notebooks/recorded_cell.h"
 
 #include "base/clock.h"
+#include "notebooks/journal/peer_name.h"
 #include "notebooks/tree.h"
+#include "protocol/limits.h"
+
+#include <sodium.h>
 
 #include <string.h>
 
@@ -57,16 +61,35 @@ static void set_number(json_t *object, const char *key, json_t *number)
 
 /* The name in the message's header, what the client calls itself (`own`: our
  * part of the metadata), and the connection that it came by. */
+/* The peer as the audit log names it; NULL where the gateway itself asked. */
+static char *peer(const json_t *origin)
+{
+    const char *hex = json_string_value(
+        json_array_get(json_object_get(origin, "identities"), 0));
+    const char *front = text_member(origin, "front");
+    uint8_t bytes[WIRE_IDENTITY_MAX];
+    size_t size = 0;
+
+    if (!hex || strcmp(front, JOURNAL_SEED) == 0
+        || sodium_hex2bin(bytes, sizeof bytes, hex, strlen(hex), NULL, &size,
+                          NULL)
+               != 0)
+        return NULL;
+    return peer_name(front, bytes, size);
+}
+
 static json_t *who(const journal_record_t *record, const json_t *own)
 {
     json_auto_t *header = record_object(record->header);
     json_auto_t *origin = record_object(record->origin);
+    cleanup_free char *name = peer(origin);
     json_t *who = json_object();
 
     set_text(who, "username", text_member(header, "username"));
     set_text(who, "name", text_member(own, "client"));
     set_text(who, "client", text_member(origin, "client"));
     set_text(who, "channel", text_member(origin, "channel"));
+    set_text(who, "peer", name ? name : "");
     return who;
 }
 

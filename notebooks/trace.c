@@ -16,6 +16,7 @@
 
 void trace_clear(trace_t *self)
 {
+    json_decref(self->moved);
     json_decref(self->rows);
     json_decref(self->open);
     *self = (trace_t){0};
@@ -132,7 +133,29 @@ static void add_limits(json_t *row, const json_t *limits)
     }
 }
 
-static void on_error(json_t *row, const json_t *content)
+/* Returns true for the reasons of an end that are limits; a signal, an exit or
+ * a broken protocol hit none. */
+static bool is_limit(const char *reason)
+{
+    static const char *const limits[] = {"memory", "processes", "cpu", "wall",
+                                         "output", "workspace", NULL};
+
+    for (const char *const *limit = limits; *limit; limit++)
+        if (strcmp(reason, *limit) == 0)
+            return true;
+    return false;
+}
+
+/* The kernel's end, as the journal notes it behind the cell's reply. */
+static void on_end(trace_t *self, const char *reason)
+{
+    if (self->died && !json_object_get(self->died, "limits")
+        && is_limit(reason))
+        add_limit(self->died, reason);
+    self->died = NULL;
+}
+
+static void on_error(trace_t *self, json_t *row, const json_t *content)
 {
     const char *ename = text_member(content, "ename");
     const char *evalue = text_member(content, "evalue");
@@ -146,8 +169,38 @@ static void on_error(json_t *row, const json_t *content)
         /* "memory: 512 MiB reached ...": the reason comes first. */
         cleanup_free char *reason =
             mem_format("%.*s", (int) strcspn(evalue, ":"), evalue);
-        add_limit(row, *reason ? reason : "kernel");
+        if (is_limit(reason))
+            add_limit(row, reason);
+        self->died = row;
     }
+}
+
+/* Moves the names of files that others changed since the last cell from those
+ * that the cell is said to have written or removed to `others`. */
+static void sort_files(const trace_t *self, json_t *row)
+{
+    static const char *const members[] = {"written", "earlier", "removed",
+                                          NULL};
+    json_t *files = json_object_get(row, "files");
+    json_t *others = json_array();
+
+    for (const char *const *key = members; *key; key++) {
+        json_t *names = json_object_get(files, *key);
+        for (size_t i = 0; i < json_array_size(names);) {
+            const char *name = json_string_value(json_array_get(names, i));
+            if (!name || !json_object_get(self->moved, name)) {
+                i++;
+                continue;
+            }
+            json_array_append(others, json_array_get(names, i));
+            json_array_remove(names, i);
+        }
+        if (names && !json_array_size(names))
+            json_object_del(files, *key);
+    }
+    if (json_array_size(others))
+        json_object_set(files, "others", others);
+    json_decref(others);
 }
 
 static void copy_number(json_t *row, const char *to, const json_t *from,
@@ -195,15 +248,33 @@ static void on_reply(trace_t *self, const journal_record_t *record)
     copy_number(row, "memory_kib", own, "peak_memory_kib", 1);
     copy_object(row, own, "namespace");
     copy_object(row, own, "files");
+    sort_files(self, row);
+    json_object_clear(self->moved);
     add_limits(row, json_object_get(own, "limits"));
     if (json_is_integer(json_object_get(content, "execution_count")))
         json_object_set(row, "execution_count",
                         json_object_get(content, "execution_count"));
     if (strcmp(text_member(content, "status"), "error") == 0)
-        on_error(row, content);
+        on_error(self, row, content);
     json_object_del(row, "began_us");
     number_text(record->request, number);
     json_object_del(self->open, number);
+}
+
+/* A file was put, moved or removed, by a command or over HTTP. */
+static void on_file(trace_t *self, const json_t *content)
+{
+    static const char *const members[] = {"path", "to", NULL};
+
+    if (strcmp(text_member(content, "what"), "get") == 0
+        || strcmp(text_member(content, "outcome"), "ok") != 0)
+        return;
+    if (!self->moved)
+        self->moved = json_object();
+    for (const char *const *key = members; *key; key++)
+        if (*text_member(content, *key))
+            json_object_set_new(self->moved, text_member(content, *key),
+                                json_true());
 }
 
 static void on_state(trace_t *self, const journal_record_t *record)
@@ -220,6 +291,10 @@ static void on_state(trace_t *self, const journal_record_t *record)
         || strcmp(record->type, "input_reply") == 0)
         return;
     content = record_object(record->content);
+    if (strcmp(record->type, "file") == 0)
+        on_file(self, content);
+    else if (*text_member(content, "reason"))
+        on_end(self, text_member(content, "reason"));
     row = add_row(self, record, record->type);
     for (const char *const *key = members; *key; key++)
         if (json_is_string(json_object_get(content, *key)))

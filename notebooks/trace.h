@@ -11,6 +11,10 @@
 typedef struct {
     json_t *rows;     /* owned; in the journal's order */
     json_t *open;     /* owned; request number -> row that has no reply */
+    json_t *moved;    /* owned; path -> true: files that others than cells put
+                         or changed since the last cell ended */
+    json_t *died;     /* borrowed from rows; the last cell in which the kernel
+                         died, or NULL */
     json_int_t turns; /* execute_requests so far, silent ones left out */
 } trace_t;
 

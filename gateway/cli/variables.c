@@ -80,7 +80,8 @@ void variables_write_files(const json_t *files, buffer_t *out)
         const char *key, *word;
     } kinds[] = {{"written", "wrote"},
                  {"earlier", "wrote earlier"},
-                 {"removed", "removed"}};
+                 {"removed", "removed"},
+                 {"others", "changed by others:"}};
 
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const json_t *name;

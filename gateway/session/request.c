@@ -2,6 +2,7 @@
 #include "gateway/session/request.h"
 
 #include "base/buffer.h"
+#include "notebooks/journal/peer_name.h"
 #include "protocol/frame.h"
 #include "protocol/json.h"
 #include "protocol/limits.h"
@@ -168,22 +169,11 @@ bool request_is_of(const request_t *self, const char *front, bytes_t identity)
  * identity of his socket, which he chose. */
 char *request_asker(const request_t *self)
 {
-    buffer_t out = BUFFER_EMPTY;
     bytes_t name = message_identity_count(self->message)
                        ? message_identity(self->message, 0)
                        : (bytes_t){0};
-    const uint8_t *bytes = name.bytes;
 
-    if (self->front[0]) {
-        buffer_format(&out, "%s=%.*s",
-                      strcmp(self->front, "http") == 0 ? "token" : "viewer",
-                      (int) name.size, (const char *) name.bytes);
-        return (char *) out.data;
-    }
-    buffer_text(&out, "client=");
-    for (size_t i = 0; i < name.size; i++)
-        buffer_format(&out, "%02x", bytes[i]);
-    return (char *) out.data;
+    return peer_name(self->front, name.bytes, name.size);
 }
 
 char *request_origin(const request_t *self)

@@ -4,6 +4,7 @@ it tells who used a key, and who had none."""
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,10 @@ def test_a_client_of_the_sessions_ports(gateway: Gateway) -> None:
         client.run("1")
     for event in ("cell_start", "cell_end"):
         name = who(gateway, event=event, session=session.id)
-        assert name == f"client={identity.hex()}"
+        assert name == f"client={identity.decode()}"
+    (cell,) = session.notebook()["cells"]
+    assert cell["metadata"]["hearth"]["who"]["peer"] == name
+    assert cell["metadata"]["hearth"]["who"]["client"] == identity.decode()
     session.delete()
 
 
@@ -155,6 +159,12 @@ def test_the_journal_has_files_that_were_moved(gateway: Gateway) -> None:
         ("file", "get", "a", "ok"),
     ]
     assert all(is_process(row["who"]) for row in found)
+    trace = gateway.run("notebook", "trace", session.id).stdout
+    assert re.search(r"file: put a by uid=\d+ pid=\d+$", trace, re.MULTILINE)
+    assert "wrote" not in trace
+    file = gateway.run("notebook", "trace", "./run.ipynb")
+    assert file.returncode == 2
+    assert "a notebook file has no time line" in file.stderr
     # Nothing of it is in the way of a gateway that comes, or of a notebook.
     gateway.kill()
     gateway.start()

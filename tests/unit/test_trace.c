@@ -154,6 +154,50 @@ static void names_the_limits_that_were_hit(void **state)
     assert_string_equal(text_at(&trace, 5, "reason"), "idle");
 }
 
+static void a_kernel_that_died_hit_no_limit_but_its_own(void **state)
+{
+    cleanup_trace trace_t trace = {0};
+
+    (void) state;
+    fail_cell(&trace, 1, "KernelDied", "signal: ended by signal 9");
+    add(&trace, JOURNAL_STATE, 0, "gone", "{\"reason\":\"signal\"}", "");
+    fail_cell(&trace, 2, "KernelDied", "The kernel used all of its memory.");
+    add(&trace, JOURNAL_STATE, 0, "gone", "{\"reason\":\"memory\"}", "");
+    add(&trace, JOURNAL_STATE, 0, "gone", "{\"reason\":\"cpu\"}", "");
+    assert_string_equal(limit_at(&trace, 0), "(none)");
+    assert_string_equal(limit_at(&trace, 2), "memory");
+    assert_int_equal(json_array_size(json_object_get(row(&trace, 2), "limits")),
+                     1);
+}
+
+static void files_of_others_are_not_the_cells(void **state)
+{
+    cleanup_trace trace_t trace = {0};
+    const char *metadata = "{\"hearth\":{\"files\":{\"written\":"
+                           "[\"a\",\"b\"],\"removed\":[\"c\"]}}}";
+
+    (void) state;
+    add(&trace, JOURNAL_STATE, 0, "file",
+        "{\"what\":\"put\",\"path\":\"a\",\"outcome\":\"ok\",\"who\":\"w\"}",
+        "");
+    add(&trace, JOURNAL_STATE, 0, "file",
+        "{\"what\":\"get\",\"path\":\"b\",\"outcome\":\"ok\"}", "");
+    add(&trace, JOURNAL_STATE, 0, "file",
+        "{\"what\":\"remove\",\"path\":\"c\",\"outcome\":\"ok\"}", "");
+    ask(&trace, 1, "1");
+    add(&trace, JOURNAL_REPLY, 1, "execute_reply", "{\"status\":\"ok\"}",
+        metadata);
+    ask(&trace, 2, "1");
+    add(&trace, JOURNAL_REPLY, 2, "execute_reply", "{\"status\":\"ok\"}",
+        metadata);
+    json_auto_t *first =
+        json_pack("{s:[s], s:[s,s]}", "written", "b", "others", "a", "c");
+    json_auto_t *second =
+        json_pack("{s:[s,s], s:[s]}", "written", "a", "b", "removed", "c");
+    assert_true(json_equal(json_object_get(row(&trace, 3), "files"), first));
+    assert_true(json_equal(json_object_get(row(&trace, 4), "files"), second));
+}
+
 static void names_the_limits_that_a_kernel_told_of(void **state)
 {
     cleanup_trace trace_t trace = {0};
@@ -241,6 +285,8 @@ int main(void)
         cmocka_unit_test(tells_what_a_cell_did),
         cmocka_unit_test(counts_only_what_a_notebook_shows),
         cmocka_unit_test(names_the_limits_that_were_hit),
+        cmocka_unit_test(a_kernel_that_died_hit_no_limit_but_its_own),
+        cmocka_unit_test(files_of_others_are_not_the_cells),
         cmocka_unit_test(names_the_limits_that_a_kernel_told_of),
         cmocka_unit_test(takes_nothing_for_granted),
         cmocka_unit_test(shortens_long_code_between_characters),

@@ -90,12 +90,26 @@ static void print_turn(const json_t *row)
     print_limits(json_object_get(row, "limits"));
 }
 
-/* Between the cells: a kernel was ready, ended; a note, a gap. */
+/* "put births.csv by uid=1000 pid=4711" */
+static void describe_file(const json_t *row, buffer_t *out)
+{
+    const char *outcome = member_text(row, "outcome");
+
+    buffer_format(out, "%s %s by %s", member_text(row, "done"),
+                  member_text(row, "path"), member_text(row, "who"));
+    if (strcmp(outcome, "ok") != 0)
+        buffer_format(out, ": %s", outcome);
+}
+
+/* Between the cells: a kernel was ready, ended; a note, a gap, a file. */
 static void print_event(const json_t *row)
 {
     static const char *const members[] = {"reason", "detail", "by", "text",
                                           NULL};
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
+
+    if (strcmp(member_text(row, "what"), "file") == 0)
+        describe_file(row, &text);
 
     for (const char *const *key = members; *key; key++)
         if (*member_text(row, *key))
@@ -160,6 +174,11 @@ static int trace(const arguments_t *arguments)
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
+    if (recorded_is_file(arguments_operand(arguments, 0)))
+        return usage_error(arguments,
+                           "%s is a file: trace reads a session's recording, "
+                           "and a notebook file has no time line",
+                           arguments_operand(arguments, 0));
     status = recorded_find(options, arguments_operand(arguments, 0), &session);
     if (status != GATEWAY_EXIT_OK)
         return status;
