@@ -4,10 +4,13 @@
 #include "notebooks/diff.h"
 
 #include "notebooks/align.h"
+#include "notebooks/output_list.h"
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define WORDS_MAX  512 /* of a source, that are looked at */
 #define ALIKE_MIN  500 /* of 1000: less is another cell */
@@ -189,16 +192,52 @@ static json_t *diff_source(const notebook_cell_t *left,
 
 /* ---- cells ---- */
 
+/* Reads "2026-01-02T03:04:05.000006Z" as microseconds; zones are passed over,
+ * for a cell's times are of one. */
+static bool read_time(const char *iso, int64_t *ret_us)
+{
+    struct tm date = {0};
+    double seconds;
+
+    if (sscanf(iso, "%4d-%2d-%2dT%2d:%2d:%lf", &date.tm_year, &date.tm_mon,
+               &date.tm_mday, &date.tm_hour, &date.tm_min, &seconds)
+            != 6
+        || !(seconds >= 0 && seconds < 62))
+        return false;
+    date.tm_year -= 1900;
+    date.tm_mon--;
+    *ret_us = (int64_t) timegm(&date) * 1000000 + (int64_t) (seconds * 1e6);
+    return true;
+}
+
+/* Returns the milliseconds between two times of metadata.execution, or NULL;
+ * they are the newest that a cell has: whatever ran it last wrote them. */
+static json_t *executed_ms(const notebook_cell_t *cell)
+{
+    json_t *times = json_object_get(cell->metadata, "execution");
+    const char *begun = text_member(times, "iopub.execute_input");
+    const char *done = text_member(times, "shell.execute_reply");
+    int64_t begun_us, done_us;
+
+    if (!read_time(begun, &begun_us) || !read_time(done, &done_us)
+        || done_us < begun_us)
+        return NULL;
+    return json_real((double) (done_us - begun_us) / 1e3);
+}
+
 static json_t *describe_cell(const notebook_cell_t *cell, size_t index)
 {
     json_t *place =
         json_pack("{s:I, s:s}", "cell", (json_int_t) index + 1, "id", cell->id);
     json_t *duration = notebook_cell_note(cell, "duration_ms");
+    json_t *executed = executed_ms(cell);
 
     if (cell->count)
         json_object_set_new(place, "execution_count",
                             json_integer(cell->count));
-    if (json_is_number(duration))
+    if (executed)
+        json_object_set_new(place, "duration_ms", executed);
+    else if (json_is_number(duration))
         json_object_set(place, "duration_ms", duration);
     return place;
 }

@@ -43,6 +43,7 @@ typedef struct {
     size_t count;           /* of cells written */
     bool is_sealed;
     seal_t seal;
+    json_t *row; /* owned by export_write; ids of the cells, in order */
 } export_t;
 
 static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
@@ -53,6 +54,7 @@ static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
     if (self->is_sealed) {
         seal_cell(&self->seal, cell, seal);
         seal_add(&self->seal, seal);
+        json_array_append_new(self->row, json_string(cell->id));
         json_object_set_new(json_object_get(cell->metadata, "hearth"), "mac",
                             json_string(seal));
     }
@@ -74,17 +76,19 @@ static void write_seal(export_t *self, const recording_options_t *options,
     sodium_bin2hex(chain, sizeof chain, end->head.chain,
                    sizeof end->head.chain);
     json_object_set_new(json_object_get(end->metadata, "hearth"), "head",
-                        json_pack("{s:I, s:s, s:I, s:s}", "cells",
+                        json_pack("{s:I, s:s, s:I, s:s, s:O}", "cells",
                                   (json_int_t) self->count, "chain", chain,
                                   "seq", (json_int_t) end->head.seq, "mac",
-                                  seal));
+                                  seal, "row", self->row));
 }
 
 int export_write(const char *journal_folder, const recording_options_t *options,
                  export_format_t format, FILE *out, fault_t *fault)
 {
     cleanup_recording_end recording_end_t end = {0};
-    export_t self = {.writer = formats[format].writer,
+    json_auto_t *row = json_array();
+    export_t self = {.row = row,
+                     .writer = formats[format].writer,
                      .out = out,
                      .is_sealed = formats[format].is_sealed};
 

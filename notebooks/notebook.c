@@ -8,6 +8,7 @@ void notebook_cell_clear(notebook_cell_t *cell)
     json_decref(cell->attachments);
     json_decref(cell->metadata);
     json_decref(cell->outputs);
+    json_decref(cell->other);
     free(cell->source);
     free(cell->id);
     *cell = (notebook_cell_t){0};
@@ -49,6 +50,8 @@ json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key)
 json_t *notebook_cell_json(const notebook_cell_t *cell)
 {
     static const char *const kinds[] = {"code", "markdown", "raw"};
+    if (cell->kind == NOTEBOOK_OTHER)
+        return json_copy(cell->other);
     json_t *source = json_stringn(cell->source, cell->source_size);
     json_t *json =
         json_pack("{s:s, s:s, s:o, s:O}", "cell_type", kinds[cell->kind], "id",

@@ -19,10 +19,12 @@ typedef enum {
     NOTEBOOK_CODE,
     NOTEBOOK_MARKDOWN,
     NOTEBOOK_RAW,
+    NOTEBOOK_OTHER, /* of a minor version newer than 4.5; kept as it is */
 } notebook_kind_t;
 
 typedef struct {
     notebook_kind_t kind;
+    json_t *other;       /* owned; the whole cell of NOTEBOOK_OTHER, or NULL */
     char *id;            /* owned; unique in its notebook */
     char *source;        /* owned; a NUL behind it */
     size_t source_size;  /* bytes of it */

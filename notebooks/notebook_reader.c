@@ -12,12 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ID_MAX 64 /* JEP 62 */
+#define ID_MAX      64 /* JEP 62 */
+#define MINOR_KNOWN 5  /* its cells are all known here */
 
 /* Where the reader is, for faults. */
 typedef struct {
     const char *name; /* borrowed; of the file */
     size_t cell;      /* 1, 2, 3 ...; 0: none */
+    bool is_newer;    /* of a minor version that may have other cells */
     fault_t *fault;   /* borrowed */
 } place_t;
 
@@ -218,6 +220,10 @@ static int read_kind(const place_t *place, const json_t *from,
         *ret_kind = (notebook_kind_t) i;
         return 0;
     }
+    if (place->is_newer) {
+        *ret_kind = NOTEBOOK_OTHER;
+        return 0;
+    }
     return refuse(place, "its `cell_type` must be code, markdown or raw");
 }
 
@@ -255,7 +261,8 @@ static int read_cell(const place_t *place, const json_t *from, json_t *ids,
     int result = read_kind(place, from, &cell->kind);
     if (result < 0)
         return result;
-    if (!join_lines(json_object_get(from, "source"), &source))
+    bool has_source = join_lines(json_object_get(from, "source"), &source);
+    if (!has_source && cell->kind != NOTEBOOK_OTHER)
         return refuse(place, "its `source` must be text, or a list of lines");
     if (metadata && !json_is_object(metadata))
         return refuse(place, "its `metadata` must be an object");
@@ -263,6 +270,8 @@ static int read_cell(const place_t *place, const json_t *from, json_t *ids,
     cell->source_size = source.size;
     cell->metadata = metadata ? json_incref(metadata) : json_object();
     cell->outputs = json_array();
+    if (cell->kind == NOTEBOOK_OTHER)
+        cell->other = json_incref((json_t *) (uintptr_t) from);
     if (json_is_object(attachments))
         cell->attachments = json_incref(attachments);
     cell->id = id && is_id(id) && !json_object_get(ids, id)
@@ -308,8 +317,11 @@ static json_t *find_cells(const place_t *place, json_t *notebook)
         return old;
     } else if (number != 4)
         fault_set(place->fault, EINVAL,
-                  "%s: nbformat %lld is not read; Jupyter can convert it: "
-                  "jupyter nbconvert --to notebook",
+                  number > 4 ? "%s: nbformat %lld is newer than this hearth "
+                               "reads (3 and 4)"
+                             : "%s: nbformat %lld is older than hearth reads "
+                               "(3 and 4); Jupyter can convert it: jupyter "
+                               "nbconvert --to notebook",
                   place->name, (long long) number);
     else if (!json_is_array(cells))
         refuse(place, "`cells` must be a list");
@@ -336,6 +348,9 @@ int notebook_parse(const char *text, size_t size, const char *name,
     if (metadata && !json_is_object(metadata))
         return refuse(&place, "`metadata` must be an object");
     notebook.metadata = metadata ? json_incref(metadata) : json_object();
+    place.is_newer =
+        json_integer_value(json_object_get(document, "nbformat_minor"))
+        > MINOR_KNOWN;
     json_auto_t *ids = json_object();
     int result = read_cells(&place, cells, ids, &notebook);
     if (result < 0)

@@ -33,6 +33,7 @@ typedef struct {
     const char *folder;       /* borrowed */
     widgets_t widgets;        /* owned; as far as the records were read */
     json_t *language;         /* owned; language_info of the kernel, or NULL */
+    char *profile;            /* owned; of its kernels, or NULL */
     char *end_reason;         /* owned; why the session is gone, or NULL */
     int64_t end_us;           /* when */
     int64_t begin_us;         /* of the first record */
@@ -54,6 +55,7 @@ static void recording_clear(recording_t *self)
     journal_reader_destroy(&self->reader);
     widgets_clear(&self->widgets);
     json_decref(self->language);
+    free(self->profile);
     free(self->end_reason);
     plan_clear(&self->plan);
 }
@@ -159,6 +161,11 @@ static void on_state(recording_t *self, const journal_record_t *record,
         json_decref(self->language);
         self->language = json_incref(language);
     }
+    if (strcmp(record->type, "launch") == 0
+        && *text_member(content, "profile")) {
+        free(self->profile);
+        self->profile = mem_text(text_member(content, "profile"));
+    }
     if (strcmp(record->type, "input_reply") == 0) {
         json_int_t request =
             json_integer_value(json_object_get(content, "request"));
@@ -236,6 +243,8 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
     if (self->options->session)
         json_object_set_new(own, "session",
                             json_string(self->options->session));
+    if (self->profile)
+        json_object_set_new(own, "profile", json_string(self->profile));
     if (self->begin_us)
         json_object_set_new(own, "began", record_time(self->begin_us));
     if (self->reader)
@@ -254,9 +263,9 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
     mask_json(self->options->mask, &widgets);
     return json_pack("{s:{s:s, s:s, s:s}, s:o, s:o, s:o*}", "kernelspec",
                      "display_name", "Python 3 (hearth)", "language", "python",
-                     "name", "hearth", "language_info",
-                     write_language(self->language), "hearth", own, "widgets",
-                     widgets);
+                     "name", self->profile ? self->profile : "hearth",
+                     "language_info", write_language(self->language), "hearth",
+                     own, "widgets", widgets);
 }
 
 /* ---- the whole ---- */

@@ -134,6 +134,82 @@ static bool check_cell(verify_t *self, const seal_t *seal,
     return false;
 }
 
+/* Returns for each cell its place in the exported row, from 1 on; 0: none. */
+static size_t *find_places(const notebook_t *notebook, const json_t *row)
+{
+    size_t *places = mem_new((notebook->count + 1) * sizeof *places);
+    json_auto_t *by_id = json_object();
+    size_t index;
+    json_t *id;
+
+    json_array_foreach(row, index, id)
+    {
+        if (json_is_string(id))
+            json_object_set_new(by_id, json_string_value(id),
+                                json_integer((json_int_t) index + 1));
+    }
+    for (size_t i = 0; i < notebook->count; i++)
+        places[i] = (size_t) json_integer_value(
+            json_object_get(by_id, notebook->cells[i].id));
+    return places;
+}
+
+/* Marks the cells of a longest sequence that kept its order: the others are
+ * those that were moved. */
+static bool *find_kept(const size_t *places, size_t count)
+{
+    bool *is_kept = mem_new(count + 1);
+    cleanup_free size_t *tails = mem_new((count + 1) * sizeof *tails);
+    cleanup_free size_t *before = mem_new((count + 1) * sizeof *before);
+    size_t length = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t low = 0, high = length;
+        while (places[i] && low < high) {
+            size_t middle = (low + high) / 2;
+            if (places[tails[middle]] < places[i])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (!places[i])
+            continue;
+        before[i] = low ? tails[low - 1] : count;
+        tails[low] = i;
+        if (low == length)
+            length++;
+    }
+    for (size_t i = length ? tails[length - 1] : count; i < count;
+         i = before[i])
+        is_kept[i] = true;
+    return is_kept;
+}
+
+/* Names the cells that were removed or moved. The row is not
+ * sealed: it only explains what the seals have found. */
+static void name_cells(verify_t *self, const notebook_t *notebook,
+                       const json_t *row)
+{
+    cleanup_free size_t *places = find_places(notebook, row);
+    cleanup_free bool *is_kept = find_kept(places, notebook->count);
+    cleanup_free bool *is_here = mem_new(json_array_size(row) + 1);
+    size_t index;
+    json_t *id;
+
+    for (size_t i = 0; i < notebook->count; i++) {
+        is_here[places[i] ? places[i] - 1 : json_array_size(row)] = true;
+        if (places[i] && !is_kept[i])
+            say(self->problems, "cell %zu (%.64s) was moved: it was cell %zu",
+                i + 1, notebook->cells[i].id, places[i]);
+    }
+    json_array_foreach(row, index, id)
+    {
+        if (!is_here[index] && json_is_string(id))
+            say(self->problems, "cell %zu of the export (%.64s) was removed",
+                index + 1, json_string_value(id));
+    }
+}
+
 /* The cells one by one, then their row: a seal that was taken out, put in or
  * moved changes the whole's. */
 static void check_cells(verify_t *self, const notebook_t *notebook,
@@ -167,6 +243,7 @@ static void check_cells(verify_t *self, const notebook_t *notebook,
         "cells were removed, added or moved, or the head was changed: %lld "
         "were exported, %zu are here",
         exported, notebook->count);
+    name_cells(self, notebook, json_object_get(head, "row"));
 }
 
 static bool read_head(const json_t *head, journal_head_t *ret_head)

@@ -148,10 +148,69 @@ static void print_page(outputs_t *self, const json_t *data)
     terminal_fresh_line(self->out);
 }
 
+/* Returns the file ending for what is saved of a bundle without a picture or
+ * plain text, or NULL, and its type. */
+static const char *find_document(const json_t *data, const char **ret_type)
+{
+    static const struct {
+        const char *type, *extension;
+    } kinds[] = {{"text/html", "html"}, {"application/json", "json"}};
+    const char *type;
+    json_t *value;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        *ret_type = kinds[i].type;
+        if (json_object_get(data, kinds[i].type))
+            return kinds[i].extension;
+    }
+    *ret_type = NULL;
+    json_object_foreach((json_t *) (uintptr_t) data, type, value)
+    {
+        if (!*ret_type)
+            *ret_type = type;
+    }
+    return NULL;
+}
+
+/* Returns the text of a document; JSON is written. */
+static char *document_text(const json_t *value)
+{
+    if (json_is_string(value) || json_is_array(value))
+        return text_of(value);
+    return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+static void describe_size(size_t size, char ret_text[32])
+{
+    if (size < 1000)
+        snprintf(ret_text, 32, "%zu bytes", size);
+    else if (size < 1000 * 1000)
+        snprintf(ret_text, 32, "%.1f kB", (double) size / 1e3);
+    else
+        snprintf(ret_text, 32, "%.1f MB", (double) size / 1e6);
+}
+
+/* "[text/html, 4.8 MB; --output-dir saves it]": a page is no text. */
+static void name_document(outputs_t *self, const json_t *data)
+{
+    const char *type;
+    const char *extension = find_document(data, &type);
+    char size[32];
+
+    if (!type)
+        return;
+    cleanup_free char *text = document_text(json_object_get(data, type));
+    describe_size(text ? strlen(text) : 0, size);
+    cleanup_free char *line =
+        mem_format("[%s, %s%s]\n", terminal_cell(type, 100), size,
+                   extension && !self->folder ? "; --output-dir saves it" : "");
+    terminal_text(self->out, line, strlen(line));
+}
+
 static void print_text(outputs_t *self, const json_t *data)
 {
     static const char *const types[] = {"text/plain", "text/markdown",
-                                        "text/latex", "text/html", NULL};
+                                        "text/latex", NULL};
 
     for (const char *const *type = types; *type; type++) {
         const json_t *value = json_object_get(data, *type);
@@ -163,6 +222,7 @@ static void print_text(outputs_t *self, const json_t *data)
         terminal_fresh_line(self->out);
         return;
     }
+    name_document(self, data);
 }
 
 static bool on_display(outputs_t *self, const char *type, json_t *content)
@@ -171,9 +231,20 @@ static bool on_display(outputs_t *self, const char *type, json_t *content)
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
     cleanup_free char *path = NULL;
     const char *extension = image_find(data, &bytes);
+    const char *document = NULL;
+    const char *document_type;
     bool is_page = strcmp(type, "page") == 0;
     bool is_saved = true;
 
+    if (!extension && self->folder && !json_object_get(data, "text/plain"))
+        document = find_document(data, &document_type);
+    if (document) {
+        cleanup_free char *text =
+            document_text(json_object_get(data, document_type));
+        buffer_clear(&bytes);
+        buffer_append(&bytes, text, strlen(text));
+        is_saved = save_picture(self, document, &bytes, &path);
+    }
     if (extension && self->folder)
         is_saved = save_picture(self, extension, &bytes, &path);
     if (self->is_json) {

@@ -262,11 +262,15 @@ void session_start_soon(self_t *self)
 static int begin_fresh(self_t *self, fault_t *fault)
 {
     session_spec_t *spec = self->spec;
+    cleanup_buffer buffer_t note = BUFFER_EMPTY;
     int r = connection_write(&spec->connection, spec->connection_file, fault);
 
     if (r < 0)
         return r;
-    r = output_note(self->output, "launch", 0, "{}", fault);
+    buffer_text(&note, "{\"profile\":");
+    json_quote_text(&note, spec->profile->name);
+    buffer_text(&note, "}");
+    r = output_note(self->output, "launch", 0, (char *) note.data, fault);
     if (r < 0)
         return fault_wrap(fault, "the journal of session %s", spec->id);
     output_status(self->output, "starting", (bytes_t){0});

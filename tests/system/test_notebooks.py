@@ -220,6 +220,28 @@ def test_a_name_with_another_ending_is_refused(
     assert "HTML alone" in bad.stderr
 
 
+def test_a_page_is_named_and_not_printed(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    code = "display({'text/html': '<b>' + 'x' * 2997}, raw=True)"
+    named = "[text/html, 3.0 kB; --output-dir saves it]"
+    assert named in session.exec(code).stdout
+    shown = gateway.run("notebook", "show", session.id).stdout
+    assert named in shown
+    assert "xxx" not in shown.replace(code, "")
+    folder = tmp_path / "pages"
+    gateway.run("notebook", "show", session.id, "--output-dir", str(folder))
+    assert (folder / "1.html").read_text() == "<b>" + "x" * 2997
+
+
+def test_a_notebook_names_its_profile(
+    gateway: Gateway, recorded: Session
+) -> None:
+    metadata = recorded.notebook()["metadata"]
+    assert metadata["kernelspec"]["name"] == "python3"
+    assert metadata["hearth"]["profile"] == "python3"
+
+
 def test_html_needs_an_nbconvert_that_can_clean(
     gateway: Gateway, recorded: Session, tmp_path: Path
 ) -> None:
@@ -377,7 +399,7 @@ def test_notebooks_that_are_none(gateway: Gateway, tmp_path: Path) -> None:
     for text, says in (
         ("{", "no JSON"),
         ("{}", "`nbformat` is missing"),
-        ('{"nbformat": 2}', "nbformat 2 is not read"),
+        ('{"nbformat": 2}', "nbformat 2 is older"),
         ('{"nbformat": 4, "cells": [{"cell_type": "x"}]}', "cell 1"),
     ):
         path.write_text(text)

@@ -107,6 +107,31 @@ static void an_id_holds_what_was_rewritten(void **state)
     assert_steps(found, "same changed");
 }
 
+static void the_newest_times_are_told(void **state)
+{
+    cleanup_notebook notebook_t left = {0};
+    cleanup_notebook notebook_t right = {0};
+
+    (void) state;
+    add(&left, "a", "x", NULL);
+    add(&right, "a", "x", NULL);
+    json_object_set_new(left.cells[0].metadata, "hearth",
+                        json_pack("{s:i}", "duration_ms", 53));
+    json_object_update_new(
+        right.cells[0].metadata,
+        json_pack("{s:{s:i}, s:{s:s, s:s}}", "hearth", "duration_ms", 53,
+                  "execution", "iopub.execute_input", "2026-01-02T23:59:59.5Z",
+                  "shell.execute_reply", "2026-01-03T00:00:01.250000Z"));
+    json_auto_t *steps = diff(&left, &right);
+    const json_t *step = step_at(steps, 0);
+    assert_int_equal(json_number_value(json_object_get(
+                         json_object_get(step, "left"), "duration_ms")),
+                     53);
+    assert_int_equal(json_number_value(json_object_get(
+                         json_object_get(step, "right"), "duration_ms")),
+                     1750);
+}
+
 static void nothing_is_compared_with_something(void **state)
 {
     cleanup_notebook notebook_t left = {0};
@@ -168,6 +193,7 @@ int main(void)
         cmocka_unit_test(the_same_is_the_same),
         cmocka_unit_test(cells_are_found_behind_others),
         cmocka_unit_test(an_id_holds_what_was_rewritten),
+        cmocka_unit_test(the_newest_times_are_told),
         cmocka_unit_test(nothing_is_compared_with_something),
         cmocka_unit_test(what_differs_is_told_in_whole_characters),
         cmocka_unit_test(long_rows_are_paired_by_place),

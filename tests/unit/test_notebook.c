@@ -157,8 +157,9 @@ static void what_is_wrong_is_said(void **state)
         {"[]", "a notebook is a JSON object"},
         {"{}", "`nbformat` is missing"},
         {"{\"nbformat\":\"4\"}", "`nbformat` is missing"},
-        {"{\"nbformat\":2}", "nbformat 2 is not read"},
-        {"{\"nbformat\":5}", "nbformat 5 is not read"},
+        {"{\"nbformat\":2}", "nbformat 2 is older than hearth reads"},
+        {"{\"nbformat\":5}",
+         "nbformat 5 is newer than this hearth reads (3 and 4)"},
         {"{\"nbformat\":3}", "`worksheets` is missing"},
         {"{\"nbformat\":4}", "`cells` must be a list"},
         {"{\"nbformat\":4,\"cells\":[],\"metadata\":3}",
@@ -202,6 +203,27 @@ static void what_is_wrong_is_said(void **state)
     }
 }
 
+static void a_cell_of_a_newer_kind_is_kept(void **state)
+{
+    const char *text =
+        "{\"nbformat\":4,\"nbformat_minor\":99,\"metadata\":{},\"cells\":["
+        "{\"cell_type\":\"sheet\",\"id\":\"a\",\"rows\":[1]},"
+        "{\"cell_type\":\"raw\",\"source\":\"x\"}]}";
+    cleanup_notebook notebook_t notebook = {0};
+    fault_t fault = {0};
+
+    (void) state;
+    assert_int_equal(notebook_parse(text, strlen(text), "a", &notebook, &fault),
+                     0);
+    assert_int_equal(notebook.count, 2);
+    assert_int_equal(notebook.cells[0].kind, NOTEBOOK_OTHER);
+    assert_string_equal(notebook.cells[0].source, "");
+    json_auto_t *kept = notebook_cell_json(&notebook.cells[0]);
+    json_auto_t *expected = json_pack("{s:s, s:s, s:[i]}", "cell_type", "sheet",
+                                      "id", "a", "rows", 1);
+    assert_true(json_equal(kept, expected));
+}
+
 static void a_file_that_is_too_big_is_refused(void **state)
 {
     char path[] = "/tmp/hearth-test-notebook-XXXXXX";
@@ -227,6 +249,7 @@ int main(void)
         cmocka_unit_test(every_minor_version_is_read),
         cmocka_unit_test(nbformat_3_is_converted),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_cell_of_a_newer_kind_is_kept),
         cmocka_unit_test(a_file_that_is_too_big_is_refused),
     };
 

@@ -340,6 +340,23 @@ static void read_back(const char *folder, notebook_t *notebook)
                      0);
 }
 
+static void assert_has_problem(const notebook_t *notebook, const char *text)
+{
+    cleanup_verify verify_t verdict = {0};
+    fault_t fault = {0};
+    size_t index;
+    json_t *problem;
+
+    assert_int_equal(verify_notebook(notebook, NULL, NULL, &verdict, &fault),
+                     0);
+    json_array_foreach(verdict.problems, index, problem)
+    {
+        if (strcmp(json_string_value(problem), text) == 0)
+            return;
+    }
+    fail_msg("not found: %s", text);
+}
+
 static void a_changed_notebook_is_found(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
@@ -363,11 +380,15 @@ static void a_changed_notebook_is_found(void **state)
     notebook.cells[0] = notebook.cells[1];
     notebook.cells[1] = swapped;
     assert_problem(&notebook, *state, "removed, added or moved");
+    assert_has_problem(&notebook, "cell 1 (hearth-4) was moved: it was cell 2");
     notebook.cells[1] = notebook.cells[0];
     notebook.cells[0] = swapped;
 
     notebook.count = 2;
     assert_problem(&notebook, *state, "removed, added or moved");
+    cleanup_free char *removed = mem_format(
+        "cell 3 of the export (%s) was removed", notebook.cells[2].id);
+    assert_has_problem(&notebook, removed);
     notebook.count = 3;
     assert_problem(&notebook, *state, NULL);
 
