@@ -40,6 +40,7 @@ typedef struct {
     size_t count;           /* of them */
     size_t capacity;        /* room */
     json_t *metadata;       /* owned; object, or NULL when there is none */
+    int minor;              /* of nbformat 4, where it is past 5; or 0 */
 } notebook_t;
 
 void notebook_cell_clear(notebook_cell_t *cell);

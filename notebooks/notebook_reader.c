@@ -14,6 +14,7 @@
 
 #define ID_MAX      64 /* JEP 62 */
 #define MINOR_KNOWN 5  /* its cells are all known here */
+#define MINOR_MAX   1000
 
 /* Where the reader is, for faults. */
 typedef struct {
@@ -339,8 +340,7 @@ int notebook_parse(const char *text, size_t size, const char *name,
 
     json_auto_t *document = tree_load(text, size, &error);
     if (!document)
-        return fault_set(fault, EINVAL, "%s: no JSON: line %d: %s", name,
-                         error.line, error.text);
+        return fault_set(fault, EINVAL, "%s: not JSON: %s", name, error.text);
     json_auto_t *cells = find_cells(&place, document);
     if (!cells)
         return -EINVAL;
@@ -348,9 +348,10 @@ int notebook_parse(const char *text, size_t size, const char *name,
     if (metadata && !json_is_object(metadata))
         return refuse(&place, "`metadata` must be an object");
     notebook.metadata = metadata ? json_incref(metadata) : json_object();
-    place.is_newer =
-        json_integer_value(json_object_get(document, "nbformat_minor"))
-        > MINOR_KNOWN;
+    json_int_t minor =
+        json_integer_value(json_object_get(document, "nbformat_minor"));
+    place.is_newer = minor > MINOR_KNOWN && minor < MINOR_MAX;
+    notebook.minor = place.is_newer ? (int) minor : 0;
     json_auto_t *ids = json_object();
     int result = read_cells(&place, cells, ids, &notebook);
     if (result < 0)

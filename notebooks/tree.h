@@ -9,8 +9,9 @@
 
 /* Any value. NULs in strings stay. Whole numbers beyond 64 bits become
  * floating-point ones; a number that is too big for these, too, becomes a
- * string with its digits. NULL when it is no JSON; *ret_error, which may be
- * NULL, says where and why. The caller's. */
+ * string with its digits, NaN and Infinity strings of that name. NULL when it
+ * is no JSON; *ret_error, which may be NULL, says where and why. The caller's.
+ */
 json_t *tree_load(const void *text, size_t size, json_error_t *ret_error);
 
 /* The same objects in another list, by the text of that member, those without

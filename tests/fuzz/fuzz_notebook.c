@@ -70,6 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
     if (notebook_parse((const char *) bytes, size, "it", &notebook, &fault) < 0)
         return 0;
+    /* Writers know the cells of 4.5 alone. */
+    if (notebook.minor)
+        return 0;
     write_all(&ipynb_writer, &notebook, &text, &written);
     if (notebook_parse(text, written, "it", &again, &fault) < 0)
         abort();

@@ -397,7 +397,7 @@ def test_notebooks_that_are_none(gateway: Gateway, tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "print(3)" in shown.stdout
     for text, says in (
-        ("{", "no JSON"),
+        ("{", "not JSON: it ends in the middle, at line 1"),
         ("{}", "`nbformat` is missing"),
         ('{"nbformat": 2}', "nbformat 2 is older"),
         ('{"nbformat": 4, "cells": [{"cell_type": "x"}]}', "cell 1"),

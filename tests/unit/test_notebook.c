@@ -152,8 +152,10 @@ static void what_is_wrong_is_said(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"", "a.ipynb: no JSON: line 1"},
-        {"{\"nbformat\":4,", "no JSON"},
+        {"", "a.ipynb: not JSON: it is empty"},
+        {"{\"nbformat\":4,\n", "not JSON: it ends in the middle, at line 2"},
+        {"{\n<<<<<<< HEAD\n", "it has merge-conflict marks at line 2"},
+        {"{\n \"a\" 1}", "not JSON: line 2: a colon is missing"},
         {"[]", "a notebook is a JSON object"},
         {"{}", "`nbformat` is missing"},
         {"{\"nbformat\":\"4\"}", "`nbformat` is missing"},

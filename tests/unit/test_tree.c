@@ -47,13 +47,51 @@ static void keeps_every_letter(void **state)
     tree = tree_load("\"x\\u0000y\"", 10, NULL);
     assert_int_equal(json_string_length(tree), 3);
     check("\"\\ud83d\\ude00\"", "\"\xF0\x9F\x98\x80\"");
+    check("\"\\u0041\\u00e9\\u20AC\"", "\"A\xC3\xA9\xE2\x82\xAC\"");
+    check("[\"\\ud83d\",\"\\ude00x\",\"\\ud83d\\n\"]",
+          "[\"\xEF\xBF\xBD\",\"\xEF\xBF\xBDx\",\"\xEF\xBF\xBD\\n\"]");
+    check("{\"\\u0061b\":\"long enough \xC3\xA9 to be words \\\\ \\\"\"}",
+          "{\"ab\":\"long enough \xC3\xA9 to be words \\\\ \\\"\"}");
+}
+
+/* Python writes them, and so do nbformat and plotly. */
+static void takes_what_python_writes(void **state)
+{
+    (void) state;
+    check("[NaN, Infinity, -Infinity]", "[\"NaN\",\"Infinity\",\"-Infinity\"]");
+    check("\xEF\xBB\xBF{\"a\": 1}", "{\"a\":1}");
+    check("{\"a\":1,\"a\":[true,false,null,-0,0.25]}",
+          "{\"a\":[true,false,null,0,0.25]}");
 }
 
 static void says_what_is_no_json(void **state)
 {
     static const char *const cases[] = {
-        "",      "{",       "[1e999",       "\"1e999",  "[1e999, x]", "1e999 2",
-        "\"a\\", "-1e999e", "[1e999, \"\\", "1e9.99e9", "--1e999",
+        "",
+        "{",
+        "[1e999",
+        "\"1e999",
+        "[1e999, x]",
+        "1e999 2",
+        "\"a\x80\"",
+        "\"\xED\xA0\x80\"",
+        "\"\n\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "01",
+        "1.",
+        "nul",
+        "-",
+        "[1,]",
+        "{\"a\"}",
+        "{1:1}",
+        "[}",
+        "{\"\\u0000\":1}",
+        "\"a\\",
+        "-1e999e",
+        "[1e999, \"\\",
+        "1e9.99e9",
+        "--1e999",
     };
     json_error_t error;
 
@@ -90,6 +128,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_number),
         cmocka_unit_test(keeps_every_letter),
+        cmocka_unit_test(takes_what_python_writes),
         cmocka_unit_test(says_what_is_no_json),
         cmocka_unit_test(sorts_by_a_text),
     };

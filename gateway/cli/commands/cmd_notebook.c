@@ -310,7 +310,8 @@ static json_t *notebook_json(const notebook_t *notebook)
     for (size_t i = 0; i < notebook->count; i++)
         json_array_append_new(cells, notebook_cell_json(&notebook->cells[i]));
     return json_pack("{s:o, s:O, s:i, s:i}", "cells", cells, "metadata",
-                     notebook->metadata, "nbformat", 4, "nbformat_minor", 5);
+                     notebook->metadata, "nbformat", 4, "nbformat_minor",
+                     notebook->minor ? notebook->minor : 5);
 }
 
 static int show(const arguments_t *arguments)
