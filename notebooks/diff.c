@@ -254,11 +254,16 @@ static json_t *diff_outputs(const compare_t *compare,
                      difference.left, "right", difference.right);
 }
 
-static json_t *diff_pair(const compare_t *compare, const notebook_cell_t *left,
-                         const notebook_cell_t *right)
+static json_t *diff_pair(const compare_t *compare, notebook_cell_t *left,
+                         notebook_cell_t *right)
 {
     bool is_source = same_source(left, right);
+
+    notebook_cell_load(left);
+    notebook_cell_load(right);
     json_t *outputs = diff_outputs(compare, left, right);
+    notebook_cell_unload(left);
+    notebook_cell_unload(right);
     json_t *cell = json_pack("{s:s}", "change",
                              is_source && !outputs ? "same" : "changed");
 
@@ -284,9 +289,9 @@ static json_t *diff_single(const notebook_cell_t *left,
 static json_t *diff_step(const compare_t *compare, const cells_t *cells,
                          align_pair_t pair)
 {
-    const notebook_cell_t *left =
+    notebook_cell_t *left =
         pair.left == ALIGN_NONE ? NULL : &cells->left->cells[pair.left];
-    const notebook_cell_t *right =
+    notebook_cell_t *right =
         pair.right == ALIGN_NONE ? NULL : &cells->right->cells[pair.right];
     json_t *step = left && right ? diff_pair(compare, left, right)
                                  : diff_single(left, right);

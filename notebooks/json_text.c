@@ -8,9 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define DEPTH_MAX  2048 /* as jansson's own reader */
 #define INT_DIGITS 18   /* so many always fit into 64 bits */
+
+/* A multiple of every page's size. */
+#define RELEASE_STEP (4u << 20)
 
 /* Words of 8 bytes, each byte `byte`. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -401,6 +405,16 @@ json_t *json_text_value(json_text_t *self)
     }
 }
 
+void json_text_release(json_text_t *self)
+{
+    if (!self->kept || self->at < self->kept + RELEASE_STEP)
+        return;
+    size_t size =
+        (size_t) (self->at - self->kept) / RELEASE_STEP * RELEASE_STEP;
+    (void) madvise((void *) (uintptr_t) self->kept, size, MADV_DONTNEED);
+    self->kept += size;
+}
+
 static bool skip_string(json_text_t *self)
 {
     for (self->at++; self->at < self->end; self->at++) {
@@ -427,6 +441,7 @@ bool json_text_skip(json_text_t *self)
         if (byte == '"') {
             if (!skip_string(self))
                 return false;
+            json_text_release(self);
         } else if (!depth && (byte == ',' || byte == '}' || byte == ']')) {
             return true;
         } else {

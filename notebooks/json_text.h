@@ -17,6 +17,8 @@ typedef struct {
     const char *flaw; /* what is wrong at `at`, or NULL */
     unsigned depth;   /* open arrays and objects */
     buffer_t scratch; /* owned; an unescaped string */
+    const char *kept; /* of a file that is mapped: pages before it were given
+                         back to the system; NULL: none are */
 } json_text_t;
 
 /* A byte order mark at the beginning is passed over. */
@@ -37,6 +39,9 @@ bool json_text_take(json_text_t *self, char byte);
 char *json_text_key(json_text_t *self);
 /* True if only white space is left; otherwise there is a flaw. */
 bool json_text_is_done(json_text_t *self);
+/* Lets the system take back the pages of a mapped file that were passed; they
+ * are read anew when they are needed. Call it at times. */
+void json_text_release(json_text_t *self);
 /* Says in which line the flaw is, and what it is. */
 void json_text_error(const json_text_t *self, json_error_t *ret_error);
 

@@ -2,6 +2,8 @@
 #include "notebooks/notebook.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void notebook_cell_clear(notebook_cell_t *cell)
 {
@@ -14,8 +16,29 @@ void notebook_cell_clear(notebook_cell_t *cell)
     *cell = (notebook_cell_t){0};
 }
 
+/* Pages at both ends are shared with other cells, which read them anew. */
+static void give_back(const notebook_cell_t *cell)
+{
+    uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE);
+    uintptr_t first = (uintptr_t) cell->text / page * page;
+    uintptr_t end = (uintptr_t) cell->text + cell->text_size;
+
+    (void) madvise((void *) first, end - first, MADV_DONTNEED);
+}
+
+void notebook_cell_unload(notebook_cell_t *cell)
+{
+    if (!cell->text)
+        return;
+    json_decref(cell->outputs);
+    cell->outputs = NULL;
+    give_back(cell);
+}
+
 void notebook_clear(notebook_t *self)
 {
+    if (self->map)
+        munmap(self->map, self->map_size);
     for (size_t i = 0; i < self->count; i++)
         notebook_cell_clear(&self->cells[i]);
     free(self->cells);

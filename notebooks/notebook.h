@@ -24,13 +24,16 @@ typedef enum {
 
 typedef struct {
     notebook_kind_t kind;
-    json_t *other;       /* owned; the whole cell of NOTEBOOK_OTHER, or NULL */
-    char *id;            /* owned; unique in its notebook */
-    char *source;        /* owned; a NUL behind it */
-    size_t source_size;  /* bytes of it */
-    json_t *outputs;     /* owned; array of nbformat 4 outputs */
-    json_t *metadata;    /* owned; object. "hearth" in it is ours:
-                            docs/NOTEBOOKS.md */
+    json_t *other;      /* owned; the whole cell of NOTEBOOK_OTHER, or NULL */
+    char *id;           /* owned; unique in its notebook */
+    char *source;       /* owned; a NUL behind it */
+    size_t source_size; /* bytes of it */
+    json_t *outputs;    /* owned; array of nbformat 4 outputs; NULL while they
+                           are not loaded (notebook_open) */
+    const char *text; /* borrowed from the notebook: the cell's JSON, or NULL */
+    size_t text_size; /* bytes of it */
+    json_t *metadata; /* owned; object. "hearth" in it is ours:
+                         docs/NOTEBOOKS.md */
     json_t *attachments; /* owned, or NULL */
     int64_t count;       /* execution_count; 0: none */
 } notebook_cell_t;
@@ -41,6 +44,8 @@ typedef struct {
     size_t capacity;        /* room */
     json_t *metadata;       /* owned; object, or NULL when there is none */
     int minor;              /* of nbformat 4, where it is past 5; or 0 */
+    char *map;              /* owned; the mapped file, or NULL */
+    size_t map_size;        /* bytes of it */
 } notebook_t;
 
 void notebook_cell_clear(notebook_cell_t *cell);
@@ -63,6 +68,14 @@ json_t *notebook_cell_json(const notebook_cell_t *cell);
  * -EINVAL and -EFBIG say what is wrong, and in which cell; nothing is to be
  * cleared after a failure. `name` is for faults. */
 int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault);
+/* Like notebook_read, but the cells' outputs stay in the file: memory does not
+ * grow with them. A regular file is mapped until notebook_clear and must not
+ * become shorter meanwhile; others are read as notebook_read reads them. */
+int notebook_open(const char *path, notebook_t *ret_notebook, fault_t *fault);
+/* Makes sure that the outputs are there, or that they are not when they can be
+ * had again. */
+void notebook_cell_load(notebook_cell_t *cell);
+void notebook_cell_unload(notebook_cell_t *cell);
 int notebook_parse(const char *text, size_t size, const char *name,
                    notebook_t *ret_notebook, fault_t *fault);
 

@@ -4,17 +4,20 @@
 #include "notebooks/notebook.h"
 
 #include "base/fd.h"
+#include "notebooks/json_text.h"
 #include "notebooks/nbformat3.h"
-#include "notebooks/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define ID_MAX      64 /* JEP 62 */
 #define MINOR_KNOWN 5  /* its cells are all known here */
 #define MINOR_MAX   1000
+#define MAP_MIN     (1 << 20) /* smaller files are read: that is simpler */
 
 /* Where the reader is, for faults. */
 typedef struct {
@@ -59,7 +62,8 @@ static json_t *joined(const json_t *value)
 
     if (!join_lines(value, &text))
         return NULL;
-    return json_stringn(text.data ? (char *) text.data : "", text.size);
+    /* The lines were found to be UTF-8 when they were read. */
+    return json_stringn_nocheck(text.data ? (char *) text.data : "", text.size);
 }
 
 static bool is_json_type(const char *mime)
@@ -300,6 +304,113 @@ static int read_cells(place_t *place, const json_t *cells, json_t *ids,
     return 0;
 }
 
+static int refuse_text(const place_t *place, const json_text_t *reader)
+{
+    json_error_t error;
+
+    json_text_error(reader, &error);
+    return fault_set(place->fault, EINVAL, "%s: not JSON: %s", place->name,
+                     error.text);
+}
+
+/* One cell of the text, and in a mapped file the place where it is. */
+static int stream_cell(place_t *place, json_text_t *reader, json_t *ids,
+                       notebook_t *ret_notebook)
+{
+    cleanup_notebook_cell notebook_cell_t cell = {0};
+    const char *first = reader->at;
+    json_auto_t *from = json_text_value(reader);
+
+    place->cell++;
+    if (!from)
+        return refuse_text(place, reader);
+    int result = read_cell(place, from, ids, &cell);
+    if (result < 0)
+        return result;
+    if (ret_notebook->map && cell.kind == NOTEBOOK_CODE) {
+        cell.text = first;
+        cell.text_size = (size_t) (reader->at - first);
+        notebook_cell_unload(&cell);
+    }
+    notebook_add(ret_notebook, &cell);
+    json_text_release(reader);
+    return 0;
+}
+
+/* The cells of nbformat 4 one by one: of the text's tree there is never more
+ * than one of them. */
+static int stream_cells(place_t *place, json_text_t *reader, json_t *ids,
+                        notebook_t *ret_notebook)
+{
+    json_text_take(reader, '[');
+    if (json_text_take(reader, ']'))
+        return 0;
+    do {
+        int result = stream_cell(place, reader, ids, ret_notebook);
+        if (result < 0)
+            return result;
+    } while (json_text_take(reader, ','));
+    if (json_text_take(reader, ']'))
+        return 0;
+    reader->flaw = "a comma or ] is missing";
+    return refuse_text(place, reader);
+}
+
+/* The members of the notebook, but for a list of cells, which is passed over
+ * and found again at *ret_cells; `cells` is an empty list then. NULL: a flaw.
+ */
+static json_t *read_members(json_text_t *reader, const char **ret_cells)
+{
+    json_auto_t *document = json_object();
+
+    if (!json_text_take(reader, '{') || json_text_take(reader, '}'))
+        return NULL;
+    do {
+        cleanup_free char *key = json_text_key(reader);
+        json_t *value = NULL;
+        if (key && strcmp(key, "cells") == 0) {
+            const char *at = reader->at;
+            bool is_list = json_text_take(reader, '[');
+            reader->at = at;
+            *ret_cells = is_list ? at : NULL;
+            if (is_list && json_text_skip(reader))
+                value = json_array();
+            else if (!is_list)
+                value = json_text_value(reader);
+        } else if (key) {
+            value = json_text_value(reader);
+        }
+        if (!value)
+            return NULL;
+        json_object_set_new_nocheck(document, key, value);
+    } while (json_text_take(reader, ','));
+    return json_text_take(reader, '}') && json_text_is_done(reader)
+               ? json_incref(document)
+               : NULL;
+}
+
+/* Also texts that are no notebooks, and those with a flaw, which is then found
+ * where it is. */
+static json_t *read_document(const place_t *place, json_text_t *reader,
+                             const char **ret_cells)
+{
+    json_text_t again = *reader;
+    json_t *document = read_members(reader, ret_cells);
+
+    if (document)
+        return document;
+    *ret_cells = NULL;
+    again.scratch = reader->scratch;
+    again.kept = NULL;
+    *reader = again;
+    document = json_text_value(reader);
+    if (document && json_text_is_done(reader))
+        return document;
+    json_decref(document);
+    refuse_text(place, reader);
+    return NULL;
+}
+
 /* The cells, whatever the version; or NULL and why. */
 static json_t *find_cells(const place_t *place, json_t *notebook)
 {
@@ -331,34 +442,65 @@ static json_t *find_cells(const place_t *place, json_t *notebook)
     return NULL;
 }
 
-int notebook_parse(const char *text, size_t size, const char *name,
-                   notebook_t *ret_notebook, fault_t *fault)
+/* Into a notebook that may have the text mapped. */
+static int parse(const char *text, size_t size, const char *name,
+                 notebook_t *notebook, fault_t *fault)
 {
     place_t place = {.name = name, .fault = fault};
-    cleanup_notebook notebook_t notebook = {0};
-    json_error_t error = {0};
+    cleanup_json_text json_text_t reader;
+    const char *at = NULL;
 
-    json_auto_t *document = tree_load(text, size, &error);
-    if (!document)
-        return fault_set(fault, EINVAL, "%s: not JSON: %s", name, error.text);
-    json_auto_t *cells = find_cells(&place, document);
+    json_text_init(&reader, text, size);
+    reader.kept = notebook->map;
+    json_auto_t *document = read_document(&place, &reader, &at);
+    json_auto_t *cells = document ? find_cells(&place, document) : NULL;
     if (!cells)
         return -EINVAL;
     json_t *metadata = json_object_get(document, "metadata");
     if (metadata && !json_is_object(metadata))
         return refuse(&place, "`metadata` must be an object");
-    notebook.metadata = metadata ? json_incref(metadata) : json_object();
+    notebook->metadata = metadata ? json_incref(metadata) : json_object();
     json_int_t minor =
         json_integer_value(json_object_get(document, "nbformat_minor"));
     place.is_newer = minor > MINOR_KNOWN && minor < MINOR_MAX;
-    notebook.minor = place.is_newer ? (int) minor : 0;
+    notebook->minor = place.is_newer ? (int) minor : 0;
     json_auto_t *ids = json_object();
-    int result = read_cells(&place, cells, ids, &notebook);
+    if (!at || json_array_size(cells))
+        return read_cells(&place, cells, ids, notebook);
+    reader.at = at;
+    reader.kept = notebook->map;
+    return stream_cells(&place, &reader, ids, notebook);
+}
+
+int notebook_parse(const char *text, size_t size, const char *name,
+                   notebook_t *ret_notebook, fault_t *fault)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    int result = parse(text, size, name, &notebook, fault);
+
     if (result < 0)
         return result;
     *ret_notebook = notebook;
     notebook = (notebook_t){0};
     return 0;
+}
+
+void notebook_cell_load(notebook_cell_t *cell)
+{
+    cleanup_json_text json_text_t reader;
+    place_t place = {.name = "", .fault = &(fault_t){0}};
+
+    if (cell->outputs)
+        return;
+    cell->outputs = json_array();
+    if (!cell->text)
+        return;
+    json_text_init(&reader, cell->text, cell->text_size);
+    json_auto_t *from = json_text_value(&reader);
+    /* It was read before: what another program writes into the file meanwhile
+     * is at worst a cell with fewer outputs. */
+    if (from)
+        (void) read_outputs(&place, from, cell);
 }
 
 int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault)
@@ -378,4 +520,27 @@ int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault)
         return result;
     return notebook_parse(text.data ? (char *) text.data : "", text.size, path,
                           ret_notebook, fault);
+}
+
+int notebook_open(const char *path, notebook_t *ret_notebook, fault_t *fault)
+{
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cleanup_notebook notebook_t notebook = {0};
+    struct stat there;
+
+    if (fd < 0 || fstat(fd, &there) < 0 || !S_ISREG(there.st_mode)
+        || there.st_size < MAP_MIN || there.st_size > NOTEBOOK_FILE_MAX)
+        return notebook_read(path, ret_notebook, fault);
+    void *map =
+        mmap(NULL, (size_t) there.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED)
+        return notebook_read(path, ret_notebook, fault);
+    notebook.map = map;
+    notebook.map_size = (size_t) there.st_size;
+    int result = parse(notebook.map, notebook.map_size, path, &notebook, fault);
+    if (result < 0)
+        return result;
+    *ret_notebook = notebook;
+    notebook = (notebook_t){0};
+    return 0;
 }

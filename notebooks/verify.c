@@ -117,7 +117,7 @@ static const char *stated_seal(const json_t *own)
 
 /* True when the cell is as it was exported. */
 static bool check_cell(verify_t *self, const seal_t *seal,
-                       const notebook_cell_t *cell, size_t number)
+                       notebook_cell_t *cell, size_t number)
 {
     const char *stated = stated_seal(json_object_get(cell->metadata, "hearth"));
     char expected[SEAL_HEX_SIZE];
@@ -127,7 +127,9 @@ static bool check_cell(verify_t *self, const seal_t *seal,
             cell->id);
         return false;
     }
+    notebook_cell_load(cell);
     seal_cell(seal, cell, expected);
+    notebook_cell_unload(cell);
     if (sodium_memcmp(expected, stated, SEAL_HEX_SIZE) == 0)
         return true;
     say(self->problems, "cell %zu (%.64s) was changed", number, cell->id);
@@ -223,7 +225,7 @@ static void check_cells(verify_t *self, const notebook_t *notebook,
 
     seal_init(&seal, key);
     for (size_t i = 0; i < notebook->count; i++) {
-        const notebook_cell_t *cell = &notebook->cells[i];
+        notebook_cell_t *cell = &notebook->cells[i];
         good += check_cell(self, &seal, cell, i + 1);
         const char *stated =
             stated_seal(json_object_get(cell->metadata, "hearth"));

@@ -109,6 +109,18 @@ static gateway_exit_t read_session(const options_t *options, const char *id,
     return r < 0 && r != -EBADMSG ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
 }
 
+gateway_exit_t recorded_open(const options_t *options, const char *name,
+                             notebook_t *ret_notebook)
+{
+    fault_t fault = {0};
+
+    if (!recorded_is_file(name))
+        return read_session(options, name, ret_notebook);
+    if (notebook_open(name, ret_notebook, &fault) < 0)
+        return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
+    return GATEWAY_EXIT_OK;
+}
+
 gateway_exit_t recorded_notebook(const options_t *options, const char *name,
                                  notebook_t *ret_notebook)
 {

@@ -31,5 +31,9 @@ gateway_exit_t recorded_key(const options_t *options, recorded_t *ret_recorded);
 gateway_exit_t recorded_notebook(const options_t *options, const char *name,
                                  notebook_t *ret_notebook);
 bool recorded_is_file(const char *name);
+/* Like recorded_notebook, but a file's outputs are loaded cell by cell
+ * (notebook_cell_load). */
+gateway_exit_t recorded_open(const options_t *options, const char *name,
+                             notebook_t *ret_notebook);
 
 #endif

@@ -226,6 +226,85 @@ static void a_cell_of_a_newer_kind_is_kept(void **state)
     assert_true(json_equal(kept, expected));
 }
 
+/* Two cells of a megabyte each. */
+static void write_big(char path[], const char *behind)
+{
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+
+    assert_non_null(file);
+    fputs("{\"cells\":[", file);
+    for (int i = 0; i < 2; i++) {
+        fprintf(file,
+                "%s{\"cell_type\":\"code\",\"source\":\"%d\",\"outputs\":[{"
+                "\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":[",
+                i ? ",\n" : "", i);
+        for (int k = 0; k < 100000; k++)
+            fprintf(file, "\"line %d\\n\",", k);
+        fputs("\"\"]}]}", file);
+    }
+    fputs(behind, file);
+    fclose(file);
+}
+
+static void outputs_of_a_big_file_are_read_when_they_are_wanted(void **state)
+{
+    char path[] = "/tmp/hearth-test-notebook-XXXXXX";
+    cleanup_notebook notebook_t opened = {0};
+    cleanup_notebook notebook_t whole = {0};
+    fault_t fault = {0};
+
+    (void) state;
+    write_big(path, "],\"metadata\":{\"a\":1},\"nbformat\":4}");
+    assert_int_equal(notebook_open(path, &opened, &fault), 0);
+    assert_int_equal(notebook_read(path, &whole, &fault), 0);
+    assert_int_equal(opened.count, 2);
+    assert_true(json_equal(opened.metadata, whole.metadata));
+    for (size_t i = 0; i < 2; i++) {
+        notebook_cell_t *cell = &opened.cells[i];
+        assert_null(cell->outputs);
+        assert_string_equal(cell->source, i ? "1" : "0");
+        for (int k = 0; k < 2; k++) {
+            notebook_cell_load(cell);
+            assert_true(json_equal(cell->outputs, whole.cells[i].outputs));
+            notebook_cell_unload(cell);
+            assert_null(cell->outputs);
+        }
+    }
+    notebook_cell_unload(&whole.cells[0]);
+    assert_non_null(whole.cells[0].outputs);
+    unlink(path);
+}
+
+static void what_is_wrong_in_a_big_file_is_said(void **state)
+{
+    static const struct {
+        const char *behind, *says;
+    } bad[] = {
+        {"],\"nbformat\":4", "it ends in the middle, at line 2"},
+        {",\n{\"a\":x}],\"nbformat\":4}", "line 3: a value is missing"},
+        {",\n{\"a\":1 2}],\"nbformat\":4}", "line 3: a comma or } is missing"},
+        {",\n5],\"nbformat\":4}", "cell 3: a cell is an object"},
+        {"] x", "line 2: a comma or } is missing"},
+        {",\n<<<<<<< a\n],\"nbformat\":4}", "merge-conflict marks at line 3"},
+        {"],\"nbformat\":7}", "newer than this hearth"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char path[] = "/tmp/hearth-test-notebook-XXXXXX";
+        notebook_t notebook = {0};
+        fault_t fault = {0};
+
+        write_big(path, bad[i].behind);
+        assert_int_equal(notebook_open(path, &notebook, &fault), -EINVAL);
+        if (!strstr(fault.text, bad[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", fault.text, bad[i].says);
+        assert_null(notebook.cells);
+        unlink(path);
+    }
+}
+
 static void a_file_that_is_too_big_is_refused(void **state)
 {
     char path[] = "/tmp/hearth-test-notebook-XXXXXX";
@@ -252,6 +331,8 @@ int main(void)
         cmocka_unit_test(nbformat_3_is_converted),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(a_cell_of_a_newer_kind_is_kept),
+        cmocka_unit_test(outputs_of_a_big_file_are_read_when_they_are_wanted),
+        cmocka_unit_test(what_is_wrong_in_a_big_file_is_said),
         cmocka_unit_test(a_file_that_is_too_big_is_refused),
     };
 

@@ -307,8 +307,10 @@ static json_t *notebook_json(const notebook_t *notebook)
 {
     json_t *cells = json_array();
 
-    for (size_t i = 0; i < notebook->count; i++)
+    for (size_t i = 0; i < notebook->count; i++) {
+        notebook_cell_load(&notebook->cells[i]);
         json_array_append_new(cells, notebook_cell_json(&notebook->cells[i]));
+    }
     return json_pack("{s:o, s:O, s:i, s:i}", "cells", cells, "metadata",
                      notebook->metadata, "nbformat", 4, "nbformat_minor",
                      notebook->minor ? notebook->minor : 5);
@@ -324,8 +326,7 @@ static int show(const arguments_t *arguments)
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    status =
-        recorded_notebook(options, arguments_operand(arguments, 0), &notebook);
+    status = recorded_open(options, arguments_operand(arguments, 0), &notebook);
     if (status != GATEWAY_EXIT_OK)
         return status;
     if (arguments_has(arguments, "json")) {
@@ -335,8 +336,11 @@ static int show(const arguments_t *arguments)
     }
     terminal = terminal_new(stdout);
     outputs = outputs_new(arguments_value(arguments, "output-dir"), false);
-    for (size_t i = 0; i < notebook.count; i++)
+    for (size_t i = 0; i < notebook.count; i++) {
+        notebook_cell_load(&notebook.cells[i]);
         print_cell(terminal, outputs, &notebook.cells[i]);
+        notebook_cell_unload(&notebook.cells[i]);
+    }
     return GATEWAY_EXIT_OK;
 }
 
@@ -400,7 +404,7 @@ static int verify_file(const options_t *options, const char *name,
 {
     cleanup_notebook notebook_t notebook = {0};
     cleanup_recorded recorded_t common = {0};
-    int r = notebook_read(name, &notebook, fault);
+    int r = notebook_open(name, &notebook, fault);
 
     if (r < 0)
         return r;

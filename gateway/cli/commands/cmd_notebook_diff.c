@@ -134,7 +134,7 @@ static gateway_exit_t load(const options_t *options, const char *name,
     /* What git gives for a file that is not there. */
     if (strcmp(name, "/dev/null") == 0)
         return GATEWAY_EXIT_OK;
-    return recorded_notebook(options, name, ret_notebook);
+    return recorded_open(options, name, ret_notebook);
 }
 
 static gateway_exit_t diff_two(const arguments_t *arguments, const char *left,
