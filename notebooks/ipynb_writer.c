@@ -3,6 +3,9 @@
  * texts as lists of lines. And the same cells as one line each. */
 #include "notebooks/writer.h"
 
+#include "notebooks/json_plain.h"
+#include "notebooks/json_write.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -25,22 +28,28 @@ static size_t line_break(const char *text, size_t size, size_t at)
     return 0;
 }
 
-/* nbformat's multiline_string: a list of lines that keep their ends. */
+/* Splits UTF-8 between characters: nbformat's multiline_string, a list of lines
+ * that keep their ends. */
 static json_t *split_lines(const char *text, size_t size)
 {
     json_t *lines = json_array();
     size_t start = 0;
 
     for (size_t at = 0; at < size;) {
+        at = (size_t) (json_plain(text + at, text + size) - text);
+        if (at == size)
+            break;
         size_t width = line_break(text, size, at);
         at += width ? width : 1;
         if (!width)
             continue;
-        json_array_append_new(lines, json_stringn(text + start, at - start));
+        json_array_append_new(lines,
+                              json_stringn_nocheck(text + start, at - start));
         start = at;
     }
     if (start < size)
-        json_array_append_new(lines, json_stringn(text + start, size - start));
+        json_array_append_new(lines,
+                              json_stringn_nocheck(text + start, size - start));
     return lines;
 }
 
@@ -99,19 +108,12 @@ static json_t *split_cell(const notebook_cell_t *cell)
     return json;
 }
 
-/* The value, each of its lines but the first behind `depth` blanks. */
-static void write_indented(FILE *out, const json_t *value, int depth)
+static void write_indented(FILE *out, const json_t *value, unsigned depth)
 {
-    cleanup_free char *text =
-        json_dumps(value, JSON_INDENT(1) | JSON_SORT_KEYS);
-    const char *line = text;
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
-    for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
-        fwrite(line, 1, (size_t) (end + 1 - line), out);
-        for (int i = 0; i < depth; i++)
-            putc(' ', out);
-    }
-    fputs(line, out);
+    json_write(&text, value, depth);
+    fwrite(text.data, 1, text.size, out);
 }
 
 static void begin_ipynb(FILE *out)

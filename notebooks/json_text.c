@@ -2,6 +2,8 @@
  * looked at 8 bytes at a time and copied once. */
 #include "notebooks/json_text.h"
 
+#include "notebooks/json_plain.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -15,9 +17,6 @@
 
 /* A multiple of every page's size. */
 #define RELEASE_STEP (4u << 20)
-
-/* Words of 8 bytes, each byte `byte`. */
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 void json_text_init(json_text_t *self, const char *text, size_t size)
 {
@@ -57,20 +56,6 @@ bool json_text_take(json_text_t *self, char byte)
 
 /* ---- strings ---- */
 
-static const char *skip_plain(const char *at, const char *end)
-{
-    for (; end - at >= 8; at += 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        uint64_t controls = word - EACH(0x20);
-        uint64_t quotes = (word ^ EACH('"')) - EACH(1);
-        uint64_t escapes = (word ^ EACH('\\')) - EACH(1);
-        if ((controls | quotes | escapes | word) & EACH(0x80))
-            break;
-    }
-    return at;
-}
-
 /* Returns the bytes of the UTF-8 character that begins at `at`, 0: none does.
  */
 static size_t character_size(const char *text, const char *end)
@@ -103,7 +88,7 @@ static size_t character_size(const char *text, const char *end)
 static bool skip_letters(json_text_t *self)
 {
     for (;;) {
-        self->at = skip_plain(self->at, self->end);
+        self->at = json_plain(self->at, self->end);
         if (self->at == self->end)
             return refuse(self, "a string has no end");
         uint8_t byte = (uint8_t) *self->at;
@@ -418,7 +403,7 @@ void json_text_release(json_text_t *self)
 static bool skip_string(json_text_t *self)
 {
     for (self->at++; self->at < self->end; self->at++) {
-        self->at = skip_plain(self->at, self->end);
+        self->at = json_plain(self->at, self->end);
         if (self->at == self->end)
             break;
         if (*self->at == '"') {

@@ -40,7 +40,7 @@ static void close_stream(output_list_t *self)
         return;
     append(self, json_pack("{s:s, s:s, s:o}", "output_type", "stream", "name",
                            self->stream, "text",
-                           json_stringn(
+                           json_stringn_nocheck(
                                self->text.data ? (char *) self->text.data : "",
                                self->text.size)));
     buffer_clear(&self->text);

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "notebooks/json_write.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
@@ -104,6 +105,29 @@ static void says_what_is_no_json(void **state)
     }
 }
 
+/* As json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) in Python.
+ */
+static void writes_as_nbformat_does(void **state)
+{
+    static const char text[] =
+        "{\"b\":[],\"a\":{\"z\":[1,-2.5,true,null],\"\\u0001\":{}},"
+        "\"c\":\"\\u001b[1m \\\"q\\\" \\\\ \\/ \\b\\f\\n\\r\\t \x7f \xC3\xA9 "
+        "and a plain end of it\"}";
+    static const char wanted[] =
+        "{\n   \"a\": {\n    \"\\u0001\": {},\n    \"z\": [\n     1,\n     "
+        "-2.5,\n     true,\n     null\n    ]\n   },\n   \"b\": [],\n   "
+        "\"c\": \"\\u001b[1m \\\"q\\\" \\\\ / \\b\\f\\n\\r\\t \x7f \xC3\xA9 "
+        "and a plain end of it\"\n  }";
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    json_auto_t *tree = tree_load(text, sizeof text - 1, NULL);
+
+    (void) state;
+    assert_non_null(tree);
+    json_write(&out, tree, 2);
+    buffer_append(&out, "", 1);
+    assert_string_equal((char *) out.data, wanted);
+}
+
 static void sorts_by_a_text(void **state)
 {
     json_auto_t *list =
@@ -130,6 +154,7 @@ int main(void)
         cmocka_unit_test(keeps_every_letter),
         cmocka_unit_test(takes_what_python_writes),
         cmocka_unit_test(says_what_is_no_json),
+        cmocka_unit_test(writes_as_nbformat_does),
         cmocka_unit_test(sorts_by_a_text),
     };
 
