@@ -447,7 +447,7 @@ static int parse(const char *text, size_t size, const char *name,
                  notebook_t *notebook, fault_t *fault)
 {
     place_t place = {.name = name, .fault = fault};
-    cleanup_json_text json_text_t reader;
+    cleanup_json_text json_text_t reader = {0};
     const char *at = NULL;
 
     json_text_init(&reader, text, size);
@@ -487,7 +487,7 @@ int notebook_parse(const char *text, size_t size, const char *name,
 
 void notebook_cell_load(notebook_cell_t *cell)
 {
-    cleanup_json_text json_text_t reader;
+    cleanup_json_text json_text_t reader = {0};
     place_t place = {.name = "", .fault = &(fault_t){0}};
 
     if (cell->outputs)

@@ -9,7 +9,7 @@
 
 json_t *tree_load(const void *text, size_t size, json_error_t *ret_error)
 {
-    cleanup_json_text json_text_t reader;
+    cleanup_json_text json_text_t reader = {0};
 
     json_text_init(&reader, text ? text : "", size);
     json_auto_t *value = json_text_value(&reader);
