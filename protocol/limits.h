@@ -8,8 +8,12 @@
 /* Frames of a message, identities included. */
 #define WIRE_FRAMES_MAX     1024
 #define WIRE_IDENTITIES_MAX 16
-#define WIRE_IDENTITY_MAX   255         /* bytes; libzmq's own limit */
-#define WIRE_HEADER_MAX     (64u << 10) /* bytes of header, parent_header */
+#define WIRE_IDENTITY_MAX   255 /* bytes; libzmq's own limit */
+/* One frame of what a peer without the key may send: a heartbeat, and a
+ * subscription with the byte before its topic. */
+#define WIRE_BEAT_MAX         4096
+#define WIRE_SUBSCRIPTION_MAX 1024
+#define WIRE_HEADER_MAX       (64u << 10) /* bytes of header, parent_header */
 /* Signatures remembered a socket, as many as jupyter_client does. */
 #define WIRE_HISTORY_SIZE 65536
 

@@ -187,6 +187,16 @@ const char *message_type(const message_t *self)
     return (const char *) self->names.data + self->type;
 }
 
+bool message_is_gateways(const message_t *self)
+{
+    const char *session = message_session(self);
+
+    return session
+           && strncmp(session, MESSAGE_GATEWAY_SESSION,
+                      strlen(MESSAGE_GATEWAY_SESSION))
+                  == 0;
+}
+
 const char *message_session(const message_t *self)
 {
     return (const char *) self->names.data + self->session;

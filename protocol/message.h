@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "protocol/span.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,10 @@ void message_add_buffer(message_t *self, const void *bytes, size_t size);
 const char *message_id(const message_t *self);
 const char *message_type(const message_t *self);
 const char *message_session(const message_t *self);
+/* Whether the gateway made it: the `session` of its headers begins so, and no
+ * client's may. Both sides sign with one key; this tells them apart. */
+#define MESSAGE_GATEWAY_SESSION "hearth-"
+bool message_is_gateways(const message_t *self);
 bytes_t message_header(const message_t *self);
 bytes_t message_parent(const message_t *self);
 bytes_t message_metadata(const message_t *self);

@@ -7,19 +7,22 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rate.h"
 #include "gateway/channels/bind.h"
 #include "gateway/channels/zmq_reader.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <zmq.h>
 
 #define HOLD_MS    (60 * 1000) /* how long a reply waits for its client */
 #define HOLD_MAX   1024        /* replies that wait, the oldest goes first */
 #define HOLD_BYTES (64 << 20)
-#define BEATS_MAX  1000 /* echoes that wait for one peer */
+#define BEATS_MAX  100 /* echoes that wait for one peer */
 #define LINGER_MS  2000
+#define TURN_MAX   64 /* of what is taken in vain before others are heard */
 
 /* A reply whose peer is not connected at the moment. */
 typedef struct held {
@@ -39,6 +42,7 @@ struct ports {
     size_t held_count, held_weight;
     unsigned subscribers;
     uint64_t dropped;
+    rate_t telling;       /* of those */
     backlog_t *backlog;   /* owned; of iopub */
     backlog_t *replies;   /* owned; of the ROUTERs */
     ports_watch_t *watch; /* who is told of each; NULL: nobody */
@@ -85,10 +89,22 @@ void ports_destroy(ports_t **self_p)
     *self_p = NULL;
 }
 
+/* Of one frame that comes in. Heartbeats and subscriptions are signed by
+ * nobody: they have no more than they need. */
+static int64_t largest_frame(int type)
+{
+    if (type == ZMQ_REP)
+        return WIRE_BEAT_MAX;
+    return type == ZMQ_XPUB ? WIRE_SUBSCRIPTION_MAX : WIRE_FRAME_MAX;
+}
+
 static void set_options(zsock_t *socket, int type)
 {
-    int64_t largest = WIRE_FRAME_MAX;
+    int64_t largest = largest_frame(type);
 
+    /* A REP socket says that it has input, drops it when it is no request, and
+     * would wait for the next one: nothing here ever waits. */
+    zsock_set_rcvtimeo(socket, 0);
     zsock_set_sndhwm(socket, 0);
     zsock_set_rcvhwm(socket, 1000);
     zsock_set_linger(socket, LINGER_MS);
@@ -184,11 +200,26 @@ uint64_t ports_dropped(const ports_t *self)
     return self->dropped;
 }
 
+/* Whoever reaches a port can send as much as he likes. */
+static void drop(ports_t *self, channel_t channel, const char *verdict,
+                 const char *why)
+{
+    uint64_t count;
+
+    self->dropped++;
+    if (!rate_allows(&self->telling, clock_monotonic_ms(), &count))
+        return;
+    if (self->watch)
+        self->watch(self->watch_arg, channel, verdict, count);
+    log_warning("dropped channel=%s verdict=\"%s\" why=\"%s\" count=%" PRIu64,
+                channel_name(channel), verdict, why, count);
+}
+
 message_t *ports_receive(ports_t *self, channel_t channel)
 {
     zsock_t *socket = self->sockets[channel];
 
-    while (has_input(self, channel)) {
+    for (int i = 0; i < TURN_MAX && has_input(self, channel); i++) {
         zmsg_t *frames = zmsg_recv(socket);
         message_t *message = NULL;
         wire_verdict_t verdict;
@@ -199,13 +230,14 @@ message_t *ports_receive(ports_t *self, channel_t channel)
         verdict = wire_decode(frames, self->secret, self->histories[channel],
                               &message, &fault);
         zmsg_destroy(&frames);
-        if (verdict == WIRE_OK)
+        if (verdict == WIRE_OK && !message_is_gateways(message))
             return message;
-        self->dropped++;
-        if (self->watch)
-            self->watch(self->watch_arg, channel, wire_verdict_name(verdict));
-        log_warning("dropped channel=%d verdict=\"%s\" why=\"%s\"", channel,
-                    wire_verdict_name(verdict), fault.text);
+        if (verdict == WIRE_OK)
+            drop(self, channel, "reflected",
+                 "the gateway signed it itself; it was sent back to it");
+        else
+            drop(self, channel, wire_verdict_name(verdict), fault.text);
+        message_destroy(&message);
     }
     return NULL;
 }
@@ -429,7 +461,7 @@ void ports_beat(ports_t *self)
 {
     zsock_t *socket = self->sockets[CHANNEL_HB];
 
-    while (has_input(self, CHANNEL_HB)) {
+    for (int i = 0; i < TURN_MAX && has_input(self, CHANNEL_HB); i++) {
         zmsg_t *beat = zmsg_recv(socket);
         if (!beat)
             return;

@@ -29,8 +29,10 @@ void ports_silence(ports_t *self);
 /* The next request of a ROUTER channel that is genuine; NULL when there is
  * none for now. Bad ones are dropped and counted. */
 message_t *ports_receive(ports_t *self, channel_t channel);
-/* Who is told of each bad one. */
-typedef void ports_watch_t(void *arg, channel_t channel, const char *verdict);
+/* Who is told of bad ones: at most so often (base/rate.h), `count` of them at
+ * once, of which this was the last. */
+typedef void ports_watch_t(void *arg, channel_t channel, const char *verdict,
+                           uint64_t count);
 void ports_watch(ports_t *self, ports_watch_t *watch, void *arg);
 uint64_t ports_dropped(const ports_t *self);
 

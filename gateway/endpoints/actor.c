@@ -130,12 +130,13 @@ static void close_all_of(keeper_t *self, const char *session, const char *why)
 }
 
 void keeper_note_bad(keeper_t *self, const door_t *door, channel_t channel,
-                     const char *verdict)
+                     const char *verdict, uint64_t count)
 {
     scribe_note_by(self->scribe, AUDIT_UNKNOWN, "message", door->aim->id,
                    "dropped",
-                   json_pack("{s:s,s:s,s:s}", "viewer", door->name, "channel",
-                             channel_name(channel), "verdict", verdict));
+                   json_pack("{s:s,s:s,s:s,s:I}", "viewer", door->name,
+                             "channel", channel_name(channel), "verdict",
+                             verdict, "count", (json_int_t) count));
 }
 
 /* --- What sessions tell --- */

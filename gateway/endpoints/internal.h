@@ -125,6 +125,6 @@ void keeper_close(keeper_t *self, door_t **at, const char *who,
 void keeper_look_soon(keeper_t *self);
 /* For the audit log: something that nobody with the viewer's key sent. */
 void keeper_note_bad(keeper_t *self, const door_t *door, channel_t channel,
-                     const char *verdict);
+                     const char *verdict, uint64_t count);
 
 #endif

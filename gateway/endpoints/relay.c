@@ -42,10 +42,11 @@ void door_publish(door_t *self, const wire_parts_t *parts)
 
 static bytes_t make_header(door_t *self, const char *type, buffer_t *out)
 {
-    char id[64];
+    cleanup_free char *session =
+        mem_format(MESSAGE_GATEWAY_SESSION "%s", self->name);
+    cleanup_free char *id = mem_format("%s_%" PRIu64, session, ++self->counter);
 
-    snprintf(id, sizeof id, "%s_%" PRIu64, self->name, ++self->counter);
-    message_write_header(out, id, self->name, type, clock_wall_us());
+    message_write_header(out, id, session, type, clock_wall_us());
     return (bytes_t){out->data, out->size};
 }
 
@@ -296,11 +297,12 @@ static void on_subscription(void *arg, bool is_new, bytes_t topic)
         keeper_look_soon(self->keeper);
 }
 
-static void on_bad_message(void *arg, channel_t channel, const char *verdict)
+static void on_bad_message(void *arg, channel_t channel, const char *verdict,
+                           uint64_t count)
 {
     const door_t *self = arg;
 
-    keeper_note_bad(self->keeper, self, channel, verdict);
+    keeper_note_bad(self->keeper, self, channel, verdict, count);
 }
 
 void door_listen(door_t *self)

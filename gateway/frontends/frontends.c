@@ -106,6 +106,7 @@ int viewers_attach(viewers_t *self, const char *front, zsock_t **ret_socket,
     zsock_set_sndhwm(link->socket, 0);
     zsock_set_rcvhwm(link->socket, 0);
     zsock_set_linger(link->socket, LINGER_MS);
+    zsock_set_rcvtimeo(link->socket, 0);
     (void) zmq_connect(zsock_resolve(link->socket), endpoint);
     link->next = self->links;
     self->links = link;

@@ -50,6 +50,7 @@ switchboard_t *switchboard_new(void)
     zsock_set_sndhwm(self->socket, 0);
     zsock_set_rcvhwm(self->socket, 0);
     zsock_set_router_mandatory(self->socket, 1);
+    zsock_set_rcvtimeo(self->socket, 0);
     if (zsock_bind(self->socket, "%s", self->endpoint) < 0)
         assert(!"a name that nobody has");
     return self;

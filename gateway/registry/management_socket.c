@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/rate.h"
 #include "gateway/audit/audit.h"
 #include "gateway/config/state_files.h"
 #include "protocol/czmq_cleanup.h"
@@ -16,6 +17,7 @@
 #include "protocol/wire.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +34,7 @@ struct management {
     char *key_path;             /* owned */
     uint64_t counter;           /* of message ids */
     management_watch_fn *watch; /* or NULL */
+    rate_t telling;             /* of what was dropped */
     void *watch_arg;            /* borrowed */
 };
 
@@ -145,6 +148,7 @@ message_t *management_receive(management_t *self)
         message_t *message = NULL;
         bool is_peer;
         wire_verdict_t verdict;
+        uint64_t count;
         fault_t fault;
 
         if (!frames)
@@ -156,10 +160,12 @@ message_t *management_receive(management_t *self)
             name_sender(message, is_peer, who);
             return message;
         }
+        if (!rate_allows(&self->telling, clock_monotonic_ms(), &count))
+            continue;
         if (self->watch)
             self->watch(self->watch_arg, who, wire_verdict_name(verdict));
-        log_warning("management: dropped verdict=\"%s\"",
-                    wire_verdict_name(verdict));
+        log_warning("management: dropped verdict=\"%s\" count=%" PRIu64,
+                    wire_verdict_name(verdict), count);
     }
     return NULL;
 }

@@ -141,19 +141,14 @@ void record_limit_said(self_t *self, const char *name, uint64_t used,
                    "kernel"));
 }
 
-static const char *const channel_names[] = {
-#define X(name, text, kernel, client, key) [CHANNEL_##name] = text,
-    CHANNELS(X)
-#undef X
-};
-
-void record_bad_message(void *arg, channel_t channel, const char *verdict)
+void record_bad_message(void *arg, channel_t channel, const char *verdict,
+                        uint64_t count)
 {
     self_t *self = arg;
 
     note(self, AUDIT_UNKNOWN, "message", "dropped",
-         json_pack("{s:s,s:s}", "channel", channel_names[channel], "verdict",
-                   verdict));
+         json_pack("{s:s,s:s,s:I}", "channel", channel_name(channel), "verdict",
+                   verdict, "count", (json_int_t) count));
 }
 
 static json_t *number_of(const request_t *request)

@@ -401,7 +401,8 @@ void record_cell_end(self_t *self, const request_t *request,
 /* Its kernel ended first. */
 void record_cell_lost(self_t *self, const request_t *request);
 /* ports_watch_t; `arg` is the session. */
-void record_bad_message(void *arg, channel_t channel, const char *verdict);
+void record_bad_message(void *arg, channel_t channel, const char *verdict,
+                        uint64_t count);
 
 /* unlogged_replies.c */
 /* Keeps a little of the disk for the day when it is full. */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SESSION_ID_SIZE 40
+#define SESSION_ID_SIZE 48
 
 struct output {
     ports_t *ports;     /* borrowed from the session */
@@ -55,8 +55,8 @@ void output_new_kernel(output_t *self)
 
     randombytes_buf(id, sizeof id);
     sodium_bin2hex(hex, sizeof hex, id, sizeof id);
-    /* jupyter_client's own form: 8 digits, a dash, 24 digits. */
-    snprintf(self->session, sizeof self->session, "%.8s-%s", hex, hex + 8);
+    snprintf(self->session, sizeof self->session,
+             MESSAGE_GATEWAY_SESSION "%.8s-%s", hex, hex + 8);
 }
 
 const char *output_kernel_session(const output_t *self)

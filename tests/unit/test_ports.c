@@ -6,6 +6,7 @@
 #include <czmq.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
     connection_t connection;
@@ -168,6 +169,92 @@ static void counts_who_comes_and_goes(void **state)
     zsock_destroy(&two);
 }
 
+/* A REP socket says that it has input for what is no request. */
+static void takes_heartbeats_beside_noise(void **state)
+{
+    session_t *self = *state;
+    char endpoint[CONNECTION_ENDPOINT_SIZE];
+    zsock_t *noise = zsock_new(ZMQ_DEALER), *client = zsock_new(ZMQ_REQ);
+    char *echo = NULL;
+
+    alarm(120); /* a beat that waits for the next one waits for ever */
+    connection_endpoint(&self->connection, CHANNEL_HB, endpoint);
+    assert_int_equal(zsock_connect(noise, "%s", endpoint), 0);
+    for (int i = 0; i < 200; i++)
+        zstr_send(noise, "x");
+    ports_beat(self->ports);
+    zsock_set_rcvtimeo(client, 10);
+    assert_int_equal(zsock_connect(client, "%s", endpoint), 0);
+    zstr_send(client, "ping");
+    for (int tries = 0; !echo && tries < 6000; tries++) {
+        ports_beat(self->ports);
+        echo = zstr_recv(client);
+    }
+    assert_non_null(echo);
+    assert_string_equal(echo, "ping");
+    zstr_free(&echo);
+    zsock_destroy(&noise);
+    zsock_destroy(&client);
+    alarm(0);
+}
+
+/* What one of its sockets got from there, sent to the shell. */
+static void send_signed(session_t *self, const char *session)
+{
+    char endpoint[CONNECTION_ENDPOINT_SIZE];
+    char header[160];
+    int size = snprintf(header, sizeof header,
+                        "{\"msg_id\":\"%s-1\",\"msg_type\":\"comm_msg\","
+                        "\"session\":\"%s\"}",
+                        session, session);
+    zsock_t *socket = zsock_new(ZMQ_DEALER);
+
+    connection_endpoint(&self->connection, CHANNEL_SHELL, endpoint);
+    zsock_set_linger(socket, 10000);
+    assert_int_equal(zsock_connect(socket, "%s", endpoint), 0);
+    assert_int_equal(
+        wire_send(zsock_resolve(socket),
+                  &(wire_parts_t){.header = {header, (size_t) size}},
+                  self->connection.secret),
+        0);
+    zsock_destroy(&socket);
+}
+
+static void note_dropped(void *arg, channel_t channel, const char *verdict,
+                         uint64_t count)
+{
+    char *last = arg;
+
+    assert_int_equal(channel, CHANNEL_SHELL);
+    assert_int_equal(count, 1);
+    snprintf(last, 32, "%s", verdict);
+}
+
+/* Both sides sign with one key. */
+static void drops_what_the_gateway_signed_itself(void **state)
+{
+    session_t *self = *state;
+    cleanup_message message_t *came = NULL;
+    char verdict[32] = "";
+
+    ports_watch(self->ports, note_dropped, verdict);
+    send_signed(self, MESSAGE_GATEWAY_SESSION "12345678");
+    for (int tries = 0; !verdict[0] && tries < 6000; tries++) {
+        assert_null(ports_receive(self->ports, CHANNEL_SHELL));
+        zclock_sleep(10);
+    }
+    assert_string_equal(verdict, "reflected");
+    assert_int_equal(ports_dropped(self->ports), 1);
+    send_signed(self, "a-client");
+    for (int tries = 0; !came && tries < 6000; tries++) {
+        came = ports_receive(self->ports, CHANNEL_SHELL);
+        if (!came)
+            zclock_sleep(10);
+    }
+    assert_non_null(came);
+    assert_string_equal(message_session(came), "a-client");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +265,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             replies_to_who_comes_back_keep_their_order, make_session,
             end_session),
+        cmocka_unit_test_setup_teardown(takes_heartbeats_beside_noise,
+                                        make_session, end_session),
+        cmocka_unit_test_setup_teardown(drops_what_the_gateway_signed_itself,
+                                        make_session, end_session),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+/* What others cause is told at most so often, and nothing goes uncounted. */
+#include "base/rate.h"
+#include "tests/lib/test.h"
+
+static void tells_a_burst_and_then_one_at_a_time(void **state)
+{
+    rate_t rate = {0};
+    uint64_t count = 0, told = 0;
+
+    (void) state;
+    for (int i = 0; i < 10 * RATE_BURST; i++)
+        if (rate_allows(&rate, 1000, &count)) {
+            assert_int_equal(count, 1);
+            told++;
+        }
+    assert_int_equal(told, RATE_BURST);
+    assert_false(rate_allows(&rate, 1000 + RATE_GAP_MS - 1, &count));
+    assert_true(rate_allows(&rate, 1000 + RATE_GAP_MS, &count));
+    assert_int_equal(count, 9 * RATE_BURST + 2);
+    assert_false(rate_allows(&rate, 1000 + RATE_GAP_MS, &count));
+}
+
+static void is_full_again_after_a_while(void **state)
+{
+    rate_t rate = {0};
+    uint64_t count = 0;
+    int64_t later = 1000 + RATE_BURST * RATE_GAP_MS;
+
+    (void) state;
+    for (int i = 0; i < 10 * RATE_BURST; i++)
+        (void) rate_allows(&rate, 1000, &count);
+    for (int i = 0; i < RATE_BURST; i++)
+        assert_true(rate_allows(&rate, later, &count));
+    assert_false(rate_allows(&rate, later, &count));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_a_burst_and_then_one_at_a_time),
+        cmocka_unit_test(is_full_again_after_a_while),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
