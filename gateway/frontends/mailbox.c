@@ -32,6 +32,9 @@ struct line {
     void *owner;                /* borrowed */
     char number[24];
     pthread_t thread;
+    pthread_mutex_t lock; /* of has_ended */
+    pthread_cond_t end;
+    bool has_ended;
     /* The thread's: */
     zsock_t *pipe; /* owned */
     zactor_fn *actor;
@@ -94,7 +97,44 @@ static void *run(void *arg)
 
     self->actor(self->pipe, self->args);
     zsock_destroy(&self->pipe);
+    pthread_mutex_lock(&self->lock);
+    self->has_ended = true;
+    pthread_cond_signal(&self->end);
+    pthread_mutex_unlock(&self->lock);
     return NULL;
+}
+
+static void prepare_end(line_t *self)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->end, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void forget_end(line_t *self)
+{
+    pthread_cond_destroy(&self->end);
+    pthread_mutex_destroy(&self->lock);
+}
+
+/* False: it has not ended at the deadline. */
+static bool await_end(line_t *self, int64_t deadline_ms)
+{
+    struct timespec until = {.tv_sec = deadline_ms / 1000,
+                             .tv_nsec = deadline_ms % 1000 * 1000000};
+    bool has_ended;
+    int r = 0;
+
+    pthread_mutex_lock(&self->lock);
+    while (!self->has_ended && r == 0)
+        r = pthread_cond_timedwait(&self->end, &self->lock, &until);
+    has_ended = self->has_ended;
+    pthread_mutex_unlock(&self->lock);
+    return has_ended;
 }
 
 static int say_nothing(line_t *self)
@@ -160,6 +200,7 @@ int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
     snprintf(self->number, sizeof self->number, "%" PRIu64,
              ++switchboard->counter);
     r = connect_pipe(self, fault);
+    prepare_end(self);
     if (r == 0) {
         int code = pthread_create(&self->thread, NULL, run, self);
 
@@ -169,6 +210,7 @@ int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
     }
     if (r < 0) {
         zsock_destroy(&self->pipe);
+        forget_end(self);
         return r;
     }
     zhashx_update(switchboard->lines, self->number, self);
@@ -176,17 +218,36 @@ int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
     return 0;
 }
 
-void line_destroy(line_t **self_p)
+static void discard(line_t **self_p)
 {
     line_t *self = *self_p;
 
-    if (!self)
-        return;
-    line_say(self, "$TERM", NULL, NULL);
     (void) pthread_join(self->thread, NULL);
+    forget_end(self);
     zhashx_delete(self->switchboard->lines, self->number);
     free(self);
     *self_p = NULL;
+}
+
+void line_destroy(line_t **self_p)
+{
+    if (!*self_p)
+        return;
+    line_say(*self_p, "$TERM", NULL, NULL);
+    discard(self_p);
+}
+
+bool line_end(line_t **self_p, int64_t deadline_ms)
+{
+    if (!*self_p)
+        return true;
+    line_say(*self_p, "$TERM", NULL, NULL);
+    if (!await_end(*self_p, deadline_ms)) {
+        *self_p = NULL; /* its thread's, for as long as that runs */
+        return false;
+    }
+    discard(self_p);
+    return true;
 }
 
 void line_say(line_t *self, const char *word, const char *first,

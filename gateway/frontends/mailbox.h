@@ -31,6 +31,10 @@ int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
 /* Says $TERM and waits for the thread's end. What it said last is dropped. */
 void line_destroy(line_t **self_p);
 #define cleanup_line CLEANUP(line_destroy)
+/* The same, but no longer than until `deadline_ms` (monotonic). False when the
+ * thread has not ended by then: it, its end of the line and its `args` are left
+ * as they are, and the program cannot end in an orderly way any more. */
+bool line_end(line_t **self_p, int64_t deadline_ms);
 
 /* A hint: its thread has something to do that is better not done on that
  * processor (base/processor.h), until it says otherwise. */

@@ -6,6 +6,7 @@
  *   prealloc.c                  folders for the next one
  *   adopt.c                     sessions taken over
  *   pool.c                      sessions that wait to be handed out
+ *   responses.c                 which of them answer
  *   retention.c                 what of those that are gone is removed
  *   capacity.c                  how many fit
  *   cgroup_sweep.c              control groups, and what stays of them
@@ -54,8 +55,10 @@ typedef struct entry {
     char *runtime_folder, *workspace; /* owned */
     json_t *environment;              /* owned; of its kernels, or NULL */
     uid_t host_uid;
-    bool holds_user; /* nobody else is to get host_uid */
-    uint64_t launch; /* number of the launch under way; 0 none */
+    int64_t asked_ms; /* monotonic; what it has not answered yet; 0: nothing */
+    json_t *last_shown; /* owned; what it answered last, or NULL */
+    bool holds_user;    /* nobody else is to get host_uid */
+    uint64_t launch;    /* number of the launch under way; 0 none */
     bool is_ready, is_gone, is_drained, is_external;
     bool is_starting;   /* from its making to READY or its end */
     bool is_pooled;     /* nobody's yet: waits in the pool */
@@ -75,7 +78,7 @@ typedef struct pending {
     message_t *request;           /* owned */
     size_t missing;               /* answers still to come */
     json_t *sessions;             /* owned; array of a listing, or NULL */
-    int64_t deadline;             /* monotonic ms */
+    int timer;                    /* of the loop; 0: it waits for ever */
     int64_t asked_us;             /* monotonic; of a session's start */
 } pending_t;
 
@@ -271,6 +274,17 @@ entry_t *orders_find(registry_t *self, const char *prefix, bool *ret_ambiguous);
 json_t *orders_unknown(const char *id);
 json_t *orders_ambiguous(const char *id);
 
+/* responses.c */
+#define RESPONSE_MS 1000 /* then it is late */
+/* It owes an answer from now on, and has given one; `session` is what it looks
+ * like, or NULL. */
+void responses_asked(entry_t *entry);
+void responses_came(entry_t *entry, const json_t *session);
+bool responses_are_late(const entry_t *entry, int64_t patience_ms);
+/* What is known of it: the caller's, with `responds` false. */
+json_t *responses_last(const entry_t *entry);
+json_t *responses_error(const entry_t *entry);
+
 /* pending_requests.c */
 /* A request that waits for an actor; lent. */
 pending_t *pending_new(registry_t *self, message_t **request_p);
@@ -289,7 +303,8 @@ void pending_started(registry_t *self, const char *token);
 message_t *pending_take_back(registry_t *self, const char *token);
 /* With the sessions that have answered; it is gone then. */
 void pending_finish_listing(registry_t *self, pending_t *pending);
-int pending_on_sweep(zloop_t *loop, int timer, void *arg);
+/* It is not waited for longer than RESPONSE_MS. */
+void pending_hurry(registry_t *self, pending_t *pending);
 
 /* session_feed.c */
 following_t *following_new(void);

@@ -112,10 +112,17 @@ static void on_list(registry_t *self, json_t *content, message_t **request_p)
     for (entry_t *at = self->entries; at; at = at->next) {
         if (at->is_pooled || (at->is_gone && !wants_gone))
             continue;
+        if (responses_are_late(at, RESPONSE_MS)) {
+            json_array_append_new(pending->sessions, responses_last(at));
+            continue;
+        }
         pending->missing++;
+        responses_asked(at);
         line_say(at->line, "SHOW", pending->token, NULL);
     }
-    if (!pending->missing)
+    if (pending->missing)
+        pending_hurry(self, pending);
+    else
         pending_finish_listing(self, pending);
 }
 
@@ -157,6 +164,10 @@ static void command(registry_t *self, json_t *content, message_t **request_p,
         pending_t *pending = pending_new(self, request_p);
 
         snprintf(pending->session, sizeof pending->session, "%s", entry->id);
+        if (strcmp(word, "SHOW") == 0) {
+            responses_asked(entry);
+            pending_hurry(self, pending);
+        }
         line_say(entry->line, word, pending->token, argument);
         return;
     }

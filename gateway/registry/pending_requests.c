@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define GATHER_MS 2000 /* a listing waits so long for busy actors */
-
 void pending_destroy(pending_t **pending_p)
 {
     pending_t *pending = *pending_p;
@@ -27,7 +25,6 @@ pending_t *pending_new(registry_t *self, message_t **request_p)
     snprintf(pending->token, sizeof pending->token, "%" PRIu64,
              ++self->counter);
     pending->request = take_ptr(*request_p);
-    pending->deadline = clock_monotonic_ms() + GATHER_MS;
     pending->next = self->pending;
     self->pending = pending;
     return pending;
@@ -50,6 +47,8 @@ static void unlink_pending(registry_t *self, pending_t *pending)
         at = &(*at)->next;
     if (*at)
         *at = pending->next;
+    if (pending->timer)
+        zloop_timer_end(self->loop, pending->timer);
     pending_destroy(&pending);
 }
 
@@ -89,8 +88,31 @@ void pending_fail(registry_t *self, const char *token, const char *ename,
                        management_error(ename, exit_code, "%s", evalue));
 }
 
+static bool is_listed(const json_t *sessions, const char *id)
+{
+    const json_t *session;
+    size_t i;
+
+    json_array_foreach(
+        sessions, i,
+        session) if (strcmp(json_string_value(json_object_get(session, "id")),
+                            id)
+                     == 0) return true;
+    return false;
+}
+
+/* Those that were asked and have not answered are there all the same. */
+static void add_silent(registry_t *self, const pending_t *pending)
+{
+    for (entry_t *at = self->entries; pending->missing && at; at = at->next)
+        if (responses_are_late(at, RESPONSE_MS) && !at->is_pooled
+            && !is_listed(pending->sessions, at->id))
+            json_array_append_new(pending->sessions, responses_last(at));
+}
+
 void pending_finish_listing(registry_t *self, pending_t *pending)
 {
+    add_silent(self, pending);
     finish_pending(self, pending,
                    json_pack("{s:s,s:o}", "status", "ok", "sessions",
                              tree_sorted(pending->sessions, "created", false)));
@@ -124,18 +146,31 @@ void pending_done(registry_t *self, const char *token, const char *text)
         pending_finish_listing(self, pending);
 }
 
-int pending_on_sweep(zloop_t *loop, int timer, void *arg)
+static int on_late(zloop_t *loop, int timer, void *arg)
 {
     registry_t *self = arg;
-    int64_t now = clock_monotonic_ms();
-    pending_t *next;
+    pending_t *at = self->pending;
+    const entry_t *entry;
 
     (void) loop;
-    (void) timer;
-    for (pending_t *at = self->pending; at; at = next) {
-        next = at->next;
-        if (at->sessions && at->deadline < now)
-            pending_finish_listing(self, at);
+    while (at && at->timer != timer)
+        at = at->next;
+    if (!at)
+        return 0;
+    at->timer = 0;
+    if (at->sessions) {
+        pending_finish_listing(self, at);
+        return 0;
     }
+    entry = registry_find(self, at->session);
+    if (entry && responses_are_late(entry, RESPONSE_MS))
+        finish_pending(self, at, responses_error(entry));
     return 0;
+}
+
+void pending_hurry(registry_t *self, pending_t *pending)
+{
+    size_t patience = pending->sessions ? RESPONSE_MS : 10 * RESPONSE_MS;
+
+    pending->timer = zloop_timer(self->loop, patience, 1, on_late, self);
 }

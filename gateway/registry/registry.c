@@ -15,10 +15,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define SWEEP_MS     2000 /* for listings that wait */
 #define POOL_TICK_MS 1000
 #define END_MS       8000 /* --end-sessions waits so long */
-#define WORDS_A_TURN 64   /* of sessions; others want to be heard too */
+#define SILENT_MS    5000 /* a stop does not wait for who does not answer */
+#define THREADS_MS                                                             \
+    10000               /* and the end for the sessions' threads, once more    \
+                         */
+#define WORDS_A_TURN 64 /* of sessions; others want to be heard too */
 
 entry_t *registry_find(registry_t *self, const char *id)
 {
@@ -45,6 +48,7 @@ static void entry_destroy(entry_t **entry_p)
     free(entry->runtime_folder);
     free(entry->workspace);
     json_decref(entry->environment);
+    json_decref(entry->last_shown);
     free(entry->create_token);
     free(entry->hand_token);
     free(entry);
@@ -82,7 +86,8 @@ void registry_remove(registry_t *self, entry_t *entry)
 static bool all_done(const registry_t *self)
 {
     for (const entry_t *at = self->entries; at; at = at->next)
-        if (!at->is_drained && !at->is_gone)
+        if (!at->is_drained && !at->is_gone
+            && !responses_are_late(at, SILENT_MS))
             return false;
     return true;
 }
@@ -169,6 +174,13 @@ void registry_own(registry_t *self, entry_t *entry, const char *token)
     following_tell(self, entry);
 }
 
+static int on_stop_look(zloop_t *loop, int timer, void *arg)
+{
+    (void) loop;
+    (void) timer;
+    return all_done(arg) ? -1 : 0;
+}
+
 static int on_stop_deadline(zloop_t *loop, int timer, void *arg)
 {
     (void) loop;
@@ -194,7 +206,10 @@ bool registry_stop(registry_t *self, bool ends_sessions)
             line_say(at->line, "DELETE", NULL, NULL);
         else
             line_say(at->line, "DRAIN", grace, NULL);
+        responses_asked(at);
+        line_say(at->line, "SHOW", "", NULL);
     }
+    zloop_timer(self->loop, SILENT_MS, 0, on_stop_look, self);
     zloop_timer(self->loop, (size_t) (ends_sessions ? END_MS : grace_ms + 2000),
                 1, on_stop_deadline, self);
     log_notice("stopping, sessions are %s", ends_sessions ? "ended" : "kept");
@@ -213,7 +228,8 @@ static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
-static void end_entry(registry_t *self, entry_t **entry_p)
+/* False: its thread does not end. */
+static bool end_entry(registry_t *self, entry_t **entry_p, int64_t deadline_ms)
 {
     bool is_pooled = (*entry_p)->is_pooled;
     bool is_over = (self->ends_all || is_pooled) && (*entry_p)->is_gone;
@@ -221,11 +237,36 @@ static void end_entry(registry_t *self, entry_t **entry_p)
     cleanup_free char *id = mem_text((*entry_p)->id);
     fault_t fault;
 
+    if (!line_end(&(*entry_p)->line, deadline_ms)) {
+        log_error("session=%s has not ended within %d ms and is left as it is; "
+                  "the next gateway takes it over",
+                  id, THREADS_MS);
+        return false;
+    }
     entry_destroy(entry_p);
     if (is_over)
         (void) path_remove_tree(folder, &fault);
     if (is_pooled && is_over)
         forget_pooled(self, id);
+    return true;
+}
+
+bool registry_end(registry_t *self)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + THREADS_MS;
+    bool have_ended = true;
+
+    doors_destroy(&self->doors); /* it speaks to sessions */
+    for (const entry_t *at = self->entries; at; at = at->next)
+        line_say(at->line, "$TERM", NULL, NULL);
+    while (self->entries) {
+        entry_t *first = self->entries;
+
+        self->entries = first->next;
+        if (!end_entry(self, &first, deadline_ms))
+            have_ended = false;
+    }
+    return have_ended;
 }
 
 void registry_destroy(registry_t **self_p)
@@ -234,12 +275,7 @@ void registry_destroy(registry_t **self_p)
 
     if (!self)
         return;
-    doors_destroy(&self->doors); /* it speaks to sessions */
-    while (self->entries) {
-        entry_t *first = self->entries;
-        self->entries = first->next;
-        end_entry(self, &first);
-    }
+    (void) registry_end(self);
     creation_clear(self);
     while (self->pending) {
         pending_t *first = self->pending;
@@ -357,7 +393,6 @@ int registry_new(const options_t *options, const char *package_folder,
     zloop_reader(self->loop, management_socket(self->management),
                  orders_on_management, self);
     zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
-    zloop_timer(self->loop, SWEEP_MS, 0, pending_on_sweep, self);
     groups_sweep_soon(self);
     zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
     self->retention = retention_new(self);

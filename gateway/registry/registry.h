@@ -8,6 +8,7 @@
 #include "gateway/config/options.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 typedef struct registry registry_t;
 
@@ -15,7 +16,11 @@ typedef struct registry registry_t;
  * sessions that an earlier gateway left. `options` is borrowed. */
 int registry_new(const options_t *options, const char *package_folder,
                  registry_t **ret_registry, fault_t *fault);
-/* Ends what still runs: actors, zygotes; kept kernels live on. */
+/* Ends the sessions' threads; kept kernels live on. False when one does not
+ * end: then there is no orderly end any more, neither of the registry nor of
+ * the program. What it kept is on disk, and the next gateway takes it over. */
+bool registry_end(registry_t *self);
+/* After that; ends the zygotes. */
 void registry_destroy(registry_t **self_p);
 #define cleanup_registry CLEANUP(registry_destroy)
 

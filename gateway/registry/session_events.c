@@ -28,7 +28,9 @@ static void end_start(registry_t *self, entry_t *entry)
 static void on_done(registry_t *self, entry_t *entry, const char *token,
                     const char *answer)
 {
-    (void) entry;
+    json_auto_t *shown = entry->asked_ms ? json_loads(answer, 0, NULL) : NULL;
+
+    responses_came(entry, json_object_get(shown, "session"));
     pending_done(self, token, *answer ? answer : "null");
 }
 

@@ -137,6 +137,11 @@ int serve_main(options_t *options)
     registry_run(registry, signal_fd);
     /* After the sessions have said all: its clients get it before they go. */
     zactor_destroy(&http);
+    if (!registry_end(registry)) {
+        /* A return would wait for its sockets, and so for that thread. */
+        audit_destroy(&audit);
+        _exit(GATEWAY_EXIT_FAILED);
+    }
     registry_destroy(&registry);
     audit_destroy(&audit);
     /* Waits until libzmq has written what sockets still hold (their linger). */

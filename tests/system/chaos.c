@@ -1,9 +1,12 @@
 /* A machine that misbehaves, put before the gateway with LD_PRELOAD: its wall
  * clock jumps, by the seconds in the file $CHAOS_CLOCK, and its disk is slow,
- * by $CHAOS_DISK_MS for each write to a file. */
+ * by $CHAOS_DISK_MS for each write to a file; and while the file $CHAOS_STUCK
+ * is there, it takes nothing for files whose path has its text. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -36,6 +39,23 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     return r;
 }
 
+static int is_stuck(int fd)
+{
+    const char *path = getenv("CHAOS_STUCK");
+    char link[64], target[4096] = "", text[128] = "";
+    int wanted = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (wanted < 0)
+        return 0;
+    if (read(wanted, text, sizeof text - 1) < 0)
+        text[0] = '\0';
+    close(wanted);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, target, sizeof target - 1) < 0)
+        return 0;
+    return text[0] && strstr(target, text);
+}
+
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
 {
     static ssize_t (*real)(int, const struct iovec *, int, off_t);
@@ -47,6 +67,11 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
     if (delay && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
         long ms = strtol(delay, NULL, 10);
         struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+        nanosleep(&pause, NULL);
+    }
+    while (is_stuck(fd)) {
+        struct timespec pause = {0, 10 * 1000000};
 
         nanosleep(&pause, NULL);
     }

@@ -2,8 +2,11 @@
  * and the owner learns who spoke. */
 #include "gateway/frontends/mailbox.h"
 
+#include "base/clock.h"
 #include "base/processor.h"
 #include "tests/lib/descriptors.h"
+
+#include <pthread.h>
 
 #define PATIENCE_MS 20000
 #define MANY        40
@@ -104,6 +107,42 @@ static void hears_what_is_said_right_after_its_making(void **state)
         line_say(line, "word", NULL, NULL);
         expect(board, name, "hello a");
         expect(board, name, "word - -");
+    }
+}
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+/* Hears nothing while the gate is shut. */
+static void be_deaf(zsock_t *pipe, void *args)
+{
+    (void) args;
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    zstr_send(pipe, "heard");
+}
+
+/* The board stays as well: the thread's end of the line is connected to it. */
+static void leaves_a_thread_that_does_not_end(void **state)
+{
+    switchboard_t *board = switchboard_new();
+    char name[] = "a";
+    line_t *deaf = NULL, *other = make_line(board, name);
+    fault_t fault = {0};
+
+    (void) state;
+    pthread_mutex_lock(&gate);
+    assert_int_equal(line_new(board, be_deaf, NULL, NULL, &deaf, &fault), 0);
+    assert_false(line_end(&deaf, clock_monotonic_ms() + 20));
+    assert_null(deaf);
+    assert_true(line_end(&other, clock_monotonic_ms() + PATIENCE_MS));
+    assert_null(other);
+    pthread_mutex_unlock(&gate);
+    for (void *owner = &owner; owner;) {
+        char *word = hear(board, &owner);
+
+        if (strcmp(word, "heard") == 0)
+            owner = NULL;
+        zstr_free(&word);
     }
 }
 
@@ -229,6 +268,7 @@ static void keeps_the_thread_of_one_off_a_processor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leaves_a_thread_that_does_not_end),
         cmocka_unit_test(carries_words_both_ways),
         cmocka_unit_test(hears_what_is_said_right_after_its_making),
         cmocka_unit_test(keeps_many_apart),

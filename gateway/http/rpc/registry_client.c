@@ -91,7 +91,7 @@ bool desk_is_ok(exchange_t *exchange, const json_t *reply)
         {"UnknownSession", 404},    {"SessionGone", 404},
         {"AmbiguousSession", 404},  {"TooManySessions", 403},
         {"SessionNotStarted", 500}, {"GatewayStopping", 503},
-        {"GatewayBusy", 503},
+        {"GatewayBusy", 503},       {"SessionNotResponding", 503},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));
