@@ -58,6 +58,9 @@ void notebook_clear(notebook_t *self);
 void notebook_add(notebook_t *self, notebook_cell_t *cell);
 /* The cell of that id, or NULL; lent. */
 notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
+/* That member of a recorded cell's metadata is true: the request was answered
+ * with an error, and no kernel ever began it. */
+#define NOTEBOOK_REFUSED "refused"
 /* A member of the cell's metadata "hearth"; lent, NULL when there is none. */
 json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
 

@@ -278,8 +278,17 @@ void recorded_cell_add(recorded_cell_t *self, const journal_record_t *record,
             json_integer_value(json_object_get(content, "bytes")));
 }
 
+/* It was answered, and no kernel had begun it: what it says never happened. */
+static bool is_refused(const recorded_cell_t *self)
+{
+    return strcmp(text_member(self->notes, "status"), "error") == 0
+           && !json_object_get(self->timing, "iopub.execute_input");
+}
+
 void recorded_cell_finish(recorded_cell_t *self, notebook_cell_t *ret_cell)
 {
+    if (self->cell.kind == NOTEBOOK_CODE && is_refused(self))
+        json_object_set_new(self->notes, NOTEBOOK_REFUSED, json_true());
     if (self->outputs.cut_count)
         json_object_set_new(
             self->notes, "cut",

@@ -151,6 +151,7 @@ const char *replay_skips(const notebook_cell_t *cell,
         const char *ename, *why;
     } bad_ends[] = {
         {"KernelDied", "the kernel died in it"},
+        {"SessionGone", "the session was ended in it"},
         {"TimeLimitExceeded", "it had reached its time limit"},
         {"KeyboardInterrupt", "it had been interrupted"},
     };
@@ -162,6 +163,8 @@ const char *replay_skips(const notebook_cell_t *cell,
         return "it belongs to a revival that was broken off";
     if (options->is_revival && json_is_true(notebook_cell_note(cell, "seed")))
         return "it belongs to the profile's seed, which each new kernel runs";
+    if (json_is_true(notebook_cell_note(cell, NOTEBOOK_REFUSED)))
+        return "it had been refused and never ran";
     if (strcmp(status, "aborted") == 0)
         return "it had not been run: one before it failed";
     if (strcmp(status, "unanswered") == 0)

@@ -76,6 +76,24 @@ static bool is_of(const journal_record_t *record, const char *id)
            && json_text_equals(json_member(header, "msg_id"), id);
 }
 
+/* Clients that number their requests alike, or by a constant, would get each
+ * other's answers. */
+static void refuse_reused(self_t *self, request_t *request)
+{
+    turns_fail(self, request, "BadRequest",
+               "another request of this session had the same msg_id, with "
+               "other content; it is not run: give each request a msg_id of "
+               "its own");
+}
+
+static bool is_same(const request_t *request, bytes_t content)
+{
+    bytes_t own = message_content(request->message);
+
+    return own.size == content.size
+           && memcmp(own.bytes, content.bytes, own.size) == 0;
+}
+
 /* Exactly once: a request whose msg_id is in the journal is not run again; its
  * events and its reply go out once more, under fresh ids. It stands before all
  * that came of it. */
@@ -93,13 +111,18 @@ static void replay(self_t *self, request_t *request)
     if (journal_reader_new(folder, self->spec->journal_key, 0, &reader, &fault)
         < 0)
         return;
-    output_status(self->output, "busy", parent);
     while (journal_reader_next(reader, &record, &fault) == 1) {
         bytes_t metadata = {record.metadata.bytes, record.metadata.size};
         bytes_t content = {record.content.bytes, record.content.size};
 
-        if (!number && is_of(&record, message_id(request->message)))
+        if (!number && is_of(&record, message_id(request->message))) {
+            if (!is_same(request, content)) {
+                refuse_reused(self, request);
+                return;
+            }
             number = record.request;
+            output_status(self->output, "busy", parent);
+        }
         if (!number || record.request != number)
             continue;
         if (record.kind == JOURNAL_EVENT
@@ -110,6 +133,8 @@ static void replay(self_t *self, request_t *request)
         output_send_reply(self->output, request, metadata, content);
         is_known = true;
     }
+    if (!number)
+        output_status(self->output, "busy", parent);
     if (!is_known)
         say_unknown(self, request);
     output_status(self->output, "idle", parent);
@@ -120,14 +145,26 @@ static bool is_called(const request_t *request, const char *id)
     return request->frame_type && strcmp(message_id(request->message), id) == 0;
 }
 
-static bool is_pending(const self_t *self, const char *id)
+/* The one that runs or waits under that id; NULL: none. */
+static const request_t *find_pending(const self_t *self, const char *id)
 {
     if (self->running && is_called(self->running, id))
-        return true;
+        return self->running;
     for (const request_t *at = self->queue; at; at = at->next)
         if (is_called(at, id))
-            return true;
-    return false;
+            return at;
+    return NULL;
+}
+
+/* One whose id came before: said again by its client, or somebody else's. */
+static void repeat(self_t *self, request_t *request)
+{
+    const request_t *pending = find_pending(self, message_id(request->message));
+
+    if (!pending)
+        replay(self, request);
+    else if (!is_same(request, message_content(pending->message)))
+        refuse_reused(self, request);
 }
 
 static void refuse_full(self_t *self, request_t *request, const char *limit,
@@ -189,8 +226,7 @@ static void accept_request(self_t *self, request_t **request_p)
     fault_t fault;
 
     if (seen_has(self->seen, id)) {
-        if (!is_pending(self, id))
-            replay(self, request);
+        repeat(self, request);
         return;
     }
     if (flaw) {

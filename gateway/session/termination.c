@@ -191,7 +191,10 @@ static void note(self_t *self, const char *type)
 void ending_relaunch(self_t *self)
 {
     life_step(&self->state, LIFE_ON_RELAUNCH);
-    output_status(self->output, "restarting", (bytes_t){0});
+    /* A client takes this for a kernel that died: who asked for a restart
+     * knows of it, and has an answer. */
+    if (self->reason != LIFE_REASON_DELETED)
+        output_status(self->output, "restarting", (bytes_t){0});
     output_new_kernel(self->output);
     output_status(self->output, "starting", (bytes_t){0});
     self->kernel_seq = self->told_seq = 0;

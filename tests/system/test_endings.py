@@ -373,3 +373,16 @@ def test_two_interrupts_are_both_answered(session: Session) -> None:
         for run in done:
             assert run.returncode in (0, 1), run.stderr
             assert run.stdout.strip()
+
+
+def test_a_restart_that_was_asked_for_is_no_death(gateway: Gateway) -> None:
+    """Clients take the status `restarting` for a kernel that died."""
+    session = gateway.create()
+    with session.client() as client:
+        assert gateway.run("session", "restart", session.id).returncode == 0
+        states = []
+        while "starting" not in states:
+            message = client.iopub(DEADLINE, lambda m: True)
+            if message["msg_type"] == "status":
+                states.append(message["content"]["execution_state"])
+        assert "restarting" not in states

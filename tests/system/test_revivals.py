@@ -220,6 +220,30 @@ def test_cells_that_a_revival_leaves_out(
     assert session.exec("a").stdout == "[1]\n"
 
 
+def test_what_never_began_is_not_run(
+    gateway: Gateway, session: Session
+) -> None:
+    """It was answered that the session is gone: its client did it elsewhere."""
+    with session.client() as client:
+        assert client.run("a = []").status == "ok"
+        client.kc.execute("while True: pass")
+        waiting = client.kc.execute("a.append('effect')")
+        session.wait_journaled([waiting])
+        session.delete()
+        assert client.finish(waiting).status == "error"
+    session.wait_state("gone")
+    (cell,) = [
+        cell
+        for cell in session.notebook()["cells"]
+        if "effect" in "".join(cell["source"])
+    ]
+    assert cell["metadata"]["hearth"]["refused"] is True
+    report = revive(gateway, session)
+    skipped = {c["number"]: c["why"] for c in report["cells"]}
+    assert "never ran" in skipped[3]
+    assert session.exec("a").stdout == "[]\n"
+
+
 def test_a_time_limit_is_one_again(gateway: Gateway, session: Session) -> None:
     session.exec("a = 1")
     session.exec("while True: pass", "--timeout", "0.5")

@@ -237,6 +237,21 @@ def test_repeated_message_id_is_run_once(client: Client) -> None:
     assert client.run("n").result == "1"
 
 
+def test_a_message_id_of_another_request_is_refused(client: Client) -> None:
+    """Whether the other one has ended or not: never the first one's answer."""
+    message = client.kc.session.msg(
+        "execute_request", {"code": "print('first')"}
+    )
+    client.kc.shell_channel.send(message)
+    assert client.finish(message["header"]["msg_id"]).stream() == "first\n"
+    message["content"] = {"code": "print('second')"}
+    client.kc.shell_channel.send(message)
+    turn = client.finish(message["header"]["msg_id"])
+    assert turn.stream() == ""
+    assert turn.content["ename"] == "BadRequest"
+    assert "msg_id" in turn.content["evalue"]
+
+
 def test_a_cell_bigger_than_a_socket_takes_at_once(client: Client) -> None:
     turn = client.run("#" + "x" * 3_000_000 + "\n7")
     assert turn.result == "7"

@@ -63,6 +63,29 @@ static void later_records_reach_earlier_cells(void **state)
     assert_string_equal(first_text(&notebook.cells[1]), "three");
 }
 
+/* The gateway answered for the kernel: it was gone, or the queue full. */
+static void what_never_began_is_marked(void **state)
+{
+    cleanup_notebook notebook_t notebook = {0};
+    journal_t *journal = recorded_open(*state);
+    const char *error = "{\"status\":\"error\",\"ename\":\"SessionGone\"}";
+
+    recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
+                    "{\"code\":\"a\"}");
+    recorded_append(journal, JOURNAL_EVENT, 1, "execute_input",
+                    "{\"code\":\"a\",\"execution_count\":1}");
+    recorded_append(journal, JOURNAL_REPLY, 1, "execute_reply", error);
+    recorded_append(journal, JOURNAL_REQUEST, 2, "execute_request",
+                    "{\"code\":\"b\"}");
+    recorded_append(journal, JOURNAL_REPLY, 2, "execute_reply", error);
+    journal_destroy(&journal);
+    take_all(*state, NULL, &notebook);
+    assert_int_equal(notebook.count, 2);
+    assert_null(notebook_cell_note(&notebook.cells[0], "refused"));
+    assert_true(
+        json_is_true(notebook_cell_note(&notebook.cells[1], "refused")));
+}
+
 static void notes_stand_before_their_code(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
@@ -423,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_folder(later_records_reach_earlier_cells),
+        with_folder(what_never_began_is_marked),
         with_folder(notes_stand_before_their_code),
         with_folder(secrets_are_masked),
         with_folder(random_records_fold_into_notebooks),

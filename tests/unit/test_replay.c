@@ -220,20 +220,22 @@ static void leaves_out_what_is_marked_or_ended_badly(void **state)
     add(&notebook, "7", "n", "", "{\"hearth\":{\"status\":\"aborted\"}}");
     add(&notebook, "8", "u", "", "{\"hearth\":{\"status\":\"unanswered\"}}");
     add(&notebook, "9", "k", "", "{}");
+    add(&notebook, "10", "r", "",
+        "{\"hearth\":{\"status\":\"error\",\"refused\":true}}");
     json_array_append_new(
         notebook.cells[8].outputs,
         json_pack("{s:s, s:s}", "output_type", "error", "ename", "KernelDied"));
     assert_int_equal(run(&notebook, &plain, &options, &summary, &fault), 0);
-    assert_string_equal(listener.log, "1-2-3!4!5-6-7-8-9!");
-    assert_int_equal(summary.skipped, 6);
+    assert_string_equal(listener.log, "1-2-3!4!5-6-7-8-9!10-");
+    assert_int_equal(summary.skipped, 7);
     options.runs_all = true;
     listener.log[0] = '\0';
     assert_int_equal(run(&notebook, &all, &options, &summary, &fault), 0);
-    assert_string_equal(listener.log, "1!2!3!4!5!6!7-8-9!");
+    assert_string_equal(listener.log, "1!2!3!4!5!6!7-8-9!10-");
     options.is_revival = true;
     listener.log[0] = '\0';
     assert_int_equal(run(&notebook, &revival, &options, &summary, &fault), 0);
-    assert_string_equal(listener.log, "1!2!3!4!5!6!7-8-9-");
+    assert_string_equal(listener.log, "1!2!3!4!5!6!7-8-9-10-");
 }
 
 static void waits_for_displays_that_change_later(void **state)

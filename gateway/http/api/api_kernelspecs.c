@@ -19,11 +19,11 @@ static json_t *spec_of(const exchange_t *exchange, const profile_t *profile)
         exchange_path(exchange, "/kernelspecs/%s/logo-svg.svg", profile->name);
 
     return json_pack(
-        "{s:s,s:{s:[s,s,s,s,s],s:{},s:s,s:s,s:s,s:{s:b},s:s},s:{s:s}}", "name",
-        profile->name, "spec", "argv", "hearth", "kernel", "--profile",
-        profile->name, "{connection_file}", "env", "display_name",
+        "{s:s,s:{s:[s,s,s,s,s,s],s:{},s:s,s:s,s:s,s:{s:b},s:s},s:{s:s}}",
+        "name", profile->name, "spec", "argv", "hearth", "kernel", "--profile",
+        profile->name, "-f", "{connection_file}", "env", "display_name",
         profile->display_name, "language", "python", "interrupt_mode",
-        "message", "metadata", "debugger", 1, "kernel_protocol_version", "5.5",
+        "message", "metadata", "debugger", 0, "kernel_protocol_version", "5.5",
         "resources", "logo-svg", picture);
 }
 

@@ -200,6 +200,12 @@ json_t *model_creation(exchange_t *exchange, const json_t *body,
 
     if (forced)
         profile = forced;
+    /* jupyter_client's own rule: this name means the Python that is there. */
+    if (profile && strcmp(profile, "python") == 0
+        && !options_profile(exchange->http->options, profile))
+        profile = options_profile(exchange->http->options, "python3")
+                      ? "python3"
+                      : exchange->http->options->profiles[0]->name;
     if (profile && *profile) {
         if (!options_profile(exchange->http->options, profile)) {
             exchange_fail(exchange, 500, "No such kernel named %.100s",

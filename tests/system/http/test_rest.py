@@ -98,6 +98,8 @@ def test_kernelspecs(web: Web) -> None:  # A-U1
         assert all(isinstance(word, str) for word in spec["spec"]["argv"])
         assert isinstance(spec["spec"]["language"], str)
         assert isinstance(spec["spec"]["display_name"], str)
+        assert spec["spec"]["argv"][-2:] == ["-f", "{connection_file}"]
+        assert spec["spec"]["metadata"]["debugger"] is False
         assert web.get(f"/api/kernelspecs/{name}").json == spec
         for path in spec["resources"].values():
             picture = web.get(path)
@@ -107,6 +109,14 @@ def test_kernelspecs(web: Web) -> None:  # A-U1
     assert web.get("/api/kernelspecs/none").status == 404
     assert web.get("/kernelspecs/python3/none.png").status == 404
     assert web.get("/kernelspecs/none/logo-svg.svg").status == 404
+
+
+def test_python_is_the_python_that_is_there(web: Web) -> None:
+    """jupyter_client has the same rule, and some clients send nothing else."""
+    made = web.post("/api/kernels", {"name": "python"})
+    assert made.status == 201
+    assert made.json["name"] == "python3"
+    web.delete(made.json["id"])
 
 
 def check_model(model: dict[str, object]) -> None:  # A-U3, A-U4
