@@ -41,7 +41,7 @@ def is_alive(session: Session) -> bool:
     """Its heartbeat echoes, as clients ask for it."""
     with Peer(session, "hb", zmq.REQ) as client:
         client.send(b"ping")
-        if not client.poll(DEADLINE * 1000):
+        if not client.poll(int(DEADLINE * 1000)):
             return False
         return client.recv() == b"ping"
 
@@ -68,11 +68,13 @@ def test_a_subscription_that_is_too_big(
     session: Session, client: Client
 ) -> None:
     """It ends the connection of who asked for it."""
-    with Peer(session, "iopub", zmq.XSUB) as peer:
-        with peer.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
-            peer.send(b"\1" + bytes(2000))
-            assert monitor.poll(DEADLINE * 1000)
-            peer.monitor(None, 0)
+    with (
+        Peer(session, "iopub", zmq.XSUB) as peer,
+        peer.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor,
+    ):
+        peer.send(b"\1" + bytes(2000))
+        assert monitor.poll(int(DEADLINE * 1000))
+        peer.monitor(None, 0)
     assert client.run("6 * 7").result == "42"
 
 
@@ -117,11 +119,11 @@ def test_what_the_kernel_said_is_not_taken_back(
     )
     with Peer(session, "iopub", zmq.SUB) as peer:
         peer.subscribe(b"")
-        assert peer.poll(DEADLINE * 1000)  # the welcome
+        assert peer.poll(int(DEADLINE * 1000))  # the welcome
         client.run("one.send({'x': 1})")
         frames: list[bytes] = []
         while not any(b"comm_msg" in frame for frame in frames):
-            assert peer.poll(DEADLINE * 1000)
+            assert peer.poll(int(DEADLINE * 1000))
             frames = peer.recv_multipart()
     with Peer(session, "shell", zmq.DEALER) as peer:
         peer.send_multipart(frames[frames.index(b"<IDS|MSG>") :])

@@ -1,0 +1,53 @@
+"""What installing and uninstalling do to an operator's configuration."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from deadline import DEADLINE
+from harness import HEARTH
+
+BUILD = Path(HEARTH).parent
+
+
+def make(target: str, root: Path) -> None:
+    done = subprocess.run(
+        ["make", "-C", str(BUILD), target, f"DESTDIR={root}"],
+        capture_output=True,
+        text=True,
+        timeout=4 * DEADLINE,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def configuration(root: Path) -> Path:
+    (default,) = root.rglob("etc/hearth/hearth.cfg.default")
+    return default.with_name("hearth.cfg")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    if not (BUILD / "Makefile").exists():
+        pytest.skip("the program was not built here")
+    make("install", tmp_path)
+    return tmp_path
+
+
+def test_a_changed_configuration_stays(root: Path) -> None:
+    file = configuration(root)
+    default = file.read_text()
+    file.write_text(default + "# mine\n")
+    make("install", root)
+    assert file.read_text() == default + "# mine\n"
+    make("uninstall", root)
+    assert file.read_text() == default + "# mine\n"
+    assert [path.name for path in file.parent.iterdir()] == ["hearth.cfg"]
+
+
+def test_an_unchanged_configuration_goes(root: Path) -> None:
+    file = configuration(root)
+    assert file.read_text() == file.with_suffix(".cfg.default").read_text()
+    make("uninstall", root)
+    assert not list(file.parent.iterdir())
