@@ -398,27 +398,18 @@ static int check_descriptors(const process_t *process, fault_t *fault)
     return r;
 }
 
-/* Root as this process sees it: user 0, or, in a user namespace that does not
- * know root, the number that stands for all who are not known. */
+/* The machine's root as this process sees it: user 0, or, in a user namespace
+ * that does not know him, the number that stands for all who are not known. A
+ * namespace may well have a user 0 that is somebody else outside, as a
+ * container's has; whose the files of /proc itself are tells. */
 static int find_root(uid_t *ret_uid, fault_t *fault)
 {
-    static const char path[] = "/proc/sys/kernel/overflowuid";
-    cleanup_buffer buffer_t map = BUFFER_EMPTY, text = BUFFER_EMPTY;
-    bool knows_root = false;
-    unsigned first, uid;
-    int r = file_read("/proc/self/uid_map", FILE_MAX, &map, fault);
+    static const char path[] = "/proc/version";
+    struct stat seen;
 
-    if (r < 0 || (r = file_read(path, FILE_MAX, &text, fault)) < 0)
-        return r;
-    buffer_append(&map, "", 1);
-    buffer_append(&text, "", 1);
-    for (const char *line = (const char *) map.data;
-         line != NULL && sscanf(line, "%u", &first) == 1;
-         line = strchr(line, '\n'), line += line != NULL)
-        knows_root |= first == 0;
-    if (sscanf((const char *) text.data, "%u", &uid) != 1)
-        return fault_set(fault, EPROTO, "%s is no number", path);
-    *ret_uid = knows_root ? 0 : (uid_t) uid;
+    if (stat(path, &seen) < 0)
+        return unreadable(fault, path);
+    *ret_uid = seen.st_uid;
     return 0;
 }
 
