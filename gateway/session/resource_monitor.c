@@ -4,6 +4,7 @@
  * is told with its figures: in the reason of an end, or in the journal when
  * the session goes on. Lives in the session's thread. */
 #include "gateway/session/internal.h"
+#include "gateway/session/look_pace.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,7 +22,6 @@
             holds it by itself, less often: */
 #define CALM_MS   64000
 #define REST_MS   4000 /* from this pace on it holds no files open */
-#define SHARE     50   /* a look takes a fiftieth of the time at most */
 #define STEADY_US 2000 /* processor time of a session that does nothing */
 #define NOTE_MAX  256
 #define MIB       ((uint64_t) 1024 * 1024)
@@ -203,8 +203,10 @@ static bool look(self_t *self, bool *ret_ends)
 static int on_look(zloop_t *loop, int timer, void *arg)
 {
     self_t *self = arg;
+    const look_pace_t pace = {.base_ms = base_ms(self),
+                              .slowest_ms = slowest_ms(self)};
     int64_t begun = clock_monotonic_ms();
-    int64_t next = self->watch.period_ms;
+    int64_t next;
     bool is_quiet, ends = false;
 
     (void) loop;
@@ -216,11 +218,8 @@ static int on_look(zloop_t *loop, int timer, void *arg)
     is_quiet = look(self, &ends);
     if (ends)
         return 0;
-    next = is_quiet ? next * 2 : base_ms(self);
-    if (next > slowest_ms(self))
-        next = slowest_ms(self);
-    if (next < (clock_monotonic_ms() - begun) * SHARE)
-        next = (clock_monotonic_ms() - begun) * SHARE;
+    next = look_pace_next(&pace, self->watch.period_ms,
+                          clock_monotonic_ms() - begun, is_quiet);
     if (is_quiet && next >= REST_MS)
         rest(self);
     look_again(self, next);

@@ -91,7 +91,9 @@ static int open_segment(journal_reader_t *self, uint64_t number, int *ret_fd,
         return 0;
     if (segment_header_decode(bytes, &self->key, ret_header) < 0
         || ret_header->number != number)
-        return fault_set(fault, EBADMSG, "%s/%s: its header is damaged",
+        return fault_set(fault, EBADMSG,
+                         "%s/%s: its header is damaged, or was sealed "
+                         "with another journal key than this one",
                          self->folder, name);
     *ret_fd = take_fd(&fd);
     return 1;

@@ -253,7 +253,9 @@ static int open_last(journal_t *self, uint64_t *torn, fault_t *fault)
     }
     if (segment_header_decode(bytes.data, &self->key, &header) < 0
         || header.number != last->number)
-        return fault_set(fault, EBADMSG, "%s/%s: its header is damaged",
+        return fault_set(fault, EBADMSG,
+                         "%s/%s: its header is damaged, or was sealed "
+                         "with another journal key than this one",
                          self->folder, name);
     result = follow(self, &bytes, &header, &self->size, fault);
     if (result < 0)
