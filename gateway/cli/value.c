@@ -22,6 +22,8 @@ bool value_seconds(const char *text, double *ret_seconds)
         unit = 60;
     else if (*end == 'h')
         unit = 3600;
+    else if (*end == 'd')
+        unit = 86400;
     if (unit > 1 || *end == 's')
         end++;
     if (*end)
@@ -55,7 +57,7 @@ typedef struct {
 } kind_t;
 
 static const kind_t kinds[] = {
-    {"TIME", VALUE_ANY, is_time, "a time (90s, 20m, 2h)"},
+    {"TIME", VALUE_ANY, is_time, "a time (90s, 20m, 2h, 1d)"},
     {"NUMBER", VALUE_ANY, is_number, "a whole number"},
     {"KEY=VALUE", VALUE_ANY, is_pair, "of the form key=value"},
     {"FILE", VALUE_FILES, NULL, NULL},

@@ -22,7 +22,7 @@ typedef enum {
 value_source_t value_source(const char *word, size_t size);
 
 /* NULL when `text` may stand for the word; else what would be right: "a time
- * (90s, 20m, 2h)", "one of auto|never". Lent until the next call. */
+ * (90s, 20m, 2h, 1d)", "one of auto|never". Lent until the next call. */
 const char *value_fault(const char *word, const char *text);
 
 /* "1.5", "90s", "20m", "2h" -> seconds. False when it is none of them. */

@@ -14,7 +14,8 @@ static void reads_times(void **state)
     assert_true(value_seconds("2h", &seconds) && seconds > 7199.9);
     assert_false(value_seconds("", &seconds));
     assert_false(value_seconds("-1", &seconds));
-    assert_false(value_seconds("1d", &seconds));
+    assert_true(value_seconds("1d", &seconds) && seconds > 86399.9);
+    assert_false(value_seconds("1w", &seconds));
     assert_false(value_seconds("nan", &seconds));
     assert_false(value_seconds("5mm", &seconds));
 }
@@ -23,7 +24,8 @@ static void says_what_would_be_right(void **state)
 {
     (void) state;
     assert_null(value_fault("TIME", "20m"));
-    assert_string_equal(value_fault("TIME", "soon"), "a time (90s, 20m, 2h)");
+    assert_string_equal(value_fault("TIME", "soon"),
+                        "a time (90s, 20m, 2h, 1d)");
     assert_null(value_fault("NUMBER", "12"));
     assert_string_equal(value_fault("NUMBER", "-1"), "a whole number");
     assert_string_equal(value_fault("NUMBER", ""), "a whole number");
