@@ -130,7 +130,7 @@ def test_trace_of_a_session_that_died(gateway: Gateway) -> None:
     rows = gateway.json("notebook", "trace", "--json", session.id)
 
     limits = [row.get("limits") for row in rows if row["what"] == "cell"]
-    assert limits == [None, ["time"], ["signal"]]
+    assert limits == [None, ["time"], None]
     assert rows[-1]["what"] == "gone"
     assert rows[-1]["reason"] == "signal"
     assert gateway.run("notebook", "trace", "nobody").returncode == 3
