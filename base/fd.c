@@ -3,6 +3,7 @@
 #include "base/fd.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -311,6 +312,29 @@ int file_alternate(const char *path, const char *spare, mode_t mode,
         return fault_wrap(fault, "write %s", path);
     }
     return 0;
+}
+
+static bool is_left_over(const char *name, const char *base)
+{
+    size_t size = strlen(base);
+
+    return strncmp(name, base, size) == 0 && name[size] == '.'
+           && strlen(name + size) == strlen(".XXXXXX");
+}
+
+void file_sweep_beside(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *folder =
+        slash ? mem_copy(path, (size_t) (slash - path)) : mem_text(".");
+    DIR *items = opendir(*folder ? folder : "/");
+    struct dirent *item;
+
+    while (items && (item = readdir(items)))
+        if (is_left_over(item->d_name, slash ? slash + 1 : path))
+            (void) unlinkat(dirfd(items), item->d_name, 0);
+    if (items)
+        closedir(items);
 }
 
 int file_write_atomic(const char *path, mode_t mode, const void *bytes,

@@ -33,6 +33,9 @@ int fd_connect_unix(const char *path, int *ret_fd, fault_t *fault);
 /* Appends the whole file, at most `max` bytes (-EFBIG past it). */
 int file_read(const char *path, size_t max, buffer_t *ret_content,
               fault_t *fault);
+/* Removes what a program that was killed within file_write_atomic of this path
+ * has left beside it. Nobody may be writing it. */
+void file_sweep_beside(const char *path);
 /* Written beside, flushed, renamed over: a reader sees the old or the new. */
 int file_write_atomic(const char *path, mode_t mode, const void *bytes,
                       size_t size, fault_t *fault);

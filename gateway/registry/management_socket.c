@@ -79,6 +79,7 @@ int management_new(const char *runtime_dir, management_t **ret_management,
                          "gateway/runtime_dir to a shorter folder",
                          self->path, PATH_MAX_IPC);
     key = secret_text(self->secret);
+    file_sweep_beside(self->key_path);
     r = file_write_atomic(self->key_path, 0600, key, strlen(key), fault);
     if (r < 0)
         return r;

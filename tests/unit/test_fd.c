@@ -125,6 +125,24 @@ static void leaves_nothing_beside_a_failed_write(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
+static void sweeps_what_a_killed_writer_left(void **state)
+{
+    (void) state;
+    cleanup_free char *path = inside("key");
+    cleanup_free char *left = inside("key.a1B2c3");
+    cleanup_free char *other = inside("key.backup-of-mine");
+    fault_t fault;
+    assert_int_equal(file_write_atomic(path, 0600, "x", 1, &fault), 0);
+    assert_int_equal(file_write_atomic(left, 0600, "x", 1, &fault), 0);
+    assert_int_equal(file_write_atomic(other, 0600, "x", 1, &fault), 0);
+    file_sweep_beside(path);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(access(other, F_OK), 0);
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(other), 0);
+}
+
 static void makes_all_folders_of_a_path(void **state)
 {
     (void) state;
@@ -321,6 +339,8 @@ int main(void)
         cmocka_unit_test(does_not_listen_in_place_of_a_file),
         cmocka_unit_test(removes_what_untrusted_code_left),
         cmocka_unit_test(removes_a_tree_deeper_than_a_path),
+        cmocka_unit_test_setup_teardown(sweeps_what_a_killed_writer_left,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(leaves_nothing_beside_a_failed_write,
                                         make_folder, remove_folder),
     };
