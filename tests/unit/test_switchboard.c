@@ -121,29 +121,36 @@ static void be_deaf(zsock_t *pipe, void *args)
     zstr_send(pipe, "heard");
 }
 
-/* The board stays as well: the thread's end of the line is connected to it. */
+/* It is the thread's for as long as that runs; here until the gate opens. */
 static void leaves_a_thread_that_does_not_end(void **state)
 {
-    switchboard_t *board = switchboard_new();
+    cleanup_switchboard switchboard_t *board = switchboard_new();
     char name[] = "a";
-    line_t *deaf = NULL, *other = make_line(board, name);
+    line_t *other = make_line(board, name);
+    cleanup_line line_t *deaf = NULL;
+    line_t *left;
     fault_t fault = {0};
+    char *word;
 
     (void) state;
     pthread_mutex_lock(&gate);
     assert_int_equal(line_new(board, be_deaf, NULL, NULL, &deaf, &fault), 0);
-    assert_false(line_end(&deaf, clock_monotonic_ms() + 20));
-    assert_null(deaf);
+    left = deaf;
+    assert_false(line_end(&left, clock_monotonic_ms() + 20));
+    assert_null(left);
+    expect(board, name, "hello a");
     assert_true(line_end(&other, clock_monotonic_ms() + PATIENCE_MS));
     assert_null(other);
     pthread_mutex_unlock(&gate);
-    for (void *owner = &owner; owner;) {
-        char *word = hear(board, &owner);
+    do {
+        void *owner;
 
+        word = hear(board, &owner);
         if (strcmp(word, "heard") == 0)
-            owner = NULL;
+            break;
         zstr_free(&word);
-    }
+    } while (true);
+    zstr_free(&word);
 }
 
 static void keeps_many_apart(void **state)
