@@ -30,7 +30,7 @@ static const setting_t rows[] = {
     {"gateway/log_level", KIND_CHOICE, AT(log_level), 0, 0, false,
      "error|warning|info|debug", "info", "how much is logged"},
     {"gateway/transport", KIND_CHOICE, AT(transport), 0, 0, false, "tcp|ipc",
-     "tcp", "how clients reach the sockets of a new session"},
+     "ipc", "how clients reach the sockets of a new session"},
     {"gateway/ip", KIND_ADDRESS, AT(ip), 0, 0, false, NULL, "127.0.0.1",
      "address that the sockets of a new session listen on"},
     {"gateway/orphan_timeout", KIND_DURATION, AT(orphan_timeout_ms), 1000,

@@ -23,13 +23,17 @@ const profile_t *adoption_profile(const registry_t *self, const char *name)
     return profile ? profile : options_profile(self->options, NULL);
 }
 
+static char *runtime_folder(const registry_t *self, const char *state_folder)
+{
+    return mem_format("%s/sessions%s", self->options->runtime_dir,
+                      strrchr(state_folder, '/'));
+}
+
 /* Nobody can say any more whose kernel it is: it must not live on. Its pid 1
  * leaves when it has told the end. */
 static void end_unknown(registry_t *self, const char *state_folder)
 {
-    cleanup_free char *folder =
-        mem_format("%s/sessions%s", self->options->runtime_dir,
-                   strrchr(state_folder, '/'));
+    cleanup_free char *folder = runtime_folder(self, state_folder);
     cleanup_kernel kernel_t *kernel = NULL;
     kernel_end_t end = {0};
     fault_t fault;
@@ -67,8 +71,13 @@ static int adopt_one(registry_t *self, const char *folder, fault_t *fault)
     spec->limits = session_limits_keep(spec->profile, spec->limits_asked);
     creation_fill_settings(self, spec);
     if (spec->reason[0]
-        && clock_wall_us() - spec->ended_us > spec->gone_keep_ms * 1000)
+        && clock_wall_us() - spec->ended_us > spec->gone_keep_ms * 1000) {
+        cleanup_free char *old = runtime_folder(self, folder);
+
+        /* Nobody answers there any more. */
+        (void) path_remove_tree(old, fault);
         return 0;
+    }
     spec->epoch++;
     r = connection_read(spec->connection_file, &spec->connection, fault);
     if (r < 0) {
@@ -140,7 +149,7 @@ static int find_connection(registry_t *self, session_spec_t *spec,
     connection_clear(&spec->connection);
     free(take_ptr(spec->connection_file));
     r = path_make_folders(spec->runtime_folder, 0700, fault);
-    return r < 0 ? r : creation_make_connection(self, spec, NULL, fault);
+    return r < 0 ? r : creation_make_connection(self, spec, NULL, NULL, fault);
 }
 
 int adoption_unearth(registry_t *self, const char *id, entry_t **ret_entry,

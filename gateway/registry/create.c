@@ -61,11 +61,19 @@ void creation_make_blank(registry_t *self)
 }
 
 int creation_make_connection(const registry_t *self, session_spec_t *spec,
-                             const char *file, fault_t *fault)
+                             const char *file, const char *transport,
+                             fault_t *fault)
 {
     connection_t *connection = &spec->connection;
     const options_t *options = self->options;
+    bool is_tcp = transport ? strcmp(transport, "tcp") == 0
+                            : options->transport == OPTIONS_TCP;
 
+    if (transport && !is_tcp && strcmp(transport, "ipc") != 0)
+        return fault_set(fault, EINVAL, "transport must be ipc or tcp");
+    if (file && transport)
+        return fault_set(fault, EINVAL,
+                         "a connection file says its transport itself");
     if (file) {
         spec->connection_file = mem_text(file);
         spec->is_external = true;
@@ -76,7 +84,7 @@ int creation_make_connection(const registry_t *self, session_spec_t *spec,
     connection->secret = secret_new_random();
     snprintf(connection->kernel_name, sizeof connection->kernel_name, "%.60s",
              spec->profile->name);
-    if (options->transport == OPTIONS_TCP) {
+    if (is_tcp) {
         snprintf(connection->transport, sizeof connection->transport, "tcp");
         snprintf(connection->ip, sizeof connection->ip, "%.100s", options->ip);
         return 0;
@@ -252,7 +260,8 @@ static int fill_spec(registry_t *self, json_t *content, session_spec_t *spec,
     spec->name = name ? mem_text(name) : mem_format("%.8s", spec->id);
     return creation_make_connection(
         self, spec,
-        json_string_value(json_object_get(content, "connection_file")), fault);
+        json_string_value(json_object_get(content, "connection_file")),
+        json_string_value(json_object_get(content, "transport")), fault);
 }
 
 /* What a pooled session can be given afterwards is all that was asked for:
@@ -262,6 +271,7 @@ static bool fits_pool(json_t *content)
 {
     return !json_object_get(content, "workspace")
            && !json_object_get(content, "connection_file")
+           && !json_object_get(content, "transport")
            && !json_object_size(json_object_get(content, "environment"))
            && !json_object_get(content, "limits");
 }

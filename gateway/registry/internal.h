@@ -210,8 +210,11 @@ void creation_make_blank(registry_t *self);
 void creation_fill_settings(const registry_t *self, session_spec_t *spec);
 
 /* Fresh ports and a fresh key, or those in `file`. */
+/* `file`: a client's connection file, or NULL; `transport`: NULL, as it is
+ * set. */
 int creation_make_connection(const registry_t *self, session_spec_t *spec,
-                             const char *file, fault_t *fault);
+                             const char *file, const char *transport,
+                             fault_t *fault);
 
 /* adopt.c */
 void adoption_take_all(registry_t *self);

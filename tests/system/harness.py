@@ -27,6 +27,14 @@ ROOT = Path(__file__).resolve().parents[2]
 HEARTH = os.environ.get("HEARTH", str(ROOT / "build" / "hearth"))
 
 
+def endpoint(connection_file: str, channel: str) -> str:
+    """Where that channel of a session listens."""
+    about = json.loads(Path(connection_file).read_text())
+    separator = "-" if about["transport"] == "ipc" else ":"
+    port = about[f"{channel}_port"]
+    return f"{about['transport']}://{about['ip']}{separator}{port}"
+
+
 class Session:
     """One session of a gateway, as `hearth session create` told of it."""
 
@@ -221,33 +229,32 @@ class Gateway:
     def kill(self) -> None:
         assert self.process is not None
         self.helpers.update(children(self.process.pid))
-        ports = self.ports()
+        places = self.places()
         self.process.kill()
         self.process.wait(DEADLINE)
         self.process = None
-        wait_for(lambda: not connected(ports), "clients that notice the end")
+        wait_for(lambda: not connected(places), "clients that notice the end")
 
     def terminate(self) -> None:
         assert self.process is not None
         self.helpers.update(children(self.process.pid))
-        ports = self.ports()
+        places = self.places()
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(DEADLINE)
         self.process = None
         assert code == 0, f"exit code {code}\n" + self.log.read_text()
-        wait_for(lambda: not connected(ports), "clients that notice the end")
+        wait_for(lambda: not connected(places), "clients that notice the end")
 
-    def ports(self) -> set[int]:
+    def places(self) -> set[str]:
         """Where clients send to. What they write to a gateway that has gone,
-        before they notice, is lost: TCP tells nobody."""
+        before they notice, is lost: nobody tells them."""
         found = set()
         for path in self.runtime.glob("sessions/*/connection.json"):
             try:
-                about = json.loads(path.read_text())
+                for channel in ("shell", "control", "stdin"):
+                    found.add(endpoint(str(path), channel))
             except FileNotFoundError:  # one that goes, or never was handed out
                 continue
-            for channel in ("shell", "control", "stdin"):
-                found.add(int(about[f"{channel}_port"]))
         return found
 
     def end(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import stat
 from pathlib import Path
 from typing import Iterator, Optional
 
@@ -77,9 +79,34 @@ def members(namespace: str) -> list[int]:
     ]
 
 
-def connected(ports: set[int]) -> bool:
-    """Whether a client here still has a connection to one of these ports,
-    perhaps one whose other end is closed."""
+def peer(descriptor: int) -> object:
+    """Whom a socket of this process is connected to; None: nobody."""
+    try:
+        copy = os.dup(descriptor)
+    except OSError:  # closed since it was listed
+        return None
+    if not stat.S_ISSOCK(os.fstat(copy).st_mode):
+        os.close(copy)
+        return None
+    with socket.socket(fileno=copy) as found:
+        try:
+            return found.getpeername()
+        except OSError:
+            return None
+
+
+def connected(places: set[str]) -> bool:
+    """Whether a client still has a connection to one of these endpoints,
+    perhaps one whose other end is closed; of Unix sockets those of this
+    process are seen."""
+    paths = {place[6:] for place in places if place.startswith("ipc://")}
+    ports = {
+        int(place.rpartition(":")[2])
+        for place in places
+        if place.startswith("tcp://")
+    }
+    if any(peer(int(item)) in paths for item in os.listdir("/proc/self/fd")):
+        return True
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, _, remote, state = line.split()[:4]
         is_open = state in ("01", "08")  # established, close-wait

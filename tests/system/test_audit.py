@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 import zmq
 from deadline import wait_for
-from harness import Gateway
+from harness import Gateway, endpoint
 from records import records, wait_record
 from test_hostile_kernel import TAKE_THE_LINK
 
@@ -96,9 +95,8 @@ def test_files_in_and_out(gateway: Gateway) -> None:
 
 def test_messages_that_are_not_signed(gateway: Gateway) -> None:
     session = gateway.create()
-    connection = json.loads(Path(session.connection_file).read_text())
     with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
-        dealer.connect(f"tcp://{connection['ip']}:{connection['shell_port']}")
+        dealer.connect(endpoint(session.connection_file, "shell"))
         dealer.send_multipart(
             [b"<IDS|MSG>", b"bad", b"{}", b"{}", b"{}", b"{}"]
         )

@@ -21,6 +21,16 @@ from harness import Gateway, Session
 DELIMITER = b"<IDS|MSG>"
 
 
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    """By TCP, where anybody can connect."""
+    running = Gateway("--set", "gateway/transport=tcp")
+    try:
+        yield running.start()
+    finally:
+        running.end()
+
+
 class Raw:
     """A peer that can say anything on a session's shell."""
 

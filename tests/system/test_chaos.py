@@ -448,7 +448,9 @@ def test_packets_get_lost(folders: Gateway) -> None:
     except subprocess.CalledProcessError as error:
         pytest.skip(f"no tunnel here: {error.stderr.decode().strip()}")
     folders.prefix = lossy
-    folders.start("--set", f"gateway/ip={HERE}")
+    folders.start(
+        "--set", "gateway/transport=tcp", "--set", f"gateway/ip={HERE}"
+    )
     session = folders.create()
     connect_from_there(session)
     done = subprocess.run(

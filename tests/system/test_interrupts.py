@@ -8,7 +8,7 @@ import pytest
 import zmq
 from client import Client, Message, parent_of
 from deadline import DEADLINE
-from harness import Session
+from harness import Session, endpoint
 
 # Fails when a file says so: when what waits behind it has arrived.
 FAIL_WHEN_TOLD = (
@@ -139,7 +139,7 @@ def test_heartbeat(client: Client) -> None:
     # jupyter_client's own channel calls a heart dead that is a second late.
     with zmq.Context() as context, context.socket(zmq.REQ) as heart:
         heart.linger = 0
-        heart.connect(f"tcp://127.0.0.1:{client.kc.hb_port}")
+        heart.connect(endpoint(client.kc.connection_file, "hb"))
         for beat in (b"ping", b"", bytes(1000), b"again"):
             heart.send(beat)
             assert heart.poll(int(DEADLINE) * 1000)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import os
+import stat
 import time
 from pathlib import Path
 from typing import Iterator
@@ -11,23 +12,17 @@ import pytest
 import zmq
 from client import Client
 from deadline import DEADLINE, wait_for
-from harness import Gateway, Session
+from harness import Gateway, Session, endpoint
 
 
 class Peer:
     """Knows where a session listens, and no key."""
 
     def __init__(self, session: Session, channel: str, kind: int) -> None:
-        about = json.loads(Path(session.connection_file).read_text())
         self.context = zmq.Context()
         self.socket = self.context.socket(kind)
         self.socket.linger = 0
-        port = about[f"{channel}_port"]
-        if about["transport"] == "ipc":
-            self.endpoint = f"ipc://{about['ip']}-{port}"
-        else:
-            self.endpoint = f"tcp://{about['ip']}:{port}"
-        self.socket.connect(self.endpoint)
+        self.socket.connect(endpoint(session.connection_file, channel))
 
     def __enter__(self) -> zmq.Socket[bytes]:
         return self.socket
@@ -35,6 +30,35 @@ class Peer:
     def __exit__(self, *_: object) -> None:
         self.socket.close()
         self.context.term()
+
+
+@pytest.fixture(scope="module", params=["tcp", "ipc"])
+def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
+    running = Gateway("--set", f"gateway/transport={request.param}")
+    try:
+        yield running.start()
+    finally:
+        running.end()
+
+
+def test_only_this_user_reaches_a_session() -> None:
+    """By default, and with a word where it is otherwise."""
+    running = Gateway()
+    try:
+        running.start()
+        closed = running.create()
+        where = Path(endpoint(closed.connection_file, "iopub")[6:])
+        assert stat.S_ISSOCK(where.stat().st_mode)
+        assert stat.S_IMODE(where.parent.stat().st_mode) == 0o700
+        assert where.parent.stat().st_uid == os.geteuid()
+        opened = running.create("--transport", "tcp")
+        assert endpoint(opened.connection_file, "iopub").startswith("tcp://")
+        for session in (closed, opened):
+            assert session.exec("6 * 7").stdout == "42\n"
+        found = running.run("doctor", "--json").stdout
+        assert "this user's alone" in found
+    finally:
+        running.end()
 
 
 def is_alive(session: Session) -> bool:

@@ -261,10 +261,10 @@ def test_recordings_are_kept_without_end(gateway: Gateway) -> None:
     assert session.show()["state"] == "gone"
 
 
-def restarted(gateway: Gateway, *prefix: str) -> None:
+def restarted(gateway: Gateway, *prefix: str, transport: str = "ipc") -> None:
     gateway.terminate()
     gateway.prefix = list(prefix)
-    gateway.start()
+    gateway.start("--set", f"gateway/transport={transport}")
     warm(gateway)
 
 
@@ -340,7 +340,8 @@ def test_no_ports_left_for_another_session(gateway: Gateway) -> None:
         )
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no network namespace of one's own: {error}")
-    restarted(gateway, "unshare", "--net", "sh", "-ec", FEW_PORTS, "sh")
+    words = ("unshare", "--net", "sh", "-ec", FEW_PORTS, "sh")
+    restarted(gateway, *words, transport="tcp")
     alive = [gateway.create() for _ in range(2)]
     done = gateway.run("session", "create", "--no-start")
 

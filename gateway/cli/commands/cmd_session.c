@@ -51,6 +51,8 @@ static const flag_t create_flags[] = {
     {"restart", 0, "auto|never", "a fresh kernel when one dies, or the end"},
     {"limit", 'l', "KEY=VALUE",
      "a limit lower than the profile's, as memory=512M; may be repeated"},
+    {"transport", 0, "ipc|tcp",
+     "who reaches its sockets: this user alone, or all of the machine"},
     {"workspace", 'w', "DIR", "the working folder, instead of a new one"},
     FLAG_NO_START,
     FLAG_JSON,
@@ -107,6 +109,7 @@ static int create(const arguments_t *arguments)
     add_text(arguments, "profile", "profile", content);
     add_text(arguments, "name", "name", content);
     add_text(arguments, "restart", "restart", content);
+    add_text(arguments, "transport", "transport", content);
     add_limits(arguments, content);
     if (workspace) {
         cleanup_free char *path = realpath(workspace, NULL);

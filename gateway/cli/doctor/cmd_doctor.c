@@ -92,6 +92,24 @@ static void check_runtime_dir(report_t *report)
                    "choose another one: HEARTH_RUNTIME_DIR", "%s", folder);
 }
 
+/* Who can connect to a session's sockets. What is signed cannot be forged, but
+ * it can be read: iopub, with code and outputs, has no key to read it. */
+static void check_transport(report_t *report)
+{
+    const options_t *options = report->options;
+
+    if (options->transport == OPTIONS_IPC)
+        doctor_add(report, "transport", FOUND_OK, "",
+                   "ipc: sessions' sockets lie in the runtime folder, which is "
+                   "this user's alone");
+    else
+        doctor_add(report, "transport", FOUND_LACKS,
+                   "gateway/transport = ipc, unless clients need TCP",
+                   "tcp on %s: whoever can connect there, every user of this "
+                   "machine for one, reads what sessions run and print",
+                   options->ip);
+}
+
 static void check_state_dir(report_t *report)
 {
     const char *folder = report->options->state_dir;
@@ -208,7 +226,8 @@ static void (*const checks[])(report_t *report) = {
     doctor_check_kernel,   doctor_check_namespaces, doctor_check_seccomp,
     doctor_check_landlock, doctor_check_walls,      doctor_check_cgroups,
     doctor_check_files,    doctor_check_sockets,    doctor_check_processes,
-    check_runtime_dir,     check_state_dir,         check_profiles,
+    check_runtime_dir,     check_transport,         check_state_dir,
+    check_profiles,
 };
 
 static const char *member(const json_t *finding, const char *key)
