@@ -1,4 +1,4 @@
-/* What stands for bytes in MIME bundles: base64 (RFC 4648, section 4). */
+/* Recognises base64 (RFC 4648, section 4), as MIME bundles have it. */
 #ifndef HEARTH_BASE_BASE64_H
 #define HEARTH_BASE_BASE64_H
 
@@ -9,11 +9,11 @@ typedef enum {
     BASE64_NONE,  /* it is something else */
     BASE64_LINES, /* with white space in it: Python's encodebytes puts it at
                      the end of each line */
-    BASE64_PLAIN, /* letters and padding alone */
+    BASE64_PLAIN, /* letters and padding only */
 } base64_t;
 
-/* What the text is. In JSON, the inside of a valid string, white space is what
- * is escaped so (\n, \r, \t), and the blank. */
+/* Returns what the text is. With `is_json` the text is the inside of a valid
+ * JSON string: its white space is the blank and the escapes \n, \r and \t. */
 base64_t base64_find(const char *text, size_t size, bool is_json);
 
 #endif

@@ -55,7 +55,7 @@ char *mem_format(const char *format, ...)
 
 uint8_t *buffer_reserve(buffer_t *self, size_t more)
 {
-    /* One byte more than asked for: the NUL behind the end. */
+    /* One byte more than requested, for the NUL after the end. */
     if (more >= SIZE_MAX - self->size)
         abort();
     size_t needed = self->size + more + 1;

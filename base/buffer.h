@@ -3,22 +3,29 @@
 #ifndef HEARTH_BASE_BUFFER_H
 #define HEARTH_BASE_BUFFER_H
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
-    uint8_t *data;   /* owned; a NUL stands behind the last byte once used */
+    uint8_t *data;   /* owned; followed by a NUL once used */
     size_t size;     /* bytes in use */
     size_t capacity; /* bytes owned */
 } buffer_t;
 
 #define BUFFER_EMPTY ((buffer_t){0})
 
-/* Room for `more` bytes and a NUL behind the end; returns where they go. The
- * size is not changed: the caller adds what it wrote, and the NUL if it wants
- * one. */
+/* Returns what the buffer holds, lent until the buffer is changed. */
+static inline bytes_t buffer_bytes(const buffer_t *self)
+{
+    return (bytes_t){self->data, self->size};
+}
+
+/* Makes room for `more` bytes and a NUL after the end, and returns where they
+ * go. The size does not change: the caller adds what it wrote, and writes the
+ * NUL if it wants one. */
 uint8_t *buffer_reserve(buffer_t *self, size_t more);
 void buffer_append(buffer_t *self, const void *bytes, size_t size);
 void buffer_text(buffer_t *self, const char *text);

@@ -1,5 +1,6 @@
-/* Owners that release themselves at the end of their scope. A destructor of
- * the form `noun_destroy(T **self_p)` is a cleanup function as it stands. */
+/* Variables that release what they own at the end of their scope. A destructor
+ * of the form `noun_destroy(T **self_p)` is a cleanup function without change.
+ */
 #ifndef HEARTH_BASE_CLEANUP_H
 #define HEARTH_BASE_CLEANUP_H
 
@@ -26,7 +27,7 @@ static inline void cleanup_fd_p(const int *fd)
 #define cleanup_free CLEANUP(cleanup_free_p)
 #define cleanup_fd   CLEANUP(cleanup_fd_p)
 
-/* Ownership leaves the variable: its value, and NULL in its place. */
+/* Takes ownership out of a variable: returns its value and sets it to NULL. */
 #define take_ptr(pointer)                                                      \
     (__extension__({                                                           \
         __typeof__(pointer) taken_ = (pointer);                                \
@@ -34,7 +35,7 @@ static inline void cleanup_fd_p(const int *fd)
         taken_;                                                                \
     }))
 
-/* Ownership of a descriptor leaves the variable: -1 in its place. */
+/* Takes a descriptor out of a variable: returns it and sets it to -1. */
 static inline int take_fd(int *fd)
 {
     int taken = *fd;

@@ -31,7 +31,8 @@ int64_t clock_wall_us(void)
     return (int64_t) time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-/* `count` digits and what stands behind them; returns where to go on. */
+/* Writes `count` digits and the character that follows them; returns the place
+ * after it. */
 static char *write_digits(char *text, int value, int count, char behind)
 {
     for (int i = count - 1; i >= 0; i--) {

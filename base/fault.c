@@ -2,17 +2,19 @@
  * memory is short, and between fork and exec. */
 #include "base/fault.h"
 
-/* What the analyzer is told of the calls. */
+/* The plain functions: the analyzer sees macros of the same names. */
 #undef fault_set
+#undef fault_errno
 #undef fault_wrap
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Cuts a text that was too long in front of a torn UTF-8 character: faults
- * end up in JSON. */
+/* Removes a torn UTF-8 character at the end of a text that was cut: faults are
+ * written into JSON. */
 static void cut_at_character(char *text, size_t size)
 {
     size_t end = size - 1;
@@ -40,6 +42,13 @@ int fault_set(fault_t *fault, int code, const char *format, ...)
     memcpy(fault->text, text, sizeof fault->text);
     fault->code = code;
     return -code;
+}
+
+int fault_errno(fault_t *fault, const char *what)
+{
+    int code = errno;
+
+    return fault_set(fault, code, "%s: %s", what, strerror(code));
 }
 
 int fault_wrap(fault_t *fault, const char *format, ...)

@@ -8,17 +8,20 @@ typedef struct {
     char text[252]; /* a sentence without a full stop */
 } fault_t;
 
-/* Both return -code, so that a failure is one line. A text that does not fit
- * is cut. */
+/* Each function returns -code, so that a failure is one line. A text that does
+ * not fit is cut. */
 int fault_set(fault_t *fault, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Sets "<what>: <what errno says>" and returns -errno. */
+int fault_errno(fault_t *fault, const char *what);
 
 /* Puts "<format>: " before the text that is there. */
 int fault_wrap(fault_t *fault, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* clang's analyzer looks into no other file, and would follow the path on
- * which a failure is none. */
+/* clang's analyzer reads one file at a time. Without this it would follow a
+ * path on which a failure returns 0. */
 #ifdef __clang_analyzer__
 static inline int fault_is_negative(int code)
 {
@@ -26,8 +29,9 @@ static inline int fault_is_negative(int code)
         __builtin_unreachable();
     return code;
 }
-#define fault_set(...)  fault_is_negative(fault_set(__VA_ARGS__))
-#define fault_wrap(...) fault_is_negative(fault_wrap(__VA_ARGS__))
+#define fault_set(...)   fault_is_negative(fault_set(__VA_ARGS__))
+#define fault_errno(...) fault_is_negative(fault_errno(__VA_ARGS__))
+#define fault_wrap(...)  fault_is_negative(fault_wrap(__VA_ARGS__))
 #endif
 
 #endif

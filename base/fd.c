@@ -100,8 +100,8 @@ static size_t gather_fds(struct msghdr *message, int *ret_fds, size_t fd_max)
     return count;
 }
 
-ssize_t fd_receive(int socket, void *bytes, size_t size, int *ret_fds,
-                   size_t fd_max, size_t *ret_fd_count, fault_t *fault)
+ssize_t fd_receive(int socket, void *bytes, size_t size, size_t fd_max,
+                   fd_list_t *ret_fds, fault_t *fault)
 {
     assert(fd_max <= FD_PASS_MAX);
     control_t control = {0};
@@ -118,20 +118,19 @@ ssize_t fd_receive(int socket, void *bytes, size_t size, int *ret_fds,
         return fault_set(fault, errno, "receive a datagram: %s",
                          strerror(errno));
 
-    int fds[FD_PASS_MAX];
-    size_t count = gather_fds(&message, fds, fd_max);
+    fd_list_t list;
+    size_t count = list.count = gather_fds(&message, list.fds, fd_max);
     if (count > fd_max || (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
         for (size_t i = 0; i < count && i < fd_max; i++)
-            close(fds[i]);
+            close(list.fds[i]);
         if (message.msg_flags & MSG_TRUNC)
             return fault_set(fault, EPROTO, "a datagram of more than %zu bytes",
                              size);
-        return fault_set(fault, EPROTO, "more descriptors than the %zu awaited",
+        return fault_set(fault, EPROTO,
+                         "more descriptors than the %zu that are expected",
                          fd_max);
     }
-    if (count > 0)
-        memcpy(ret_fds, fds, count * sizeof *fds);
-    *ret_fd_count = count;
+    *ret_fds = list;
     return got;
 }
 
@@ -142,15 +141,16 @@ static int unix_address(const char *path, struct sockaddr_un *ret_address,
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (length >= sizeof address.sun_path)
         return fault_set(fault, ENAMETOOLONG,
-                         "the socket path %.80s… has %zu bytes, %zu are the "
-                         "most: choose a shorter runtime folder",
+                         "the socket path %.80s… has %zu bytes; at most %zu "
+                         "are permitted: choose a shorter runtime folder",
                          path, length, sizeof address.sun_path - 1);
     memcpy(address.sun_path, path, length + 1);
     *ret_address = address;
     return 0;
 }
 
-/* Only a socket that stands in the way is removed, never a file. */
+/* Removes a socket that an earlier process has left at the path, but never a
+ * file. */
 static int remove_socket(const char *path, fault_t *fault)
 {
     struct stat status;
@@ -159,23 +159,21 @@ static int remove_socket(const char *path, fault_t *fault)
                                : fault_set(fault, errno, "look at %s: %s", path,
                                            strerror(errno));
     if (!S_ISSOCK(status.st_mode))
-        return fault_set(fault, EEXIST, "%s stands there and is no socket",
-                         path);
+        return fault_set(fault, EEXIST, "%s exists and is not a socket", path);
     if (unlink(path) < 0 && errno != ENOENT)
         return fault_set(fault, errno, "remove the old socket %s: %s", path,
                          strerror(errno));
     return 0;
 }
 
-int fd_listen_unix(const char *path, int *ret_fd, fault_t *fault)
+static int listen_unix(const char *path, int type, int *ret_fd, fault_t *fault)
 {
     struct sockaddr_un address;
     int r = unix_address(path, &address, fault);
     if (r < 0 || (r = remove_socket(path, fault)) < 0)
         return r;
 
-    cleanup_fd int fd =
-        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    cleanup_fd int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return fault_set(fault, errno, "make a socket: %s", strerror(errno));
     /* On Linux the file inherits the mode of the socket's own inode: there is
@@ -189,14 +187,13 @@ int fd_listen_unix(const char *path, int *ret_fd, fault_t *fault)
     return 0;
 }
 
-int fd_connect_unix(const char *path, int *ret_fd, fault_t *fault)
+static int connect_unix(const char *path, int type, int *ret_fd, fault_t *fault)
 {
     struct sockaddr_un address;
     int r = unix_address(path, &address, fault);
     if (r < 0)
         return r;
-    cleanup_fd int fd =
-        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    cleanup_fd int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return fault_set(fault, errno, "make a socket: %s", strerror(errno));
     if (connect(fd, (struct sockaddr *) &address, sizeof address) < 0)
@@ -204,6 +201,26 @@ int fd_connect_unix(const char *path, int *ret_fd, fault_t *fault)
                          strerror(errno));
     *ret_fd = take_fd(&fd);
     return 0;
+}
+
+int fd_listen_unix(const char *path, int *ret_fd, fault_t *fault)
+{
+    return listen_unix(path, SOCK_STREAM, ret_fd, fault);
+}
+
+int fd_connect_unix(const char *path, int *ret_fd, fault_t *fault)
+{
+    return connect_unix(path, SOCK_STREAM, ret_fd, fault);
+}
+
+int fd_listen_packets(const char *path, int *ret_fd, fault_t *fault)
+{
+    return listen_unix(path, SOCK_SEQPACKET, ret_fd, fault);
+}
+
+int fd_connect_packets(const char *path, int *ret_fd, fault_t *fault)
+{
+    return connect_unix(path, SOCK_SEQPACKET, ret_fd, fault);
 }
 
 int file_read(const char *path, size_t max, buffer_t *ret_content,
@@ -235,8 +252,9 @@ int file_read(const char *path, size_t max, buffer_t *ret_content,
     return 0;
 }
 
-/* A rename over a file makes ext4 write the new one's data out before it
- * returns (auto_da_alloc, ext4(5)), which took 0.6 ms; an exchange does not. */
+/* Swaps the two files. A rename over a file makes ext4 write the new file's
+ * data out before it returns (auto_da_alloc in ext4), which takes 0.6 ms; an
+ * exchange does not. */
 static int swap_in(const char *beside, const char *path)
 {
     if (renameat2(AT_FDCWD, beside, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
@@ -264,9 +282,10 @@ static int write_beside(const char *path, mode_t mode, const void *bytes,
     return 0;
 }
 
-/* Whether nobody else has it open: then, and only then, a lease for writing is
- * given. Who opens it in this moment waits for its return, of which a signal
- * would tell that is ignored by default. */
+/* Returns true if no other process has the file open: only then the kernel
+ * grants a lease for writing. A process that opens the file meanwhile waits
+ * until the lease is returned. The signal that would announce it is ignored by
+ * default. */
 static bool is_ours_alone(int fd)
 {
     return fcntl(fd, F_SETSIG, SIGURG) == 0
@@ -274,8 +293,8 @@ static bool is_ours_alone(int fd)
            && fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
 }
 
-/* What is written on next: what the file was before, which has its inode and
- * its blocks already, unless somebody reads that still. */
+/* Opens the file that is written next. That is the file's former version, which
+ * already has its inode and blocks, unless a process still reads it. */
 static int open_spare(const char *spare, mode_t mode)
 {
     cleanup_fd int fd = open(spare, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -366,6 +385,14 @@ int path_make_folders(const char *path, mode_t mode, fault_t *fault)
     if (stat(path, &status) < 0)
         return fault_set(fault, errno, "look at %s: %s", path, strerror(errno));
     if (!S_ISDIR(status.st_mode))
-        return fault_set(fault, ENOTDIR, "%s is no folder", path);
+        return fault_set(fault, ENOTDIR, "%s is not a folder", path);
     return 0;
+}
+
+bool path_is_within(const char *path, const char *folder)
+{
+    size_t size = strlen(folder);
+
+    return strncmp(path, folder, size) == 0
+           && (folder[size - 1] == '/' || !path[size] || path[size] == '/');
 }

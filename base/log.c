@@ -78,7 +78,7 @@ write_line(log_level_t level, const char *format, va_list args)
             line[i] = '?';
     line[end] = '\n';
     ssize_t written = write(STDERR_FILENO, line, end + 1);
-    (void) written; /* there is nobody to tell */
+    (void) written; /* an error of the log cannot be reported */
     errno = saved;
 }
 

@@ -13,7 +13,8 @@ typedef enum {
 } log_level_t;
 
 void log_set_level(log_level_t level);
-/* -EINVAL when the name is none of error, warning, info, debug. */
+/* Reads a level by its name. Returns -EINVAL if the name is not error, warning,
+ * info or debug. */
 int log_level_parse(const char *name, log_level_t *ret_level);
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

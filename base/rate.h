@@ -1,5 +1,5 @@
-/* How often something that others cause may be told: so many at once, then so
- * many a second, and how many were left out in between. Plain data, one
+/* A token bucket for log lines and audit records that peers cause: a burst,
+ * then a number a second, with a count of those left out. Plain data, one
  * thread. */
 #ifndef HEARTH_BASE_RATE_H
 #define HEARTH_BASE_RATE_H
@@ -15,8 +15,8 @@ typedef struct {
 #define RATE_BURST  20  /* at once */
 #define RATE_GAP_MS 500 /* and then one each */
 
-/* Whether it may be told at `now_ms` (monotonic). *ret_count is for how many
- * it stands when it may: itself and those that were left out before. */
+/* Returns true if a line may be written at `now_ms` (monotonic). *ret_count is
+ * then 1 plus the number of lines left out before. */
 bool rate_allows(rate_t *self, int64_t now_ms, uint64_t *ret_count);
 
 #endif

@@ -88,7 +88,8 @@ static const char *next_name(DIR *folder)
     return entry != NULL ? entry->d_name : NULL;
 }
 
-/* Whoever still works in there may make files faster than they go. */
+/* Returns true if the time is up: processes that still run there may create
+ * files faster than they are removed. */
 static bool is_over(int64_t deadline)
 {
     if (deadline == 0 || clock_monotonic_ms() < deadline)
@@ -134,7 +135,7 @@ static int empty(DIR *top, int64_t deadline)
             if (r < 0 || (r > 0 && flatten(top, name, &number, deadline) < 0))
                 return -1;
         }
-        /* Folders that were lifted behind our back stand there now. */
+        /* Folders that were moved up after the last look are there now. */
         rewinddir(top);
     } while (!is_empty);
     return 0;

@@ -4,7 +4,7 @@
 set -eu
 cd "${1:-${srcdir:-.}}"
 files=$(find base protocol sandbox notebooks workspace kernels gateway tests \
-    -name '*.[ch]' | sort)
+    -name node_modules -prune -o -name '*.[ch]' -print | sort)
 # shellcheck disable=SC2086
 awk '
 function ban(where, except, words, why)
@@ -25,6 +25,10 @@ BEGIN {
     ban(".", none, "ato(i|l|ll|f)", "use strtol and look at its end")
     ban(".", none, "system|popen", "no shell in between: use posix_spawn")
     ban(".", none, "u?sleep", "wait for conditions with a deadline")
+    # No event says that a TCP port is free again; it waits before its loop.
+    ban(product, "^gateway/gate/listener[.]c$",
+        "(clock_)?nanosleep|zclock_sleep",
+        "wait for conditions with a deadline")
     ban(library, "^base/log[.]c$", "printf|puts|perror" \
         "|log_(error|warning|notice|debug)",
         "a library returns a fault; programs speak")
@@ -53,15 +57,35 @@ function code(line)
         comment = 1
     return line
 }
-FNR == 1 { comment = 0 }
+# Counts the parameters of a function that begins in column 0.
+function count_parameters(line,    i, c)
+{
+    if (!depth && line !~ /^[[:alpha:]_]/)
+        return
+    for (i = 1; i <= length(line); i++) {
+        c = substr(line, i, 1)
+        if (c == "(" && !depth++)
+            commas = 0
+        else if (c == ")")
+            depth--
+        else if (c == "," && depth == 1 && ++commas == 6)
+            complain("no more than six parameters: use a struct")
+    }
+}
+FNR == 1 { comment = depth = 0 }
 {
     line = code($0)
+    # A system call has a number and six arguments.
+    if (FILENAME != "sandbox/bare.h")
+        count_parameters(line)
     for (i = 1; i <= bans; i++)
         if (FILENAME ~ place[i] && FILENAME !~ spared[i] &&
             line ~ pattern[i] && line !~ /__attribute__/)
             complain(reason[i])
     if (line ~ /(^|[^[:alnum:]_])goto[ \t]+[[:alpha:]]/)
         complain("no goto: the cleanup attribute releases")
+    if (line ~ /(^|[^[:alnum:]_])poll\(NULL,/)
+        complain("wait for conditions with a deadline")
     if (line ~ /\/\//)
         complain("comments are /* ... */")
     if ($0 ~ /\t/)

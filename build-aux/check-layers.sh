@@ -19,35 +19,46 @@ BEGIN {
             rank[line] = ++ranks
         }
 
-    link = " protocol/frame.h protocol/limits.h "
-    json = " protocol/json.h protocol/message.h protocol/span.h "
+    link = " protocol/frame.h protocol/jspan_write.h protocol/keeper.h" \
+           " protocol/limits.h "
+    json = " protocol/jspan.h protocol/jspan_write.h protocol/message.h" \
+           " protocol/span.h "
 
     may["protocol"]              = " base "
     may["workspace"]             = " base "
     may["sandbox"]               = " base "
     may["notebooks/journal"]     = " base protocol/channel.h protocol/limits.h" json
     may["notebooks"]             = " base protocol/limits.h" json \
-                                   "notebooks/journal "
-    may["kernels"]               = " base protocol/channel.h" link json \
+                                   "notebooks/journal notebooks/page "
+    may["notebooks/page"]        = " base "
+    may["notebooks/modelview"]   = " base "
+    may["notebooks/receipt"]     = " base notebooks/notebook.h" \
+                                   " notebooks/json_tree.h "
+    may["kernels"]               = " base protocol/channel.h" \
+                                   " protocol/session_limits.h" link json \
                                    "sandbox/sandbox.h sandbox/cgroup.h "
     may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
-                                   "kernels/order.h "
+                                   "kernels/zygote_request.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
-                                   " protocol/observer_rules.h protocol/utf8.h" \
+                                   " protocol/observer_rules.h" \
                                    " protocol/websocket.h" json \
-                                   "notebooks notebooks/journal gateway/config" \
+                                   "notebooks notebooks/journal" \
+                                   " notebooks/modelview gateway/config" \
                                    " gateway/audit gateway/metrics" \
                                    " gateway/frontends/frontend.h "
     may["gateway/cli"]           = " base protocol notebooks notebooks/journal" \
+                                   " notebooks/modelview notebooks/receipt" \
                                    " workspace/name.h sandbox/walls.h" \
-                                   " gateway/config gateway/http/core/tokens.h" \
+                                   " gateway/config gateway/http/core/chunked.h" \
+                                   " gateway/http/core/token_file.h" \
+                                   " gateway/http/core/window_access.h" \
                                    " gateway/serve/user_namespace_setup.h "
 
     # Whatever the folder may include, never this.
     never["gateway/cli"]         = " protocol/secret.h "
     # And of a folder that has no row: of the sandbox only this.
     sandbox = " sandbox/cgroup.h sandbox/user_namespace.h sandbox/subid.h" \
-              " sandbox/uid_pool.h sandbox/posture.h sandbox/walls.h "
+              " sandbox/uid_pool.h sandbox/verification.h sandbox/walls.h "
 }
 function folder(path)
 {

@@ -1,6 +1,5 @@
-/* The program. Which of its commands is meant, gateway/cli/cli.c finds out;
- * what has to happen before the gateway's first thread stands in
- * gateway/serve/serve.c. */
+/* The program. gateway/cli/main/cli.c finds the command; gateway/serve/serve.c
+ * has what must happen before the gateway's first thread. */
 #include "gateway/cli/command.h"
 
 int main(int argc, char **argv)

@@ -1,11 +1,13 @@
-/* The gateway's end of one kernel. It moves frames and tells of the end; what
- * a frame means is decided in gateway/. Owned by a session, used by its thread
- * alone. */
+/* The gateway's end of one kernel. It moves frames and reports the end of the
+ * kernel; the session decides what a frame means. Owned by a session and used
+ * by its thread alone. */
 #include "kernels/kernel.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "kernels/processes.h"
+#include "base/memory_budget.h"
+#include "kernels/proc_tree.h"
+#include "protocol/jspan_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The buffer keeps at most this much memory after a frame was sent. */
+#define KEPT_SIZE (128u << 10)
+
+/* The link of an idle session holds no memory that counts. */
+_Static_assert(KEPT_SIZE + FRAME_DECODER_KEPT <= MEMORY_FREE,
+               "the memory that an idle link keeps is not counted");
+
 struct kernel {
     int link_fd;              /* owned; -1 when closed */
     int init_fd;              /* owned; -1 when closed */
@@ -27,7 +36,7 @@ struct kernel {
     frame_decoder_t *decoder; /* owned */
     buffer_t out;             /* bytes that the link did not take yet */
     uint64_t received;        /* bytes of the link so far */
-    uint64_t acknowledge;     /* to be told with the next frame; 0 none */
+    uint64_t acknowledge;     /* acknowledged with the next frame; 0: none */
     char line[128];           /* what pid 1 says, up to its newline */
     size_t line_size;
     kernel_end_t end;
@@ -68,8 +77,8 @@ int kernel_new(const char *folder, bool shares_user, kernel_t **ret_kernel,
     return 0;
 }
 
-/* Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so the
- * count begins behind its last parenthesis. */
+/* Reads field 22 of /proc/PID/stat. The name in field 2 may contain anything,
+ * so the count begins after its last parenthesis. */
 static uint64_t read_start_time(pid_t pid)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -108,8 +117,8 @@ int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
     /* Read after the pidfd is held: the number cannot be given to another
      * process between the two. */
     if (read_start_time(pid) != start_time)
-        return fault_set(fault, ESRCH, "process %d is another one by now",
-                         (int) pid);
+        return fault_set(fault, ESRCH,
+                         "process %d is a different process by now", (int) pid);
     kernel_set_process(self, pid, take_fd(&pidfd));
     return 0;
 }
@@ -197,6 +206,23 @@ uint64_t kernel_received(const kernel_t *self)
     return self->received;
 }
 
+size_t kernel_held(const kernel_t *self)
+{
+    return frame_decoder_held(self->decoder) + self->out.capacity;
+}
+
+size_t kernel_unfinished(const kernel_t *self)
+{
+    return frame_decoder_is_partial(self->decoder)
+               ? frame_decoder_held(self->decoder)
+               : 0;
+}
+
+size_t kernel_growth(const kernel_t *self)
+{
+    return frame_decoder_growth(self->decoder);
+}
+
 static void close_link(kernel_t *self)
 {
     if (self->link_fd >= 0)
@@ -242,6 +268,8 @@ int kernel_flush(kernel_t *self, fault_t *fault)
         }
         buffer_consume(&self->out, (size_t) sent);
     }
+    if (self->out.capacity > KEPT_SIZE)
+        buffer_reset(&self->out);
     return 0;
 }
 
@@ -273,13 +301,33 @@ int kernel_send(kernel_t *self, const frame_t *frame, fault_t *fault)
     return kernel_flush(self, fault);
 }
 
+int kernel_keep(kernel_t *self, int listener, fault_t *fault)
+{
+    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
+    frame_t keep = {.type = FRAME_KEEP};
+    int r;
+
+    if (self->link_fd < 0)
+        return fault_set(fault, EPIPE, "the kernel link is closed");
+    /* A descriptor goes with the bytes that it belongs to. */
+    if ((r = kernel_flush(self, fault)) < 0)
+        return r;
+    if (self->out.size)
+        return fault_set(fault, EAGAIN, "the kernel link is full");
+    frame_encode(&keep, &bytes);
+    return fd_send(self->link_fd, bytes.data, bytes.size, &listener, 1, fault);
+}
+
 int kernel_hello(kernel_t *self, uint64_t acked, fault_t *fault)
 {
-    char content[96];
-    int size =
-        snprintf(content, sizeof content, "{\"protocol\":%d,\"acked\":%llu}",
-                 FRAME_VERSION, (unsigned long long) acked);
-    frame_t hello = {.type = FRAME_HELLO, .content = {content, (size_t) size}};
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    frame_t hello = {.type = FRAME_HELLO};
+
+    jspan_write_begin(&content);
+    jspan_write_integer(&content, "protocol", FRAME_VERSION);
+    jspan_write_count(&content, "acked", acked);
+    jspan_write_end(&content);
+    hello.content = buffer_bytes(&content);
 
     return kernel_send(self, &hello, fault);
 }
@@ -369,7 +417,7 @@ void kernel_kill(kernel_t *self)
         && syscall(SYS_pidfd_send_signal, self->pidfd, SIGKILL, NULL, 0) == 0) {
         /* The session can have made it idle. */
         if (self->shares_user)
-            processes_kill(self->pid);
+            proc_tree_kill(self->pid);
         return;
     }
     /* Without a pidfd the launch is under way: pid 1 reads this as its first

@@ -3,7 +3,7 @@
 #include "kernels/profile.h"
 
 #include "base/buffer.h"
-#include "base/texts.h"
+#include "base/string_list.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define MIB ((uint64_t) 1 << 20)
+#define GIB ((uint64_t) 1 << 30)
 
 /* What most first cells import. A zygote reports those that are missing and
  * goes on without them. */
@@ -22,17 +23,19 @@ void profile_destroy(profile_t **self_p)
 
     if (!self)
         return;
-    texts_destroy(&self->policy.refuse_magics);
-    texts_destroy(&self->policy.refuse_calls);
-    texts_destroy(&self->policy.allow_imports);
-    texts_destroy(&self->policy.refuse_imports);
-    texts_destroy(&self->seed_cells);
+    string_list_destroy(&self->policy.refuse_magics);
+    string_list_destroy(&self->policy.refuse_calls);
+    string_list_destroy(&self->policy.allow_imports);
+    string_list_destroy(&self->policy.refuse_imports);
+    string_list_destroy(&self->tools);
+    string_list_destroy(&self->seed_cells);
     free(self->seed);
-    texts_destroy(&self->without);
-    texts_destroy(&self->accept);
-    texts_destroy(&self->mount);
-    texts_destroy(&self->readonly);
-    texts_destroy(&self->preload);
+    free(self->tool_servers);
+    string_list_destroy(&self->without);
+    string_list_destroy(&self->accept);
+    string_list_destroy(&self->mount);
+    string_list_destroy(&self->readonly);
+    string_list_destroy(&self->preload);
     free(self->python);
     free(self->display_name);
     free(self->name);
@@ -89,26 +92,15 @@ profile_t *profile_new(const char *name)
     self->mount = mem_new(sizeof(char *));
     self->accept = mem_new(sizeof(char *));
     self->without = mem_new(sizeof(char *));
+    self->gives_tools = 1;
+    self->tools = mem_new(sizeof(char *));
     self->seed_ms = 60 * 1000;
     self->zygote_forks = 1000;
     self->zygote_age_ms = 24 * (int64_t) 3600 * 1000;
     self->limits = (profile_limits_t){
-        .memory = 2048 * MIB,
-        .cpu_weight = 100,
-        .io_weight = 100,
-        .file_size = 1024 * MIB,
-        .open_files = 1024,
-        .processes = 512,
-        .tmp = 256 * MIB,
-        .shm = 256 * MIB,
-        .cell_output = 1024 * MIB,
-        .cell_messages = 1000000,
-        .session_output = 64 * 1024 * MIB,
-        .session_messages = 100000000,
-        .retain = 64 * MIB,
-        .requests = 10000,
-        .requests_bytes = 256 * MIB,
-        .journal_bytes = 1024 * MIB,
+#define X(name, kind, min, max, zero, number, ...) .name = number,
+        SESSION_LIMITS(X)
+#undef X
     };
     self->pool = (profile_pool_t){
         .min = 1,
@@ -127,7 +119,7 @@ cgroup_limits_t profile_group_limits(const profile_limits_t *self)
 {
     return (cgroup_limits_t){.memory = self->memory,
                              .processes = self->processes,
-                             .cpu_percent = self->cpu_percent,
+                             .cpu_percent = self->cpu,
                              .cpu_weight = self->cpu_weight,
                              .io_weight = self->io_weight};
 }

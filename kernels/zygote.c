@@ -5,7 +5,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "kernels/order.h"
+#include "base/spawn.h"
+#include "kernels/zygote_request.h"
 #include "protocol/limits.h"
 
 #include <jansson.h>
@@ -14,7 +15,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -118,32 +118,19 @@ static int spawn_program(zygote_t *self, int theirs, char *const argv[],
                          fault_t *fault)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int code;
+    int r;
 
-    sigemptyset(&none);
-    sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, theirs, 3);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK
-                                              | POSIX_SPAWN_SETSIGDEF
-                                              | POSIX_SPAWN_SETSID);
-    code = posix_spawn(&self->pid, argv[0], &actions, &attributes, argv,
-                       zygote_environment);
-    posix_spawnattr_destroy(&attributes);
+    self->pid = 0;
+    r = spawn_detached(argv[0], argv, zygote_environment, &actions, &self->pid);
     posix_spawn_file_actions_destroy(&actions);
-    if (code) {
-        self->pid = 0;
-        return fault_set(fault, code,
+    if (r < 0)
+        return fault_set(fault, -r,
                          "cannot start %s: %s; set `python` of "
                          "profile %s",
-                         argv[0], strerror(code), self->profile->name);
-    }
+                         argv[0], strerror(-r), self->profile->name);
     return 0;
 }
 
@@ -184,11 +171,11 @@ static int send_profile(const zygote_t *self, const zygote_user_t *user,
     cleanup_free char *text = describe_profile(self->profile, user);
     size_t size = strlen(text);
 
-    if (size > ORDER_MAX)
+    if (size > ZYGOTE_DATAGRAM_MAX)
         return fault_set(fault, E2BIG,
                          "the lists of profile %s are %zu bytes long, more "
                          "than %u",
-                         self->profile->name, size, ORDER_MAX);
+                         self->profile->name, size, ZYGOTE_DATAGRAM_MAX);
     return fd_send(self->socket, text, size, NULL, 0, fault);
 }
 
@@ -278,7 +265,7 @@ pid_t zygote_pid(const zygote_t *self)
 static void encode(const zygote_launch_t *launch, buffer_t *out)
 {
     const profile_limits_t *limits = launch->limits;
-    const order_t order = {
+    const zygote_request_t request = {
         .has_cgroup_folder = launch->cgroup_mode == CGROUP_V2,
         .number = launch->number,
         .host_uid = launch->host_uid,
@@ -291,8 +278,8 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
             .address_space = limits->address_space,
             .file_size = limits->file_size,
             .open_files = limits->open_files,
-            /* Where a group counts them, the process' own limit comes second:
-             * it would refuse without anybody being told. */
+            /* Where a control group counts processes, the limit of the process
+             * itself has to be higher: it would refuse without a report. */
             .processes =
                 profile_process_limit(limits, launch->cgroup_count > 0),
             .cpu_seconds = limits->cpu_seconds,
@@ -302,40 +289,41 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
     const char *name;
     json_t *value;
 
-    order_encode(&order, "hearth", out);
+    zygote_request_encode(&request, "hearth", out);
     json_object_foreach(launch->environment, name, value)
-        order_add_variable(out, name, json_string_value(value));
+        zygote_request_add_variable(out, name, json_string_value(value));
 }
 
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)
 {
-    cleanup_buffer buffer_t order = BUFFER_EMPTY;
-    int fds[ORDER_FDS + CGROUP_HIERARCHIES] = {launch->workspace_fd,
-                                               launch->link_fd, launch->init_fd,
-                                               launch->status_fd};
+    cleanup_buffer buffer_t request = BUFFER_EMPTY;
+    int fds[ZYGOTE_REQUEST_FDS + CGROUP_HIERARCHIES] = {
+        launch->workspace_fd, launch->link_fd, launch->init_fd,
+        launch->status_fd};
 
-    memcpy(fds + ORDER_FDS, launch->cgroup_fds,
+    memcpy(fds + ZYGOTE_REQUEST_FDS, launch->cgroup_fds,
            launch->cgroup_count * sizeof *fds);
-    encode(launch, &order);
-    if (order.size > ORDER_MAX)
+    encode(launch, &request);
+    if (request.size > ZYGOTE_DATAGRAM_MAX)
         return fault_set(fault, E2BIG,
                          "the environment of a kernel is %zu bytes long, more "
                          "than %u",
-                         order.size, ORDER_MAX);
-    return fd_send(self->socket, order.data, order.size, fds,
-                   ORDER_FDS + launch->cgroup_count, fault);
+                         request.size, ZYGOTE_DATAGRAM_MAX);
+    return fd_send(self->socket, request.data, request.size, fds,
+                   ZYGOTE_REQUEST_FDS + launch->cgroup_count, fault);
 }
 
-static void copy_text(json_t *object, const char *key, zygote_answer_t *answer)
+static void copy_text(json_t *object, const char *key, zygote_result_t *answer)
 {
     const char *text = json_string_value(json_object_get(object, key));
 
     snprintf(answer->text, sizeof answer->text, "%s", text ? text : "");
 }
 
-static zygote_event_t on_end(zygote_t *self, zygote_answer_t *answer)
+static zygote_event_t on_end(zygote_t *self, zygote_result_t *answer)
 {
-    if (!answer->text[0])
+    answer->is_explained = answer->text[0] != '\0';
+    if (!answer->is_explained)
         snprintf(answer->text, sizeof answer->text,
                  "the zygote of profile %s (%s) ended; its messages are on the "
                  "gateway's standard error",
@@ -345,17 +333,17 @@ static zygote_event_t on_end(zygote_t *self, zygote_answer_t *answer)
 }
 
 static int on_ready(zygote_t *self, json_t *object, zygote_event_t *ret_event,
-                    zygote_answer_t *answer)
+                    zygote_result_t *answer)
 {
     json_int_t protocol =
         json_integer_value(json_object_get(object, "protocol"));
 
-    if (protocol != ORDER_PROTOCOL) {
+    if (protocol != ZYGOTE_PROTOCOL) {
         snprintf(answer->text, sizeof answer->text,
                  "the zygote of profile %s speaks version %" JSON_INTEGER_FORMAT
                  ", the gateway %d: they are of different releases; restart "
                  "the gateway",
-                 self->profile->name, protocol, ORDER_PROTOCOL);
+                 self->profile->name, protocol, ZYGOTE_PROTOCOL);
         *ret_event = on_end(self, answer);
         return 1;
     }
@@ -368,7 +356,7 @@ static int on_ready(zygote_t *self, json_t *object, zygote_event_t *ret_event,
 }
 
 static int on_json(zygote_t *self, json_t *object, zygote_event_t *ret_event,
-                   zygote_answer_t *answer)
+                   zygote_result_t *answer)
 {
     if (json_object_get(object, "ready"))
         return on_ready(self, object, ret_event, answer);
@@ -379,9 +367,9 @@ static int on_json(zygote_t *self, json_t *object, zygote_event_t *ret_event,
     return 1;
 }
 
-static int on_answer(const order_answer_t *said, const int *fds,
+static int on_answer(const zygote_reply_t *said, const int *fds,
                      size_t fd_count, zygote_event_t *ret_event,
-                     zygote_answer_t *answer)
+                     zygote_result_t *answer)
 {
     answer->number = said->number;
     answer->pid = said->pid;
@@ -395,38 +383,37 @@ static int on_answer(const order_answer_t *said, const int *fds,
 }
 
 int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
-                   zygote_answer_t *ret_answer)
+                   zygote_result_t *ret_answer)
 {
-    static const zygote_answer_t nothing = {.pidfd = -1};
-    cleanup_free char *text = mem_new(ORDER_MAX);
+    static const zygote_result_t nothing = {.pidfd = -1};
+    cleanup_free char *text = mem_new(ZYGOTE_DATAGRAM_MAX);
     json_auto_t *object = NULL;
-    order_answer_t said;
-    int fds[FD_PASS_MAX];
-    size_t fd_count = 0;
+    zygote_reply_t said;
+    fd_list_t fds = {.count = 0};
     fault_t fault;
     ssize_t size;
     int r = 0;
 
     *ret_answer = nothing;
-    size = fd_receive(self->socket, text, ORDER_MAX, fds, FD_PASS_MAX,
-                      &fd_count, &fault);
-    /* A zygote that ended with an order unread: Linux tells of that first, and
-     * of its last words afterwards. */
+    size = fd_receive(self->socket, text, ZYGOTE_DATAGRAM_MAX, FD_PASS_MAX,
+                      &fds, &fault);
+    /* A zygote that ended with an unread request: Linux first reports the reset
+     * connection, and then returns the zygote's last datagrams. */
     if (size == -ECONNRESET)
-        size = fd_receive(self->socket, text, ORDER_MAX, fds, FD_PASS_MAX,
-                          &fd_count, &fault);
+        size = fd_receive(self->socket, text, ZYGOTE_DATAGRAM_MAX, FD_PASS_MAX,
+                          &fds, &fault);
     if (size == -EAGAIN || size == -EINTR)
         return 0;
     if (size <= 0) {
         *ret_event = on_end(self, ret_answer);
         return 1;
     }
-    if (order_answer_decode(text, (size_t) size, &said))
-        r = on_answer(&said, fds, fd_count, ret_event, ret_answer);
+    if (zygote_reply_decode(text, (size_t) size, &said))
+        r = on_answer(&said, fds.fds, fds.count, ret_event, ret_answer);
     else if ((object = json_loadb(text, (size_t) size, 0, NULL)) != NULL)
         r = on_json(self, object, ret_event, ret_answer);
-    for (size_t i = 0; i < fd_count; i++)
-        if (fds[i] != ret_answer->pidfd)
-            close(fds[i]);
+    for (size_t i = 0; i < fds.count; i++)
+        if (fds.fds[i] != ret_answer->pidfd)
+            close(fds.fds[i]);
     return r;
 }

@@ -1,6 +1,6 @@
 /* A zygote: a warm Python interpreter, one per profile, that forks kernels on
- * request (docs/PROTOCOL.zygote.md). Runs no untrusted code, holds no key.
- * Owned by the registry; one thread. */
+ * request (docs/design/PROTOCOL.zygote.md). Runs no untrusted code, holds no
+ * key. Owned by the registry; one thread. */
 #ifndef HEARTH_KERNELS_ZYGOTE_H
 #define HEARTH_KERNELS_ZYGOTE_H
 
@@ -17,7 +17,7 @@
 typedef struct zygote zygote_t;
 
 typedef struct {
-    uint64_t number; /* comes back in the answer */
+    uint64_t number; /* repeated in the answer */
     uid_t host_uid;
     gid_t host_gid;
     uid_t init_uid; /* pid 1's user and group; 0: the session's */
@@ -31,29 +31,30 @@ typedef struct {
 } zygote_launch_t;
 
 typedef enum {
-    ZYGOTE_READY,    /* warm; `text` says with what */
+    ZYGOTE_READY,    /* warm; `text` lists what was loaded */
     ZYGOTE_LAUNCHED, /* number, pid, pidfd (the caller's) */
     ZYGOTE_FAILED,   /* number, text */
-    ZYGOTE_GONE,     /* ended; text says why where it told */
+    ZYGOTE_GONE,     /* ended; `text` is the reason if it gave one */
 } zygote_event_t;
 
 typedef struct {
     uint64_t number;
     pid_t pid;
     int pidfd;
-    int processor; /* the payload's, when it was made; negative: unknown */
+    int processor;     /* the payload's, when it was made; negative: unknown */
+    bool is_explained; /* it gave the reason itself */
     char text[512];
-} zygote_answer_t;
+} zygote_result_t;
 
 typedef enum {
     ZYGOTE_SAME,     /* its environment on disk is as it was loaded */
-    ZYGOTE_CHANGING, /* it is not, and it has changed since the last look */
-    ZYGOTE_CHANGED,  /* it is not, and it has been so for a look */
+    ZYGOTE_CHANGING, /* it differs, and has changed since the last look */
+    ZYGOTE_CHANGED,  /* it differs, and has not changed since the last look */
 } zygote_change_t;
 
-/* Whom zygotes run as that have no privilege: a process beside each gives its
- * sessions their users, out of a range, or the zygote's where that is none of
- * the range (sandbox/mapper.c). */
+/* The user of zygotes without privileges. A process beside each zygote gives
+ * its sessions their users: those of a range, or the zygote's own user if that
+ * is not in the range (sandbox/mapper.c). */
 typedef struct {
     uid_t uid;
     gid_t gid;
@@ -61,12 +62,13 @@ typedef struct {
     uint64_t count;
 } zygote_user_t;
 
-/* Starts the interpreter, as that user, or as the caller's (NULL); it warms up
- * meanwhile. */
+/* Starts the interpreter as that user, or as the caller's (NULL); it then warms
+ * up. */
 int zygote_new(const profile_t *profile, const char *package_folder,
                const zygote_user_t *user, zygote_t **ret_zygote,
                fault_t *fault);
-/* Closes its socket, so that it exits, and reaps it. Kernels live on. */
+/* Closes its socket, so that it exits, and reaps it. Kernels continue to live.
+ */
 void zygote_destroy(zygote_t **self_p);
 #define cleanup_zygote CLEANUP(zygote_destroy)
 
@@ -75,14 +77,15 @@ bool zygote_is_ready(const zygote_t *self);
 int zygote_socket(const zygote_t *self); /* to poll for reading */
 pid_t zygote_pid(const zygote_t *self);
 
-/* Whether packages were installed or removed since it began to warm up. */
+/* Returns whether packages were installed or removed since it began to warm up.
+ */
 zygote_change_t zygote_look(zygote_t *self);
 
-/* Asks for a kernel; the answer comes by zygote_receive. */
+/* Asks for a kernel; zygote_receive returns the answer. */
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch,
                   fault_t *fault);
-/* 1: an event; 0: none now. */
+/* Returns 1 and an event; 0 if there is none now. */
 int zygote_receive(zygote_t *self, zygote_event_t *ret_event,
-                   zygote_answer_t *ret_answer);
+                   zygote_result_t *ret_answer);
 
 #endif

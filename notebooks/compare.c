@@ -1,8 +1,8 @@
 /* See compare.h. */
 #include "notebooks/compare.h"
 
+#include "notebooks/image_digest.h"
 #include "notebooks/output_list.h"
-#include "notebooks/picture.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool is_blank(const cursor_t *cursor)
     return cursor->at < cursor->end && isspace((unsigned char) *cursor->at);
 }
 
-/* A number stands here, and not in the middle of a word. */
+/* Returns true if a number begins here, and not in the middle of a word. */
 static bool is_number(const cursor_t *cursor)
 {
     unsigned char before =
@@ -132,7 +132,7 @@ static bool is_inner(char c)
     return ((unsigned char) c & 0xc0) == 0x80;
 }
 
-/* The line that the cursor stands in; no character of it is torn. */
+/* Returns the line at the cursor, cut at whole characters. */
 static char *excerpt(const cursor_t *cursor)
 {
     const char *start = cursor->at;
@@ -158,34 +158,33 @@ static void differ(difference_t *difference, const char *what, char *left,
     difference->right = right;
 }
 
-static cursor_t cursor_of(const char *text, size_t size)
+static cursor_t cursor_of(bytes_t text)
 {
-    const char *begin = text ? text : "";
+    const char *begin = text.bytes ? text.bytes : "";
 
-    return (cursor_t){begin, begin + size, begin};
+    return (cursor_t){begin, begin + text.size, begin};
 }
 
-static bool same_text(const compare_t *self, const char *what, const char *left,
-                      size_t left_size, const char *right, size_t right_size,
-                      difference_t *difference)
+static bool same_text(const compare_t *self, const char *what, bytes_t left,
+                      bytes_t right, difference_t *difference)
 {
     cleanup_buffer buffer_t a = BUFFER_EMPTY;
     cleanup_buffer buffer_t b = BUFFER_EMPTY;
     cursor_t at, other;
 
-    if (left_size == right_size
-        && (!left_size || memcmp(left, right, left_size) == 0))
+    if (left.size == right.size
+        && (!left.size || memcmp(left.bytes, right.bytes, left.size) == 0))
         return true;
     if (!self->is_exact) {
-        normal_text(left, left_size, &a);
-        normal_text(right, right_size, &b);
-        at = cursor_of((char *) a.data, a.size);
-        other = cursor_of((char *) b.data, b.size);
+        normal_text(left.bytes, left.size, &a);
+        normal_text(right.bytes, right.size, &b);
+        at = cursor_of(buffer_bytes(&a));
+        other = cursor_of(buffer_bytes(&b));
         if (walk(self, &at, &other))
             return true;
     } else {
-        at = cursor_of(left, left_size);
-        other = cursor_of(right, right_size);
+        at = cursor_of(left);
+        other = cursor_of(right);
         while (at.at < at.end && other.at < other.end && *at.at == *other.at) {
             at.at++;
             other.at++;
@@ -200,16 +199,19 @@ bool compare_text(const compare_t *self, const char *left, size_t left_size,
 {
     cleanup_difference difference_t ignored = {0};
 
-    return same_text(self, "", left, left_size, right, right_size, &ignored);
+    return same_text(self, "", (bytes_t){left, left_size},
+                     (bytes_t){right, right_size}, &ignored);
 }
 
 static bool same_string(const compare_t *self, const char *what,
                         const json_t *left, const json_t *right,
                         difference_t *difference)
 {
-    return same_text(self, what, json_string_value(left),
-                     json_string_length(left), json_string_value(right),
-                     json_string_length(right), difference);
+    return same_text(
+        self, what,
+        (bytes_t){json_string_value(left), json_string_length(left)},
+        (bytes_t){json_string_value(right), json_string_length(right)},
+        difference);
 }
 
 /* ---- data ---- */
@@ -285,11 +287,11 @@ static char *describe(const json_t *value)
 static bool same_picture(const char *mime, const json_t *left,
                          const json_t *right, difference_t *difference)
 {
-    char a[PICTURE_NAME_SIZE];
-    char b[PICTURE_NAME_SIZE];
+    char a[IMAGE_DIGEST_NAME_SIZE];
+    char b[IMAGE_DIGEST_NAME_SIZE];
 
-    picture_name(left, a);
-    picture_name(right, b);
+    image_digest_name(left, a);
+    image_digest_name(right, b);
     if (strcmp(a, b) == 0)
         return true;
     differ(difference, mime, mem_text(a), mem_text(b));
@@ -407,11 +409,11 @@ static bool same_stream(const compare_t *self, const char *name,
 
     join_stream(left, name, &a);
     join_stream(right, name, &b);
-    return same_text(self, name, (char *) a.data, a.size, (char *) b.data,
-                     b.size, difference);
+    return same_text(self, name, buffer_bytes(&a), buffer_bytes(&b),
+                     difference);
 }
 
-/* The next output that is no stream; NULL behind the last. */
+/* Returns the next output that is not a stream; NULL at the end. */
 static json_t *next_display(const json_t *outputs, size_t *index)
 {
     while (*index < json_array_size(outputs)) {

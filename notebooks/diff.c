@@ -3,7 +3,7 @@
  * nothing. */
 #include "notebooks/diff.h"
 
-#include "notebooks/align.h"
+#include "notebooks/lcs.h"
 #include "notebooks/output_list.h"
 
 #include <ctype.h>
@@ -56,6 +56,7 @@ static words_t find_words(const notebook_cell_t *cell)
         is_word = goes_on;
     }
     qsort(self.words, self.count, sizeof *self.words, by_value);
+    self.words = mem_resize(self.words, (self.count + 1) * sizeof *self.words);
     return self;
 }
 
@@ -75,7 +76,7 @@ static void free_words(words_t *all, size_t count)
     free(all);
 }
 
-/* Of 1000: how many words both have, of all that there are. */
+/* Returns how many of all words both have, in 1/1000. */
 static unsigned likeness(const words_t *left, const words_t *right)
 {
     size_t common = 0;
@@ -112,7 +113,7 @@ static unsigned score_cells(void *arg, size_t i, size_t k)
     if (left->kind != right->kind)
         return 0;
     if (same_source(left, right))
-        return same_id ? ALIGN_EQUAL : SCORE_SAME;
+        return same_id ? LCS_EQUAL : SCORE_SAME;
     unsigned alike =
         likeness(&cells->left_words[i], &cells->right_words[k]) * 8 / 10;
     if (alike < ALIKE_MIN * 8 / 10)
@@ -125,26 +126,26 @@ static unsigned score_cells(void *arg, size_t i, size_t k)
 typedef struct {
     const char *at;
     size_t size;
-} line_t;
+} text_line_t;
 
 typedef struct {
-    line_t *left;  /* owned */
-    line_t *right; /* owned */
+    text_line_t *left;  /* owned */
+    text_line_t *right; /* owned */
 } lines_t;
 
-static line_t *split(const notebook_cell_t *cell, size_t *ret_count)
+static text_line_t *split(const notebook_cell_t *cell, size_t *ret_count)
 {
     const char *at = cell->source;
     const char *end = at + cell->source_size;
     size_t count = 0;
     size_t room = 16;
-    line_t *lines = mem_new(room * sizeof *lines);
+    text_line_t *lines = mem_new(room * sizeof *lines);
 
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t) (end - at));
         if (count == room)
             lines = mem_resize(lines, (room *= 2) * sizeof *lines);
-        lines[count++] = (line_t){at, (size_t) ((stop ? stop : end) - at)};
+        lines[count++] = (text_line_t){at, (size_t) ((stop ? stop : end) - at)};
         at = stop ? stop + 1 : end;
     }
     *ret_count = count;
@@ -154,15 +155,15 @@ static line_t *split(const notebook_cell_t *cell, size_t *ret_count)
 static unsigned score_lines(void *arg, size_t i, size_t k)
 {
     lines_t *lines = arg;
-    line_t left = lines->left[i];
-    line_t right = lines->right[k];
+    text_line_t left = lines->left[i];
+    text_line_t right = lines->right[k];
 
     return left.size == right.size && memcmp(left.at, right.at, left.size) == 0
-               ? ALIGN_EQUAL
+               ? LCS_EQUAL
                : 0;
 }
 
-static void add_line(json_t *list, const char *sign, line_t line)
+static void add_line(json_t *list, const char *sign, text_line_t line)
 {
     json_array_append_new(list, json_pack("[s, s%]", sign, line.at, line.size));
 }
@@ -174,15 +175,15 @@ static json_t *diff_source(const notebook_cell_t *left,
     size_t left_count, right_count, count;
     lines_t lines = {.left = split(left, &left_count),
                      .right = split(right, &right_count)};
-    cleanup_free align_pair_t *pairs =
-        align_rows(left_count, right_count, score_lines, &lines, &count);
+    cleanup_free lcs_pair_t *pairs =
+        lcs_rows(left_count, right_count, score_lines, &lines, &count);
     json_t *list = json_array();
 
     for (size_t i = 0; i < count; i++) {
-        if (pairs[i].left == ALIGN_NONE)
+        if (pairs[i].left == LCS_NONE)
             add_line(list, "+", lines.right[pairs[i].right]);
         else
-            add_line(list, pairs[i].right == ALIGN_NONE ? "-" : " ",
+            add_line(list, pairs[i].right == LCS_NONE ? "-" : " ",
                      lines.left[pairs[i].left]);
     }
     free(lines.left);
@@ -287,12 +288,12 @@ static json_t *diff_single(const notebook_cell_t *left,
 }
 
 static json_t *diff_step(const compare_t *compare, const cells_t *cells,
-                         align_pair_t pair)
+                         lcs_pair_t pair)
 {
     notebook_cell_t *left =
-        pair.left == ALIGN_NONE ? NULL : &cells->left->cells[pair.left];
+        pair.left == LCS_NONE ? NULL : &cells->left->cells[pair.left];
     notebook_cell_t *right =
-        pair.right == ALIGN_NONE ? NULL : &cells->right->cells[pair.right];
+        pair.right == LCS_NONE ? NULL : &cells->right->cells[pair.right];
     json_t *step = left && right ? diff_pair(compare, left, right)
                                  : diff_single(left, right);
 
@@ -308,8 +309,8 @@ json_t *notebook_diff(const compare_t *compare, const notebook_t *left,
 {
     cells_t cells = {left, right, find_all_words(left), find_all_words(right)};
     size_t count;
-    cleanup_free align_pair_t *pairs =
-        align_rows(left->count, right->count, score_cells, &cells, &count);
+    cleanup_free lcs_pair_t *pairs =
+        lcs_rows(left->count, right->count, score_cells, &cells, &count);
     json_t *steps = json_array();
     bool is_same = true;
 

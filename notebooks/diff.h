@@ -5,8 +5,9 @@
 #include "notebooks/compare.h"
 #include "notebooks/notebook.h"
 
-/* What differs, as JSON (docs/NOTEBOOKS.md); the caller's. "same" is whether
- * sources and outputs are; times are told and do not count. */
+/* Returns what differs, as JSON (docs/reference/notebooks.md), owned by the
+ * caller. "same" is true if sources and outputs are equal; times are in it and
+ * do not count. */
 json_t *notebook_diff(const compare_t *compare, const notebook_t *left,
                       const notebook_t *right);
 

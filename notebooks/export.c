@@ -2,7 +2,7 @@
  * JSON is sealed on its way. */
 #include "notebooks/export.h"
 
-#include "notebooks/seal.h"
+#include "notebooks/notebook_mac.h"
 #include "notebooks/writer.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@ static const struct {
     [EXPORT_MARKDOWN] = {"md", &markdown_writer, false},
     [EXPORT_SCRIPT] = {"py", &script_writer, false},
     [EXPORT_JSONL] = {"jsonl", &jsonl_writer, true},
-    [EXPORT_PAGE] = {NULL, &page_writer, false},
+    [EXPORT_WHOLE] = {NULL, &whole_writer, false},
+    [EXPORT_PAGE] = {"html", &page_writer, false},
 };
 
 bool export_format(const char *name, export_format_t *ret_format)
@@ -42,21 +43,21 @@ typedef struct {
     FILE *out;              /* borrowed */
     size_t count;           /* of cells written */
     bool is_sealed;
-    seal_t seal;
+    notebook_mac_t mac;
     json_t *row; /* owned by export_write; ids of the cells, in order */
 } export_t;
 
 static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
 {
     export_t *self = arg;
-    char seal[SEAL_HEX_SIZE];
+    char mac[NOTEBOOK_MAC_HEX_SIZE];
 
     if (self->is_sealed) {
-        seal_cell(&self->seal, cell, seal);
-        seal_add(&self->seal, seal);
+        notebook_mac_cell(&self->mac, cell, mac);
+        notebook_mac_add(&self->mac, mac);
         json_array_append_new(self->row, json_string(cell->id));
         json_object_set_new(json_object_get(cell->metadata, "hearth"), "mac",
-                            json_string(seal));
+                            json_string(mac));
     }
     self->writer->cell(self->out, cell, self->count++);
     if (ferror(self->out))
@@ -65,21 +66,21 @@ static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
 }
 
 /* The journal's head and the seal of all cells, for verify.c. */
-static void write_seal(export_t *self, const recording_options_t *options,
-                       recording_end_t *end)
+static void write_mac(export_t *self, const recording_options_t *options,
+                      recording_end_t *end)
 {
     const char *session = options->session ? options->session : "";
-    char seal[SEAL_HEX_SIZE];
+    char mac[NOTEBOOK_MAC_HEX_SIZE];
     char chain[2 * sizeof end->head.chain + 1];
 
-    seal_finish(&self->seal, session, &end->head, seal);
+    notebook_mac_finish(&self->mac, session, &end->head, mac);
     sodium_bin2hex(chain, sizeof chain, end->head.chain,
                    sizeof end->head.chain);
     json_object_set_new(json_object_get(end->metadata, "hearth"), "head",
                         json_pack("{s:I, s:s, s:I, s:s, s:O}", "cells",
                                   (json_int_t) self->count, "chain", chain,
-                                  "seq", (json_int_t) end->head.seq, "mac",
-                                  seal, "row", self->row));
+                                  "seq", (json_int_t) end->head.seq, "mac", mac,
+                                  "row", self->row));
 }
 
 int export_write(const char *journal_folder, const recording_options_t *options,
@@ -92,14 +93,14 @@ int export_write(const char *journal_folder, const recording_options_t *options,
                      .out = out,
                      .is_sealed = formats[format].is_sealed};
 
-    seal_init(&self.seal, options->key);
+    notebook_mac_init(&self.mac, options->key);
     self.writer->begin(out);
     int result =
         recording_read(journal_folder, options, write_cell, &self, &end, fault);
     if (result < 0 && result != -EBADMSG)
         return result;
     if (self.is_sealed)
-        write_seal(&self, options, &end);
+        write_mac(&self, options, &end);
     self.writer->end(out, end.metadata, self.count);
     if (fflush(out) != 0)
         return fault_set(fault, errno, "the notebook cannot be written: %s",

@@ -1,8 +1,10 @@
-/* See json_text.h. Strings are most of a notebook: what stands for itself is
- * looked at 8 bytes at a time and copied once. */
+/* See json_text.h. Strings are most of a notebook: characters without an escape
+ * are checked 8 bytes at a time and copied once. */
 #include "notebooks/json_text.h"
 
-#include "notebooks/json_plain.h"
+#include "base/hex.h"
+#include "base/json_plain.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +15,7 @@
 #include <sys/mman.h>
 
 #define DEPTH_MAX  2048 /* as jansson's own reader */
-#define INT_DIGITS 18   /* so many always fit into 64 bits */
+#define INT_DIGITS 18   /* numbers of this length always fit into 64 bits */
 
 /* A multiple of every page's size. */
 #define RELEASE_STEP (4u << 20)
@@ -54,34 +56,17 @@ bool json_text_take(json_text_t *self, char byte)
     return true;
 }
 
-/* ---- strings ---- */
-
-/* Returns the bytes of the UTF-8 character that begins at `at`, 0: none does.
- */
-static size_t character_size(const char *text, const char *end)
+void json_text_release(json_text_t *self)
 {
-    const uint8_t *at = (const uint8_t *) text;
-    size_t left = (size_t) (end - text);
-    uint8_t low = 0x80, high = 0xbf;
-    size_t size = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-
-    if (at[0] < 0xc2 || at[0] > 0xf4 || left < size)
-        return 0;
-    if (at[0] == 0xe0)
-        low = 0xa0;
-    else if (at[0] == 0xed)
-        high = 0x9f;
-    else if (at[0] == 0xf0)
-        low = 0x90;
-    else if (at[0] == 0xf4)
-        high = 0x8f;
-    if (at[1] < low || at[1] > high)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
+    if (!self->kept || self->at < self->kept + RELEASE_STEP)
+        return;
+    size_t size =
+        (size_t) (self->at - self->kept) / RELEASE_STEP * RELEASE_STEP;
+    (void) madvise((void *) (uintptr_t) self->kept, size, MADV_DONTNEED);
+    self->kept += size;
 }
+
+/* ---- strings ---- */
 
 /* Passes over letters that stand for themselves, up to a quote or a backslash.
  */
@@ -95,8 +80,8 @@ static bool skip_letters(json_text_t *self)
         if (byte == '"' || byte == '\\')
             return true;
         if (byte < ' ')
-            return refuse(self, "a control character stands in a string");
-        size_t size = byte < 0x80 ? 1 : character_size(self->at, self->end);
+            return refuse(self, "a string has a control character");
+        size_t size = byte < 0x80 ? 1 : utf8_size(self->at, self->end);
         if (!size)
             return refuse(self, "a byte is not UTF-8");
         self->at += size;
@@ -109,10 +94,7 @@ static int read_unit(const json_text_t *self, const char *at)
 
     for (int i = 0; i < 4; i++) {
         char c = at + i < self->end ? at[i] : 'x';
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        int digit = hex_value(c);
         if (digit < 0)
             return -1;
         unit = unit << 4 | digit;
@@ -120,21 +102,8 @@ static int read_unit(const json_text_t *self, const char *at)
     return unit;
 }
 
-static void add_character(buffer_t *out, uint32_t code)
-{
-    uint8_t bytes[4];
-    size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-
-    if (size == 1)
-        bytes[0] = (uint8_t) code;
-    for (size_t i = size; size > 1 && i-- > 1; code >>= 6)
-        bytes[i] = (uint8_t) (0x80 | (code & 0x3f));
-    if (size > 1)
-        bytes[0] = (uint8_t) (0xf00u >> size | code);
-    buffer_append(out, bytes, size);
-}
-
-/* Behind \u. Half of a pair, which UTF-8 cannot say, becomes U+FFFD. */
+/* Reads the digits after \u. Half of a surrogate pair, which UTF-8 cannot
+ * encode, becomes U+FFFD. */
 static bool take_unicode(json_text_t *self)
 {
     int unit = read_unit(self, self->at);
@@ -152,9 +121,9 @@ static bool take_unicode(json_text_t *self)
         self->at += is_pair ? 6 : 0;
         code = is_pair ? 0x10000 + ((code - 0xd800) << 10)
                              + ((uint32_t) low - 0xdc00)
-                       : 0xfffd;
+                       : UTF8_REPLACEMENT;
     }
-    add_character(&self->scratch, code);
+    utf8_append(&self->scratch, code);
     return true;
 }
 
@@ -179,8 +148,8 @@ static bool take_escape(json_text_t *self)
     return true;
 }
 
-/* Behind the opening quote. *ret_text is lent: from the text itself, or from
- * the scratch until the next string. */
+/* Reads the rest of a string after its opening quote. *ret_text is lent: from
+ * the text itself, or from the scratch buffer until the next string. */
 static bool read_string(json_text_t *self, const char **ret_text,
                         size_t *ret_size)
 {
@@ -198,6 +167,7 @@ static bool read_string(json_text_t *self, const char **ret_text,
         buffer_append(&self->scratch, first, (size_t) (self->at - first));
         if (!take_escape(self))
             return false;
+        json_text_release(self);
         first = self->at;
         if (!skip_letters(self))
             return false;
@@ -241,7 +211,7 @@ static size_t count_digits(const char *at, const char *end)
     return count;
 }
 
-/* Returns behind the number that begins at `at`, or NULL. */
+/* Returns the place after the number that begins at `at`, or NULL. */
 static const char *number_end(const char *at, const char *end, bool *ret_is_int)
 {
     size_t digits;
@@ -388,16 +358,6 @@ json_t *json_text_value(json_text_t *self)
     default:
         return read_number(self);
     }
-}
-
-void json_text_release(json_text_t *self)
-{
-    if (!self->kept || self->at < self->kept + RELEASE_STEP)
-        return;
-    size_t size =
-        (size_t) (self->at - self->kept) / RELEASE_STEP * RELEASE_STEP;
-    (void) madvise((void *) (uintptr_t) self->kept, size, MADV_DONTNEED);
-    self->kept += size;
 }
 
 static bool skip_string(json_text_t *self)

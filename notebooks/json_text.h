@@ -13,7 +13,7 @@
 typedef struct {
     const char *text; /* borrowed; all of it */
     const char *at;   /* the next byte */
-    const char *end;  /* behind the last byte */
+    const char *end;  /* after the last byte */
     const char *flaw; /* what is wrong at `at`, or NULL */
     unsigned depth;   /* open arrays and objects */
     buffer_t scratch; /* owned; an unescaped string */

@@ -1,7 +1,7 @@
-/* The Markdown form of a notebook. Output is untrusted text: it stands in
- * fences longer than any that it contains, without escape sequences and other
- * control characters, so that it can neither leave its block nor steer a
- * terminal. */
+/* The Markdown form of a notebook. Output is untrusted text. It is written into
+ * fences that are longer than any fence in it, and without escape sequences and
+ * other control characters. It can therefore neither leave its block nor
+ * control a terminal. */
 #include "notebooks/output_list.h"
 #include "notebooks/writer.h"
 
@@ -157,8 +157,8 @@ static void write_output(const json_t *output, buffer_t *out)
         write_display(output, out);
 }
 
-/* "2026-01-02T03:04:05.000006Z" as "2026-01-02 03:04:05"; hostile in a file
- * that somebody else wrote. */
+/* Writes "2026-01-02T03:04:05.000006Z" as "2026-01-02 03:04:05"; the text is
+ * untrusted if another program wrote the file. */
 static void write_time(const char *iso, buffer_t *out)
 {
     size_t size = strlen(iso);

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "notebooks/tree.h"
+#include "notebooks/json_tree.h"
 
 #include <string.h>
 
@@ -30,14 +30,14 @@ static const struct {
     {"json", "application/json"}, {"javascript", "application/javascript"},
 };
 
-/* What was JSON in a string is JSON now. */
+/* Converts a value that was JSON text in a string. */
 static json_t *convert_data(const char *name, json_t *value)
 {
     json_t *parsed = NULL;
 
     if (strcmp(name, "json") == 0 && json_is_string(value))
-        parsed = tree_load(json_string_value(value), json_string_length(value),
-                           NULL);
+        parsed = json_tree_load(json_string_value(value),
+                                json_string_length(value), NULL);
     return parsed ? parsed : json_incref(value);
 }
 
@@ -94,7 +94,7 @@ static void convert_code(json_t *cell)
     json_object_set_new(cell, "outputs", outputs);
 }
 
-/* The text of a heading, in front of it as many hashes as it is deep. */
+/* Writes the text of a heading after as many hashes as its level. */
 static void convert_heading(json_t *cell)
 {
     json_int_t level = json_integer_value(json_object_get(cell, "level"));

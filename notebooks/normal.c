@@ -139,13 +139,72 @@ static size_t duration(view_t view, size_t i)
     return 0;
 }
 
+static bool follows(view_t view, size_t i, const char *word)
+{
+    size_t width = strlen(word);
+
+    return i + width <= view.size && memcmp(view.text + i, word, width) == 0;
+}
+
+/* "85.97it/s", "1.2s/it", "3.4MB/s": how fast something went. */
+static size_t rate(view_t view, size_t i)
+{
+    static const char *const names[] = {"it/s",  "s/it",  "B/s",  "kB/s",
+                                        "KB/s",  "MB/s",  "GB/s", "KiB/s",
+                                        "MiB/s", "GiB/s", NULL};
+    size_t number = digits(view, i);
+
+    if (!number)
+        return 0;
+    if (at(view, i + number) == '.')
+        number += 1 + digits(view, i + number + 1);
+    size_t unit = i + number + (at(view, i + number) == ' ');
+    for (const char *const *name = names; *name; name++)
+        if (follows(view, unit, *name))
+            return unit + strlen(*name) - i;
+    return 0;
+}
+
+/* "1,000,000 loops each": as many as %timeit took for long enough. */
+static size_t loops(view_t view, size_t i)
+{
+    size_t size = 0;
+
+    while (isdigit((unsigned char) at(view, i + size))
+           || (size && at(view, i + size) == ','))
+        size++;
+    return size && follows(view, i + size, " loop") ? size : 0;
+}
+
+/* "<ipython-input-10-0123456789ab>": a cell's file, of IPython before 8. */
+static size_t old_cell(view_t view, size_t i)
+{
+    static const char prefix[] = "<ipython-input-";
+    size_t size = sizeof prefix - 1;
+
+    if (!follows(view, i, prefix))
+        return 0;
+    while (isalnum((unsigned char) at(view, i + size))
+           || at(view, i + size) == '-')
+        size++;
+    return at(view, i + size) == '>' ? size + 1 : 0;
+}
+
+/* "859882524.py, line 1": a cell's file without its folder. */
+static size_t cell_file(view_t view, size_t i)
+{
+    size_t number = digits(view, i);
+
+    return number >= 4 && follows(view, i + number, ".py") ? number : 0;
+}
+
 /* Names that contain a random or a running number. */
 static size_t made_up(view_t view, size_t i)
 {
     static const char temporary[] = "/tmp/ipykernel_";
     size_t width = sizeof temporary - 1;
 
-    if (i + width < view.size && memcmp(view.text + i, temporary, width) == 0) {
+    if (follows(view, i, temporary)) {
         width += digits(view, i + width);
         if (at(view, i + width) == '/')
             width += 1 + digits(view, i + width + 1);
@@ -161,8 +220,10 @@ static const struct {
     size_t (*find)(view_t view, size_t i);
     const char *word;
 } forms[] = {
-    {address, "<address>"}, {identifier, "<id>"},     {moment, "<time>"},
-    {clock_time, "<time>"}, {duration, "<duration>"}, {made_up, "<name>"},
+    {address, "<address>"},   {identifier, "<id>"}, {moment, "<time>"},
+    {clock_time, "<time>"},   {rate, "<rate>"},     {loops, "<count>"},
+    {duration, "<duration>"}, {made_up, "<name>"},  {cell_file, "<name>"},
+    {old_cell, "<name>.py"},
 };
 
 static size_t find_form(view_t view, size_t i, const char **ret_word)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#define AROUND (64u << 10) /* Linux's default; a multiple of the page size */
 
 void notebook_cell_clear(notebook_cell_t *cell)
 {
@@ -16,23 +17,31 @@ void notebook_cell_clear(notebook_cell_t *cell)
     *cell = (notebook_cell_t){0};
 }
 
-/* Pages at both ends are shared with other cells, which read them anew. */
-static void give_back(const notebook_cell_t *cell)
+/* Begins before the text. When a page of a file is read, the system also maps
+ * the pages around it that it has in memory (fault_around_bytes in debugfs). So
+ * reading this cell maps pages again that an earlier cell gave back. */
+const char *notebook_cell_pages(const notebook_cell_t *cell)
 {
-    uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE);
-    uintptr_t first = (uintptr_t) cell->text / page * page;
-    uintptr_t end = (uintptr_t) cell->text + cell->text_size;
+    size_t before = (size_t) ((uintptr_t) cell->text % AROUND);
 
-    (void) madvise((void *) first, end - first, MADV_DONTNEED);
+    if (!cell->map)
+        return NULL;
+    return before < (size_t) (cell->text - cell->map) ? cell->text - before
+                                                      : cell->map;
 }
 
 void notebook_cell_unload(notebook_cell_t *cell)
 {
-    if (!cell->text)
+    const char *pages = notebook_cell_pages(cell);
+
+    if (!pages)
         return;
     json_decref(cell->outputs);
     cell->outputs = NULL;
-    give_back(cell);
+    /* Those that other cells share are read anew by them. */
+    (void) madvise((void *) (uintptr_t) pages,
+                   (size_t) (cell->text + cell->text_size - pages),
+                   MADV_DONTNEED);
 }
 
 void notebook_clear(notebook_t *self)

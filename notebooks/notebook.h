@@ -26,14 +26,16 @@ typedef struct {
     notebook_kind_t kind;
     json_t *other;      /* owned; the whole cell of NOTEBOOK_OTHER, or NULL */
     char *id;           /* owned; unique in its notebook */
-    char *source;       /* owned; a NUL behind it */
+    char *source;       /* owned; ends with a NUL */
     size_t source_size; /* bytes of it */
     json_t *outputs;    /* owned; array of nbformat 4 outputs; NULL while they
                            are not loaded (notebook_open) */
     const char *text; /* borrowed from the notebook: the cell's JSON, or NULL */
     size_t text_size; /* bytes of it */
+    const char *map;  /* borrowed from the notebook: where the mapped file
+                         begins that the text is in, or NULL */
     json_t *metadata; /* owned; object. "hearth" in it is ours:
-                         docs/NOTEBOOKS.md */
+                         docs/reference/notebooks.md */
     json_t *attachments; /* owned, or NULL */
     int64_t count;       /* execution_count; 0: none */
 } notebook_cell_t;
@@ -54,13 +56,15 @@ void notebook_cell_clear(notebook_cell_t *cell);
 void notebook_clear(notebook_t *self);
 #define cleanup_notebook CLEANUP(notebook_clear)
 
-/* Puts the cell behind the last one; it is empty afterwards. */
+/* Moves the cell to the end of the notebook; the caller's is empty then. */
 void notebook_add(notebook_t *self, notebook_cell_t *cell);
-/* The cell of that id, or NULL; lent. */
+/* Returns the cell of that id, borrowed, NULL if there is none. */
 notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
 /* That member of a recorded cell's metadata is true: the request was answered
  * with an error, and no kernel ever began it. */
 #define NOTEBOOK_REFUSED "refused"
+/* And of one that is the first in a kernel that took another one's place. */
+#define NOTEBOOK_FRESH "fresh_kernel"
 /* A member of the cell's metadata "hearth"; lent, NULL when there is none. */
 json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
 
@@ -75,10 +79,17 @@ int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault);
  * grow with them. A regular file is mapped until notebook_clear and must not
  * become shorter meanwhile; others are read as notebook_read reads them. */
 int notebook_open(const char *path, notebook_t *ret_notebook, fault_t *fault);
+/* Does the same with a regular file of one's own, of any size, that is open;
+ * the caller closes it. */
+int notebook_map(int fd, const char *name, notebook_t *ret_notebook,
+                 fault_t *fault);
 /* Makes sure that the outputs are there, or that they are not when they can be
  * had again. */
 void notebook_cell_load(notebook_cell_t *cell);
 void notebook_cell_unload(notebook_cell_t *cell);
+/* Where the memory begins that the cell's text keeps in a mapped file, or
+ * NULL; at the beginning of a page. */
+const char *notebook_cell_pages(const notebook_cell_t *cell);
 int notebook_parse(const char *text, size_t size, const char *name,
                    notebook_t *ret_notebook, fault_t *fault);
 

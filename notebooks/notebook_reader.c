@@ -1,6 +1,6 @@
-/* Notebooks out of files that anybody may have written. What nbformat's schema
- * requires is required here, and told by cell; what it does not know is left
- * alone in metadata and dropped elsewhere. */
+/* Reads notebooks from untrusted files. A member that nbformat's schema
+ * requires is required here, and a fault names the cell. Unknown members are
+ * kept in metadata and dropped elsewhere. */
 #include "notebooks/notebook.h"
 
 #include "base/fd.h"
@@ -56,10 +56,12 @@ static bool join_lines(const json_t *value, buffer_t *out)
     return true;
 }
 
-static json_t *joined(const json_t *value)
+static json_t *joined(json_t *value)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
+    if (json_is_string(value))
+        return json_incref(value);
     if (!join_lines(value, &text))
         return NULL;
     /* The lines were found to be UTF-8 when they were read. */
@@ -328,6 +330,7 @@ static int stream_cell(place_t *place, json_text_t *reader, json_t *ids,
     if (result < 0)
         return result;
     if (ret_notebook->map && cell.kind == NOTEBOOK_CODE) {
+        cell.map = ret_notebook->map;
         cell.text = first;
         cell.text_size = (size_t) (reader->at - first);
         notebook_cell_unload(&cell);
@@ -421,7 +424,7 @@ static json_t *find_cells(const place_t *place, json_t *notebook)
     if (!json_is_object(notebook))
         refuse(place, "a notebook is a JSON object");
     else if (!json_is_integer(version))
-        refuse(place, "it is no notebook: `nbformat` is missing");
+        refuse(place, "it is not a notebook: `nbformat` is missing");
     else if (number == 3) {
         json_t *old = nbformat3_cells(notebook);
         if (!old)
@@ -496,6 +499,7 @@ void notebook_cell_load(notebook_cell_t *cell)
     if (!cell->text)
         return;
     json_text_init(&reader, cell->text, cell->text_size);
+    reader.kept = notebook_cell_pages(cell);
     json_auto_t *from = json_text_value(&reader);
     /* It was read before: what another program writes into the file meanwhile
      * is at worst a cell with fewer outputs. */
@@ -522,25 +526,35 @@ int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault)
                           ret_notebook, fault);
 }
 
-int notebook_open(const char *path, notebook_t *ret_notebook, fault_t *fault)
+int notebook_map(int fd, const char *name, notebook_t *ret_notebook,
+                 fault_t *fault)
 {
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
     cleanup_notebook notebook_t notebook = {0};
     struct stat there;
 
-    if (fd < 0 || fstat(fd, &there) < 0 || !S_ISREG(there.st_mode)
-        || there.st_size < MAP_MIN || there.st_size > NOTEBOOK_FILE_MAX)
-        return notebook_read(path, ret_notebook, fault);
+    if (fstat(fd, &there) < 0)
+        return fault_set(fault, errno, "%s: %s", name, strerror(errno));
     void *map =
         mmap(NULL, (size_t) there.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
-        return notebook_read(path, ret_notebook, fault);
+        return fault_set(fault, errno, "%s: %s", name, strerror(errno));
     notebook.map = map;
     notebook.map_size = (size_t) there.st_size;
-    int result = parse(notebook.map, notebook.map_size, path, &notebook, fault);
+    int result = parse(notebook.map, notebook.map_size, name, &notebook, fault);
     if (result < 0)
         return result;
     *ret_notebook = notebook;
     notebook = (notebook_t){0};
     return 0;
+}
+
+int notebook_open(const char *path, notebook_t *ret_notebook, fault_t *fault)
+{
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat there;
+
+    if (fd < 0 || fstat(fd, &there) < 0 || !S_ISREG(there.st_mode)
+        || there.st_size < MAP_MIN || there.st_size > NOTEBOOK_FILE_MAX)
+        return notebook_read(path, ret_notebook, fault);
+    return notebook_map(fd, path, ret_notebook, fault);
 }

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Memory of a stream's text that the next stream uses again. */
+#define STREAM_KEPT (1u << 20)
+
 const char *text_member(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -43,7 +46,10 @@ static void close_stream(output_list_t *self)
                            json_stringn_nocheck(
                                self->text.data ? (char *) self->text.data : "",
                                self->text.size)));
-    buffer_clear(&self->text);
+    if (self->text.capacity > STREAM_KEPT)
+        buffer_reset(&self->text);
+    else
+        buffer_clear(&self->text);
     free(self->stream);
     self->stream = NULL;
 }

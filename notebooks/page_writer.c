@@ -1,93 +1,150 @@
-/* The notebook that a converter makes a web page of. Outputs come from code
- * that may be hostile, and converters' own cleaning covers HTML alone: widths
- * out of metadata, diagrams and widgets reach their pages as they are. So only
- * types that no script can be in are passed on, or that every converter cleans
- * when it is asked to, and of metadata only figures. The HTML itself is
- * cleaned by the converter. */
+/* A notebook as one HTML file, which opens from disk, runs nothing and asks no
+ * server for anything. Outputs come from code that may be hostile: everything
+ * of theirs is text, a picture, or cleaned HTML (page_clean.h), and the page's
+ * own policy forbids the rest. The elements around outputs are of kinds that no
+ * output can have, so that none can end them. */
+#include "notebooks/output_list.h"
+#include "notebooks/page/page_style.h"
+#include "notebooks/page/page_text.h"
+#include "notebooks/page_output.h"
 #include "notebooks/writer.h"
+
+#include <sodium.h>
 
 #include <string.h>
 
-static const char *const types[] = {
-    "text/plain", "text/html",  "text/markdown", "text/latex",
-    "image/png",  "image/jpeg", "image/svg+xml", NULL,
-};
-static const char *const figures[] = {"width", "height", NULL};
+#define TITLE_MAX 200
+#define WHO_MAX   60
 
-static json_t *safe_metadata(const json_t *metadata, const char *type)
+static void write_out(FILE *file, buffer_t *out)
 {
-    json_t *from = json_object_get(metadata, type);
-    json_t *safe = json_object();
-
-    for (const char *const *name = figures; *name; name++) {
-        json_t *value = json_object_get(from, *name);
-        if (json_is_number(value))
-            json_object_set(safe, *name, value);
-    }
-    return safe;
+    fwrite(out->data, 1, out->size, file);
+    buffer_clear(out);
 }
 
-/* Replaces data and metadata of a display or a result. */
-static void make_safe(json_t *output)
+static void begin(FILE *file)
 {
-    const json_t *data = json_object_get(output, "data");
-    const json_t *metadata = json_object_get(output, "metadata");
-    json_t *safe_data = json_object();
-    json_t *safe = json_object();
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    char text[sodium_base64_ENCODED_LEN(sizeof hash,
+                                        sodium_base64_VARIANT_ORIGINAL)];
 
-    for (const char *const *type = types; *type; type++) {
-        json_t *value = json_object_get(data, *type);
-        if (!json_is_string(value))
-            continue;
-        json_object_set(safe_data, *type, value);
-        json_object_set_new(safe, *type, safe_metadata(metadata, *type));
-    }
-    json_object_set_new(output, "data", safe_data);
-    json_object_set_new(output, "metadata", safe);
+    crypto_hash_sha256(hash, (const uint8_t *) page_style, page_style_size);
+    sodium_bin2base64(text, sizeof text, hash, sizeof hash,
+                      sodium_base64_VARIANT_ORIGINAL);
+    fprintf(file,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+            "<meta charset=\"utf-8\">\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\""
+            "default-src 'none'; img-src data:; style-src 'sha256-%s'; "
+            "base-uri 'none'; form-action 'none'\">\n"
+            "<meta name=\"referrer\" content=\"no-referrer\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width\">\n"
+            "<title>A session of hearth</title>\n<style>%.*s</style>\n"
+            "</head>\n<body>\n<main>\n<h1>A session of hearth</h1>\n",
+            text, (int) page_style_size, page_style);
 }
 
-static json_t *safe_outputs(const json_t *outputs)
+/* "[3] · ok · 12 ms · 45 MiB · 2026-01-02 03:04:05 · ada" */
+static void write_head(const notebook_cell_t *cell, const char *status,
+                       buffer_t *out)
 {
-    json_t *list = json_array();
+    json_t *own = json_object_get(cell->metadata, "hearth");
+    json_t *duration = json_object_get(own, "duration_ms");
+    json_t *memory = json_object_get(own, "rss_kib");
+    const char *asked = text_member(own, "asked");
+    const char *who = text_member(json_object_get(own, "who"), "username");
+
+    buffer_text(out, "<header>");
+    if (cell->count)
+        buffer_format(out, "[%lld]", (long long) cell->count);
+    else
+        buffer_text(out, "[ ]");
+    if (*status) {
+        buffer_text(out, " · ");
+        page_text_line(status, WHO_MAX, out);
+    }
+    if (json_is_number(duration))
+        buffer_format(out, " · %.0f ms", json_number_value(duration));
+    if (json_is_number(memory))
+        buffer_format(out, " · %.0f MiB", json_number_value(memory) / 1024);
+    if (strlen(asked) >= 19) {
+        buffer_text(out, " · ");
+        page_text((bytes_t){asked, 10}, out);
+        buffer_text(out, " ");
+        page_text((bytes_t){asked + 11, 8}, out);
+    }
+    if (*who) {
+        buffer_text(out, " · ");
+        page_text_line(who, WHO_MAX, out);
+    }
+    buffer_text(out, "</header>\n");
+}
+
+static void write_code(FILE *file, const notebook_cell_t *cell, buffer_t *out)
+{
+    json_t *own = json_object_get(cell->metadata, "hearth");
+    const char *status = text_member(own, "status");
+    const char *error = text_member(own, "ename");
+    bool has_failed = *status && strcmp(status, "ok") != 0;
+    const json_t *output;
     size_t index;
-    json_t *output;
 
-    json_array_foreach(outputs, index, output)
+    if (json_is_true(json_object_get(own, NOTEBOOK_FRESH)))
+        buffer_text(out, "<p class=\"banner\">A fresh kernel: the variables "
+                         "are gone</p>\n");
+    buffer_format(out, "<article%s>\n", has_failed ? " class=\"failed\"" : "");
+    write_head(cell, *error ? error : status, out);
+    buffer_text(out, "<pre class=\"code\">\n");
+    page_text((bytes_t){cell->source, cell->source_size}, out);
+    buffer_text(out, "</pre>\n");
+    json_array_foreach(cell->outputs, index, output)
     {
-        json_t *copy = json_copy(output);
-        if (json_object_get(copy, "data"))
-            make_safe(copy);
-        json_array_append_new(list, copy);
+        page_output(output, out);
+        write_out(file, out);
     }
-    return list;
+    buffer_text(out, "</article>\n");
 }
 
-static void begin(FILE *out)
+static void write_cell(FILE *file, const notebook_cell_t *cell, size_t index)
 {
-    ipynb_writer.begin(out);
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    (void) index;
+    if (cell->kind == NOTEBOOK_CODE) {
+        write_code(file, cell, &out);
+    } else {
+        buffer_text(&out, "<p class=\"banner\">");
+        page_text((bytes_t){cell->source, cell->source_size}, &out);
+        buffer_text(&out, "</p>\n");
+    }
+    write_out(file, &out);
 }
 
-static void write_cell(FILE *out, const notebook_cell_t *cell, size_t index)
+static void write_remark(const char *before, const char *text, buffer_t *out)
 {
-    notebook_cell_t safe = *cell;
-    json_auto_t *metadata = json_object();
-    json_auto_t *outputs = safe_outputs(cell->outputs);
-
-    safe.metadata = metadata;
-    safe.outputs = outputs;
-    safe.attachments = NULL;
-    ipynb_writer.cell(out, &safe, index);
+    if (!*text)
+        return;
+    buffer_format(out, "<p>%s", before);
+    page_text_line(text, TITLE_MAX, out);
+    buffer_text(out, "</p>\n");
 }
 
-/* The language's name becomes a class in the page: it is not the kernel's to
- * say. */
-static void end(FILE *out, json_t *metadata, size_t count)
+static void end(FILE *file, json_t *metadata, size_t count)
 {
-    json_auto_t *safe =
-        json_pack("{s:{s:s}}", "language_info", "name", "python");
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    json_t *own = json_object_get(metadata, "hearth");
 
-    (void) metadata;
-    ipynb_writer.end(out, safe, count);
+    buffer_text(&out, "<footer>\n");
+    write_remark("The recording is not whole: ", text_member(own, "damage"),
+                 &out);
+    write_remark("The session ended: ", text_member(own, "reason"), &out);
+    write_remark("Session ", text_member(own, "session"), &out);
+    buffer_format(&out,
+                  "<p>%zu %s. Written by hearth, without what could act: "
+                  "scripts, links, and files of other places.</p>\n"
+                  "</footer>\n</main>\n</body>\n</html>\n",
+                  count, count == 1 ? "cell" : "cells");
+    write_out(file, &out);
 }
 
 const writer_t page_writer = {begin, write_cell, end};

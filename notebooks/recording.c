@@ -4,19 +4,20 @@
 #include "notebooks/recording.h"
 
 #include "base/clock.h"
+#include "notebooks/cell_builder.h"
+#include "notebooks/cell_index.h"
+#include "notebooks/cell_spool.h"
 #include "notebooks/output_list.h"
-#include "notebooks/plan.h"
-#include "notebooks/recorded_cell.h"
-#include "notebooks/spool.h"
 #include "notebooks/widgets.h"
+#include "protocol/jspan.h"
 
 #include <errno.h>
 #include <string.h>
 
 /* A cell of the plan on its way. */
 typedef struct {
-    recorded_cell_t *open; /* owned; between its first and its last record */
-    spool_place_t place;   /* behind it, when it has to wait */
+    cell_builder_t *open;     /* owned; between its first and its last record */
+    cell_spool_place_t place; /* where the next cell waits, if it does */
     bool is_finished;
 } slot_t;
 
@@ -24,16 +25,21 @@ typedef struct {
     const recording_options_t *options; /* borrowed */
     recording_sink_fn *sink;
     void *arg;                /* of the sink */
-    plan_t plan;              /* owned */
+    cell_index_t plan;        /* owned */
     slot_t *slots;            /* owned; one for each cell of the plan */
     size_t next;              /* in plan.order: what the sink waits for */
-    spool_t *spool;           /* owned; finished cells that wait */
+    cell_spool_t *cell_spool; /* owned; finished cells that wait */
     journal_reader_t *reader; /* owned */
     journal_reader_t *second; /* owned; for displays; NULL until needed */
     const char *folder;       /* borrowed */
     widgets_t widgets;        /* owned; as far as the records were read */
     json_t *language;         /* owned; language_info of the kernel, or NULL */
+    json_t *tools;            /* owned; host tools by name, or NULL */
     char *profile;            /* owned; of its kernels, or NULL */
+    bool has_kernel;          /* one was ready */
+    bool is_reviving;         /* the next one is a revival's */
+    bool is_fresh;            /* no cell has run in it yet, and it is not the
+                                 first */
     char *end_reason;         /* owned; why the session is gone, or NULL */
     int64_t end_us;           /* when */
     int64_t begin_us;         /* of the first record */
@@ -48,16 +54,17 @@ void recording_end_clear(recording_end_t *self)
 static void recording_clear(recording_t *self)
 {
     for (size_t i = 0; self->slots && i < self->plan.count; i++)
-        recorded_cell_destroy(&self->slots[i].open);
+        cell_builder_destroy(&self->slots[i].open);
     free(self->slots);
-    spool_destroy(&self->spool);
+    cell_spool_destroy(&self->cell_spool);
     journal_reader_destroy(&self->second);
     journal_reader_destroy(&self->reader);
     widgets_clear(&self->widgets);
     json_decref(self->language);
+    json_decref(self->tools);
     free(self->profile);
     free(self->end_reason);
-    plan_clear(&self->plan);
+    cell_index_clear(&self->plan);
 }
 #define cleanup_recording CLEANUP(recording_clear)
 
@@ -65,11 +72,11 @@ static void recording_clear(recording_t *self)
 
 static int give(recording_t *self, notebook_cell_t *cell, fault_t *fault)
 {
-    mask_cell(self->options->mask, cell);
+    redact_cell(self->options->mask, cell);
     return self->sink(cell, self->arg, fault);
 }
 
-/* Those that waited for the one just given. */
+/* Returns the cells that waited for the last one. */
 static int give_waiting(recording_t *self, fault_t *fault)
 {
     for (; self->next < self->plan.count; self->next++) {
@@ -79,7 +86,9 @@ static int give_waiting(recording_t *self, fault_t *fault)
 
         if (!slot->is_finished)
             return 0;
-        if ((result = spool_take(self->spool, &slot->place, &cell, fault)) < 0
+        if ((result =
+                 cell_spool_take(self->cell_spool, &slot->place, &cell, fault))
+                < 0
             || (result = give(self, &cell, fault)) < 0)
             return result;
     }
@@ -91,18 +100,18 @@ static int finish(recording_t *self, size_t index, fault_t *fault)
     slot_t *slot = &self->slots[index];
     cleanup_notebook_cell notebook_cell_t cell = {0};
 
-    recorded_cell_finish(slot->open, &cell);
-    recorded_cell_destroy(&slot->open);
+    cell_builder_finish(slot->open, &cell);
+    cell_builder_destroy(&slot->open);
     slot->is_finished = true;
     if (self->plan.order[self->next] != index)
-        return spool_put(self->spool, &cell, &slot->place, fault);
+        return cell_spool_put(self->cell_spool, &cell, &slot->place, fault);
     self->next++;
     int result = give(self, &cell, fault);
     return result < 0 ? result : give_waiting(self, fault);
 }
 
-/* What is still open when the records end: a journal that is damaged, or was
- * compacted between the two readings. */
+/* Finishes the cells that are open when the records end: the journal is
+ * damaged, or was compacted between the two readers. */
 static int finish_all(recording_t *self, fault_t *fault)
 {
     while (self->next < self->plan.count) {
@@ -124,13 +133,12 @@ static int finish_all(recording_t *self, fault_t *fault)
 
 /* ---- records ---- */
 
-/* Every output that shows the id has the form that was given last, in
- * whatever cell it stands. */
+/* Gives each output with this display id its latest form, in all cells. */
 static void show_latest(recording_t *self, const journal_record_t *record,
                         json_t *content)
 {
-    const plan_display_t *display =
-        plan_display(&self->plan, plan_display_id(content));
+    const cell_index_display_t *display =
+        cell_index_display(&self->plan, cell_index_display_id(content));
     journal_record_t latest;
     fault_t fault = {0};
 
@@ -151,9 +159,46 @@ static void show_latest(recording_t *self, const journal_record_t *record,
                         json_incref(json_object_get(form, "metadata")));
 }
 
+/* Returns the open cell of the request that a state names; NULL if it is not
+ * open. */
+static cell_builder_t *find_open(const recording_t *self, const json_t *content)
+{
+    json_int_t request =
+        json_integer_value(json_object_get(content, "request"));
+    long index =
+        request > 0 ? cell_index_of(&self->plan, (uint64_t) request) : -1;
+
+    return index >= 0 ? self->slots[index].open : NULL;
+}
+
+/* Keeps what each tool was when it was registered last, as JSON text: the order
+ * in a schema is that of the arguments. */
+static void on_tools(recording_t *self, const journal_record_t *record)
+{
+    jspan_t content, tool;
+    size_t cursor = 0;
+    fault_t ignored;
+
+    if (jspan_check(record->content.bytes, record->content.size, &content,
+                    &ignored)
+        < 0)
+        return;
+    if (!self->tools)
+        self->tools = json_object();
+    content = jspan_member(content, "tools");
+    while (jspan_each(content, &cursor, NULL, &tool)) {
+        cleanup_free char *name = jspan_text_new(jspan_member(tool, "name"));
+
+        if (name)
+            json_object_set_new(self->tools, name,
+                                json_stringn(tool.text, tool.size));
+    }
+}
+
 static void on_state(recording_t *self, const journal_record_t *record,
                      const json_t *content)
 {
+    cell_builder_t *open = find_open(self, content);
     json_t *language = json_object_get(content, "language_info");
 
     if (strcmp(record->type, "ready") == 0 && json_is_object(language)
@@ -166,14 +211,21 @@ static void on_state(recording_t *self, const journal_record_t *record,
         free(self->profile);
         self->profile = mem_text(text_member(content, "profile"));
     }
-    if (strcmp(record->type, "input_reply") == 0) {
-        json_int_t request =
-            json_integer_value(json_object_get(content, "request"));
-        long index =
-            request > 0 ? plan_of(&self->plan, (uint64_t) request) : -1;
-        if (index >= 0 && self->slots[index].open)
-            recorded_cell_answer(self->slots[index].open, content);
+    if (strcmp(record->type, "reviving") == 0)
+        self->is_reviving = true;
+    if (strcmp(record->type, "ready") == 0) {
+        self->is_fresh = self->has_kernel && !self->is_reviving;
+        self->has_kernel = true;
+        self->is_reviving = false;
     }
+    if (open && strcmp(record->type, "input_reply") == 0)
+        cell_builder_answer(open, content);
+    if (open && strcmp(record->type, "tool_call") == 0)
+        cell_builder_call(open, record, content);
+    if (open && strcmp(record->type, "tool_result") == 0)
+        cell_builder_called(open, record, content);
+    if (strcmp(record->type, "tools") == 0)
+        on_tools(self, record);
     if (strcmp(record->type, "gone") == 0) {
         const char *reason = text_member(content, "reason");
         free(self->end_reason);
@@ -185,7 +237,7 @@ static void on_state(recording_t *self, const journal_record_t *record,
 static int take(recording_t *self, const journal_record_t *record,
                 fault_t *fault)
 {
-    long index = plan_at(&self->plan, record->seq);
+    long index = cell_index_at(&self->plan, record->seq);
     bool is_first = index >= 0;
     json_auto_t *content = NULL;
 
@@ -198,9 +250,9 @@ static int take(recording_t *self, const journal_record_t *record,
     if (widgets_wants(record))
         widgets_add(&self->widgets, record, content);
     if (is_first && !self->slots[index].open && !self->slots[index].is_finished)
-        self->slots[index].open = recorded_cell_new(record, content);
+        self->slots[index].open = cell_builder_new(record, content);
     else if (!is_first)
-        index = plan_of(&self->plan, record->request);
+        index = cell_index_of(&self->plan, record->request);
     if (index < 0 || !self->slots[index].open)
         return 0;
     if (!is_first) {
@@ -208,16 +260,20 @@ static int take(recording_t *self, const journal_record_t *record,
             content = record_object(record->content);
         if (record->kind == JOURNAL_EVENT)
             show_latest(self, record, content);
-        recorded_cell_add(self->slots[index].open, record, content);
+        if (self->is_fresh)
+            json_object_set_new(self->slots[index].open->notes, NOTEBOOK_FRESH,
+                                json_true());
+        self->is_fresh = false;
+        cell_builder_add(self->slots[index].open, record, content);
     }
     return self->plan.cells[index].last_seq == record->seq
                ? finish(self, (size_t) index, fault)
                : 0;
 }
 
-/* ---- what stands behind the cells ---- */
+/* ---- the metadata of the notebook ---- */
 
-/* What nbformat's schema knows, where it is what the schema wants. */
+/* Copies the members that nbformat's schema knows, if their types are right. */
 static json_t *write_language(const json_t *from)
 {
     static const char *const names[] = {
@@ -234,6 +290,19 @@ static json_t *write_language(const json_t *from)
     if (json_is_string(mode) || json_is_object(mode))
         json_object_set(language, "codemirror_mode", mode);
     return language;
+}
+
+static json_t *list_tools(json_t *by_name)
+{
+    json_t *list = json_array();
+    json_t *tool;
+    const char *name;
+
+    json_object_foreach(by_name, name, tool)
+    {
+        json_array_append(list, tool);
+    }
+    return list;
 }
 
 static json_t *write_metadata(const recording_t *self, const char *damage)
@@ -257,10 +326,12 @@ static json_t *write_metadata(const recording_t *self, const char *damage)
     }
     if (damage)
         json_object_set_new(own, "damage", json_string(damage));
+    if (self->tools)
+        json_object_set_new(own, "tools", list_tools(self->tools));
     if (self->widgets.is_cut)
         json_object_set_new(own, "widgets_cut", json_true());
     json_t *widgets = widgets_json(&self->widgets);
-    mask_json(self->options->mask, &widgets);
+    redact_json(self->options->mask, &widgets);
     return json_pack("{s:{s:s, s:s, s:s}, s:o, s:o, s:o*}", "kernelspec",
                      "display_name", "Python 3 (hearth)", "language", "python",
                      "name", self->profile ? self->profile : "hearth",
@@ -276,7 +347,7 @@ static int make_plan(recording_t *self, fault_t *fault)
     int result =
         journal_reader_new(self->folder, self->options->key, 0, &reader, fault);
 
-    return result < 0 ? result : plan_make(&self->plan, reader, fault);
+    return result < 0 ? result : cell_index_make(&self->plan, reader, fault);
 }
 
 /* 0, or a failure of the sink; the journal's own is the plan's to tell. */
@@ -296,8 +367,9 @@ static int read_records(recording_t *self, fault_t *fault)
     return result < 0 ? result : finish_all(self, fault);
 }
 
-/* A journal that ends before the record that its head names was cut off; one
- * that a gateway opened again since tells so itself. */
+/* Checks the end. A journal that ends before the record that its head names was
+ * cut off. If a gateway has opened the journal again since then, a record of
+ * its own reports that. */
 static int check_end(const recording_t *self, const journal_head_t *promised,
                      fault_t *fault)
 {
@@ -332,7 +404,7 @@ int recording_read(const char *journal_folder,
     if (damage < 0 && damage != -EBADMSG)
         return damage;
     self.slots = mem_new((self.plan.count + 1) * sizeof *self.slots);
-    self.spool = spool_new();
+    self.cell_spool = cell_spool_new();
     fault_t failure = {0};
     int result = self.plan.seq_last ? read_records(&self, &failure) : 0;
     if (result < 0) {

@@ -1,26 +1,26 @@
 /* A session's journal as a notebook, cell by cell. The journal is read twice
- * (plan.h), so that memory holds only cells that are not complete; finished
- * ones that wait for an earlier one go to a temporary file. */
+ * (cell_index.h), so that memory holds only cells that are not complete;
+ * finished ones that wait for an earlier one go to a temporary file. */
 #ifndef HEARTH_NOTEBOOKS_RECORDING_H
 #define HEARTH_NOTEBOOKS_RECORDING_H
 
 #include "base/fault.h"
 #include "notebooks/journal/writer.h"
-#include "notebooks/mask.h"
 #include "notebooks/notebook.h"
+#include "notebooks/redact.h"
 
 #include <stdint.h>
 
 typedef struct {
-    const uint8_t *key;  /* the journal's, 32 bytes, or NULL */
-    const mask_t *mask;  /* what is not told; NULL: everything is */
-    const char *session; /* its id, for the notebook's metadata; or NULL */
+    const uint8_t *key;   /* the journal's, 32 bytes, or NULL */
+    const redact_t *mask; /* what is hidden; NULL: nothing */
+    const char *session;  /* its id, for the notebook's metadata; or NULL */
 } recording_options_t;
 
 /* Takes each cell, in the notebook's order; what is left of it is freed. */
 typedef int recording_sink_fn(notebook_cell_t *cell, void *arg, fault_t *fault);
 
-/* What stands behind the cells. */
+/* What follows the cells. */
 typedef struct {
     json_t *metadata;    /* owned; of the notebook */
     journal_head_t head; /* of the journal, as far as it was read */
@@ -29,15 +29,17 @@ typedef struct {
 void recording_end_clear(recording_end_t *self);
 #define cleanup_recording_end CLEANUP(recording_end_clear)
 
-/* Gives every cell to `sink`. -EBADMSG: the journal is damaged or cut off;
- * what stands before was given, *ret_end is set, and its metadata says so. */
+/* Passes every cell to `sink`. Returns -EBADMSG if the journal is damaged or
+ * cut off; the cells before were passed, *ret_end is set, and its metadata says
+ * so. */
 int recording_read(const char *journal_folder,
                    const recording_options_t *options, recording_sink_fn *sink,
                    void *arg, recording_end_t *ret_end, fault_t *fault);
 
-/* All of it in memory: for replay and comparison. -EBADMSG: the journal is
- * damaged; the notebook holds what stands before the damage, and is to be
- * cleared. After any other failure nothing is. */
+/* Reads a recording into memory, for replay and comparison. Returns -EBADMSG if
+ * the journal is damaged; the notebook then has the cells before the damage,
+ * and the caller clears it. After any other failure there is nothing to clear.
+ */
 int recording_notebook(const char *journal_folder,
                        const recording_options_t *options,
                        notebook_t *ret_notebook, fault_t *fault);

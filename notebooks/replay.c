@@ -4,25 +4,27 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "notebooks/mask.h"
+#include "notebooks/redact.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
-#define WAIT_MS      200   /* between two looks at the caller's wish */
-#define INTERRUPT_MS 10000 /* as long may an interrupted cell take */
-#define EXPRESSION   "hearth"
-#define OUTSIDE      "outside_effects"
-#define OUTSIDE_TAG  "hearth.outside_effects"
-#define NOBODY_THERE (-ESHUTDOWN)
+#define WAIT_MS            200   /* between two looks at the caller's wish */
+#define INTERRUPT_MS       10000 /* as long may an interrupted cell take */
+#define EXPRESSION         "hearth"
+#define PLACE              "<expression>"
+#define OUTSIDE            "outside_effects"
+#define OUTSIDE_TAG        "hearth.outside_effects"
+#define SKIP_TAG           "skip-execution" /* nbclient's */
+#define KERNEL_UNREACHABLE (-ESHUTDOWN)
 
 static const char *const comments[] = {"skip-on-revive", "outside-effects"};
 
 void replay_step_clear(replay_step_t *step)
 {
     free(step->why);
-    runner_result_clear(&step->result);
+    cell_executor_result_clear(&step->result);
     *step = (replay_step_t){0};
 }
 
@@ -70,18 +72,17 @@ int replay_find(const notebook_t *notebook, const char *name,
                      name, count);
 }
 
-static bool has_tag(const notebook_cell_t *cell)
+static bool has_tag(const notebook_cell_t *cell, const char *name)
 {
     const json_t *tag;
     size_t i;
 
     json_array_foreach(json_object_get(cell->metadata, "tags"), i, tag)
     {
-        if (json_is_string(tag)
-            && strcmp(json_string_value(tag), OUTSIDE_TAG) == 0)
+        if (json_is_string(tag) && strcmp(json_string_value(tag), name) == 0)
             return true;
     }
-    return json_is_true(notebook_cell_note(cell, OUTSIDE));
+    return false;
 }
 
 /* A line of its own: "# hearth: skip-on-revive". */
@@ -108,7 +109,8 @@ static bool has_outside_effects(const notebook_cell_t *cell)
 {
     const char *line = cell->source;
 
-    if (has_tag(cell))
+    if (has_tag(cell, OUTSIDE_TAG)
+        || json_is_true(notebook_cell_note(cell, OUTSIDE)))
         return true;
     while (line && *line) {
         if (is_marking(line))
@@ -153,6 +155,7 @@ const char *replay_skips(const notebook_cell_t *cell,
         {"KernelDied", "the kernel died in it"},
         {"SessionGone", "the session was ended in it"},
         {"TimeLimitExceeded", "it had reached its time limit"},
+        {"OutputLimitExceeded", "it had passed its output limit"},
         {"KeyboardInterrupt", "it had been interrupted"},
     };
     const char *status = status_of(cell);
@@ -161,27 +164,33 @@ const char *replay_skips(const notebook_cell_t *cell,
     if (options->is_revival
         && json_is_true(notebook_cell_note(cell, REPLAY_BROKEN_OFF)))
         return "it belongs to a revival that was broken off";
-    if (options->is_revival && json_is_true(notebook_cell_note(cell, "seed")))
+    if (!options->is_revival
+        && json_is_true(notebook_cell_note(cell, "revival")))
+        return "a revival had run it again";
+    if ((options->is_revival || options->has_seed)
+        && json_is_true(notebook_cell_note(cell, "seed")))
         return "it belongs to the profile's seed, which each new kernel runs";
     if (json_is_true(notebook_cell_note(cell, NOTEBOOK_REFUSED)))
         return "it had been refused and never ran";
     if (strcmp(status, "aborted") == 0)
         return "it had not been run: one before it failed";
     if (strcmp(status, "unanswered") == 0)
-        return "it had not come to its end";
+        return "it had not finished";
+    if (has_tag(cell, SKIP_TAG))
+        return "it has the tag " SKIP_TAG;
     if (!options->runs_all && has_outside_effects(cell))
         return "it is marked as having effects outside the session";
     for (size_t i = 0; i < sizeof bad_ends / sizeof *bad_ends; i++)
-        if (options->is_revival && strcmp(ename, bad_ends[i].ename) == 0)
+        if (strcmp(ename, bad_ends[i].ename) == 0)
             return bad_ends[i].why;
     return NULL;
 }
 
 /* ---- one cell ---- */
 
-static int give_up(const runner_t *runner, fault_t *fault)
+static int give_up(const cell_executor_t *runner, fault_t *fault)
 {
-    cleanup_runner_result runner_result_t ignored = {0};
+    cleanup_cell_executor_result cell_executor_result_t ignored = {0};
     int64_t deadline = clock_monotonic_ms() + INTERRUPT_MS;
     int r = runner->methods->interrupt(runner->self, fault);
 
@@ -190,7 +199,7 @@ static int give_up(const runner_t *runner, fault_t *fault)
     return fault_set(fault, EINTR, "interrupted");
 }
 
-static int wait_for_end(const runner_t *runner, replay_step_t *step,
+static int wait_for_end(const cell_executor_t *runner, replay_step_t *step,
                         const replay_options_t *options, fault_t *fault)
 {
     int r;
@@ -204,19 +213,42 @@ static int wait_for_end(const runner_t *runner, replay_step_t *step,
     }
 }
 
+/* A cell of a file whose outputs were taken out, or that was never run. */
+static bool is_recorded(const notebook_cell_t *cell)
+{
+    return *status_of(cell) || cell->count || json_array_size(cell->outputs);
+}
+
 static void judge(replay_step_t *step, const replay_options_t *options)
 {
     free(step->why);
+    step->why = NULL;
+    if (!is_recorded(step->cell)) {
+        step->verdict = REPLAY_UNRECORDED;
+        return;
+    }
     step->why = options->compare(step->cell->outputs, step->result.outputs);
     step->verdict = step->why ? REPLAY_DIFFERENT : REPLAY_SAME;
 }
 
-/* One that was masked on its way into a file is none. */
+/* The shorter of the two, where there are two. */
+static double time_limit(const notebook_cell_t *cell,
+                         const replay_options_t *options)
+{
+    double recorded = json_number_value(notebook_cell_note(cell, "time_limit"));
+
+    if (!options->time_limit || (recorded && recorded < options->time_limit))
+        return recorded;
+    return options->time_limit;
+}
+
+/* Returns the recorded answer; NULL if it was redacted when the file was
+ * written. */
 static json_t *find_answer(const json_t *input, const replay_options_t *options)
 {
     json_t *value = json_object_get(input, "value");
 
-    if (json_is_string(value) && !strstr(json_string_value(value), MASK_TEXT))
+    if (json_is_string(value) && !strstr(json_string_value(value), REDACT_TEXT))
         return json_incref(value);
     return options->answer ? options->answer(
                text_of(input, "prompt"),
@@ -224,8 +256,8 @@ static json_t *find_answer(const json_t *input, const replay_options_t *options)
                            : NULL;
 }
 
-/* The answers that the cell was given; null where nobody gave one: there it
- * was interrupted. NULL: one is not known. */
+/* Returns the answers that the cell was given, with null where it was
+ * interrupted instead; NULL if an answer is unknown. */
 static json_t *find_answers(const json_t *inputs,
                             const replay_options_t *options)
 {
@@ -245,16 +277,15 @@ static json_t *find_answers(const json_t *inputs,
     return json_incref(answers);
 }
 
-static int run_cell(const runner_t *runner, replay_step_t *step,
+static int run_cell(const cell_executor_t *runner, replay_step_t *step,
                     const json_t *answers, const replay_options_t *options,
                     fault_t *fault)
 {
-    const runner_request_t request = {
+    const cell_executor_request_t request = {
         .code = step->cell->source,
         .size = step->cell->source_size,
         .answers = answers,
-        .time_limit =
-            json_number_value(notebook_cell_note(step->cell, "time_limit"))};
+        .time_limit = time_limit(step->cell, options)};
     int64_t began = clock_monotonic_ms();
     int r;
 
@@ -270,17 +301,24 @@ static int run_cell(const runner_t *runner, replay_step_t *step,
     return 0;
 }
 
-static int do_step(const runner_t *runner, replay_step_t *step,
+static int do_step(const cell_executor_t *runner, replay_step_t *step,
                    const replay_options_t *options, fault_t *fault)
 {
     const json_t *inputs = notebook_cell_note(step->cell, "inputs");
     const char *why = replay_skips(step->cell, options);
     json_auto_t *answers = NULL;
+    int r;
+
+    /* What came before it is gone, as it was when it was recorded. */
+    if (!options->is_revival
+        && json_is_true(notebook_cell_note(step->cell, NOTEBOOK_FRESH))
+        && (r = runner->methods->restart(runner->self, fault)) < 0)
+        return r;
 
     if (!why && json_is_array(inputs)
         && !(answers = find_answers(inputs, options)))
-        why = "it asked for what is not in the recording: a password, or an "
-              "answer that is masked";
+        why = "it asked for an answer that is not in the recording: a "
+              "password, or a redacted one";
     if (!why)
         return run_cell(runner, step, answers, options, fault);
     step->verdict = REPLAY_SKIPPED;
@@ -299,6 +337,9 @@ static void count_step(replay_summary_t *summary, const replay_step_t *step)
         if (!summary->first_different
             || step->number < summary->first_different)
             summary->first_different = step->number;
+        break;
+    case REPLAY_UNRECORDED:
+        summary->unrecorded++;
         break;
     case REPLAY_SKIPPED:
         summary->skipped++;
@@ -345,6 +386,106 @@ static void end_waiting(waiting_t *self, const replay_options_t *options,
     }
 }
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char) c) || c == '_';
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (const char *at = text; (at = strstr(at, word)); at += size)
+        if ((at == text || !is_word(at[-1])) && !is_word(at[size]))
+            return true;
+    return false;
+}
+
+/* The text of the first error of that name; "" if no output is one. */
+static const char *error_text(const json_t *outputs, const char *ename)
+{
+    const json_t *output;
+    size_t i;
+
+    json_array_foreach(outputs, i, output)
+    {
+        if (strcmp(text_of(output, "ename"), ename) == 0)
+            return text_of(output, "evalue");
+    }
+    return "";
+}
+
+/* The name that a cell did not find, to be freed, or NULL. */
+static char *missing_name(const json_t *outputs)
+{
+    const char *text = error_text(outputs, "NameError");
+
+    return strncmp(text, "name '", 6) == 0
+               ? mem_copy(text + 6, strcspn(text + 6, "'"))
+               : NULL;
+}
+
+/* The file of its workspace that a cell did not find, to be freed, or NULL. */
+static char *missing_file(const json_t *outputs)
+{
+    static const char before[] = "No such file or directory: '";
+    static const char workspace[] = "/workspace/";
+    const char *at = strstr(error_text(outputs, "FileNotFoundError"), before);
+
+    if (!at)
+        return NULL;
+    at += sizeof before - 1;
+    if (strncmp(at, workspace, sizeof workspace - 1) == 0)
+        at += sizeof workspace - 1;
+    return *at && *at != '/' && *at != '\'' ? mem_copy(at, strcspn(at, "'"))
+                                            : NULL;
+}
+
+/* The number of the first cell before the step that differed and has the word;
+ * 0 if none has. */
+static size_t find_cause(const replay_step_t *step, const notebook_t *notebook,
+                         const bool *has_differed, const char *word)
+{
+    size_t number = 0;
+
+    for (size_t i = 0; i < notebook->count && number + 1 < step->number; i++)
+        if (notebook->cells[i].kind == NOTEBOOK_CODE && has_differed[++number]
+            && has_word(notebook->cells[i].source, word))
+            return number;
+    return 0;
+}
+
+static void add_reason(replay_step_t *step, const char *reason)
+{
+    cleanup_free char *why = step->why;
+
+    step->why = mem_format("%s; %s", why, reason);
+}
+
+/* Names the cause of a failure: a name or a file that is missing now occurs in
+ * the source of an earlier cell that differed, or the recording had the file.
+ */
+static void explain(replay_step_t *step, const notebook_t *notebook,
+                    const bool *has_differed)
+{
+    cleanup_free char *name = missing_name(step->result.outputs);
+    cleanup_free char *file = missing_file(step->result.outputs);
+    cleanup_free char *reason = NULL;
+    size_t cause = 0;
+
+    if (step->verdict != REPLAY_DIFFERENT)
+        return;
+    if (name || file)
+        cause = find_cause(step, notebook, has_differed, name ? name : file);
+    if (cause)
+        reason = mem_format("it follows from cell %zu", cause);
+    else if (file && !*recorded_error(step->cell))
+        reason = mem_text("the recorded session had this file: give a folder "
+                          "that has it with -w");
+    if (reason)
+        add_reason(step, reason);
+}
+
 /* False: the run ends here. */
 static bool take_step(replay_step_t *step, const replay_options_t *options,
                       waiting_t *waiting, replay_summary_t *summary)
@@ -359,12 +500,13 @@ static bool take_step(replay_step_t *step, const replay_options_t *options,
     return goes_on;
 }
 
-int replay_run(const notebook_t *notebook, const runner_t *runner,
+int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
                const replay_options_t *options, replay_summary_t *ret_summary,
                fault_t *fault)
 {
     CLEANUP(waiting_clear) waiting_t waiting = {0};
     size_t count = count_code(notebook), number = 0;
+    cleanup_free bool *has_differed = mem_new(count + 1);
     size_t last = options->last ? options->last : count;
     bool goes_on = true;
     int r = 0;
@@ -378,6 +520,8 @@ int replay_run(const notebook_t *notebook, const runner_t *runner,
             continue;
         step.number = number;
         r = do_step(runner, &step, options, fault);
+        explain(&step, notebook, has_differed);
+        has_differed[number] = step.verdict == REPLAY_DIFFERENT;
         goes_on = r == 0 && take_step(&step, options, &waiting, ret_summary);
     }
     end_waiting(&waiting, options, ret_summary);
@@ -386,8 +530,16 @@ int replay_run(const notebook_t *notebook, const runner_t *runner,
 
 /* ---- expressions ---- */
 
+/* The text as Python's: JSON's strings are. */
+static char *quote(const char *text)
+{
+    json_auto_t *string = json_string(text);
+
+    return json_dumps(string, JSON_ENCODE_ANY);
+}
+
 /* The user_expression's value is the text of a bool. */
-static int read_truth(const runner_result_t *result, char **ret_error)
+static int read_truth(const cell_executor_result_t *result, char **ret_error)
 {
     const json_t *found = json_object_get(
         json_object_get(result->reply, "user_expressions"), EXPRESSION);
@@ -400,16 +552,40 @@ static int read_truth(const runner_result_t *result, char **ret_error)
     return -1;
 }
 
-int replay_evaluate(const runner_t *runner, const char *expression,
-                    char **ret_error, fault_t *fault)
+static int ask(const cell_executor_t *runner, const char *expression,
+               char **ret_error, fault_t *fault)
 {
-    cleanup_free char *truth = mem_format("bool((\n%s\n))", expression);
-    const runner_request_t request = {.expression = truth};
-    cleanup_runner_result runner_result_t result = {0};
+    const cell_executor_request_t request = {.expression = expression};
+    cleanup_cell_executor_result cell_executor_result_t result = {0};
     int r = runner->methods->execute(runner->self, &request, fault);
 
     while (r == 0)
         r = runner->methods->wait(runner->self, WAIT_MS, &result, fault);
     /* -1 is an answer here. */
-    return r < 0 ? NOBODY_THERE : read_truth(&result, ret_error);
+    return r < 0 ? KERNEL_UNREACHABLE : read_truth(&result, ret_error);
+}
+
+int replay_check_expression(const cell_executor_t *runner,
+                            const char *expression, char **ret_error,
+                            fault_t *fault)
+{
+    cleanup_free char *wrapped = mem_format("(\n%s\n)", expression);
+    cleanup_free char *quoted = quote(wrapped);
+    cleanup_free char *code = mem_format(
+        "compile(%s, '" PLACE "', 'eval') is not None", quoted ? quoted : "0");
+    char *place;
+    int r = ask(runner, code, ret_error, fault);
+
+    /* The place within our wrapper means nothing to the user. */
+    if (r == -1 && (place = strstr(*ret_error, " (" PLACE)))
+        *place = '\0';
+    return r;
+}
+
+int replay_evaluate(const cell_executor_t *runner, const char *expression,
+                    char **ret_error, fault_t *fault)
+{
+    cleanup_free char *truth = mem_format("bool((\n%s\n))", expression);
+
+    return ask(runner, truth, ret_error, fault);
 }

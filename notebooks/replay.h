@@ -4,16 +4,17 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "notebooks/cell_executor.h"
 #include "notebooks/notebook.h"
-#include "notebooks/runner.h"
 
 #include <stdbool.h>
 
 typedef enum {
-    REPLAY_SAME,      /* it ran, and said what is recorded */
-    REPLAY_DIFFERENT, /* it ran, and said something else */
-    REPLAY_SKIPPED,   /* it was not run */
-    REPLAY_WAITING,   /* it differs, and a later cell may still update it */
+    REPLAY_SAME,       /* it ran, and said what is recorded */
+    REPLAY_DIFFERENT,  /* it ran, and said something else */
+    REPLAY_SKIPPED,    /* it was not run */
+    REPLAY_WAITING,    /* it differs, and a later cell may still update it */
+    REPLAY_UNRECORDED, /* it ran, and there is nothing to compare it with */
 } replay_verdict_t;
 
 /* One cell of the run. */
@@ -22,10 +23,10 @@ typedef struct {
     size_t number;               /* 1, 2, 3 ... among the code cells */
     size_t count;                /* of code cells */
     replay_verdict_t verdict;
-    bool is_late;           /* it has waited: this is its second time */
-    char *why;              /* owned; what differs, why skipped, or NULL */
-    double seconds;         /* it took */
-    runner_result_t result; /* owned */
+    bool is_late;   /* it has waited: this is its second time */
+    char *why;      /* owned; what differs, why skipped, or NULL */
+    double seconds; /* it took */
+    cell_executor_result_t result; /* owned */
 } replay_step_t;
 
 void replay_step_clear(replay_step_t *step);
@@ -39,27 +40,29 @@ typedef struct {
     /* While it runs, now and then; false: it is interrupted, and the run ends
      * with -EINTR. May be NULL. */
     bool (*on_wait)(const replay_step_t *step, void *arg);
-    /* Behind each cell, skipped ones too; false ends the run. Those that have
-     * waited come once more behind the last one. */
+    /* Called after each cell, also a skipped one; false ends the run. Cells
+     * that had to wait are passed once more after the last one. */
     bool (*on_step)(replay_step_t *step, void *arg);
-    /* What a question of input() is to be answered whose answer the recording
-     * does not have, a text; the caller's. NULL: nobody knows. May be NULL. */
+    /* Returns the answer to a question of input() that the recording does not
+     * have, a text owned by the caller; NULL if there is none. May be NULL. */
     json_t *(*answer)(const char *prompt, bool is_password);
     void *arg;
-    size_t first;     /* number of the first cell; 0: 1 */
-    size_t last;      /* number of the last one; 0: of all */
-    bool runs_all;    /* also those with effects outside the session */
-    bool is_revival;  /* leaves out what ended badly the first time */
-    bool stops_there; /* at the first difference */
+    size_t first;      /* number of the first cell; 0: 1 */
+    size_t last;       /* number of the last one; 0: of all */
+    double time_limit; /* seconds that a cell has; 0: what is recorded */
+    bool runs_all;     /* also those with effects outside the session */
+    bool has_seed;     /* the kernel has run the recording's seed already */
+    bool is_revival;   /* leaves out what ended badly the first time */
+    bool stops_there;  /* at the first difference */
 } replay_options_t;
 
 typedef struct {
-    size_t same, different, skipped;
+    size_t same, different, unrecorded, skipped;
     size_t first_different; /* its number; 0: none */
 } replay_summary_t;
 
 /* 0: went to its end. -EINTR: on_wait wanted it. Else the runner's fault. */
-int replay_run(const notebook_t *notebook, const runner_t *runner,
+int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
                const replay_options_t *options, replay_summary_t *ret_summary,
                fault_t *fault);
 
@@ -74,9 +77,16 @@ const char *replay_skips(const notebook_cell_t *cell,
  * earlier one has run them, and did not come to its end. */
 #define REPLAY_BROKEN_OFF "broken_off"
 
-/* What an expression says in the session now: 1 true, 0 false, -1 it raised,
- * *ret_error says what (to be freed). < -1: the runner's fault. */
-int replay_evaluate(const runner_t *runner, const char *expression,
+/* Whether an expression can be one, before anything is run: 1, or -1 and what
+ * is wrong with it. < -1: the runner's fault. */
+int replay_check_expression(const cell_executor_t *runner,
+                            const char *expression, char **ret_error,
+                            fault_t *fault);
+
+/* Evaluates an expression in the session. Returns 1 if it is true, 0 if it is
+ * false, -1 if it raised (*ret_error has the error, owned by the caller), and
+ * less than -1 for the executor's fault. */
+int replay_evaluate(const cell_executor_t *runner, const char *expression,
                     char **ret_error, fault_t *fault);
 
 #endif

@@ -1,5 +1,6 @@
-/* A notebook as a Python program: cells behind "# %%", as editors know them;
- * text and what only IPython understands as comments. */
+/* Writes a notebook as a Python program. Each cell follows a "# %%" line, as
+ * editors know it. Text and code that only IPython understands become comments.
+ */
 #include "notebooks/writer.h"
 
 #include <stdbool.h>

@@ -2,21 +2,21 @@
 #include "notebooks/summary.h"
 
 #include "base/buffer.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static json_span_t member(const journal_record_t *record, const char *key)
+static jspan_t member(const journal_record_t *record, const char *key)
 {
-    json_span_t value = {0};
+    jspan_t value = {0};
     fault_t fault;
 
-    if (json_check(record->content.bytes, record->content.size, &value, &fault)
+    if (jspan_check(record->content.bytes, record->content.size, &value, &fault)
         < 0)
-        return (json_span_t){0};
-    return json_member(value, key);
+        return (jspan_t){0};
+    return jspan_member(value, key);
 }
 
 static void on_state(summary_t *self, const journal_record_t *record)
@@ -24,7 +24,7 @@ static void on_state(summary_t *self, const journal_record_t *record)
     self->notes += strcmp(record->type, "note") == 0;
     if (strcmp(record->type, "gone") != 0)
         return;
-    cleanup_free char *reason = json_text_new(member(record, "reason"));
+    cleanup_free char *reason = jspan_text_new(member(record, "reason"));
     snprintf(self->reason, sizeof self->reason, "%s",
              reason && *reason ? reason : "gone");
 }
@@ -41,7 +41,7 @@ static void take(summary_t *self, const journal_record_t *record)
         self->cells += strcmp(record->type, "execute_request") == 0;
     else if (record->kind == JOURNAL_REPLY)
         self->errors += strcmp(record->type, "execute_reply") == 0
-                        && json_text_equals(member(record, "status"), "error");
+                        && jspan_text_equals(member(record, "status"), "error");
     else if (record->kind == JOURNAL_STATE)
         on_state(self, record);
 }

@@ -4,7 +4,8 @@
 #include "notebooks/trace.h"
 
 #include "base/buffer.h"
-#include "notebooks/recorded_cell.h"
+#include "base/utf8.h"
+#include "notebooks/cell_builder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,8 +32,7 @@ static json_t *beginning(const json_t *text)
     if (!bytes)
         return json_string("");
     if (size > SOURCE_MAX)
-        for (size = SOURCE_MAX; size && (bytes[size] & 0xc0) == 0x80;)
-            size--;
+        size = utf8_cut(bytes, SOURCE_MAX);
     return json_stringn(bytes, size);
 }
 
@@ -118,7 +118,7 @@ static void add_limit(json_t *row, const char *text)
     json_array_append_new(limits, json_string(text));
 }
 
-/* Those that its kernel says that the cell came to. */
+/* Adds the limits that the kernel says that the cell has reached. */
 static void add_limits(json_t *row, const json_t *limits)
 {
     const json_t *limit;
@@ -146,7 +146,7 @@ static bool is_limit(const char *reason)
     return false;
 }
 
-/* The kernel's end, as the journal notes it behind the cell's reply. */
+/* Notes the end of the kernel, which the journal has after the cell's reply. */
 static void on_end(trace_t *self, const char *reason)
 {
     if (self->died && !json_object_get(self->died, "limits")
@@ -165,6 +165,8 @@ static void on_error(trace_t *self, json_t *row, const json_t *content)
                         beginning(json_object_get(content, "evalue")));
     if (strcmp(ename, "TimeLimitExceeded") == 0)
         add_limit(row, "time");
+    else if (strcmp(ename, "OutputLimitExceeded") == 0)
+        add_limit(row, "output");
     else if (strcmp(ename, "KernelDied") == 0) {
         /* "memory: 512 MiB reached ...": the reason comes first. */
         cleanup_free char *reason =

@@ -23,8 +23,9 @@ void trace_clear(trace_t *self);
 
 void trace_add(trace_t *self, const journal_record_t *record);
 
-/* All of a journal. The rows, an array, are the caller's: docs/NOTEBOOKS.md
- * has their members. -EBADMSG: damaged; the rows tell what stands before. */
+/* Reads a whole journal. The rows are an array, owned by the caller;
+ * docs/reference/notebooks.md has their members. Returns -EBADMSG if the
+ * journal is damaged; the rows then end before the damage. */
 int trace_read(const char *journal_folder, const uint8_t *key,
                json_t **ret_rows, fault_t *fault);
 

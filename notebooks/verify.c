@@ -1,8 +1,8 @@
 /* See verify.h. */
 #include "notebooks/verify.h"
 
+#include "notebooks/notebook_mac.h"
 #include "notebooks/output_list.h"
-#include "notebooks/seal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PROBLEMS_MAX 100 /* that are told one by one */
+#define PROBLEMS_MAX 100 /* of these each is reported on its own */
 
 void verify_clear(verify_t *self)
 {
@@ -41,7 +41,7 @@ static void begin(verify_t *self)
 /* ---- the journal ---- */
 
 /* Losses that a gateway found when it came back stay in the journal. */
-static void check_told(verify_t *self, const journal_record_t *record)
+static void check_reported(verify_t *self, const journal_record_t *record)
 {
     if (record->kind != JOURNAL_STATE || strcmp(record->type, "cut") != 0)
         return;
@@ -91,7 +91,7 @@ int verify_journal(const char *journal_folder, const uint8_t *key,
     }
     while (result == 0
            && (result = journal_reader_next(reader, &record, &found)) == 1) {
-        check_told(&self, &record);
+        check_reported(&self, &record);
         self.records++;
         result = 0;
     }
@@ -109,18 +109,18 @@ int verify_journal(const char *journal_folder, const uint8_t *key,
 /* ---- a notebook ---- */
 
 /* A seal that is not even one adds nothing of its own. */
-static const char *stated_seal(const json_t *own)
+static const char *stated_mac(const json_t *own)
 {
-    const char *seal = text_member(own, "mac");
-    return strlen(seal) == SEAL_HEX_SIZE - 1 ? seal : "";
+    const char *mac = text_member(own, "mac");
+    return strlen(mac) == NOTEBOOK_MAC_HEX_SIZE - 1 ? mac : "";
 }
 
 /* True when the cell is as it was exported. */
-static bool check_cell(verify_t *self, const seal_t *seal,
+static bool check_cell(verify_t *self, const notebook_mac_t *mac,
                        notebook_cell_t *cell, size_t number)
 {
-    const char *stated = stated_seal(json_object_get(cell->metadata, "hearth"));
-    char expected[SEAL_HEX_SIZE];
+    const char *stated = stated_mac(json_object_get(cell->metadata, "hearth"));
+    char expected[NOTEBOOK_MAC_HEX_SIZE];
 
     if (!*stated) {
         say(self->problems, "cell %zu (%.64s) is not of the recording", number,
@@ -128,9 +128,9 @@ static bool check_cell(verify_t *self, const seal_t *seal,
         return false;
     }
     notebook_cell_load(cell);
-    seal_cell(seal, cell, expected);
+    notebook_mac_cell(mac, cell, expected);
     notebook_cell_unload(cell);
-    if (sodium_memcmp(expected, stated, SEAL_HEX_SIZE) == 0)
+    if (sodium_memcmp(expected, stated, NOTEBOOK_MAC_HEX_SIZE) == 0)
         return true;
     say(self->problems, "cell %zu (%.64s) was changed", number, cell->id);
     return false;
@@ -218,22 +218,23 @@ static void check_cells(verify_t *self, const notebook_t *notebook,
                         const uint8_t *key, const json_t *own,
                         const json_t *head)
 {
-    char expected[SEAL_HEX_SIZE];
+    char expected[NOTEBOOK_MAC_HEX_SIZE];
     size_t good = 0;
-    seal_t seal;
+    notebook_mac_t mac;
     long long exported = json_integer_value(json_object_get(head, "cells"));
 
-    seal_init(&seal, key);
+    notebook_mac_init(&mac, key);
     for (size_t i = 0; i < notebook->count; i++) {
         notebook_cell_t *cell = &notebook->cells[i];
-        good += check_cell(self, &seal, cell, i + 1);
+        good += check_cell(self, &mac, cell, i + 1);
         const char *stated =
-            stated_seal(json_object_get(cell->metadata, "hearth"));
+            stated_mac(json_object_get(cell->metadata, "hearth"));
         if (*stated)
-            seal_add(&seal, stated);
+            notebook_mac_add(&mac, stated);
     }
-    seal_finish(&seal, text_member(own, "session"), &self->head, expected);
-    if (strcmp(expected, stated_seal(head)) == 0)
+    notebook_mac_finish(&mac, text_member(own, "session"), &self->head,
+                        expected);
+    if (strcmp(expected, stated_mac(head)) == 0)
         return;
     if (notebook->count && !good) {
         json_array_clear(self->problems);
@@ -287,7 +288,7 @@ static void check_journal(verify_t *self, const char *journal_folder,
                            "cannot be compared with it");
     else if (at.seq != self->head.seq
              || memcmp(at.chain, self->head.chain, sizeof at.chain) != 0)
-        say(self->problems, "its journal is another one");
+        say(self->problems, "its journal is a different one");
 }
 
 int verify_notebook(const notebook_t *notebook, const uint8_t *key,

@@ -29,7 +29,7 @@ bool widgets_wants(const journal_record_t *record)
                || strcmp(record->type, "comm_close") == 0);
 }
 
-static json_t *encode(journal_part_t part)
+static json_t *encode(bytes_t part)
 {
     const int variant = sodium_base64_VARIANT_ORIGINAL;
     size_t size = sodium_base64_ENCODED_LEN(part.size, variant);

@@ -13,9 +13,10 @@ typedef struct {
 } writer_t;
 
 extern const writer_t ipynb_writer;    /* as nbformat writes it */
-extern const writer_t page_writer;     /* ipynb without what could run */
+extern const writer_t whole_writer;    /* ipynb with texts in one piece */
+extern const writer_t page_writer;     /* HTML in which nothing acts */
 extern const writer_t jsonl_writer;    /* a cell a line; then the metadata */
 extern const writer_t markdown_writer; /* for people and terminals */
-extern const writer_t script_writer;   /* Python, cells behind "# %%" */
+extern const writer_t script_writer;   /* Python, cells after "# %%" */
 
 #endif

@@ -19,9 +19,10 @@ typedef enum {
     CHANNEL_COUNT
 } channel_t;
 
-/* "shell"; static. */
+/* Returns "shell" and so on; static. */
 const char *channel_name(channel_t channel);
-/* CHANNEL_COUNT for a name, of `size` bytes, that is none of them. */
+/* Returns the channel of a name of `size` bytes; CHANNEL_COUNT if it is
+ * unknown. */
 channel_t channel_from_name(const char *name, size_t size);
 
 #endif

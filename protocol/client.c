@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "protocol/connection.h"
+#include "protocol/connection_file.h"
 #include "protocol/limits.h"
 #include "protocol/wire.h"
 
@@ -23,8 +23,8 @@
 #define SESSION_BYTES 16
 
 typedef struct {
-    zsock_t *socket;    /* owned; NULL: the channel is not served */
-    history_t *history; /* owned */
+    zsock_t *socket;       /* owned; NULL: the channel is not served */
+    replay_guard_t *guard; /* owned */
 } line_t;
 
 struct client {
@@ -56,7 +56,7 @@ void client_destroy(client_t **self_p)
     buffer_reset(&self->header);
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         zsock_destroy(&self->lines[i].socket);
-        history_destroy(&self->lines[i].history);
+        replay_guard_destroy(&self->lines[i].guard);
     }
     secret_destroy(&self->secret);
     free(self);
@@ -85,7 +85,7 @@ static int open_line(client_t *self, channel_t channel, const char *endpoint,
         return fault_set(fault, errno, "make a socket: %s",
                          zmq_strerror(errno));
     self->lines[channel].socket = socket;
-    self->lines[channel].history = history_new(WIRE_HISTORY_SIZE);
+    self->lines[channel].guard = replay_guard_new(WIRE_HISTORY_SIZE);
     zsock_set_linger(socket, LINGER_MS);
     zsock_set_maxmsgsize(socket, (int) WIRE_FRAME_MAX);
     if (type == ZMQ_SUB)
@@ -101,8 +101,8 @@ static int open_line(client_t *self, channel_t channel, const char *endpoint,
 int client_new(const char *connection_file, client_t **ret_client,
                fault_t *fault)
 {
-    cleanup_connection connection_t connection = {0};
-    int r = connection_read(connection_file, &connection, fault);
+    cleanup_connection_file connection_file_t connection = {0};
+    int r = connection_file_read(connection_file, &connection, fault);
     if (r < 0)
         return r;
     /* "All interfaces" is for a kernel to bind; it is reached by this one. */
@@ -115,7 +115,7 @@ int client_new(const char *connection_file, client_t **ret_client,
                                      CHANNEL_CONTROL, CHANNEL_STDIN};
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
         char endpoint[CONNECTION_ENDPOINT_SIZE];
-        connection_endpoint(&connection, used[i], endpoint);
+        connection_file_endpoint(&connection, used[i], endpoint);
         r = open_line(self, used[i], endpoint, fault);
         if (r < 0)
             return r;
@@ -161,19 +161,12 @@ int client_new_management(const char *endpoint, const char *key_file,
     return 0;
 }
 
-int client_send(client_t *self, channel_t channel, const char *msg_type,
-                bytes_t content, bytes_t metadata, const char **ret_msg_id,
-                fault_t *fault)
+int client_send(client_t *self, const client_request_t *request,
+                const char **ret_msg_id, fault_t *fault)
 {
-    return client_send_data(self, channel, msg_type, content, metadata,
-                            (bytes_t){0}, ret_msg_id, fault);
-}
-
-int client_send_data(client_t *self, channel_t channel, const char *msg_type,
-                     bytes_t content, bytes_t metadata, bytes_t data,
-                     const char **ret_msg_id, fault_t *fault)
-{
+    channel_t channel = request->channel;
     zsock_t *socket = self->lines[channel].socket;
+
     if (socket == NULL || channels[channel].type != ZMQ_DEALER)
         return fault_set(fault, EINVAL, "nothing can be sent on %s",
                          channels[channel].name);
@@ -181,18 +174,19 @@ int client_send_data(client_t *self, channel_t channel, const char *msg_type,
     free(self->id);
     self->id = id;
     buffer_clear(&self->header);
-    message_write_header(&self->header, id, self->session, msg_type,
+    message_write_header(&self->header, id, self->session, request->type,
                          clock_wall_us());
     wire_parts_t parts = {
-        .header = {.bytes = self->header.data, .size = self->header.size},
-        .metadata = metadata,
-        .content = content,
-        .buffers = &data,
-        .buffer_count = data.size > 0 ? 1 : 0,
+        .header = buffer_bytes(&self->header),
+        .metadata = request->metadata,
+        .content = request->content,
+        .buffers = &request->data,
+        .buffer_count = request->data.size > 0 ? 1 : 0,
     };
     int r = wire_send(zsock_resolve(socket), &parts, self->secret);
     if (r < 0)
-        return fault_set(fault, -r, "send %s: %s", msg_type, zmq_strerror(-r));
+        return fault_set(fault, -r, "send %s: %s", request->type,
+                         zmq_strerror(-r));
     if (ret_msg_id != NULL)
         *ret_msg_id = id;
     return 0;
@@ -210,7 +204,7 @@ static bool take_message(client_t *self, channel_t channel,
         return false;
     fault_t fault;
     wire_verdict_t verdict =
-        wire_decode(frames, self->secret, line->history, ret_message, &fault);
+        wire_decode(frames, self->secret, line->guard, ret_message, &fault);
     zmsg_destroy(&frames);
     if (verdict != WIRE_OK)
         self->dropped++;

@@ -1,14 +1,14 @@
-/* Frames of the kernel link, as docs/PROTOCOL.kernel.md lays them out:
+/* Frames of the kernel link, as docs/design/PROTOCOL.kernel.md lays them out:
  *
- *    0  u32  bytes behind the header        16  u64  request
+ *    0  u32  bytes after the header         16  u64  request
  *    4  u16  version                        24  u32  bytes of metadata
  *    6  u16  type                           28  u32  number of buffers
  *    8  u64  seq                            then u32 bytes of each buffer,
  *                                           metadata, content, buffers
  *
- * all little-endian. The content has no length of its own: it is what the
- * others leave. The other end is hostile: everything that the header announces
- * is checked as soon as the header is there. Depends on libc alone. */
+ * all little-endian. The content has no length of its own: it is the rest of
+ * the frame. The other end is not trusted: all lengths of the header are
+ * checked as soon as the header has arrived. Depends on libc alone. */
 #include "protocol/frame.h"
 
 #include "protocol/limits.h"
@@ -19,16 +19,6 @@
 #include <string.h>
 
 #define READ_SIZE (64u << 10)
-/* An empty decoder gives back more than this. */
-#define KEPT_SIZE (1u << 20)
-
-struct frame_decoder {
-    buffer_t bytes;      /* owned: what came and is not yet forgotten */
-    size_t start;        /* bytes of it that were handed out as frames */
-    size_t wanted;       /* whole size of the frame that begins there, or 0 */
-    frame_part_t *parts; /* owned: the buffers of the frame lent last */
-    size_t part_capacity;
-};
 
 /* The header as numbers. */
 typedef struct {
@@ -41,7 +31,17 @@ typedef struct {
     uint32_t buffers;
 } header_t;
 
-/* By code; the gaps are none. */
+struct frame_decoder {
+    buffer_t bytes;  /* owned: received bytes that are still needed */
+    size_t start;    /* bytes of it that were handed out as frames */
+    size_t wanted;   /* whole size of the frame that begins there; 0 before its
+                        header was read */
+    header_t header; /* of that frame */
+    bytes_t *parts;  /* owned: the buffers of the frame lent last */
+    size_t part_capacity;
+};
+
+/* By code; gaps have no name. */
 static const struct {
     const char *name;
     const char *message; /* Jupyter's type, or "" */
@@ -82,7 +82,7 @@ static uint8_t *put64(uint8_t *at, uint64_t value)
     return at + sizeof value;
 }
 
-static uint8_t *put_part(uint8_t *at, const frame_part_t *part)
+static uint8_t *put_part(uint8_t *at, const bytes_t *part)
 {
     if (part->size > 0)
         memcpy(at, part->bytes, part->size);
@@ -188,24 +188,48 @@ bool frame_decoder_is_partial(const frame_decoder_t *self)
     return self->bytes.size > self->start;
 }
 
+/* All that came was handed out, and no frame is lent any more. */
+static void give_back(frame_decoder_t *self)
+{
+    self->start = self->bytes.size = 0;
+    if (self->bytes.capacity > FRAME_DECODER_KEPT)
+        buffer_reset(&self->bytes);
+}
+
+/* Returns how much is read next when `there` bytes wait: all that fits if the
+ * rest of the frame does, otherwise as much as waits. */
+static size_t next_room(const frame_decoder_t *self, size_t there)
+{
+    size_t rest = self->wanted > there ? self->wanted - there : READ_SIZE;
+    size_t room = rest < there ? rest : there;
+
+    if (there + rest < self->bytes.capacity)
+        return self->bytes.capacity - there - 1;
+    return room < READ_SIZE ? READ_SIZE : room;
+}
+
 void *frame_decoder_space(frame_decoder_t *self, size_t *ret_size)
 {
     buffer_consume(&self->bytes, self->start);
     self->start = 0;
-    if (self->bytes.size == 0 && self->bytes.capacity > KEPT_SIZE)
-        buffer_reset(&self->bytes);
-
-    size_t room = READ_SIZE;
-    if (self->wanted > self->bytes.size) {
-        size_t rest = self->wanted - self->bytes.size;
-        size_t held = self->bytes.size;
-        room = rest < held ? rest : held;
-        if (room < READ_SIZE)
-            room = READ_SIZE;
-    }
+    size_t room = next_room(self, self->bytes.size);
     uint8_t *space = buffer_reserve(&self->bytes, room);
     *ret_size = room;
     return space;
+}
+
+size_t frame_decoder_held(const frame_decoder_t *self)
+{
+    return self->bytes.capacity;
+}
+
+size_t frame_decoder_growth(const frame_decoder_t *self)
+{
+    size_t there = self->bytes.size - self->start;
+    size_t room = next_room(self, there);
+
+    /* A buffer that grows doubles. */
+    return there + room < self->bytes.capacity ? 0 : there + room;
 }
 
 void frame_decoder_added(frame_decoder_t *self, size_t size)
@@ -233,15 +257,17 @@ static int check_header(const header_t *header, fault_t *fault)
         return fault_set(fault, EPROTO, "a frame of version %u, not %u",
                          header->version, FRAME_VERSION);
     if (header->body > FRAME_BODY_MAX)
-        return fault_set(fault, EPROTO, "a frame of %u bytes, %u are the most",
+        return fault_set(fault, EPROTO,
+                         "a frame of %u bytes; at most %u are permitted",
                          header->body, FRAME_BODY_MAX);
     if (header->metadata > FRAME_METADATA_MAX)
-        return fault_set(fault, EPROTO,
-                         "a frame with %u bytes of metadata, %u are the most",
-                         header->metadata, FRAME_METADATA_MAX);
+        return fault_set(
+            fault, EPROTO,
+            "a frame with %u bytes of metadata; at most %u are permitted",
+            header->metadata, FRAME_METADATA_MAX);
     if (header->buffers > FRAME_BUFFERS_MAX)
         return fault_set(fault, EPROTO,
-                         "a frame with %u buffers, %u are the most",
+                         "a frame with %u buffers; at most %u are permitted",
                          header->buffers, FRAME_BUFFERS_MAX);
     /* None of the terms is large enough to overflow by now. */
     if (header->metadata + header->buffers * sizeof(uint32_t) > header->body)
@@ -261,9 +287,10 @@ static void reserve_parts(frame_decoder_t *self, size_t count)
 }
 
 /* The body is all there. */
-static int split_body(frame_decoder_t *self, const header_t *header,
-                      const uint8_t *body, frame_t *ret_frame, fault_t *fault)
+static int split_body(frame_decoder_t *self, const uint8_t *body,
+                      frame_t *ret_frame, fault_t *fault)
 {
+    const header_t *header = &self->header;
     const uint8_t *sizes = body;
     size_t table = header->buffers * sizeof(uint32_t);
     size_t rest = header->body - table - header->metadata;
@@ -282,7 +309,7 @@ static int split_body(frame_decoder_t *self, const header_t *header,
     const uint8_t *at = content + content_size;
     for (size_t i = 0; i < header->buffers; i++) {
         size_t size = get32(sizes + i * sizeof(uint32_t));
-        self->parts[i] = (frame_part_t){.bytes = at, .size = size};
+        self->parts[i] = (bytes_t){.bytes = at, .size = size};
         at += size;
     }
     *ret_frame = (frame_t){
@@ -301,21 +328,24 @@ int frame_decoder_next(frame_decoder_t *self, frame_t *ret_frame,
                        fault_t *fault)
 {
     size_t there = self->bytes.size - self->start;
-    if (there < FRAME_HEADER_SIZE || there < self->wanted)
+    if (there == 0)
+        give_back(self);
+    if (there < FRAME_HEADER_SIZE)
         return 0;
     const uint8_t *start = self->bytes.data + self->start;
-    header_t header = read_header(start);
-    int r = check_header(&header, fault);
-    if (r < 0)
-        return r;
-    size_t whole = FRAME_HEADER_SIZE + header.body;
-    self->wanted = whole;
-    if (there < whole)
+    int r;
+    if (self->wanted == 0) {
+        self->header = read_header(start);
+        if ((r = check_header(&self->header, fault)) < 0)
+            return r;
+        self->wanted = FRAME_HEADER_SIZE + self->header.body;
+    }
+    if (there < self->wanted)
         return 0;
-    r = split_body(self, &header, start + FRAME_HEADER_SIZE, ret_frame, fault);
+    r = split_body(self, start + FRAME_HEADER_SIZE, ret_frame, fault);
     if (r < 0)
         return r;
-    self->start += whole;
+    self->start += self->wanted;
     self->wanted = 0;
     return 1;
 }

@@ -1,10 +1,12 @@
-/* Frames of the kernel link (docs/PROTOCOL.kernel.md). Little-endian header of
- * 32 bytes, then the lengths of the buffers, metadata, content, buffers.
- * Depends on libc alone: the gateway and the kernel's extension share it. */
+/* Frames of the kernel link (docs/design/PROTOCOL.kernel.md). Little-endian
+ * header of 32 bytes, then the lengths of the buffers, metadata, content,
+ * buffers. Depends on libc alone: the gateway and the kernel's extension share
+ * it. */
 #ifndef HEARTH_PROTOCOL_FRAME_H
 #define HEARTH_PROTOCOL_FRAME_H
 
 #include "base/buffer.h"
+#include "base/bytes.h"
 #include "base/fault.h"
 
 #include <stdbool.h>
@@ -29,8 +31,11 @@
     X(COMM_CLOSE_IN, 11, DOWN, "comm_close")                                   \
     X(INPUT_REPLY, 12, DOWN, "input_reply")                                    \
     X(SHUTDOWN, 13, DOWN, "shutdown_request")                                  \
-    X(MARK, 14, DOWN, "")     /* answered behind all that was said so far */   \
+    X(MARK, 14, DOWN, "")     /* answered after all earlier events */          \
     X(REHEARSE, 15, DOWN, "") /* a request may come soon; no answer */         \
+    X(TOOLS, 16, DOWN, "")    /* the host tools that code may call */          \
+    X(KEEP, 17, DOWN, "")     /* a listener came along: a keeper gets it */    \
+    X(CALLED, 18, DOWN, "")   /* the answer to a CALL */                       \
     X(WELCOME, 32, UP, "")    /* answer to HELLO */                            \
     X(READY, 33, UP, "")      /* once in a kernel's life, its first event */   \
     X(STREAM, 34, UP, "stream")                                                \
@@ -43,9 +48,12 @@
     X(COMM_MSG, 41, UP, "comm_msg")                                            \
     X(COMM_CLOSE, 42, UP, "comm_close")                                        \
     X(INPUT_REQUEST, 43, UP, "input_request")                                  \
-    X(REPLY, 44, UP, "")   /* ends the request in `request` */                 \
-    X(MARKED, 45, UP, "")  /* the answer to MARK, with its `request` */        \
-    X(YIELDED, 46, UP, "") /* an interrupt has ended the cell's own code */
+    X(REPLY, 44, UP, "")    /* ends the request in `request` */                \
+    X(MARKED, 45, UP, "")   /* the answer to MARK, with its `request` */       \
+    X(YIELDED, 46, UP, "")  /* an interrupt has ended the cell's own code */   \
+    X(AWAITING, 47, UP, "") /* the cell awaits; comm messages are served */    \
+    X(CALL, 48, UP, "")     /* code calls a host tool */                       \
+    X(UNCALL, 49, UP, "")   /* code does not wait for that answer any more */
 
 typedef enum {
 #define X(name, code, way, type) FRAME_##name = code,
@@ -54,47 +62,58 @@ typedef enum {
 } frame_type_t;
 
 typedef struct {
-    const void *bytes; /* borrowed from the decoder or the caller */
-    size_t size;
-} frame_part_t;
-
-typedef struct {
-    uint16_t type;         /* frame_type_t, unchecked */
-    uint64_t seq;          /* events: 1, 2, 3 … ; ACK: up to here; else 0 */
-    uint64_t request;      /* requests: their number; events: the cause, or 0 */
-    frame_part_t metadata; /* JSON object or empty */
-    frame_part_t content;  /* JSON object or empty */
-    const frame_part_t *buffers;
+    uint16_t type;    /* frame_type_t, unchecked */
+    uint64_t seq;     /* events: 1, 2, 3 … ; ACK: up to here; else 0 */
+    uint64_t request; /* requests: their number; events: the cause, or 0 */
+    bytes_t metadata; /* JSON object or empty */
+    bytes_t content;  /* JSON object or empty */
+    const bytes_t *buffers;
     size_t buffer_count;
 } frame_t;
 
-/* "EXECUTE"; NULL for a code that is none. */
+/* Returns "EXECUTE" and so on; NULL for an unknown code. */
 const char *frame_type_name(uint16_t type);
-/* "execute_request"; "" when the type has none. */
+/* Returns "execute_request" and so on; "" if the type has none. */
 const char *frame_message_type(uint16_t type);
 
-/* -EMSGSIZE when the frame breaks a limit of protocol/limits.h. */
+/* Returns true if the frame brings a frontend's comm message. */
+static inline bool frame_is_comm_request(uint16_t type)
+{
+    return type == FRAME_COMM_OPEN_IN || type == FRAME_COMM_MSG_IN
+           || type == FRAME_COMM_CLOSE_IN;
+}
+
+/* Checks a frame's sizes; -EMSGSIZE if it breaks a limit of protocol/limits.h.
+ */
 int frame_check_size(const frame_t *frame, fault_t *fault);
 /* Appends the encoded frame, which must not break a limit. */
 void frame_encode(const frame_t *frame, buffer_t *out);
 
-/* Bytes in, frames out, in any pieces. */
+/* Bytes of memory that a decoder keeps when no frame waits. */
+#define FRAME_DECODER_KEPT (128u << 10)
+
+/* Decodes frames from bytes in pieces of any size. */
 typedef struct frame_decoder frame_decoder_t;
 frame_decoder_t *frame_decoder_new(void);
 void frame_decoder_destroy(frame_decoder_t **self_p);
 #define cleanup_frame_decoder CLEANUP(frame_decoder_destroy)
-/* Where to read into: at least 64 KiB, or the rest of an announced frame
- * (memory follows what arrived, never what was announced: it at most doubles).
- */
+/* Returns where to read into: at least 64 KiB, or the rest of an announced
+ * frame. Memory follows what has arrived, not what was announced: it at most
+ * doubles. */
 void *frame_decoder_space(frame_decoder_t *self, size_t *ret_size);
 void frame_decoder_added(frame_decoder_t *self, size_t size);
-/* 1: a frame, lent until the next call on the decoder; 0: more bytes needed;
- * -EPROTO: lengths that contradict each other or break a limit. */
+/* Returns 1 and a frame, lent until the next call on the decoder; 0 if more
+ * bytes are needed; -EPROTO if lengths contradict each other or break a limit.
+ */
 int frame_decoder_next(frame_decoder_t *self, frame_t *ret_frame,
                        fault_t *fault);
-/* Whether bytes of an unfinished frame wait. */
+/* Return the decoder's memory in bytes, and how much the next call of
+ * frame_decoder_space may add. */
+size_t frame_decoder_held(const frame_decoder_t *self);
+size_t frame_decoder_growth(const frame_decoder_t *self);
+/* Returns true if it has bytes of an unfinished frame. */
 bool frame_decoder_is_partial(const frame_decoder_t *self);
-/* Forgets everything (a new connection begins). */
+/* Forgets everything, because a new connection begins. */
 void frame_decoder_clear(frame_decoder_t *self);
 
 #endif

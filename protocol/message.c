@@ -1,12 +1,12 @@
-/* A Jupyter message. One block holds it and its four parts, as they came; the
- * names from the header stand unescaped in a second one. The parts are passed
- * over once, when they are copied: what that found is kept, and whoever reads
- * content later walks it without checking it again. Belongs to one thread at
- * a time; does not know how it travels (wire) nor what its content means. */
+/* A Jupyter message. One block holds the message and its four parts as they
+ * arrived; a second block holds the unescaped names from the header. The parts
+ * are scanned once, when they are copied: the result is kept, and later readers
+ * of the content walk it without another check. Belongs to one thread at a
+ * time. Knows neither how it is sent (wire) nor the meaning of its content. */
 #include "protocol/message.h"
 
 #include "base/clock.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -32,10 +32,10 @@ static const char *const part_names[PART_COUNT] = {"header", "parent header",
                                                    "metadata", "content"};
 
 struct message {
-    bytes_t parts[PART_COUNT];     /* they lie in `text` */
-    json_span_t spans[PART_COUNT]; /* ABSENT: that part is no JSON */
-    buffer_t names;                /* owned: the three strings below */
-    size_t id;                     /* where in names each begins */
+    bytes_t parts[PART_COUNT]; /* they lie in `text` */
+    jspan_t spans[PART_COUNT]; /* ABSENT: that part is no JSON */
+    buffer_t names;            /* owned: the three strings below */
+    size_t id;                 /* where in names each begins */
     size_t type;
     size_t session;
     list_t identities;
@@ -85,35 +85,25 @@ static bytes_t or_empty_object(bytes_t part)
     return part;
 }
 
-/* Appends a string with its NUL; "" when the span is none. */
-static size_t add_name(buffer_t *names, json_span_t string)
+/* Appends a string with its NUL; "" if the span is absent. */
+static size_t add_name(buffer_t *names, jspan_t string)
 {
     size_t start = names->size;
-    json_text(string, names);
+    jspan_text(string, names);
     buffer_append(names, "", 1);
     return start;
 }
 
 static void read_names(message_t *self)
 {
-    json_span_t id = {0};
-    json_span_t type = {0};
-    json_span_t session = {0};
-    size_t cursor = 0;
-    json_span_t key;
-    json_span_t value;
-    while (json_each(self->spans[PART_HEADER], &cursor, &key, &value)) {
-        if (json_text_equals(key, "msg_id"))
-            id = value;
-        else if (json_text_equals(key, "msg_type"))
-            type = value;
-        else if (json_text_equals(key, "session"))
-            session = value;
-    }
-    buffer_reserve(&self->names, id.size + type.size + session.size + 3);
-    self->id = add_name(&self->names, id);
-    self->type = add_name(&self->names, type);
-    self->session = add_name(&self->names, session);
+    static const char *const keys[] = {"msg_id", "msg_type", "session", NULL};
+    jspan_t found[3];
+    jspan_members(self->spans[PART_HEADER], keys, found);
+    buffer_reserve(&self->names,
+                   found[0].size + found[1].size + found[2].size + 3);
+    self->id = add_name(&self->names, found[0]);
+    self->type = add_name(&self->names, found[1]);
+    self->session = add_name(&self->names, found[2]);
 }
 
 message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
@@ -133,7 +123,7 @@ message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
         fault_t fault;
         memcpy(end, parts[i].bytes, parts[i].size);
         self->parts[i] = (bytes_t){.bytes = end, .size = parts[i].size};
-        (void) json_check(end, parts[i].size, &self->spans[i], &fault);
+        (void) jspan_check(end, parts[i].size, &self->spans[i], &fault);
         end += parts[i].size;
     }
     read_names(self);
@@ -142,26 +132,28 @@ message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
 
 /* A NUL would end the name early wherever it is a C string: two different
  * msg_ids would be the same. */
-static bool is_name(json_span_t value)
+static bool is_name(jspan_t value)
 {
-    return json_is(value, JSON_KIND_STRING) && value.size > 2
+    return jspan_is(value, JSPAN_STRING) && value.size > 2
            && memmem(value.text, value.size, "\\u0000", 6) == NULL;
 }
 
 int message_check(const message_t *self, fault_t *fault)
 {
     for (size_t i = 0; i < PART_COUNT; i++) {
-        json_span_t again;
-        if (json_is(self->spans[i], JSON_KIND_OBJECT))
+        jspan_t again;
+        if (jspan_is(self->spans[i], JSPAN_OBJECT))
             continue;
-        if (json_check(self->parts[i].bytes, self->parts[i].size, &again, fault)
+        if (jspan_check(self->parts[i].bytes, self->parts[i].size, &again,
+                        fault)
             < 0)
             return fault_wrap(fault, "%s", part_names[i]);
-        return fault_set(fault, EBADMSG, "the %s is no object", part_names[i]);
+        return fault_set(fault, EBADMSG, "the %s is not an object",
+                         part_names[i]);
     }
     static const char *const required[] = {"msg_id", "msg_type"};
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-        if (!is_name(json_member(self->spans[PART_HEADER], required[i])))
+        if (!is_name(jspan_member(self->spans[PART_HEADER], required[i])))
             return fault_set(fault, EINVAL, "the header has no %s",
                              required[i]);
     return 0;
@@ -233,12 +225,12 @@ const char *message_sender(const message_t *self)
     return self->sender != NULL ? self->sender : "";
 }
 
-json_span_t message_metadata_json(const message_t *self)
+jspan_t message_metadata_json(const message_t *self)
 {
     return self->spans[PART_METADATA];
 }
 
-json_span_t message_content_json(const message_t *self)
+jspan_t message_content_json(const message_t *self)
 {
     return self->spans[PART_CONTENT];
 }
@@ -284,19 +276,38 @@ bytes_t message_buffer(const message_t *self, size_t index)
     return self->buffers.items[index];
 }
 
+const bytes_t *message_buffers(const message_t *self)
+{
+    return self->buffers.items;
+}
+
 void message_write_header(buffer_t *out, const char *msg_id,
                           const char *session, const char *msg_type,
                           int64_t wall_us)
 {
     char date[CLOCK_ISO_SIZE];
     clock_iso(wall_us, date);
-    buffer_text(out, "{\"msg_id\":");
-    json_quote_text(out, msg_id);
-    buffer_text(out, ",\"session\":");
-    json_quote_text(out, session);
-    buffer_text(out, ",\"username\":\"hearth\",\"date\":\"");
-    buffer_text(out, date);
-    buffer_text(out, "\",\"msg_type\":");
-    json_quote_text(out, msg_type);
-    buffer_text(out, ",\"version\":\"" MESSAGE_PROTOCOL_VERSION "\"}");
+    jspan_write_begin(out);
+    jspan_write_text(out, "msg_id", msg_id);
+    jspan_write_text(out, "session", session);
+    jspan_write_text(out, "username", "hearth");
+    jspan_write_text(out, "date", date);
+    jspan_write_text(out, "msg_type", msg_type);
+    jspan_write_text(out, "version", MESSAGE_PROTOCOL_VERSION);
+    jspan_write_end(out);
+}
+
+void message_write_status(buffer_t *out, const char *state)
+{
+    jspan_write_begin(out);
+    jspan_write_text(out, "execution_state", state);
+    jspan_write_end(out);
+}
+
+void message_write_stream(buffer_t *out, const char *name, const char *text)
+{
+    jspan_write_begin(out);
+    jspan_write_text(out, "name", name);
+    jspan_write_text(out, "text", text);
+    jspan_write_end(out);
 }

@@ -1,10 +1,11 @@
 /* A Jupyter message: header, parent header, metadata, content, buffers; the
- * JSON parts are checked text (protocol/json.h), kept as they came.
+ * JSON parts are checked text (protocol/jspan.h), kept as they came.
  * (jupyter_client's messaging.rst, protocol 5.5.) */
 #ifndef HEARTH_PROTOCOL_MESSAGE_H
 #define HEARTH_PROTOCOL_MESSAGE_H
 
 #include "base/buffer.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "protocol/span.h"
@@ -17,55 +18,57 @@
 
 typedef struct message message_t;
 
-typedef struct {
-    const void *bytes; /* borrowed */
-    size_t size;
-} bytes_t;
-
-/* A new message; all text is copied. NULL or size 0 means "{}". */
+/* Makes a message; all text is copied. NULL or size 0 means "{}". */
 message_t *message_new(bytes_t header, bytes_t parent, bytes_t metadata,
                        bytes_t content);
 void message_destroy(message_t **self_p);
 #define cleanup_message CLEANUP(message_destroy)
 
-/* Whether its parts are JSON objects in UTF-8 (-EBADMSG) and its header names
- * msg_id and msg_type (-EINVAL). */
+/* Checks that its parts are JSON objects in UTF-8 (else -EBADMSG) and that its
+ * header has msg_id and msg_type (else -EINVAL). */
 int message_check(const message_t *self, fault_t *fault);
 
-/* One identity or topic frame, one buffer; copied. */
+/* Add one identity or topic frame, or one buffer, which is copied. */
 void message_add_identity(message_t *self, const void *bytes, size_t size);
 void message_add_buffer(message_t *self, const void *bytes, size_t size);
 
-/* Lent. The strings are unescaped header members; "" when absent. */
+/* Return unescaped members of the header, lent; "" if absent. */
 const char *message_id(const message_t *self);
 const char *message_type(const message_t *self);
 const char *message_session(const message_t *self);
-/* Whether the gateway made it: the `session` of its headers begins so, and no
- * client's may. Both sides sign with one key; this tells them apart. */
+/* Returns true if the gateway made the message: the `session` of its headers
+ * begins with this text, which no client's may. Both sides sign with one key,
+ * so only this distinguishes them. */
 #define MESSAGE_GATEWAY_SESSION "hearth-"
 bool message_is_gateways(const message_t *self);
 bytes_t message_header(const message_t *self);
 bytes_t message_parent(const message_t *self);
 bytes_t message_metadata(const message_t *self);
 bytes_t message_content(const message_t *self);
-/* The same as checked JSON, to be walked; ABSENT when it is none. */
-json_span_t message_metadata_json(const message_t *self);
-json_span_t message_content_json(const message_t *self);
-/* Who sent it, as whoever received it found out; "" when nobody did. It is no
- * part of the message. */
+/* Return checked JSON to be walked; ABSENT if there is none. */
+jspan_t message_metadata_json(const message_t *self);
+jspan_t message_content_json(const message_t *self);
+/* Sets the sender that the receiver has determined; "" if it is unknown. It is
+ * not part of the message. */
 void message_set_sender(message_t *self, const char *sender);
 const char *message_sender(const message_t *self);
-/* About how much memory it takes. */
+/* Returns its approximate memory. */
 size_t message_bytes(const message_t *self);
 size_t message_identity_count(const message_t *self);
 bytes_t message_identity(const message_t *self, size_t index);
 size_t message_buffer_count(const message_t *self);
 bytes_t message_buffer(const message_t *self, size_t index);
+/* Returns all message_buffer_count buffers; NULL if there are none. */
+const bytes_t *message_buffers(const message_t *self);
 
 /* Appends a header object to `out`: msg_id, session, username "hearth", date
  * (wall clock, microseconds since 1970), msg_type, version. */
 void message_write_header(buffer_t *out, const char *msg_id,
                           const char *session, const char *msg_type,
                           int64_t wall_us);
+/* Appends the content of a status message: "busy", "idle" and others. */
+void message_write_status(buffer_t *out, const char *state);
+/* Appends the content of a stream message; `name` is "stdout" or "stderr". */
+void message_write_stream(buffer_t *out, const char *name, const char *text);
 
 #endif

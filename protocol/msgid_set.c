@@ -1,9 +1,8 @@
-/* See msgid_set.h. A set of 64-bit SipHashes under a key of this process's own,
- * so that nobody can choose ids that fall together. Beside a million of them a
- * new id is taken for an old one with odds of 1 to 10^13; what its client gets
- * then is an error that says so (gateway/session/receive.c). An open table:
- * there is nothing but the fingerprints in it. Owned by its session, and of its
- * thread. */
+/* See msgid_set.h. A set of 64-bit SipHashes under a key of this process, so
+ * that no client can choose ids that collide. Beside a million of ids a new one
+ * is taken for an old one with odds of 1 to 10^13; its client then gets an
+ * error that says so. An open hash table that holds only the fingerprints.
+ * Owned by its session and used by its thread. */
 #include "protocol/msgid_set.h"
 
 #include "base/buffer.h"
@@ -21,16 +20,16 @@ typedef struct {
     size_t count;      /* slots that are taken: seven of eight at most */
 } table_t;
 
-struct seen {
+struct msgid_set {
     uint8_t key[crypto_shorthash_KEYBYTES];
     size_t max;      /* ids of one table */
     table_t latest;  /* that grows */
     table_t earlier; /* that was full; with the next one it goes */
 };
 
-void seen_destroy(seen_t **self_p)
+void msgid_set_destroy(msgid_set_t **self_p)
 {
-    seen_t *self = *self_p;
+    msgid_set_t *self = *self_p;
 
     if (!self)
         return;
@@ -40,16 +39,16 @@ void seen_destroy(seen_t **self_p)
     *self_p = NULL;
 }
 
-seen_t *seen_new(size_t max)
+msgid_set_t *msgid_set_new(size_t max)
 {
-    seen_t *self = mem_new(sizeof *self);
+    msgid_set_t *self = mem_new(sizeof *self);
 
     randombytes_buf(self->key, sizeof self->key);
     self->max = max;
     return self;
 }
 
-static uint64_t fingerprint(const seen_t *self, const char *id)
+static uint64_t fingerprint(const msgid_set_t *self, const char *id)
 {
     uint8_t bytes[crypto_shorthash_BYTES];
     uint64_t hash;
@@ -86,7 +85,7 @@ static void grow(table_t *table)
             *find(table, old[i]) = old[i];
 }
 
-void seen_add(seen_t *self, const char *id)
+void msgid_set_add(msgid_set_t *self, const char *id)
 {
     uint64_t hash = fingerprint(self, id);
     table_t *latest = &self->latest;
@@ -104,19 +103,19 @@ void seen_add(seen_t *self, const char *id)
     latest->count++;
 }
 
-bool seen_has(const seen_t *self, const char *id)
+bool msgid_set_has(const msgid_set_t *self, const char *id)
 {
     uint64_t hash = fingerprint(self, id);
 
     return has(&self->latest, hash) || has(&self->earlier, hash);
 }
 
-size_t seen_count(const seen_t *self)
+size_t msgid_set_count(const msgid_set_t *self)
 {
     return self->latest.count + self->earlier.count;
 }
 
-size_t seen_bytes(const seen_t *self)
+size_t msgid_set_bytes(const msgid_set_t *self)
 {
     return (self->latest.slot_count + self->earlier.slot_count)
            * sizeof(uint64_t);

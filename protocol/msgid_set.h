@@ -1,6 +1,6 @@
-/* Which msg_ids a session was sent. A fingerprint of each is kept, not the id,
- * in 9 to 18 bytes: the journal has the rest. Of those without end the oldest
- * are forgotten, many at a time. */
+/* A set of the msg_ids that a session has seen. It keeps a fingerprint of each
+ * id in 9 to 18 bytes; the journal has the rest. When it is full, many of the
+ * oldest are forgotten at once. */
 #ifndef HEARTH_PROTOCOL_MSGID_SET_H
 #define HEARTH_PROTOCOL_MSGID_SET_H
 
@@ -9,19 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct seen seen_t;
+typedef struct msgid_set msgid_set_t;
 
-/* Of so many ids that came last each is known, and of twice as many some. */
-#define SEEN_MAX (7u << 19) /* 3,670,016: in 32 MiB, and twice that */
-seen_t *seen_new(size_t max);
-void seen_destroy(seen_t **self_p);
-#define cleanup_seen CLEANUP(seen_destroy)
+/* The newest MSGID_SET_MAX ids are always found; up to MSGID_SET_MAX older ones
+ * may be.
+ */
+#define MSGID_SET_MAX (7u << 19) /* 3,670,016: in 32 MiB, and twice that */
+msgid_set_t *msgid_set_new(size_t max);
+void msgid_set_destroy(msgid_set_t **self_p);
+#define cleanup_msgid_set CLEANUP(msgid_set_destroy)
 
-void seen_add(seen_t *self, const char *id);
-/* Never false for an id that was added and is not forgotten. */
-bool seen_has(const seen_t *self, const char *id);
-/* How many of them are known, and the bytes that they take. */
-size_t seen_count(const seen_t *self);
-size_t seen_bytes(const seen_t *self);
+void msgid_set_add(msgid_set_t *self, const char *id);
+/* Returns true for every id that was added and is not forgotten. */
+bool msgid_set_has(const msgid_set_t *self, const char *id);
+/* Return how many ids are known, and their memory in bytes. */
+size_t msgid_set_count(const msgid_set_t *self);
+size_t msgid_set_bytes(const msgid_set_t *self);
 
 #endif

@@ -1,5 +1,6 @@
-/* What somebody may send who only looks at a session, and the reply that the
- * rest gets: the same by whichever way he looks. Part of no thread. */
+/* What a client that may only observe a session can send, and the error reply
+ * to other requests. All ways of observing share these rules. Part of no
+ * thread. */
 #ifndef HEARTH_PROTOCOL_OBSERVER_RULES_H
 #define HEARTH_PROTOCOL_OBSERVER_RULES_H
 
@@ -7,14 +8,17 @@
 
 #include <stdbool.h>
 
-#define REFUSAL_TYPE_SIZE 80
+#define OBSERVER_RULES_TYPE_SIZE 80
 
-/* Whether a request of this type runs no code and changes nothing. */
-bool refusal_is_needless(const char *type);
-/* "execute_request" -> "execute_reply"; false: it has no reply (comm_msg and
- * the like). */
-bool refusal_type(const char *type, char ret_type[REFUSAL_TYPE_SIZE]);
-/* Content of the reply, and of the error on iopub. `ename` is a plain word. */
-void refusal_write(buffer_t *out, const char *ename, const char *sentence);
+/* Returns true if a request of this type runs no code and changes nothing. */
+bool observer_rules_is_needless(const char *type);
+/* Writes "execute_reply" for "execute_request"; returns false if there is no
+ * reply (comm_msg and similar). */
+bool observer_rules_type(const char *type,
+                         char ret_type[OBSERVER_RULES_TYPE_SIZE]);
+/* Writes the content of the reply, and of the error on iopub. `ename` needs no
+ * escaping. */
+void observer_rules_write(buffer_t *out, const char *ename,
+                          const char *sentence);
 
 #endif

@@ -2,17 +2,17 @@
  * numbers keep their form, and what the kernel wrote stays valid. */
 #include "protocol/reply_metadata.h"
 
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
 #include <string.h>
 
 static const char *const private_members[] = {"namespace", "files"};
 
-static bool is_private(json_span_t key)
+static bool is_private(jspan_t key)
 {
     for (size_t i = 0; i < sizeof private_members / sizeof *private_members;
          i++)
-        if (json_text_equals(key, private_members[i]))
+        if (jspan_text_equals(key, private_members[i]))
             return true;
     return false;
 }
@@ -24,21 +24,21 @@ static bool may_have_private(bytes_t metadata)
            || memmem(metadata.bytes, metadata.size, "\"files\"", 7);
 }
 
-static void add_key(buffer_t *out, json_span_t key, bool is_first)
+static void add_key(buffer_t *out, jspan_t key, bool is_first)
 {
     buffer_text(out, is_first ? "" : ",");
     buffer_append(out, key.text, key.size);
     buffer_text(out, ":");
 }
 
-static void write_figures(json_span_t figures, buffer_t *out)
+static void write_figures(jspan_t figures, buffer_t *out)
 {
-    json_span_t key, value;
+    jspan_t key, value;
     size_t cursor = 0;
     bool is_first = true;
 
     buffer_text(out, "{");
-    while (json_each(figures, &cursor, &key, &value)) {
+    while (jspan_each(figures, &cursor, &key, &value)) {
         if (is_private(key))
             continue;
         add_key(out, key, is_first);
@@ -48,22 +48,22 @@ static void write_figures(json_span_t figures, buffer_t *out)
     buffer_text(out, "}");
 }
 
-bool figures_shorten(bytes_t metadata, buffer_t *out)
+bool reply_metadata_shorten(bytes_t metadata, buffer_t *out)
 {
-    json_span_t whole, key, value;
+    jspan_t whole, key, value;
     size_t cursor = 0;
     bool is_first = true;
     fault_t fault;
 
     if (!metadata.size || !may_have_private(metadata)
-        || json_check(metadata.bytes, metadata.size, &whole, &fault) < 0
-        || !json_is(whole, JSON_KIND_OBJECT))
+        || jspan_check(metadata.bytes, metadata.size, &whole, &fault) < 0
+        || !jspan_is(whole, JSPAN_OBJECT))
         return false;
     buffer_text(out, "{");
-    while (json_each(whole, &cursor, &key, &value)) {
+    while (jspan_each(whole, &cursor, &key, &value)) {
         add_key(out, key, is_first);
         is_first = false;
-        if (json_text_equals(key, "hearth") && json_is(value, JSON_KIND_OBJECT))
+        if (jspan_text_equals(key, "hearth") && jspan_is(value, JSPAN_OBJECT))
             write_figures(value, out);
         else
             buffer_append(out, value.text, value.size);
@@ -72,80 +72,71 @@ bool figures_shorten(bytes_t metadata, buffer_t *out)
     return true;
 }
 
-/* Those that the system tells the kernel alone, and processes, of which a
- * gateway without control groups does not hear either. */
-static const char *const limit_names[FIGURES_LIMITS] = {
-    "tmp", "shm", "open_files", "file_size", "processes"};
-
-static int64_t figure(json_span_t limit, const char *key)
+static int64_t figure(jspan_t limit, const char *key)
 {
     int64_t number;
 
-    return json_to_integer(json_member(limit, key), &number) && number > 0
+    return jspan_to_integer(jspan_member(limit, key), &number) && number > 0
                ? number
                : 0;
 }
 
-size_t figures_limits(bytes_t metadata,
-                      figures_limit_t ret_limits[FIGURES_LIMITS])
+size_t
+reply_metadata_limits(bytes_t metadata,
+                      reply_metadata_limit_t ret_limits[SESSION_LIMIT_COUNT])
 {
-    json_span_t whole, limits, limit;
+    jspan_t whole, limits, limit;
     size_t cursor = 0, count = 0;
-    bool seen[FIGURES_LIMITS] = {false};
+    bool seen[SESSION_LIMIT_COUNT] = {false};
     fault_t fault;
 
     /* Most replies have none: a look at the bytes settles it. */
     if (!metadata.size
         || !memmem(metadata.bytes, metadata.size, "\"limits\"", 8)
-        || json_check(metadata.bytes, metadata.size, &whole, &fault) < 0)
+        || jspan_check(metadata.bytes, metadata.size, &whole, &fault) < 0)
         return 0;
-    limits = json_member(json_member(whole, "hearth"), "limits");
-    while (json_is(limits, JSON_KIND_ARRAY)
-           && json_each(limits, &cursor, NULL, &limit)) {
-        json_span_t name = json_member(limit, "limit");
+    limits = jspan_member(jspan_member(whole, "hearth"), "limits");
+    while (jspan_is(limits, JSPAN_ARRAY)
+           && jspan_each(limits, &cursor, NULL, &limit)) {
+        jspan_t name = jspan_member(limit, "limit");
 
-        for (size_t i = 0; i < FIGURES_LIMITS; i++) {
-            if (seen[i] || !json_text_equals(name, limit_names[i]))
+        for (size_t i = 0; i < SESSION_LIMIT_COUNT; i++) {
+            const session_limit_t *row = &session_limits[i];
+
+            if (seen[i] || row->reached != SESSION_LIMIT_REPORTED
+                || !jspan_text_equals(name, row->name))
                 continue;
             seen[i] = true;
-            ret_limits[count++] = (figures_limit_t){
-                limit_names[i], figure(limit, "used"), figure(limit, "max")};
+            ret_limits[count++] = (reply_metadata_limit_t){
+                row->name, figure(limit, "used"), figure(limit, "max")};
         }
     }
     return count;
 }
 
-/* The text of an object up to its last member, and what goes between. */
-static void open_object(json_span_t object, const char *from, buffer_t *out)
+bool reply_metadata_add(bytes_t metadata, bytes_t members, buffer_t *out)
 {
-    const char *brace = object.text + object.size - 1;
-    json_span_t key, value;
-    size_t cursor = 0;
-
-    buffer_append(out, from, (size_t) (brace - from));
-    if (json_each(object, &cursor, &key, &value))
-        buffer_text(out, ",");
-}
-
-bool figures_add(bytes_t metadata, const char *members, buffer_t *out)
-{
-    json_span_t whole = {"{}", 2, JSON_KIND_OBJECT}, figures;
+    jspan_t whole = {"{}", 2, JSPAN_OBJECT}, figures;
     const char *end;
     fault_t fault;
 
     if (metadata.size
-        && (json_check(metadata.bytes, metadata.size, &whole, &fault) < 0
-            || !json_is(whole, JSON_KIND_OBJECT)))
+        && (jspan_check(metadata.bytes, metadata.size, &whole, &fault) < 0
+            || !jspan_is(whole, JSPAN_OBJECT)))
         return false;
-    figures = json_member(whole, "hearth");
-    if (json_is(figures, JSON_KIND_OBJECT)) {
-        open_object(figures, whole.text, out);
-        end = figures.text + figures.size - 1;
-        buffer_text(out, members);
-        buffer_append(out, end, (size_t) (whole.text + whole.size - end));
-    } else {
-        open_object(whole, whole.text, out);
-        buffer_format(out, "\"hearth\":{%s}}", members);
+    figures = jspan_member(whole, "hearth");
+    if (!jspan_is(figures, JSPAN_OBJECT)) {
+        buffer_append(out, whole.text, whole.size - 1);
+        jspan_write_object(out, "hearth");
+        buffer_append(out, members.bytes, members.size);
+        jspan_write_end(out);
+        jspan_write_end(out);
+        return true;
     }
+    end = figures.text + figures.size - 1;
+    buffer_append(out, whole.text, (size_t) (end - whole.text));
+    jspan_write_key(out, NULL);
+    buffer_append(out, members.bytes, members.size);
+    buffer_append(out, end, (size_t) (whole.text + whole.size - end));
     return true;
 }

@@ -97,8 +97,9 @@ int secret_new(const char *key, size_t size, secret_t **ret_secret,
                fault_t *fault)
 {
     if (size > SECRET_KEY_MAX)
-        return fault_set(fault, EINVAL, "a key of %zu bytes, %d are the most",
-                         size, SECRET_KEY_MAX);
+        return fault_set(fault, EINVAL,
+                         "a key of %zu bytes; at most %d are permitted", size,
+                         SECRET_KEY_MAX);
     *ret_secret = make(key, size);
     return 0;
 }
@@ -113,33 +114,46 @@ const char *secret_text(const secret_t *self)
     return self->text;
 }
 
-void secret_sign(const secret_t *self, const struct iovec *parts, size_t count,
-                 char ret_signature[SECRET_SIGNATURE_SIZE])
+/* Makes a signature, as bytes and as text. */
+static void hash(const secret_t *self, const struct iovec *parts, size_t count,
+                 uint8_t ret_digest[SECRET_DIGEST_SIZE],
+                 char ret_text[SECRET_SIGNATURE_SIZE + 1])
 {
     SHA256_CTX state = self->inner;
     for (size_t i = 0; i < count; i++)
         SHA256_Update(&state, parts[i].iov_base, parts[i].iov_len);
-    unsigned char digest[SHA256_DIGEST_LENGTH];
-    SHA256_Final(digest, &state);
+    SHA256_Final(ret_digest, &state);
     state = self->outer;
-    SHA256_Update(&state, digest, sizeof digest);
-    SHA256_Final(digest, &state);
+    SHA256_Update(&state, ret_digest, SECRET_DIGEST_SIZE);
+    SHA256_Final(ret_digest, &state);
     /* What is left of the state would do as the key. */
     sodium_memzero(&state, sizeof state);
+    sodium_bin2hex(ret_text, SECRET_SIGNATURE_SIZE + 1, ret_digest,
+                   SECRET_DIGEST_SIZE);
+}
 
+void secret_sign(const secret_t *self, const struct iovec *parts, size_t count,
+                 char ret_signature[SECRET_SIGNATURE_SIZE])
+{
+    uint8_t digest[SECRET_DIGEST_SIZE];
     char text[SECRET_SIGNATURE_SIZE + 1];
-    sodium_bin2hex(text, sizeof text, digest, sizeof digest);
+    hash(self, parts, count, digest, text);
     memcpy(ret_signature, text, SECRET_SIGNATURE_SIZE);
 }
 
 bool secret_verify(const secret_t *self, const struct iovec *parts,
-                   size_t count, const void *signature, size_t size)
+                   size_t count, const void *signature, size_t size,
+                   uint8_t ret_digest[SECRET_DIGEST_SIZE])
 {
     if (secret_is_empty(self))
         return true;
     if (size != SECRET_SIGNATURE_SIZE)
         return false;
-    char ours[SECRET_SIGNATURE_SIZE];
-    secret_sign(self, parts, count, ours);
-    return sodium_memcmp(ours, signature, sizeof ours) == 0;
+    uint8_t digest[SECRET_DIGEST_SIZE];
+    char ours[SECRET_SIGNATURE_SIZE + 1];
+    hash(self, parts, count, digest, ours);
+    if (sodium_memcmp(ours, signature, SECRET_SIGNATURE_SIZE) != 0)
+        return false;
+    memcpy(ret_digest, digest, sizeof digest);
+    return true;
 }

@@ -1,26 +1,26 @@
-/* What is known of a piece of checked JSON text. Apart from protocol/json.h,
- * whose functions bear names that are macros of jansson's. */
+/* A piece of checked JSON text. Separate from protocol/jspan.h so that files
+ * which also use jansson can include it. */
 #ifndef HEARTH_PROTOCOL_SPAN_H
 #define HEARTH_PROTOCOL_SPAN_H
 
 #include <stddef.h>
 
 typedef enum {
-    JSON_KIND_ABSENT, /* no such member */
-    JSON_KIND_NULL,
-    JSON_KIND_FALSE,
-    JSON_KIND_TRUE,
-    JSON_KIND_NUMBER,
-    JSON_KIND_STRING,
-    JSON_KIND_ARRAY,
-    JSON_KIND_OBJECT,
-} json_kind_t;
+    JSPAN_ABSENT, /* no such member */
+    JSPAN_NULL,
+    JSPAN_FALSE,
+    JSPAN_TRUE,
+    JSPAN_NUMBER,
+    JSPAN_STRING,
+    JSPAN_ARRAY,
+    JSPAN_OBJECT,
+} jspan_kind_t;
 
-/* A piece of checked JSON text; borrowed from whoever owns the text. */
+/* A piece of checked JSON text, borrowed from the owner of the text. */
 typedef struct {
-    const char *text; /* first byte, no white space before it */
-    size_t size;      /* bytes, no white space behind */
-    json_kind_t kind;
-} json_span_t;
+    const char *text; /* first byte, after white space */
+    size_t size;      /* bytes, without white space at the end */
+    jspan_kind_t kind;
+} jspan_t;
 
 #endif

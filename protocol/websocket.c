@@ -3,7 +3,7 @@
  * field need it; what goes out has one form each. Belongs to no thread. */
 #include "protocol/websocket.h"
 
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 #include "protocol/limits.h"
 
 #include <czmq.h>
@@ -75,24 +75,24 @@ static void write_big(buffer_t *out, size_t value)
 /* --- In --- */
 
 /* A NUL would end the name early wherever it is a C string. */
-static bool is_name(json_span_t value)
+static bool is_name(jspan_t value)
 {
-    return json_is(value, JSON_KIND_STRING) && value.size > 2
+    return jspan_is(value, JSPAN_STRING) && value.size > 2
            && memmem(value.text, value.size, "\\u0000", 6) == NULL;
 }
 
-static int check_header(json_span_t header, fault_t *fault)
+static int check_header(jspan_t header, fault_t *fault)
 {
     static const char *const required[] = {"msg_id", "msg_type"};
 
     if (header.size > WIRE_HEADER_MAX)
         return fault_set(fault, EBADMSG,
-                         "a header of %zu bytes, %u are the most", header.size,
-                         WIRE_HEADER_MAX);
-    if (!json_is(header, JSON_KIND_OBJECT))
-        return fault_set(fault, EBADMSG, "the header is no object");
+                         "a header of %zu bytes; at most %u are permitted",
+                         header.size, WIRE_HEADER_MAX);
+    if (!jspan_is(header, JSPAN_OBJECT))
+        return fault_set(fault, EBADMSG, "the header is not an object");
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
-        if (!is_name(json_member(header, required[i])))
+        if (!is_name(jspan_member(header, required[i])))
             return fault_set(fault, EBADMSG, "the header has no %s",
                              required[i]);
     return 0;
@@ -112,14 +112,14 @@ static int check_channel(const void *name, size_t size, channel_t *ret_channel,
     return 0;
 }
 
-static bytes_t span_bytes(json_span_t span)
+static bytes_t span_bytes(jspan_t span)
 {
     return (bytes_t){.bytes = span.text, .size = span.size};
 }
 
 /* Header, parent, metadata and content as checked spans; the last three may
  * be missing. */
-static int make_message(const json_span_t parts[4], message_t **ret_message,
+static int make_message(const jspan_t parts[4], message_t **ret_message,
                         fault_t *fault)
 {
     static const char *const names[] = {"header", "parent_header", "metadata",
@@ -128,15 +128,14 @@ static int make_message(const json_span_t parts[4], message_t **ret_message,
     int r = check_header(parts[0], fault);
 
     for (size_t i = 0; r == 0 && i < 4; i++) {
-        if (json_is(parts[i], JSON_KIND_OBJECT))
+        if (jspan_is(parts[i], JSPAN_OBJECT))
             texts[i] = span_bytes(parts[i]);
-        else if (parts[i].kind != JSON_KIND_ABSENT
-                 && parts[i].kind != JSON_KIND_NULL)
-            r = fault_set(fault, EBADMSG, "the %s is no object", names[i]);
+        else if (parts[i].kind != JSPAN_ABSENT && parts[i].kind != JSPAN_NULL)
+            r = fault_set(fault, EBADMSG, "the %s is not an object", names[i]);
     }
     if (r == 0 && texts[1].size > WIRE_HEADER_MAX)
         r = fault_set(fault, EBADMSG,
-                      "a parent_header of %zu bytes, %u are the most",
+                      "a parent_header of %zu bytes; at most %u are permitted",
                       texts[1].size, WIRE_HEADER_MAX);
     if (r < 0)
         return r;
@@ -147,26 +146,26 @@ static int make_message(const json_span_t parts[4], message_t **ret_message,
 static int decode_json(const void *bytes, size_t size, channel_t *ret_channel,
                        message_t **ret_message, fault_t *fault)
 {
-    json_span_t whole;
-    int r = json_check(bytes, size, &whole, fault);
+    jspan_t whole;
+    int r = jspan_check(bytes, size, &whole, fault);
 
     if (r < 0)
         return fault_wrap(fault, "the frame");
-    if (!json_is(whole, JSON_KIND_OBJECT))
-        return fault_set(fault, EBADMSG, "the frame is no JSON object");
-    json_span_t name = json_member(whole, "channel");
-    if (json_is(name, JSON_KIND_STRING)) {
+    if (!jspan_is(whole, JSPAN_OBJECT))
+        return fault_set(fault, EBADMSG, "the frame is not a JSON object");
+    jspan_t name = jspan_member(whole, "channel");
+    if (jspan_is(name, JSPAN_STRING)) {
         r = check_channel(name.text + 1, name.size - 2, ret_channel, fault);
         if (r < 0)
             return r;
-    } else if (name.kind == JSON_KIND_ABSENT || name.kind == JSON_KIND_NULL) {
+    } else if (name.kind == JSPAN_ABSENT || name.kind == JSPAN_NULL) {
         *ret_channel = CHANNEL_SHELL;
     } else {
-        return fault_set(fault, EBADMSG, "the channel is no string");
+        return fault_set(fault, EBADMSG, "the channel is not a string");
     }
-    const json_span_t parts[4] = {
-        json_member(whole, "header"), json_member(whole, "parent_header"),
-        json_member(whole, "metadata"), json_member(whole, "content")};
+    const jspan_t parts[4] = {
+        jspan_member(whole, "header"), jspan_member(whole, "parent_header"),
+        jspan_member(whole, "metadata"), jspan_member(whole, "content")};
     return make_message(parts, ret_message, fault);
 }
 
@@ -225,7 +224,7 @@ static int decode_v1(const uint8_t *bytes, size_t size, channel_t *ret_channel,
 {
     size_t starts[WIRE_FRAMES_MAX];
     size_t count;
-    json_span_t parts[4] = {{0}};
+    jspan_t parts[4] = {{0}};
     int r = read_offsets(bytes, size, starts, &count, fault);
 
     if (r < 0)
@@ -235,7 +234,7 @@ static int decode_v1(const uint8_t *bytes, size_t size, channel_t *ret_channel,
     for (size_t i = 0; r == 0 && i < 4; i++) {
         size_t length = starts[i + 2] - starts[i + 1];
         if (length
-            && json_check(bytes + starts[i + 1], length, &parts[i], fault) < 0)
+            && jspan_check(bytes + starts[i + 1], length, &parts[i], fault) < 0)
             r = fault_wrap(fault, "part %zu", i + 1);
     }
     if (r < 0)
@@ -255,7 +254,7 @@ int websocket_decode(websocket_form_t form, const void *bytes, size_t size,
 
     if (size > WIRE_MESSAGE_MAX)
         return fault_set(fault, EBADMSG,
-                         "a frame of %zu bytes, %u are the most", size,
+                         "a frame of %zu bytes; at most %u are permitted", size,
                          WIRE_MESSAGE_MAX);
     /* The opcode does not tell (jupyter_server passes binary frames on as
      * text), the first bytes do: JSON has no NUL, the number of a v1 frame's
@@ -274,43 +273,39 @@ static bytes_t or_empty_object(bytes_t part)
     return part.size ? part : (bytes_t){.bytes = "{}", .size = 2};
 }
 
-static void write_member(buffer_t *out, const char *name, bytes_t value)
-{
-    buffer_text(out, name);
-    value = or_empty_object(value);
-    buffer_append(out, value.bytes, value.size);
-}
-
 /* msg_id and msg_type stand at the top as well: most clients read them
  * there. */
 static void write_names(buffer_t *out, bytes_t header)
 {
     static const char *const names[] = {"msg_id", "msg_type"};
-    json_span_t whole = {0};
+    jspan_t whole = {0};
     fault_t fault;
 
-    if (json_check(header.bytes, header.size, &whole, &fault) < 0)
-        whole = (json_span_t){0};
+    if (jspan_check(header.bytes, header.size, &whole, &fault) < 0)
+        whole = (jspan_t){0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        json_span_t value = json_member(whole, names[i]);
-        buffer_format(out, ",\"%s\":", names[i]);
-        if (json_is(value, JSON_KIND_STRING))
-            buffer_append(out, value.text, value.size);
-        else
-            buffer_text(out, "\"\"");
+        jspan_t value = jspan_member(whole, names[i]);
+        bool is_text = jspan_is(value, JSPAN_STRING);
+
+        jspan_write_raw(out, names[i],
+                        is_text ? (bytes_t){value.text, value.size}
+                                : text_bytes("\"\""));
     }
 }
 
 static void write_json(channel_t channel, const websocket_parts_t *parts,
                        buffer_t *out)
 {
-    write_member(out, "{\"header\":", parts->header);
+    jspan_write_begin(out);
+    jspan_write_raw(out, "header", parts->header);
     write_names(out, or_empty_object(parts->header));
-    write_member(out, ",\"parent_header\":", parts->parent);
-    write_member(out, ",\"metadata\":", parts->metadata);
-    write_member(out, ",\"content\":", parts->content);
-    buffer_format(out, ",\"buffers\":[],\"channel\":\"%s\"}",
-                  channel_names[channel]);
+    jspan_write_raw(out, "parent_header", parts->parent);
+    jspan_write_raw(out, "metadata", parts->metadata);
+    jspan_write_raw(out, "content", parts->content);
+    jspan_write_array(out, "buffers");
+    jspan_write_end_array(out);
+    jspan_write_text(out, "channel", channel_names[channel]);
+    jspan_write_end(out);
 }
 
 static void write_legacy_binary(channel_t channel,

@@ -68,21 +68,23 @@ static wire_verdict_t check_sizes(zmsg_t *frames, fault_t *fault)
 {
     size_t count = zmsg_size(frames);
     if (count > WIRE_FRAMES_MAX)
-        return refuse(fault, WIRE_TOO_LARGE, "%zu frames, %d are the most",
-                      count, WIRE_FRAMES_MAX);
+        return refuse(fault, WIRE_TOO_LARGE,
+                      "%zu frames; at most %d are permitted", count,
+                      WIRE_FRAMES_MAX);
     size_t total = 0;
     for (zframe_t *frame = zmsg_first(frames); frame != NULL;
          frame = zmsg_next(frames)) {
         size_t size = zframe_size(frame);
         if (size > WIRE_FRAME_MAX)
             return refuse(fault, WIRE_TOO_LARGE,
-                          "a frame of %zu bytes, %u are the most", size,
-                          WIRE_FRAME_MAX);
+                          "a frame of %zu bytes; at most %u are permitted",
+                          size, WIRE_FRAME_MAX);
         total += size;
     }
     if (total > WIRE_MESSAGE_MAX)
-        return refuse(fault, WIRE_TOO_LARGE, "%zu bytes, %u are the most",
-                      total, WIRE_MESSAGE_MAX);
+        return refuse(fault, WIRE_TOO_LARGE,
+                      "%zu bytes; at most %u are permitted", total,
+                      WIRE_MESSAGE_MAX);
     return WIRE_OK;
 }
 
@@ -99,7 +101,7 @@ static wire_verdict_t count_identities(zmsg_t *frames, size_t *ret_count,
                           WIRE_IDENTITIES_MAX);
         if (zframe_size(frame) > WIRE_IDENTITY_MAX)
             return refuse(fault, WIRE_TOO_LARGE,
-                          "an identity of %zu bytes, %d are the most",
+                          "an identity of %zu bytes; at most %d are permitted",
                           zframe_size(frame), WIRE_IDENTITY_MAX);
         count++;
     }
@@ -131,7 +133,7 @@ static wire_verdict_t open_envelope(zmsg_t *frames, envelope_t *ret_envelope,
     size_t behind = zmsg_size(frames) - envelope.identity_count - 1;
     if (behind < 1 + SIGNED_PARTS)
         return refuse(fault, WIRE_TOO_SHORT,
-                      "%zu frames behind the delimiter, %d are the least",
+                      "%zu frames after the delimiter; at least %d are needed",
                       behind, 1 + SIGNED_PARTS);
     envelope.signature = span_of(zmsg_next(frames));
     for (size_t i = 0; i < SIGNED_PARTS; i++)
@@ -139,29 +141,31 @@ static wire_verdict_t open_envelope(zmsg_t *frames, envelope_t *ret_envelope,
     for (size_t i = 0; i < 2; i++)
         if (envelope.parts[i].iov_len > WIRE_HEADER_MAX)
             return refuse(fault, WIRE_TOO_LARGE,
-                          "a %s of %zu bytes, %u are the most", part_names[i],
-                          envelope.parts[i].iov_len, WIRE_HEADER_MAX);
+                          "a %s of %zu bytes; at most %u are permitted",
+                          part_names[i], envelope.parts[i].iov_len,
+                          WIRE_HEADER_MAX);
     envelope.buffer_count = behind - 1 - SIGNED_PARTS;
     *ret_envelope = envelope;
     return WIRE_OK;
 }
 
 static wire_verdict_t authenticate(const envelope_t *envelope,
-                                   const secret_t *secret, history_t *history,
-                                   fault_t *fault)
+                                   const secret_t *secret,
+                                   replay_guard_t *guard, fault_t *fault)
 {
+    uint8_t digest[SECRET_DIGEST_SIZE];
     if (secret_is_empty(secret))
         return WIRE_OK;
     if (envelope->signature.iov_len == 0)
         return refuse(fault, WIRE_UNSIGNED, "no signature");
     if (!secret_verify(secret, envelope->parts, SIGNED_PARTS,
                        envelope->signature.iov_base,
-                       envelope->signature.iov_len))
+                       envelope->signature.iov_len, digest))
         return refuse(fault, WIRE_BAD_SIGNATURE,
                       "the signature does not fit the key");
     /* Only now: a forged message must not push true ones out. */
-    if (history != NULL && !history_add(history, envelope->signature.iov_base))
-        return refuse(fault, WIRE_REPLAYED, "this signature came before");
+    if (guard != NULL && !replay_guard_add(guard, digest))
+        return refuse(fault, WIRE_REPLAYED, "this signature was used before");
     return WIRE_OK;
 }
 
@@ -171,13 +175,13 @@ static bytes_t bytes_of(const struct iovec *part)
 }
 
 wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
-                           history_t *history, message_t **ret_message,
+                           replay_guard_t *guard, message_t **ret_message,
                            fault_t *fault)
 {
     envelope_t envelope = {0};
     wire_verdict_t verdict = open_envelope(frames, &envelope, fault);
     if (verdict == WIRE_OK)
-        verdict = authenticate(&envelope, secret, history, fault);
+        verdict = authenticate(&envelope, secret, guard, fault);
     if (verdict != WIRE_OK)
         return verdict;
 
@@ -206,28 +210,18 @@ wire_verdict_t wire_decode(zmsg_t *frames, const secret_t *secret,
     return WIRE_OK;
 }
 
-/* iovec's base knows no const; signing only reads. */
-static struct iovec readable(bytes_t part)
-{
-    struct iovec span = {.iov_len = part.size};
-    memcpy(&span.iov_base, &part.bytes, sizeof part.bytes);
-    return span;
-}
-
-static bytes_t or_empty_object(bytes_t part)
-{
-    return part.size > 0 ? part : (bytes_t){.bytes = "{}", .size = 2};
-}
-
-/* The size of the signature: none without a key. */
+/* Returns the size of the signature; 0 without a key. */
 static size_t sign(const bytes_t parts[SIGNED_PARTS], const secret_t *secret,
                    char ret_signature[SECRET_SIGNATURE_SIZE])
 {
     if (secret_is_empty(secret))
         return 0;
     struct iovec spans[SIGNED_PARTS];
-    for (size_t i = 0; i < SIGNED_PARTS; i++)
-        spans[i] = readable(parts[i]);
+    for (size_t i = 0; i < SIGNED_PARTS; i++) {
+        /* iovec's base knows no const; signing only reads. */
+        memcpy(&spans[i].iov_base, &parts[i].bytes, sizeof parts[i].bytes);
+        spans[i].iov_len = parts[i].size;
+    }
     secret_sign(secret, spans, SIGNED_PARTS, ret_signature);
     return SECRET_SIGNATURE_SIZE;
 }
@@ -297,24 +291,39 @@ static int send_content(void *zmq_socket, const wire_parts_t *parts,
     size_t weight = HEAD_WEIGHT + content.size + parts->header.size
                     + parts->parent.size + parts->metadata.size
                     + sum(parts->buffers, parts->buffer_count);
-    return backlog_send(parts->backlog, zmq_socket, content.bytes, content.size,
-                        weight, ZMQ_DONTWAIT | more);
+    return zmq_backlog_send(parts->backlog, zmq_socket, content.bytes,
+                            content.size, weight, ZMQ_DONTWAIT | more);
 }
 
 /* The frames from the delimiter to the content; the signature is made once. */
 typedef struct {
     const secret_t *secret;
-    bytes_t content[SIGNED_PARTS];
     char signature[SECRET_SIGNATURE_SIZE];
-    size_t signature_size;
     bool is_signed;
+    bytes_t frames[2 + SIGNED_PARTS]; /* delimiter, signature, the parts */
 } signed_t;
 
-static void sign_once(signed_t *self)
+static signed_t describe_body(const wire_parts_t *parts, const secret_t *secret)
 {
-    if (!self->is_signed)
-        self->signature_size =
-            sign(self->content, self->secret, self->signature);
+    signed_t body = {.secret = secret,
+                     .frames = {{DELIMITER, DELIMITER_SIZE},
+                                {0},
+                                parts->header,
+                                parts->parent,
+                                parts->metadata,
+                                parts->content}};
+
+    for (size_t i = 2; i < 2 + SIGNED_PARTS; i++)
+        if (body.frames[i].size == 0)
+            body.frames[i] = (bytes_t){.bytes = "{}", .size = 2};
+    return body;
+}
+
+static void sign_body(signed_t *self)
+{
+    size_t size = sign(self->frames + 2, self->secret, self->signature);
+
+    self->frames[1] = (bytes_t){self->signature, size};
     self->is_signed = true;
 }
 
@@ -328,15 +337,13 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
 
     if (r < 0)
         return r;
-    sign_once(body);
-    const bytes_t head[2] = {{DELIMITER, DELIMITER_SIZE},
-                             {body->signature, body->signature_size}};
-    if ((r = send_frames(zmq_socket, head, 2, false)) < 0
-        || (r = send_frames(zmq_socket, body->content, SIGNED_PARTS - 1, false))
-               < 0
-        || (r = send_content(zmq_socket, parts, body->content[SIGNED_PARTS - 1],
+    if (!body->is_signed)
+        sign_body(body);
+    if ((r = send_frames(zmq_socket, body->frames, 1 + SIGNED_PARTS, false)) < 0
+        || (r = send_content(zmq_socket, parts, body->frames[1 + SIGNED_PARTS],
                              has_buffers ? ZMQ_SNDMORE : 0))
-               < 0)
+               < 0
+        || !has_buffers)
         return r;
     return send_frames(zmq_socket, parts->buffers, parts->buffer_count, true);
 }
@@ -346,15 +353,11 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret)
 {
-    signed_t body = {.secret = secret,
-                     .content = {or_empty_object(parts->header),
-                                 or_empty_object(parts->parent),
-                                 or_empty_object(parts->metadata),
-                                 or_empty_object(parts->content)}};
+    signed_t body = describe_body(parts, secret);
     int r;
 
     if (parts->before) {
-        sign_once(&body);
+        sign_body(&body);
         parts->before(parts->before_arg);
     }
     r = send_message(zmq_socket, parts, &body);

@@ -1,17 +1,18 @@
-/* What pid 1 has in place of a C library: its entry, system calls, and the
- * functions that a compiler calls by itself. Included by init.c alone.
+/* What pid 1 has instead of a C library: its entry point, system calls, and the
+ * functions that a compiler calls by itself. Included only by init.c.
  *
- * The start of a static program with glibc 2.36 asks the processor what it can
- * do (CPUID), which a virtual machine answers in software: 0.3 ms of 0.4 on
- * one. And what is not there cannot be made use of. Nothing here needs to be
- * relocated: the program may lie anywhere, and nobody would do it. */
+ * A static program with glibc 2.36 queries the processor's features at its
+ * start (CPUID). A virtual machine answers that in software, which took 0.3 of
+ * 0.4 ms on one. And code that is absent cannot be exploited. Nothing here
+ * needs relocation: the program may be loaded anywhere, and there is no loader
+ * that would relocate it. */
 #ifndef HEARTH_SANDBOX_BARE_H
 #define HEARTH_SANDBOX_BARE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The program, given what the system laid on the stack: the number of
+/* Runs the program with the stack that the system prepared: the number of
  * arguments, the arguments, NULL. */
 _Noreturn void bare_main(const long *stack) __attribute__((used));
 
@@ -39,7 +40,8 @@ __asm__(".pushsection .text\n"
 #error how does a program begin here?
 #endif
 
-/* system call with up to six arguments; -errno. */
+/* Makes a system call with up to six arguments; returns its result or -errno.
+ */
 static inline long call(long number, long a, long b, long c, long d, long e,
                         long f)
 {
@@ -83,7 +85,8 @@ static inline long call(long number, long a, long b, long c, long d, long e,
     call((n), (long) (a), (long) (b), (long) (c), (long) (d), (long) (e),      \
          (long) (f))
 
-/* Whoever compiles may replace a loop or an assignment by these. */
+/* Copy and fill memory. A compiler may replace a loop or an assignment by calls
+ * of these functions. */
 void *memcpy(void *to, const void *from, size_t size);
 void *memset(void *to, int byte, size_t size);
 
@@ -101,10 +104,10 @@ void *memset(void *to, int byte, size_t size)
     return to;
 }
 
-/* A line that is put together; what does not fit is cut. */
+/* A line of text that is built in a buffer; what does not fit is cut. */
 typedef struct {
     char *at;  /* where the next character goes */
-    char *end; /* behind the last place, which stays for the zero */
+    char *end; /* after the last place, which is for the zero */
 } text_t;
 
 static inline text_t text_begin(char *buffer, size_t size)
@@ -135,7 +138,7 @@ static inline void text_number(text_t *self, int64_t number)
     text_add(self, digits + at);
 }
 
-/* What the launch wrote as a decimal number, and nothing else. */
+/* Reads the decimal number that the launch wrote. */
 static inline int number_of(const char *digits)
 {
     int number = 0;

@@ -1,7 +1,8 @@
 /* The builder's call, which brings pid 1 and payload into what it has built:
  * a byte, with the descriptors of it. Steps of launch.c; the sockets are those
- * by which the two of them speak later (docs/PROTOCOL.init.md). */
-#include "sandbox/internal.h"
+ * by which the two of them speak later (docs/design/PROTOCOL.init.md). */
+#include "sandbox/call.h"
+#include "sandbox/namespaces.h"
 
 #include "base/fd.h"
 
@@ -10,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Both ends of the socket pair are the builder's, too: what goes into the one
- * comes out where the other is. The descriptors of the namespaces, and then, to
- * the payload, of Landlock's rules, if any. Pid 1 is called first: the payload
- * may be through, and say so, before it is. */
+/* Sends the descriptors of the namespaces, and Landlock's rules if there are
+ * any to the payload. The builder has both ends of the socket pair: a message
+ * that is written to one end arrives at the other. Pid 1 is called first,
+ * because the payload may be ready before it and says so. */
 int call_in(entry_t *entry, fault_t *fault)
 {
     int fds[BESIDE + 1];
@@ -33,22 +34,22 @@ int call_in(entry_t *entry, fault_t *fault)
 
 static int take_call(entry_t *entry, int from, fault_t *fault)
 {
-    const size_t most = BESIDE + 1;
-    int fds[BESIDE + 1];
-    size_t count = 0;
+    fd_list_t list = {.count = 0};
     char called;
-    ssize_t got = fd_receive(from, &called, 1, fds, most, &count, fault);
+    ssize_t got = fd_receive(from, &called, 1, BESIDE + 1, &list, fault);
 
     if (got < 0)
         return (int) got;
     if (got == 0)
         _exit(EXIT_NOT_ENTERED); /* who has gone has said why, or was killed */
     entry->namespace_count = namespaces_count(entry);
-    if (count < entry->namespace_count || count > entry->namespace_count + 1)
-        return fault_set(fault, EPROTO, "%zu descriptors", count);
-    memcpy(entry->namespace_fds, fds, entry->namespace_count * sizeof fds[0]);
-    if (count > entry->namespace_count)
-        entry->ruleset_fd = fds[count - 1];
+    if (list.count < entry->namespace_count
+        || list.count > entry->namespace_count + 1)
+        return fault_set(fault, EPROTO, "%zu descriptors", list.count);
+    memcpy(entry->namespace_fds, list.fds,
+           entry->namespace_count * sizeof list.fds[0]);
+    if (list.count > entry->namespace_count)
+        entry->ruleset_fd = list.fds[list.count - 1];
     return 0;
 }
 
@@ -57,7 +58,7 @@ int call_await(entry_t *entry, fault_t *fault)
     return take_call(entry, entry->payload_fd, fault);
 }
 
-/* Who has ended well has called before. */
+/* A builder that has succeeded has called before it ended. */
 int call_await_builder(entry_t *entry, fault_t *fault)
 {
     int status = 0;

@@ -1,9 +1,12 @@
-/* A leaf: made with its limits, read, emptied, removed. Owned by whoever made
- * or opened it; each handle is used by one thread. The two versions differ in
- * the names of their files, which are in tables here. */
-#include "sandbox/cgroup_internal.h"
+/* A leaf: made with its limits, read, emptied, removed. Owned by its creator or
+ * opener; each handle is used by one thread. The two versions differ in the
+ * names of their files, which are in tables here. */
+#include "sandbox/cgroup_check.h"
+#include "sandbox/cgroup_fs.h"
+#include "sandbox/cgroup_tree.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -15,10 +18,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define PERIOD_US       100000u
-#define REMOVE_MS       5 /* between two tries, for processes that are dying */
-#define KILL_ROUNDS     8 /* without a freezer a fork may race with us */
+#define REMOVE_MS       200 /* for processes that are dying */
+#define KILL_ROUNDS     8   /* without a freezer a fork may race with us */
 #define FILE_MAX        4096
 #define CGROUP_FILE_MAX (64u * 1024) /* /proc/PID/cgroup */
 
@@ -29,7 +34,7 @@ struct cgroup {
     int cpu_fd, peak_fd;               /* owned; -1: closed, or not there */
 };
 
-/* Where a figure stands. */
+/* The file and the place of a figure. */
 typedef struct {
     int hierarchy;
     const char *file;
@@ -156,7 +161,8 @@ static int set(const cgroup_t *self, int hierarchy, const char *file,
     return cgroup_write(self->folders[hierarchy], file, text, fault);
 }
 
-/* What a kernel may have been built without. */
+/* Accepts a file that is missing, because the kernel may be built without it.
+ */
 static int where_there(int r)
 {
     return r == -ENOENT ? 0 : r;
@@ -473,23 +479,55 @@ void cgroup_kill(const cgroup_t *self)
                             "THAWED", &fault);
 }
 
-int cgroup_remove_in(const cgroup_t *self, int tries, fault_t *fault)
+int cgroup_try_remove(const cgroup_t *self, fault_t *fault)
 {
     for (size_t i = 0; i < CGROUP_HIERARCHIES; i++)
-        for (int left = tries;;) {
-            if (!self->folders[i] || rmdir(self->folders[i]) == 0
-                || errno == ENOENT)
-                break;
-            if (errno != EBUSY || --left <= 0)
-                return fault_set(fault, errno, "remove %s: %s",
-                                 self->folders[i], strerror(errno));
-            /* They are killed; the kernel takes them away in a moment. */
-            (void) poll(NULL, 0, REMOVE_MS);
-        }
+        if (self->folders[i] && rmdir(self->folders[i]) < 0 && errno != ENOENT)
+            return fault_set(fault, errno, "remove %s: %s", self->folders[i],
+                             strerror(errno));
     return 0;
+}
+
+/* Returns the first process in the leaf; 0 if there is none that is seen. */
+static pid_t first_process(const cgroup_t *self)
+{
+    cleanup_free char *path =
+        mem_format("%s/cgroup.procs", processes_folder(self));
+    FILE *file = fopen(path, "re");
+    int pid = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%d", &pid) != 1)
+        pid = 0;
+    fclose(file);
+    return pid;
+}
+
+/* Waits until the process has ended; false if it had already, or does not by
+ * that time. A process leaves its control group before its pidfd is readable.
+ */
+static bool await_end(pid_t pid, int64_t deadline_ms)
+{
+    cleanup_fd int fd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
+    int64_t left_ms = deadline_ms - clock_monotonic_ms();
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+
+    return fd >= 0 && left_ms > 0 && poll(&end, 1, (int) left_ms) == 1;
 }
 
 int cgroup_remove(const cgroup_t *self, fault_t *fault)
 {
-    return cgroup_remove_in(self, REMOVE_MAX, fault);
+    int64_t deadline_ms = clock_monotonic_ms() + REMOVE_MS;
+    pid_t last = 0;
+    int r;
+
+    while ((r = cgroup_try_remove(self, fault)) == -EBUSY) {
+        pid_t pid = first_process(self);
+
+        if (pid == last || !await_end(pid, deadline_ms))
+            break;
+        last = pid;
+    }
+    return r;
 }

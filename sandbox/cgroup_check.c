@@ -1,7 +1,8 @@
 /* Whether a leaf holds whom it is to hold, as tightly as it is to: read from
  * /proc and from the leaf's own files, never taken for granted because it was
  * written once. */
-#include "sandbox/cgroup_internal.h"
+#include "sandbox/cgroup_check.h"
+#include "sandbox/cgroup_tree.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"

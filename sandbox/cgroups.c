@@ -1,7 +1,8 @@
 /* The tree of a gateway's leaves: which version of control groups can be used
  * here, and where. Decided once, at the start; afterwards it is read only, by
  * every thread. */
-#include "sandbox/cgroup_internal.h"
+#include "sandbox/cgroup_fs.h"
+#include "sandbox/cgroup_tree.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
@@ -66,30 +67,8 @@ const char *cgroups_where(const cgroups_t *self)
     return self->where;
 }
 
-int cgroup_write(const char *folder, const char *file, const char *text,
-                 fault_t *fault)
-{
-    cleanup_free char *path = mem_format("%s/%s", folder, file);
-    cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    if (fd < 0 || write(fd, text, strlen(text)) < 0)
-        return fault_set(fault, errno, "write \"%s\" to %s: %s", text, path,
-                         strerror(errno));
-    return 0;
-}
-
-int cgroup_admit(const char *folder, gid_t gid, fault_t *fault)
-{
-    cleanup_free char *path = mem_format("%s/cgroup.procs", folder);
-
-    if (chown(path, (uid_t) -1, gid) < 0 || chmod(path, 0664) < 0)
-        return fault_set(fault, errno, "open %s to group %u: %s", path, gid,
-                         strerror(errno));
-    return 0;
-}
-
-/* Who is born elsewhere needs the right to the leaf, and to what the leaf and
- * its own group have above them. */
+/* Grants a process that is born elsewhere the right to the leaf, and to the
+ * groups from the leaf's parent up. */
 int cgroups_admit(cgroups_t *self, gid_t gid, fault_t *fault)
 {
     int r;
@@ -157,8 +136,8 @@ static char *find_own(const char *text, const char *controller)
     return NULL;
 }
 
-/* Where that group is mounted. A container may see its own group as the root,
- * while /proc tells the host's path. */
+/* Returns where that group is mounted. A container may see its own group as the
+ * root, while /proc shows the host's path. */
 static char *own_folder(const char *mount, const char *text,
                         const char *controller)
 {
@@ -223,7 +202,7 @@ static int use_v1(cgroups_t *self, const char *mount, const char *text,
 
 /* ---- version 2 ---- */
 
-/* What to share out: those that are there, each with a plus before it. */
+/* Lists the available controllers to share, each with a plus before it. */
 static int find_controllers(const char *folder, buffer_t *ret_wish,
                             fault_t *fault)
 {
@@ -272,6 +251,9 @@ static int make_room(const char *folder, const buffer_t *wish, fault_t *fault)
         || (r = cgroup_write(leaf, "cgroup.procs", "0", fault)) < 0)
         return r;
     r = share_controllers(folder, wish, fault);
+    /* A command that starts a gateway waits for it in the same group. */
+    if (r == -EBUSY && cgroup_take_parent(folder, leaf))
+        r = share_controllers(folder, wish, fault);
     if (r == -EBUSY)
         fault_set(fault, EBUSY,
                   "%s has other members; start the gateway in a group of its "
@@ -396,7 +378,7 @@ size_t cgroups_sweep(const cgroups_t *self, bool waits,
                 || cgroup_open(self, item->d_name + size, &leaf, &fault) < 0)
                 continue;
             cgroup_kill(leaf);
-            if (cgroup_remove_in(leaf, waits ? REMOVE_MAX : 1, &fault) == 0)
+            if ((waits ? cgroup_remove : cgroup_try_remove)(leaf, &fault) == 0)
                 count++;
             else
                 ++*ret_left;

@@ -5,7 +5,7 @@
  * By clone3(2), where it is born in a control group of version 2, which the C
  * library does not offer with a stack and a function. Later it could only be
  * moved, which makes the whole machine's forks wait. */
-#include "sandbox/internal.h"
+#include "sandbox/clone.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -98,9 +98,11 @@ int clone_make_stack(clone_t *self, size_t size, bool is_forked, fault_t *fault)
     return 0;
 }
 
-/* Who waits looks at `shares` when whoever called this may have been killed on
- * the way, and nobody would clear it: then the system sets it, with the child's
- * number. With a pidfd, which takes that argument, the caller is who waits. */
+/* Starts the clone. `shares` is nonzero while the child shares the memory; the
+ * system sets it to the child's number at the start and clears it at the end.
+ * That also works if the caller is killed on the way, and another process
+ * waits. With a pidfd, which uses the argument for setting it, the caller sets
+ * it, because the caller itself waits. */
 long clone_start(clone_t *self, uint64_t flags, int cgroup_fd,
                  int (*run)(void *), void *argument, int *ret_pidfd)
 {

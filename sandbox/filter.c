@@ -1,20 +1,20 @@
 /* The payload's system call filter: made in the caller from syscalls.def, kept
- * as plain instructions, loaded in the child by one raw call that allocates
- * nothing. Pid 1 has a tiny one of its own, in init.c.
+ * as plain instructions, and loaded in the child by one raw call that allocates
+ * nothing. Pid 1 has a small filter of its own, in init.c.
  *
- * libseccomp says which number a name has, and no more: of its two orders the
- * list makes the kernel, which runs a new filter once for each number to
- * remember which calls it always allows, take 0.2 to 0.4 ms, and the tree lets
- * version 2.5.4 join the arguments of socket and madvise into one test on
- * aarch64. So numbers with one answer become ranges here, which are searched by
- * halves, and what looks at arguments is written once a call. test_table
- * compares each build with the table, and runs every instruction.
+ * libseccomp is used only to find the number of each name. Its list order costs
+ * 0.2 to 0.4 ms per launch, because the kernel runs a new filter once for each
+ * number to remember which calls it always allows. Its tree order lets version
+ * 2.5.4 join the arguments of socket and madvise into one test on aarch64.
+ * Therefore numbers with the same answer become ranges here, which are found by
+ * bisection, and each test of arguments is written once. test_table compares
+ * each build with the table and runs every instruction.
  *
- * A call through a foreign door (int 0x80, x32) ends the process: nothing
- * legitimate does that. Whatever else is not listed gets EPERM, because agents'
- * code probes harmlessly all the time. */
-#include "sandbox/internal.h"
-#include "sandbox/program.h"
+ * A call through a foreign entry (int 0x80, x32) ends the process, because no
+ * legitimate program uses one. Every other call that is not listed gets EPERM,
+ * because agents' code often makes harmless attempts. */
+#include "sandbox/filter.h"
+#include "sandbox/bpf_program.h"
 
 #include "base/buffer.h"
 
@@ -35,7 +35,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The bit of O_TMPFILE that O_DIRECTORY does not have, fcntl.h's __O_TMPFILE.
+/* The bit of O_TMPFILE that O_DIRECTORY does not have, <fcntl.h>'s __O_TMPFILE.
  */
 #define O_TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
@@ -49,7 +49,7 @@
 /* Numbers that are younger than this filter say so, like an older kernel;
  * libraries then use what they used before. */
 #define YOUNG_FIRST 451 /* cachestat, Linux 6.5 */
-#define NUMBERS     512 /* behind them lie the numbers of x32 */
+#define NUMBERS     512 /* followed by the numbers of x32 */
 #define X32_BIT     0x40000000U
 #define TAKEN_BACK  UINT32_MAX /* the number of a call that a tracer skips */
 
@@ -121,7 +121,7 @@ typedef struct {
     call_t calls[NUMBERS];
     range_t ranges[NUMBERS];
     size_t range_count;
-    program_t program;
+    bpf_program_t program;
 } build_t;
 
 static int sort_rules(build_t *self, uint32_t arch, sandbox_network_t network,
@@ -157,7 +157,8 @@ static int sort_rules(build_t *self, uint32_t arch, sandbox_network_t network,
     return 0;
 }
 
-/* What is said of a number; of its arguments, too, when they matter. */
+/* Returns the rule of a number, with the rules of its arguments if they matter.
+ */
 static range_t range_of(const build_t *self, uint32_t number)
 {
     const call_t *call = &self->calls[number];
@@ -188,23 +189,24 @@ static bool is_same_part(const comparison_t *a, const comparison_t *b)
     return a->position == b->position && a->mask == b->mask;
 }
 
-static place_t load_part(program_t *program, const comparison_t *part)
+static place_t load_part(bpf_program_t *program, const comparison_t *part)
 {
-    return program_load(program,
-                        (uint32_t) offsetof(struct seccomp_data, args)
-                            + (uint32_t) sizeof(uint64_t) * part->position,
-                        part->mask);
+    return bpf_program_load(program,
+                            (uint32_t) offsetof(struct seccomp_data, args)
+                                + (uint32_t) sizeof(uint64_t) * part->position,
+                            part->mask);
 }
 
-/* Those rules, which have the same first comparisons, `depth` of them; where
- * none holds it goes on at `otherwise`. Written from the last one on; rules
- * that agree in one more are one test. */
-static place_t write_rules(program_t *program, const rule_t *const *rules,
+/* Writes rules that share their first `depth` comparisons; if none matches,
+ * control goes on at `otherwise`. Written from the last rule to the first;
+ * rules that agree in one more comparison become one test. */
+static place_t write_rules(bpf_program_t *program, const rule_t *const *rules,
                            size_t count, unsigned depth, place_t otherwise)
 {
-    const comparison_t *held = NULL; /* what the test behind looks at */
-    place_t test = otherwise;        /* where it is */
-    place_t next = otherwise;        /* the same, loaded before */
+    const comparison_t *held =
+        NULL;                 /* the comparison that the next test needs */
+    place_t test = otherwise; /* where it is */
+    place_t next = otherwise; /* the same, loaded before */
 
     for (size_t end = count, first; end > 0; end = first) {
         const comparison_t *one = &rules[end - 1]->comparisons[depth];
@@ -212,7 +214,7 @@ static place_t write_rules(program_t *program, const rule_t *const *rules,
 
         first = end - 1;
         if (rules[first]->count == depth) {
-            next = test = program_answer(program, rules[first]->action);
+            next = test = bpf_program_answer(program, rules[first]->action);
             held = NULL;
             continue;
         }
@@ -221,9 +223,9 @@ static place_t write_rules(program_t *program, const rule_t *const *rules,
                && rules[first - 1]->comparisons[depth].value == one->value)
             first--;
         yes = write_rules(program, rules + first, end - first, depth + 1, next);
-        test =
-            program_test(program, BPF_JEQ, one->value, yes,
-                         held != NULL && is_same_part(held, one) ? test : next);
+        test = bpf_program_test(program, BPF_JEQ, one->value, yes,
+                                held != NULL && is_same_part(held, one) ? test
+                                                                        : next);
         held = one;
         /* Who comes from the test before has it loaded, but not who comes from
          * a further one of the same rule. */
@@ -234,16 +236,16 @@ static place_t write_rules(program_t *program, const rule_t *const *rules,
     return next;
 }
 
-static place_t write_range(program_t *program, const range_t *range)
+static place_t write_range(bpf_program_t *program, const range_t *range)
 {
     return range->call == NULL
-               ? program_answer(program, range->action)
+               ? bpf_program_answer(program, range->action)
                : write_rules(program, range->call->rules, range->call->count, 0,
-                             program_answer(program, NO(EPERM)));
+                             bpf_program_answer(program, NO(EPERM)));
 }
 
 /* A search by halves, with the number loaded. */
-static place_t write_ranges(program_t *program, const range_t *ranges,
+static place_t write_ranges(bpf_program_t *program, const range_t *ranges,
                             size_t count)
 {
     size_t half = count / 2;
@@ -254,35 +256,36 @@ static place_t write_ranges(program_t *program, const range_t *ranges,
         return write_range(program, ranges);
     upper = write_ranges(program, ranges + half, count - half);
     lower = write_ranges(program, ranges, half);
-    return program_test(program, BPF_JGE, ranges[half].first, upper, lower);
+    return bpf_program_test(program, BPF_JGE, ranges[half].first, upper, lower);
 }
 
 /* Numbers that no table has. */
-static place_t write_far(program_t *program, uint32_t arch)
+static place_t write_far(bpf_program_t *program, uint32_t arch)
 {
-    place_t refused = program_answer(program, NO(EPERM));
+    place_t refused = bpf_program_answer(program, NO(EPERM));
     place_t end;
 
     if (arch != AUDIT_ARCH_X86_64)
         return refused;
-    end = program_answer(program, SECCOMP_RET_KILL_PROCESS);
-    return program_test(
+    end = bpf_program_answer(program, SECCOMP_RET_KILL_PROCESS);
+    return bpf_program_test(
         program, BPF_JGE, X32_BIT,
-        program_test(program, BPF_JEQ, TAKEN_BACK, refused, end), refused);
+        bpf_program_test(program, BPF_JEQ, TAKEN_BACK, refused, end), refused);
 }
 
 static void write_program(build_t *self, uint32_t arch)
 {
-    program_t *program = &self->program;
+    bpf_program_t *program = &self->program;
     place_t near = write_ranges(program, self->ranges, self->range_count);
     place_t far = write_far(program, arch);
-    place_t end = program_answer(program, SECCOMP_RET_KILL_PROCESS);
+    place_t end = bpf_program_answer(program, SECCOMP_RET_KILL_PROCESS);
     place_t own;
 
-    program_test(program, BPF_JGE, NUMBERS, far, near);
-    own = program_load(program, offsetof(struct seccomp_data, nr), UINT32_MAX);
-    program_test(program, BPF_JEQ, arch, own, end);
-    program_load(program, offsetof(struct seccomp_data, arch), UINT32_MAX);
+    bpf_program_test(program, BPF_JGE, NUMBERS, far, near);
+    own = bpf_program_load(program, offsetof(struct seccomp_data, nr),
+                           UINT32_MAX);
+    bpf_program_test(program, BPF_JEQ, arch, own, end);
+    bpf_program_load(program, offsetof(struct seccomp_data, arch), UINT32_MAX);
 }
 
 int filter_build_for(filter_t *self, uint32_t arch, sandbox_network_t network,
@@ -295,7 +298,7 @@ int filter_build_for(filter_t *self, uint32_t arch, sandbox_network_t network,
         return r;
     make_ranges(build);
     write_program(build, arch);
-    return program_finish(&build->program, self, fault);
+    return bpf_program_finish(&build->program, self, fault);
 }
 
 int filter_build_payload(filter_t *self, sandbox_network_t network,

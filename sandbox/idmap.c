@@ -65,8 +65,9 @@ int idmap_ask(int mapper_fd, const idmap_t *self, fault_t *fault)
             != (ssize_t) sizeof *self
         || recv(mapper_fd, &answer, sizeof answer, 0)
                != (ssize_t) sizeof answer)
-        return fault_set(fault, ECHILD,
-                         "sandbox: who writes the id maps has gone");
+        return fault_set(
+            fault, ECHILD,
+            "sandbox: the process that writes the id maps has ended");
     answer.text[sizeof answer.text - 1] = '\0';
     return answer.code == 0 ? 0
                             : fault_set(fault, answer.code, "%s", answer.text);

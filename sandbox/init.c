@@ -1,15 +1,16 @@
-/* hearth-init, pid 1 of a sandbox: reaps, tells the gateway how the payload
- * ended, and passes on its signals (docs/PROTOCOL.init.md). It has one
- * listening socket, one connection at most, and one payload; when it ends, the
- * system ends all that is left.
+/* hearth-init, pid 1 of a sandbox. It reaps processes, reports to the gateway
+ * how the payload ended, and passes on the gateway's signals
+ * (docs/design/PROTOCOL.init.md). It has one listening socket, at most one
+ * connection, and one payload. When it ends, the system ends all processes that
+ * are left.
  *
- * A program of its own, so that nothing of the zygote's memory is in it, and
- * without a C library (bare.h); it is started from a sealed copy with an empty
- * environment, hides itself, takes its filter and only then lets the payload
- * go on. It allocates nothing and trusts nobody inside: of the payload it
- * reads one byte, once.
+ * It is a program of its own, so that no memory of the zygote is in it, and has
+ * no C library (bare.h). It is started from a sealed copy with an empty
+ * environment. It hides itself, loads its filter and only then lets the payload
+ * go on. It allocates nothing and trusts no process inside: it reads one byte
+ * from the payload, once.
  *
- * Arguments, all numbers: the listener, the status pipe, the socket to the
+ * The arguments are numbers: the listener, the status pipe, the socket to the
  * payload, the payload's pid, orphan_seconds, and 1 to hide, 0 not to. */
 #include "sandbox/bare.h"
 
@@ -63,7 +64,7 @@ typedef struct {
     pid_t payload;        /* 0: it has ended */
     int64_t orphan_ms;    /* how long without a gateway; 0: for ever */
     int64_t orphan_since; /* when the last one went, monotonic ms */
-    char line[96];        /* what a gateway is told */
+    char line[96];        /* the line for the gateway */
     size_t size;          /* of it */
 } init_t;
 enum {
@@ -107,8 +108,8 @@ static _Noreturn void end_all(void)
     end(0);
 }
 
-/* Tells the line; after the last one there is nothing left to do. */
-static void tell(init_t *self)
+/* Sends the line; after the last one the work is done. */
+static void send_line(init_t *self)
 {
     if (self->gateway < 0)
         return;
@@ -156,7 +157,7 @@ static void on_listener(init_t *self)
     self->gateway = fd;
     /* It may have given its order and gone already. */
     on_gateway(self);
-    tell(self);
+    send_line(self);
 }
 
 /* The line, in three parts: a word, numbers between spaces. */
@@ -187,7 +188,7 @@ static void on_payload_end(init_t *self, int status, const struct rusage *used)
     self->payload = 0;
     signal_process(-1, SIGKILL);
     set_line(self, killed ? "signal" : "exit", numbers, 3);
-    tell(self);
+    send_line(self);
 }
 
 static void on_child(init_t *self)
@@ -297,7 +298,7 @@ static long load_filter(void)
     return CALL3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-/* Nobody inside may look into pid 1, which may have the payload's user. */
+/* Hides pid 1 from the processes inside, which may have the same user. */
 static void hide(int status_fd)
 {
     long r = CALL5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -318,8 +319,9 @@ static int watch_children(int status_fd)
     return (int) fd;
 }
 
-/* The payload goes on when we are hidden, and is entered when it says so; one
- * that could not enter has told the status pipe why. */
+/* Lets the payload go on once pid 1 is hidden, and waits until it has entered
+ * the sandbox. A payload that could not enter has reported why through the
+ * status pipe. */
 static void let_in(int payload_fd, int status_fd)
 {
     char byte = 0;

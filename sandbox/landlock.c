@@ -1,14 +1,14 @@
-/* File rules: a second wall behind the private root, made from the same plan.
- * Were a mount mistaken, or one to be had from inside, it could still not be
- * read; nothing outside the writable places could be written, whatever mount
- * it lies on. From ABI 6 on no abstract socket and no process outside the
- * payload's domain, pid 1 among them, can be reached either.
+/* File rules: a second wall inside the private root, made from the same plan.
+ * If a mount were wrong, or could be made from inside, it still could not be
+ * read, and nothing outside the writable places could be written, on any mount.
+ * From ABI 6 on, no abstract socket and no process outside the payload's domain
+ * can be reached either; pid 1 is among these.
  *
- * Entered by the payload, not by pid 1, which must be able to signal it. An
- * older kernel knows fewer rights: what it knows is used. Rights and structures
- * are written out here, because Debian 12's headers and C library know the
- * first ABIs only. */
-#include "sandbox/internal.h"
+ * Entered by the payload and not by pid 1, which must be able to signal it. An
+ * older kernel knows fewer rights, and those that it knows are used. Rights and
+ * structures are defined here, because Debian 12's headers and C library know
+ * the first ABIs only. */
+#include "sandbox/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,7 @@ static int permit_shown(const entry_t *entry, int ruleset, uint64_t known,
         uint64_t access = mounts->sources[i].folder ? RUN : RUN & OF_A_FILE;
 
         if ((r = permit(ruleset, entry->tree_fds[i], access & known,
-                        source_place(&mounts->sources[i]), fault))
+                        bind_source_place(&mounts->sources[i]), fault))
             < 0)
             return r;
     }
@@ -156,7 +156,7 @@ int landlock_describe(entry_t *entry, fault_t *fault)
         return fault_set(fault, EOPNOTSUPP,
                          "this kernel has none, or it is switched off: boot "
                          "with lsm=landlock,... (Linux 5.13 or newer), or set "
-                         "accept = landlock in the profile to do without");
+                         "accept = landlock in the profile to run without it");
     /* A rule is for one port: a whole loopback cannot be permitted. */
     if (entry->sandbox->network != SANDBOX_NETWORK_NONE)
         handled.net = 0;

@@ -1,34 +1,40 @@
-/* The public face's second half: the way in. A launch is a clone into new
- * namespaces, which takes a table of steps, in order, as pid 1 of its own. It
- * makes the payload by fork(3), and starts the program of pid 1. A step that
- * fails ends the launch: there is no weaker sandbox.
+/* The launch of a sandbox. A launch is a clone into new namespaces, which takes
+ * a table of steps, in order, as pid 1 of its own. It makes the payload by
+ * fork(3) and starts the program of pid 1. A step that fails ends the launch:
+ * there is no weaker sandbox.
  *
- * The clone shares the caller's memory, because a warm interpreter's page
- * tables cost milliseconds to copy and pid 1 wants none of it: only the payload
- * is a copy. While that is made, another clone, the builder, which shares the
- * memory too, makes what they will live in: the payload is born into a room
- * that is not furnished. When the builder is done it sends both of them
- * descriptors of the namespaces that it made, and ends; they enter, and take
- * their own steps. Nothing runs that is not ours before both have taken all of
- * them, and there is no builder any more: who launches can have the payload
+ * The clone shares the caller's memory, because the page tables of a warm
+ * interpreter take milliseconds to copy and pid 1 needs none of it. Only the
+ * payload is a copy. While the copy is made, another clone, the builder, makes
+ * the mounts and the network; it shares the memory too. When it is ready, it
+ * sends descriptors of the new namespaces to pid 1 and the payload, and ends.
+ * Both enter them and take their own steps. Until both have taken all steps and
+ * the builder has ended, no foreign code runs. The caller can have the payload
  * wait for pid 1 later, with sandbox_await_init.
  *
- * The caller stands still until nobody shares its memory. Each of the three has
- * a stack of its own; the payload, which is forked on pid 1's, goes back to the
- * caller's by longjmp. Nothing here allocates. Who writes to memory while it is
- * copied waits for the fork's end, so what the builder writes to is on its
- * stack, which is not copied.
+ * The caller waits until no other process shares its memory. Each of the three
+ * has its own stack. The payload is forked on pid 1's stack and goes back to
+ * the caller's with setcontext(3), which is made for changing stacks and leaves
+ * no frame with owned objects between them. Nothing here allocates. A write to
+ * memory that is being copied waits for the end of the fork, so the builder
+ * writes only to its own stack, which is not copied.
  *
- * A further wall is a further step. */
-#include "sandbox/internal.h"
+ * A new wall is a new step. */
+#include "sandbox/call.h"
+#include "sandbox/clone.h"
+#include "sandbox/landlock.h"
+#include "sandbox/mounts.h"
+#include "sandbox/namespaces.h"
+#include "sandbox/privileges.h"
+#include "sandbox/process.h"
+#include "sandbox/rlimits.h"
 
 #include "base/buffer.h"
-#include "base/privilege.h"
-#include "base/processor.h"
+#include "base/capability.h"
+#include "base/cpu_affinity.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +42,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define STACK_BYTES   (256 * 1024) /* what a fork calls is on it */
@@ -86,7 +93,7 @@ static const step_t builder_steps[] = {
     {"hostname", namespaces_set_hostname, WALL_UTS},
     {"landlock rules", landlock_describe, WALL_LANDLOCK},
     {"namespaces to enter", namespaces_open, ALWAYS},
-    /* Who enters the mounts comes to what lies over their root. */
+    /* The entry into the mounts arrives at the top mount over their root. */
     {"old root", mounts_leave_old_root, ALWAYS},
     {"call", call_in, ALWAYS},
 };
@@ -119,12 +126,13 @@ static const step_t payload_steps[] = {
     {"filter", load_filter, WALL_FILTER},
 };
 
-/* What all of them have in common. Nobody changes what is not its own: it would
- * be the others' too. */
+/* The data that all of them share. Each changes only its own part, because the
+ * others see every change. */
 typedef struct {
-    entry_t entry;   /* pid 1's, and the payload's when it has its copy */
-    jmp_buf payload; /* where the payload leaves pid 1's stack */
-    clone_t init;    /* pid 1 until it is a program */
+    entry_t entry;     /* pid 1's, and the payload's when it has its copy */
+    ucontext_t caller; /* where the payload goes on, on the caller's stack */
+    bool is_payload;   /* set in the payload's copy of this alone */
+    clone_t init;      /* pid 1 until it is a program */
     clone_t builder;
     int processor; /* where pid 1 forks; negative: unknown */
     int go_fd;     /* the caller lets the builder go on; -1: closed */
@@ -156,7 +164,7 @@ int sandbox_await_init(int init_fd, fault_t *fault)
                                  "sandbox: pid 1 could not take its steps");
 }
 
-/* With what it needs, and an environment of nothing. */
+/* Becomes pid 1's program, with its arguments and an empty environment. */
 static int become_init(entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
@@ -207,7 +215,7 @@ static void take_steps(entry_t *entry, const step_t *table, size_t count)
 static int step_back(entry_t *entry, fault_t *fault)
 {
     (void) fault;
-    processors_restore(&entry->processors);
+    cpu_affinity_restore(&entry->processors);
     return 0;
 }
 
@@ -217,8 +225,9 @@ static int run_builder(void *argument)
     const launch_t *self = argument;
     entry_t entry = self->entry;
 
-    /* Pid 1 will be busy there; whoever of the two comes first. */
-    processor_keep_off(self->processor, 0);
+    /* Pid 1 will be busy on this processor, so the payload starts on another
+     * one. */
+    cpu_affinity_keep_off(self->processor, 0);
     TAKE(&entry, builder_steps);
     _exit(0);
 }
@@ -233,12 +242,12 @@ static int start_builder(launch_t *self, fault_t *fault)
         return fault_errno(fault, "socketpair");
     self->entry.init_fd = pair[0];
     self->entry.payload_fd = pair[1];
-    self->processor = processor_find();
+    self->processor = cpu_affinity_find();
     pid = clone_start(&self->builder, 0, -1, run_builder, self, NULL);
     if (pid < 0)
         return fault_set(fault, (int) -pid, "clone: %s", strerror((int) -pid));
     self->entry.builder = (pid_t) pid;
-    processor_keep_off(self->processor, self->entry.builder);
+    cpu_affinity_keep_off(self->processor, self->entry.builder);
     return 0;
 }
 
@@ -259,13 +268,16 @@ static int run_clone(void *argument)
         fault_errno(&fault, "fork");
         give_up(entry->launch->status_fd, "payload", &fault);
     }
-    if (payload == 0)
-        longjmp(self->payload, 1);
+    if (payload == 0) {
+        self->is_payload = true;
+        setcontext(&self->caller);
+        _exit(EXIT_NOT_ENTERED);
+    }
     entry->payload = payload;
     close(entry->payload_fd);
     /* The payload goes on where it was made, and pid 1 beside it. */
-    entry->processors = processors_save();
-    processor_keep_off(self->processor, 0);
+    entry->processors = cpu_affinity_save();
+    cpu_affinity_keep_off(self->processor, 0);
     TAKE(entry, init_steps);
     _exit(EXIT_NOT_ENTERED);
 }
@@ -308,14 +320,14 @@ static int check(const sandbox_launch_t *launch, bool privileged,
                          "and group of its own");
     if (!privileged && launch->init_uid != 0)
         return fault_set(fault, EPERM,
-                         "sandbox: only root, or who has CAP_SETUID and "
+                         "sandbox: only root, or a process with CAP_SETUID and "
                          "CAP_SETGID, can give pid 1 a user of its own");
     if (!privileged
         && (launch->host_uid != geteuid() || launch->host_gid != getegid()))
-        return fault_set(fault, EPERM,
-                         "sandbox: only root, or who has CAP_SETUID and "
-                         "CAP_SETGID, can give a kernel another user "
-                         "than its own");
+        return fault_set(
+            fault, EPERM,
+            "sandbox: only root, or a process with CAP_SETUID and CAP_SETGID, "
+            "can give a kernel another user than its own");
     return 0;
 }
 
@@ -381,13 +393,17 @@ static int prepare(launch_t *self, fault_t *fault)
  * go has not begun anything. */
 static int run_caller(launch_t *self, fault_t *fault)
 {
-    int r = namespaces_clone(&self->entry, &self->init, run_clone, self,
-                             &self->pid, &self->pidfd, fault);
+    sandbox_child_t child;
+    int r = namespaces_clone(&self->entry, &self->init, run_clone, self, &child,
+                             fault);
 
     if (r < 0)
         return r;
+    self->pid = child.pid;
+    self->pidfd = child.fd;
     r = namespaces_map(&self->entry, self->pid, fault);
-    /* One that died meanwhile has told the status descriptor why. */
+    /* A payload that died meanwhile has reported why through the status
+     * descriptor. */
     if (r == 0)
         (void) !write(self->go_fd, "", 1);
     else
@@ -404,22 +420,22 @@ static int run_caller(launch_t *self, fault_t *fault)
 }
 
 /* 1 in the payload, which comes from the clone's stack. */
-static int launch(launch_t *self, fault_t *fault)
+static int run_launch(launch_t *self, fault_t *fault)
 {
-    if (setjmp(self->payload) != 0)
-        return 1;
-    return run_caller(self, fault);
+    if (getcontext(&self->caller) < 0)
+        return fault_errno(fault, "sandbox: getcontext");
+    return self->is_payload ? 1 : run_caller(self, fault);
 }
 
-int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
+int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
                  sandbox_child_t *ret_child, fault_t *fault)
 {
     launch_t on_way = {
         .entry = {.sandbox = self,
-                  .launch = order,
-                  .limits = order->limits ? *order->limits : self->limits,
+                  .launch = launch,
+                  .limits = launch->limits ? *launch->limits : self->limits,
                   .privileged =
-                      privilege_gives_users() || order->mapper_fd != 0,
+                      capability_gives_users() || launch->mapper_fd != 0,
                   .go_fd = -1,
                   .ruleset_fd = -1,
                   .root_fd = -1,
@@ -436,7 +452,7 @@ int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
         return r;
     }
     process_save_signals(&on_way.entry);
-    r = launch(&on_way, fault);
+    r = run_launch(&on_way, fault);
     if (r == 1) {
         enter_payload(&on_way.entry);
         clone_clear(&on_way.init);

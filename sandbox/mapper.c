@@ -1,18 +1,18 @@
 /* hearth-mapper: starts a program as a user of its own, without any privilege,
- * and stays behind as the one that writes the id maps of what that program
- * launches (idmap.h): the program is who forks sessions, and need not be able
- * to become anybody for it.
+ * and stays as the process that writes the id maps of what that program
+ * launches (idmap.h). The program forks sessions, and does not need the right
+ * to become their users.
  *
  *   hearth-mapper UID GID FIRST COUNT PROGRAM [ARGUMENT...]
  *
- * UID and GID are the program's user and group; the ids that it may ask for
- * are COUNT from FIRST on, but its own of these. Where UID is none of them it
- * may ask for UID and GID too, which it is already; that is an ordinary user's
- * gateway. Started by who has CAP_SETUID and CAP_SETGID.
- * The process becomes the program, so that its parent has it for a child; the
- * mapper is a child of the program's, and ends with it. The program finds the
- * socket at descriptor 4. At 3 is another one, of the program's and who
- * started it, which hears of a failure: {"fault":"…"} (PROTOCOL.zygote.md). */
+ * UID and GID are the program's user and group. It may request the COUNT ids
+ * from FIRST on, except its own. If UID is not one of them, it may request UID
+ * and GID as well, which it has already; that is the gateway of an ordinary
+ * user. The parent needs CAP_SETUID and CAP_SETGID. The process becomes the
+ * program, so that the program is the parent's child; the mapper is a child of
+ * the program and ends with it. The program finds the socket at descriptor 4.
+ * Descriptor 3 is a socket between the program and its parent, which gets a
+ * failure as {"fault":"…"} (PROTOCOL.zygote.md). */
 #include "base/cleanup.h"
 #include "sandbox/idmap.h"
 
@@ -69,9 +69,9 @@ static int keep_capabilities(uint32_t kept)
     return (int) syscall(SYS_capset, &header, sets);
 }
 
-/* That user with two capabilities, which no program inherits. Groups are
- * another's: whoever starts its own user's program leaves it what it may read
- * by them. */
+/* Takes that user with two capabilities, which programs do not inherit.
+ * Supplementary groups are dropped; a process that starts a program under its
+ * own user keeps those by which it may read. */
 static int become(uint32_t uid, uint32_t gid)
 {
     if ((uid != geteuid() && setgroups(0, NULL) < 0)

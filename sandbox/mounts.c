@@ -6,7 +6,7 @@
  *
  * Sources and workspace are cloned by path, and compared with what the caller
  * had opened: a descriptor from another mount namespace cannot be cloned. */
-#include "sandbox/internal.h"
+#include "sandbox/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -127,8 +128,7 @@ static int clone_tree(int folder, const char *path, int *ret_fd, fault_t *fault)
      * fresh one does not help here. */
     if (fd < 0 && errno == ESTALE)
         return fault_set(fault, EIO,
-                         "%s: its file system has lost it (%s): mount that "
-                         "anew",
+                         "%s: its file system has lost it (%s): mount it again",
                          path, strerror(ESTALE));
     if (fd < 0)
         return fault_errno(fault, path);
@@ -273,7 +273,7 @@ static int clone_sources(entry_t *entry, fault_t *fault)
     int r;
 
     for (size_t i = 0; i < mounts->source_count; i++) {
-        const source_t *source = &mounts->sources[i];
+        const bind_source_t *source = &mounts->sources[i];
 
         if ((r = clone_same(source->path, source->device, source->inode, ESTALE,
                             &entry->tree_fds[i], fault))
@@ -418,7 +418,8 @@ int mounts_make_devices(entry_t *entry, fault_t *fault)
     return make_tmpfs(entry, "/dev/shm", entry->limits.shm, fault);
 }
 
-/* A second wall behind the filter, which refuses new namespaces already. */
+/* Forbids user namespaces: a second wall beside the filter, which refuses new
+ * namespaces already. */
 int mounts_forbid_user_namespaces(entry_t *entry, fault_t *fault)
 {
     static const char path[] = "/proc/sys/user/max_user_namespaces";
@@ -470,8 +471,8 @@ int mounts_cover_proc(entry_t *entry, fault_t *fault)
 
 static int attach_source(const entry_t *entry, size_t index, fault_t *fault)
 {
-    const source_t *source = &entry->sandbox->mounts.sources[index];
-    const char *place = source_place(source);
+    const bind_source_t *source = &entry->sandbox->mounts.sources[index];
+    const char *place = bind_source_place(source);
     int r =
         make(entry, source->folder ? make_folder : make_file, place, "", fault);
 
@@ -496,7 +497,8 @@ static int restrict_places(const entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* What is there already is the root and /tmp, which a place may lie in. */
+/* Attaches the sources. The root and /tmp exist already; a place may be inside
+ * them. */
 int mounts_attach_sources(entry_t *entry, fault_t *fault)
 {
     const mounts_t *mounts = &entry->sandbox->mounts;
@@ -529,8 +531,8 @@ int mounts_enter_root(entry_t *entry, fault_t *fault)
         return r;
     if (fchdir(entry->root_fd) < 0)
         return fault_errno(fault, "fchdir");
-    /* Both names are the new root: the old one comes to lie over it, and is
-     * detached from there (pivot_root(2), NOTES). */
+    /* Both names are the new root: the old root is stacked over it and is
+     * detached from there (NOTES of pivot_root(2)). */
     if (syscall(SYS_pivot_root, ".", ".") < 0)
         return fault_errno(fault, "pivot_root");
     return 0;

@@ -1,16 +1,16 @@
 /* The namespaces of a launch. One clone(2) makes those that a process can only
  * be born in, so that the child is pid 1 of its own from its first instruction.
- * It makes the others, which take a quarter as long as a fork (that for the
- * network most of it), while the payload is born, who then enters them.
+ * The child makes the others while the payload is born, which enters them
+ * afterwards. These take a quarter of the time of a fork, most of it for the
+ * network.
  *
- * One user is mapped: 1000 inside is the session's user outside; another one
- * for pid 1, where the caller may give it one; and nobody else exists. The
- * caller writes the maps in both modes (root, and an ordinary user who owns the
- * new namespace), or has them written; the child waits for a byte. Does not
- * touch mounts.
- */
+ * One user is mapped: 1000 inside is the session's user outside. Pid 1 has
+ * another user, if the caller may give it one; no other user exists. The caller
+ * writes the maps in both modes (root, and an ordinary user who owns the new
+ * namespace) or has them written; the child waits for a byte. Does not touch
+ * mounts. */
+#include "sandbox/namespaces.h"
 #include "sandbox/idmap.h"
-#include "sandbox/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,8 +68,7 @@ static int refuse_namespaces(int code, const char *prefix, fault_t *fault)
 }
 
 int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
-                     void *argument, pid_t *ret_pid, int *ret_pidfd,
-                     fault_t *fault)
+                     void *argument, sandbox_child_t *ret_child, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;
     int pidfd = -1;
@@ -80,8 +79,7 @@ int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
 
     if (pid < 0)
         return refuse_namespaces((int) -pid, "sandbox: ", fault);
-    *ret_pid = (pid_t) pid;
-    *ret_pidfd = pidfd;
+    *ret_child = (sandbox_child_t){.pid = (pid_t) pid, .fd = pidfd};
     return 0;
 }
 
@@ -139,8 +137,8 @@ int namespaces_enter(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* By the `tasks` files, of version 1, a thread that moves itself holds nobody
- * up; pid 1 has one thread yet. */
+/* Joins by the `tasks` files of version 1: a thread that moves itself delays no
+ * other process. Pid 1 has one thread so far. */
 int namespaces_join_group(entry_t *entry, fault_t *fault)
 {
     const sandbox_launch_t *launch = entry->launch;

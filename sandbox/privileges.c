@@ -1,7 +1,7 @@
 /* Gives up every privilege that the new user namespace brought: all five
  * capability sets, the ways to get them back, and set-user-id programs. From
  * here on nothing in the sandbox can be undone from inside. */
-#include "sandbox/internal.h"
+#include "sandbox/privileges.h"
 
 #include <errno.h>
 #include <linux/capability.h>

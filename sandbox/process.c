@@ -1,6 +1,6 @@
 /* What pid 1 and payload make of themselves as processes: their signals,
  * session, descriptors and streams, and where they are. Steps of launch.c. */
-#include "sandbox/internal.h"
+#include "sandbox/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ int process_forget_signals(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* Of pid 1 and payload. */
+/* Begins a session for pid 1 and the payload. */
 int process_begin_session(entry_t *entry, fault_t *fault)
 {
     (void) entry;
@@ -121,8 +121,8 @@ int process_prepare_payload(entry_t *entry, fault_t *fault)
     return process_close_all_but(kept, sizeof kept / sizeof kept[0], fault);
 }
 
-/* Behind every change of credentials, which takes it away: the payload may
- * look into itself, and its /proc belongs to it. */
+/* Makes the payload dumpable, after every change of credentials, since those
+ * make it undumpable: it may then read its own /proc, which belongs to it. */
 int process_be_dumpable(entry_t *entry, fault_t *fault)
 {
     (void) entry;

@@ -1,7 +1,7 @@
 /* Resource limits as a table. They are set in pid 1 before the payload is
  * born, hard and soft alike, so that nothing inside can raise them. They bound
  * one process each; what bounds a session as a whole are control groups. */
-#include "sandbox/internal.h"
+#include "sandbox/rlimits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,8 +74,8 @@ int rlimits_apply(entry_t *entry, fault_t *fault)
          * privilege even root may lack in a container. */
         if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) {
             limit.rlim_cur = limit.rlim_max = value;
-            /* At the hard limit Linux kills without a word; a second earlier
-             * SIGXCPU tells the cause. */
+            /* At the hard limit Linux kills without a report; SIGXCPU one
+             * second earlier reports the cause. */
             if (rows[i].resource == RLIMIT_CPU && value != RLIM_INFINITY)
                 limit.rlim_max++;
         } else {

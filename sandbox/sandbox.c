@@ -1,6 +1,7 @@
 /* The public face's first half: a description, which may fail, in the trusted
  * caller. launch.c is the other one. */
-#include "sandbox/internal.h"
+#include "sandbox/description.h"
+#include "sandbox/rlimits.h"
 
 #include "base/buffer.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MIB   (1024ULL * 1024)
@@ -24,13 +26,6 @@ static const sandbox_limits_t default_limits = {
     .tmp = 256 * MIB,
     .shm = 256 * MIB,
 };
-
-int fault_errno(fault_t *fault, const char *what)
-{
-    int code = errno;
-
-    return fault_set(fault, code, "%s: %s", what, strerror(code));
-}
 
 void sandbox_destroy(sandbox_t **self_p)
 {
@@ -55,8 +50,8 @@ static int make_memory(void)
     return fd >= 0 || errno != EINVAL ? fd : memfd_create("hearth-init", flags);
 }
 
-/* A copy of pid 1's program that nobody can change any more, wherever it came
- * from, and that has no path. */
+/* Copies the program of pid 1 into a sealed file without a path, which no
+ * process can change. */
 static int copy_program(const char *path, int *ret_fd, fault_t *fault)
 {
     cleanup_fd int from = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,6 @@
-/* The sandbox: describe first (may fail, in the trusted parent), then enter
- * (may not fail: reports through the status descriptor and _exit). Knows no
- * Jupyter, JSON or Python. Used by the launch path only. */
+/* The sandbox: describe it first (may fail, in the trusted parent), then enter
+ * it (may not fail: it reports through the status descriptor and calls _exit).
+ * Knows no Jupyter, JSON or Python. Used only by the launch path. */
 #ifndef HEARTH_SANDBOX_SANDBOX_H
 #define HEARTH_SANDBOX_SANDBOX_H
 
@@ -15,8 +15,8 @@
 
 typedef struct sandbox sandbox_t;
 
-/* In each, 0 means the default of sandbox_new. A limit above the caller's own
- * hard limit becomes that. */
+/* A value of 0 is the default of sandbox_new. A limit above the caller's own
+ * hard limit is lowered to that. */
 typedef struct {
     uint64_t address_space; /* RLIMIT_AS, bytes; default: unlimited */
     uint64_t file_size;     /* RLIMIT_FSIZE, bytes; default 1 GiB */
@@ -27,99 +27,99 @@ typedef struct {
     uint64_t shm;           /* bytes of /dev/shm; 256 MiB */
 } sandbox_limits_t;
 
-/* A description with the default limits and the few files of the host's /etc
- * that programs need (fonts, certificates, the loader's cache). The program is
- * hearth-init, which is copied. NULL when it cannot be, or the system call
- * filter not be built. */
+/* Makes a description with the default limits and the few files of the host's
+ * /etc that programs need (fonts, certificates, the loader's cache). The
+ * program is hearth-init, which is copied. NULL if it cannot be copied, or if
+ * the system call filter cannot be built. */
 sandbox_t *sandbox_new(const char *init_program, fault_t *fault);
 void sandbox_destroy(sandbox_t **self_p);
 #define cleanup_sandbox CLEANUP(sandbox_destroy)
 
-/* A host folder or file, visible read-only at the same path inside, together
- * with the symbolic links on the way to it. Opened now: when the path leads to
- * something else later, sandbox_fork fails. Missing: -ENOENT. Covered by an
- * earlier one: nothing. What the sandbox makes itself (/, /dev, /etc, /proc,
- * /sys, /tmp, /var/tmp, /workspace): -EINVAL. */
+/* Shows a host folder or file read-only at the same path inside, with the
+ * symbolic links on the way to it. It is opened now: if the path leads
+ * elsewhere later, sandbox_fork fails. -ENOENT if it is missing. Does nothing
+ * if an earlier one contains it. -EINVAL for what the sandbox makes itself (/,
+ * /dev, /etc, /proc, /sys, /tmp, /var/tmp, /workspace). */
 int sandbox_add_readonly(sandbox_t *self, const char *path, fault_t *fault);
-/* As sandbox_add_readonly, but the source is seen at `target`, and nothing on
- * the way to it may be a symbolic link (-ELOOP). -EINVAL: one of the two is not
- * absolute or has "", "." or ".." among its parts; the source is the host's /,
- * /dev, /proc or /sys; the target is, is in or has in it what the sandbox makes
- * itself or what it shows already. After the places of the first kind. */
+/* Shows `source` like sandbox_add_readonly, but at `target`. Nothing on the way
+ * to it may be a symbolic link (-ELOOP). -EINVAL if one of the two is not
+ * absolute or has "", "." or ".." among its parts; if the source is the host's
+ * /, /dev, /proc or /sys; or if the target overlaps what the sandbox makes
+ * itself or already shows. Must be called after all sandbox_add_readonly. */
 int sandbox_add_mount(sandbox_t *self, const char *source, const char *target,
                       fault_t *fault);
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits);
 
 typedef enum {
-    SANDBOX_NETWORK_NONE,    /* Unix sockets alone; the loopback is down */
-    SANDBOX_NETWORK_LOOPBACK /* and TCP and UDP on a loopback of its own */
+    SANDBOX_NETWORK_NONE,    /* only Unix sockets; the loopback is down */
+    SANDBOX_NETWORK_LOOPBACK /* also TCP and UDP on a loopback of its own */
 } sandbox_network_t;
 
-/* NONE until it is called. */
+/* Sets the network; by default there is none. */
 int sandbox_set_network(sandbox_t *self, sandbox_network_t network,
                         fault_t *fault);
 
-/* A launch on a machine that lacks this wall goes on without it; unaccepted it
- * fails. -EINVAL: no such wall, or none that there can be a sandbox without. */
+/* Permits a launch on a machine that lacks this wall; otherwise the launch
+ * fails. -EINVAL if there is no such wall, or if no sandbox can be without it.
+ */
 int sandbox_accept(sandbox_t *self, const char *wall, fault_t *fault);
-/* Does without a wall that was accepted (else -EPERM) though the machine has
- * it: to show which test needs it. */
+/* Leaves out an accepted wall (else -EPERM) although the machine has it, to
+ * show which test needs it. */
 int sandbox_leave_out(sandbox_t *self, const char *wall, fault_t *fault);
 
-/* What differs from launch to launch. */
+/* The parameters of one launch. */
 typedef struct {
     int workspace_fd; /* O_PATH or O_RDONLY folder: /workspace, the cwd */
-    int link_fd;      /* the kernel's listening socket: the payload's alone */
-    int init_fd;      /* pid 1's listening socket, its alone
-                       * (docs/PROTOCOL.init.md) */
-    int status_fd;  /* gets a fault_t when a step fails; closed when entered */
-    uid_t host_uid; /* the session's user on the host: the caller's own when
-                     * the caller is not root, never 0 when it is, or has a
-                     * mapper */
+    int link_fd;      /* the kernel's listening socket; only for the payload */
+    int init_fd;      /* pid 1's listening socket; only for pid 1
+                         (docs/design/PROTOCOL.init.md) */
+    int status_fd;    /* gets a fault_t if a step fails; closed on success */
+    uid_t host_uid;   /* the session's user on the host: the caller's own if the
+                         caller is not root; never 0 if it is, or has a mapper */
     gid_t host_gid;
-    uid_t init_uid; /* pid 1's, when the caller is root, or has a mapper; 0: the
-                     * session's */
+    uid_t init_uid; /* pid 1's, if the caller is root, or has a mapper; 0: the
+                       session's */
     gid_t init_gid;
     const sandbox_limits_t *limits; /* NULL: those of the description */
-    /* The session's control group, made ahead (cgroup_entries). Version 2: one
-     * descriptor, the group's folder, and the child is born in it; version 1:
-     * the `tasks` files, which the child joins by before anything else is done
-     * in it. None: it stays in the caller's. */
+    /* The session's control group, made before (cgroup_entries). Version 2: one
+     * descriptor, the group's folder, in which the child is created. Version 1:
+     * the `tasks` files, by which the child joins the group as its first step.
+     * NULL: the child stays in the caller's group. */
     const int *cgroup_fds;
     size_t cgroup_count;
     bool is_cgroup_folder;
-    unsigned orphan_seconds; /* without a gateway for so long: pid 1 ends all;
-                              * 0: never */
+    unsigned orphan_seconds; /* after that time without a gateway pid 1 ends
+                                all; 0: never */
     const char *hostname;
-    int mapper_fd; /* who writes the id maps for a caller that cannot give users
-                    * (idmap.h); 0: nobody, the caller does it */
-    bool keeps_status; /* the payload has status_fd still: to tell of a fault
-                        * in its own first steps, and then to close it */
+    int mapper_fd; /* the process that writes the id maps for a caller without
+                      privileges (idmap.h); 0: the caller writes them */
+    bool keeps_status; /* the payload keeps status_fd, to report a fault in its
+                          own first steps, and then closes it */
     bool awaits_later; /* the payload does not wait for pid 1 to be out of its
-                        * reach: sandbox_await_init does, before anything runs
-                        * that is not the caller's */
+                          reach: sandbox_await_init does, before any code runs
+                          that is not the caller's */
 } sandbox_launch_t;
 
 typedef struct {
     pid_t pid; /* of pid 1, the host's number; 0 in the payload */
-    int fd;    /* the caller's: a pidfd of pid 1, close-on-exec; in a payload
-                * that `awaits_later` what sandbox_await_init takes, else
-                * -1 */
+    int fd; /* the caller's: a pidfd of pid 1, close-on-exec; in a payload that
+               `awaits_later` the argument of sandbox_await_init, else -1 */
     int processor; /* on which the payload was made; negative: unknown */
 } sandbox_child_t;
 
-/* fork(2) into the sandbox. In the payload (pid 3 inside) everything is
- * entered, descriptors 0, 1, 2 are on /dev/null, link_fd is kept
- * (close-on-exec) and nothing else that is not said above; signals as the
- * caller had them. Never returns in pid 1. Until the child has its identity:
- * -errno, and there is no child; after: by status_fd. The caller has one
- * thread, runs on the stack that the system gave it, and has at least its
- * descriptors 0, 1, 2; it is not dumpable afterwards. */
-int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *order,
+/* Forks into the sandbox, like fork(2). The payload (pid 3 inside) returns with
+ * everything entered: descriptors 0, 1, 2 are on /dev/null, link_fd is kept
+ * (close-on-exec), no other descriptor except those named above, signals as the
+ * caller had them. Never returns in pid 1. A failure before the child has its
+ * identity is -errno, and there is no child; a later failure comes by
+ * status_fd. The caller has one thread, runs on the stack that the system gave
+ * it, and has at least its descriptors 0, 1, 2; it is not dumpable afterwards.
+ */
+int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
                  sandbox_child_t *ret_child, fault_t *fault);
-/* In a payload that `awaits_later`: returns when pid 1 has taken its steps, and
- * closes the descriptor. -ECHILD: it could not, and has told status_fd why, or
- * was killed; the payload is to end. */
+/* Waits, in a payload that `awaits_later`, until pid 1 has taken its steps, and
+ * closes the descriptor. -ECHILD: pid 1 has failed, and has reported to
+ * status_fd why, or was killed; the payload must end. */
 int sandbox_await_init(int init_fd, fault_t *fault);
 
 #define SANDBOX_INSIDE_UID 1000

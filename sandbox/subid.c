@@ -21,11 +21,11 @@
 
 /* One line, NAME:FIRST:COUNT; false: another's, or none. */
 static bool read_line(const char *line, const char *name, uid_t uid,
-                      subids_t *ret_range)
+                      subid_t *ret_range)
 {
     char whose[64];
     char number[16];
-    subids_t range;
+    subid_t range;
 
     snprintf(number, sizeof number, "%u", uid);
     if (sscanf(line, "%63[^:\n]:%" SCNu64 ":%" SCNu64, whose, &range.first,
@@ -46,23 +46,23 @@ static const char *next_line(const char *at)
     return *at ? at + 1 : at;
 }
 
-static subids_t overlap(subids_t a, subids_t b)
+static subid_t overlap(subid_t a, subid_t b)
 {
     uint64_t first = a.first > b.first ? a.first : b.first;
     uint64_t a_end = a.first + a.count, b_end = b.first + b.count;
     uint64_t end = a_end < b_end ? a_end : b_end;
 
     if (end <= first)
-        return (subids_t){0, 0};
+        return (subid_t){0, 0};
     end -= first;
-    return (subids_t){first, end < COUNT_MAX ? end : COUNT_MAX};
+    return (subid_t){first, end < COUNT_MAX ? end : COUNT_MAX};
 }
 
-subids_t subids_common(const char *users, const char *groups, const char *name,
-                       uid_t uid)
+subid_t subid_common(const char *users, const char *groups, const char *name,
+                     uid_t uid)
 {
-    subids_t best = {0, 0};
-    subids_t user, group;
+    subid_t best = {0, 0};
+    subid_t user, group;
 
     for (const char *at = users; *at; at = next_line(at)) {
         if (!read_line(at, name, uid, &user))
@@ -78,7 +78,7 @@ subids_t subids_common(const char *users, const char *groups, const char *name,
     return best;
 }
 
-/* The file with a NUL behind it; one that is not there lends nothing. */
+/* Reads the file and appends a NUL; a missing file lends nothing. */
 static int read_file(const char *path, buffer_t *ret_text, fault_t *fault)
 {
     int r = file_read(path, FILE_MAX, ret_text, fault);
@@ -89,20 +89,70 @@ static int read_file(const char *path, buffer_t *ret_text, fault_t *fault)
     return 0;
 }
 
-int subids_find(subids_t *ret_range, fault_t *fault)
+/* Reads "INSIDE OUTSIDE COUNT" of a map. */
+static bool read_mapped(const char *line, subid_t *ret_range)
+{
+    return sscanf(line, "%" SCNu64 " %*u %" SCNu64, &ret_range->first,
+                  &ret_range->count)
+           == 2;
+}
+
+bool subid_covers(const char *map, subid_t range)
+{
+    subid_t mapped;
+
+    for (const char *at = map; *at; at = next_line(at))
+        if (read_mapped(at, &mapped) && range.first >= mapped.first
+            && range.first - mapped.first < mapped.count
+            && range.count <= mapped.count - (range.first - mapped.first))
+            return true;
+    return false;
+}
+
+static subid_t find_longest(const char *map)
+{
+    const subid_t all = {FIRST_MIN, LAST_MAX};
+    subid_t longest = {0, 0}, mapped;
+
+    for (const char *at = map; *at; at = next_line(at)) {
+        if (!read_mapped(at, &mapped))
+            continue;
+        mapped = overlap(mapped, all);
+        if (mapped.count > longest.count)
+            longest = mapped;
+    }
+    return longest;
+}
+
+bool subid_is_mapped(subid_t range, subid_t *ret_longest)
+{
+    cleanup_buffer buffer_t users = BUFFER_EMPTY, groups = BUFFER_EMPTY;
+    fault_t fault;
+
+    if (read_file("/proc/self/uid_map", &users, &fault) < 0
+        || read_file("/proc/self/gid_map", &groups, &fault) < 0)
+        return true; /* without /proc there is no sandbox, which is reported */
+    if (subid_covers((const char *) users.data, range)
+        && subid_covers((const char *) groups.data, range))
+        return true;
+    *ret_longest = find_longest((const char *) users.data);
+    return false;
+}
+
+int subid_find(subid_t *ret_range, fault_t *fault)
 {
     cleanup_buffer buffer_t users = BUFFER_EMPTY, groups = BUFFER_EMPTY;
     uid_t uid = geteuid();
     const struct passwd *user = getpwuid(uid);
-    subids_t range;
+    subid_t range;
     int r;
 
     if ((r = read_file("/etc/subuid", &users, fault)) < 0
         || (r = read_file("/etc/subgid", &groups, fault)) < 0)
         return r;
-    range = subids_common((const char *) users.data, (const char *) groups.data,
-                          user ? user->pw_name : NULL, uid);
-    if (range.count < SUBIDS_MIN)
+    range = subid_common((const char *) users.data, (const char *) groups.data,
+                         user ? user->pw_name : NULL, uid);
+    if (range.count < SUBID_MIN)
         return fault_set(fault, ENOENT,
                          "/etc/subuid and /etc/subgid lend user %u no range of "
                          "the same numbers; as root: usermod --add-subuids "

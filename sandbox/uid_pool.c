@@ -10,7 +10,7 @@
 
 #define KEY_SIZE 16
 
-struct users {
+struct uid_pool {
     uid_t first;
     uint64_t count;
     uint64_t next;  /* of the range, to be looked at */
@@ -23,9 +23,9 @@ static void destroy_count(void **count_p)
     *count_p = NULL;
 }
 
-users_t *users_new(uid_t first, uint64_t count)
+uid_pool_t *uid_pool_new(uid_t first, uint64_t count)
 {
-    users_t *self = mem_new(sizeof *self);
+    uid_pool_t *self = mem_new(sizeof *self);
 
     self->first = first;
     self->count = count;
@@ -34,7 +34,7 @@ users_t *users_new(uid_t first, uint64_t count)
     return self;
 }
 
-void users_destroy(users_t **self_p)
+void uid_pool_destroy(uid_pool_t **self_p)
 {
     if (!*self_p)
         return;
@@ -43,13 +43,13 @@ void users_destroy(users_t **self_p)
     *self_p = NULL;
 }
 
-static size_t *find(const users_t *self, uid_t uid, char ret_key[KEY_SIZE])
+static size_t *find(const uid_pool_t *self, uid_t uid, char ret_key[KEY_SIZE])
 {
     snprintf(ret_key, KEY_SIZE, "%u", uid);
     return zhashx_lookup(self->held, ret_key);
 }
 
-uid_t users_choose(users_t *self)
+uid_t uid_pool_choose(uid_pool_t *self)
 {
     char key[KEY_SIZE];
 
@@ -62,12 +62,12 @@ uid_t users_choose(users_t *self)
     return self->first;
 }
 
-gid_t users_group(uid_t uid)
+gid_t uid_pool_group(uid_t uid)
 {
     return uid == geteuid() ? getegid() : (gid_t) uid;
 }
 
-void users_hold(users_t *self, uid_t uid)
+void uid_pool_hold(uid_pool_t *self, uid_t uid)
 {
     char key[KEY_SIZE];
     size_t *count = find(self, uid, key);
@@ -79,7 +79,7 @@ void users_hold(users_t *self, uid_t uid)
     ++*count;
 }
 
-void users_release(users_t *self, uid_t uid)
+void uid_pool_release(uid_pool_t *self, uid_t uid)
 {
     char key[KEY_SIZE];
     size_t *count = find(self, uid, key);

@@ -1,5 +1,5 @@
-/* The users that sessions run as, one for each out of a range, so that even an
- * escaped session is nobody to the others. Lives in the main thread. */
+/* The users that sessions run as, one of a range for each, so that even an
+ * escaped session has no rights over the others. Belongs to the main thread. */
 #ifndef HEARTH_SANDBOX_UID_POOL_H
 #define HEARTH_SANDBOX_UID_POOL_H
 
@@ -8,21 +8,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-typedef struct users users_t;
+typedef struct uid_pool uid_pool_t;
 
-/* `count` of them, 1 at least, from `first` on. */
-users_t *users_new(uid_t first, uint64_t count);
-void users_destroy(users_t **self_p);
-#define cleanup_users CLEANUP(users_destroy)
+/* Makes a pool of `count` users, at least 1, from `first` on. */
+uid_pool_t *uid_pool_new(uid_t first, uint64_t count);
+void uid_pool_destroy(uid_pool_t **self_p);
+#define cleanup_uid_pool CLEANUP(uid_pool_destroy)
 
-/* The one that has been nobody's for longest, as far as that is known; the
- * first when all are somebody's. Not held yet. */
-uid_t users_choose(users_t *self);
-/* The group of a session with that user: this process's where the user is, and
- * else of the same number. */
-gid_t users_group(uid_t uid);
-/* Somebody runs as this user, which need not be of the range. */
-void users_hold(users_t *self, uid_t uid);
-void users_release(users_t *self, uid_t uid);
+/* Returns the user that has been unused for longest, as far as known; the first
+ * one if all are in use. Does not hold it. */
+uid_t uid_pool_choose(uid_pool_t *self);
+/* Returns the group of a session with that user: this process's group for this
+ * process's user, else the group of the same number. */
+gid_t uid_pool_group(uid_t uid);
+/* Notes that a session runs as this user, which may be outside of the range. */
+void uid_pool_hold(uid_pool_t *self, uid_t uid);
+void uid_pool_release(uid_pool_t *self, uid_t uid);
 
 #endif

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define MAP_MAX     4096
-#define SAID_MAX    200 /* bytes of what newuidmap says that are told */
+#define SAID_MAX    200 /* bytes of newuidmap's message that are reported */
 #define EXIT_FAILED 70  /* sysexits' "internal software error" */
 
 extern char **environ;
@@ -122,7 +122,7 @@ static void read_said(int fd, char *ret_text, size_t size)
 
 /* One of shadow's programs, found by PATH as a user would. */
 static int run(const char *program, pid_t pid, unsigned own,
-               const subids_t *range, fault_t *fault)
+               const subid_t *range, fault_t *fault)
 {
     cleanup_free char *name = mem_text(program);
     cleanup_free char *target = mem_format("%d", (int) pid);
@@ -162,7 +162,7 @@ static int run(const char *program, pid_t pid, unsigned own,
                : fault_set(fault, EPERM, "%s refused: %s", program, said);
 }
 
-static int map_and_join(pid_t pid, int socket, const subids_t *range,
+static int map_and_join(pid_t pid, int socket, const subid_t *range,
                         fault_t *fault)
 {
     cleanup_fd int namespace_fd = -1;
@@ -178,14 +178,14 @@ static int map_and_join(pid_t pid, int socket, const subids_t *range,
     return join(namespace_fd, fault);
 }
 
-int realm_new(const subids_t *range, fault_t *fault)
+int user_namespace_new(const subid_t *range, fault_t *fault)
 {
     int pair[2];
     int status;
     pid_t pid;
     int r;
 
-    /* Whoever started this may have made it ignore the end of children. */
+    /* The parent process may have set SIGCHLD to be ignored. */
     signal(SIGCHLD, SIG_DFL);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return fault_set(fault, errno, "socketpair: %s", strerror(errno));
@@ -203,7 +203,7 @@ int realm_new(const subids_t *range, fault_t *fault)
 
 /* ---- the one of a gateway of before ---- */
 
-int realm_join(pid_t session, fault_t *fault)
+int user_namespace_join(pid_t session, fault_t *fault)
 {
     cleanup_fd int inner = -1, outer = -1;
     struct stat there, here;
@@ -231,7 +231,7 @@ int realm_join(pid_t session, fault_t *fault)
 /* ---- which range ---- */
 
 /* Two extents, in either order: the own number, and the range. */
-static int read_map(const char *path, unsigned own, subids_t *ret_range,
+static int read_map(const char *path, unsigned own, subid_t *ret_range,
                     fault_t *fault)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -250,29 +250,30 @@ static int read_map(const char *path, unsigned own, subids_t *ret_range,
     one = got == 6 && inside[0] == own && count[0] == 1 ? 0 : 1;
     if (got != 6 || inside[one] != own || count[one] != 1
         || inside[0] != outside[0] || inside[1] != outside[1])
-        return fault_set(fault, EPROTO, "%s is no map of this gateway's: %.80s",
-                         path, (const char *) text.data);
-    *ret_range = (subids_t){inside[!one], count[!one]};
+        return fault_set(fault, EPROTO,
+                         "%s is not a map of this gateway's: %.80s", path,
+                         (const char *) text.data);
+    *ret_range = (subid_t){inside[!one], count[!one]};
     return 0;
 }
 
-int realm_range(subids_t *ret_range, fault_t *fault)
+int user_namespace_range(subid_t *ret_range, fault_t *fault)
 {
-    subids_t users, groups;
+    subid_t users, groups;
     int r;
 
     if ((r = read_map("/proc/self/uid_map", geteuid(), &users, fault)) < 0
         || (r = read_map("/proc/self/gid_map", getegid(), &groups, fault)) < 0)
         return r;
     if (users.first != groups.first || users.count != groups.count
-        || users.count < SUBIDS_MIN)
+        || users.count < SUBID_MIN)
         return fault_set(fault, EPROTO,
                          "users and groups of this namespace differ");
     *ret_range = users;
     return 0;
 }
 
-int realm_try(const subids_t *range, fault_t *fault)
+int user_namespace_try(const subid_t *range, fault_t *fault)
 {
     fault_t found = {ECHILD, "the trial ended"};
     int pipe_fds[2];
@@ -284,7 +285,7 @@ int realm_try(const subids_t *range, fault_t *fault)
     pid = fork();
     if (pid == 0) {
         found = (fault_t){0, ""};
-        (void) realm_new(range, &found);
+        (void) user_namespace_new(range, &found);
         _exit(write(pipe_fds[1], &found, sizeof found) < 0 ? EXIT_FAILED : 0);
     }
     close(pipe_fds[1]);

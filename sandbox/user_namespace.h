@@ -1,12 +1,11 @@
-/* A user namespace of the gateway's, for an ordinary user whose sessions have
- * users of their own: the user itself and the range that /etc/subuid lends it,
- * under the same numbers inside and outside. Within, the gateway has over the
- * range what the service has over its own (etc/hearth.service.in), and nothing
- * over anybody else. A gateway of before has left its namespace to the sessions
- * that live in it, which keep it alive: the next one joins it, and so has the
- * hold on them that the one before had.
+/* The gateway's user namespace, for an ordinary user whose sessions have users
+ * of their own: it has the user itself and the range that /etc/subuid gives it,
+ * with the same numbers inside and outside. In it the gateway has over the
+ * range the capabilities that the service has (etc/hearth.service.in), and none
+ * over other users. The sessions of an earlier gateway keep its namespace
+ * alive. The next gateway joins it, and so has the same power over them.
  *
- * All of it before the process has threads. */
+ * All functions must be called before the process has threads. */
 #ifndef HEARTH_SANDBOX_USER_NAMESPACE_H
 #define HEARTH_SANDBOX_USER_NAMESPACE_H
 
@@ -15,19 +14,20 @@
 
 #include <sys/types.h>
 
-/* Makes one, with newuidmap and newgidmap, and joins it. After a failure the
- * process is where it was. */
-int realm_new(const subids_t *range, fault_t *fault);
+/* Makes a user namespace, with newuidmap and newgidmap, and joins it. After a
+ * failure the process is in its old one. */
+int user_namespace_new(const subid_t *range, fault_t *fault);
 
-/* Joins the one that a living session's is made in. -ENOENT: that is the one
- * this process is in already. */
-int realm_join(pid_t session, fault_t *fault);
+/* Joins the user namespace in which a living session's was made. -ENOENT if the
+ * process is in it already. */
+int user_namespace_join(pid_t session, fault_t *fault);
 
-/* The range of the one that this process is in, from its maps. -EPROTO: they
- * are none of realm_new's. */
-int realm_range(subids_t *ret_range, fault_t *fault);
+/* Reads the range of the current user namespace from its maps. -EPROTO if
+ * user_namespace_new did not write them. */
+int user_namespace_range(subid_t *ret_range, fault_t *fault);
 
-/* Whether realm_new would do, tried in a process that ends with it. */
-int realm_try(const subids_t *range, fault_t *fault);
+/* Tries user_namespace_new in a process that then ends; returns 0 if it would
+ * work. */
+int user_namespace_try(const subid_t *range, fault_t *fault);
 
 #endif

@@ -2,7 +2,7 @@
  * for one purpose: to show that a test needs it, or that a machine which lacks
  * it can do without, at its owner's risk. Without the others there would be no
  * sandbox to enter. */
-#include "sandbox/internal.h"
+#include "sandbox/description.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* The names of the walls, for whoever speaks of them, and what a kernel has of
- * one that not all have. */
+/* The names of the walls, and which Landlock this kernel has. */
 #ifndef HEARTH_SANDBOX_WALLS_H
 #define HEARTH_SANDBOX_WALLS_H
 
@@ -10,14 +9,15 @@
 typedef struct {
     const char *name;
     const char *is;
-    bool can_be_left_out; /* for tests, once it is accepted */
-    bool can_be_missing;  /* where that is accepted; without the others no
-                             session begins on a system that has them not */
+    bool can_be_left_out; /* for tests, if it is accepted */
+    bool can_be_missing;  /* if that is accepted; without one of the others no
+                             session begins */
 } sandbox_wall_t;
 
-/* In turn, from 0 on; NULL behind the last. */
+/* Returns the walls in turn, from 0 on; NULL after the last. */
 const sandbox_wall_t *sandbox_wall(size_t index);
-/* Of this kernel; 0: it has no Landlock, and errno says why. */
+/* Returns this kernel's Landlock version; 0 if it has no Landlock: errno says
+ * why. */
 int sandbox_landlock_abi(void);
 
 #endif

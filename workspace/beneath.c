@@ -4,8 +4,8 @@
 #include "workspace/beneath.h"
 
 #include "base/buffer.h"
+#include "base/capability.h"
 #include "base/fd.h"
-#include "base/privilege.h"
 #include "workspace/name.h"
 
 #include <errno.h>
@@ -23,6 +23,8 @@ static const char *reason(int code)
         return "a symbolic link is in the way; it is not followed";
     case EXDEV:
         return "it leads out of the workspace";
+    case ETIMEDOUT:
+        return "a part of it was removed; ask again to remove the rest";
     case ENOSYS:
         return "this kernel has no openat2 (Linux 5.6)";
     default:
@@ -62,8 +64,9 @@ static int open_beneath(int root, const char *path, int flags, mode_t mode)
     };
     long fd;
 
-    /* EAGAIN: somebody renamed on the way down; the kernel could not be sure
-     * and asks to try again. Somebody who goes on doing so gets it as it is. */
+    /* EAGAIN: a process renamed a folder on the way, so the kernel could not be
+     * sure and asks to try again. After several attempts the error is returned.
+     */
     for (int i = 0; i < 16; i++) {
         fd = syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof how);
         if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -126,7 +129,7 @@ static int check_file(const struct stat *status, const char *path,
                          "copy it within the session first",
                          text, (unsigned long) status->st_nlink);
     return fault_set(fault, EINVAL,
-                     "%.150s is no regular file, only those can be copied",
+                     "%.150s is not a regular file, only those can be copied",
                      text);
 }
 
@@ -182,14 +185,14 @@ int beneath_give(int root, int fd, fault_t *fault)
 {
     struct stat owner;
 
-    if (!privilege_gives_users())
+    if (!capability_gives_users())
         return 0;
     if (fstat(root, &owner) < 0)
         return fault_set(fault, errno, "whose the workspace is: %s",
                          strerror(errno));
     if (owner.st_uid == geteuid())
         return 0;
-    /* EINVAL: a folder of somebody whom this namespace does not know. */
+    /* EINVAL: the owner of the folder is not mapped in this namespace. */
     if (fchownat(fd, "", owner.st_uid, owner.st_gid, AT_EMPTY_PATH) < 0
         && errno != EINVAL)
         return fault_set(fault, errno, "give a file to the session's user: %s",

@@ -2,6 +2,9 @@
  * thread. */
 #include "workspace/name.h"
 
+#include "base/hex.h"
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -34,42 +37,14 @@ static bool is_hidden(uint32_t code)
     return false;
 }
 
-/* The bytes of the character at `at`, 0 when there is none: overlong forms,
- * surrogates and what is past U+10FFFF are none. */
-static size_t decode(const uint8_t *at, size_t left, uint32_t *ret_code)
-{
-    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t code = at[0];
-    size_t size = code < 0x80           ? 1
-                  : (code >> 5) == 0x06 ? 2
-                  : (code >> 4) == 0x0E ? 3
-                  : (code >> 3) == 0x1E ? 4
-                                        : 0;
-
-    if (size == 0 || size > left)
-        return 0;
-    if (size > 1)
-        code &= 0x7Fu >> size;
-    for (size_t i = 1; i < size; i++) {
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-        code = code << 6 | (at[i] & 0x3F);
-    }
-    if (code < lowest[size] || code > 0x10FFFF
-        || (code >= 0xD800 && code < 0xE000))
-        return 0;
-    *ret_code = code;
-    return size;
-}
-
 void name_escape(buffer_t *out, const void *name, size_t size)
 {
-    const uint8_t *at = name;
-    const uint8_t *end = at + size;
+    const char *at = name;
+    const char *end = at + size;
 
     while (at < end) {
         uint32_t code = 0;
-        size_t length = decode(at, (size_t) (end - at), &code);
+        size_t length = utf8_decode(at, end, &code);
 
         if (length && code == '\\') {
             buffer_append(out, "\\\\", 2);
@@ -78,7 +53,7 @@ void name_escape(buffer_t *out, const void *name, size_t size)
         } else {
             length = length ? length : 1;
             for (size_t i = 0; i < length; i++)
-                buffer_format(out, "\\x%02x", at[i]);
+                buffer_format(out, "\\x%02x", (unsigned char) at[i]);
         }
         at += length;
     }
@@ -93,17 +68,6 @@ char *name_text(const char *name)
     return text.data ? (char *) text.data : mem_text("");
 }
 
-static int hex(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F')
-        return digit - 'A' + 10;
-    return -1;
-}
-
 /* The byte of the escape at `at`, its length in *ret_size; -1: none. */
 static int read_escape(const char *at, size_t left, size_t *ret_size)
 {
@@ -111,10 +75,11 @@ static int read_escape(const char *at, size_t left, size_t *ret_size)
         *ret_size = 2;
         return '\\';
     }
-    if (left < 4 || at[1] != 'x' || hex(at[2]) < 0 || hex(at[3]) < 0)
+    if (left < 4 || at[1] != 'x' || hex_value(at[2]) < 0
+        || hex_value(at[3]) < 0)
         return -1;
     *ret_size = 4;
-    return hex(at[2]) << 4 | hex(at[3]);
+    return hex_value(at[2]) << 4 | hex_value(at[3]);
 }
 
 int name_unescape(const char *text, size_t size, buffer_t *ret_name,
@@ -178,8 +143,8 @@ int name_path(const char *text, size_t size, char **ret_path, fault_t *fault)
     }
     if (path.size > PATH_BYTES_MAX)
         return fault_set(fault, ENAMETOOLONG,
-                         "the path has %zu bytes, %d are the most", path.size,
-                         PATH_BYTES_MAX);
+                         "the path has %zu bytes; at most %d are permitted",
+                         path.size, PATH_BYTES_MAX);
     *ret_path = mem_copy(path.data ? (const char *) path.data : "", path.size);
     return 0;
 }

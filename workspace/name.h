@@ -14,17 +14,17 @@
 
 /* Appends the text of a name or a path. */
 void name_escape(buffer_t *out, const void *name, size_t size);
-/* A fresh text. */
+/* Returns the text of a name, owned by the caller. */
 char *name_text(const char *name);
-/* Appends the bytes that a text stands for. Bytes that need no escape may
- * stand for themselves, so that a person can type them. -EINVAL: a backslash
- * that begins no escape, or a NUL. */
+/* Appends the bytes that a text means. Bytes that need no escape may be written
+ * as they are, so that a person can type them. Returns -EINVAL for a backslash
+ * that begins no escape, and for a NUL. */
 int name_unescape(const char *text, size_t size, buffer_t *ret_name,
                   fault_t *fault);
 
-/* The path below a workspace that a text stands for: "" is the workspace
- * itself; empty components and "." are left out. -EINVAL: it begins with a
- * slash, has "..", is no text of names or longer than PATH_BYTES_MAX. */
+/* Reads a path below a workspace: "" is the workspace itself; empty components
+ * and "." are left out. Returns -EINVAL if it begins with a slash, has "..", is
+ * no text of names or is longer than PATH_BYTES_MAX. */
 int name_path(const char *text, size_t size, char **ret_path, fault_t *fault);
 
 #endif

@@ -7,20 +7,20 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 
 /* File times move with the kernel's tick, 10 ms at the slowest (until Linux
  * 6.13 has finer ones): a change within the same tick as one before would not
- * show. So the last change must be older than that when the copy begins. */
-#define TICK_NS  INT64_C(12000000)
-#define TICK_MS  12
-#define SETTLE_N 25 /* waits for a file that is being written */
+ * show in them. A file that was changed so lately is watched. */
+#define TICK_NS INT64_C(12000000)
 
 struct reader {
     int fd;             /* owned */
+    int watch_fd;       /* owned: inotify's, of a file changed lately; or -1 */
     struct stat status; /* when it was opened */
     bool may_grow;
     bool has_grown;
@@ -34,6 +34,8 @@ void reader_destroy(reader_t **self_p)
         return;
     if (self->fd >= 0)
         close(self->fd);
+    if (self->watch_fd >= 0)
+        close(self->watch_fd);
     free(self);
     *self_p = NULL;
 }
@@ -49,22 +51,44 @@ static bool is_fresh(const struct stat *status)
     return age >= 0 && age < TICK_NS;
 }
 
+/* Watches the file. Data that was written before the status is read again was
+ * there before the first read. */
+static int watch(reader_t *self, fault_t *fault)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", self->fd);
+    self->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (self->watch_fd < 0
+        || inotify_add_watch(self->watch_fd, path, IN_MODIFY) < 0)
+        return fault_set(fault, errno,
+                         "the file is being written, and cannot be watched: %s",
+                         strerror(errno));
+    if (fstat(self->fd, &self->status) < 0)
+        return fault_set(fault, errno, "stat: %s", strerror(errno));
+    return 0;
+}
+
+static bool was_written(const reader_t *self)
+{
+    char event[sizeof(struct inotify_event)];
+
+    return self->watch_fd >= 0 && read(self->watch_fd, event, sizeof event) > 0;
+}
+
 int reader_new(int root, const char *path, bool may_grow, reader_t **ret_reader,
                fault_t *fault)
 {
     cleanup_reader reader_t *self = mem_new(sizeof *self);
     int r;
 
-    self->fd = -1;
+    self->fd = self->watch_fd = -1;
     self->may_grow = may_grow;
     r = beneath_file(root, path, &self->fd, &self->status, fault);
     if (r < 0)
         return r;
-    for (int i = 0; i < SETTLE_N && is_fresh(&self->status); i++) {
-        (void) poll(NULL, 0, TICK_MS);
-        if (fstat(self->fd, &self->status) < 0)
-            return fault_set(fault, errno, "stat: %s", strerror(errno));
-    }
+    if (is_fresh(&self->status) && (r = watch(self, fault)) < 0)
+        return r;
     *ret_reader = take_ptr(self);
     return 0;
 }
@@ -84,7 +108,7 @@ static bool is_same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Looked at behind each read: what was read is what was there. */
+/* Checks after each read that the file has not changed. */
 static int check(reader_t *self, fault_t *fault)
 {
     struct stat now;
@@ -108,7 +132,8 @@ static int check(reader_t *self, fault_t *fault)
                          (uint64_t) self->status.st_size,
                          (uint64_t) now.st_size);
     if (!is_same_time(now.st_mtim, self->status.st_mtim)
-        || !is_same_time(now.st_ctim, self->status.st_ctim))
+        || !is_same_time(now.st_ctim, self->status.st_ctim)
+        || was_written(self))
         return fault_set(fault, ESTALE,
                          "the file was changed while it was read");
     return 0;

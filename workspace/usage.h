@@ -26,9 +26,9 @@ int measure_new(int folder, measure_t **ret_measure, fault_t *fault);
 void measure_destroy(measure_t **self_p);
 #define cleanup_measure CLEANUP(measure_destroy)
 
-/* Looks at up to `entries` more; true when all was seen. */
+/* Looks at up to `entries` more. Returns true if all entries have been seen. */
 bool measure_step(measure_t *self, unsigned entries);
-/* What was counted up to here. */
+/* Returns what was counted so far. */
 usage_t measure_result(const measure_t *self);
 
 #endif

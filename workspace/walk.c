@@ -96,7 +96,7 @@ static bool force(int parent, const char *name, mode_t mode)
     return chmod(link, (mode & 07777) | S_IRWXU) == 0;
 }
 
-/* Enters the folder that was just told of; false: it cannot be read. */
+/* Enters the folder that was returned last; false if it cannot be read. */
 static bool enter(walk_t *self, const walk_entry_t *entry)
 {
     int parent = dirfd(self->levels[self->depth - 1].folder);

@@ -22,17 +22,17 @@ typedef struct {
     bool is_unreadable; /* a folder whose insides stay unknown */
 } walk_entry_t;
 
-/* `folder` is a descriptor of the folder (it stays the caller's). Folders at
- * `depth_max` are told of and not entered: 1 stays in the first one.
- * `forces`: a folder that its owner cannot read gets mode u+rwx. */
+/* Begins a walk in `folder`, a descriptor that stays the caller's. Folders at
+ * `depth_max` are reported and not entered: 1 stays in the first one. `forces`
+ * gives mode u+rwx to a folder that its owner cannot read. */
 int walk_new(int folder, size_t depth_max, bool forces, walk_t **ret_walk,
              fault_t *fault);
 void walk_destroy(walk_t **self_p);
 #define cleanup_walk CLEANUP(walk_destroy)
 
-/* The next entry; false at the end. */
+/* Goes to the next entry. Returns false at the end. */
 bool walk_next(walk_t *self, walk_entry_t *ret_entry);
-/* Whether a folder was left out because of depth_max. */
+/* Returns true if a folder was left out because of depth_max. */
 bool walk_is_cut(const walk_t *self);
 
 #endif

@@ -85,7 +85,7 @@ static int create(writer_t *self, fault_t *fault)
     return r;
 }
 
-/* What stands there already: its mode is kept, a folder is in the way. */
+/* Checks the existing file: its mode is kept, and a folder is an error. */
 static int check_old(writer_t *self, mode_t *ret_mode, fault_t *fault)
 {
     struct stat old;

@@ -1,6 +1,6 @@
 /* A file on its way into a workspace: written where no name leads to it, and
- * given its name when all is there. Whoever looks sees the old file or the
- * whole new one. Owned by the workspace's owner. */
+ * given its name when it is complete. A reader sees the old file or the whole
+ * new one. Owned by the workspace's owner. */
 #ifndef HEARTH_WORKSPACE_WRITER_H
 #define HEARTH_WORKSPACE_WRITER_H
 
@@ -14,24 +14,24 @@
 
 typedef struct writer writer_t;
 
-/* `replaces`: a file (or a link, which is not followed) of that name makes
- * room; else -EEXIST, now or at the end. */
+/* Begins a file. `replaces` permits a file of that name, or a link, which is
+ * not followed; otherwise it is -EEXIST, now or at the commit. */
 int writer_new(int root, const char *path, bool replaces, writer_t **ret_writer,
                fault_t *fault);
-/* Without writer_commit nothing is left of it. */
+/* Removes the file, unless writer_commit has succeeded. */
 void writer_destroy(writer_t **self_p);
 #define cleanup_writer CLEANUP(writer_destroy)
 
-/* How much is there: where the next piece belongs. */
+/* Returns the offset of the next piece. */
 uint64_t writer_size(const writer_t *self);
 int writer_write(writer_t *self, const void *bytes, size_t size,
                  fault_t *fault);
-/* So many zeros that take no room. */
+/* Appends `size` zeros that take no room on disk. */
 int writer_skip(writer_t *self, uint64_t size, fault_t *fault);
-/* The name; nothing can be written afterwards. */
+/* Gives the file its name; nothing can be written afterwards. */
 int writer_commit(writer_t *self, fault_t *fault);
-/* What the commit took the place of: nothing, or one file of so many bytes on
- * disk. */
+/* Returns the usage of the file that the commit replaced; 0 if there was none.
+ */
 usage_t writer_replaced(const writer_t *self);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "notebooks/journal/chained_log.h"
 #include "protocol/czmq_cleanup.h"
 
@@ -30,14 +31,14 @@ struct audit {
 
 typedef struct {
     zsock_t *pipe, *inbox; /* inbox is owned */
-    ledger_t *ledger;      /* owned */
+    chained_log_t *ledger; /* owned */
     bool is_dirty;
     uint64_t lost; /* records that could not be written */
 } self_t;
 
 /* What the thread is made from. */
 typedef struct {
-    ledger_t *ledger;
+    chained_log_t *ledger;
 } start_t;
 
 /* Of all scribes; NULL: there is no log. */
@@ -46,18 +47,18 @@ static struct {
     zsock_t *socket; /* owned by the log */
 } outbox = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-struct scribe {
+struct audit_writer {
     char part[16];
     uint64_t lost;
-    double allowance; /* records that may be sent now */
-    int64_t looked;   /* monotonic ms */
+    double credit;  /* records that may be sent now */
+    int64_t looked; /* monotonic ms */
 };
 
 static void write_record(self_t *self, const char *members)
 {
     fault_t fault;
 
-    if (ledger_append(self->ledger, members, &fault) == 0) {
+    if (chained_log_append(self->ledger, members, &fault) == 0) {
         self->is_dirty = true;
         return;
     }
@@ -116,7 +117,7 @@ static int on_flush(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     if (self->is_dirty)
-        ledger_flush(self->ledger);
+        chained_log_flush(self->ledger);
     self->is_dirty = false;
     return 0;
 }
@@ -141,8 +142,8 @@ static void audit_actor(zsock_t *pipe, void *args)
     zsock_set_rcvhwm(self.inbox, QUEUE_MAX);
     if (zsock_bind(self.inbox, ENDPOINT) < 0)
         log_error("audit: cannot bind %s", ENDPOINT);
-    write_own(&self, ledger_is_damaged(self.ledger) ? "damaged" : "ok", "text",
-              json_string(ledger_flaw(self.ledger)));
+    write_own(&self, chained_log_is_damaged(self.ledger) ? "damaged" : "ok",
+              "text", json_string(chained_log_flaw(self.ledger)));
     zsock_signal(pipe, 0);
     zloop_set_nonstop(loop, true);
     zloop_reader(loop, pipe, on_pipe, &self);
@@ -153,7 +154,7 @@ static void audit_actor(zsock_t *pipe, void *args)
     write_own(&self, "closed", "text", json_string(""));
     zloop_destroy(&loop);
     zsock_destroy(&self.inbox);
-    ledger_destroy(&self.ledger);
+    chained_log_destroy(&self.ledger);
 }
 
 static void open_outbox(void)
@@ -181,18 +182,18 @@ int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
 {
     cleanup_free char *folder = mem_format("%s/" AUDIT_FOLDER, state_dir);
     cleanup_free char *key_path = mem_format("%s/" AUDIT_KEY_FILE, state_dir);
-    uint8_t key[CHAIN_KEY_SIZE];
+    uint8_t key[LOG_KEY_SIZE];
     start_t start = {0};
-    int r = chain_key_read(key_path, true, key, fault);
+    int r = log_key_read(key_path, true, key, fault);
 
     if (r < 0)
         return r;
-    r = ledger_open(folder, key, file_bytes, files, &start.ledger, fault);
+    r = chained_log_open(folder, key, file_bytes, files, &start.ledger, fault);
     memset(key, 0, sizeof key);
     if (r < 0)
         return fault_wrap(fault, "the audit log");
-    if (*ledger_flaw(start.ledger))
-        log_warning("audit: %s", ledger_flaw(start.ledger));
+    if (*chained_log_flaw(start.ledger))
+        log_warning("audit: %s", chained_log_flaw(start.ledger));
     *ret_audit = mem_new(sizeof **ret_audit);
     (*ret_audit)->actor = zactor_new(audit_actor, &start);
     open_outbox();
@@ -211,34 +212,34 @@ void audit_destroy(audit_t **self_p)
     *self_p = NULL;
 }
 
-scribe_t *scribe_new(const char *part)
+audit_writer_t *audit_writer_new(const char *part)
 {
-    scribe_t *self = mem_new(sizeof *self);
+    audit_writer_t *self = mem_new(sizeof *self);
 
     snprintf(self->part, sizeof self->part, "%s", part);
-    self->allowance = BURST;
+    self->credit = BURST;
     self->looked = clock_monotonic_ms();
     return self;
 }
 
-void scribe_destroy(scribe_t **self_p)
+void audit_writer_destroy(audit_writer_t **self_p)
 {
     free(*self_p);
     *self_p = NULL;
 }
 
-static bool is_permitted(scribe_t *self)
+static bool is_permitted(audit_writer_t *self)
 {
     int64_t now = clock_monotonic_ms();
 
-    self->allowance +=
+    self->credit +=
         (double) (now - self->looked) * ((double) PER_SECOND / 1000);
-    if (self->allowance > BURST)
-        self->allowance = BURST;
+    if (self->credit > BURST)
+        self->credit = BURST;
     self->looked = now;
-    if (self->allowance < 1)
+    if (self->credit < 1)
         return false;
-    self->allowance--;
+    self->credit--;
     return true;
 }
 
@@ -268,7 +269,7 @@ static bool is_written(void)
     return is_there;
 }
 
-static json_t *begin_record(const scribe_t *self, const char *who,
+static json_t *begin_record(const audit_writer_t *self, const char *who,
                             const char *event, const char *session,
                             const char *outcome)
 {
@@ -285,22 +286,20 @@ static json_t *begin_record(const scribe_t *self, const char *who,
     return object;
 }
 
-/* A text of somebody else's is cut; \u escapes keep the rest of a character
- * apart, so that no half of one is left. */
+/* Returns the value with a text from outside cut to a bound. \u escapes keep
+ * the parts of a character apart, so that no half of one is left. */
 static json_t *bounded(json_t *value)
 {
     const char *text = json_string_value(value);
-    size_t size = TEXT_MAX;
 
     if (!text || strlen(text) <= TEXT_MAX)
         return json_incref(value);
-    while (size && ((unsigned char) text[size] & 0xC0) == 0x80)
-        size--;
-    return json_sprintf("%.*s…", (int) size, text);
+    return json_sprintf("%.*s…", (int) utf8_cut(text, TEXT_MAX), text);
 }
 
-void scribe_note_by(scribe_t *self, const char *who, const char *event,
-                    const char *session, const char *outcome, json_t *details)
+void audit_writer_note_by(audit_writer_t *self, const char *who,
+                          const char *event, const char *session,
+                          const char *outcome, json_t *details)
 {
     json_auto_t *taken = details;
     json_auto_t *record = NULL;
@@ -332,8 +331,9 @@ void scribe_note_by(scribe_t *self, const char *who, const char *event,
         self->lost++;
 }
 
-void scribe_note(scribe_t *self, const char *event, const char *session,
-                 const char *outcome, json_t *details)
+void audit_writer_note(audit_writer_t *self, const char *event,
+                       const char *session, const char *outcome,
+                       json_t *details)
 {
-    scribe_note_by(self, AUDIT_GATEWAY, event, session, outcome, details);
+    audit_writer_note_by(self, AUDIT_GATEWAY, event, session, outcome, details);
 }

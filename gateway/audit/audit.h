@@ -1,6 +1,6 @@
-/* The audit log (docs/AUDIT.md): who did what, in which session, with which
- * outcome. A thread of its own writes; every other thread has a scribe, and
- * nobody waits. What is lost is counted and told. */
+/* The audit log (docs/reference/audit.md): who did what, in which session, with
+ * which outcome. One thread writes it. Every other thread has an audit writer,
+ * which never waits. Lost records are counted and reported. */
 #ifndef HEARTH_GATEWAY_AUDIT_AUDIT_H
 #define HEARTH_GATEWAY_AUDIT_AUDIT_H
 
@@ -13,35 +13,38 @@
 #define AUDIT_FOLDER   "audit"     /* in the state folder */
 #define AUDIT_KEY_FILE "audit.key" /* there too, mode 0600 */
 
-/* Who did it, where it was no client of the gateway. */
+/* Names in `who` where no client of the gateway did it. */
 #define AUDIT_GATEWAY "gateway" /* the gateway, of its own accord */
 #define AUDIT_KERNEL  "kernel"  /* the code in the session */
-#define AUDIT_UNKNOWN "unknown" /* somebody who did not show who he is */
+#define AUDIT_UNKNOWN "unknown" /* a client that gave no identity */
 
 typedef struct audit audit_t;
 
-/* One a program. */
+/* Opens the log and starts its thread. One per program. */
 int audit_new(const char *state_dir, uint64_t file_bytes, uint64_t files,
               audit_t **ret_audit, fault_t *fault);
-/* After every scribe: what they said is written. */
+/* Writes all records of the audit writers, which must be destroyed before, and
+ * closes the log. */
 void audit_destroy(audit_t **self_p);
 #define cleanup_audit CLEANUP(audit_destroy)
 
-typedef struct scribe scribe_t;
+typedef struct audit_writer audit_writer_t;
 
-/* One thread's way to the log; `part` says what it is ("session", "files").
- * Without a log what is said is dropped. */
-scribe_t *scribe_new(const char *part);
-void scribe_destroy(scribe_t **self_p);
-#define cleanup_scribe CLEANUP(scribe_destroy)
+/* Makes one thread's handle; `part` names the thread in the records ("session",
+ * "files"). Records are dropped if the program has no log. */
+audit_writer_t *audit_writer_new(const char *part);
+void audit_writer_destroy(audit_writer_t **self_p);
+#define cleanup_audit_writer CLEANUP(audit_writer_destroy)
 
-/* One record. `who` asked for it, "uid=0 pid=4711" or one of the words above;
- * `session` is an id or ""; `outcome` is "ok" or a word for what else;
- * `details` (an object, taken, or NULL) are further members. */
-void scribe_note_by(scribe_t *self, const char *who, const char *event,
-                    const char *session, const char *outcome, json_t *details);
-/* Of what the gateway did of its own accord. */
-void scribe_note(scribe_t *self, const char *event, const char *session,
-                 const char *outcome, json_t *details);
+/* Adds one record. `who` caused the event: "uid=0 pid=4711" or one of the names
+ * above. `session` is an id or "". `outcome` is "ok" or a word for what else
+ * happened. `details` (an object, taken, or NULL) are further members. */
+void audit_writer_note_by(audit_writer_t *self, const char *who,
+                          const char *event, const char *session,
+                          const char *outcome, json_t *details);
+/* Adds a record of something that the gateway did by itself. */
+void audit_writer_note(audit_writer_t *self, const char *event,
+                       const char *session, const char *outcome,
+                       json_t *details);
 
 #endif

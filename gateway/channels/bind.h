@@ -1,16 +1,35 @@
-/* Binds the socket of one channel. A number of a port that is 0 in the
- * connection is chosen here. Where the address is one of IPv4 libzmq gets a
- * listening socket of ours (ZMQ_USE_FD): for each address that it binds by
- * itself it lists all interfaces of the machine, over netlink. */
+/* Binds the socket of one channel. libzmq listens on a Unix socket in any case.
+ * Where the connection file names TCP, the gate listens there, and leads to
+ * that socket. */
 #ifndef HEARTH_GATEWAY_CHANNELS_BIND_H
 #define HEARTH_GATEWAY_CHANNELS_BIND_H
 
 #include "base/fault.h"
+#include "gateway/gate/port.h"
 #include "protocol/channel.h"
-#include "protocol/connection.h"
+#include "protocol/connection_file.h"
 #include "protocol/czmq_cleanup.h"
 
-int listener_bind(zsock_t *socket, connection_t *connection, channel_t channel,
-                  fault_t *fault);
+/* Where the sockets of a session or viewer are. */
+typedef struct {
+    const char *name;   /* its id or name, for log and audit log */
+    const char *prefix; /* of its Unix sockets, to which the gate leads; "-1"
+                           and so on follow */
+} channel_place_t;
+
+/* A socket that is bound. */
+typedef struct {
+    char *path;        /* owned; of its Unix socket */
+    gate_port_t *port; /* the gate's; NULL: no TCP port leads to it */
+} channel_binding_t;
+
+/* The system chooses a TCP port that is 0 in the connection, and it is filled
+ * in. */
+int channel_bind(zsock_t *socket, connection_file_t *connection,
+                 channel_t channel, const channel_place_t *place,
+                 channel_binding_t *ret_binding, fault_t *fault);
+/* Closes the TCP port and forgets the path. Connections that are there end with
+ * the socket. */
+void channel_unbind(channel_binding_t *binding);
 
 #endif

@@ -8,8 +8,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rate.h"
-#include "gateway/channels/bind.h"
+#include "gateway/channels/held_replies.h"
+#include "gateway/channels/slow_peers.h"
+#include "gateway/channels/socket_options.h"
 #include "gateway/channels/zmq_reader.h"
+#include "gateway/gate/port.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
@@ -17,38 +20,25 @@
 #include <string.h>
 #include <zmq.h>
 
-#define HOLD_MS    (60 * 1000) /* how long a reply waits for its client */
-#define HOLD_MAX   1024        /* replies that wait, the oldest goes first */
-#define HOLD_BYTES (64 << 20)
-#define BEATS_MAX  100 /* echoes that wait for one peer */
-#define LINGER_MS  2000
-#define TURN_MAX   64 /* of what is taken in vain before others are heard */
+#define TURN_MAX 64 /* of what is taken in vain before others are heard */
 
-/* A reply whose peer is not connected at the moment. */
-typedef struct held {
-    struct held *next;  /* owned */
-    message_t *message; /* owned; identities, parts, buffers */
-    channel_t channel;
-    int64_t deadline; /* monotonic ms */
-    size_t weight;    /* bytes */
-} held_t;
-
-struct ports {
-    zsock_t *sockets[CHANNEL_COUNT];     /* owned */
-    lookout_t *lookouts[CHANNEL_COUNT];  /* owned; NULL: not watched yet */
-    history_t *histories[CHANNEL_COUNT]; /* owned; of the ROUTERs */
-    const secret_t *secret;              /* borrowed from the connection */
-    held_t *held;                        /* owned; oldest first */
-    size_t held_count, held_weight;
+struct channels {
+    zsock_t *sockets[CHANNEL_COUNT];          /* owned */
+    zmq_reader_t *readers[CHANNEL_COUNT];     /* owned; NULL: not watched yet */
+    replay_guard_t *histories[CHANNEL_COUNT]; /* owned; of the ROUTERs */
+    const secret_t *secret;                   /* borrowed from the connection */
+    channel_binding_t bindings[CHANNEL_COUNT];
+    slow_peers_t peers[CHANNEL_COUNT];
+    held_replies_t *held; /* owned */
     unsigned subscribers;
     uint64_t dropped;
-    rate_t telling;       /* of those */
-    backlog_t *backlog;   /* owned; of iopub */
-    backlog_t *replies;   /* owned; of the ROUTERs */
-    ports_watch_t *watch; /* who is told of each; NULL: nobody */
-    void *watch_arg;      /* borrowed */
-    ports_greet_t *greet; /* who is told of subscriptions; NULL: nobody */
-    void *greet_arg;      /* borrowed */
+    rate_t log_rate;         /* of those */
+    zmq_backlog_t *backlog;  /* owned; of iopub */
+    zmq_backlog_t *replies;  /* owned; of the ROUTERs */
+    channels_watch_t *watch; /* called for bad messages; or NULL */
+    void *watch_arg;         /* borrowed */
+    channels_greet_t *greet; /* called for subscriptions; or NULL */
+    void *greet_arg;         /* borrowed */
     bool is_greeting;
 };
 
@@ -58,75 +48,28 @@ static const int socket_types[CHANNEL_COUNT] = {
 #undef X
 };
 
-/* Takes it out of the list at `at`. */
-static void let_go(ports_t *self, held_t **at)
+void channels_destroy(channels_t **self_p)
 {
-    held_t *held = *at;
-
-    *at = held->next;
-    self->held_count--;
-    self->held_weight -= held->weight;
-    message_destroy(&held->message);
-    free(held);
-}
-
-void ports_destroy(ports_t **self_p)
-{
-    ports_t *self = *self_p;
+    channels_t *self = *self_p;
 
     if (!self)
         return;
-    while (self->held)
-        let_go(self, &self->held);
+    held_replies_destroy(&self->held);
     for (int i = 0; i < CHANNEL_COUNT; i++) {
-        lookout_destroy(&self->lookouts[i]);
+        zmq_reader_destroy(&self->readers[i]);
         zsock_destroy(&self->sockets[i]);
-        history_destroy(&self->histories[i]);
+        channel_unbind(&self->bindings[i]);
+        replay_guard_destroy(&self->histories[i]);
+        slow_peers_clear(&self->peers[i]);
     }
-    backlog_destroy(&self->backlog);
-    backlog_destroy(&self->replies);
+    zmq_backlog_destroy(&self->backlog);
+    zmq_backlog_destroy(&self->replies);
     free(self);
     *self_p = NULL;
 }
 
-/* Of one frame that comes in. Heartbeats and subscriptions are signed by
- * nobody: they have no more than they need. */
-static int64_t largest_frame(int type)
-{
-    if (type == ZMQ_REP)
-        return WIRE_BEAT_MAX;
-    return type == ZMQ_XPUB ? WIRE_SUBSCRIPTION_MAX : WIRE_FRAME_MAX;
-}
-
-static void set_options(zsock_t *socket, int type)
-{
-    int64_t largest = largest_frame(type);
-
-    /* A REP socket says that it has input, drops it when it is no request, and
-     * would wait for the next one: nothing here ever waits. */
-    zsock_set_rcvtimeo(socket, 0);
-    zsock_set_sndhwm(socket, 0);
-    zsock_set_rcvhwm(socket, 1000);
-    zsock_set_linger(socket, LINGER_MS);
-    zmq_setsockopt(zsock_resolve(socket), ZMQ_MAXMSGSIZE, &largest,
-                   sizeof largest);
-    if (type == ZMQ_ROUTER) {
-        zsock_set_router_handover(socket, 1);
-        zsock_set_router_mandatory(socket, 1);
-    }
-    /* Nobody signs heartbeats, and who takes no echoes needs none. */
-    if (type == ZMQ_REP)
-        zsock_set_sndhwm(socket, BEATS_MAX);
-    if (type == ZMQ_XPUB) {
-        int on = 1;
-        /* Every subscription and every end of one is told, not only the
-         * first and the last: a welcome for each, and a true count. */
-        zmq_setsockopt(zsock_resolve(socket), ZMQ_XPUB_VERBOSER, &on,
-                       sizeof on);
-    }
-}
-
-static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
+static int bind_one(channels_t *self, channel_t channel,
+                    connection_file_t *connection, const channel_place_t *place,
                     fault_t *fault)
 {
     zsock_t *socket = zsock_new(socket_types[channel]);
@@ -135,79 +78,86 @@ static int bind_one(ports_t *self, channel_t channel, connection_t *connection,
         return fault_set(fault, EMFILE, "no socket for %d: raise RLIMIT_NOFILE",
                          channel);
     self->sockets[channel] = socket;
-    set_options(socket, socket_types[channel]);
-    return listener_bind(socket, connection, channel, fault);
+    socket_options_set(socket, socket_types[channel]);
+    return channel_bind(socket, connection, channel, place,
+                        &self->bindings[channel], fault);
 }
 
-int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault)
+int channels_new(connection_file_t *connection, const channel_place_t *place,
+                 channels_t **ret_channels, fault_t *fault)
 {
-    cleanup_ports ports_t *self = mem_new(sizeof *self);
+    cleanup_channels channels_t *self = mem_new(sizeof *self);
 
     self->secret = connection->secret;
-    self->backlog = backlog_new();
-    self->replies = backlog_new();
+    self->backlog = zmq_backlog_new();
+    self->replies = zmq_backlog_new();
+    self->held = held_replies_new();
     for (int i = 0; i < CHANNEL_COUNT; i++) {
-        int r = bind_one(self, (channel_t) i, connection, fault);
+        int r = bind_one(self, (channel_t) i, connection, place, fault);
         if (r < 0)
             return r;
         if (socket_types[i] == ZMQ_ROUTER)
-            self->histories[i] = history_new(WIRE_HISTORY_SIZE);
+            self->histories[i] = replay_guard_new(WIRE_HISTORY_SIZE);
     }
-    *ret_ports = take_ptr(self);
+    *ret_channels = take_ptr(self);
     return 0;
 }
 
-void ports_listen(ports_t *self, channel_t channel, zloop_t *loop,
-                  zloop_reader_fn *handler, void *arg)
+void channels_listen(channels_t *self, channel_t channel, zloop_t *loop,
+                     zloop_reader_fn *handler, void *arg)
 {
-    self->lookouts[channel] =
-        lookout_new(loop, self->sockets[channel], handler, arg);
+    self->readers[channel] =
+        zmq_reader_new(loop, self->sockets[channel], handler, arg);
 }
 
-void ports_silence(ports_t *self)
+void channels_silence(channels_t *self)
 {
     for (int i = 0; i < CHANNEL_COUNT; i++) {
-        if (self->lookouts[i])
-            lookout_end(self->lookouts[i]);
-        lookout_destroy(&self->lookouts[i]);
+        if (self->readers[i])
+            zmq_reader_end(self->readers[i]);
+        zmq_reader_destroy(&self->readers[i]);
     }
 }
 
-static bool has_input(ports_t *self, channel_t channel)
+static bool has_input(channels_t *self, channel_t channel)
 {
-    return self->lookouts[channel]
-               ? lookout_has_input(self->lookouts[channel])
-               : (zsock_events(self->sockets[channel]) & ZMQ_POLLIN) != 0;
+    bool has = self->readers[channel]
+                   ? zmq_reader_has_input(self->readers[channel])
+                   : (zsock_events(self->sockets[channel]) & ZMQ_POLLIN) != 0;
+
+    gate_port_looked(self->bindings[channel].port, has);
+    return has;
 }
 
-static int send_parts(ports_t *self, channel_t channel,
+static int send_parts(channels_t *self, channel_t channel,
                       const wire_parts_t *parts)
 {
-    if (self->lookouts[channel])
-        lookout_touch(self->lookouts[channel]);
+    if (self->readers[channel])
+        zmq_reader_touch(self->readers[channel]);
     return wire_send(zsock_resolve(self->sockets[channel]), parts,
                      self->secret);
 }
 
-void ports_watch(ports_t *self, ports_watch_t *watch, void *arg)
+void channels_watch(channels_t *self, channels_watch_t *watch, void *arg)
 {
     self->watch = watch;
     self->watch_arg = arg;
 }
 
-uint64_t ports_dropped(const ports_t *self)
+uint64_t channels_dropped(const channels_t *self)
 {
     return self->dropped;
 }
 
-/* Whoever reaches a port can send as much as he likes. */
-static void drop(ports_t *self, channel_t channel, const char *verdict,
+/* Drops a message. Any program that reaches a port can send as many as it
+ * likes. */
+static void drop(channels_t *self, channel_t channel, const char *verdict,
                  const char *why)
 {
     uint64_t count;
 
     self->dropped++;
-    if (!rate_allows(&self->telling, clock_monotonic_ms(), &count))
+    if (!rate_allows(&self->log_rate, clock_monotonic_ms(), &count))
         return;
     if (self->watch)
         self->watch(self->watch_arg, channel, verdict, count);
@@ -215,12 +165,47 @@ static void drop(ports_t *self, channel_t channel, const char *verdict,
                 channel_name(channel), verdict, why, count);
 }
 
-message_t *ports_receive(ports_t *self, channel_t channel)
+/* Reports a message to the gate, without the identity, which is libzmq's. */
+static void note_taken(channels_t *self, channel_t channel, zmsg_t *frames)
+{
+    gate_port_took(self->bindings[channel].port,
+                   zmsg_content_size(frames) - zframe_size(zmsg_first(frames)),
+                   zmsg_size(frames) - 1);
+}
+
+/* Returns what a ROUTER has next; NULL if there is nothing. By which connection
+ * it came, libzmq says with the frame after the identity: with that itself it
+ * does not, once it was asked for its events. */
+static zmsg_t *receive_frames(channels_t *self, channel_t channel)
 {
     zsock_t *socket = self->sockets[channel];
+    void *zmq_socket = zsock_resolve(socket);
+    zmsg_t *frames = zmsg_new(), *rest = NULL;
+    zframe_t *frame;
 
+    if (slow_peers_take(NULL, zmq_socket, frames)
+        && slow_peers_take(&self->peers[channel], zmq_socket, frames))
+        rest = zmsg_recv(socket);
+    while (rest && (frame = zmsg_pop(rest)))
+        zmsg_append(frames, &frame);
+    zmsg_destroy(&rest);
+    if (zmsg_size(frames))
+        note_taken(self, channel, frames);
+    else
+        zmsg_destroy(&frames);
+    return frames;
+}
+
+unsigned channels_disconnect_slow(channels_t *self, channel_t channel)
+{
+    return slow_peers_disconnect(&self->peers[channel],
+                                 self->bindings[channel].path);
+}
+
+message_t *channels_receive(channels_t *self, channel_t channel)
+{
     for (int i = 0; i < TURN_MAX && has_input(self, channel); i++) {
-        zmsg_t *frames = zmsg_recv(socket);
+        zmsg_t *frames = receive_frames(self, channel);
         message_t *message = NULL;
         wire_verdict_t verdict;
         fault_t fault;
@@ -242,145 +227,62 @@ message_t *ports_receive(ports_t *self, channel_t channel)
     return NULL;
 }
 
-static message_t *copy_parts(const wire_parts_t *parts)
-{
-    message_t *message = message_new(parts->header, parts->parent,
-                                     parts->metadata, parts->content);
-
-    for (size_t i = 0; i < parts->identity_count; i++)
-        message_add_identity(message, parts->identities[i].bytes,
-                             parts->identities[i].size);
-    for (size_t i = 0; i < parts->buffer_count; i++)
-        message_add_buffer(message, parts->buffers[i].bytes,
-                           parts->buffers[i].size);
-    return message;
-}
-
-static size_t weigh(const wire_parts_t *parts)
-{
-    size_t weight = parts->header.size + parts->parent.size
-                    + parts->metadata.size + parts->content.size;
-
-    for (size_t i = 0; i < parts->buffer_count; i++)
-        weight += parts->buffers[i].size;
-    return weight;
-}
-
-static void hold(ports_t *self, channel_t channel, const wire_parts_t *parts)
-{
-    held_t *held = mem_new(sizeof *held);
-    held_t **end = &self->held;
-
-    held->message = copy_parts(parts);
-    held->channel = channel;
-    held->deadline = clock_monotonic_ms() + HOLD_MS;
-    held->weight = weigh(parts);
-    while (*end)
-        end = &(*end)->next;
-    *end = held;
-    self->held_count++;
-    self->held_weight += held->weight;
-    while (self->held_count > HOLD_MAX
-           || (self->held_weight > HOLD_BYTES && self->held_count > 1))
-        let_go(self, &self->held);
-}
-
-/* Whether something for that peer waits already, before `end` (NULL: at all):
- * what comes later must not overtake it when the peer is back. */
-static bool waits(const ports_t *self, const held_t *end, channel_t channel,
-                  bytes_t identity)
-{
-    for (const held_t *at = self->held; at != end; at = at->next) {
-        bytes_t other = message_identity(at->message, 0);
-
-        if (at->channel == channel && other.size == identity.size
-            && memcmp(other.bytes, identity.bytes, identity.size) == 0)
-            return true;
-    }
-    return false;
-}
-
-void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts)
+void channels_send(channels_t *self, channel_t channel,
+                   const wire_parts_t *parts)
 {
     wire_parts_t counted = *parts;
     int r;
 
     if (parts->identity_count
-        && waits(self, NULL, channel, parts->identities[0])) {
-        ports_retry(self);
-        if (waits(self, NULL, channel, parts->identities[0])) {
-            hold(self, channel, parts);
+        && held_replies_wait_for(self->held, channel, parts->identities[0])) {
+        channels_retry(self);
+        if (held_replies_wait_for(self->held, channel, parts->identities[0])) {
+            held_replies_add(self->held, channel, parts, clock_monotonic_ms());
             return;
         }
     }
     counted.backlog = self->replies;
     r = send_parts(self, channel, &counted);
     if (r == -EHOSTUNREACH)
-        hold(self, channel, parts);
+        held_replies_add(self->held, channel, parts, clock_monotonic_ms());
     else if (r < 0)
         log_warning("not sent channel=%d error=\"%s\"", channel, strerror(-r));
 }
 
-static int send_held(ports_t *self, const held_t *held)
+static int send_again(void *arg, channel_t channel, const wire_parts_t *parts)
 {
-    const message_t *message = held->message;
-    bytes_t identities[WIRE_IDENTITIES_MAX];
-    size_t count = message_identity_count(message);
-    wire_parts_t parts = {
-        .header = message_header(message),
-        .parent = message_parent(message),
-        .metadata = message_metadata(message),
-        .content = message_content(message),
-        .backlog = self->replies,
-    };
+    channels_t *self = arg;
+    wire_parts_t counted = *parts;
 
-    if (count > WIRE_IDENTITIES_MAX)
-        count = WIRE_IDENTITIES_MAX;
-    for (size_t i = 0; i < count; i++)
-        identities[i] = message_identity(message, i);
-    parts.identities = identities;
-    parts.identity_count = count;
-    return send_parts(self, held->channel, &parts);
+    counted.backlog = self->replies;
+    return send_parts(self, channel, &counted);
 }
 
-bool ports_retry(ports_t *self)
+bool channels_retry(channels_t *self)
 {
-    int64_t now = clock_monotonic_ms();
-    held_t **at = &self->held;
-
-    while (*at) {
-        held_t *held = *at;
-
-        if (held->deadline > now
-            && (waits(self, held, held->channel,
-                      message_identity(held->message, 0))
-                || send_held(self, held) == -EHOSTUNREACH)) {
-            at = &held->next;
-            continue;
-        }
-        let_go(self, at);
-    }
-    return self->held != NULL;
+    held_replies_retry(self->held, clock_monotonic_ms(), send_again, self);
+    return held_replies_are_there(self->held);
 }
 
-bool ports_is_holding(const ports_t *self)
+bool channels_is_holding(const channels_t *self)
 {
-    return self->held != NULL;
+    return held_replies_are_there(self->held);
 }
 
-void ports_greet(ports_t *self, ports_greet_t *greet, void *arg)
+void channels_greet(channels_t *self, channels_greet_t *greet, void *arg)
 {
     self->greet = greet;
     self->greet_arg = arg;
 }
 
-static void take_subscription(ports_t *self, zframe_t *frame)
+static void take_subscription(channels_t *self, zmq_msg_t *frame)
 {
-    const byte *data = zframe_data(frame);
-    size_t size = zframe_size(frame);
+    const byte *data = zmq_msg_data(frame);
+    size_t size = zmq_msg_size(frame);
 
+    slow_peers_note(&self->peers[CHANNEL_IOPUB], frame);
     if (size == 0 || data[0] > 1)
-        return; /* no subscription: anybody can send anything */
+        return; /* not a subscription: any program can send anything */
     if (data[0] == 1)
         self->subscribers++;
     else if (self->subscribers)
@@ -390,28 +292,36 @@ static void take_subscription(ports_t *self, zframe_t *frame)
                     (bytes_t){data + 1, size - 1});
 }
 
-void ports_take_subscriptions(ports_t *self)
+void channels_take_subscriptions(channels_t *self)
 {
     if (self->is_greeting)
         return; /* what greets is published, too */
     self->is_greeting = true;
     while (has_input(self, CHANNEL_IOPUB)) {
-        zframe_t *frame = zframe_recv(self->sockets[CHANNEL_IOPUB]);
+        zmq_msg_t frame;
+        bool is_there;
 
-        if (!frame)
+        zmq_msg_init(&frame);
+        is_there =
+            zmq_msg_recv(&frame, zsock_resolve(self->sockets[CHANNEL_IOPUB]),
+                         ZMQ_DONTWAIT)
+            >= 0;
+        if (is_there)
+            take_subscription(self, &frame);
+        zmq_msg_close(&frame);
+        if (!is_there)
             break;
-        take_subscription(self, frame);
-        zframe_destroy(&frame);
     }
     self->is_greeting = false;
 }
 
 static void before_publishing(void *arg)
 {
-    ports_take_subscriptions(arg);
+    channels_take_subscriptions(arg);
 }
 
-void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
+void channels_publish(channels_t *self, const char *topic,
+                      const wire_parts_t *parts)
 {
     bytes_t identity = {topic, strlen(topic)};
     wire_parts_t addressed = *parts;
@@ -429,35 +339,39 @@ void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts)
         log_warning("not published topic=%s error=\"%s\"", topic, strerror(-r));
 }
 
-size_t ports_replies(const ports_t *self)
+channels_untaken_t channels_untaken(const channels_t *self)
 {
-    return backlog_weight(self->replies);
+    if (!self)
+        return (channels_untaken_t){0};
+    return (channels_untaken_t){.outputs = zmq_backlog_weight(self->backlog),
+                                .replies = zmq_backlog_weight(self->replies)};
 }
 
-void ports_leave(ports_t *self, channel_t channel)
+void channels_leave(channels_t *self, channel_t channel)
 {
-    if (self->lookouts[channel])
-        lookout_leave(self->lookouts[channel]);
+    if (self->readers[channel])
+        zmq_reader_leave(self->readers[channel]);
+    gate_port_leave(self->bindings[channel].port);
 }
 
-void ports_resume(ports_t *self)
+void channels_resume(channels_t *self)
 {
     for (int i = 0; i < CHANNEL_COUNT; i++)
-        if (socket_types[i] == ZMQ_ROUTER && self->lookouts[i])
-            lookout_touch(self->lookouts[i]);
+        if (socket_types[i] == ZMQ_ROUTER && self->readers[i])
+            zmq_reader_touch(self->readers[i]);
 }
 
-size_t ports_backlog(const ports_t *self)
-{
-    return backlog_weight(self->backlog);
-}
-
-unsigned ports_subscribers(const ports_t *self)
+unsigned channels_subscribers(const channels_t *self)
 {
     return self->subscribers;
 }
 
-void ports_beat(ports_t *self)
+gate_port_t *channels_port(const channels_t *self, channel_t channel)
+{
+    return self->bindings[channel].port;
+}
+
+void channels_beat(channels_t *self)
 {
     zsock_t *socket = self->sockets[CHANNEL_HB];
 

@@ -1,69 +1,85 @@
 /* The five sockets of a session: shell, control, stdin (ROUTER), iopub (XPUB),
- * hb (REP). Binds them, signs and sends; a reply whose client is away waits
- * for it. Owned by the session's thread. */
+ * hb (REP). Binds them, signs and sends. A reply waits while its client is
+ * disconnected. Owned by the session's thread. */
 #ifndef HEARTH_GATEWAY_CHANNELS_CHANNELS_H
 #define HEARTH_GATEWAY_CHANNELS_CHANNELS_H
 
 #include "base/fault.h"
+#include "gateway/channels/bind.h"
 #include "protocol/channel.h"
-#include "protocol/connection.h"
+#include "protocol/connection_file.h"
 #include "protocol/message.h"
 #include "protocol/wire.h"
 
 #include <czmq.h>
 
-typedef struct ports ports_t;
+typedef struct channels channels_t;
 
-/* Binds as `connection` says; ports that are 0 are chosen by the system and
- * filled in. The secret stays the connection's. */
-int ports_new(connection_t *connection, ports_t **ret_ports, fault_t *fault);
-void ports_destroy(ports_t **self_p);
-#define cleanup_ports CLEANUP(ports_destroy)
+/* Binds the sockets as `connection` says; `place` is where the Unix sockets go
+ * if that is TCP. The system chooses the ports that are 0, and they are filled
+ * in. The connection stays the caller's, and outlives the channels. */
+int channels_new(connection_file_t *connection, const channel_place_t *place,
+                 channels_t **ret_channels, fault_t *fault);
+void channels_destroy(channels_t **self_p);
+#define cleanup_channels CLEANUP(channels_destroy)
 
-/* The handler is called when a channel has something; the loop ends before
- * the ports do, or is told to look no more. */
-void ports_listen(ports_t *self, channel_t channel, zloop_t *loop,
-                  zloop_reader_fn *handler, void *arg);
-void ports_silence(ports_t *self);
+/* Calls the handler when a channel has input. The loop must end before the
+ * channels are destroyed, or channels_silence must be called. */
+void channels_listen(channels_t *self, channel_t channel, zloop_t *loop,
+                     zloop_reader_fn *handler, void *arg);
+void channels_silence(channels_t *self);
 
-/* The next request of a ROUTER channel that is genuine; NULL when there is
- * none for now. Bad ones are dropped and counted. */
-message_t *ports_receive(ports_t *self, channel_t channel);
-/* Who is told of bad ones: at most so often (base/rate.h), `count` of them at
- * once, of which this was the last. */
-typedef void ports_watch_t(void *arg, channel_t channel, const char *verdict,
-                           uint64_t count);
-void ports_watch(ports_t *self, ports_watch_t *watch, void *arg);
-uint64_t ports_dropped(const ports_t *self);
+/* Returns the next authentic request of a ROUTER channel, NULL if there is none
+ * now. Messages that are not authentic are dropped and counted. */
+message_t *channels_receive(channels_t *self, channel_t channel);
+/* Gets reports of dropped messages: `count` since the last report, with the
+ * verdict on the last one. base/rate.h limits their rate. */
+typedef void channels_watch_t(void *arg, channel_t channel, const char *verdict,
+                              uint64_t count);
+void channels_watch(channels_t *self, channels_watch_t *watch, void *arg);
+uint64_t channels_dropped(const channels_t *self);
 
-/* To the peers in `parts->identities`. A peer that is away gets it when it is
- * back, within a minute (ports_retry). */
-void ports_send(ports_t *self, channel_t channel, const wire_parts_t *parts);
-/* Whether something waits for a peer; tries again, gives up what is too old. */
-bool ports_retry(ports_t *self);
-bool ports_is_holding(const ports_t *self);
-/* Replies that peers have not taken, in bytes of memory. */
-size_t ports_replies(const ports_t *self);
-/* Requests that wait may be read again, by who was called for them and left
- * them (ports_leave). */
-void ports_resume(ports_t *self);
-void ports_leave(ports_t *self, channel_t channel);
-void ports_publish(ports_t *self, const char *topic, const wire_parts_t *parts);
+/* Sends to the peers in `parts->identities`. A peer that is disconnected gets
+ * the message when it returns within a minute (channels_retry). */
+void channels_send(channels_t *self, channel_t channel,
+                   const wire_parts_t *parts);
+/* Tries to send what waits for disconnected peers, and drops what is too old.
+ * Returns true if something still waits. */
+bool channels_retry(channels_t *self);
+bool channels_is_holding(const channels_t *self);
 
-/* Who is told of each subscription to iopub, and of each end of one: before
- * the next message is published, so that what he publishes to greet a
- * subscriber is the first that this one gets (JEP 65). libzmq applies
- * subscriptions by itself; one that arrives in the microseconds between that
- * look and the sending gets its greeting second. */
-typedef void ports_greet_t(void *arg, bool is_new, bytes_t topic);
-void ports_greet(ports_t *self, ports_greet_t *greet, void *arg);
+/* Memory, in bytes, of what peers have not taken. */
+typedef struct {
+    size_t outputs; /* published, by subscribers */
+    size_t replies; /* and questions, by clients */
+} channels_untaken_t;
+/* Returns it; nothing if `self` is NULL. */
+channels_untaken_t channels_untaken(const channels_t *self);
+/* Resumes reading a channel that its handler has left (channels_leave). */
+void channels_resume(channels_t *self);
+void channels_leave(channels_t *self, channel_t channel);
+void channels_publish(channels_t *self, const char *topic,
+                      const wire_parts_t *parts);
+
+/* Gets each new subscription to iopub, and each end of one, before the next
+ * message is published. So a welcome that is published here is the first
+ * message that the new subscriber gets (JEP 65). libzmq applies subscriptions
+ * by itself: one that arrives in the microseconds between the look and the
+ * sending gets its welcome second. */
+typedef void channels_greet_t(void *arg, bool is_new, bytes_t topic);
+void channels_greet(channels_t *self, channels_greet_t *greet, void *arg);
 /* Reads the subscriptions that wait. */
-void ports_take_subscriptions(ports_t *self);
-/* What was published and subscribers have not taken, in bytes of memory. */
-size_t ports_backlog(const ports_t *self);
-unsigned ports_subscribers(const ports_t *self);
+void channels_take_subscriptions(channels_t *self);
+unsigned channels_subscribers(const channels_t *self);
+
+/* Disconnects every peer of the channel that has not taken its messages;
+ * returns how many. Such a peer connects again. */
+unsigned channels_disconnect_slow(channels_t *self, channel_t channel);
+
+/* Returns the gate's port of a channel; NULL if no TCP port leads to it. */
+gate_port_t *channels_port(const channels_t *self, channel_t channel);
 
 /* Echoes the heartbeats that wait. */
-void ports_beat(ports_t *self);
+void channels_beat(channels_t *self);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <zmq.h>
 
-struct lookout {
+struct zmq_reader {
     zloop_t *loop;            /* borrowed */
     zsock_t *socket;          /* borrowed */
     zloop_reader_fn *handler; /* gets socket and arg */
@@ -14,38 +14,38 @@ struct lookout {
 
 static int on_turn(zloop_t *loop, int timer, void *arg);
 
-void lookout_touch(lookout_t *self)
+void zmq_reader_touch(zmq_reader_t *self)
 {
     self->is_empty = false;
     if (!self->timer)
         self->timer = zloop_timer(self->loop, 0, 1, on_turn, self);
 }
 
-void lookout_leave(lookout_t *self)
+void zmq_reader_leave(zmq_reader_t *self)
 {
     self->is_empty = true;
 }
 
-bool lookout_has_input(lookout_t *self)
+bool zmq_reader_has_input(zmq_reader_t *self)
 {
     self->is_empty = !(zsock_events(self->socket) & ZMQ_POLLIN);
     return !self->is_empty;
 }
 
-static int look(lookout_t *self)
+static int look(zmq_reader_t *self)
 {
     int r = 0;
 
-    if (lookout_has_input(self))
+    if (zmq_reader_has_input(self))
         r = self->handler(self->loop, self->socket, self->arg);
     if (!self->is_empty)
-        lookout_touch(self);
+        zmq_reader_touch(self);
     return r;
 }
 
 static int on_turn(zloop_t *loop, int timer, void *arg)
 {
-    lookout_t *self = arg;
+    zmq_reader_t *self = arg;
 
     (void) loop;
     (void) timer;
@@ -60,10 +60,10 @@ static int on_sign(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return look(arg);
 }
 
-lookout_t *lookout_new(zloop_t *loop, zsock_t *socket, zloop_reader_fn *handler,
-                       void *arg)
+zmq_reader_t *zmq_reader_new(zloop_t *loop, zsock_t *socket,
+                             zloop_reader_fn *handler, void *arg)
 {
-    lookout_t *self = mem_new(sizeof *self);
+    zmq_reader_t *self = mem_new(sizeof *self);
     zmq_pollitem_t item = {
         .fd = (int) zsock_fd(socket),
         .events = ZMQ_POLLIN,
@@ -75,11 +75,11 @@ lookout_t *lookout_new(zloop_t *loop, zsock_t *socket, zloop_reader_fn *handler,
     self->arg = arg;
     zloop_poller(loop, &item, on_sign, self);
     zloop_poller_set_tolerant(loop, &item);
-    lookout_touch(self); /* what came before */
+    zmq_reader_touch(self); /* what came before */
     return self;
 }
 
-void lookout_end(lookout_t *self)
+void zmq_reader_end(zmq_reader_t *self)
 {
     zmq_pollitem_t item = {.fd = (int) zsock_fd(self->socket)};
 
@@ -89,7 +89,7 @@ void lookout_end(lookout_t *self)
     self->timer = 0;
 }
 
-void lookout_destroy(lookout_t **self_p)
+void zmq_reader_destroy(zmq_reader_t **self_p)
 {
     free(*self_p);
     *self_p = NULL;

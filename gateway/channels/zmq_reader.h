@@ -1,10 +1,10 @@
-/* A socket of ZeroMQ's in a loop, looked at when there is a reason. zmq_poll
- * asks each of its sockets at each turn, with two system calls a socket; a
- * lookout waits for the socket's descriptor (ZMQ_FD) alone.
+/* Watches one ZeroMQ socket in a loop. zmq_poll makes two system calls for each
+ * of its sockets in each turn; a reader waits only for the socket's descriptor
+ * (ZMQ_FD).
  *
- * The descriptor tells once, and of more than messages: whatever is done with
- * the socket may take the sign away. So who used it outside of its handler
- * says so (lookout_touch), and it is looked at before the loop sleeps. */
+ * The descriptor is edge-triggered, and any call on the socket may consume the
+ * edge. So a caller that uses the socket outside of its handler calls
+ * zmq_reader_touch, and the socket is looked at before the loop sleeps. */
 #ifndef HEARTH_GATEWAY_CHANNELS_ZMQ_READER_H
 #define HEARTH_GATEWAY_CHANNELS_ZMQ_READER_H
 
@@ -12,25 +12,26 @@
 
 #include <czmq.h>
 
-typedef struct lookout lookout_t;
+typedef struct zmq_reader zmq_reader_t;
 
-/* `handler` is called while something can be received; it need not take all.
+/* Calls `handler` while something can be received; it need not take everything.
  * Loop and socket are the caller's. */
-lookout_t *lookout_new(zloop_t *loop, zsock_t *socket, zloop_reader_fn *handler,
-                       void *arg);
-/* In a loop that goes on, and not by the handler itself. */
-void lookout_end(lookout_t *self);
-/* The loop has ended, or this was said to be over. */
-void lookout_destroy(lookout_t **self_p);
-#define cleanup_lookout CLEANUP(lookout_destroy)
+zmq_reader_t *zmq_reader_new(zloop_t *loop, zsock_t *socket,
+                             zloop_reader_fn *handler, void *arg);
+/* Stops watching, in a loop that continues. The handler itself may not call it.
+ */
+void zmq_reader_end(zmq_reader_t *self);
+/* Frees the reader, after the loop has ended or after zmq_reader_end. */
+void zmq_reader_destroy(zmq_reader_t **self_p);
+#define cleanup_zmq_reader CLEANUP(zmq_reader_destroy)
 
-/* Whether something can be received; the last call before the handler returns
- * is this one, or it is called again. */
-bool lookout_has_input(lookout_t *self);
-/* What waits is left for now: the handler is not called again before the next
- * touch or message. */
-void lookout_leave(lookout_t *self);
-/* The socket was sent to, or asked for its events. */
-void lookout_touch(lookout_t *self);
+/* Returns true if something can be received. A handler makes this its last call
+ * before it returns; otherwise it is called again. */
+bool zmq_reader_has_input(zmq_reader_t *self);
+/* Leaves what waits: the handler is called again only after the next touch or
+ * message. */
+void zmq_reader_leave(zmq_reader_t *self);
+/* Notes that the socket was sent to, or asked for its events. */
+void zmq_reader_touch(zmq_reader_t *self);
 
 #endif

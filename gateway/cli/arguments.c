@@ -3,11 +3,15 @@
 #include "gateway/cli/arguments.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/value.h"
+#include "base/similar.h"
+#include "gateway/cli/option_types.h"
+#include "gateway/cli/terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define CONFIG_LINE_MAX 1024 /* columns of what is wrong with one */
 
 typedef struct {
     const flag_t *flag; /* borrowed from the command's table */
@@ -20,12 +24,16 @@ struct arguments {
     size_t given_count;
     const char **operands; /* owned; pointers into argv */
     size_t operand_count;
+    char *const *rest; /* borrowed from argv; the words after "--" */
+    size_t rest_count;
+    buffer_t passed_over; /* skipped words, each after a space */
 };
 
 static void arguments_clear(arguments_t *self)
 {
     free(self->given);
     free(self->operands);
+    buffer_reset(&self->passed_over);
 }
 
 /* ---- what was given ---- */
@@ -64,12 +72,17 @@ bool arguments_seconds(const arguments_t *self, const char *flag,
 {
     const char *value = arguments_value(self, flag);
 
-    return value && value_seconds(value, ret_seconds);
+    return value && option_types_seconds(value, ret_seconds);
 }
 
 const char *arguments_operand(const arguments_t *self, size_t index)
 {
     return index < self->operand_count ? self->operands[index] : NULL;
+}
+
+const char *arguments_rest(const arguments_t *self, size_t index)
+{
+    return index < self->rest_count ? self->rest[index] : NULL;
 }
 
 int usage_error(const arguments_t *self, const char *format, ...)
@@ -80,7 +93,11 @@ int usage_error(const arguments_t *self, const char *format, ...)
     va_start(list, format);
     vfprintf(stderr, format, list);
     va_end(list);
-    fprintf(stderr, "\nTry 'hearth %s --help'.\n", self->command->name);
+    fprintf(stderr,
+            "\nusage: hearth %s [OPTION]...%s%s\n"
+            "Try 'hearth %s --help'.\n",
+            self->command->name, *self->command->operands ? " " : "",
+            self->command->operands, self->command->name);
     return GATEWAY_EXIT_USAGE;
 }
 
@@ -110,6 +127,18 @@ options_t *arguments_options(const arguments_t *self)
         return NULL;
     }
     return take_ptr(options);
+}
+
+void report_print(const config_report_t *report, FILE *file)
+{
+    const char *text;
+    bool is_error;
+
+    for (int wants_errors = 1; wants_errors >= 0; wants_errors--)
+        for (size_t i = 0; (text = config_report_at(report, i, &is_error)); i++)
+            if (is_error == wants_errors)
+                fprintf(file, "%s%s\n", is_error ? "" : "warning: ",
+                        terminal_cell(text, CONFIG_LINE_MAX));
 }
 
 /* ---- the rows ---- */
@@ -163,15 +192,38 @@ bool is_help(const char *word)
 static bool check_value(const arguments_t *self, const flag_t *flag,
                         const char *value)
 {
-    const char *expected = value_fault(flag->value, value);
+    cleanup_free char *expected = option_types_fault(flag->value, value);
 
     if (expected)
         usage_error(self, "--%s: '%s' is not %s", flag->name, value, expected);
     return !expected;
 }
 
-/* One option, which may take the word behind it. Returns how many words it
- * used, or 0 after it said what is wrong. */
+static void pass_over(arguments_t *self, const char *word)
+{
+    buffer_format(&self->passed_over, " %s", word);
+}
+
+/* Says that the command has no such option, and which one was probably meant.
+ */
+static void complain_unknown(const arguments_t *self, const char *word,
+                             size_t size)
+{
+    cleanup_free char *typed = mem_copy(word, size);
+    similar_t similar = {.word = typed + strspn(typed, "-")};
+
+    for (const flag_t *flag = self->command->flags; flag && flag->name; flag++)
+        if (flag->help && typed[1] == '-')
+            similar_offer(&similar, flag->name);
+    if (similar.best)
+        usage_error(self, "unknown option '%s'; did you mean '--%s'?", typed,
+                    similar.best);
+    else
+        usage_error(self, "unknown option '%s'", typed);
+}
+
+/* Reads one option, which may use the word after it. Returns the number of
+ * words that it used, or 0 after an error message. */
 static int read_option(arguments_t *self, char **words)
 {
     const char *word = words[0];
@@ -183,9 +235,12 @@ static int read_option(arguments_t *self, char **words)
     const flag_t *flag =
         find_flag(self->command, name, size, is_long ? 0 : *name);
 
+    if (!flag && self->command->passes_over) {
+        pass_over(self, word);
+        return 1;
+    }
     if (!flag) {
-        usage_error(self, "unknown option '%.*s'", (int) (size + 1 + is_long),
-                    word);
+        complain_unknown(self, word, size + 1 + is_long);
         return 0;
     }
     if (name[size])
@@ -219,7 +274,8 @@ static bool check_operands(const arguments_t *self)
     for (; operand_at(command, count, &operand); count++) {
         is_many |= operand.is_many;
         if (count >= self->operand_count && !operand.is_optional) {
-            usage_error(self, "it needs %s", command->operands);
+            usage_error(self, "%.*s is missing", (int) operand.size,
+                        operand.name);
             return false;
         }
     }
@@ -230,19 +286,33 @@ static bool check_operands(const arguments_t *self)
     return true;
 }
 
+/* Takes the words after "--". Returns false if they are operands. */
+static bool take_rest(arguments_t *self, int count, char *const *words)
+{
+    if (!self->command->rest)
+        return false;
+    self->rest = words;
+    self->rest_count = (size_t) count;
+    return true;
+}
+
 static bool read_words(arguments_t *self, int count, char **words)
 {
-    bool is_operand = false; /* everything behind -- is */
+    bool is_operand = false; /* all words after -- are */
 
     for (int i = 0; i < count;) {
         int used = 1;
 
-        if (!is_operand && strcmp(words[i], "--") == 0)
+        if (!is_operand && strcmp(words[i], "--") == 0) {
             is_operand = true;
-        else if (is_operand || words[i][0] != '-' || !words[i][1])
-            self->operands[self->operand_count++] = words[i];
-        else
+            if (take_rest(self, count - i - 1, words + i + 1))
+                break;
+        } else if (!is_operand && words[i][0] == '-' && words[i][1])
             used = read_option(self, words + i);
+        else if (self->command->passes_over)
+            pass_over(self, words[i]);
+        else
+            self->operands[self->operand_count++] = words[i];
         if (used == 0)
             return false;
         i += used;
@@ -261,5 +331,9 @@ int arguments_run(const command_t *command, int count, char **words)
 
     if (!read_words(&arguments, count, words))
         return GATEWAY_EXIT_USAGE;
+    if (arguments.passed_over.size)
+        fprintf(stderr, "hearth: ignored, as ipykernel does:%.*s\n",
+                (int) arguments.passed_over.size,
+                (const char *) arguments.passed_over.data);
     return command->run(&arguments);
 }

@@ -1,21 +1,22 @@
-/* The words behind a command, read by the rows of its table. */
+/* Reads the words after a command's name by the rows of its table. */
 #ifndef HEARTH_GATEWAY_CLI_ARGUMENTS_H
 #define HEARTH_GATEWAY_CLI_ARGUMENTS_H
 
 #include "gateway/cli/command.h"
 
-/* What a command's `operands` say of one of them. */
+/* What a command's `operands` say about one operand. */
 typedef struct {
     const char *name; /* borrowed; not ended by NUL: "ID", "FILE|-" */
-    size_t size;      /* of it */
-    bool is_optional; /* it stands in brackets */
+    size_t size;      /* length of `name` */
+    bool is_optional; /* it is in brackets */
     bool is_many;     /* "FILE..." */
 } operand_t;
 
-/* The operand at `index`; false behind the last one. */
+/* Reads the operand at `index`; returns false after the last one. */
 bool operand_at(const command_t *command, size_t index, operand_t *ret_operand);
 
-/* The row of "--name" or, with a letter, of "-n"; NULL: there is none. */
+/* Returns the row of "--name" or, with a letter, of "-n"; NULL if there is
+ * none. */
 const flag_t *find_flag(const command_t *command, const char *name, size_t size,
                         char letter);
 

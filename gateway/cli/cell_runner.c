@@ -4,8 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "gateway/cli/outputs.h"
-#include "gateway/cli/talk.h"
+#include "gateway/cli/kernel_client.h"
+#include "gateway/cli/output_printer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,22 +16,22 @@
 static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
 
 struct cell_runner {
-    mgmt_t *mgmt;       /* borrowed */
-    char *session;      /* owned; its id */
-    char *name;         /* owned; of the client, for the recording */
-    bool is_revival;    /* recorded cells of this session run again */
-    client_t *client;   /* owned */
-    outputs_t *outputs; /* owned; of the running cell */
-    json_t *displays;   /* owned; display_id -> outputs that show it */
-    char *request;      /* owned; id of the running request */
-    json_t *reply;      /* owned; content, once it came */
-    json_t *figures;    /* owned; of the reply's metadata, or NULL */
-    json_t *answers;    /* owned; for input(), or NULL */
-    size_t answered;    /* of them */
-    bool is_open;       /* it shows something that can be updated */
-    bool is_idle;       /* the session said so for the request */
-    int64_t heard;      /* monotonic ms; the last message */
-    int64_t asked;      /* the last look at the gateway */
+    management_client_t *management; /* borrowed */
+    char *session;                   /* owned; its id */
+    char *name;                /* owned; of the client, for the recording */
+    bool is_revival;           /* recorded cells of this session run again */
+    client_t *client;          /* owned */
+    output_printer_t *outputs; /* owned; of the running cell */
+    json_t *displays;          /* owned; display_id -> outputs that show it */
+    char *request;             /* owned; id of the running request */
+    json_t *reply;             /* owned; content, once it came */
+    json_t *figures;           /* owned; of the reply's metadata, or NULL */
+    json_t *answers;           /* owned; for input(), or NULL */
+    size_t answered;           /* of them */
+    bool is_open;              /* it shows something that can be updated */
+    bool is_idle;              /* the session said so for the request */
+    int64_t heard;             /* monotonic ms; the last message */
+    int64_t asked;             /* the last look at the gateway */
 };
 
 void cell_runner_destroy(cell_runner_t **self_p)
@@ -47,19 +47,20 @@ void cell_runner_destroy(cell_runner_t **self_p)
     free(self->request);
     free(self->name);
     free(self->session);
-    outputs_destroy(&self->outputs);
+    output_printer_destroy(&self->outputs);
     client_destroy(&self->client);
     free(self);
     *self_p = NULL;
 }
 
-int cell_runner_new(mgmt_t *mgmt, const json_t *session, const char *client,
-                    bool is_revival, cell_runner_t **ret_runner, fault_t *fault)
+int cell_runner_new(management_client_t *management, const json_t *session,
+                    const char *client, bool is_revival,
+                    cell_runner_t **ret_runner, fault_t *fault)
 {
     cleanup_cell_runner cell_runner_t *self = mem_new(sizeof *self);
     int r;
 
-    self->mgmt = mgmt;
+    self->management = management;
     self->session = mem_text(member_text(session, "id"));
     self->name = mem_text(client);
     self->is_revival = is_revival;
@@ -68,7 +69,7 @@ int cell_runner_new(mgmt_t *mgmt, const json_t *session, const char *client,
                    fault);
     if (r < 0)
         return r;
-    talk_wait_for_welcome(self->client, NULL);
+    kernel_client_wait_for_welcome(self->client, NULL);
     *ret_runner = take_ptr(self);
     return 0;
 }
@@ -80,8 +81,8 @@ static void begin(cell_runner_t *self, const char *id, const json_t *answers)
     self->answered = 0;
     free(self->request);
     self->request = mem_text(id);
-    outputs_destroy(&self->outputs);
-    self->outputs = outputs_new(NULL, true);
+    output_printer_destroy(&self->outputs);
+    self->outputs = output_printer_new(NULL, true);
     json_decref(self->reply);
     json_decref(self->figures);
     self->reply = self->figures = NULL;
@@ -89,7 +90,8 @@ static void begin(cell_runner_t *self, const char *id, const json_t *answers)
     self->heard = self->asked = clock_monotonic_ms();
 }
 
-static int execute(void *arg, const runner_request_t *request, fault_t *fault)
+static int execute(void *arg, const cell_executor_request_t *request,
+                   fault_t *fault)
 {
     cell_runner_t *self = arg;
     bool is_silent = request->code == NULL;
@@ -114,9 +116,8 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
                   "store_history", !is_silent, "user_expressions", expressions,
                   "allow_stdin", request->answers != NULL, "stop_on_error", 0);
     if (!content || !json_object_size(expressions) != !request->expression)
-        return fault_set(fault, EINVAL, "the code is no UTF-8 text");
-    r = talk_send(self->client, CHANNEL_SHELL, "execute_request", content,
-                  metadata, &id, fault);
+        return fault_set(fault, EINVAL, "the code is not UTF-8 text");
+    r = kernel_client_execute(self->client, content, metadata, &id, fault);
     if (r == 0)
         begin(self, id, request->answers);
     return r;
@@ -126,7 +127,7 @@ static int interrupt(void *arg, fault_t *fault)
 {
     cell_runner_t *self = arg;
 
-    return talk_interrupt(self->client, fault);
+    return kernel_client_interrupt(self->client, fault);
 }
 
 /* ---- what is heard ---- */
@@ -161,11 +162,11 @@ static void on_output(cell_runner_t *self, const char *type, json_t *content)
         on_update(self, content);
         return;
     }
-    outputs_add(self->outputs, type, content);
+    output_printer_add(self->outputs, type, content);
     if (!*id || strcmp(type, "display_data") != 0)
         return;
     self->is_open = true;
-    list = outputs_list(self->outputs);
+    list = output_printer_list(self->outputs);
     shown = json_object_get(self->displays, id);
     if (!shown) {
         shown = json_array();
@@ -180,41 +181,43 @@ static void on_reply(cell_runner_t *self, const message_t *message,
     json_decref(self->reply);
     json_decref(self->figures);
     self->reply = json_incref(content);
-    self->figures = talk_figures(message);
+    self->figures = kernel_client_figures(message);
 }
 
-/* Nobody is there for a question more than there were: the input is at its
- * end. One that was never answered had been interrupted. */
+/* A question beyond the recorded ones gets the end of the input. A recorded
+ * question without an answer had been interrupted. */
 static void on_question(cell_runner_t *self)
 {
     json_t *answer = json_array_get(self->answers, self->answered++);
     fault_t ignored; /* a session that is gone is noticed by its silence */
 
     if (json_is_null(answer))
-        (void) talk_interrupt(self->client, &ignored);
+        (void) kernel_client_interrupt(self->client, &ignored);
     else
-        (void) talk_answer(self->client,
-                           json_is_string(answer) ? json_incref(answer)
-                                                  : json_string(END_OF_INPUT),
-                           &ignored);
+        (void) kernel_client_answer(self->client,
+                                    json_is_string(answer)
+                                        ? json_incref(answer)
+                                        : json_string(END_OF_INPUT),
+                                    &ignored);
 }
 
 static void on_message(cell_runner_t *self, channel_t channel,
                        const message_t *message)
 {
     json_auto_t *content = NULL;
-    talk_t what = talk_read(message, channel, self->request, &content);
+    kernel_client_event_t what =
+        kernel_client_read(message, channel, self->request, &content);
 
-    if (what == TALK_OTHERS)
+    if (what == KERNEL_CLIENT_OTHERS)
         return;
     self->heard = self->asked = clock_monotonic_ms();
-    if (what == TALK_REPLY)
+    if (what == KERNEL_CLIENT_REPLY)
         on_reply(self, message, content);
-    else if (what == TALK_QUESTION)
+    else if (what == KERNEL_CLIENT_QUESTION)
         on_question(self);
-    else if (what == TALK_OUTPUT)
+    else if (what == KERNEL_CLIENT_OUTPUT)
         on_output(self, message_type(message), content);
-    else if (what == TALK_IDLE)
+    else if (what == KERNEL_CLIENT_IDLE)
         self->is_idle = true;
 }
 
@@ -225,33 +228,35 @@ static bool is_gone(cell_runner_t *self)
     json_auto_t *reply = NULL;
     gateway_exit_t status;
 
-    if (now - self->asked < DOUBT_MS || !mgmt_is_served(self->mgmt))
+    if (now - self->asked < DOUBT_MS
+        || !management_client_is_served(self->management))
         return false;
     self->asked = now;
-    status = mgmt_ask(self->mgmt, "session_show",
-                      json_pack("{s:s}", "id", self->session), &reply);
+    status =
+        management_client_ask(self->management, "session_show",
+                              json_pack("{s:s}", "id", self->session), &reply);
     return status == GATEWAY_EXIT_GONE
            || strcmp(member_text(json_object_get(reply, "session"), "state"),
                      "gone")
                   == 0;
 }
 
-static int finish(cell_runner_t *self, runner_result_t *ret_result,
+static int finish(cell_runner_t *self, cell_executor_result_t *ret_result,
                   fault_t *fault)
 {
     if (strcmp(member_text(self->reply, "ename"), "SessionGone") == 0)
         return fault_set(fault, ESHUTDOWN, "%s",
                          member_text(self->reply, "evalue"));
-    runner_result_clear(ret_result);
+    cell_executor_result_clear(ret_result);
     ret_result->reply = take_ptr(self->reply);
     ret_result->figures = take_ptr(self->figures);
-    ret_result->outputs = json_incref(outputs_list(self->outputs));
+    ret_result->outputs = json_incref(output_printer_list(self->outputs));
     ret_result->is_open = self->is_open;
     return 1;
 }
 
-static int wait_for_end(void *arg, int timeout_ms, runner_result_t *ret_result,
-                        fault_t *fault)
+static int wait_for_end(void *arg, int timeout_ms,
+                        cell_executor_result_t *ret_result, fault_t *fault)
 {
     cell_runner_t *self = arg;
     int64_t deadline = clock_monotonic_ms() + timeout_ms;
@@ -279,10 +284,26 @@ static int wait_for_end(void *arg, int timeout_ms, runner_result_t *ret_result,
     }
 }
 
-runner_t cell_runner_methods(cell_runner_t *self)
+static int restart(void *arg, fault_t *fault)
 {
-    static const runner_methods_t methods = {
-        .execute = execute, .wait = wait_for_end, .interrupt = interrupt};
+    cell_runner_t *self = arg;
+    json_auto_t *reply = NULL;
 
-    return (runner_t){.methods = &methods, .self = self};
+    /* What is asked from here on waits for the fresh kernel. */
+    if (management_client_ask(self->management, "session_restart",
+                              json_pack("{s:s}", "id", self->session), &reply)
+        != GATEWAY_EXIT_OK)
+        return fault_set(fault, ESHUTDOWN, "session %s cannot be restarted",
+                         self->session);
+    return 0;
+}
+
+cell_executor_t cell_runner_methods(cell_runner_t *self)
+{
+    static const cell_executor_methods_t methods = {.execute = execute,
+                                                    .wait = wait_for_end,
+                                                    .interrupt = interrupt,
+                                                    .restart = restart};
+
+    return (cell_executor_t){.methods = &methods, .self = self};
 }

@@ -11,7 +11,6 @@
 
 #define DRAW_MS   100
 #define BAR_WIDTH 24
-#define SIZES     4
 
 struct progress {
     char *name; /* owned */
@@ -20,20 +19,17 @@ struct progress {
     int is_tty;
 };
 
-const char *progress_size(uint64_t bytes)
+const char *progress_write_size(progress_size_t *self, uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    static char texts[SIZES][24];
-    static unsigned next;
-    char *text = texts[next++ % SIZES];
     double value = (double) bytes;
     size_t unit = 0;
 
     for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
         value /= 1024;
-    (void) snprintf(text, sizeof texts[0], unit ? "%.1f %s" : "%.0f %s", value,
-                    units[unit]);
-    return text;
+    (void) snprintf(self->text, sizeof self->text, unit ? "%.1f %s" : "%.0f %s",
+                    value, units[unit]);
+    return self->text;
 }
 
 progress_t *progress_new(const char *name, uint64_t total)

@@ -1,5 +1,5 @@
-/* How far a copy has come, for a person: one line on standard error, drawn
- * anew at most ten times a second, and only when that is a terminal. */
+/* Shows a person how far a copy is: one line on standard error, redrawn at most
+ * ten times a second, only on a terminal. */
 #ifndef HEARTH_GATEWAY_CLI_PROGRESS_H
 #define HEARTH_GATEWAY_CLI_PROGRESS_H
 
@@ -9,17 +9,24 @@
 
 typedef struct progress progress_t;
 
-/* `name` is text without controls (name_escape). `total` 0: not known. */
+/* Begins a line. `name` is text without controls (name_escape). `total` 0:
+ * unknown. */
 progress_t *progress_new(const char *name, uint64_t total);
-/* The line is complete, or taken away when the copy failed (not at the end
- * of `total`). */
+/* Ends the line, or removes it if the copy failed before `total`. */
 void progress_destroy(progress_t **self_p);
 #define cleanup_progress CLEANUP(progress_destroy)
 
-/* So many bytes are done. */
+/* Shows that `done` bytes are copied. */
 void progress_show(progress_t *self, uint64_t done);
 
-/* "12.3 MiB"; lent until the fourth call after this one. */
-const char *progress_size(uint64_t bytes);
+typedef struct {
+    char text[24];
+} progress_size_t;
+/* Writes "12.3 MiB"; returns the text. */
+const char *progress_write_size(progress_size_t *self, uint64_t bytes);
+/* Writes a size in storage that lasts as long as the block where it is written.
+ */
+#define progress_size(bytes)                                                   \
+    progress_write_size(&(progress_size_t){{0}}, (bytes))
 
 #endif

@@ -8,16 +8,15 @@
 #include <unistd.h>
 
 #define SEQUENCE_MAX 64 /* bytes of a colour sequence; longer ones are cut */
-#define CELLS        4
 
 typedef enum {
     STATE_TEXT,
-    STATE_ESCAPE,  /* behind ESC */
-    STATE_CHARSET, /* behind ESC and an intermediate byte */
-    STATE_CSI,     /* behind ESC [ */
+    STATE_ESCAPE,  /* after ESC */
+    STATE_CHARSET, /* after ESC and an intermediate byte */
+    STATE_CSI,     /* after ESC [ */
     STATE_STRING,  /* OSC, DCS, APC, PM, SOS: up to BEL or ESC \ */
     STATE_STRING_ESCAPE,
-    STATE_C1,   /* behind 0xC2: may be a control of ISO 6429's C1 set */
+    STATE_C1,   /* after 0xC2: may be a control of ISO 6429's C1 set */
     STATE_BIDI, /* in a character that begins as those that reorder text do */
 } state_t;
 
@@ -28,7 +27,7 @@ struct terminal {
     bool is_colored; /* a colour was switched on */
     bool at_line_start;
     state_t state;
-    char sequence[SEQUENCE_MAX]; /* parameters behind ESC [ */
+    char sequence[SEQUENCE_MAX]; /* parameters after ESC [ */
     size_t sequence_size;
     unsigned char held[3]; /* of a character, in STATE_BIDI */
     size_t held_size;
@@ -196,8 +195,8 @@ static state_t next_state(terminal_t *self, unsigned char byte)
     case STATE_STRING:
         if (byte == 033)
             return STATE_STRING_ESCAPE;
-        /* A newline ends it too: text must not vanish for ever behind a
-         * sequence that was never closed. */
+        /* A newline ends it, too: an unterminated sequence must not hide all
+         * later text. */
         return byte == 07 || byte == '\n' ? STATE_TEXT : STATE_STRING;
     case STATE_STRING_ESCAPE:
         return byte == '\\' ? STATE_TEXT : in_escape(self, byte);
@@ -249,17 +248,16 @@ void terminal_end(terminal_t *self)
     fflush(self->file);
 }
 
-const char *terminal_cell(const char *text, size_t width)
+const char *terminal_write_cell(terminal_cell_t *self, const char *text,
+                                size_t width)
 {
-    static char cells[CELLS][512];
-    static unsigned next;
-    char *cell = cells[next++ % CELLS];
+    char *cell = self->text;
     size_t size = 0;
 
-    for (size_t shown = 0; *text && size + 2 < sizeof cells[0]; text++) {
+    for (size_t shown = 0; *text && size + 2 < sizeof self->text; text++) {
         unsigned char byte = (unsigned char) *text;
 
-        /* A character begins where no continuation byte stands. */
+        /* A byte that is no continuation byte begins a character. */
         if ((byte & 0xC0) != 0x80 && shown++ == width)
             break;
         if (byte == 0xC2 && (unsigned char) text[1] < 0xA0) {
@@ -278,4 +276,15 @@ const char *terminal_cell(const char *text, size_t width)
     }
     cell[size] = '\0';
     return cell;
+}
+
+const char *terminal_write_first_line(terminal_cell_t *self, const char *text,
+                                      size_t width)
+{
+    terminal_cell_t line;
+
+    text += strspn(text, " \t\r\n");
+    snprintf(line.text, sizeof line.text, "%.*s", (int) strcspn(text, "\r\n"),
+             text);
+    return terminal_write_cell(self, line.text, width);
 }

@@ -1,7 +1,7 @@
 /* See variables.h. */
 #include "gateway/cli/variables.h"
 
-#include "gateway/cli/mgmt.h"
+#include "gateway/cli/management_client.h"
 
 #include <stdio.h>
 

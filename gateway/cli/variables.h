@@ -1,5 +1,5 @@
-/* What a cell did to variables and files, in words: out of the objects that
- * docs/NOTEBOOKS.md describes. */
+/* Changes of variables and files by a cell, in words: from the objects that
+ * docs/reference/notebooks.md describes. */
 #ifndef HEARTH_GATEWAY_CLI_VARIABLES_H
 #define HEARTH_GATEWAY_CLI_VARIABLES_H
 

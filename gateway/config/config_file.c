@@ -1,4 +1,5 @@
-/* The configuration's file: ZPL, read by czmq after zpl.c has looked at it. */
+/* The configuration's file: zpl.c reads its lines, options.c takes the values.
+ * Reading does not stop at an error: people want to hear of all of them. */
 #include "gateway/config/options.h"
 
 #include "base/buffer.h"
@@ -7,10 +8,20 @@
 #include "gateway/config/zpl.h"
 #include "protocol/limits.h"
 
-#include <czmq.h>
-
 #include <errno.h>
 #include <string.h>
+
+typedef struct {
+    options_t *options;      /* borrowed */
+    config_report_t *report; /* borrowed */
+    const char *file;        /* borrowed */
+    char *unknown; /* owned; the path of an unknown section, or NULL */
+} reader_t;
+
+static void reader_clear(reader_t *self)
+{
+    free(self->unknown);
+}
 
 static void replace(char **member, const char *text)
 {
@@ -18,79 +29,120 @@ static void replace(char **member, const char *text)
     *member = mem_text(text);
 }
 
-/* One item of the file and what is below it. `key` is its path; its level is
- * bounded by zpl_check. For zconfig a section is an item with an empty value.
- */
-static int take_item(options_t *self, zconfig_t *item, const char *key,
-                     const char *text, fault_t *fault)
+/* Returns true below an unknown section: each line there would be one more
+ * error. */
+static bool is_lost(const reader_t *self, const char *path)
 {
-    const char *value = zconfig_value(item);
-    bool has_value = value && *value;
-    int result = has_value ? options_set(self, key, value, fault)
-                           : options_check_section(key, fault);
+    size_t size = self->unknown ? strlen(self->unknown) : 0;
 
-    if (result < 0)
-        return fault_wrap(fault, "%u", zpl_line(text, key));
-    for (zconfig_t *child = zconfig_child(item); child && result == 0;
-         child = zconfig_next(child)) {
-        cleanup_free char *below =
-            mem_format("%s/%s", key, zconfig_name(child));
-        result = take_item(self, child, below, text, fault);
-    }
-    return result;
+    return size && strncmp(path, self->unknown, size) == 0 && path[size] == '/';
 }
 
-static int parse_text(options_t *self, const char *text, size_t size,
-                      fault_t *fault)
+static void take_section(reader_t *self, const zpl_item_t *item)
 {
-    int result = zpl_check(text, size, fault);
-    if (result < 0)
-        return result;
-    zconfig_t *root = zconfig_str_load(text);
-    if (!root)
-        return fault_set(fault, EINVAL, "1: no ZPL");
-    for (zconfig_t *item = zconfig_child(root); item && result == 0;
-         item = zconfig_next(item))
-        result = take_item(self, item, zconfig_name(item), text, fault);
-    zconfig_destroy(&root);
-    return result;
+    fault_t fault;
+
+    if (options_check_section(item->path, &fault) == 0)
+        return;
+    replace(&self->unknown, item->path);
+    config_report_error(self->report, EINVAL, "%s:%u: %s", self->file,
+                        item->line, fault.text);
 }
 
-static int load_file(options_t *self, const char *file, fault_t *fault)
+static void take_value(reader_t *self, const zpl_item_t *item)
+{
+    const char *before = config_report_place(self->report, item->path);
+    cleanup_free char *place = mem_format("%s:%u", self->file, item->line);
+    fault_t fault;
+
+    if (before)
+        config_report_error(self->report, EINVAL,
+                            "%s: %s has a value in %s "
+                            "already",
+                            place, item->path, before);
+    else if (options_set(self->options, item->path, item->value, &fault) < 0)
+        config_report_error(self->report, EINVAL, "%s: %s", place, fault.text);
+    else
+        config_report_came(self->report, item->path, place);
+}
+
+static void on_item(void *arg, const zpl_item_t *item)
+{
+    reader_t *self = arg;
+
+    if (item->flaw)
+        config_report_error(self->report, EINVAL, "%s:%u: %s", self->file,
+                            item->line, item->flaw);
+    else if (is_lost(self, item->path))
+        return;
+    else if (item->value)
+        take_value(self, item);
+    else
+        take_section(self, item);
+}
+
+static void load_file(options_t *self, const char *file,
+                      config_report_t *report)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    CLEANUP(reader_clear)
+    reader_t reader = {.options = self, .report = report, .file = file};
+    fault_t fault;
 
-    int result = file_read(file, CONFIG_FILE_MAX, &text, fault);
-    if (result < 0)
-        return result;
-    buffer_append(&text, "", 0); /* an empty file has no NUL behind it yet */
-    result = parse_text(self, (const char *) text.data, text.size, fault);
-    if (result < 0) {
-        fault_t inner = *fault;
-        return fault_set(fault, inner.code, "%s:%s", file, inner.text);
+    if (file_read(file, CONFIG_FILE_MAX, &text, &fault) < 0) {
+        config_report_error(report, fault.code, "%s", fault.text);
+        return;
     }
+    buffer_append(&text, "", 0); /* an empty file has no NUL at its end yet */
+    zpl_read((const char *) text.data, text.size, on_item, &reader);
     replace(&self->file, file);
-    return 0;
 }
 
 /* The environment speaks for one run, the file for all of them. */
-static void environment_wins(options_t *self)
+static void environment_wins(options_t *self, config_report_t *report)
 {
-    const char *runtime = environment_folder("HEARTH_RUNTIME_DIR");
-    const char *state = environment_folder("HEARTH_STATE_DIR");
+    const char *runtime = default_paths_folder("HEARTH_RUNTIME_DIR");
+    const char *state = default_paths_folder("HEARTH_STATE_DIR");
 
-    if (runtime)
+    if (runtime) {
         replace(&self->runtime_dir, runtime);
-    if (state)
+        config_report_came(report, "gateway/runtime_dir",
+                           "$HEARTH_RUNTIME_DIR");
+    }
+    if (state) {
         replace(&self->state_dir, state);
+        config_report_came(report, "gateway/state_dir", "$HEARTH_STATE_DIR");
+    }
+}
+
+void options_read(options_t *self, const char *file_or_null,
+                  config_report_t *report)
+{
+    cleanup_free char *file =
+        file_or_null ? mem_text(file_or_null) : default_paths_config_file();
+
+    if (file)
+        load_file(self, file, report);
+    environment_wins(self, report);
 }
 
 int options_load(options_t *self, const char *file_or_null, fault_t *fault)
 {
-    cleanup_free char *file =
-        file_or_null ? mem_text(file_or_null) : environment_config_file();
-    int result = file ? load_file(self, file, fault) : 0;
+    cleanup_config_report config_report_t *report = config_report_new();
+    bool is_error = false;
+    const char *text;
+    size_t count;
 
-    environment_wins(self);
-    return result;
+    options_read(self, file_or_null, report);
+    count = config_report_errors(report);
+    if (!count)
+        return 0;
+    for (size_t i = 0; (text = config_report_at(report, i, &is_error)); i++)
+        if (is_error)
+            break;
+    if (count == 1)
+        return fault_set(fault, config_report_code(report), "%s", text);
+    return fault_set(fault, config_report_code(report),
+                     "%.170s (and %zu more errors: `hearth config check`)",
+                     text, count - 1);
 }

@@ -20,13 +20,13 @@ static const char *value_of(const char *name)
     return value && *value ? value : NULL;
 }
 
-const char *environment_folder(const char *name)
+const char *default_paths_folder(const char *name)
 {
     const char *value = value_of(name);
     return value && value[0] == '/' ? value : NULL;
 }
 
-bool environment_is_free(const char *name)
+bool default_paths_is_free(const char *name)
 {
     static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME"};
     static const char *const beginnings[] = {"HEARTH_", "KG_", "LD_", "PYTHON"};
@@ -43,36 +43,36 @@ bool environment_is_free(const char *name)
 /* A folder below the user's home; the environment may name another one. */
 static char *home_folder(const char *variable, const char *below)
 {
-    const char *folder = environment_folder(variable);
+    const char *folder = default_paths_folder(variable);
     if (folder)
         return mem_format("%s/hearth", folder);
-    const char *home = environment_folder("HOME");
+    const char *home = default_paths_folder("HOME");
     const struct passwd *user = home ? NULL : getpwuid(getuid());
     if (user)
         home = user->pw_dir;
     return mem_format("%s/%s/hearth", home ? home : "", below);
 }
 
-char *environment_runtime_dir(void)
+char *default_paths_runtime_dir(void)
 {
-    const char *folder = environment_folder("HEARTH_RUNTIME_DIR");
+    const char *folder = default_paths_folder("HEARTH_RUNTIME_DIR");
     if (folder)
         return mem_text(folder);
-    folder = environment_folder("XDG_RUNTIME_DIR");
+    folder = default_paths_folder("XDG_RUNTIME_DIR");
     if (folder)
         return mem_format("%s/hearth", folder);
     return mem_format("/tmp/hearth-%u", (unsigned) getuid());
 }
 
-char *environment_state_dir(void)
+char *default_paths_state_dir(void)
 {
-    const char *folder = environment_folder("HEARTH_STATE_DIR");
+    const char *folder = default_paths_folder("HEARTH_STATE_DIR");
     if (folder)
         return mem_text(folder);
     return home_folder("XDG_STATE_HOME", ".local/state");
 }
 
-char *environment_config_file(void)
+char *default_paths_config_file(void)
 {
     const char *named = value_of("HEARTH_CONFIG");
     if (named)
@@ -89,7 +89,7 @@ char *environment_config_file(void)
     return NULL;
 }
 
-char *environment_python_dir(void)
+char *default_paths_python_dir(void)
 {
     char program[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -1,5 +1,5 @@
-/* What the environment and the user's home say of where things lie; and what of
- * it kernels may have. */
+/* Default paths from the environment and the user's home; and the variables
+ * that kernels may have. */
 #ifndef HEARTH_GATEWAY_CONFIG_DEFAULT_PATHS_H
 #define HEARTH_GATEWAY_CONFIG_DEFAULT_PATHS_H
 
@@ -7,19 +7,19 @@
 
 /* A variable that names a folder; NULL when it is not set. XDG says that a
  * relative path in its variables is to be ignored. */
-const char *environment_folder(const char *name);
+const char *default_paths_folder(const char *name);
 /* Whether kernels may have a variable of that name from outside: those by which
  * programs and libraries are found, and hearth's own, they may not. */
-bool environment_is_free(const char *name);
+bool default_paths_is_free(const char *name);
 
 /* The default folders; the caller frees them. */
-char *environment_runtime_dir(void);
-char *environment_state_dir(void);
+char *default_paths_runtime_dir(void);
+char *default_paths_state_dir(void);
 /* $HEARTH_CONFIG, or the first of the user's and the system's hearth.cfg that
  * is there; NULL: none. The caller frees it. */
-char *environment_config_file(void);
+char *default_paths_config_file(void);
 /* Where the Python packages are: beside the program when it runs where it was
  * built, else where they were installed. The caller frees it. */
-char *environment_python_dir(void);
+char *default_paths_python_dir(void);
 
 #endif

@@ -7,14 +7,17 @@
 
 #define FDS_OWN     256 /* descriptors of the gateway and of launches */
 #define FDS_SESSION 19  /* 14 of a session at rest, and 5 of a client */
+/* ... over TCP: 5 more that listen, and 3 for each connection of a client, with
+ * the gate between it and libzmq */
+#define FDS_TCP_SESSION 34
 
-/* What clients over HTTP have in any case: this part of what is shared, and so
- * many at the least, but no more than a quarter of it. */
+/* The descriptors that are reserved for HTTP clients: this part of the shared
+ * ones, at least 64, but at most a quarter. */
 #define CLIENTS_PART  32
 #define CLIENTS_LEAST 64
 #define CLIENTS_MOST  4
 
-void budget_raise(void)
+void fd_limits_raise(void)
 {
     struct rlimit limit;
 
@@ -24,7 +27,7 @@ void budget_raise(void)
     }
 }
 
-size_t budget_descriptors(void)
+size_t fd_limits_descriptors(void)
 {
     struct rlimit limit = {0};
 
@@ -33,12 +36,17 @@ size_t budget_descriptors(void)
     return (size_t) limit.rlim_cur;
 }
 
-/* What is left of them for sessions and clients. */
+/* Returns the descriptors that sessions and clients share. */
 static size_t shared(void)
 {
-    size_t all = budget_descriptors();
+    size_t all = fd_limits_descriptors();
 
     return all > FDS_OWN ? all - FDS_OWN : 0;
+}
+
+static size_t fds_of_session(const options_t *options)
+{
+    return options->transport == OPTIONS_TCP ? FDS_TCP_SESSION : FDS_SESSION;
 }
 
 static size_t least_connections(size_t all)
@@ -50,22 +58,24 @@ static size_t least_connections(size_t all)
     return least < all / CLIENTS_MOST ? least : all / CLIENTS_MOST;
 }
 
-size_t budget_connections(const options_t *options)
+size_t fd_limits_connections(const options_t *options)
 {
     size_t all = shared(), room = least_connections(all);
+    size_t each = fds_of_session(options);
 
     if (!options->http.enabled)
         return 0;
-    if (options->sessions_max < (all - room) / FDS_SESSION)
-        room = all - (size_t) options->sessions_max * FDS_SESSION;
+    if (options->sessions_max < (all - room) / each)
+        room = all - (size_t) options->sessions_max * each;
     return options->http.connections_max < room
                ? (size_t) options->http.connections_max
                : room;
 }
 
-size_t budget_sessions(const options_t *options)
+size_t fd_limits_sessions(const options_t *options)
 {
-    if (budget_descriptors() == SIZE_MAX)
+    if (fd_limits_descriptors() == SIZE_MAX)
         return SIZE_MAX;
-    return (shared() - budget_connections(options)) / FDS_SESSION;
+    return (shared() - fd_limits_connections(options))
+           / fds_of_session(options);
 }

@@ -1,7 +1,7 @@
-/* How the descriptors that the system permits are shared: too few of them would
- * end the gateway, not a session. Sessions and viewers come first, up to
- * sessions/sessions_max; clients over HTTP have what is left, and a small part
- * in any case. */
+/* Shares the process's descriptors: running out of them would end the gateway,
+ * not one session. Sessions and viewers come first, up to
+ * sessions/sessions_max. HTTP clients get the rest, and in any case a small
+ * part. */
 #ifndef HEARTH_GATEWAY_CONFIG_FD_LIMITS_H
 #define HEARTH_GATEWAY_CONFIG_FD_LIMITS_H
 
@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes all that the system permits this process. */
-void budget_raise(void);
-/* So many there may be (RLIMIT_NOFILE); SIZE_MAX: any number. */
-size_t budget_descriptors(void);
-/* So many connections over HTTP, of one descriptor each. */
-size_t budget_connections(const options_t *options);
-/* So many sessions and viewers; SIZE_MAX: any number. */
-size_t budget_sessions(const options_t *options);
+/* Raises the process's limit to the maximum that the system permits. */
+void fd_limits_raise(void);
+/* Returns the number of descriptors that may be open (RLIMIT_NOFILE); SIZE_MAX
+ * if unlimited. */
+size_t fd_limits_descriptors(void);
+/* Returns the number of HTTP connections, of one descriptor each. */
+size_t fd_limits_connections(const options_t *options);
+/* Returns the number of sessions and viewers; SIZE_MAX if unlimited. */
+size_t fd_limits_sessions(const options_t *options);
 
 #endif

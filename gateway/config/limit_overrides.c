@@ -31,9 +31,9 @@ static int lower(const profile_t *profile, const char *name, json_t *value,
     return options_lower_limit(profile, name, text, limits, ret_number, fault);
 }
 
-int session_limits_ask(const profile_t *profile, json_t *asked_or_null,
-                       profile_limits_t *ret_limits, char **ret_text,
-                       fault_t *fault)
+int limit_overrides_ask(const profile_t *profile, json_t *asked_or_null,
+                        profile_limits_t *ret_limits, char **ret_text,
+                        fault_t *fault)
 {
     profile_limits_t limits = profile->limits;
     json_auto_t *numbers = json_object();
@@ -59,8 +59,8 @@ int session_limits_ask(const profile_t *profile, json_t *asked_or_null,
     return 0;
 }
 
-profile_limits_t session_limits_keep(const profile_t *profile,
-                                     const char *text_or_null)
+profile_limits_t limit_overrides_keep(const profile_t *profile,
+                                      const char *text_or_null)
 {
     json_auto_t *asked =
         text_or_null ? json_loads(text_or_null, 0, NULL) : NULL;

@@ -3,94 +3,25 @@
 #include "gateway/config/option_value.h"
 
 #include "base/buffer.h"
-#include "base/texts.h"
-#include "gateway/config/default_paths.h"
-
-#include <arpa/inet.h>
+#include "base/string_list.h"
+#include "base/units.h"
+#include "gateway/config/option_syntax.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-/* Digits, at most `fraction` behind a point, in units of 10^-fraction. The
- * rest of the text is returned; NULL: no number or too big a one. */
-static const char *parse_digits(const char *text, int fraction,
-                                uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    bool is_behind = false;
-
-    if (!isdigit((unsigned char) *text))
-        return NULL;
-    for (; isdigit((unsigned char) *text) || (*text == '.' && !is_behind);
-         text++) {
-        if (*text == '.') {
-            if (!fraction || !isdigit((unsigned char) text[1]))
-                return NULL;
-            is_behind = true;
-            continue;
-        }
-        if ((is_behind && fraction-- == 0) || value > UINT64_MAX / 100)
-            return NULL;
-        value = value * 10 + (uint64_t) (*text - '0');
-    }
-    while (fraction-- > 0) {
-        if (value > UINT64_MAX / 100)
-            return NULL;
-        value *= 10;
-    }
-    *ret_value = value;
-    return text;
-}
-
-typedef struct {
-    const char *suffix;
-    uint64_t factor;
-} unit_t;
-
-static const unit_t durations[] = {
-    {"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}, {"", 1},
-};
-static const unit_t sizes[] = {
-    {"T", TIB}, {"G", GIB}, {"M", MIB}, {"K", KIB}, {"", 1},
-};
-static const unit_t plain[] = {{"", 1}};
-
-static bool parse_quantity(const char *text, const unit_t *units, size_t count,
-                           int fraction, uint64_t *ret_value)
-{
-    uint64_t value;
-    const char *suffix = parse_digits(text, fraction, &value);
-
-    for (size_t i = 0; suffix && i < count; i++) {
-        if (strcmp(suffix, units[i].suffix) != 0)
-            continue;
-        if (value > UINT64_MAX / units[i].factor)
-            return false;
-        *ret_value = value * units[i].factor;
-        return true;
-    }
-    return false;
-}
-
-static bool parse_number(const setting_t *self, const char *text,
+static bool parse_number(const option_value_t *self, const char *text,
                          uint64_t *ret_value)
 {
     uint64_t value = 0;
-    bool is_number = false;
 
-    if (self->kind == KIND_DURATION) /* milliseconds: three digits behind */
-        is_number =
-            parse_quantity(text, durations,
-                           sizeof(durations) / sizeof(durations[0]), 3, &value);
-    else if (self->kind == KIND_SIZE)
-        is_number = parse_quantity(text, sizes,
-                                   sizeof(sizes) / sizeof(sizes[0]), 0, &value);
-    else
-        is_number = parse_quantity(text, plain, 1, 0, &value);
-    if (!is_number)
+    if (!(self->kind == VALUE_DURATION ? units_duration(text, &value)
+          : self->kind == VALUE_SIZE   ? units_size(text, &value)
+                                       : units_number(text, &value)))
         return false;
     if ((value < self->min || value > self->max)
         && !(value == 0 && self->has_zero))
@@ -115,66 +46,23 @@ static bool parse_choice(const char *words, const char *text, int *ret_place)
     return false;
 }
 
-static bool is_module(const char *name)
+/* YAML's words, Python's, and what the shell has for them. */
+static bool parse_switch(const char *text, int *ret_value)
 {
-    return name[0] && name[0] != '.' && !isdigit((unsigned char) name[0])
-           && name[strspn(name, NAME_LETTERS ".")] == '\0'
-           && !strstr(name, "..") && name[strlen(name) - 1] != '.';
+    static const char *const words[][2] = {
+        {"no", "yes"}, {"false", "true"}, {"off", "on"}, {"0", "1"}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (int value = 0; value < 2; value++)
+            if (strcasecmp(text, words[i][value]) == 0) {
+                *ret_value = value;
+                return true;
+            }
+    return false;
 }
 
-static bool is_variable(const char *name)
-{
-    return name[0] && !isdigit((unsigned char) name[0])
-           && !name[strspn(name, NAME_LETTERS)] && environment_is_free(name);
-}
-
-/* As a browser writes it, RFC 6454, section 6.2; or *. Not "null", which pages
- * have that must not be trusted: outputs of kernels, too. */
-static bool is_origin(const char *text)
-{
-    const char *host = strstr(text, "://");
-
-    return strcmp(text, "*") == 0
-           || (host && host[3] && !strpbrk(host + 3, "/?#@ \\")
-               && isalpha((unsigned char) text[0])
-               && text + strspn(text, NAME_LETTERS "+-.") == host);
-}
-
-static bool is_path(const char *text)
-{
-    return text[0] == '/';
-}
-
-/* No part of it is "", "." or "..". */
-static bool is_plain_path(const char *text, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const char *part = text + at + 1;
-        size_t length = strcspn(part, "/");
-
-        if (text[at] != '/')
-            return false;
-        if (length > size - at - 1)
-            length = size - at - 1;
-        if (!length || (part[0] == '.' && length == 1)
-            || (part[0] == '.' && part[1] == '.' && length == 2))
-            return false;
-        at += length + 1;
-    }
-    return size > 0;
-}
-
-/* SOURCE:TARGET. What they lead to is the sandbox's to judge. */
-static bool is_mount(const char *text)
-{
-    const char *colon = strrchr(text, ':');
-
-    return colon && is_plain_path(text, (size_t) (colon - text))
-           && is_plain_path(colon + 1, strlen(colon + 1));
-}
-
-/* The items between commas, without blanks around; NULL when one is none. An
- * empty text is an empty list. */
+/* Splits a text at commas, without white space around the items; NULL if an
+ * item is invalid. An empty text is an empty list. */
 static char **parse_list(const char *text, bool (*is_item)(const char *))
 {
     cleanup_texts char **list = mem_new(sizeof(char *));
@@ -200,24 +88,6 @@ static char **parse_list(const char *text, bool (*is_item)(const char *))
     return take_ptr(list);
 }
 
-static bool is_base(const char *text)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789_-./~";
-
-    return text[0] == '/' && text[strlen(text) - 1] == '/'
-           && !strstr(text, "//") && !strstr(text, "/.")
-           && !text[strspn(text, letters)];
-}
-
-static bool is_address(const char *text)
-{
-    unsigned char address[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, text, address) == 1
-           || inet_pton(AF_INET6, text, address) == 1;
-}
-
 static bool set_text(char **member, const char *text, bool is_permitted)
 {
     if (!is_permitted)
@@ -231,102 +101,97 @@ static bool set_list(char ***member, char **list)
 {
     if (!list)
         return false;
-    texts_destroy(member);
+    string_list_destroy(member);
     *member = list;
     return true;
 }
 
 /* The value to its member; false when it is not permitted. */
-static bool set_member(const setting_t *self, void *base, const char *text)
+static bool set_member(const option_value_t *self, void *base, const char *text)
 {
     void *member = (char *) base + self->offset;
     uint64_t number = 0;
 
     switch (self->kind) {
-    case KIND_FOLDER:
-    case KIND_PROGRAM:
-        return set_text(member, text, is_path(text));
-    case KIND_TEXT:
+    case VALUE_PATH:
+    case VALUE_PROGRAM:
+        return set_text(member, text, option_is_path(text));
+    case VALUE_TEXT:
         return set_text(member, text, *text != '\0');
-    case KIND_BASE:
-        return set_text(member, text, is_base(text));
-    case KIND_ADDRESS:
-        return set_text(member, text, is_address(text));
-    case KIND_NAMES:
-    case KIND_MODULES:
-        return set_list(member, parse_list(text, is_module));
-    case KIND_ENV:
-        return set_list(member, parse_list(text, is_variable));
-    case KIND_ORIGINS:
-        return set_list(member, parse_list(text, is_origin));
-    case KIND_FOLDERS:
-        return set_list(member, parse_list(text, is_path));
-    case KIND_MOUNTS:
-        return set_list(member, parse_list(text, is_mount));
-    case KIND_CHOICE:
+    case VALUE_BASE:
+        return set_text(member, text, option_is_base(text));
+    case VALUE_ADDRESS:
+        return set_text(member, text, option_is_address(text));
+    case VALUE_NAMES:
+    case VALUE_MODULES:
+        return set_list(member, parse_list(text, option_is_module));
+    case VALUE_TOOLS:
+        return set_list(member, parse_list(text, option_is_tool));
+    case VALUE_ENV:
+        return set_list(member, parse_list(text, option_is_variable));
+    case VALUE_ORIGINS:
+        return set_list(member, parse_list(text, option_is_origin));
+    case VALUE_FOLDERS:
+        return set_list(member, parse_list(text, option_is_path));
+    case VALUE_MOUNTS:
+        return set_list(member, parse_list(text, option_is_mount));
+    case VALUE_CHOICE:
         return parse_choice(self->words, text, member);
-    case KIND_DURATION:
+    case VALUE_SWITCH:
+        return parse_switch(text, member);
+    case VALUE_DURATION:
         if (parse_number(self, text, &number))
             *(int64_t *) member = (int64_t) number;
         else
             return false;
         return true;
-    case KIND_SIZE:
-    case KIND_NUMBER:
+    case VALUE_SIZE:
+    case VALUE_NUMBER:
         return parse_number(self, text, member);
     }
     return false;
 }
 
-/* "90s", "1G": the biggest unit that divides it. */
-static void write_quantity(kind_t kind, uint64_t value, char *ret_text,
+static void write_quantity(value_kind_t kind, uint64_t value, char *ret_text,
                            size_t size)
 {
-    const unit_t *units = kind == KIND_SIZE ? sizes : durations;
-
-    if (kind == KIND_NUMBER) {
+    if (kind == VALUE_DURATION)
+        units_write_duration(value, ret_text, size);
+    else if (kind == VALUE_SIZE)
+        units_write_size(value, ret_text, size);
+    else
         snprintf(ret_text, size, "%llu", (unsigned long long) value);
-        return;
-    }
-    if (kind == KIND_DURATION && value % 1000) {
-        snprintf(ret_text, size, "%llu.%03llus",
-                 (unsigned long long) (value / 1000),
-                 (unsigned long long) (value % 1000));
-        return;
-    }
-    if (kind == KIND_DURATION)
-        value /= 1000;
-    while (units->factor > 1 && (!value || value % units->factor))
-        units++;
-    snprintf(ret_text, size, "%llu%s",
-             (unsigned long long) (value / units->factor), units->suffix);
 }
 
-void setting_range(const setting_t *self, char *ret_text, size_t size)
+void option_value_range(const option_value_t *self, char *ret_text, size_t size)
 {
     static const char *const forms[] = {
-        [KIND_FOLDER] = "an absolute path",
-        [KIND_PROGRAM] = "an absolute path",
-        [KIND_TEXT] = "a text",
-        [KIND_BASE] = "a path that begins and ends with a slash",
-        [KIND_ADDRESS] = "an IPv4 or IPv6 address",
-        [KIND_MODULES] = "names of modules with commas between",
-        [KIND_MOUNTS] =
+        [VALUE_PATH] = "an absolute path",
+        [VALUE_PROGRAM] = "an absolute path",
+        [VALUE_TEXT] = "a text",
+        [VALUE_BASE] = "a path that begins and ends with a slash",
+        [VALUE_ADDRESS] = "an IPv4 or IPv6 address",
+        [VALUE_MODULES] = "names of modules with commas between",
+        [VALUE_MOUNTS] =
             ("SOURCE:TARGET, absolute paths without .., with commas "
              "between"),
-        [KIND_FOLDERS] = "absolute paths with commas between",
-        [KIND_NAMES] = "names with commas between",
-        [KIND_ENV] =
+        [VALUE_FOLDERS] = "absolute paths with commas between",
+        [VALUE_NAMES] = "names with commas between",
+        [VALUE_TOOLS] =
+            ("names of tools (letters, digits, _ - . /), or their beginning "
+             "and *, with commas between"),
+        [VALUE_ENV] =
             ("names of variables with commas between, not PATH, HOME, USER, "
              "LOGNAME, HEARTH_..., KG_..., LD_..., PYTHON..."),
-        [KIND_ORIGINS] =
+        [VALUE_ORIGINS] =
             ("origins such as https://pages.example or "
              "http://localhost:3000, without a path, with commas between; * "
              "is all"),
-        [KIND_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",
-        [KIND_SIZE] = "a size such as 4096, 64K, 512M, 2G",
-        [KIND_NUMBER] = "a whole number",
-        [KIND_CHOICE] = "one of ",
+        [VALUE_DURATION] = "a duration such as 90, 1.5s, 20m, 24h",
+        [VALUE_SIZE] = "a size such as 4096, 64K, 512M, 2G",
+        [VALUE_NUMBER] = "a whole number",
+        [VALUE_CHOICE] = "one of ",
+        [VALUE_SWITCH] = "yes or no",
     };
     char low[32];
     char high[32];
@@ -342,22 +207,101 @@ void setting_range(const setting_t *self, char *ret_text, size_t size)
     }
 }
 
-int setting_set(const setting_t *self, void *base, const char *key,
-                const char *value, fault_t *fault)
+int option_value_set(const option_value_t *self, void *base, const char *key,
+                     const char *value, fault_t *fault)
 {
     char range[192];
 
     if (set_member(self, base, value))
         return 0;
-    setting_range(self, range, sizeof(range));
+    option_value_range(self, range, sizeof(range));
     return fault_set(fault, EINVAL, "%s = \"%.64s\": must be %s", key, value,
                      range);
 }
 
-void setting_reset(const setting_t *self, void *base)
+/* The word at that place of "a|b|c". */
+static void write_choice(const char *words, int place, buffer_t *text)
+{
+    for (; place > 0; place--)
+        words += strcspn(words, "|") + 1;
+    buffer_append(text, words, strcspn(words, "|"));
+}
+
+static void write_list(char *const *list, buffer_t *text)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        buffer_format(text, "%s%s", i ? ", " : "", list[i]);
+}
+
+char *option_value_write(const option_value_t *self, const void *base)
+{
+    const void *member = (const char *) base + self->offset;
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    char number[32];
+
+    switch (self->kind) {
+    case VALUE_PATH:
+    case VALUE_PROGRAM:
+    case VALUE_TEXT:
+    case VALUE_BASE:
+    case VALUE_ADDRESS:
+        if (*(char *const *) member)
+            buffer_text(&text, *(char *const *) member);
+        break;
+    case VALUE_MODULES:
+    case VALUE_MOUNTS:
+    case VALUE_FOLDERS:
+    case VALUE_NAMES:
+    case VALUE_TOOLS:
+    case VALUE_ENV:
+    case VALUE_ORIGINS:
+        write_list(*(char **const *) member, &text);
+        break;
+    case VALUE_CHOICE:
+        write_choice(self->words, *(const int *) member, &text);
+        break;
+    case VALUE_SWITCH:
+        buffer_text(&text, *(const int *) member ? "yes" : "no");
+        break;
+    case VALUE_DURATION:
+    case VALUE_SIZE:
+    case VALUE_NUMBER:
+        write_quantity(self->kind, *(const uint64_t *) member, number,
+                       sizeof number);
+        buffer_text(&text, number);
+        break;
+    }
+    return mem_copy(text.data ? (const char *) text.data : "", text.size);
+}
+
+void option_value_reset(const option_value_t *self, void *base)
 {
     bool is_good = !self->initial[0] || set_member(self, base, self->initial);
 
     assert(is_good); /* a default outside its own range */
+    (void) is_good;
+}
+
+/* Returns true if the member is a char *, NULL for no value. */
+static bool is_text(value_kind_t kind)
+{
+    return kind == VALUE_PATH || kind == VALUE_PROGRAM || kind == VALUE_TEXT
+           || kind == VALUE_BASE || kind == VALUE_ADDRESS;
+}
+
+void option_value_copy(const option_value_t *self, void *base, const void *from)
+{
+    cleanup_free char *text = option_value_write(self, from);
+    bool is_good = true;
+
+    if (!*text && is_text(self->kind)) {
+        char **member = (char **) ((char *) base + self->offset);
+
+        free(*member);
+        *member = NULL;
+    } else {
+        is_good = set_member(self, base, text);
+    }
+    assert(is_good); /* a value that the row refuses, or written otherwise */
     (void) is_good;
 }

@@ -1,17 +1,21 @@
 /* The configuration: one table of keys, read from a ZPL file (hearth.cfg(5)),
- * the environment and the command line. Plain values, not changed once the
- * gateway runs. */
+ * the environment and the command line. Plain values; the running gateway
+ * changes only those that a reload may change. */
 #ifndef HEARTH_GATEWAY_CONFIG_OPTIONS_H
 #define HEARTH_GATEWAY_CONFIG_OPTIONS_H
 
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "gateway/config/config_report.h"
+#include "gateway/config/option_value.h"
 #include "kernels/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define OPTIONS_KEY_SIZE 128
 
 typedef enum {
     OPTIONS_TCP,
@@ -19,12 +23,12 @@ typedef enum {
 } options_transport_t;
 
 typedef enum {
-    OPTIONS_ZYGOTE_AUTO, /* own where the gateway is not root and can */
+    OPTIONS_ZYGOTE_AUTO, /* own if the gateway is not root and can */
     OPTIONS_ZYGOTE_OWN,
     OPTIONS_ZYGOTE_GATEWAY
 } options_zygote_user_t;
 typedef enum {
-    OPTIONS_USERS_AUTO, /* own where /etc/subuid lends some */
+    OPTIONS_USERS_AUTO, /* own if /etc/subuid has a range */
     OPTIONS_USERS_OWN,
     OPTIONS_USERS_GATEWAY
 } options_session_users_t;
@@ -38,143 +42,185 @@ typedef enum {
     OPTIONS_AUTH_NONE
 } options_auth_t;
 
+typedef enum {
+    OPTIONS_MCP_INTERRUPT, /* the code of a call whose client has gone */
+    OPTIONS_MCP_DETACH     /* it goes on */
+} options_mcp_disconnect_t;
+
+/* The Model Context Protocol. */
+typedef struct {
+    int64_t block_ms;  /* a call is answered by then, ended or not */
+    int on_disconnect; /* options_mcp_disconnect_t */
+} options_mcp_t;
+
 /* HTTP and WebSockets. */
 typedef struct {
     int enabled;           /* 0 or 1 */
     char *ip;              /* owned */
     uint64_t port;         /* 0: any */
-    uint64_t port_retries; /* how many of the next ones are tried */
+    uint64_t port_retries; /* number of further ports to try */
     char *base_url;        /* owned; begins and ends with a slash */
     int auth;              /* options_auth_t */
     char *token;           /* owned; NULL: a random one */
-    char *force_profile;   /* owned; of all sessions, or NULL */
+    char *force_profile;   /* owned; for all sessions, or NULL */
     char **allow_origin;   /* owned; origins, "*" for all; NULL: none */
-    /* For pages of those origins; owned, NULL: what they need. */
+    /* For pages of those origins; owned. NULL: the methods and headers they
+     * need. */
     char *allow_methods, *allow_headers, *expose_headers;
-    int allow_credentials; /* 0 or 1: with cookies, when it is not "*" */
-    int64_t max_age_ms;    /* a browser may remember that; 0: not at all */
+    int allow_credentials; /* 0 or 1: with cookies, unless origin is "*" */
+    int64_t max_age_ms;    /* browsers cache that so long; 0: not at all */
     int list_kernels;      /* 0 or 1 */
     char *certificate;     /* owned; PEM file, or NULL */
     char *key;             /* owned; PEM file, or NULL */
-    char *client_ca;       /* owned; PEM file, or NULL: clients need none */
+    char *client_ca; /* owned; PEM file; NULL: no client certificate needed */
     uint64_t connections_max;
     uint64_t header_max; /* bytes of a request's headers */
     uint64_t body_max;   /* bytes of a request's body */
     uint64_t frame_max;  /* bytes of a message to a WebSocket */
     uint64_t queue_max;  /* bytes that wait for one WebSocket */
     int64_t request_timeout_ms;
-    int64_t peer_timeout_ms;  /* what is sent must be acknowledged by then */
+    int64_t peer_timeout_ms;  /* for the acknowledgement of sent data */
     int64_t ping_interval_ms; /* 0: never */
 } options_http_t;
 
 typedef struct {
-    char *file;                /* owned; the file that was read, or NULL */
-    char *runtime_dir;         /* owned; absolute; not made here */
-    char *state_dir;           /* owned; absolute; not made here */
-    int log_level;             /* log_level_t */
-    int transport;             /* options_transport_t, of new sessions */
-    char *ip;                  /* owned; address that new sessions listen on */
-    int64_t orphan_timeout_ms; /* kernels without a gateway; 0: for ever */
-    int64_t drain_grace_ms;    /* for running cells at an orderly stop */
-    int cgroups;               /* cgroup_mode_t */
-    uint64_t audit_file_bytes; /* then the next file follows */
-    uint64_t audit_files;      /* that are kept; 0: no audit log */
-    uint64_t uid_first;        /* users of sessions where it can give some */
+    uint64_t file_bytes; /* size at which the next file begins */
+    uint64_t files;      /* number that is kept; 0: no audit log */
+} options_audit_t;
+
+/* The users of sessions and zygotes. */
+typedef struct {
+    uint64_t uid_first; /* first of the sessions' uids */
     uint64_t uid_count;
     int zygote_user;   /* options_zygote_user_t */
     int session_users; /* options_session_users_t */
-    bool lends_subids; /* no key: gateway/serve/user_namespace_setup.h has set
-                          uid_first */
+    bool lends_subids; /* no key: set by gateway/serve/user_namespace_setup.h */
+} options_users_t;
 
+/* Of each session, unless a client asks for others. */
+typedef struct {
     int64_t idle_timeout_ms;    /* 0: never */
     int64_t lifetime_ms;        /* 0: for ever */
     int64_t cell_time_limit_ms; /* 0: none */
     int64_t ready_timeout_ms;   /* from a kernel's fork to READY */
-    int64_t interrupt_grace_ms; /* between the rungs of the ladder */
-    int restart;                /* options_restart_t */
-    uint64_t checkpoint_bytes;  /* a session */
-    uint64_t spill;             /* bytes; 0: never */
+    int64_t interrupt_grace_ms; /* between two steps of an interrupt */
+    int64_t tool_grace_ms;      /* for who answers tools, to come back */
+} options_times_t;
+
+/* What is kept of sessions that are gone. */
+typedef struct {
+    int64_t gone_keep_ms;    /* how long a tombstone answers */
+    uint64_t gone_max;       /* tombstones that answer at a time */
+    int64_t journal_keep_ms; /* of files; 0: for ever */
+} options_kept_t;
+
+typedef struct {
+    char *file;                /* owned; the file that was read, or NULL */
+    char *runtime_dir;         /* owned; absolute; not created here */
+    char *state_dir;           /* owned; absolute; not created here */
+    int log_level;             /* log_level_t */
+    int transport;             /* options_transport_t, of new sessions */
+    char *ip;                  /* owned; address that new sessions bind to */
+    int64_t orphan_timeout_ms; /* of a kernel without a gateway; 0: for ever */
+    int64_t drain_grace_ms;    /* for running cells at an orderly stop */
+    int cgroups;               /* cgroup_mode_t */
+    options_audit_t audit;
+    options_users_t users;
+    options_times_t times;
+    int restart;               /* options_restart_t */
+    uint64_t checkpoint_bytes; /* per session */
+    uint64_t spill;            /* bytes; 0: never */
     uint64_t sessions_max;
-    uint64_t starts_max;            /* sessions that are started at a time */
-    uint64_t starts_queue;          /* requests for a session that wait */
+    uint64_t starts_max;            /* sessions that start at a time */
+    uint64_t starts_queue;          /* waiting requests for a session */
     uint64_t memory_reserve;        /* bytes; below it the pool is given up */
+    uint64_t message_memory;        /* bytes, of all sessions and clients */
     char *mask;                     /* owned; patterns of secrets, or NULL */
-    uint64_t subscriber_bytes;      /* of a session, not taken by subscribers */
-    int64_t subscriber_patience_ms; /* then the slow ones are parted from */
-    int64_t gone_keep_ms;           /* how long a tombstone answers */
-    uint64_t gone_max;              /* tombstones that answer at a time */
-    int64_t journal_keep_ms;        /* how long one's files stay; 0: for ever */
+    uint64_t subscriber_bytes;      /* per session, not taken by subscribers */
+    int64_t subscriber_patience_ms; /* then slow subscribers are disconnected */
+    options_kept_t kept;
 
     /* Owned; names of variables, or NULL: none. */
-    char **allow_env;   /* that who asks for a session may set in it */
-    char **inherit_env; /* that kernels have as the gateway has them */
+    char **allow_env;   /* a client may set them in its session */
+    char **inherit_env; /* kernels inherit them from the gateway */
 
     options_http_t http;
+    options_mcp_t mcp;
 
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */
 } options_t;
 
-/* Every default; folders from HEARTH_RUNTIME_DIR, HEARTH_STATE_DIR, the XDG
- * variables or the user's home. */
+/* Returns the defaults; folders are from HEARTH_RUNTIME_DIR, HEARTH_STATE_DIR,
+ * the XDG variables or the user's home. */
 options_t *options_new(void);
 void options_destroy(options_t **self_p);
 #define cleanup_options CLEANUP(options_destroy)
 
-/* Reads a file. NULL: $HEARTH_CONFIG, which must exist; else the first of
- * $XDG_CONFIG_HOME/hearth/hearth.cfg (~/.config) and the system's hearth.cfg
- * that exists; none is fine. HEARTH_RUNTIME_DIR and HEARTH_STATE_DIR win over
- * the file. -EINVAL names file, line, key, value and what is permitted; after
- * a failure the options are good for nothing but options_destroy. */
+/* Reads a file. NULL: $HEARTH_CONFIG, which must exist; else the first that
+ * exists of $XDG_CONFIG_HOME/hearth/hearth.cfg (~/.config) and the system's
+ * hearth.cfg; else only defaults. HEARTH_RUNTIME_DIR and HEARTH_STATE_DIR
+ * override the file. Each error names file, line, key, value and what is
+ * permitted. The report has the place of each value. If it has an error, the
+ * options can only be destroyed. */
+void options_read(options_t *self, const char *file_or_null,
+                  config_report_t *report);
+/* Reads a file like options_read; the fault is the first error. */
 int options_load(options_t *self, const char *file_or_null, fault_t *fault);
 
-/* One key, "sessions/idle_timeout" or "profile/<name>/python"; a profile that
- * is not there is made. -EINVAL: nothing was changed. */
+/* Sets one key, "sessions/idle_timeout" or "profile/<name>/python"; a new
+ * profile is created. -EINVAL: nothing was changed. */
 int options_set(options_t *self, const char *key, const char *value,
                 fault_t *fault);
 
-/* Whether the path of a section is the beginning of a key, also when all in it
- * is commented out: a wrong name must not pass because of that. */
+/* Checks that the path of a section is the beginning of a key, also if all in
+ * the section is commented out: a wrong name must not pass because of that. */
 int options_check_section(const char *path, fault_t *fault);
 
-/* Whether who asks for a session may set this variable in its kernel: KERNEL_…,
- * or allow_env has it. A kernel's environment is made from nothing else but
- * that and inherit_env. */
+/* Returns true if a client may set this variable in its session's kernel: it
+ * begins with KERNEL_, or allow_env has it. A kernel's environment is made only
+ * of these and of inherit_env. */
 bool options_permits_variable(const options_t *self, const char *name);
+/* Returns true if the name is KERNEL_ followed by capitals, digits or _. */
+bool options_is_kernel_variable(const char *name);
 
-/* NULL or "": the default one. Lent; NULL when there is none of that name. */
+/* Returns the profile of that name, lent; NULL if there is none. NULL or "" is
+ * the default profile. */
 const profile_t *options_profile(const options_t *self, const char *name);
 
-/* "memory", "processes" …: what stands behind profile/<name>/limits/. The value
- * goes into `limits` and to ret_value. -EINVAL: there is no such limit, or it
- * cannot be that; -ERANGE: the profile's is lower. Nothing was changed then. */
+/* Reads a limit's key without profile/<name>/limits/ ("memory", "processes" …)
+ * and its value. The value goes into `limits` and ret_value. -EINVAL: there is
+ * no such limit, or the value is wrong; -ERANGE: the profile's is lower. Then
+ * nothing was changed. */
 int options_lower_limit(const profile_t *profile, const char *name,
                         const char *value, profile_limits_t *limits,
                         uint64_t *ret_value, fault_t *fault);
 
-/* Whether control groups of version 1 are made use of where there are some. */
+/* Returns true if control groups of version 1 are used where they exist. */
 bool options_takes_groups_v1(const options_t *self);
-/* Whether zygotes are to have a user of their own: `own`, and for who is no
- * root also `auto`. */
+/* Returns true if zygotes are to have a user of their own: with `own`, and with
+ * `auto` if the gateway is not root. */
 bool options_wants_zygote_user(const options_t *self);
-/* Why this process cannot give them one; NULL: it can. `has_groups_v1`: there
- * are control groups of version 1, and it makes use of them. */
+/* Returns why this process cannot give them one; NULL if it can.
+ * `has_groups_v1`: there are control groups of version 1, and the gateway uses
+ * them. */
 const char *options_refuse_zygote_user(const options_t *self,
                                        bool has_groups_v1);
 
-/* Makes a profile the default one; -EINVAL: there is none of that name. */
+/* Makes a profile the default; -EINVAL if there is none of that name. */
 int options_prefer(options_t *self, const char *name, fault_t *fault);
 
-/* The table, for the manual's test and for people who ask. */
+/* One key of a configuration, with the struct that its value is in. */
 typedef struct {
-    const char *key;     /* "gateway/ip", "profile/<name>/python" */
-    const char *initial; /* the default, as it would be written */
-    const char *help;    /* one sentence */
-} options_key_t;
+    char key[OPTIONS_KEY_SIZE]; /* "gateway/ip", "profile/small/python" */
+    const option_value_t *row;  /* borrowed: static */
+    void *base;                 /* borrowed from the options */
+} options_item_t;
 
-/* The index-th key; false behind the last one. */
-bool options_key(size_t index, options_key_t *ret_key);
-/* What is permitted for it, in words; at most `size` bytes. */
-void options_key_range(size_t index, char *ret_text, size_t size);
+/* Returns the index-th key: the gateway's, then those of each profile. False
+ * after the last one. */
+bool options_item(options_t *self, size_t index, options_item_t *ret_item);
+/* Finds a key; false if there is no such key or profile. */
+bool options_find(options_t *self, const char *key, options_item_t *ret_item);
 
 #endif

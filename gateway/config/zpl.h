@@ -1,16 +1,22 @@
-/* What a ZPL file must look like before czmq's zconfig reads it. zconfig takes
- * much without a word and does not tell lines; people need both. */
+/* A ZPL file, line by line. */
 #ifndef HEARTH_GATEWAY_CONFIG_ZPL_H
 #define HEARTH_GATEWAY_CONFIG_ZPL_H
 
-#include "base/fault.h"
-
 #include <stddef.h>
 
-/* -EINVAL with the line and what is wrong in it. `text` ends with a NUL. */
-int zpl_check(const char *text, size_t size, fault_t *fault);
-/* The number of the last line that holds the key "a/b/c"; 0: none does. The
- * text was checked. */
-unsigned zpl_line(const char *text, const char *key);
+/* One line that says something; borrowed for the call. */
+typedef struct {
+    unsigned line;     /* from 1 */
+    const char *path;  /* "a/b/c", of its name; of the one before when it has a
+                          flaw */
+    const char *value; /* NULL: a section */
+    const char *flaw;  /* what is wrong with its form; NULL: nothing */
+} zpl_item_t;
+
+typedef void zpl_visit_fn(void *arg, const zpl_item_t *item);
+
+/* Each section and key in order, each wrong line with its flaw. `text` ends
+ * with a NUL. */
+void zpl_read(const char *text, size_t size, zpl_visit_fn *visit, void *arg);
 
 #endif

@@ -1,42 +1,53 @@
-/* Doors: one for each viewer who comes over ZeroMQ with a key of his own. A
- * door is five sockets and a connection file; behind it stands a session,
- * which knows it as a front's viewer (docs/PROTOCOL.front.md) and whose own
- * key it has not. A thread of its own has them all. */
+/* Endpoints: one for each viewer that comes over ZeroMQ with a key of its own.
+ * An endpoint is five sockets and a connection file. Its session knows the
+ * viewer as a client of a frontend (docs/design/PROTOCOL.attach.md); the
+ * viewer does not have the session's own key. One thread has all endpoints. */
 #ifndef HEARTH_GATEWAY_ENDPOINTS_ACTOR_H
 #define HEARTH_GATEWAY_ENDPOINTS_ACTOR_H
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "base/memory_budget.h"
 #include "gateway/config/options.h"
 #include "notebooks/journal/log_key.h"
 
 #include <czmq.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#define DOORS_MAX 32
+typedef struct endpoints endpoints_t;
 
-typedef struct doors doors_t;
+/* Starts the thread, which opens again what an earlier gateway left. The
+ * management socket is bound before. `options` and `memory`, the bound of what
+ * lies here for viewers, are borrowed. */
+int endpoints_new(const options_t *options, memory_budget_t *memory,
+                  const uint8_t journal_key[LOG_KEY_SIZE],
+                  endpoints_t **ret_endpoints, fault_t *fault);
+/* Endpoints stay on disk, but for those of sessions that are gone. */
+void endpoints_destroy(endpoints_t **self_p);
+#define cleanup_endpoints CLEANUP(endpoints_destroy)
 
-/* Doors that a gateway before left are opened again. The management socket is
- * bound. `options` is borrowed. */
-int doors_new(const options_t *options,
-              const uint8_t journal_key[CHAIN_KEY_SIZE], doors_t **ret_doors,
-              fault_t *fault);
-/* Doors stay on disk, but for those of sessions that are gone. */
-void doors_destroy(doors_t **self_p);
+/* The properties of a new endpoint. */
+typedef struct {
+    const char *session; /* a whole id */
+    const char *profile; /* the session's, by name */
+    bool is_observing;   /* its viewer runs nothing */
+} endpoint_wish_t;
 
-/* Orders; each is answered with {"status",…} under its token. `who` asks, as
- * the audit log names him. */
-void doors_open(doors_t *self, const char *token, const char *who,
-                const char *session, const char *profile, bool is_observing);
-void doors_list(doors_t *self, const char *token);
-void doors_close(doors_t *self, const char *token, const char *who,
-                 const char *name);
-/* How many are open, as far as doors_receive has heard. */
-size_t doors_count(const doors_t *self);
-/* To be polled; an answer is taken by doors_receive. Both are to be freed; both
- * are NULL when it was none. */
-zsock_t *doors_socket(const doors_t *self);
-void doors_receive(doors_t *self, char **ret_token, char **ret_answer);
+/* Requests; each is answered with {"status",…} under its token. `who` asks, as
+ * the audit log names it. */
+void endpoints_open(endpoints_t *self, uint64_t token, const char *who,
+                    const endpoint_wish_t *wish);
+void endpoints_list(endpoints_t *self, uint64_t token);
+void endpoints_close(endpoints_t *self, uint64_t token, const char *who,
+                     const char *viewer);
+/* Returns how many are open, as far as endpoints_receive has learned. */
+size_t endpoints_count(const endpoints_t *self);
+/* Returns the socket to be polled for endpoints_receive. */
+zsock_t *endpoints_socket(const endpoints_t *self);
+/* Takes one message of the thread. Returns true if it is an answer: JSON text,
+ * which the caller owns. */
+bool endpoints_receive(endpoints_t *self, uint64_t *ret_token,
+                       char **ret_answer);
 
 #endif

@@ -1,123 +1,111 @@
-/* What the management socket asks of the doors: one more, which there are, one
- * less. */
-#include "gateway/endpoints/internal.h"
+/* See control.h. */
+#include "gateway/endpoints/control.h"
 
-#include "gateway/audit/audit.h"
+#include "base/buffer.h"
 #include "gateway/config/state_files.h"
-#include "gateway/endpoints/actor.h"
 #include "gateway/frontends/management_error.h"
 
 #include <assert.h>
-#include <jansson.h>
-#include <string.h>
+#include <stdlib.h>
 
-static void answer(keeper_t *self, const char *token, json_t *model)
+void control_request_destroy(control_request_t **self_p)
 {
-    json_auto_t *owned = model;
-    cleanup_free char *text = json_dumps(owned, JSON_COMPACT);
+    control_request_t *self = *self_p;
 
-    zstr_sendx(self->pipe, token, text, NULL);
+    if (!self)
+        return;
+    free(self->who);
+    free(self->session);
+    free(self->profile);
+    free(self->viewer);
+    free(self);
+    *self_p = NULL;
 }
 
-static json_t *describe(const door_t *door)
+void control_answer_destroy(control_answer_t **self_p)
 {
-    cleanup_free char *file = door_file(door);
+    control_answer_t *self = *self_p;
 
-    return json_pack("{s:s,s:s,s:b,s:s,s:s}", "name", door->name, "session",
-                     door->aim->id, "observe", door->is_observing, "created",
-                     door->created, "connection_file", file);
+    if (!self)
+        return;
+    free(self->text);
+    free(self);
+    *self_p = NULL;
 }
 
-/* Tombstones give way to those who live. */
-static void make_room(keeper_t *self)
+static json_t *describe(const endpoint_t *endpoint)
 {
-    door_t **oldest = NULL;
+    cleanup_free char *file = endpoint_file(endpoint);
 
-    for (door_t **at = &self->doors; *at; at = &(*at)->next)
-        if ((*at)->aim->is_gone)
-            oldest = at;
-    if (oldest && self->count >= DOORS_MAX)
-        keeper_close(self, oldest, AUDIT_GATEWAY, "others need its place");
+    return json_pack("{s:s,s:s,s:b,s:s,s:s}", "name", endpoint->name, "session",
+                     endpoint->target->id, "observe", endpoint->is_observing,
+                     "created", endpoint->created, "connection_file", file);
 }
 
-static void on_open(keeper_t *self, const char *token, zmsg_t *order)
+static json_t *open_one(endpoint_table_t *table, audit_writer_t *audit,
+                        const control_request_t *request)
 {
-    cleanup_free char *session = zmsg_popstr(order);
-    cleanup_free char *profile = zmsg_popstr(order);
-    cleanup_free char *observe = zmsg_popstr(order);
-    cleanup_free char *who = zmsg_popstr(order);
-    door_t *door = NULL;
+    endpoint_t *endpoint = NULL;
+    endpoint_target_t *target;
     fault_t fault;
-    aim_t *aim;
 
-    make_room(self);
-    if (self->count >= DOORS_MAX) {
-        answer(self, token,
-               management_error("TooManyViewers", GATEWAY_EXIT_FAILED,
+    if (!endpoint_table_make_room(table))
+        return management_error("TooManyViewers", GATEWAY_EXIT_FAILED,
                                 "%d viewers have connection files already; "
-                                "`hearth viewer revoke` takes one away",
-                                DOORS_MAX));
-        return;
-    }
-    aim = keeper_find_aim(self, session, &fault);
-    if (!aim
-        || door_new(self, aim, profile, strcmp(observe, "1") == 0, &door,
-                    &fault)
+                                "`hearth viewer revoke` revokes one",
+                                ENDPOINTS_MAX);
+    target = endpoint_table_find_target(table, request->session, &fault);
+    if (!target
+        || endpoint_new(endpoint_table_home(table), target, request->profile,
+                        request->is_observing, &endpoint, &fault)
                < 0) {
-        if (aim)
-            keeper_forget_aim(self, aim);
-        answer(self, token,
-               management_error("ViewerNotMade", GATEWAY_EXIT_FAILED, "%s",
-                                fault.text));
-        return;
+        if (target)
+            endpoint_table_forget_target(table, target);
+        return management_error("ViewerNotMade", GATEWAY_EXIT_FAILED, "%s",
+                                fault.text);
     }
-    keeper_add(self, door);
-    scribe_note_by(self->scribe, who, "viewer_open", session, "ok",
-                   json_pack("{s:s,s:b}", "viewer", door->name, "observe",
-                             door->is_observing));
-    answer(self, token,
-           json_pack("{s:s,s:o}", "status", "ok", "viewer", describe(door)));
+    endpoint_table_add(table, endpoint);
+    audit_writer_note_by(audit, request->who, "viewer_open", request->session,
+                         "ok",
+                         json_pack("{s:s,s:b}", "viewer", endpoint->name,
+                                   "observe", endpoint->is_observing));
+    return json_pack("{s:s,s:o}", "status", "ok", "viewer", describe(endpoint));
 }
 
-static void on_list(keeper_t *self, const char *token)
+static json_t *list_all(const endpoint_table_t *table)
 {
     json_t *viewers = json_array();
 
-    for (const door_t *at = self->doors; at; at = at->next)
+    for (const endpoint_t *at = endpoint_table_first(table); at; at = at->next)
         json_array_insert_new(viewers, 0, describe(at));
-    answer(self, token,
-           json_pack("{s:s,s:o}", "status", "ok", "viewers", viewers));
+    return json_pack("{s:s,s:o}", "status", "ok", "viewers", viewers);
 }
 
-static void on_close(keeper_t *self, const char *token, zmsg_t *order)
+static json_t *close_one(endpoint_table_t *table,
+                         const control_request_t *request)
 {
-    cleanup_free char *name = zmsg_popstr(order);
-    cleanup_free char *who = zmsg_popstr(order);
-    door_t **at = &self->doors;
+    endpoint_t *endpoint = endpoint_table_find(table, request->viewer);
 
-    while (*at && strcmp((*at)->name, name) != 0)
-        at = &(*at)->next;
-    if (*at) {
-        keeper_close(self, at, who, "revoked");
-        answer(self, token, json_pack("{s:s}", "status", "ok"));
-    } else {
-        answer(self, token,
-               management_error("UnknownViewer", GATEWAY_EXIT_GONE,
-                                "there is no viewer %s; `hearth viewer list` "
-                                "shows those that are",
-                                name));
+    if (!endpoint)
+        return management_error(
+            "UnknownViewer", GATEWAY_EXIT_GONE,
+            "there is no viewer %s; `hearth viewer list` shows the viewers",
+            request->viewer);
+    endpoint_table_close(table, endpoint, request->who, "revoked");
+    return json_pack("{s:s}", "status", "ok");
+}
+
+json_t *control_serve(endpoint_table_t *table, audit_writer_t *audit,
+                      const control_request_t *request)
+{
+    switch (request->kind) {
+    case CONTROL_OPEN:
+        return open_one(table, audit, request);
+    case CONTROL_LIST:
+        return list_all(table);
+    case CONTROL_CLOSE:
+        return close_one(table, request);
     }
-}
-
-void door_order(keeper_t *self, const char *word, const char *token,
-                zmsg_t *order)
-{
-    if (strcmp(word, "OPEN") == 0)
-        on_open(self, token, order);
-    else if (strcmp(word, "LIST") == 0)
-        on_list(self, token);
-    else if (strcmp(word, "CLOSE") == 0)
-        on_close(self, token, order);
-    else
-        assert(!"an order that doors do not know");
+    assert(!"a kind of request that is in the enum");
+    return NULL;
 }

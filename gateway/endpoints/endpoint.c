@@ -1,8 +1,7 @@
-/* One door: three files in the runtime folder. NAME.json is its connection
- * file, and its being there is what permits: who takes it away has closed the
- * door. NAME.door says whose it is, NAME.at how far its viewer has come. */
-#include "gateway/endpoints/internal.h"
+/* See endpoint.h. */
+#include "gateway/endpoints/endpoint.h"
 
+#include "base/buffer.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -20,35 +19,36 @@ typedef struct {
     uint64_t subscribers;
 } position_t;
 
-static char *path_of(const keeper_t *keeper, const char *name,
+static char *path_of(const endpoint_home_t *home, const char *name,
                      const char *ending)
 {
-    return mem_format("%s/%s.%s", keeper->folder, name, ending);
+    return mem_format("%s/%s.%s", home->folder, name, ending);
 }
 
-/* What a connection file of ipc has instead of an address. */
-static char *socket_prefix(const keeper_t *keeper, const char *name)
+/* Returns the path prefix that replaces the address in a connection file for
+ * ipc. */
+static char *socket_prefix(const endpoint_home_t *home, const char *name)
 {
-    return mem_format("%s/%s", keeper->folder, name);
+    return mem_format("%s/%s", home->folder, name);
 }
 
-char *door_file(const door_t *self)
+char *endpoint_file(const endpoint_t *self)
 {
-    return path_of(self->keeper, self->name, "json");
+    return path_of(self->home, self->name, "json");
 }
 
-bool door_has_file(const door_t *self)
+bool endpoint_has_file(const endpoint_t *self)
 {
-    cleanup_free char *path = door_file(self);
+    cleanup_free char *path = endpoint_file(self);
 
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-void door_note(door_t *self)
+void endpoint_note(endpoint_t *self)
 {
     position_t position = {
-        .cursor = self->cursor,
-        .subscribers = ports_subscribers(self->ports),
+        .cursor = journal_follower_position(self->follower),
+        .subscribers = channels_subscribers(self->channels),
     };
     ssize_t written = 0;
 
@@ -57,63 +57,64 @@ void door_note(door_t *self)
     (void) written;
 }
 
-void door_destroy(door_t **self_p)
+void endpoint_destroy(endpoint_t **self_p)
 {
-    door_t *self = *self_p;
+    endpoint_t *self = *self_p;
 
     if (!self)
         return;
-    if (self->ports)
-        ports_silence(self->ports);
-    ports_destroy(&self->ports);
-    connection_clear(&self->connection);
-    journal_reader_destroy(&self->reader);
+    if (self->channels)
+        channels_silence(self->channels);
+    channels_destroy(&self->channels);
+    connection_file_clear(&self->connection);
+    journal_follower_destroy(&self->follower);
     if (self->position_fd >= 0)
         close(self->position_fd);
     free(self);
     *self_p = NULL;
 }
-#define cleanup_door CLEANUP(door_destroy)
+#define cleanup_endpoint CLEANUP(endpoint_destroy)
 
-static void unlink_files(const keeper_t *keeper, const char *name)
+static void unlink_files(const endpoint_home_t *home, const char *name)
 {
     static const char *const endings[] = {"json", "door", "at"};
-    cleanup_free char *prefix = socket_prefix(keeper, name);
+    cleanup_free char *prefix = socket_prefix(home, name);
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        cleanup_free char *path = path_of(keeper, name, endings[i]);
+        cleanup_free char *path = path_of(home, name, endings[i]);
         (void) unlink(path);
     }
-    /* Of ipc; those that a killed gateway has left are nobody's else. */
+    /* A killed gateway may have left them. */
     for (int i = 1; i <= CHANNEL_COUNT; i++) {
         cleanup_free char *socket = mem_format("%s-%d", prefix, i);
         (void) unlink(socket);
     }
 }
 
-void door_remove(door_t **self_p)
+void endpoint_remove(endpoint_t **self_p)
 {
-    door_t *self = *self_p;
+    endpoint_t *self = *self_p;
 
     if (!self)
         return;
-    unlink_files(self->keeper, self->name);
-    door_destroy(self_p);
+    unlink_files(self->home, self->name);
+    endpoint_destroy(self_p);
 }
 
-static door_t *make(keeper_t *keeper, const char *name)
+static endpoint_t *make(const endpoint_home_t *home, const char *name)
 {
-    door_t *self = mem_new(sizeof *self);
+    endpoint_t *self = mem_new(sizeof *self);
 
-    self->keeper = keeper;
+    self->home = home;
     self->position_fd = -1;
+    self->follower = journal_follower_new();
     snprintf(self->name, sizeof self->name, "%s", name);
     return self;
 }
 
-static int open_position(door_t *self, fault_t *fault)
+static int open_position(endpoint_t *self, fault_t *fault)
 {
-    cleanup_free char *path = path_of(self->keeper, self->name, "at");
+    cleanup_free char *path = path_of(self->home, self->name, "at");
 
     self->position_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (self->position_fd < 0)
@@ -121,23 +122,23 @@ static int open_position(door_t *self, fault_t *fault)
     return 0;
 }
 
-static int write_description(const door_t *self, const char *session,
+static int write_description(const endpoint_t *self, const char *session,
                              fault_t *fault)
 {
     json_auto_t *description =
         json_pack("{s:s,s:b,s:s}", "session", session, "observe",
                   self->is_observing, "created", self->created);
     cleanup_free char *text = json_dumps(description, JSON_COMPACT);
-    cleanup_free char *path = path_of(self->keeper, self->name, "door");
+    cleanup_free char *path = path_of(self->home, self->name, "door");
 
     return file_write_atomic(path, 0600, text, strlen(text), fault);
 }
 
-static int choose_address(door_t *self, fault_t *fault)
+static int choose_address(endpoint_t *self, fault_t *fault)
 {
-    const options_t *options = self->keeper->options;
-    connection_t *connection = &self->connection;
-    cleanup_free char *prefix = socket_prefix(self->keeper, self->name);
+    const options_t *options = self->home->options;
+    connection_file_t *connection = &self->connection;
+    cleanup_free char *prefix = socket_prefix(self->home, self->name);
 
     if (options->transport == OPTIONS_TCP) {
         snprintf(connection->transport, sizeof connection->transport, "tcp");
@@ -150,56 +151,65 @@ static int choose_address(door_t *self, fault_t *fault)
         return fault_set(fault, ENAMETOOLONG,
                          "%s is too long for ipc sockets; set "
                          "gateway/runtime_dir to a shorter one",
-                         self->keeper->folder);
+                         self->home->folder);
     for (int i = 0; i < CHANNEL_COUNT; i++)
         connection->ports[i] = i + 1;
     return 0;
 }
 
-/* The description first: what has none is no door. */
-static int establish(door_t *self, const char *session, fault_t *fault)
+static int bind_sockets(endpoint_t *self, fault_t *fault)
 {
-    cleanup_free char *path = door_file(self);
+    cleanup_free char *prefix = socket_prefix(self->home, self->name);
+    channel_place_t place = {.name = self->name, .prefix = prefix};
+
+    return channels_new(&self->connection, &place, &self->channels, fault);
+}
+
+/* The description first: without one the files are no endpoint. */
+static int establish(endpoint_t *self, const char *session, fault_t *fault)
+{
+    cleanup_free char *path = endpoint_file(self);
     int r;
 
     if ((r = choose_address(self, fault)) < 0
-        || (r = ports_new(&self->connection, &self->ports, fault)) < 0
+        || (r = bind_sockets(self, fault)) < 0
         || (r = open_position(self, fault)) < 0
         || (r = write_description(self, session, fault)) < 0)
         return r;
-    return connection_write(&self->connection, path, fault);
+    return connection_file_write(&self->connection, path, fault);
 }
 
-int door_new(keeper_t *keeper, aim_t *aim, const char *profile,
-             bool is_observing, door_t **ret_door, fault_t *fault)
+int endpoint_new(const endpoint_home_t *home, endpoint_target_t *target,
+                 const char *profile, bool is_observing,
+                 endpoint_t **ret_endpoint, fault_t *fault)
 {
-    cleanup_door door_t *self = NULL;
-    uint8_t random[(DOOR_NAME_SIZE - 1) / 2];
-    char name[DOOR_NAME_SIZE];
+    cleanup_endpoint endpoint_t *self = NULL;
+    uint8_t random[(ENDPOINT_NAME_SIZE - 1) / 2];
+    char name[ENDPOINT_NAME_SIZE];
     int r;
 
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(name, sizeof name, random, sizeof random);
-    self = make(keeper, name);
-    self->aim = aim;
+    self = make(home, name);
+    self->target = target;
     self->is_observing = is_observing;
     clock_iso(clock_wall_us(), self->created);
     self->connection.secret = secret_new_random();
     snprintf(self->connection.kernel_name, sizeof self->connection.kernel_name,
              "%.60s", profile);
-    r = establish(self, aim->id, fault);
+    r = establish(self, target->id, fault);
     if (r < 0) {
-        unlink_files(keeper, name);
+        unlink_files(home, name);
         return r;
     }
-    *ret_door = take_ptr(self);
+    *ret_endpoint = take_ptr(self);
     return 0;
 }
 
-static int read_description(door_t *self, char ret_session[FRONT_ID_MAX],
+static int read_description(endpoint_t *self, char ret_session[FRONTEND_ID_MAX],
                             fault_t *fault)
 {
-    cleanup_free char *path = path_of(self->keeper, self->name, "door");
+    cleanup_free char *path = path_of(self->home, self->name, "door");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     json_auto_t *description = NULL;
     const char *session = NULL, *created = NULL;
@@ -211,15 +221,15 @@ static int read_description(door_t *self, char ret_session[FRONT_ID_MAX],
     if (json_unpack(description, "{s:s,s:b,s:s}", "session", &session,
                     "observe", &observe, "created", &created)
             < 0
-        || strlen(session) >= FRONT_ID_MAX)
+        || strlen(session) >= FRONTEND_ID_MAX)
         return fault_set(fault, EINVAL, "%s does not say whose it is", path);
     self->is_observing = observe != 0;
     snprintf(self->created, sizeof self->created, "%.27s", created);
-    snprintf(ret_session, FRONT_ID_MAX, "%s", session);
+    snprintf(ret_session, FRONTEND_ID_MAX, "%s", session);
     return 0;
 }
 
-static int read_position(door_t *self, fault_t *fault)
+static int read_position(endpoint_t *self, fault_t *fault)
 {
     position_t position = {0};
     int r = open_position(self, fault);
@@ -228,18 +238,18 @@ static int read_position(door_t *self, fault_t *fault)
         return r;
     if (pread(self->position_fd, &position, sizeof position, 0)
         != (ssize_t) sizeof position)
-        return 0; /* nobody has come through it yet */
-    self->cursor = position.cursor;
-    self->is_behind = true;
+        return 0; /* no viewer has connected yet */
+    /* Its last reply may have gone with the gateway that sent it. */
+    journal_follower_resume(self->follower, position.cursor, true);
     self->awaited = (unsigned) position.subscribers;
     return 0;
 }
 
-/* An empty key would let everybody in. */
-static int read_connection(door_t *self, fault_t *fault)
+/* An empty key would let every process in. */
+static int read_connection(endpoint_t *self, fault_t *fault)
 {
-    cleanup_free char *path = door_file(self);
-    int r = connection_read(path, &self->connection, fault);
+    cleanup_free char *path = endpoint_file(self);
+    int r = connection_file_read(path, &self->connection, fault);
 
     if (r < 0)
         return r;
@@ -255,21 +265,22 @@ static bool is_passing(int r)
            || r == -EINTR || r == -EAGAIN;
 }
 
-int door_restore(keeper_t *keeper, const char *name, door_t **ret_door,
-                 char ret_session[FRONT_ID_MAX], fault_t *fault)
+int endpoint_restore(const endpoint_home_t *home, const char *name,
+                     endpoint_t **ret_endpoint,
+                     char ret_session[FRONTEND_ID_MAX], fault_t *fault)
 {
-    cleanup_door door_t *self = make(keeper, name);
+    cleanup_endpoint endpoint_t *self = make(home, name);
     int r;
 
     if ((r = read_description(self, ret_session, fault)) < 0
         || (r = read_connection(self, fault)) < 0
         || (r = read_position(self, fault)) < 0
-        || (r = ports_new(&self->connection, &self->ports, fault)) < 0) {
+        || (r = bind_sockets(self, fault)) < 0) {
         if (!is_passing(r))
-            unlink_files(keeper, name);
+            unlink_files(home, name);
         return r;
     }
     self->restored = clock_monotonic_ms();
-    *ret_door = take_ptr(self);
+    *ret_endpoint = take_ptr(self);
     return 0;
 }

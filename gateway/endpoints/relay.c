@@ -1,14 +1,13 @@
-/* What goes through a door. In: what the viewer's key has signed, handed on
- * under a name that says by which door and from whom, "NAME.identity"; from
- * one who only looks, what runs nothing. Out: what its session tells everybody
- * and this viewer, signed with the viewer's key. A viewer who takes nothing
- * has bounded bytes lying here; the rest waits in the journal. */
-#include "gateway/endpoints/internal.h"
+/* See relay.h. A request is passed on under a name that says by which endpoint
+ * and from which client it came, "NAME.identity". One who only observes may ask
+ * for what runs nothing. A viewer that takes nothing has bounded bytes lying
+ * here; the rest waits in the journal. */
+#include "gateway/endpoints/relay.h"
 
+#include "base/buffer.h"
 #include "base/log.h"
-#include "gateway/channels/slow_peers.h"
 #include "gateway/session/publisher.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 #include "protocol/observer_rules.h"
 
 #include <errno.h>
@@ -16,119 +15,129 @@
 #include <sodium.h>
 #include <string.h>
 
-#define BATCH_MAX    64 /* requests in a row, then others have their turn */
-#define IDENTITY_MAX ((FRONT_VIEWER_MAX - DOOR_NAME_SIZE) / 2) /* bytes */
+#define BATCH_MAX 64 /* requests in a row, then others have their turn */
+#define IDENTITY_MAX                                                           \
+    ((FRONTEND_CLIENT_MAX - ENDPOINT_NAME_SIZE) / 2) /* bytes */
 
 /* --- Out --- */
 
-bool door_is_full(const door_t *self)
+/* Returns true beyond the endpoint's bound, or beyond a little if the memory is
+ * full. */
+static bool is_too_much(endpoint_t *self, size_t bytes)
 {
-    return ports_backlog(self->ports) > DOOR_UNTAKEN_MAX;
+    return bytes > ENDPOINT_UNTAKEN_MAX
+           || (bytes > MEMORY_FREE
+               && !memory_share_permits(self->home->memory, 0));
 }
 
-void door_publish(door_t *self, const wire_parts_t *parts)
+bool relay_is_full(endpoint_t *self)
 {
-    json_span_t header = {0};
-    char topic[OUTPUT_TOPIC_SIZE];
+    return is_too_much(self, channels_untaken(self->channels).outputs);
+}
+
+static bool has_many_replies(endpoint_t *self)
+{
+    return is_too_much(self, channels_untaken(self->channels).replies);
+}
+
+void relay_publish(endpoint_t *self, const wire_parts_t *parts)
+{
+    jspan_t header = {0};
+    char topic[IOPUB_TOPIC_SIZE];
     fault_t fault;
 
-    (void) json_check(parts->header.bytes, parts->header.size, &header, &fault);
-    cleanup_free char *type = json_text_new(json_member(header, "msg_type"));
-    cleanup_free char *session = json_text_new(json_member(header, "session"));
-    output_topic(type ? type : "", session ? session : "", parts->content,
-                 topic);
-    ports_publish(self->ports, topic, parts);
+    (void) jspan_check(parts->header.bytes, parts->header.size, &header,
+                       &fault);
+    cleanup_free char *type = jspan_text_new(jspan_member(header, "msg_type"));
+    cleanup_free char *session =
+        jspan_text_new(jspan_member(header, "session"));
+    publisher_topic(type ? type : "", session ? session : "", parts->content,
+                    topic);
+    channels_publish(self->channels, topic, parts);
 }
 
-static bytes_t make_header(door_t *self, const char *type, buffer_t *out)
+static bytes_t make_header(endpoint_t *self, const char *type, buffer_t *out)
 {
     cleanup_free char *session =
         mem_format(MESSAGE_GATEWAY_SESSION "%s", self->name);
     cleanup_free char *id = mem_format("%s_%" PRIu64, session, ++self->counter);
 
     message_write_header(out, id, session, type, clock_wall_us());
-    return (bytes_t){out->data, out->size};
+    return buffer_bytes(out);
 }
 
-void door_publish_made(door_t *self, const char *type, bytes_t parent,
-                       bytes_t content)
+void relay_publish_made(endpoint_t *self, const char *type, bytes_t parent,
+                        bytes_t content)
 {
     cleanup_buffer buffer_t header = BUFFER_EMPTY;
     const wire_parts_t parts = {.header = make_header(self, type, &header),
                                 .parent = parent,
                                 .content = content};
 
-    door_publish(self, &parts);
+    relay_publish(self, &parts);
 }
 
-void door_status(door_t *self, const char *state, bytes_t parent)
+void relay_publish_status(endpoint_t *self, const char *state, bytes_t parent)
 {
-    char content[64];
-    int size = snprintf(content, sizeof content, "{\"execution_state\":\"%s\"}",
-                        state);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
-    door_publish_made(self, "status", parent,
-                      (bytes_t){content, (size_t) size});
+    message_write_status(&content, state);
+    relay_publish_made(self, "status", parent, buffer_bytes(&content));
 }
 
-bool door_owns(const door_t *self, bytes_t viewer)
+bool relay_owns(const endpoint_t *self, bytes_t client)
 {
-    size_t size = DOOR_NAME_SIZE - 1;
+    size_t size = ENDPOINT_NAME_SIZE - 1;
 
-    return viewer.size > size && memcmp(viewer.bytes, self->name, size) == 0
-           && ((const char *) viewer.bytes)[size] == '.';
+    return client.size > size && memcmp(client.bytes, self->name, size) == 0
+           && ((const char *) client.bytes)[size] == '.';
 }
 
-void door_send(door_t *self, channel_t channel, bytes_t viewer,
-               const wire_parts_t *parts)
+void relay_send(endpoint_t *self, channel_t channel, bytes_t client,
+                const wire_parts_t *parts)
 {
-    const char *hex = (const char *) viewer.bytes + DOOR_NAME_SIZE;
+    const char *hex = (const char *) client.bytes + ENDPOINT_NAME_SIZE;
     uint8_t identity[IDENTITY_MAX];
     bytes_t peer = {.bytes = identity};
     wire_parts_t addressed = *parts;
 
     if (sodium_hex2bin(identity, sizeof identity, hex,
-                       viewer.size - DOOR_NAME_SIZE, NULL, &peer.size, NULL)
+                       client.size - ENDPOINT_NAME_SIZE, NULL, &peer.size, NULL)
         < 0)
         return;
     addressed.identities = &peer;
     addressed.identity_count = 1;
-    ports_send(self->ports, channel, &addressed);
+    channels_send(self->channels, channel, &addressed);
 }
 
-static bool has_idled(const door_t *self, uint64_t request)
+/* Sends a live message, unless the viewer has it or it waits in the journal. */
+static void pass_on(endpoint_t *self, const frontend_event_t *event,
+                    const wire_parts_t *parts)
 {
-    for (size_t i = 0; request && i < DOOR_IDLED; i++)
-        if (self->idled[i] == request)
-            return true;
-    return false;
-}
+    const journal_live_t live = {.seq = event->seq,
+                                 .request = event->request,
+                                 .is_broadcast = !event->client.size,
+                                 .is_peer_full = !event->client.size
+                                                 && relay_is_full(self)};
 
-/* Everybody's, and in its place: what stands in the journal can wait there. */
-static void on_broadcast(door_t *self, const front_event_t *event,
-                         const wire_parts_t *parts)
-{
-    if (!self->is_behind && door_is_full(self))
-        self->is_behind = true;
-    if (!self->is_open || (event->seq && event->seq <= self->cursor))
+    switch (journal_follower_take(self->follower, &live)) {
+    case JOURNAL_LIVE_DISCARD:
         return;
-    if (self->is_behind && (event->seq || event->request)) {
-        keeper_look_soon(self->keeper);
+    case JOURNAL_LIVE_WAIT:
+        self->home->ops->soon(self->home->arg);
         return;
+    case JOURNAL_LIVE_SEND:
+        break;
     }
-    if (event->seq || !has_idled(self, event->request))
-        door_publish(self, parts);
+    if (!event->client.size)
+        relay_publish(self, parts);
+    else if (relay_owns(self, event->client))
+        relay_send(self, event->channel, event->client, parts);
+    if (event->seq)
+        endpoint_note(self);
 }
 
-static void on_answer(door_t *self, const front_event_t *event,
-                      const wire_parts_t *parts)
-{
-    if (event->seq && (event->seq <= self->cursor || self->is_behind))
-        return;
-    door_send(self, event->channel, event->viewer, parts);
-}
-
-void door_on_event(door_t *self, const front_event_t *event)
+void relay_on_event(endpoint_t *self, const frontend_event_t *event)
 {
     const wire_parts_t parts = {.header = event->header,
                                 .parent = event->parent,
@@ -137,42 +146,38 @@ void door_on_event(door_t *self, const front_event_t *event)
                                 .buffers = event->buffers,
                                 .buffer_count = event->buffer_count};
 
-    if (!event->viewer.size)
-        on_broadcast(self, event, &parts);
-    else if (door_owns(self, event->viewer))
-        on_answer(self, event, &parts);
-    if (!self->is_open || self->is_behind || event->seq <= self->cursor)
-        return;
-    self->cursor = event->seq;
-    door_note(self);
+    /* An endpoint that is not open yet may still get the answers to requests
+     * from before a restart. */
+    if (self->is_open || event->client.size)
+        pass_on(self, event, &parts);
 }
 
 /* --- In --- */
 
-static void refuse(door_t *self, channel_t channel, const char *viewer,
+static void refuse(endpoint_t *self, channel_t channel, const char *client,
                    const message_t *message, const char *ename,
                    const char *sentence)
 {
     bytes_t parent = message_header(message);
     cleanup_buffer buffer_t header = BUFFER_EMPTY, content = BUFFER_EMPTY;
-    char type[REFUSAL_TYPE_SIZE];
+    char type[OBSERVER_RULES_TYPE_SIZE];
 
-    if (!refusal_type(message_type(message), type))
+    if (!observer_rules_type(message_type(message), type))
         return;
-    refusal_write(&content, ename, sentence);
+    observer_rules_write(&content, ename, sentence);
     const wire_parts_t reply = {.header = make_header(self, type, &header),
                                 .parent = parent,
-                                .content = {content.data, content.size}};
-    door_status(self, "busy", parent);
+                                .content = buffer_bytes(&content)};
+    relay_publish_status(self, "busy", parent);
     if (strcmp(message_type(message), "execute_request") == 0)
-        door_publish_made(self, "error", parent, reply.content);
-    door_send(self, channel, (bytes_t){viewer, strlen(viewer)}, &reply);
-    door_status(self, "idle", parent);
+        relay_publish_made(self, "error", parent, reply.content);
+    relay_send(self, channel, text_bytes(client), &reply);
+    relay_publish_status(self, "idle", parent);
 }
 
-/* False: nobody could be answered. */
-static bool name_viewer(const door_t *self, const message_t *message,
-                        char ret_viewer[FRONT_VIEWER_MAX + 1])
+/* Returns false if no client could be answered. */
+static bool name_viewer(const endpoint_t *self, const message_t *message,
+                        char ret_viewer[FRONTEND_CLIENT_MAX + 1])
 {
     char hex[2 * IDENTITY_MAX + 1];
     bytes_t identity;
@@ -183,46 +188,47 @@ static bool name_viewer(const door_t *self, const message_t *message,
     if (identity.size > IDENTITY_MAX)
         return false;
     sodium_bin2hex(hex, sizeof hex, identity.bytes, identity.size);
-    snprintf(ret_viewer, FRONT_VIEWER_MAX + 1, "%s.%s", self->name, hex);
+    snprintf(ret_viewer, FRONTEND_CLIENT_MAX + 1, "%s.%s", self->name, hex);
     return true;
 }
 
-static void on_request(door_t *self, channel_t channel,
+static void on_request(endpoint_t *self, channel_t channel,
                        const message_t *message)
 {
-    char viewer[FRONT_VIEWER_MAX + 1];
+    char client[FRONTEND_CLIENT_MAX + 1];
     fault_t fault;
     int r;
 
-    if (!name_viewer(self, message, viewer)) {
+    if (!name_viewer(self, message, client)) {
         log_warning("viewer=%s dropped a request: its socket's identity has "
                     "more than %d bytes",
                     self->name, IDENTITY_MAX);
         return;
     }
-    if (self->is_observing && !refusal_is_needless(message_type(message))) {
-        refuse(self, channel, viewer, message, "PermissionError",
+    if (self->is_observing
+        && !observer_rules_is_needless(message_type(message))) {
+        refuse(self, channel, client, message, "PermissionError",
                "this connection file may only observe; executing needs one "
                "that was made without --observe");
         return;
     }
-    r = front_request(self->keeper->front, self->aim->id, viewer, channel,
-                      message, &fault);
+    r = frontend_request(self->home->frontend, self->target->id, client,
+                         channel, message, &fault);
     if (r < 0)
-        refuse(self, channel, viewer, message,
+        refuse(self, channel, client, message,
                r == -EBADMSG ? "ValueError" : "KernelNotReady", fault.text);
 }
 
-static void take(door_t *self, channel_t channel)
+static void take(endpoint_t *self, channel_t channel)
 {
     for (int i = 0; i < BATCH_MAX; i++) {
         cleanup_message message_t *message = NULL;
 
-        if (ports_replies(self->ports) > DOOR_UNTAKEN_MAX) {
-            ports_leave(self->ports, channel);
+        if (has_many_replies(self)) {
+            channels_leave(self->channels, channel);
             return;
         }
-        message = ports_receive(self->ports, channel);
+        message = channels_receive(self->channels, channel);
         if (!message)
             return;
         on_request(self, channel, message);
@@ -255,83 +261,83 @@ static int on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
 
 static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    door_t *self = arg;
+    endpoint_t *self = arg;
 
     (void) loop;
     (void) socket;
-    ports_take_subscriptions(self->ports);
+    channels_take_subscriptions(self->channels);
     return 0;
 }
 
 static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    door_t *self = arg;
+    endpoint_t *self = arg;
 
     (void) loop;
     (void) socket;
-    ports_beat(self->ports);
+    channels_beat(self->channels);
     return 0;
 }
 
-static void welcome(door_t *self, bytes_t topic)
+static void welcome(endpoint_t *self, bytes_t topic)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY, header = BUFFER_EMPTY;
-    cleanup_free char *name = output_write_welcome(topic, &content);
+    cleanup_free char *name = publisher_write_welcome(topic, &content);
     wire_parts_t parts = {0};
 
     if (!name)
         return;
-    parts.content = (bytes_t){content.data, content.size};
+    parts.content = buffer_bytes(&content);
     parts.header = make_header(self, "iopub_welcome", &header);
-    ports_publish(self->ports, name, &parts);
+    channels_publish(self->channels, name, &parts);
 }
 
 static void on_subscription(void *arg, bool is_new, bytes_t topic)
 {
-    door_t *self = arg;
+    endpoint_t *self = arg;
 
     if (is_new)
         welcome(self, topic);
-    door_note(self);
+    endpoint_note(self);
     if (!self->is_open)
-        keeper_look_soon(self->keeper);
+        self->home->ops->soon(self->home->arg);
 }
 
 static void on_bad_message(void *arg, channel_t channel, const char *verdict,
                            uint64_t count)
 {
-    const door_t *self = arg;
+    const endpoint_t *self = arg;
 
-    keeper_note_bad(self->keeper, self, channel, verdict, count);
+    self->home->ops->note_bad(self->home->arg, self, channel, verdict, count);
 }
 
-void door_listen(door_t *self)
+void relay_listen(endpoint_t *self)
 {
-    zloop_t *loop = self->keeper->loop;
+    zloop_t *loop = self->home->loop;
 
-    ports_watch(self->ports, on_bad_message, self);
-    ports_greet(self->ports, on_subscription, self);
-    ports_listen(self->ports, CHANNEL_IOPUB, loop, on_iopub, self);
-    ports_listen(self->ports, CHANNEL_HB, loop, on_heartbeat, self);
+    channels_watch(self->channels, on_bad_message, self);
+    channels_greet(self->channels, on_subscription, self);
+    channels_listen(self->channels, CHANNEL_IOPUB, loop, on_iopub, self);
+    channels_listen(self->channels, CHANNEL_HB, loop, on_heartbeat, self);
 }
 
-void door_begin(door_t *self)
+void relay_begin(endpoint_t *self)
 {
-    zloop_t *loop = self->keeper->loop;
+    zloop_t *loop = self->home->loop;
 
-    if (!self->is_behind)
-        self->cursor = self->aim->seq;
+    if (!journal_follower_is_behind(self->follower))
+        journal_follower_begin(self->follower, self->target->seq);
     self->is_open = true;
-    door_note(self);
-    ports_listen(self->ports, CHANNEL_SHELL, loop, on_shell, self);
-    ports_listen(self->ports, CHANNEL_CONTROL, loop, on_control, self);
+    endpoint_note(self);
+    channels_listen(self->channels, CHANNEL_SHELL, loop, on_shell, self);
+    channels_listen(self->channels, CHANNEL_CONTROL, loop, on_control, self);
     if (!self->is_observing)
-        ports_listen(self->ports, CHANNEL_STDIN, loop, on_stdin, self);
+        channels_listen(self->channels, CHANNEL_STDIN, loop, on_stdin, self);
 }
 
 /* --- Time --- */
 
-/* Since when it is so; 0: it is not. */
+/* Keeps since when something is so; 0: it is not. */
 static void note_since(int64_t *since, bool is_so, int64_t now)
 {
     if (!is_so)
@@ -340,26 +346,26 @@ static void note_since(int64_t *since, bool is_so, int64_t now)
         *since = now;
 }
 
-static void part(door_t *self, channel_t channel)
+static void part(endpoint_t *self, channel_t channel)
 {
-    unsigned count = peers_cut(&self->connection, channel);
+    unsigned count = channels_disconnect_slow(self->channels, channel);
 
     log_warning("viewer=%s session=%s channel=%d took nothing for too long: %u "
-                "connections were parted from",
-                self->name, self->aim->id, (int) channel, count);
+                "connections were closed",
+                self->name, self->target->id, (int) channel, count);
 }
 
-void door_on_tick(door_t *self, int64_t now)
+void relay_on_tick(endpoint_t *self, int64_t now)
 {
-    int64_t patience = self->keeper->options->subscriber_patience_ms;
-    bool has_room = ports_replies(self->ports) <= DOOR_UNTAKEN_MAX;
+    int64_t patience = self->home->options->subscriber_patience_ms;
+    bool has_room = !has_many_replies(self);
 
-    (void) ports_retry(self->ports);
-    note_since(&self->behind_since, door_is_full(self), now);
+    (void) channels_retry(self->channels);
+    note_since(&self->full_since, relay_is_full(self), now);
     note_since(&self->replies_since, !has_room, now);
-    if (self->behind_since && now - self->behind_since > patience) {
+    if (self->full_since && now - self->full_since > patience) {
         part(self, CHANNEL_IOPUB);
-        self->behind_since = 0;
+        self->full_since = 0;
     }
     if (self->replies_since && now - self->replies_since > patience) {
         part(self, CHANNEL_SHELL);
@@ -368,5 +374,5 @@ void door_on_tick(door_t *self, int64_t now)
         self->replies_since = 0;
     }
     if (has_room && self->is_open)
-        ports_resume(self->ports);
+        channels_resume(self->channels);
 }

@@ -1,16 +1,18 @@
-/* See actor.h. An actor: its thread has the transfers and the measures; what
- * crosses over is handed over whole. */
-#include "gateway/files/internal.h"
+/* See actor.h. The face for the registry, and the thread: its loop and the
+ * table of requests. What crosses over is handed over whole. */
+#include "gateway/files/actor.h"
 
-#include "base/clock.h"
+#include "base/buffer.h"
 #include "gateway/audit/audit.h"
-#include "gateway/config/state_files.h"
-#include "gateway/frontends/management_error.h"
-#include "workspace/beneath.h"
-#include "workspace/name.h"
+#include "gateway/files/checkpoint.h"
+#include "gateway/files/copy.h"
+#include "gateway/files/directory.h"
+#include "gateway/files/quota.h"
+#include "gateway/files/transfer.h"
+#include "gateway/frontends/handover.h"
 
-#include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WAITING_MAX 64    /* requests that have no answer yet */
@@ -27,31 +29,24 @@ typedef struct {
     uint64_t checkpoint_bytes;
 } start_t;
 
-/* What goes to the thread; owned by whoever holds it. */
+typedef enum {
+    FILES_ASK,     /* request, session, workspace, limits */
+    FILES_WATCH,   /* session, workspace, limits */
+    FILES_UNWATCH, /* session */
+} files_message_kind_t;
+
+/* A message to the thread; it owns all in it. */
 typedef struct {
-    message_t *request; /* NULL: watch, or not any more */
+    files_message_kind_t kind;
+    message_t *request;
     char session[64];
-    char *workspace; /* NULL: not any more */
+    char *workspace;
     files_limits_t limits;
-} order_t;
+} files_message_t;
 
-void files_news_destroy(files_news_t **self_p)
+static void files_message_destroy(files_message_t **self_p)
 {
-    files_news_t *self = *self_p;
-
-    if (!self)
-        return;
-    message_destroy(&self->request);
-    json_decref(self->answer);
-    buffer_reset(&self->data);
-    free(self->note);
-    free(self);
-    *self_p = NULL;
-}
-
-static void order_destroy(order_t **self_p)
-{
-    order_t *self = *self_p;
+    files_message_t *self = *self_p;
 
     if (!self)
         return;
@@ -61,125 +56,42 @@ static void order_destroy(order_t **self_p)
     *self_p = NULL;
 }
 
-#define cleanup_order CLEANUP(order_destroy)
+#define cleanup_files_message CLEANUP(files_message_destroy)
 
-int files_path(const json_t *content, const char *key, char **ret_path,
-               fault_t *fault)
-{
-    const json_t *value = json_object_get(content, key);
-    const char *text = value ? json_string_value(value) : "";
-
-    if (!text)
-        return fault_set(fault, EINVAL, "%s must be a text", key);
-    return name_path(text, strlen(text), ret_path, fault);
-}
-
-static const char *type_name(mode_t mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFREG:
-        return "file";
-    case S_IFDIR:
-        return "folder";
-    case S_IFLNK:
-        return "link";
-    case S_IFIFO:
-        return "fifo";
-    case S_IFSOCK:
-        return "socket";
-    default:
-        return "device";
-    }
-}
-
-json_t *files_entry(const char *path, const struct stat *status)
-{
-    cleanup_free char *text = name_text(path);
-    char modified[CLOCK_ISO_SIZE];
-
-    clock_iso((int64_t) status->st_mtim.tv_sec * 1000000
-                  + status->st_mtim.tv_nsec / 1000,
-              modified);
-    return json_pack("{s:s,s:s,s:I,s:I,s:i,s:I,s:s}", "path", text, "type",
-                     type_name(status->st_mode), "size",
-                     (json_int_t) status->st_size, "stored",
-                     (json_int_t) status->st_blocks * 512, "mode",
-                     (int) (status->st_mode & 07777), "links",
-                     (json_int_t) status->st_nlink, "modified", modified);
-}
-
-int files_root(const errand_t *errand, int *ret_root, fault_t *fault)
-{
-    return beneath_root(errand->workspace, ret_root, fault);
-}
-
-void files_tell(self_t *self, files_news_t *news)
-{
-    zsock_send(self->pipe, "p", news);
-}
-
-/* The journal has it too, while there is an actor that writes it. */
-static void tell_session(self_t *self, const char *who, const char *session,
-                         const char *outcome, const json_t *object)
-{
-    files_news_t *news = mem_new(sizeof *news);
-    json_auto_t *note = json_pack("{s:s,s:s}", "who", who, "outcome", outcome);
-
-    json_object_update(note, (json_t *) (uintptr_t) object);
-    news->word = FILES_DONE;
-    news->note = json_dumps(note, JSON_COMPACT | JSON_ENSURE_ASCII);
-    snprintf(news->session, sizeof news->session, "%s", session);
-    files_tell(self, news);
-}
-
-void files_note(self_t *self, const char *who, const char *session,
-                const char *what, const char *path, const char *outcome,
-                json_t *details)
-{
-    cleanup_free char *text = name_text(path);
-    json_t *object = json_pack("{s:s,s:s}", "what", what, "path", text);
-
-    if (details)
-        json_object_update(object, details);
-    json_decref(details);
-    tell_session(self, who, session, outcome, object);
-    scribe_note_by(self->scribe, who, "file", session, outcome, object);
-}
-
-/* What was refused, and by which words; the path is as the request had it. */
-static void note_refusal(self_t *self, const order_t *order,
-                         const errand_t *errand, const fault_t *fault)
+/* Records what was refused, and why; the path is as the request had it. */
+static void note_refusal(files_thread_t *self, const files_message_t *message,
+                         const file_request_t *request, const fault_t *fault)
 {
     const char *path =
-        json_string_value(json_object_get(errand->content, "path"));
+        json_string_value(json_object_get(request->content, "path"));
 
-    scribe_note_by(self->scribe, errand->who, "file", order->session, "refused",
-                   json_pack("{s:s,s:s,s:s}", "what",
-                             message_type(order->request), "path",
-                             path ? path : "", "text", fault->text));
+    audit_writer_note_by(
+        self->audit, request->who, "file", message->session, "refused",
+        json_pack("{s:s,s:s,s:s}", "what", message_type(message->request),
+                  "path", path ? path : "", "text", fault->text));
 }
 
 static const struct {
     const char *type;
     files_handler_t *handler;
 } requests[] = {
-    {"files_list_request", files_on_list},
-    {"files_next_request", files_on_next},
-    {"files_stat_request", files_on_stat},
-    {"files_get_request", files_on_get},
-    {"files_read_request", files_on_read},
-    {"files_put_request", files_on_put},
-    {"files_write_request", files_on_write},
-    {"files_commit_request", files_on_commit},
-    {"files_close_request", files_on_close},
-    {"files_make_folder_request", files_on_make_folder},
-    {"files_delete_request", files_on_delete},
-    {"files_rename_request", files_on_rename},
-    {"files_copy_request", files_on_copy},
-    {"files_checkpoint_request", files_on_checkpoint},
-    {"files_checkpoints_request", files_on_checkpoints},
-    {"files_restore_request", files_on_restore},
-    {"files_forget_request", files_on_forget},
+    {"files_list_request", directory_on_list},
+    {"files_next_request", directory_on_next},
+    {"files_stat_request", directory_on_stat},
+    {"files_get_request", transfer_on_get},
+    {"files_read_request", transfer_on_read},
+    {"files_put_request", transfer_on_put},
+    {"files_write_request", transfer_on_write},
+    {"files_commit_request", transfer_on_commit},
+    {"files_close_request", transfer_on_close},
+    {"files_make_folder_request", directory_on_make_folder},
+    {"files_delete_request", directory_on_delete},
+    {"files_rename_request", directory_on_rename},
+    {"files_copy_request", copy_on_copy},
+    {"files_checkpoint_request", checkpoint_on_make},
+    {"files_checkpoints_request", checkpoint_on_list},
+    {"files_restore_request", checkpoint_on_restore},
+    {"files_forget_request", checkpoint_on_forget},
 };
 
 static files_handler_t *find_handler(const char *type)
@@ -190,91 +102,58 @@ static files_handler_t *find_handler(const char *type)
     return NULL;
 }
 
-static json_t *describe_fault(int code, const fault_t *fault)
+static void on_ask(files_thread_t *self, files_message_t *message)
 {
-    static const struct {
-        int code;
-        const char *ename;
-    } names[] = {
-        {ENOENT, "FileNotFound"},      {ENOTDIR, "FileNotFound"},
-        {EEXIST, "FileExists"},        {ESTALE, "FileChanged"},
-        {ENOSPC, "WorkspaceFull"},     {EDQUOT, "WorkspaceFull"},
-        {ELOOP, "PathRefused"},        {EXDEV, "PathRefused"},
-        {EMLINK, "PathRefused"},       {EINVAL, "PathRefused"},
-        {ENAMETOOLONG, "PathRefused"}, {EBADMSG, "TransferBroken"},
-        {ENOTEMPTY, "FolderNotEmpty"}, {EISDIR, "IsFolder"},
-        {EACCES, "FileDenied"},        {EPERM, "FileDenied"},
-        {EBUSY, "FileBusy"},
-    };
-    const char *ename = "FileError";
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].code == code)
-            ename = names[i].ename;
-    return management_error(ename, GATEWAY_EXIT_FAILED, "%s", fault->text);
-}
-
-void files_answer(self_t *self, files_news_t *news, json_t *answer, int r,
-                  const fault_t *fault)
-{
-    if (r < 0) {
-        json_decref(answer);
-        answer = describe_fault(-r, fault);
-    } else {
-        json_object_set_new(answer, "status", json_string("ok"));
-    }
-    news->answer = answer;
-    files_tell(self, news);
-}
-
-static void on_ask(self_t *self, order_t *order)
-{
-    const message_t *request = order->request;
-    bytes_t text = message_content(request);
+    const message_t *sent = message->request;
+    bytes_t text = message_content(sent);
     json_auto_t *content = json_loadb(text.bytes, text.size, 0, NULL);
-    files_handler_t *handler = find_handler(message_type(request));
+    files_handler_t *handler = find_handler(message_type(sent));
     files_news_t *news = mem_new(sizeof *news);
-    errand_t errand = {
-        .session = order->session,
-        .who = message_sender(request),
-        .workspace = order->workspace,
+    file_request_t request = {
+        .session = message->session,
+        .who = message_sender(sent),
+        .workspace = message->workspace,
         .content = content,
         .out = &news->data,
     };
     fault_t fault = {0};
     int r;
 
-    if (message_buffer_count(request))
-        errand.data = message_buffer(request, 0);
+    if (message_buffer_count(sent))
+        request.data = message_buffer(sent, 0);
     news->word = FILES_ANSWER;
-    quota_meet(self, order->session, order->workspace, order->limits);
-    r = handler
-            ? handler(self, &errand, &news->answer, &fault)
-            : fault_set(&fault, EINVAL, "this gateway knows no such request");
+    quota_meet(self, message->session, message->workspace, message->limits);
+    r = handler ? handler(self, &request, &news->answer, &fault)
+                : fault_set(&fault, EINVAL,
+                            "this gateway does not know this request");
     if (r < 0)
-        note_refusal(self, order, &errand, &fault);
-    news->request = take_ptr(order->request);
+        note_refusal(self, message, &request, &fault);
+    news->request = take_ptr(message->request);
     if (r == FILES_LATER)
         copies_expect(self, news);
     else
         files_answer(self, news, take_ptr(news->answer), r, &fault);
 }
 
-static int on_order(zloop_t *loop, zsock_t *pipe, void *arg)
+static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)
 {
-    self_t *self = arg;
-    cleanup_order order_t *order = NULL;
-    cleanup_free char *word = NULL;
+    files_thread_t *self = arg;
+    cleanup_files_message files_message_t *message = handover_receive(pipe);
 
     (void) loop;
-    if (zsock_recv(pipe, "sp", &word, &order) < 0 || !order)
-        return -1; /* $TERM */
-    if (order->request)
-        on_ask(self, order);
-    else if (order->workspace)
-        quota_add(self, order->session, order->workspace, order->limits);
-    else
-        quota_leave(self, order->session);
+    if (!message)
+        return -1; /* the registry ends the thread */
+    switch (message->kind) {
+    case FILES_ASK:
+        on_ask(self, message);
+        break;
+    case FILES_WATCH:
+        quota_add(self, message->session, message->workspace, message->limits);
+        break;
+    case FILES_UNWATCH:
+        quota_leave(self, message->session);
+        break;
+    }
     return 0;
 }
 
@@ -282,30 +161,45 @@ static int on_sweep(zloop_t *loop, int timer, void *arg)
 {
     (void) loop;
     (void) timer;
-    transfer_sweep(arg, false);
+    transfers_sweep(arg);
     quota_sweep(arg);
     return 0;
+}
+
+static usage_t on_its_way(const files_thread_t *self, const char *session)
+{
+    usage_t sum = transfers_usage(self, session);
+    usage_t copied = copies_usage(self, session);
+
+    sum.bytes += copied.bytes;
+    sum.files += copied.files;
+    return sum;
 }
 
 static void files_actor(zsock_t *pipe, void *args)
 {
     const start_t *start = args;
-    self_t self = {.pipe = pipe,
-                   .loop = zloop_new(),
-                   .scribe = scribe_new("files"),
-                   .state_dir = start->state_dir,
-                   .checkpoint_bytes = start->checkpoint_bytes};
+    files_thread_t self = {.pipe = pipe,
+                           .loop = zloop_new(),
+                           .audit = audit_writer_new("files"),
+                           .transfers = transfers_new(),
+                           .quotas = quotas_new(),
+                           .copies = copies_new(),
+                           .state_dir = start->state_dir,
+                           .checkpoint_bytes = start->checkpoint_bytes,
+                           .on_its_way = on_its_way};
 
     zloop_set_nonstop(self.loop, true);
     zsock_signal(pipe, 0);
-    zloop_reader(self.loop, pipe, on_order, &self);
+    zloop_reader(self.loop, pipe, on_message, &self);
     zloop_timer(self.loop, SWEEP_MS, 0, on_sweep, &self);
     zloop_start(self.loop);
-    transfer_sweep(&self, true);
-    copies_clear(&self);
-    quota_clear(&self);
-    scribe_destroy(&self.scribe);
+    transfers_destroy(&self);
+    copies_destroy(&self.copies);
+    quotas_destroy(&self.quotas);
+    audit_writer_destroy(&self.audit);
     zloop_destroy(&self.loop);
+    handover_finish(pipe);
 }
 
 files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes)
@@ -318,13 +212,21 @@ files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes)
     return self;
 }
 
+static void destroy_news(void **news_p)
+{
+    files_news_t *news = *news_p;
+
+    files_news_destroy(&news);
+    *news_p = NULL;
+}
+
 void files_destroy(files_t **self_p)
 {
     files_t *self = *self_p;
 
     if (!self)
         return;
-    zactor_destroy(&self->actor);
+    handover_end_actor(&self->actor, destroy_news);
     free(self);
     *self_p = NULL;
 }
@@ -334,61 +236,53 @@ zsock_t *files_socket(const files_t *self)
     return zactor_sock(self->actor);
 }
 
-static void send_order(files_t *self, order_t **order_p)
+static files_message_t *files_message_new(files_message_kind_t kind,
+                                          const char *session,
+                                          const char *workspace,
+                                          files_limits_t limits)
 {
-    zsock_send(self->actor, "sp", "ORDER", take_ptr(*order_p));
-}
+    files_message_t *message = mem_new(sizeof *message);
 
-static order_t *order_new(const char *session, const char *workspace)
-{
-    order_t *order = mem_new(sizeof *order);
-
-    snprintf(order->session, sizeof order->session, "%s", session);
-    order->workspace = mem_text(workspace);
-    return order;
+    message->kind = kind;
+    snprintf(message->session, sizeof message->session, "%s", session);
+    message->workspace = mem_text(workspace);
+    message->limits = limits;
+    return message;
 }
 
 bool files_ask(files_t *self, message_t **request_p, const char *session,
                const char *workspace, files_limits_t limits)
 {
-    order_t *order;
+    files_message_t *message;
 
     if (self->waiting >= WAITING_MAX)
         return false;
     self->waiting++;
-    order = order_new(session, workspace);
-    order->request = take_ptr(*request_p);
-    order->limits = limits;
-    send_order(self, &order);
+    message = files_message_new(FILES_ASK, session, workspace, limits);
+    message->request = take_ptr(*request_p);
+    handover_send(self->actor, message);
     return true;
 }
 
 void files_watch(files_t *self, const char *session, const char *workspace,
                  files_limits_t limits)
 {
-    order_t *order;
-
-    if (!limits.bytes && !limits.files)
-        return;
-    order = order_new(session, workspace);
-    order->limits = limits;
-    send_order(self, &order);
+    if (limits.bytes || limits.files)
+        handover_send(self->actor, files_message_new(FILES_WATCH, session,
+                                                     workspace, limits));
 }
 
 void files_unwatch(files_t *self, const char *session)
 {
-    order_t *order = order_new(session, NULL);
-
-    send_order(self, &order);
+    handover_send(self->actor, files_message_new(FILES_UNWATCH, session, NULL,
+                                                 (files_limits_t){0}));
 }
 
 files_news_t *files_receive(files_t *self)
 {
-    files_news_t *news = NULL;
+    files_news_t *news = handover_receive(self->actor);
 
-    if (zsock_recv(self->actor, "p", &news) < 0 || !news)
-        return NULL;
-    if (news->word == FILES_ANSWER)
+    if (news && news->word == FILES_ANSWER)
         self->waiting--;
     return news;
 }

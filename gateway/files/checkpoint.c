@@ -2,10 +2,11 @@
  * are kept in the session's state folder, where nothing of the session reaches,
  * under the file's own path, and bounded by sessions/checkpoint_bytes. In the
  * thread for files. */
-#include "gateway/files/internal.h"
+#include "gateway/files/checkpoint.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "gateway/files/copy.h"
 #include "workspace/beneath.h"
 #include "workspace/walk.h"
 #include "workspace/writer.h"
@@ -20,13 +21,13 @@
 #define ID          "checkpoint" /* as in Jupyter there is one a file */
 
 /* The folder that mirrors the workspace. -ENOENT: there is none. */
-static int open_keep(const self_t *self, const errand_t *errand, bool makes,
-                     int *ret_root, fault_t *fault)
+static int open_keep(const files_thread_t *self, const file_request_t *request,
+                     bool makes, int *ret_root, fault_t *fault)
 {
     cleanup_free char *folder = mem_format("%s/sessions/%s/checkpoints",
-                                           self->state_dir, errand->session);
+                                           self->state_dir, request->session);
 
-    if (!errand->session[0])
+    if (!request->session[0])
         return fault_set(fault, EINVAL, "a checkpoint is one of a session's");
     if (makes && mkdir(folder, 0700) < 0 && errno != EEXIST)
         return fault_set(fault, errno, "%s: %s", folder, strerror(errno));
@@ -58,7 +59,7 @@ static int measure(int root, usage_t *ret_usage, fault_t *fault)
     return 0;
 }
 
-/* Those whose files the session itself has removed. */
+/* Removes checkpoints whose files the session itself has removed. */
 static void remove_orphans(int keep, int workspace)
 {
     cleanup_walk walk_t *walk = NULL;
@@ -76,7 +77,7 @@ static void remove_orphans(int keep, int workspace)
             (void) beneath_remove(keep, entry.path, false, 0, &fault);
 }
 
-static bool has_room(const self_t *self, int keep, uint64_t more)
+static bool has_room(const files_thread_t *self, int keep, uint64_t more)
 {
     usage_t usage = {0};
     fault_t fault;
@@ -85,15 +86,15 @@ static bool has_room(const self_t *self, int keep, uint64_t more)
            && usage.bytes + more <= self->checkpoint_bytes;
 }
 
-static int admit(self_t *self, const errand_t *errand,
+static int admit(files_thread_t *self, const file_request_t *request,
                  const struct stat *status, fault_t *fault)
 {
     cleanup_fd int keep = -1, workspace = -1;
     uint64_t more = (uint64_t) status->st_size;
     int r;
 
-    if ((r = open_keep(self, errand, true, &keep, fault)) < 0
-        || (r = files_root(errand, &workspace, fault)) < 0)
+    if ((r = open_keep(self, request, true, &keep, fault)) < 0
+        || (r = files_root(request, &workspace, fault)) < 0)
         return r;
     if (has_room(self, keep, more))
         return 0;
@@ -120,8 +121,8 @@ static unsigned depth(const char *path)
     return number;
 }
 
-/* What stands in the way is of something that was there before under this
- * name: a file where now a folder is, or the other way round. */
+/* Removes an entry that is in the way because the name had another type before:
+ * a file in the place of a folder, or the reverse. */
 static int clear_way(int keep, const char *path, fault_t *fault)
 {
     struct stat status;
@@ -142,26 +143,27 @@ static int clear_way(int keep, const char *path, fault_t *fault)
     return beneath_make_folder(keep, folder, true, fault);
 }
 
-void checkpoints_rename(const self_t *self, const errand_t *errand,
-                        const char *from, const char *to)
+void checkpoints_rename(const files_thread_t *self,
+                        const file_request_t *request, const char *from,
+                        const char *to)
 {
     cleanup_fd int keep = -1;
     fault_t fault;
 
-    if (open_keep(self, errand, false, &keep, &fault) < 0)
+    if (open_keep(self, request, false, &keep, &fault) < 0)
         return;
     (void) beneath_remove(keep, to, true, REMOVE_MS, &fault);
     if (clear_way(keep, to, &fault) == 0)
         (void) beneath_rename(keep, from, to, true, &fault);
 }
 
-void checkpoints_remove(const self_t *self, const errand_t *errand,
-                        const char *path)
+void checkpoints_remove(const files_thread_t *self,
+                        const file_request_t *request, const char *path)
 {
     cleanup_fd int keep = -1;
     fault_t fault;
 
-    if (open_keep(self, errand, false, &keep, &fault) == 0)
+    if (open_keep(self, request, false, &keep, &fault) == 0)
         (void) beneath_remove(keep, path, true, REMOVE_MS, &fault);
 }
 
@@ -177,8 +179,8 @@ static json_t *on_made(const writer_t *writer, uint64_t size)
                      now, "size", (json_int_t) size);
 }
 
-int files_on_checkpoint(self_t *self, const errand_t *errand,
-                        json_t **ret_answer, fault_t *fault)
+int checkpoint_on_make(files_thread_t *self, const file_request_t *request,
+                       json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1, keep = -1;
@@ -186,8 +188,8 @@ int files_on_checkpoint(self_t *self, const errand_t *errand,
     int r;
 
     (void) ret_answer;
-    if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
+    if ((r = files_path(request->content, "path", &path, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
         || (r = beneath_stat(root, path, &status, fault)) < 0)
         return r;
     if (!S_ISREG(status.st_mode) || depth(path) > DEPTH_MAX)
@@ -195,7 +197,7 @@ int files_on_checkpoint(self_t *self, const errand_t *errand,
                          "checkpoints are kept of files, at most %d folders "
                          "down",
                          DEPTH_MAX);
-    if ((r = open_keep(self, errand, true, &keep, fault)) < 0
+    if ((r = open_keep(self, request, true, &keep, fault)) < 0
         || (r = clear_way(keep, path, fault)) < 0)
         return r;
     const copy_plan_t plan = {
@@ -208,7 +210,7 @@ int files_on_checkpoint(self_t *self, const errand_t *errand,
         .admit = admit,
         .done = on_made,
     };
-    return copy_new(self, errand, &plan, fault);
+    return copy_new(self, request, &plan, fault);
 }
 
 static json_t *on_restored(const writer_t *writer, uint64_t size)
@@ -217,17 +219,17 @@ static json_t *on_restored(const writer_t *writer, uint64_t size)
     return json_pack("{s:I}", "size", (json_int_t) size);
 }
 
-int files_on_restore(self_t *self, const errand_t *errand, json_t **ret_answer,
-                     fault_t *fault)
+int checkpoint_on_restore(files_thread_t *self, const file_request_t *request,
+                          json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1, keep = -1;
     int r;
 
     (void) ret_answer;
-    if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
-        || (r = open_keep(self, errand, false, &keep, fault)) < 0)
+    if ((r = files_path(request->content, "path", &path, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
+        || (r = open_keep(self, request, false, &keep, fault)) < 0)
         return r;
     const copy_plan_t plan = {
         .from_root = keep,
@@ -240,17 +242,18 @@ int files_on_restore(self_t *self, const errand_t *errand, json_t **ret_answer,
         .admit = copy_admit,
         .done = on_restored,
     };
-    return copy_new(self, errand, &plan, fault);
+    return copy_new(self, request, &plan, fault);
 }
 
 /* The checkpoint's own status; -ENOENT when there is none. */
-static int find(const self_t *self, const errand_t *errand, char **ret_path,
-                int *ret_keep, struct stat *ret_status, fault_t *fault)
+static int find(const files_thread_t *self, const file_request_t *request,
+                char **ret_path, int *ret_keep, struct stat *ret_status,
+                fault_t *fault)
 {
     int r;
 
-    if ((r = files_path(errand->content, "path", ret_path, fault)) < 0
-        || (r = open_keep(self, errand, false, ret_keep, fault)) < 0
+    if ((r = files_path(request->content, "path", ret_path, fault)) < 0
+        || (r = open_keep(self, request, false, ret_keep, fault)) < 0
         || (r = beneath_stat(*ret_keep, *ret_path, ret_status, fault)) < 0)
         return r;
     return S_ISREG(ret_status->st_mode)
@@ -258,15 +261,15 @@ static int find(const self_t *self, const errand_t *errand, char **ret_path,
                : fault_set(fault, ENOENT, "there is no such checkpoint");
 }
 
-int files_on_checkpoints(self_t *self, const errand_t *errand,
-                         json_t **ret_answer, fault_t *fault)
+int checkpoint_on_list(files_thread_t *self, const file_request_t *request,
+                       json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int keep = -1;
     json_t *found = json_array();
     struct stat status;
 
-    if (find(self, errand, &path, &keep, &status, fault) == 0) {
+    if (find(self, request, &path, &keep, &status, fault) == 0) {
         json_array_append_new(found, describe(&status));
     } else if (!path) {
         json_decref(found);
@@ -276,18 +279,21 @@ int files_on_checkpoints(self_t *self, const errand_t *errand,
     return 0;
 }
 
-int files_on_forget(self_t *self, const errand_t *errand, json_t **ret_answer,
-                    fault_t *fault)
+int checkpoint_on_forget(files_thread_t *self, const file_request_t *request,
+                         json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int keep = -1;
     struct stat status;
     int r;
 
-    if ((r = find(self, errand, &path, &keep, &status, fault)) < 0
+    if ((r = find(self, request, &path, &keep, &status, fault)) < 0
         || (r = beneath_remove(keep, path, false, 0, fault)) < 0)
         return r;
-    files_note(self, errand->who, errand->session, "forget", path, "ok", NULL);
+    files_note(self, &(file_event_t){.who = request->who,
+                                     .session = request->session,
+                                     .what = "forget",
+                                     .path = path});
     *ret_answer = json_object();
     return 0;
 }

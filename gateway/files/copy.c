@@ -2,8 +2,11 @@
  * to and from its checkpoints. A copy is made a piece at a time, so that one of
  * many gigabytes holds up no other request, and answered when it is whole. In
  * the thread for files. */
-#include "gateway/files/internal.h"
+#include "gateway/files/copy.h"
 
+#include "base/buffer.h"
+#include "gateway/files/quota.h"
+#include "workspace/beneath.h"
 #include "workspace/reader.h"
 #include "workspace/writer.h"
 
@@ -13,6 +16,8 @@
 #define COPIES_MAX 16
 #define STEP       FILES_PIECE_MAX /* bytes between two looks at requests */
 #define STEP_MS    1
+
+typedef struct copy copy_t;
 
 struct copy {
     copy_t *next;       /* owned */
@@ -45,28 +50,44 @@ static void copy_destroy(copy_t **self_p)
 
 #define cleanup_copy CLEANUP(copy_destroy)
 
-void copies_clear(self_t *self)
+struct copies {
+    copy_t *first; /* owned; the newest */
+    int timer;     /* of the loop; 0: none */
+};
+
+copies_t *copies_new(void)
 {
-    while (self->copies) {
-        cleanup_copy copy_t *copy = self->copies;
-        self->copies = copy->next;
-    }
+    return mem_new(sizeof(copies_t));
 }
 
-static unsigned count(const self_t *self)
+void copies_destroy(copies_t **self_p)
+{
+    copies_t *self = *self_p;
+
+    if (!self)
+        return;
+    while (self->first) {
+        cleanup_copy copy_t *copy = self->first;
+        self->first = copy->next;
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+static unsigned count(const files_thread_t *self)
 {
     unsigned number = 0;
 
-    for (const copy_t *at = self->copies; at; at = at->next)
+    for (const copy_t *at = self->copies->first; at; at = at->next)
         number++;
     return number;
 }
 
-usage_t copies_usage(const self_t *self, const char *session)
+usage_t copies_usage(const files_thread_t *self, const char *session)
 {
     usage_t sum = {0};
 
-    for (const copy_t *at = self->copies; at; at = at->next)
+    for (const copy_t *at = self->copies->first; at; at = at->next)
         if (strcmp(at->session, session) == 0) {
             sum.bytes += at->usage.bytes;
             sum.files += at->usage.files;
@@ -93,7 +114,8 @@ static int step(copy_t *self, buffer_t *piece, bool *ret_is_done,
     return *ret_is_done ? writer_commit(self->writer, fault) : 0;
 }
 
-static void finish(self_t *self, copy_t **at, int r, const fault_t *fault)
+static void finish(files_thread_t *self, copy_t **at, int r,
+                   const fault_t *fault)
 {
     cleanup_copy copy_t *copy = *at;
     json_t *answer = r < 0 ? NULL : copy->done(copy->writer, copy->at);
@@ -102,21 +124,28 @@ static void finish(self_t *self, copy_t **at, int r, const fault_t *fault)
     if (r == 0)
         quota_count(self, copy->session, copy->usage,
                     writer_replaced(copy->writer));
-    files_note(self, copy->who, copy->session, copy->what, copy->path,
-               r < 0 ? "refused" : "ok",
-               json_pack("{s:I}", "size", (json_int_t) copy->at));
+    files_note(self,
+               &(file_event_t){.who = copy->who,
+                               .session = copy->session,
+                               .what = copy->what,
+                               .path = copy->path,
+                               .outcome = r < 0 ? "refused" : "ok",
+                               .details = json_pack("{s:I}", "size",
+                                                    (json_int_t) copy->at)});
     files_answer(self, take_ptr(copy->news), answer, r, fault);
 }
 
+static void go_on(files_thread_t *self);
+
 static int on_step(zloop_t *loop, int timer, void *arg)
 {
-    self_t *self = arg;
+    files_thread_t *self = arg;
     cleanup_buffer buffer_t piece = BUFFER_EMPTY;
 
     (void) loop;
     (void) timer;
-    self->copy_timer = 0;
-    for (copy_t **at = &self->copies; *at;) {
+    self->copies->timer = 0;
+    for (copy_t **at = &self->copies->first; *at;) {
         bool is_done = false;
         fault_t fault;
         int r = step(*at, &piece, &is_done, &fault);
@@ -126,14 +155,15 @@ static int on_step(zloop_t *loop, int timer, void *arg)
         else
             at = &(*at)->next;
     }
-    copies_go_on(self);
+    go_on(self);
     return 0;
 }
 
-void copies_go_on(self_t *self)
+static void go_on(files_thread_t *self)
 {
-    if (self->copies && !self->copy_timer)
-        self->copy_timer = zloop_timer(self->loop, STEP_MS, 1, on_step, self);
+    if (self->copies->first && !self->copies->timer)
+        self->copies->timer =
+            zloop_timer(self->loop, STEP_MS, 1, on_step, self);
 }
 
 static uint64_t stored(const struct stat *status)
@@ -144,26 +174,26 @@ static uint64_t stored(const struct stat *status)
     return blocks < size ? blocks : size;
 }
 
-int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
-             fault_t *fault)
+int copy_new(files_thread_t *self, const file_request_t *request,
+             const copy_plan_t *plan, fault_t *fault)
 {
     cleanup_copy copy_t *copy = mem_new(sizeof *copy);
     int r;
 
     if (count(self) >= COPIES_MAX)
         return fault_set(fault, EBUSY,
-                         "%d files are being copied, the most that there can "
-                         "be; try again later",
+                         "%d files are being copied, the most that is "
+                         "permitted; try again later",
                          COPIES_MAX);
-    snprintf(copy->session, sizeof copy->session, "%s", errand->session);
-    copy->who = mem_text(errand->who);
+    snprintf(copy->session, sizeof copy->session, "%s", request->session);
+    copy->who = mem_text(request->who);
     copy->path = mem_text(plan->to);
     copy->what = plan->what;
     copy->done = plan->done;
     if ((r = reader_new(plan->from_root, plan->from, false, &copy->reader,
                         fault))
             < 0
-        || (r = plan->admit(self, errand, reader_status(copy->reader), fault))
+        || (r = plan->admit(self, request, reader_status(copy->reader), fault))
                < 0
         || (r = writer_new(plan->to_root, plan->to, plan->replaces,
                            &copy->writer, fault))
@@ -172,23 +202,23 @@ int copy_new(self_t *self, const errand_t *errand, const copy_plan_t *plan,
     if (plan->is_into_workspace)
         copy->usage.bytes = stored(reader_status(copy->reader));
     copy->usage.files = plan->is_into_workspace;
-    copy->next = self->copies;
-    self->copies = take_ptr(copy);
+    copy->next = self->copies->first;
+    self->copies->first = take_ptr(copy);
     return FILES_LATER;
 }
 
-void copies_expect(self_t *self, files_news_t *news)
+void copies_expect(files_thread_t *self, files_news_t *news)
 {
-    self->copies->news = news;
-    copies_go_on(self);
+    self->copies->first->news = news;
+    go_on(self);
 }
 
 /* --- Within a workspace --- */
 
-int copy_admit(self_t *self, const errand_t *errand, const struct stat *status,
-               fault_t *fault)
+int copy_admit(files_thread_t *self, const file_request_t *request,
+               const struct stat *status, fault_t *fault)
 {
-    return quota_check(self, errand->session,
+    return quota_check(self, request->session,
                        (usage_t){.bytes = stored(status), .files = 1}, fault);
 }
 
@@ -198,28 +228,29 @@ static json_t *on_copied(const writer_t *writer, uint64_t size)
     return json_pack("{s:I}", "size", (json_int_t) size);
 }
 
-int files_on_copy(self_t *self, const errand_t *errand, json_t **ret_answer,
-                  fault_t *fault)
+int copy_on_copy(files_thread_t *self, const file_request_t *request,
+                 json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *from = NULL, *to = NULL;
     cleanup_fd int root = -1;
     int r;
 
     (void) ret_answer;
-    if ((r = files_path(errand->content, "from", &from, fault)) < 0
-        || (r = files_path(errand->content, "to", &to, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0)
+    if ((r = files_path(request->content, "from", &from, fault)) < 0
+        || (r = files_path(request->content, "to", &to, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0)
         return r;
     const copy_plan_t plan = {
         .from_root = root,
         .from = from,
         .to_root = root,
         .to = to,
-        .replaces = !json_is_false(json_object_get(errand->content, "replace")),
+        .replaces =
+            !json_is_false(json_object_get(request->content, "replace")),
         .is_into_workspace = true,
         .what = "copy",
         .admit = copy_admit,
         .done = on_copied,
     };
-    return copy_new(self, errand, &plan, fault);
+    return copy_new(self, request, &plan, fault);
 }

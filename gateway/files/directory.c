@@ -1,8 +1,13 @@
 /* Requests about names in a workspace: what is there, folders made, things
  * removed and renamed; and listings, page by page. In the thread for files. */
-#include "gateway/files/internal.h"
+#include "gateway/files/directory.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
+#include "base/fd.h"
+#include "gateway/files/checkpoint.h"
+#include "gateway/files/quota.h"
+#include "gateway/files/transfer.h"
 #include "workspace/beneath.h"
 #include "workspace/name.h"
 #include "workspace/walk.h"
@@ -18,13 +23,13 @@
 #define LIST_MS      60000
 #define REMOVE_MS    5000 /* the thread has others to serve */
 
-static bool has(const errand_t *errand, const char *key)
+static bool has(const file_request_t *request, const char *key)
 {
-    return json_is_true(json_object_get(errand->content, key));
+    return json_is_true(json_object_get(request->content, key));
 }
 
-int files_on_stat(self_t *self, const errand_t *errand, json_t **ret_answer,
-                  fault_t *fault)
+int directory_on_stat(files_thread_t *self, const file_request_t *request,
+                      json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1;
@@ -32,8 +37,8 @@ int files_on_stat(self_t *self, const errand_t *errand, json_t **ret_answer,
     int r;
 
     (void) self;
-    if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
+    if ((r = files_path(request->content, "path", &path, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
         || (r = beneath_stat(root, path, &status, fault)) < 0)
         return r;
     *ret_answer = json_pack("{s:o}", "entry", files_entry(path, &status));
@@ -55,65 +60,76 @@ static uint64_t count_missing(int root, const char *path, bool with_parents)
     return count;
 }
 
-int files_on_make_folder(self_t *self, const errand_t *errand,
-                         json_t **ret_answer, fault_t *fault)
+int directory_on_make_folder(files_thread_t *self,
+                             const file_request_t *request, json_t **ret_answer,
+                             fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1;
-    bool with_parents = has(errand, "parents");
+    bool with_parents = has(request, "parents");
     usage_t more = {0};
     int r;
 
-    if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0)
+    if ((r = files_path(request->content, "path", &path, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0)
         return r;
     more.files = count_missing(root, path, with_parents);
-    if ((r = quota_check(self, errand->session, more, fault)) < 0
+    if ((r = quota_check(self, request->session, more, fault)) < 0
         || (r = beneath_make_folder(root, path, with_parents, fault)) < 0)
         return r;
-    quota_count(self, errand->session, more, (usage_t){0});
-    files_note(self, errand->who, errand->session, "make_folder", path, "ok",
-               NULL);
+    quota_count(self, request->session, more, (usage_t){0});
+    files_note(self, &(file_event_t){.who = request->who,
+                                     .session = request->session,
+                                     .what = "make_folder",
+                                     .path = path});
     *ret_answer = json_object();
     return 0;
 }
 
-int files_on_delete(self_t *self, const errand_t *errand, json_t **ret_answer,
-                    fault_t *fault)
+int directory_on_delete(files_thread_t *self, const file_request_t *request,
+                        json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1;
     int r;
 
-    if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
-        || (r = beneath_remove(root, path, has(errand, "recursive"), REMOVE_MS,
+    if ((r = files_path(request->content, "path", &path, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
+        || (r = beneath_remove(root, path, has(request, "recursive"), REMOVE_MS,
                                fault))
                < 0)
         return r;
-    checkpoints_remove(self, errand, path);
-    files_note(self, errand->who, errand->session, "delete", path, "ok", NULL);
+    checkpoints_remove(self, request, path);
+    files_note(self, &(file_event_t){.who = request->who,
+                                     .session = request->session,
+                                     .what = "delete",
+                                     .path = path});
     *ret_answer = json_object();
     return 0;
 }
 
-int files_on_rename(self_t *self, const errand_t *errand, json_t **ret_answer,
-                    fault_t *fault)
+int directory_on_rename(files_thread_t *self, const file_request_t *request,
+                        json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *from = NULL, *to = NULL;
     cleanup_fd int root = -1;
     int r;
 
-    if ((r = files_path(errand->content, "from", &from, fault)) < 0
-        || (r = files_path(errand->content, "to", &to, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
-        || (r = beneath_rename(root, from, to, has(errand, "replace"), fault))
+    if ((r = files_path(request->content, "from", &from, fault)) < 0
+        || (r = files_path(request->content, "to", &to, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
+        || (r = beneath_rename(root, from, to, has(request, "replace"), fault))
                < 0)
         return r;
-    checkpoints_rename(self, errand, from, to);
-    files_note(
-        self, errand->who, errand->session, "rename", from, "ok",
-        json_pack("{s:O}", "to", json_object_get(errand->content, "to")));
+    checkpoints_rename(self, request, from, to);
+    files_note(self,
+               &(file_event_t){.who = request->who,
+                               .session = request->session,
+                               .what = "rename",
+                               .path = from,
+                               .details = json_pack(
+                                   "{s:O}", "to",
+                                   json_object_get(request->content, "to"))});
     *ret_answer = json_object();
     return 0;
 }
@@ -131,7 +147,7 @@ static json_t *describe(const transfer_t *transfer, const walk_entry_t *entry)
     return model;
 }
 
-/* Why the rest of it is not told, NULL while it goes on. */
+/* Returns the reason why the rest is not listed, NULL if the list continues. */
 static const char *find_cut(const transfer_t *transfer)
 {
     if (transfer->listed >= LIST_ENTRIES)
@@ -142,7 +158,7 @@ static const char *find_cut(const transfer_t *transfer)
 }
 
 /* The next page; the transfer ends with the last one. */
-static json_t *list_page(self_t *self, transfer_t *transfer)
+static json_t *list_page(files_thread_t *self, transfer_t *transfer)
 {
     json_t *entries = json_array();
     int64_t page_end = clock_monotonic_ms() + PAGE_MS;
@@ -171,24 +187,24 @@ static json_t *list_page(self_t *self, transfer_t *transfer)
     return answer;
 }
 
-int files_on_list(self_t *self, const errand_t *errand, json_t **ret_answer,
-                  fault_t *fault)
+int directory_on_list(files_thread_t *self, const file_request_t *request,
+                      json_t **ret_answer, fault_t *fault)
 {
     cleanup_free char *path = NULL;
     cleanup_fd int root = -1, folder = -1;
-    bool is_recursive = has(errand, "recursive");
+    bool is_recursive = has(request, "recursive");
     transfer_t *transfer;
     walk_t *walk;
     int r;
 
-    if ((r = files_path(errand->content, "path", &path, fault)) < 0
-        || (r = files_root(errand, &root, fault)) < 0
+    if ((r = files_path(request->content, "path", &path, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
         || (r = beneath_folder(root, path, &folder, fault)) < 0
         || (r = walk_new(folder, is_recursive ? LIST_DEPTH : 1, false, &walk,
                          fault))
                < 0)
         return r;
-    r = transfer_new(self, errand, path, &transfer, fault);
+    r = transfer_new(self, request, path, &transfer, fault);
     if (r < 0) {
         walk_destroy(&walk);
         return r;
@@ -200,12 +216,12 @@ int files_on_list(self_t *self, const errand_t *errand, json_t **ret_answer,
     return 0;
 }
 
-int files_on_next(self_t *self, const errand_t *errand, json_t **ret_answer,
-                  fault_t *fault)
+int directory_on_next(files_thread_t *self, const file_request_t *request,
+                      json_t **ret_answer, fault_t *fault)
 {
-    json_t *page = json_object_get(errand->content, "page");
+    json_t *page = json_object_get(request->content, "page");
     transfer_t *transfer;
-    int r = transfer_find(self, errand, &transfer, fault);
+    int r = transfer_find(self, request, &transfer, fault);
 
     if (r < 0)
         return r;

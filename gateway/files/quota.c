@@ -1,8 +1,9 @@
 /* How much the workspaces hold: those with a limit are measured again and
  * again, a slice at a time, with a share of the thread that does not grow with
  * the trees. In the thread for files. */
-#include "gateway/files/internal.h"
+#include "gateway/files/quota.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "workspace/beneath.h"
 
@@ -12,11 +13,40 @@
 
 #define SLICE    500  /* entries between two looks at requests */
 #define PAUSE_MS 1000 /* between two measures of a workspace, at least */
-#define SHARE    10   /* and so many times what the last one took */
+#define SHARE    10   /* and this many times the duration of the last one */
 
-#define LEFT_ENTRIES 10000 /* of what a session left, while somebody waits */
-#define LEFT_MS      60000 /* it is remembered for, when nobody asks */
-#define LEFT_FRESH   10000 /* ms in which a measure is believed to refuse */
+#define LEFT_ENTRIES                                                           \
+    10000 /* entries of an ended session that are counted while a client waits \
+           */
+#define LEFT_MS    60000 /* a count without requests is kept for this long */
+#define LEFT_FRESH 10000 /* ms in which a measure is believed to refuse */
+
+typedef struct quota {
+    struct quota *next; /* owned */
+    char session[64];
+    char *workspace; /* owned */
+    files_limits_t limits;
+    measure_t *measure; /* owned; under way, or NULL */
+    usage_t usage;      /* of the last whole measure */
+    usage_t since;      /* what the gateway has put there since that began */
+    usage_t late;       /* of it, since the one under way began */
+    bool is_reported;   /* that it is full */
+    bool is_left;     /* its session is gone: the gateway alone writes there */
+    bool is_measured; /* since then */
+    int64_t begun, due; /* monotonic ms */
+    int64_t used;       /* asked for; monotonic ms */
+    int64_t measured;   /* the last whole measure's end; monotonic ms */
+} quota_t;
+
+struct quotas {
+    quota_t *first; /* owned */
+    int timer;      /* of the loop; 0: none */
+};
+
+quotas_t *quotas_new(void)
+{
+    return mem_new(sizeof(quotas_t));
+}
 
 static void quota_destroy(quota_t **self_p)
 {
@@ -28,18 +58,24 @@ static void quota_destroy(quota_t **self_p)
     *self_p = NULL;
 }
 
-void quota_clear(self_t *self)
+void quotas_destroy(quotas_t **self_p)
 {
-    while (self->quotas) {
-        quota_t *first = self->quotas;
-        self->quotas = first->next;
+    quotas_t *self = *self_p;
+
+    if (!self)
+        return;
+    while (self->first) {
+        quota_t *first = self->first;
+        self->first = first->next;
         quota_destroy(&first);
     }
+    free(self);
+    *self_p = NULL;
 }
 
-static void quota_remove(self_t *self, const char *session)
+static void quota_remove(files_thread_t *self, const char *session)
 {
-    for (quota_t **at = &self->quotas; *at; at = &(*at)->next)
+    for (quota_t **at = &self->quotas->first; *at; at = &(*at)->next)
         if (strcmp((*at)->session, session) == 0) {
             quota_t *quota = *at;
             *at = quota->next;
@@ -67,20 +103,20 @@ static void write_excess(const quota_t *self, char *ret_text, size_t size)
                  usage->files, self->limits.files);
 }
 
-static void tell_if_full(self_t *self, quota_t *quota)
+static void report_if_full(files_thread_t *self, quota_t *quota)
 {
     files_news_t *news;
     char text[256] = "";
 
     write_excess(quota, text, sizeof text);
-    if (!text[0] || quota->is_told)
+    if (!text[0] || quota->is_reported)
         return;
-    quota->is_told = true;
+    quota->is_reported = true;
     news = mem_new(sizeof *news);
     news->word = FILES_FULL;
     snprintf(news->session, sizeof news->session, "%s", quota->session);
     snprintf(news->text, sizeof news->text, "%s", text);
-    files_tell(self, news);
+    files_report(self, news);
 }
 
 static int begin_measure(quota_t *quota, int64_t now, fault_t *fault)
@@ -95,7 +131,7 @@ static int begin_measure(quota_t *quota, int64_t now, fault_t *fault)
     return measure_new(root, &quota->measure, fault);
 }
 
-static void end_measure(self_t *self, quota_t *quota)
+static void end_measure(files_thread_t *self, quota_t *quota)
 {
     int64_t now = clock_monotonic_ms();
 
@@ -107,25 +143,25 @@ static void end_measure(self_t *self, quota_t *quota)
     if (quota->is_left)
         return;
     quota->due = now + PAUSE_MS + SHARE * (now - quota->begun);
-    tell_if_full(self, quota);
+    report_if_full(self, quota);
 }
 
-static void schedule(self_t *self);
+static void schedule(files_thread_t *self);
 
 static int on_measure(zloop_t *loop, int timer, void *arg)
 {
-    self_t *self = arg;
+    files_thread_t *self = arg;
     int64_t now = clock_monotonic_ms();
-    quota_t *quota = self->quotas;
+    quota_t *quota = self->quotas->first;
     fault_t fault;
 
     (void) loop;
     (void) timer;
-    self->measure_timer = 0;
+    self->quotas->timer = 0;
     /* One that was begun is finished first. */
     while (quota && !quota->measure)
         quota = quota->next;
-    for (quota_t *at = self->quotas; at && !quota; at = at->next)
+    for (quota_t *at = self->quotas->first; at && !quota; at = at->next)
         if (at->due <= now)
             quota = at;
     /* A folder that is gone holds nothing. */
@@ -137,23 +173,23 @@ static int on_measure(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-static void schedule(self_t *self)
+static void schedule(files_thread_t *self)
 {
     int64_t now = clock_monotonic_ms();
     int64_t soonest = INT64_MAX;
 
-    for (const quota_t *at = self->quotas; at; at = at->next) {
+    for (const quota_t *at = self->quotas->first; at; at = at->next) {
         int64_t due = at->measure ? now : at->due;
         soonest = due < soonest ? due : soonest;
     }
-    if (self->measure_timer || soonest == INT64_MAX)
+    if (self->quotas->timer || soonest == INT64_MAX)
         return;
-    self->measure_timer =
+    self->quotas->timer =
         zloop_timer(self->loop, soonest > now ? (size_t) (soonest - now) : 1, 1,
                     on_measure, self);
 }
 
-static quota_t *quota_new(self_t *self, const char *session,
+static quota_t *quota_new(files_thread_t *self, const char *session,
                           const char *workspace, files_limits_t limits)
 {
     quota_t *quota = mem_new(sizeof *quota);
@@ -163,12 +199,12 @@ static quota_t *quota_new(self_t *self, const char *session,
     quota->limits = limits;
     quota->used = clock_monotonic_ms();
     quota->due = quota->used; /* it may hold something already */
-    quota->next = self->quotas;
-    self->quotas = quota;
+    quota->next = self->quotas->first;
+    self->quotas->first = quota;
     return quota;
 }
 
-void quota_add(self_t *self, const char *session, const char *workspace,
+void quota_add(files_thread_t *self, const char *session, const char *workspace,
                files_limits_t limits)
 {
     quota_remove(self, session);
@@ -176,9 +212,9 @@ void quota_add(self_t *self, const char *session, const char *workspace,
     schedule(self);
 }
 
-static quota_t *find(const self_t *self, const char *session)
+static quota_t *find(const files_thread_t *self, const char *session)
 {
-    quota_t *quota = self->quotas;
+    quota_t *quota = self->quotas->first;
 
     while (quota && strcmp(quota->session, session) != 0)
         quota = quota->next;
@@ -194,7 +230,7 @@ static void leave(quota_t *quota)
     quota->used = clock_monotonic_ms();
 }
 
-void quota_leave(self_t *self, const char *session)
+void quota_leave(files_thread_t *self, const char *session)
 {
     quota_t *quota = find(self, session);
 
@@ -202,23 +238,22 @@ void quota_leave(self_t *self, const char *session)
         leave(quota);
 }
 
-void quota_meet(self_t *self, const char *session, const char *workspace,
-                files_limits_t limits)
+void quota_meet(files_thread_t *self, const char *session,
+                const char *workspace, files_limits_t limits)
 {
     if ((limits.bytes || limits.files) && !find(self, session))
         leave(quota_new(self, session, workspace, limits));
 }
 
-void quota_sweep(self_t *self)
+void quota_sweep(files_thread_t *self)
 {
     int64_t now = clock_monotonic_ms();
 
-    for (quota_t **at = &self->quotas; *at;) {
+    for (quota_t **at = &self->quotas->first; *at;) {
         quota_t *quota = *at;
 
         if (!quota->is_left || quota->used + LEFT_MS > now
-            || transfers_usage(self, quota->session).files
-            || copies_usage(self, quota->session).files) {
+            || self->on_its_way(self, quota->session).files) {
             at = &quota->next;
             continue;
         }
@@ -227,8 +262,8 @@ void quota_sweep(self_t *self)
     }
 }
 
-/* As far as somebody can wait for it; the timer does the rest. */
-static int measure_left(self_t *self, quota_t *quota, fault_t *fault)
+/* Counts as much as a client can wait for; the timer counts the rest. */
+static int measure_left(files_thread_t *self, quota_t *quota, fault_t *fault)
 {
     int r;
 
@@ -259,31 +294,30 @@ static void take(usage_t *sum, usage_t less)
     sum->files -= less.files < sum->files ? less.files : sum->files;
 }
 
-static int compare(const self_t *self, const quota_t *quota, usage_t more,
-                   fault_t *fault)
+static int compare(const files_thread_t *self, const quota_t *quota,
+                   usage_t more, fault_t *fault)
 {
     usage_t held = quota->usage;
 
     add(&held, quota->since);
-    add(&held, transfers_usage(self, quota->session));
-    add(&held, copies_usage(self, quota->session));
+    add(&held, self->on_its_way(self, quota->session));
     if (quota->limits.bytes && held.bytes + more.bytes > quota->limits.bytes)
+        return fault_set(fault, EDQUOT,
+                         "the workspace holds %" PRIu64
+                         " bytes, with running transfers, and may hold %" PRIu64
+                         ": there is no room for more",
+                         held.bytes, quota->limits.bytes);
+    if (quota->limits.files && held.files + more.files > quota->limits.files)
         return fault_set(
             fault, EDQUOT,
             "the workspace holds %" PRIu64
-            " bytes, with what is on its way, and may hold %" PRIu64
-            ": there is no room for more",
-            held.bytes, quota->limits.bytes);
-    if (quota->limits.files && held.files + more.files > quota->limits.files)
-        return fault_set(fault, EDQUOT,
-                         "the workspace holds %" PRIu64
-                         " files, with what is on its way, and may hold "
-                         "%" PRIu64,
-                         held.files, quota->limits.files);
+            " files, with running transfers, and may hold %" PRIu64,
+            held.files, quota->limits.files);
     return 0;
 }
 
-int quota_check(self_t *self, const char *session, usage_t more, fault_t *fault)
+int quota_check(files_thread_t *self, const char *session, usage_t more,
+                fault_t *fault)
 {
     quota_t *quota = find(self, session);
     bool is_known;
@@ -305,7 +339,7 @@ int quota_check(self_t *self, const char *session, usage_t more, fault_t *fault)
     return compare(self, quota, more, fault);
 }
 
-void quota_count(self_t *self, const char *session, usage_t came,
+void quota_count(files_thread_t *self, const char *session, usage_t came,
                  usage_t replaced)
 {
     quota_t *quota = find(self, session);

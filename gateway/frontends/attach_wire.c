@@ -8,20 +8,21 @@
 
 #define FRAME_WEIGHT 64 /* a zmq_msg_t */
 
-bool front_endpoint(const char *name, char ret_endpoint[FRONT_ENDPOINT_SIZE])
+bool frontend_endpoint(const char *name,
+                       char ret_endpoint[FRONTEND_ENDPOINT_SIZE])
 {
     size_t size = strlen(name);
 
-    if (!size || size > FRONT_NAME_MAX
+    if (!size || size > FRONTEND_NAME_MAX
         || strspn(name, "abcdefghijklmnopqrstuvwxyz"
                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
                != size)
         return false;
-    snprintf(ret_endpoint, FRONT_ENDPOINT_SIZE, "inproc://front-%s", name);
+    snprintf(ret_endpoint, FRONTEND_ENDPOINT_SIZE, "inproc://front-%s", name);
     return true;
 }
 
-uint64_t front_weight(const bytes_t *frames, size_t count)
+uint64_t frontend_weight(const bytes_t *frames, size_t count)
 {
     uint64_t weight = 0;
 
@@ -30,7 +31,7 @@ uint64_t front_weight(const bytes_t *frames, size_t count)
     return weight;
 }
 
-uint64_t front_number(bytes_t text)
+uint64_t frontend_number(bytes_t text)
 {
     const char *digits = text.bytes;
     uint64_t number = 0;

@@ -1,5 +1,5 @@
-/* What both ends of docs/PROTOCOL.front.md write and read alike; nobody else
- * includes it. */
+/* The message forms that both ends of docs/design/PROTOCOL.attach.md share.
+ * Only these two include it. */
 #ifndef HEARTH_GATEWAY_FRONTENDS_ATTACH_WIRE_H
 #define HEARTH_GATEWAY_FRONTENDS_ATTACH_WIRE_H
 
@@ -8,14 +8,15 @@
 
 #include <stdbool.h>
 
-#define FRONT_ENDPOINT_SIZE 64
-#define FRONT_EVENT_FRAMES  9 /* from the word to the content */
+#define FRONTEND_ENDPOINT_SIZE 64
+#define FRONTEND_EVENT_FRAMES  9 /* from the type to the content */
 
-/* "inproc://front-http"; false when the name is none. */
-bool front_endpoint(const char *name, char ret_endpoint[FRONT_ENDPOINT_SIZE]);
-/* What frames weigh while they wait: their bytes and libzmq's own. */
-uint64_t front_weight(const bytes_t *frames, size_t count);
-/* Decimal text; 0 when it is none. */
-uint64_t front_number(bytes_t text);
+/* Writes "inproc://front-http"; returns false if the name is not valid. */
+bool frontend_endpoint(const char *name,
+                       char ret_endpoint[FRONTEND_ENDPOINT_SIZE]);
+/* Returns the memory of waiting frames: their bytes and libzmq's own. */
+uint64_t frontend_weight(const bytes_t *frames, size_t count);
+/* Returns the number in decimal text; 0 if it is another text. */
+uint64_t frontend_number(bytes_t text);
 
 #endif

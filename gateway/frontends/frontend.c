@@ -1,13 +1,20 @@
 /* See frontend.h: birth, death, and one descriptor for two sockets, a client of
  * the management protocol for orders and a ROUTER to which sessions connect. */
-#include "gateway/frontends/internal.h"
+#include "gateway/frontends/frontend.h"
 
 #include "base/log.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/attach_wire.h"
+#include "gateway/frontends/frontend_rpc.h"
+#include "gateway/frontends/frontend_sessions.h"
+#include "protocol/czmq_cleanup.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 #include <zmq.h>
 
 static void destroy_any(void **item_p)
@@ -16,44 +23,26 @@ static void destroy_any(void **item_p)
     *item_p = NULL;
 }
 
-void front_forget(front_t *self)
-{
-    zmsg_destroy(&self->frames);
-    message_destroy(&self->answer);
-    buffer_clear(&self->farewell);
-    free(take_ptr(self->buffers));
-}
-
-/* A send may have taken the sign that something came (ZMQ_FD is told once):
- * the descriptor stays readable until front_next has looked. */
-void front_wake(front_t *self)
-{
-    static const uint64_t one = 1;
-    ssize_t written = write(self->wake_fd, &one, sizeof one);
-
-    (void) written;
-}
-
 /* Closing alone frees the endpoint's name some time later. */
-static void close_sessions(front_t *self)
+static void close_sessions(frontend_t *self)
 {
-    char endpoint[FRONT_ENDPOINT_SIZE];
+    char endpoint[FRONTEND_ENDPOINT_SIZE];
 
-    if (self->sessions && front_endpoint(self->name, endpoint))
+    if (self->sessions && frontend_endpoint(self->name, endpoint))
         (void) zmq_unbind(zsock_resolve(self->sessions), endpoint);
     zsock_destroy(&self->sessions);
 }
 
-void front_destroy(front_t **self_p)
+void frontend_destroy(frontend_t **self_p)
 {
-    front_t *self = *self_p;
+    frontend_t *self = *self_p;
 
     if (!self)
         return;
-    front_leave_all(self);
-    front_forget(self);
+    frontend_sessions_leave_all(self);
+    frontend_forget(self);
     buffer_reset(&self->farewell);
-    client_destroy(&self->orders);
+    client_destroy(&self->calls);
     close_sessions(self);
     zhashx_destroy(&self->waiting);
     zhashx_destroy(&self->attached);
@@ -65,7 +54,7 @@ void front_destroy(front_t **self_p)
     *self_p = NULL;
 }
 
-static int watch(front_t *self, int fd, fault_t *fault)
+static int watch(frontend_t *self, int fd, fault_t *fault)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -75,12 +64,12 @@ static int watch(front_t *self, int fd, fault_t *fault)
     return 0;
 }
 
-static int bind_sessions(front_t *self, fault_t *fault)
+static int bind_sessions(frontend_t *self, fault_t *fault)
 {
-    char endpoint[FRONT_ENDPOINT_SIZE];
+    char endpoint[FRONTEND_ENDPOINT_SIZE];
 
-    if (!front_endpoint(self->name, endpoint))
-        return fault_set(fault, EINVAL, "\"%s\" is no name for a front",
+    if (!frontend_endpoint(self->name, endpoint))
+        return fault_set(fault, EINVAL, "\"%s\" is not a name of a frontend",
                          self->name);
     self->sessions = zsock_new(ZMQ_ROUTER);
     if (!self->sessions)
@@ -96,18 +85,18 @@ static int bind_sessions(front_t *self, fault_t *fault)
     return 0;
 }
 
-static int open_orders(front_t *self, const char *runtime_dir, fault_t *fault)
+static int open_calls(frontend_t *self, const char *runtime_dir, fault_t *fault)
 {
     cleanup_free char *key = mem_format("%s/%s", runtime_dir, GATEWAY_KEY_FILE);
 
-    return client_new_management(GATEWAY_INPROC_ENDPOINT, key, &self->orders,
+    return client_new_management(GATEWAY_INPROC_ENDPOINT, key, &self->calls,
                                  fault);
 }
 
-int front_new(const char *name, const char *runtime_dir, front_t **ret_front,
-              fault_t *fault)
+int frontend_new(const char *name, const char *runtime_dir,
+                 frontend_t **ret_frontend, fault_t *fault)
 {
-    cleanup_front front_t *self = mem_new(sizeof *self);
+    cleanup_frontend frontend_t *self = mem_new(sizeof *self);
     int r;
 
     snprintf(self->name, sizeof self->name, "%s", name);
@@ -117,34 +106,45 @@ int front_new(const char *name, const char *runtime_dir, front_t **ret_front,
     zhashx_set_destructor(self->attached, destroy_any);
     self->poll_fd = epoll_create1(EPOLL_CLOEXEC);
     self->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if ((r = open_orders(self, runtime_dir, fault)) < 0
+    if ((r = open_calls(self, runtime_dir, fault)) < 0
         || (r = bind_sessions(self, fault)) < 0
-        || (r = watch(self, client_fd(self->orders, CHANNEL_CONTROL), fault))
-               < 0
+        || (r = watch(self, client_fd(self->calls, CHANNEL_CONTROL), fault)) < 0
         || (r = watch(self, (int) zsock_fd(self->sessions), fault)) < 0
         || (r = watch(self, self->wake_fd, fault)) < 0)
         return r;
-    *ret_front = take_ptr(self);
+    *ret_frontend = take_ptr(self);
     return 0;
 }
 
-int front_fd(const front_t *self)
+int frontend_fd(const frontend_t *self)
 {
     return self->poll_fd;
 }
 
-bool front_next(front_t *self, front_event_t *ret_event)
+/* Takes answers of the registry until one is to be passed on. */
+static bool next_answer(frontend_t *self, frontend_event_t *ret_event)
+{
+    char attached[FRONTEND_ID_MAX];
+
+    while (frontend_rpc_next(self, attached, ret_event))
+        if (!attached[0]
+            || frontend_sessions_on_attach(self, attached, ret_event))
+            return true;
+    return false;
+}
+
+bool frontend_next(frontend_t *self, frontend_event_t *ret_event)
 {
     uint64_t count;
 
-    front_forget(self);
+    frontend_forget(self);
     /* First: what comes from here on wakes anew. */
     if (read(self->wake_fd, &count, sizeof count) < 0 && errno != EAGAIN)
         log_warning("front=%s eventfd: %s", self->name, strerror(errno));
-    *ret_event = (front_event_t){0};
-    if (front_next_answer(self, ret_event)
-        || front_next_word(self, ret_event)) {
-        front_wake(self);
+    *ret_event = (frontend_event_t){0};
+    if (next_answer(self, ret_event)
+        || frontend_sessions_next(self, ret_event)) {
+        frontend_wake(self);
         return true;
     }
     return false;

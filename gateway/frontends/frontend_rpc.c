@@ -1,131 +1,124 @@
-/* The front as a client of the management protocol: orders to the registry, and
- * their answers, whenever they come. */
-#include "gateway/frontends/internal.h"
+/* See frontend_rpc.h. Answers come whenever the registry sends them. */
+#include "gateway/frontends/frontend_rpc.h"
 
-/* An order whose answer has not come. */
+#include "protocol/jspan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A request whose answer has not come. */
 typedef struct {
     uint64_t tag;
-    char attach[FRONT_ID_MAX]; /* the session it attaches; "": the caller's */
-    bool is_following;         /* it is answered again and again */
-} order_t;
+    char
+        attach[FRONTEND_ID_MAX]; /* the session it attaches; "": the caller's */
+    bool is_following;           /* it is answered again and again */
+} call_t;
 
-/* `who` is NULL: the front itself. */
-static int send_order(front_t *self, const char *who, const char *type,
-                      bytes_t content, bytes_t data, const order_t *order,
-                      fault_t *fault)
+static int send_call(frontend_t *self, const frontend_call_t *request,
+                     const call_t *call, fault_t *fault)
 {
     cleanup_buffer buffer_t metadata = BUFFER_EMPTY;
     const char *id;
     int r;
 
-    if (who) {
-        buffer_text(&metadata, "{\"hearth_who\":");
-        json_quote_text(&metadata, who);
-        buffer_text(&metadata, "}");
+    if (request->who) {
+        jspan_write_begin(&metadata);
+        jspan_write_text(&metadata, "hearth_who", request->who);
+        jspan_write_end(&metadata);
     }
-    r = client_send_data(self->orders, CHANNEL_CONTROL, type, content,
-                         (bytes_t){metadata.data, metadata.size}, data, &id,
-                         fault);
-
+    r = client_send(self->calls,
+                    &(client_request_t){.channel = CHANNEL_CONTROL,
+                                        .type = request->type,
+                                        .content = request->content,
+                                        .metadata = buffer_bytes(&metadata),
+                                        .data = request->data},
+                    &id, fault);
     if (r < 0)
         return r;
-    zhashx_update(self->waiting, id, mem_copy(order, sizeof *order));
-    front_wake(self);
+    zhashx_update(self->waiting, id, mem_copy(call, sizeof *call));
+    frontend_wake(self);
     return 0;
 }
 
-int front_order(front_t *self, const char *who, const char *type,
-                bytes_t content, uint64_t tag, fault_t *fault)
+int frontend_call(frontend_t *self, const frontend_call_t *request,
+                  fault_t *fault)
 {
-    return front_order_data(self, who, type, content, (bytes_t){0}, tag, fault);
+    const call_t call = {.tag = request->tag};
+
+    return send_call(self, request, &call, fault);
 }
 
-int front_order_data(front_t *self, const char *who, const char *type,
-                     bytes_t content, bytes_t data, uint64_t tag,
-                     fault_t *fault)
+int frontend_follow(frontend_t *self, fault_t *fault)
 {
-    const order_t order = {.tag = tag};
+    const call_t call = {.is_following = true};
 
-    return send_order(self, who, type, content, data, &order, fault);
+    return send_call(self, &(frontend_call_t){.type = "session_follow_request"},
+                     &call, fault);
 }
 
-int front_follow(front_t *self, fault_t *fault)
-{
-    const order_t order = {.is_following = true};
-
-    return send_order(self, NULL, "session_follow_request", front_text("{}"),
-                      (bytes_t){0}, &order, fault);
-}
-
-int front_order_attach(front_t *self, const char *session, fault_t *fault)
+int frontend_rpc_attach(frontend_t *self, const char *session, fault_t *fault)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    order_t order = {0};
+    call_t call = {0};
 
-    snprintf(order.attach, sizeof order.attach, "%s", session);
-    buffer_text(&content, "{\"id\":");
-    json_quote_text(&content, session);
-    buffer_format(&content, ",\"front\":\"%s\"}", self->name);
-    return send_order(self, NULL, "session_attach_request",
-                      (bytes_t){content.data, content.size}, (bytes_t){0},
-                      &order, fault);
+    snprintf(call.attach, sizeof call.attach, "%s", session);
+    jspan_write_begin(&content);
+    jspan_write_text(&content, "id", session);
+    jspan_write_text(&content, "front", self->name);
+    jspan_write_end(&content);
+    return send_call(self,
+                     &(frontend_call_t){.type = "session_attach_request",
+                                        .content = buffer_bytes(&content)},
+                     &call, fault);
 }
 
-/* Whose request this message answers; copied, since the table lets it go
- * unless more answers follow. */
-static bool take_order(front_t *self, const message_t *answer,
-                       order_t *ret_order)
+/* Returns the request that this message answers: a copy, since the table
+ * forgets it unless more answers follow. */
+static bool take_call(frontend_t *self, const message_t *answer,
+                      call_t *ret_call)
 {
     bytes_t parent = message_parent(answer);
-    json_span_t header;
+    jspan_t header;
     cleanup_free char *id = NULL;
     fault_t fault;
-    order_t *order;
+    call_t *call;
 
-    if (json_check(parent.bytes, parent.size, &header, &fault) < 0)
+    if (jspan_check(parent.bytes, parent.size, &header, &fault) < 0)
         return false;
-    id = json_text_new(json_member(header, "msg_id"));
-    order = id ? zhashx_lookup(self->waiting, id) : NULL;
-    if (!order)
+    id = jspan_text_new(jspan_member(header, "msg_id"));
+    call = id ? zhashx_lookup(self->waiting, id) : NULL;
+    if (!call)
         return false;
-    *ret_order = *order;
-    if (!order->is_following)
+    *ret_call = *call;
+    if (!call->is_following)
         zhashx_delete(self->waiting, id);
     return true;
 }
 
-static void lend_buffers(front_t *self, front_event_t *ret_event)
+static void lend_buffers(frontend_t *self, frontend_event_t *ret_event)
 {
-    size_t count = message_buffer_count(self->answer);
-
-    self->buffers = mem_new((count + 1) * sizeof *self->buffers);
-    for (size_t i = 0; i < count; i++)
-        self->buffers[i] = message_buffer(self->answer, i);
-    ret_event->buffers = self->buffers;
-    ret_event->buffer_count = count;
+    ret_event->buffers = message_buffers(self->answer);
+    ret_event->buffer_count = message_buffer_count(self->answer);
 }
 
-bool front_next_answer(front_t *self, front_event_t *ret_event)
+bool frontend_rpc_next(frontend_t *self, char ret_attached[FRONTEND_ID_MAX],
+                       frontend_event_t *ret_event)
 {
     channel_t channel;
-    order_t order;
+    call_t call;
     fault_t fault;
 
-    for (;;) {
+    do {
         message_destroy(&self->answer);
-        if (client_receive(self->orders, 0, &channel, &self->answer, &fault)
-            < 0)
+        if (client_receive(self->calls, 0, &channel, &self->answer, &fault) < 0)
             return false;
-        if (!take_order(self, self->answer, &order))
-            continue;
-        if (order.attach[0] && front_take_attach(self, order.attach, ret_event))
-            return true;
-        if (order.attach[0])
-            continue;
-        ret_event->what = order.is_following ? FRONT_SESSIONS : FRONT_ANSWER;
-        ret_event->tag = order.tag;
-        ret_event->json = message_content(self->answer);
-        lend_buffers(self, ret_event);
+    } while (!take_call(self, self->answer, &call));
+    snprintf(ret_attached, FRONTEND_ID_MAX, "%s", call.attach);
+    if (call.attach[0])
         return true;
-    }
+    ret_event->what = call.is_following ? FRONTEND_SESSIONS : FRONTEND_ANSWER;
+    ret_event->tag = call.tag;
+    ret_event->json = message_content(self->answer);
+    lend_buffers(self, ret_event);
+    return true;
 }

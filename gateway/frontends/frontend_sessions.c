@@ -1,24 +1,32 @@
-/* What a front and the sessions that it looks at say to each other, over a
- * ROUTER to which they connect. What is attached is a table, so that leaving
- * and attaching anew do not overtake each other. */
-#include "gateway/frontends/internal.h"
+/* See frontend_sessions.h. They talk over a ROUTER to which the sessions
+ * connect. What is attached is a table, so that leaving and attaching again do
+ * not overtake each other. */
+#include "gateway/frontends/frontend_sessions.h"
+
+#include "gateway/frontends/attach_wire.h"
+#include "gateway/frontends/frontend_rpc.h"
+#include "protocol/czmq_cleanup.h"
+#include "protocol/jspan.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <zmq.h>
 
-#define TELL_MIN (1u << 20) /* taken bytes before the session is told */
+#define REPORT_MIN                                                             \
+    (1u << 20) /* taken bytes before they are reported to the session */
 
 /* A session that is looked at, or is being left. */
 typedef struct {
-    char id[FRONT_ID_MAX];
+    char id[FRONTEND_ID_MAX];
     bool is_wanted;
-    bool is_greeted;      /* HELLO came: it can be spoken to */
-    bool is_leaving;      /* LEAVE was said, BYE has not come */
-    uint64_t taken, told; /* weight of EVENTs */
+    bool is_greeted;          /* HELLO came: it can be spoken to */
+    bool is_leaving;          /* LEAVE was said, BYE has not come */
+    uint64_t taken, reported; /* weight of EVENTs */
 } attached_t;
 
-static int send_frames(front_t *self, const bytes_t *frames, size_t count)
+static int send_frames(frontend_t *self, const bytes_t *frames, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const void *bytes = frames[i].size ? frames[i].bytes : "";
@@ -27,45 +35,45 @@ static int send_frames(front_t *self, const bytes_t *frames, size_t count)
             < 0)
             return -zmq_errno();
     }
-    front_wake(self);
+    frontend_wake(self);
     return 0;
 }
 
-static void say_leave(front_t *self, attached_t *attached)
+static void say_leave(frontend_t *self, attached_t *attached)
 {
-    const bytes_t frames[2] = {front_text(attached->id), front_text("LEAVE")};
+    const bytes_t frames[2] = {text_bytes(attached->id), text_bytes("LEAVE")};
 
     attached->is_leaving = true;
     (void) send_frames(self, frames, 2);
 }
 
-static void leave(front_t *self, attached_t *attached)
+static void leave(frontend_t *self, attached_t *attached)
 {
     attached->is_wanted = false;
     if (attached->is_greeted && !attached->is_leaving)
         say_leave(self, attached);
 }
 
-void front_leave_all(front_t *self)
+void frontend_sessions_leave_all(frontend_t *self)
 {
     for (attached_t *at = self->attached ? zhashx_first(self->attached) : NULL;
          at; at = zhashx_next(self->attached))
         leave(self, at);
 }
 
-int front_attach(front_t *self, const char *session, fault_t *fault)
+int frontend_attach(frontend_t *self, const char *session, fault_t *fault)
 {
     attached_t *attached = zhashx_lookup(self->attached, session);
     int r;
 
-    if (strlen(session) >= FRONT_ID_MAX)
+    if (strlen(session) >= FRONTEND_ID_MAX)
         return fault_set(fault, EINVAL, "a session's id is shorter");
     if (attached) {
         /* Said LEAVE: its BYE makes it come again. */
         attached->is_wanted = true;
         return 0;
     }
-    r = front_order_attach(self, session, fault);
+    r = frontend_rpc_attach(self, session, fault);
     if (r < 0)
         return r;
     attached = mem_new(sizeof *attached);
@@ -75,7 +83,7 @@ int front_attach(front_t *self, const char *session, fault_t *fault)
     return 0;
 }
 
-bool front_is_attached(const front_t *self, const char *session)
+bool frontend_is_attached(const frontend_t *self, const char *session)
 {
     const attached_t *attached = zhashx_lookup(self->attached, session);
 
@@ -83,7 +91,7 @@ bool front_is_attached(const front_t *self, const char *session)
            && !attached->is_leaving;
 }
 
-void front_leave(front_t *self, const char *session)
+void frontend_leave(frontend_t *self, const char *session)
 {
     attached_t *attached = zhashx_lookup(self->attached, session);
 
@@ -91,8 +99,9 @@ void front_leave(front_t *self, const char *session)
         leave(self, attached);
 }
 
-int front_request(front_t *self, const char *session, const char *viewer,
-                  channel_t channel, const message_t *message, fault_t *fault)
+int frontend_request(frontend_t *self, const char *session, const char *client,
+                     channel_t channel, const message_t *message,
+                     fault_t *fault)
 {
     size_t buffers = message_buffer_count(message);
     cleanup_free bytes_t *frames = NULL;
@@ -101,17 +110,17 @@ int front_request(front_t *self, const char *session, const char *viewer,
 
     if (r < 0)
         return r;
-    if (!viewer[0] || strlen(viewer) > FRONT_VIEWER_MAX)
+    if (!client[0] || strlen(client) > FRONTEND_CLIENT_MAX)
         return fault_set(fault, EINVAL, "a viewer's name has 1 to %d bytes",
-                         FRONT_VIEWER_MAX);
-    if (!front_is_attached(self, session))
+                         FRONTEND_CLIENT_MAX);
+    if (!frontend_is_attached(self, session))
         return fault_set(fault, ENOTCONN, "session %s is not attached",
                          session);
     frames = mem_new((8 + buffers) * sizeof *frames);
-    frames[size++] = front_text(session);
-    frames[size++] = front_text("REQUEST");
-    frames[size++] = front_text(viewer);
-    frames[size++] = front_text(channel_name(channel));
+    frames[size++] = text_bytes(session);
+    frames[size++] = text_bytes("REQUEST");
+    frames[size++] = text_bytes(client);
+    frames[size++] = text_bytes(channel_name(channel));
     frames[size++] = message_header(message);
     frames[size++] = message_parent(message);
     frames[size++] = message_metadata(message);
@@ -125,43 +134,45 @@ int front_request(front_t *self, const char *session, const char *viewer,
 }
 
 /* A session that could not be attached: `why` is JSON text of a string. */
-static void tell_absent(front_t *self, const char *session, const char *reason,
-                        bytes_t why, front_event_t *ret_event)
+static void report_absent(frontend_t *self, const char *session,
+                          const char *reason, bytes_t why,
+                          frontend_event_t *ret_event)
 {
-    buffer_format(&self->farewell, "{\"reason\":\"%s\",\"sentence\":", reason);
-    buffer_append(&self->farewell, why.bytes, why.size);
-    buffer_text(&self->farewell, "}");
-    ret_event->what = FRONT_BYE;
+    jspan_write_begin(&self->farewell);
+    jspan_write_text(&self->farewell, "reason", reason);
+    jspan_write_raw(&self->farewell, "sentence", why);
+    jspan_write_end(&self->farewell);
+    ret_event->what = FRONTEND_BYE;
     snprintf(ret_event->session, sizeof ret_event->session, "%s", session);
-    ret_event->json = (bytes_t){self->farewell.data, self->farewell.size};
+    ret_event->json = buffer_bytes(&self->farewell);
 }
 
 /* Whether it is there, though it could not be attached. */
-static const char *absence(json_span_t ename)
+static const char *absence(jspan_t ename)
 {
-    if (json_text_equals(ename, "GatewayStopping"))
+    if (jspan_text_equals(ename, "GatewayStopping"))
         return "drained";
-    return json_text_equals(ename, "NotAttached") ? "unattached" : "absent";
+    return jspan_text_equals(ename, "NotAttached") ? "unattached" : "absent";
 }
 
 /* True when the caller has to hear of it. */
-bool front_take_attach(front_t *self, const char *session,
-                       front_event_t *ret_event)
+bool frontend_sessions_on_attach(frontend_t *self, const char *session,
+                                 frontend_event_t *ret_event)
 {
     attached_t *attached = zhashx_lookup(self->attached, session);
-    json_span_t answer = message_content_json(self->answer);
-    json_span_t why = json_member(answer, "evalue");
+    jspan_t answer = message_content_json(self->answer);
+    jspan_t why = jspan_member(answer, "evalue");
     bool is_wanted = attached && attached->is_wanted;
 
-    if (json_text_equals(json_member(answer, "status"), "ok"))
+    if (jspan_text_equals(jspan_member(answer, "status"), "ok"))
         return false;
     zhashx_delete(self->attached, session);
     if (is_wanted)
-        tell_absent(self, session, absence(json_member(answer, "ename")),
-                    json_is(why, JSON_KIND_STRING)
-                        ? (bytes_t){why.text, why.size}
-                        : front_text("\"\""),
-                    ret_event);
+        report_absent(self, session, absence(jspan_member(answer, "ename")),
+                      jspan_is(why, JSPAN_STRING)
+                          ? (bytes_t){why.text, why.size}
+                          : text_bytes("\"\""),
+                      ret_event);
     return is_wanted;
 }
 
@@ -173,11 +184,11 @@ static bytes_t pop(zmsg_t *frames)
                  : (bytes_t){0};
 }
 
-/* What a session waits for that counts what its front has not taken. */
-static void count_taken(front_t *self, attached_t *attached)
+/* Counts bytes that were taken: a session may wait for them. */
+static void count_taken(frontend_t *self, attached_t *attached)
 {
     char number[24];
-    bytes_t frames[3] = {front_text(attached->id), front_text("TAKEN"), {0}};
+    bytes_t frames[3] = {text_bytes(attached->id), text_bytes("TAKEN"), {0}};
     bool is_behind_id = false;
 
     /* The first frame is the ROUTER's own. */
@@ -185,29 +196,29 @@ static void count_taken(front_t *self, attached_t *attached)
          at = zmsg_next(self->frames)) {
         bytes_t frame = {zframe_data(at), zframe_size(at)};
         if (is_behind_id)
-            attached->taken += front_weight(&frame, 1);
+            attached->taken += frontend_weight(&frame, 1);
         is_behind_id = true;
     }
-    if (attached->taken - attached->told < TELL_MIN)
+    if (attached->taken - attached->reported < REPORT_MIN)
         return;
-    attached->told = attached->taken;
+    attached->reported = attached->taken;
     snprintf(number, sizeof number, "%" PRIu64, attached->taken);
-    frames[2] = front_text(number);
+    frames[2] = text_bytes(number);
     (void) send_frames(self, frames, 3);
 }
 
-/* The cursor stands at the word. */
-static void read_event(front_t *self, front_event_t *ret_event)
+/* Reads an event; the cursor is at the frame with its name. */
+static void read_event(frontend_t *self, frontend_event_t *ret_event)
 {
     size_t size = zmsg_size(self->frames), i = 0;
     bytes_t channel;
 
-    ret_event->what = FRONT_EVENT;
-    ret_event->seq = front_number(pop(self->frames));
+    ret_event->what = FRONTEND_EVENT;
+    ret_event->seq = frontend_number(pop(self->frames));
     channel = pop(self->frames);
     ret_event->channel = channel_from_name(channel.bytes, channel.size);
-    ret_event->viewer = pop(self->frames);
-    ret_event->request = front_number(pop(self->frames));
+    ret_event->client = pop(self->frames);
+    ret_event->request = frontend_number(pop(self->frames));
     ret_event->header = pop(self->frames);
     ret_event->parent = pop(self->frames);
     ret_event->metadata = pop(self->frames);
@@ -220,8 +231,8 @@ static void read_event(front_t *self, front_event_t *ret_event)
     ret_event->buffer_count = i;
 }
 
-static bool on_hello(front_t *self, attached_t *attached,
-                     front_event_t *ret_event)
+static bool on_hello(frontend_t *self, attached_t *attached,
+                     frontend_event_t *ret_event)
 {
     attached->is_greeted = true;
     if (!attached->is_wanted) {
@@ -229,15 +240,15 @@ static bool on_hello(front_t *self, attached_t *attached,
             say_leave(self, attached);
         return false;
     }
-    ret_event->what = FRONT_HELLO;
-    ret_event->seq = front_number(pop(self->frames));
+    ret_event->what = FRONTEND_HELLO;
+    ret_event->seq = frontend_number(pop(self->frames));
     ret_event->json = pop(self->frames);
     return !attached->is_leaving;
 }
 
 /* The session's socket is gone: who wants it again asks now. */
-static bool on_bye(front_t *self, attached_t *attached,
-                   front_event_t *ret_event)
+static bool on_bye(frontend_t *self, attached_t *attached,
+                   frontend_event_t *ret_event)
 {
     bool returns = attached->is_leaving && attached->is_wanted;
     bool is_wanted = attached->is_wanted;
@@ -245,28 +256,27 @@ static bool on_bye(front_t *self, attached_t *attached,
     cleanup_buffer buffer_t why = BUFFER_EMPTY;
     fault_t fault;
 
-    ret_event->what = FRONT_BYE;
+    ret_event->what = FRONTEND_BYE;
     ret_event->json = pop(self->frames);
     zhashx_delete(self->attached, id);
     if (!returns)
         return is_wanted;
-    if (front_attach(self, id, &fault) == 0)
+    if (frontend_attach(self, id, &fault) == 0)
         return false;
-    json_quote_text(&why, fault.text);
-    tell_absent(self, id, "unattached", (bytes_t){why.data, why.size},
-                ret_event);
+    jspan_quote_text(&why, fault.text);
+    report_absent(self, id, "unattached", buffer_bytes(&why), ret_event);
     return true;
 }
 
 /* True when the caller has to hear of it. */
-static bool take_word(front_t *self, front_event_t *ret_event)
+static bool take_word(frontend_t *self, frontend_event_t *ret_event)
 {
     bytes_t id = {zframe_data(zmsg_first(self->frames)),
                   zframe_size(zmsg_first(self->frames))};
     zframe_t *word = zmsg_next(self->frames);
     attached_t *attached;
 
-    *ret_event = (front_event_t){0};
+    *ret_event = (frontend_event_t){0};
     snprintf(ret_event->session, sizeof ret_event->session, "%.*s",
              (int) id.size, (const char *) id.bytes);
     attached = zhashx_lookup(self->attached, ret_event->session);
@@ -282,7 +292,7 @@ static bool take_word(front_t *self, front_event_t *ret_event)
         zmsg_next(self->frames);
         read_event(self, ret_event);
     } else if (zframe_streq(word, "STATE")) {
-        ret_event->what = FRONT_STATE;
+        ret_event->what = FRONTEND_STATE;
         ret_event->json = pop(self->frames);
     } else {
         return false;
@@ -290,10 +300,10 @@ static bool take_word(front_t *self, front_event_t *ret_event)
     return attached->is_wanted && !attached->is_leaving;
 }
 
-bool front_next_word(front_t *self, front_event_t *ret_event)
+bool frontend_sessions_next(frontend_t *self, frontend_event_t *ret_event)
 {
     while (zsock_events(self->sessions) & ZMQ_POLLIN) {
-        front_forget(self);
+        frontend_forget(self);
         self->frames = zmsg_recv(self->sessions);
         if (!self->frames)
             return false;

@@ -1,6 +1,7 @@
-/* See frontends.h. A front that does not read must not make the session wait,
- * nor the gateway hold what it prints: what lies in the socket is counted,
- * and beyond the bound a front reads the journal, where all of it stands. */
+/* See frontends.h. A frontend that does not read must neither delay the session
+ * nor make the gateway hold the session's output. Bytes in the socket are
+ * counted. Beyond the bound, a frontend reads the journal, which has all of it.
+ */
 #include "gateway/frontends/frontends.h"
 
 #include "base/buffer.h"
@@ -8,7 +9,7 @@
 #include "gateway/frontends/attach_wire.h"
 #include "gateway/frontends/frontend.h"
 #include "protocol/czmq_cleanup.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,14 +20,14 @@
 
 typedef struct link {
     struct link *next; /* owned */
-    char front[FRONT_NAME_MAX + 1];
+    char frontend[FRONTEND_NAME_MAX + 1];
     zsock_t *socket;      /* owned */
     uint64_t sent, taken; /* weight of EVENTs (attach_wire.h) */
     bool is_behind;       /* events were left out */
 } link_t;
 
-struct viewers {
-    char session[FRONT_ID_MAX];
+struct frontends {
+    char session[FRONTEND_ID_MAX];
     link_t *links; /* owned */
     size_t count;
 };
@@ -40,17 +41,17 @@ static void link_destroy(link_t **link_p)
     *link_p = NULL;
 }
 
-viewers_t *viewers_new(const char *session_id)
+frontends_t *frontends_new(const char *session_id)
 {
-    viewers_t *self = mem_new(sizeof *self);
+    frontends_t *self = mem_new(sizeof *self);
 
     snprintf(self->session, sizeof self->session, "%s", session_id);
     return self;
 }
 
-void viewers_destroy(viewers_t **self_p)
+void frontends_destroy(frontends_t **self_p)
 {
-    viewers_t *self = *self_p;
+    frontends_t *self = *self_p;
 
     if (!self)
         return;
@@ -63,15 +64,15 @@ void viewers_destroy(viewers_t **self_p)
     *self_p = NULL;
 }
 
-static link_t *find_front(const viewers_t *self, const char *front)
+static link_t *find_frontend(const frontends_t *self, const char *frontend)
 {
     for (link_t *at = self->links; at; at = at->next)
-        if (strcmp(at->front, front) == 0)
+        if (strcmp(at->frontend, frontend) == 0)
             return at;
     return NULL;
 }
 
-static link_t *find_socket(const viewers_t *self, const zsock_t *socket)
+static link_t *find_socket(const frontends_t *self, const zsock_t *socket)
 {
     for (link_t *at = self->links; at; at = at->next)
         if (at->socket == socket)
@@ -79,24 +80,24 @@ static link_t *find_socket(const viewers_t *self, const zsock_t *socket)
     return NULL;
 }
 
-int viewers_attach(viewers_t *self, const char *front, zsock_t **ret_socket,
-                   fault_t *fault)
+int frontends_attach(frontends_t *self, const char *frontend,
+                     zsock_t **ret_socket, fault_t *fault)
 {
-    char endpoint[FRONT_ENDPOINT_SIZE];
+    char endpoint[FRONTEND_ENDPOINT_SIZE];
     link_t *link;
 
-    if (!front_endpoint(front, endpoint))
+    if (!frontend_endpoint(frontend, endpoint))
         return fault_set(fault, EINVAL,
-                         "a front's name has 1 to %d letters, digits or -",
-                         FRONT_NAME_MAX);
+                         "a frontend's name has 1 to %d letters, digits or -",
+                         FRONTEND_NAME_MAX);
     *ret_socket = NULL;
-    if (find_front(self, front))
+    if (find_frontend(self, frontend))
         return 0;
-    if (self->count == VIEWERS_FRONTS_MAX)
-        return fault_set(fault, EUSERS, "%d fronts look at it already",
-                         VIEWERS_FRONTS_MAX);
+    if (self->count == FRONTENDS_MAX)
+        return fault_set(fault, EUSERS, "%d frontends look at it already",
+                         FRONTENDS_MAX);
     link = mem_new(sizeof *link);
-    snprintf(link->front, sizeof link->front, "%s", front);
+    snprintf(link->frontend, sizeof link->frontend, "%s", frontend);
     link->socket = zsock_new(ZMQ_DEALER);
     if (!link->socket) {
         free(link);
@@ -115,7 +116,7 @@ int viewers_attach(viewers_t *self, const char *front, zsock_t **ret_socket,
     return 0;
 }
 
-zsock_t *viewers_socket(const viewers_t *self, size_t index)
+zsock_t *frontends_socket(const frontends_t *self, size_t index)
 {
     link_t *at = self->links;
 
@@ -124,17 +125,12 @@ zsock_t *viewers_socket(const viewers_t *self, size_t index)
     return at ? at->socket : NULL;
 }
 
-bool viewers_are_there(const viewers_t *self)
+bool frontends_are_there(const frontends_t *self)
 {
     return self->links != NULL;
 }
 
-static bytes_t text(const char *string)
-{
-    return (bytes_t){string, strlen(string)};
-}
-
-/* A front that has gone takes nothing more, and nobody misses it. */
+/* Sends frames; a frontend that has gone is no error. */
 static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
                         bool more)
 {
@@ -145,7 +141,7 @@ static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
         if (zmq_send(zsock_resolve(link->socket), bytes, frames[i].size,
                      flags | ZMQ_DONTWAIT)
             < 0) {
-            log_debug("front=%s not sent: %s", link->front,
+            log_debug("front=%s not sent: %s", link->frontend,
                       zmq_strerror(zmq_errno()));
             return false;
         }
@@ -156,33 +152,33 @@ static bool send_frames(link_t *link, const bytes_t *frames, size_t count,
 static void greet(link_t *link, uint64_t seq, const char *json)
 {
     char number[24];
-    bytes_t frames[3] = {text("HELLO"), {0}, text(json)};
+    bytes_t frames[3] = {text_bytes("HELLO"), {0}, text_bytes(json)};
 
     snprintf(number, sizeof number, "%" PRIu64, seq);
-    frames[1] = text(number);
+    frames[1] = text_bytes(number);
     link->is_behind = false;
     send_frames(link, frames, 3, false);
 }
 
-void viewers_greet(viewers_t *self, const char *front, uint64_t seq,
-                   const char *json)
+void frontends_greet(frontends_t *self, const char *frontend, uint64_t seq,
+                     const char *json)
 {
-    link_t *link = find_front(self, front);
+    link_t *link = find_frontend(self, frontend);
 
     if (link)
         greet(link, seq, json);
 }
 
 static void send_event(link_t *link, uint64_t seq, channel_t channel,
-                       bytes_t viewer, uint64_t request,
+                       bytes_t client, uint64_t request,
                        const wire_parts_t *parts)
 {
     char numbers[2][24];
-    bytes_t frames[FRONT_EVENT_FRAMES] = {
-        text("EVENT"),
+    bytes_t frames[FRONTEND_EVENT_FRAMES] = {
+        text_bytes("EVENT"),
         {0},
-        text(channel_name(channel)),
-        viewer,
+        text_bytes(channel_name(channel)),
+        client,
         {0},
         parts->header,
         parts->parent,
@@ -192,37 +188,38 @@ static void send_event(link_t *link, uint64_t seq, channel_t channel,
 
     snprintf(numbers[0], sizeof numbers[0], "%" PRIu64, seq);
     snprintf(numbers[1], sizeof numbers[1], "%" PRIu64, request);
-    frames[1] = text(numbers[0]);
-    frames[4] = text(numbers[1]);
-    if (send_frames(link, frames, FRONT_EVENT_FRAMES, parts->buffer_count > 0))
+    frames[1] = text_bytes(numbers[0]);
+    frames[4] = text_bytes(numbers[1]);
+    if (send_frames(link, frames, FRONTEND_EVENT_FRAMES,
+                    parts->buffer_count > 0))
         send_frames(link, parts->buffers, parts->buffer_count, false);
-    link->sent += front_weight(frames, FRONT_EVENT_FRAMES)
-                  + front_weight(parts->buffers, parts->buffer_count);
+    link->sent += frontend_weight(frames, FRONTEND_EVENT_FRAMES)
+                  + frontend_weight(parts->buffers, parts->buffer_count);
 }
 
-void viewers_publish(viewers_t *self, uint64_t seq, uint64_t request,
-                     const wire_parts_t *parts)
+void frontends_publish(frontends_t *self, uint64_t seq, uint64_t request,
+                       const wire_parts_t *parts)
 {
     for (link_t *at = self->links; at; at = at->next) {
-        if (at->sent - at->taken > VIEWERS_UNTAKEN_MAX)
+        if (at->sent - at->taken > FRONTENDS_UNTAKEN_MAX)
             at->is_behind = true;
         if (!at->is_behind)
             send_event(at, seq, CHANNEL_IOPUB, (bytes_t){0}, request, parts);
     }
 }
 
-void viewers_answer(viewers_t *self, uint64_t seq, channel_t channel,
-                    const viewers_asker_t *asker, const wire_parts_t *parts)
+void frontends_answer(frontends_t *self, uint64_t seq, channel_t channel,
+                      const frontends_asker_t *asker, const wire_parts_t *parts)
 {
-    link_t *link = find_front(self, asker->front);
+    link_t *link = find_frontend(self, asker->frontend);
 
     if (link)
-        send_event(link, seq, channel, asker->viewer, asker->request, parts);
+        send_event(link, seq, channel, asker->client, asker->request, parts);
 }
 
-void viewers_tell_state(viewers_t *self, const char *json)
+void frontends_send_state(frontends_t *self, const char *json)
 {
-    const bytes_t frames[2] = {text("STATE"), text(json)};
+    const bytes_t frames[2] = {text_bytes("STATE"), text_bytes(json)};
 
     for (link_t *at = self->links; at; at = at->next)
         send_frames(at, frames, 2, false);
@@ -231,25 +228,24 @@ void viewers_tell_state(viewers_t *self, const char *json)
 static void say_bye(link_t *link, const char *reason, const char *sentence)
 {
     cleanup_buffer buffer_t json = BUFFER_EMPTY;
-    bytes_t frames[2] = {text("BYE"), {0}};
+    bytes_t frames[2] = {text_bytes("BYE"), {0}};
 
-    buffer_text(&json, "{\"reason\":");
-    json_quote_text(&json, reason);
-    buffer_text(&json, ",\"sentence\":");
-    json_quote_text(&json, sentence);
-    buffer_text(&json, "}");
-    frames[1] = (bytes_t){json.data, json.size};
+    jspan_write_begin(&json);
+    jspan_write_text(&json, "reason", reason);
+    jspan_write_text(&json, "sentence", sentence);
+    jspan_write_end(&json);
+    frames[1] = buffer_bytes(&json);
     send_frames(link, frames, 2, false);
 }
 
-void viewers_bid_farewell(viewers_t *self, const char *reason,
-                          const char *sentence)
+void frontends_say_goodbye(frontends_t *self, const char *reason,
+                           const char *sentence)
 {
     for (link_t *at = self->links; at; at = at->next)
         say_bye(at, reason, sentence);
 }
 
-void viewers_drop(viewers_t *self, zsock_t *socket)
+void frontends_drop(frontends_t *self, zsock_t *socket)
 {
     link_t *link = find_socket(self, socket);
     link_t **at = &self->links;
@@ -260,7 +256,7 @@ void viewers_drop(viewers_t *self, zsock_t *socket)
         at = &(*at)->next;
     *at = link->next;
     self->count--;
-    say_bye(link, "left", "nobody looked any more");
+    say_bye(link, "left", "no client looked at it any more");
     link_destroy(&link);
 }
 
@@ -272,10 +268,10 @@ static bytes_t pop(zmsg_t *frames)
                  : (bytes_t){0};
 }
 
-/* The cursor of `frames` stands at the word. */
+/* Reads a request; the cursor of `frames` is at the frame with its name. */
 static message_t *read_request(zmsg_t *frames, channel_t *ret_channel)
 {
-    bytes_t viewer = pop(frames);
+    bytes_t client = pop(frames);
     bytes_t name = pop(frames);
     channel_t channel = channel_from_name(name.bytes, name.size);
     bytes_t parts[4];
@@ -286,24 +282,25 @@ static message_t *read_request(zmsg_t *frames, channel_t *ret_channel)
     if (channel == CHANNEL_COUNT || !parts[0].size)
         return NULL;
     message = message_new(parts[0], parts[1], parts[2], parts[3]);
-    message_add_identity(message, viewer.bytes, viewer.size);
+    message_add_identity(message, client.bytes, client.size);
     for (zframe_t *at = zmsg_next(frames); at; at = zmsg_next(frames))
         message_add_buffer(message, zframe_data(at), zframe_size(at));
     *ret_channel = channel;
     return message;
 }
 
-/* True when the front can be told everything again. */
+/* Returns true if the frontend has room for messages again. */
 static bool read_taken(link_t *link, bytes_t number)
 {
-    link->taken = front_number(number);
+    link->taken = frontend_number(number);
     return link->is_behind
-           && link->sent - link->taken < VIEWERS_UNTAKEN_MAX / 2;
+           && link->sent - link->taken < FRONTENDS_UNTAKEN_MAX / 2;
 }
 
-viewers_word_t viewers_next(viewers_t *self, zsock_t *socket,
-                            const char **ret_front, channel_t *ret_channel,
-                            message_t **ret_message)
+frontends_message_t frontends_next(frontends_t *self, zsock_t *socket,
+                                   const char **ret_frontend,
+                                   channel_t *ret_channel,
+                                   message_t **ret_message)
 {
     link_t *link = find_socket(self, socket);
 
@@ -311,16 +308,16 @@ viewers_word_t viewers_next(viewers_t *self, zsock_t *socket,
         cleanup_zmsg zmsg_t *frames = zmsg_recv(socket);
         zframe_t *word = frames ? zmsg_first(frames) : NULL;
 
-        *ret_front = link->front;
+        *ret_frontend = link->frontend;
         if (!word)
             break;
         if (zframe_streq(word, "LEAVE"))
-            return VIEWERS_LEFT;
+            return FRONTENDS_LEFT;
         if (zframe_streq(word, "TAKEN") && read_taken(link, pop(frames)))
-            return VIEWERS_CAUGHT_UP;
+            return FRONTENDS_CAUGHT_UP;
         if (zframe_streq(word, "REQUEST")
             && (*ret_message = read_request(frames, ret_channel)))
-            return VIEWERS_REQUEST;
+            return FRONTENDS_REQUEST;
     }
-    return VIEWERS_NOTHING;
+    return FRONTENDS_NOTHING;
 }

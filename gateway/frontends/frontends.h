@@ -1,6 +1,6 @@
-/* The fronts that look at a session, and through them their viewers: the
- * session's end of docs/PROTOCOL.front.md. One socket a front. Sending never
- * waits. Owned by the session's thread. */
+/* The frontends attached to a session, and through them their clients: the
+ * session's end of docs/design/PROTOCOL.attach.md. One socket per frontend.
+ * Sending never waits. Owned by the session's thread. */
 #ifndef HEARTH_GATEWAY_FRONTENDS_FRONTENDS_H
 #define HEARTH_GATEWAY_FRONTENDS_FRONTENDS_H
 
@@ -12,58 +12,63 @@
 
 #include <czmq.h>
 
-#define VIEWERS_FRONTS_MAX  8
-#define VIEWERS_UNTAKEN_MAX (64u << 20) /* bytes a front may leave lying */
+#define FRONTENDS_MAX 8
+#define FRONTENDS_UNTAKEN_MAX                                                  \
+    (64u << 20) /* bytes a frontend may leave untaken                          \
+                 */
 
-typedef struct viewers viewers_t;
+typedef struct frontends frontends_t;
 
-viewers_t *viewers_new(const char *session_id);
-void viewers_destroy(viewers_t **self_p);
-#define cleanup_viewers CLEANUP(viewers_destroy)
+frontends_t *frontends_new(const char *session_id);
+void frontends_destroy(frontends_t **self_p);
+#define cleanup_frontends CLEANUP(frontends_destroy)
 
-/* Connects to the front's endpoint. *ret_socket is lent; NULL when the front
- * was attached before. -EINVAL: no such name can be. */
-int viewers_attach(viewers_t *self, const char *front, zsock_t **ret_socket,
-                   fault_t *fault);
-/* The index-th socket, lent; NULL behind the last one. */
-zsock_t *viewers_socket(const viewers_t *self, size_t index);
-bool viewers_are_there(const viewers_t *self);
+/* Connects to the frontend's endpoint. *ret_socket is lent; NULL if the
+ * frontend was attached before. -EINVAL: the name is not valid. */
+int frontends_attach(frontends_t *self, const char *frontend,
+                     zsock_t **ret_socket, fault_t *fault);
+/* Returns the index-th socket, lent; NULL after the last one. */
+zsock_t *frontends_socket(const frontends_t *self, size_t index);
+bool frontends_are_there(const frontends_t *self);
 
-/* The front behind `socket` is told where the journal stands; `json` is the
- * session. Nothing was left out before it that it cannot read there. */
-void viewers_greet(viewers_t *self, const char *front, uint64_t seq,
-                   const char *json);
-/* For everybody, as on iopub; `seq` 0: not in the journal. */
-void viewers_publish(viewers_t *self, uint64_t seq, uint64_t request,
-                     const wire_parts_t *parts);
-/* Who asked a request, and which one it was. All lent. */
+/* Sends HELLO to the frontend `frontend`: `seq` is the journal's last number,
+ * `json` the session. The frontend can read everything up to `seq` in the
+ * journal. */
+void frontends_greet(frontends_t *self, const char *frontend, uint64_t seq,
+                     const char *json);
+/* Sends to all clients, as iopub does; `seq` 0: not in the journal. */
+void frontends_publish(frontends_t *self, uint64_t seq, uint64_t request,
+                       const wire_parts_t *parts);
+/* The client that sent a request, and which request it was. All lent. */
 typedef struct {
-    const char *front; /* whose viewer it is */
-    bytes_t viewer;    /* its name, as it gave it */
-    uint64_t request;  /* the session's number for it */
-} viewers_asker_t;
+    const char *frontend; /* of that client */
+    bytes_t client;       /* the client's name, as it gave it */
+    uint64_t request;     /* the session's number for it */
+} frontends_asker_t;
 
-/* For that viewer alone; nothing happens when its front has gone. */
-void viewers_answer(viewers_t *self, uint64_t seq, channel_t channel,
-                    const viewers_asker_t *asker, const wire_parts_t *parts);
-void viewers_tell_state(viewers_t *self, const char *json);
-/* The last word to every front. */
-void viewers_bid_farewell(viewers_t *self, const char *reason,
-                          const char *sentence);
-/* The same to one, which is forgotten: the socket is gone then. */
-void viewers_drop(viewers_t *self, zsock_t *socket);
+/* Sends to that client only; does nothing if its frontend has gone. */
+void frontends_answer(frontends_t *self, uint64_t seq, channel_t channel,
+                      const frontends_asker_t *asker,
+                      const wire_parts_t *parts);
+void frontends_send_state(frontends_t *self, const char *json);
+/* Sends BYE to all frontends. */
+void frontends_say_goodbye(frontends_t *self, const char *reason,
+                           const char *sentence);
+/* Sends BYE to one frontend and forgets it; its socket is then closed. */
+void frontends_drop(frontends_t *self, zsock_t *socket);
 
 typedef enum {
-    VIEWERS_NOTHING,   /* for now */
-    VIEWERS_REQUEST,   /* *ret_message is the caller's, its identity names the
-                          viewer */
-    VIEWERS_LEFT,      /* nobody looks: viewers_drop */
-    VIEWERS_CAUGHT_UP, /* it was slow and is not any more: viewers_greet */
-} viewers_word_t;
+    FRONTENDS_NOTHING,   /* none for now */
+    FRONTENDS_REQUEST,   /* *ret_message is the caller's; its identity is the
+                          client's name */
+    FRONTENDS_LEFT,      /* the frontend has no client: frontends_drop */
+    FRONTENDS_CAUGHT_UP, /* it was slow and is not any more: frontends_greet */
+} frontends_message_t;
 
-/* `ret_front` is lent. */
-viewers_word_t viewers_next(viewers_t *self, zsock_t *socket,
-                            const char **ret_front, channel_t *ret_channel,
-                            message_t **ret_message);
+/* Returns the next message from a frontend. `ret_frontend` is lent. */
+frontends_message_t frontends_next(frontends_t *self, zsock_t *socket,
+                                   const char **ret_frontend,
+                                   channel_t *ret_channel,
+                                   message_t **ret_message);
 
 #endif

@@ -1,10 +1,11 @@
 /* See mailbox.h. Each line is a DEALER with a number for its name, which no
- * other line gets again: what an actor said that is gone reaches nobody. */
+ * other line gets again: what an actor sent before it was destroyed is dropped.
+ */
 #include "gateway/frontends/mailbox.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "base/processor.h"
+#include "base/cpu_affinity.h"
 #include "protocol/czmq_cleanup.h"
 
 #include <assert.h>
@@ -15,88 +16,118 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ENDPOINT_SIZE 48
-#define MEETING_MS    10000
+#define ENDPOINT_SIZE   48
+#define MEETING_MS      10000
+#define MEETING_LOOK_MS 5
 
 static atomic_uint made; /* boards of this program */
 
-struct switchboard {
+struct mailbox {
     zsock_t *socket; /* owned; ROUTER */
     char endpoint[ENDPOINT_SIZE];
-    zhashx_t *lines; /* owned; number -> line_t, borrowed */
+    zhashx_t *lines; /* owned; number -> mailbox_line_t, borrowed */
     uint64_t counter;
+    handover_destroy_fn *destroy_sent;     /* to actors */
+    handover_destroy_fn *destroy_received; /* from actors */
 };
 
-struct line {
-    switchboard_t *switchboard; /* borrowed */
-    void *owner;                /* borrowed */
+struct mailbox_line {
+    mailbox_t *mailbox; /* borrowed */
+    void *owner;        /* borrowed */
     char number[24];
     pthread_t thread;
     pthread_mutex_t lock; /* of has_ended */
     pthread_cond_t end;
     bool has_ended;
-    /* The thread's: */
-    zsock_t *pipe; /* owned */
+    zsock_t *pipe; /* owned; the thread's while that runs */
     zactor_fn *actor;
     void *args;
 };
 
-switchboard_t *switchboard_new(void)
+mailbox_t *mailbox_new(handover_destroy_fn *destroy_sent,
+                       handover_destroy_fn *destroy_received)
 {
-    switchboard_t *self = mem_new(sizeof *self);
+    mailbox_t *self = mem_new(sizeof *self);
+
+    self->destroy_sent = destroy_sent;
+    self->destroy_received = destroy_received;
 
     self->lines = zhashx_new();
     self->socket = zsock_new(ZMQ_ROUTER);
     /* libzmq gives a name free some time after its socket was closed. */
-    snprintf(self->endpoint, sizeof self->endpoint, "inproc://switchboard-%u",
+    snprintf(self->endpoint, sizeof self->endpoint, "inproc://mailbox-%u",
              atomic_fetch_add(&made, 1));
     zsock_set_sndhwm(self->socket, 0);
     zsock_set_rcvhwm(self->socket, 0);
     zsock_set_router_mandatory(self->socket, 1);
     zsock_set_rcvtimeo(self->socket, 0);
     if (zsock_bind(self->socket, "%s", self->endpoint) < 0)
-        assert(!"a name that nobody has");
+        assert(!"a name that no user has");
     return self;
 }
 
-void switchboard_destroy(switchboard_t **self_p)
+zsock_t *mailbox_socket(mailbox_t *self)
 {
-    switchboard_t *self = *self_p;
+    return self->socket;
+}
+
+void *mailbox_receive(mailbox_t *self, void **ret_owner)
+{
+    while (zsock_events(self->socket) & ZMQ_POLLIN) {
+        cleanup_zmsg zmsg_t *message = zmsg_recv(self->socket);
+        cleanup_free char *number = message ? zmsg_popstr(message) : NULL;
+        const mailbox_line_t *line =
+            number ? zhashx_lookup(self->lines, number) : NULL;
+        void *object = number ? handover_unpack(message) : NULL;
+
+        if (object && line) {
+            *ret_owner = line->owner;
+            return object;
+        }
+        if (object)
+            self->destroy_received(&object);
+    }
+    return NULL;
+}
+
+void mailbox_destroy(mailbox_t **self_p)
+{
+    mailbox_t *self = *self_p;
+    void *owner;
 
     if (!self)
         return;
+    (void) mailbox_receive(self, &owner); /* no line is left: destroys all */
     zsock_destroy(&self->socket);
     zhashx_destroy(&self->lines);
     free(self);
     *self_p = NULL;
 }
 
-zsock_t *switchboard_socket(switchboard_t *self)
+void mailbox_line_send(mailbox_line_t *self, void *object)
 {
-    return self->socket;
+    cleanup_zmsg zmsg_t *message = zmsg_new();
+
+    zmsg_addstr(message, self->number);
+    zmsg_addmem(message, &object, sizeof object);
+    if (zmsg_send(&message, self->mailbox->socket) < 0)
+        self->mailbox->destroy_sent(&object);
 }
 
-zmsg_t *switchboard_receive(switchboard_t *self, void **ret_owner)
+void mailbox_line_stop(mailbox_line_t *self)
 {
-    while (zsock_events(self->socket) & ZMQ_POLLIN) {
-        cleanup_zmsg zmsg_t *message = zmsg_recv(self->socket);
-        cleanup_free char *number = message ? zmsg_popstr(message) : NULL;
-        const line_t *line = number ? zhashx_lookup(self->lines, number) : NULL;
+    cleanup_zmsg zmsg_t *message = zmsg_new();
 
-        if (!line)
-            continue;
-        *ret_owner = line->owner;
-        return take_ptr(message);
-    }
-    return NULL;
+    zmsg_addstr(message, self->number);
+    zmsg_addstr(message, "$TERM");
+    (void) zmsg_send(&message, self->mailbox->socket);
 }
 
 static void *run(void *arg)
 {
-    line_t *self = arg;
+    mailbox_line_t *self = arg;
 
     self->actor(self->pipe, self->args);
-    zsock_destroy(&self->pipe);
     pthread_mutex_lock(&self->lock);
     self->has_ended = true;
     pthread_cond_signal(&self->end);
@@ -104,7 +135,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void prepare_end(line_t *self)
+static void prepare_end(mailbox_line_t *self)
 {
     pthread_condattr_t attributes;
 
@@ -115,14 +146,14 @@ static void prepare_end(line_t *self)
     pthread_condattr_destroy(&attributes);
 }
 
-static void forget_end(line_t *self)
+static void forget_end(mailbox_line_t *self)
 {
     pthread_cond_destroy(&self->end);
     pthread_mutex_destroy(&self->lock);
 }
 
 /* False: it has not ended at the deadline. */
-static bool await_end(line_t *self, int64_t deadline_ms)
+static bool await_end(mailbox_line_t *self, int64_t deadline_ms)
 {
     struct timespec until = {.tv_sec = deadline_ms / 1000,
                              .tv_nsec = deadline_ms % 1000 * 1000000};
@@ -137,20 +168,30 @@ static bool await_end(line_t *self, int64_t deadline_ms)
     return has_ended;
 }
 
-static int say_nothing(line_t *self)
+static int say_nothing(mailbox_line_t *self)
 {
     cleanup_zmsg zmsg_t *message = zmsg_new();
 
     zmsg_addstr(message, self->number);
     zmsg_addstr(message, "");
-    return zmsg_send(&message, self->switchboard->socket);
+    return zmsg_send(&message, self->mailbox->socket);
+}
+
+/* Waits until another thread sends the socket a command, after all earlier
+ * commands were processed (zsock_events). It waits for a moment only, because
+ * the call before may have consumed the edge of the descriptor. */
+static void await_command(zsock_t *socket)
+{
+    zmq_pollitem_t item = {.fd = zsock_fd(socket), .events = ZMQ_POLLIN};
+
+    (void) zmq_poll(&item, 1, MEETING_LOOK_MS);
 }
 
 /* Nothing can be said to a line that the ROUTER has not heard of, and it may
  * hear a moment late: libzmq wakes it once for what several threads tell it,
  * and the one that has to may have been stopped right before. The first
  * message shows that it has, and goes no further. */
-static int meet(line_t *self, fault_t *fault)
+static int meet(mailbox_line_t *self, fault_t *fault)
 {
     cleanup_zmsg zmsg_t *message = NULL;
     int64_t begun = clock_monotonic_ms();
@@ -162,8 +203,8 @@ static int meet(line_t *self, fault_t *fault)
         if (clock_monotonic_ms() - begun > MEETING_MS)
             return fault_set(fault, ETIMEDOUT,
                              "no line to a session within %d ms", MEETING_MS);
-        zclock_sleep(1);
-        (void) zsock_events(self->switchboard->socket);
+        (void) zsock_events(self->mailbox->socket);
+        await_command(self->mailbox->socket);
     }
     do
         message = zmsg_recv(self->pipe);
@@ -173,7 +214,7 @@ static int meet(line_t *self, fault_t *fault)
                                zmq_strerror(zmq_errno()));
 }
 
-static int connect_pipe(line_t *self, fault_t *fault)
+static int connect_pipe(mailbox_line_t *self, fault_t *fault)
 {
     self->pipe = zsock_new(ZMQ_DEALER);
     if (!self->pipe)
@@ -181,24 +222,23 @@ static int connect_pipe(line_t *self, fault_t *fault)
     zsock_set_identity(self->pipe, self->number);
     zsock_set_sndhwm(self->pipe, 0);
     zsock_set_rcvhwm(self->pipe, 0);
-    if (zsock_connect(self->pipe, "%s", self->switchboard->endpoint) < 0)
+    if (zsock_connect(self->pipe, "%s", self->mailbox->endpoint) < 0)
         return fault_set(fault, zmq_errno(), "no line to a session: %s",
                          zmq_strerror(zmq_errno()));
     return meet(self, fault);
 }
 
-int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
-             void *owner, line_t **ret_line, fault_t *fault)
+int mailbox_line_new(mailbox_t *mailbox, zactor_fn *actor, void *args,
+                     void *owner, mailbox_line_t **ret_line, fault_t *fault)
 {
-    cleanup_free line_t *self = mem_new(sizeof *self);
+    cleanup_free mailbox_line_t *self = mem_new(sizeof *self);
     int r;
 
-    self->switchboard = switchboard;
+    self->mailbox = mailbox;
     self->owner = owner;
     self->actor = actor;
     self->args = args;
-    snprintf(self->number, sizeof self->number, "%" PRIu64,
-             ++switchboard->counter);
+    snprintf(self->number, sizeof self->number, "%" PRIu64, ++mailbox->counter);
     r = connect_pipe(self, fault);
     prepare_end(self);
     if (r == 0) {
@@ -213,35 +253,48 @@ int line_new(switchboard_t *switchboard, zactor_fn *actor, void *args,
         forget_end(self);
         return r;
     }
-    zhashx_update(switchboard->lines, self->number, self);
+    zhashx_update(mailbox->lines, self->number, self);
     *ret_line = take_ptr(self);
     return 0;
 }
 
-static void discard(line_t **self_p)
+/* Destroys what the actor has not taken. Its thread has ended. */
+static void clear_pipe(mailbox_line_t *self)
 {
-    line_t *self = *self_p;
+    while (zsock_events(self->pipe) & ZMQ_POLLIN) {
+        void *object = handover_receive(self->pipe);
+
+        if (object)
+            self->mailbox->destroy_sent(&object);
+    }
+    zsock_destroy(&self->pipe);
+}
+
+static void discard(mailbox_line_t **self_p)
+{
+    mailbox_line_t *self = *self_p;
 
     (void) pthread_join(self->thread, NULL);
+    clear_pipe(self);
     forget_end(self);
-    zhashx_delete(self->switchboard->lines, self->number);
+    zhashx_delete(self->mailbox->lines, self->number);
     free(self);
     *self_p = NULL;
 }
 
-void line_destroy(line_t **self_p)
+void mailbox_line_destroy(mailbox_line_t **self_p)
 {
     if (!*self_p)
         return;
-    line_say(*self_p, "$TERM", NULL, NULL);
+    mailbox_line_stop(*self_p);
     discard(self_p);
 }
 
-bool line_end(line_t **self_p, int64_t deadline_ms)
+bool mailbox_line_end(mailbox_line_t **self_p, int64_t deadline_ms)
 {
     if (!*self_p)
         return true;
-    line_say(*self_p, "$TERM", NULL, NULL);
+    mailbox_line_stop(*self_p);
     if (!await_end(*self_p, deadline_ms)) {
         *self_p = NULL; /* its thread's, for as long as that runs */
         return false;
@@ -250,25 +303,11 @@ bool line_end(line_t **self_p, int64_t deadline_ms)
     return true;
 }
 
-void line_say(line_t *self, const char *word, const char *first,
-              const char *second)
-{
-    cleanup_zmsg zmsg_t *message = zmsg_new();
-
-    zmsg_addstr(message, self->number);
-    zmsg_addstr(message, word);
-    if (first)
-        zmsg_addstr(message, first);
-    if (first && second)
-        zmsg_addstr(message, second);
-    (void) zmsg_send(&message, self->switchboard->socket);
-}
-
-void line_keep_off(line_t *self, int processor)
+void mailbox_line_keep_off(mailbox_line_t *self, int processor)
 {
     cpu_set_t set;
 
     if (pthread_getaffinity_np(self->thread, sizeof set, &set) == 0
-        && processor_leave_out(processor, &set))
+        && cpu_affinity_leave_out(processor, &set))
         (void) pthread_setaffinity_np(self->thread, sizeof set, &set);
 }

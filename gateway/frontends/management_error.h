@@ -1,5 +1,5 @@
 /* The answer of the management protocol to a request that failed; see
- * docs/PROTOCOL.management.md. */
+ * docs/design/PROTOCOL.management.md. */
 #ifndef HEARTH_GATEWAY_FRONTENDS_MANAGEMENT_ERROR_H
 #define HEARTH_GATEWAY_FRONTENDS_MANAGEMENT_ERROR_H
 

@@ -3,9 +3,9 @@
 jupyter_server's own relay reads every frame as text, so that widgets with
 buffers stay empty, and holds what a slow page has not read yet. This one
 passes frames on as they are, one after the other, in the form that the page
-asked for (v1.kernel.websocket.jupyter.org, or the older one), and says whose
-the person's cells are. What a page sends while the gateway is away waits until
-it is back, or the person is told.
+asked for (v1.kernel.websocket.jupyter.org, or the older one), and names the
+person as the author of the cells. Messages of a page wait while the gateway is
+unreachable; if they cannot be sent, the person is warned.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from traitlets import Unicode
 MESSAGE_MAX = 256 << 20
 # How a WebSocket is closed that sent more than its peer takes (RFC 6455).
 TOO_BIG = 1009
-# What waits for the gateway: so many messages, and so many bytes.
+# Bounds of what waits for the gateway, in messages and in bytes.
 HELD_MAX = 1000
 HELD_BYTES = MESSAGE_MAX
 
@@ -112,7 +112,9 @@ class Channels(GatewayWebSocketConnection):
                 self._is_given_up = True
                 if self._held:
                     self._held.clear()
-                    await self._show(self._refusal("the gateway is away"))
+                    await self._show(
+                        self._refusal("the gateway is unreachable")
+                    )
             await super()._read_messages()
 
     # No faster than the page reads: the gateway has the journal to wait in.
@@ -122,12 +124,14 @@ class Channels(GatewayWebSocketConnection):
                 message, binary=isinstance(message, bytes)
             )
         except WebSocketClosedError:
-            self.log.debug("The page went before a message: %s", self.kernel_id)
+            self.log.debug(
+                "The page was closed before a message: %s", self.kernel_id
+            )
 
     def _refusal(self, reason: Optional[str]) -> Union[str, bytes]:
-        """What tells the page that its message did not arrive."""
+        """Return the message that reports a lost message to the page."""
         return notice(
-            "What was sent to the kernel did not arrive: "
+            "A message to the kernel did not arrive: "
             f"{reason or 'it is too big for the gateway'}",
             self.kernel_id,
             bool(self._form),
@@ -162,17 +166,22 @@ class Channels(GatewayWebSocketConnection):
         ):
             self._held.append(message)
             return
-        self.log.error("The gateway is away, a message is lost")
+        self.log.error("The gateway is unreachable, a message is lost")
         loop: Any = IOLoop.current()
-        loop.spawn_callback(self._show, self._refusal("the gateway is away"))
+        loop.spawn_callback(
+            self._show, self._refusal("the gateway is unreachable")
+        )
 
     def _person(self) -> str:
-        user = self.websocket_handler.current_user
-        # Jupyter's own login knows nobody by name: then it is whoever started
-        # the server.
-        if user is None or str(user.name).startswith("Anonymous "):
-            return starter()
-        return str(user.username)
+        return person(self.websocket_handler.current_user)
+
+
+def person(user: Any) -> str:
+    """Name the person; Jupyter's own login has no names, so it is the server's
+    user."""
+    if user is None or str(user.name).startswith("Anonymous "):
+        return starter()
+    return str(user.username)
 
 
 def starter() -> str:
@@ -211,7 +220,7 @@ def notice(text: str, kernel_id: str, v1: bool) -> Union[str, bytes]:
 
 
 def sign_text(message: str, person: str) -> str:
-    """The same message; an execute_request says who sends it, by what."""
+    """Return the message; an execute_request names the person as its author."""
     if '"execute_request"' not in message:
         return message
     try:

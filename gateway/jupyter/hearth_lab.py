@@ -4,7 +4,8 @@
 line. Without them a server with a gateway shows only kernels that it started
 itself, and ends them all when it ends; nor would it let a notebook follow what
 others run (hearth-follow/static/follow.js). What a page and a kernel say to
-each other goes through hearth_channels.py.
+each other goes through hearth_channels.py, and what a page and a terminal do
+through hearth_terminals.py.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import json
 import os
 from datetime import datetime
 from typing import Any, Optional
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
+import hearth_control
+import hearth_terminals
+from hearth_control import gateways_words
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server.gateway.gateway_client import (
@@ -31,10 +35,28 @@ from jupyter_server.services.contents.largefilemanager import (
 )
 from tornado import web
 from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.ioloop import IOLoop
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 # {"name.ipynb": a session's id}: what is connected from the start.
 NOTEBOOKS = "HEARTH_LAB_NOTEBOOKS"
+
+
+def print_address(app: Any) -> None:
+    """Print the one line that a person needs of the server's log.
+
+    Jupyter hides a token that it did not make itself.
+    """
+    address = str(app.public_url).partition("?")[0]
+    token = app.identity_provider.token
+    query = f"?{urlencode({'token': token})}" if token else ""
+    print(f"JupyterLab: {address}{query}", flush=True)
+
+
+def offer_terminals(app: Any) -> None:
+    """Have the page offer terminals, which jupyter_server hides because its own
+    are off."""
+    app.web_app.settings["terminals_available"] = True
 
 
 class Kernels(GatewayMappingKernelManager):
@@ -60,6 +82,22 @@ class Kernels(GatewayMappingKernelManager):
             self._others.add(kernel_id)
             self._kernels[kernel_id] = manager
 
+    async def interrupt_kernel(self, kernel_id: str, **kwargs: Any) -> None:
+        with gateways_words():
+            await super().interrupt_kernel(kernel_id, **kwargs)
+
+    async def restart_kernel(
+        self, kernel_id: str, now: bool = False, **kwargs: Any
+    ) -> None:
+        with gateways_words():
+            await super().restart_kernel(kernel_id, now, **kwargs)
+
+    async def shutdown_kernel(
+        self, kernel_id: str, now: bool = False, restart: bool = False
+    ) -> None:
+        with gateways_words():
+            await super().shutdown_kernel(kernel_id, now, restart)
+
     async def cull_kernel_if_idle(self, kernel_id: str) -> None:
         if kernel_id not in self._others:
             await super().cull_kernel_if_idle(kernel_id)
@@ -76,7 +114,14 @@ class Sessions(GatewaySessionManager):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._waiting = json.loads(os.environ.pop(NOTEBOOKS, "{}"))
+        # The session that JupyterLab was opened for, if it was one.
+        shown = list(self._waiting.values())
+        self.opened = shown[0] if len(shown) == 1 else None
         self._lock = asyncio.Lock()
+        # Once the server listens: its port and its page are known then.
+        IOLoop.current().add_callback(print_address, self.parent)
+        # Once all extensions are loaded, which have a say in it.
+        IOLoop.current().add_callback(offer_terminals, self.parent)
 
     async def list_sessions(self) -> list[dict[str, Any]]:
         async with self._lock:
@@ -110,6 +155,11 @@ class Sessions(GatewaySessionManager):
             await self.kernel_manager.list_kernels()
             if recorded in self.kernel_manager:
                 kernel_id = recorded
+        elif kernel_id and kernel_id not in self.kernel_manager:
+            # One that was revived: jupyter_server would start another.
+            await self.kernel_manager.list_kernels()
+            if kernel_id not in self.kernel_manager:
+                raise web.HTTPError(404, f"there is no session {kernel_id}")
         model: dict[str, Any] = await super().create_session(
             path, name, type, kernel_name, kernel_id
         )
@@ -198,12 +248,12 @@ class Contents(AsyncLargeFileManager):
 def refuse_recording(path: str) -> None:
     if is_recording(path):
         raise web.HTTPError(
-            403, "recordings are what happened; save a copy elsewhere"
+            403, "recordings are read-only; save a copy elsewhere"
         )
 
 
 class Events(APIHandler):
-    """A session's journal behind a cursor, as the gateway tells it."""
+    """Records of a session's journal after a cursor, from the gateway."""
 
     auth_resource = "kernels"
 
@@ -239,5 +289,9 @@ class Events(APIHandler):
 
 BODY_MAX = 1 << 40
 
-# Beside jupyter_server's own: ServerApp.extra_services.
-default_handlers = [(r"/hearth/sessions/([\w-]+)/events", Events)]
+# Beside jupyter_server's own, and before them: ServerApp.extra_services.
+default_handlers = [
+    (r"/hearth/sessions/([\w-]+)/events", Events),
+    *hearth_control.handlers,
+    *hearth_terminals.handlers,
+]

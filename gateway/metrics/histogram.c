@@ -24,24 +24,12 @@ void histogram_note(histogram_t *self, const double *bounds, int64_t us)
     self->us += took;
 }
 
-char *histogram_write(const histogram_t *self)
+void histogram_merge(histogram_t *self, const histogram_t *other)
 {
-    buffer_t out = BUFFER_EMPTY;
-
-    buffer_format(&out, "%" PRIu64 " %" PRIu64, self->count, self->us);
+    self->count += other->count;
+    self->us += other->us;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-        buffer_format(&out, " %" PRIu64, self->buckets[i]);
-    return (char *) out.data;
-}
-
-void histogram_add(histogram_t *self, const char *written)
-{
-    char *at;
-
-    self->count += strtoull(written, &at, 10);
-    self->us += strtoull(at, &at, 10);
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-        self->buckets[i] += strtoull(at, &at, 10);
+        self->buckets[i] += other->buckets[i];
 }
 
 json_t *histogram_describe(const histogram_t *self, const double *bounds)

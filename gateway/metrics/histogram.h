@@ -1,5 +1,5 @@
 /* How long things took: how many there were up to each of some bounds, how many
- * in all, and how long together. Plain data, that threads can tell each other.
+ * in all, and how long together. Plain data, that threads can hand over.
  */
 #ifndef HEARTH_GATEWAY_METRICS_HISTOGRAM_H
 #define HEARTH_GATEWAY_METRICS_HISTOGRAM_H
@@ -17,10 +17,8 @@ typedef struct {
 /* `bounds` are seconds, HISTOGRAM_BUCKETS of them, ascending; what took longer
  * than the last one is in the count alone. */
 void histogram_note(histogram_t *self, const double *bounds, int64_t us);
-/* For another thread; the caller's. */
-char *histogram_write(const histogram_t *self);
-/* What was written joins; what is no such text counts as nothing. */
-void histogram_add(histogram_t *self, const char *written);
+/* Adds what the other one has counted. */
+void histogram_merge(histogram_t *self, const histogram_t *other);
 /* {"count", "seconds", "bounds": [seconds], "buckets": [number up to that]};
  * given. */
 struct json_t *histogram_describe(const histogram_t *self,

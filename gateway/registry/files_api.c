@@ -1,22 +1,25 @@
-/* Requests about files: whose workspace it is, is the registry's to say; the
- * rest is done by the thread for files (gateway/files/actor.h), also for
- * sessions that are gone. Part of the registry. */
-#include "gateway/registry/internal.h"
+/* See files_api.h. Lives in the main thread. */
+#include "gateway/registry/files_api.h"
 
 #include "base/buffer.h"
 #include "base/log.h"
 #include "gateway/config/limit_overrides.h"
 #include "gateway/config/state_files.h"
+#include "gateway/files/actor.h"
+#include "gateway/frontends/management_error.h"
+#include "gateway/registry/management_socket.h"
+#include "gateway/registry/session_factory.h"
 
 #include <string.h>
 
-files_limits_t errands_limits(const profile_limits_t *limits)
+static files_limits_t limits_of(const profile_limits_t *limits)
 {
     return (files_limits_t){limits->workspace_bytes, limits->workspace_files};
 }
 
-/* The workspace of a session that no actor keeps any more. */
-static char *find_left(const registry_t *self, const char *id,
+/* Returns the workspace of a session that has no actor any more; NULL if there
+ * is none. */
+static char *find_left(const registry_parts_t *parts, const char *id,
                        files_limits_t *ret_limits)
 {
     cleanup_session_spec session_spec_t *spec = NULL;
@@ -24,77 +27,80 @@ static char *find_left(const registry_t *self, const char *id,
     profile_limits_t limits;
     fault_t fault;
 
-    if (session_spec_find(self->options->state_dir, id, &spec, &profile, &fault)
+    if (session_spec_find(parts->options->state_dir, id, &spec, &profile,
+                          &fault)
         < 0)
         return NULL;
-    limits = session_limits_keep(adoption_profile(self, profile),
-                                 spec->limits_asked);
-    *ret_limits = errands_limits(&limits);
+    limits = limit_overrides_keep(
+        session_factory_profile(parts->options, profile), spec->asked.limits);
+    *ret_limits = limits_of(&limits);
     return mem_text(spec->workspace);
 }
 
-static void refuse(registry_t *self, message_t **request_p, json_t *error)
+static void ask(const registry_parts_t *parts, message_t **request_p,
+                const char *session, const char *workspace,
+                files_limits_t limits)
 {
-    management_reply(self->management, *request_p, error);
-    message_destroy(request_p);
+    if (!files_ask(parts->files, request_p, session, workspace, limits))
+        management_answer(
+            parts->management, request_p,
+            management_error("FilesBusy", GATEWAY_EXIT_FAILED,
+                             "too many requests about files wait; ask again "
+                             "when one was answered"));
 }
 
-static void ask(registry_t *self, message_t **request_p, const char *session,
-                const char *workspace, files_limits_t limits)
-{
-    if (!files_ask(self->files, request_p, session, workspace, limits))
-        refuse(self, request_p,
-               management_error("FilesBusy", GATEWAY_EXIT_FAILED,
-                                "too many requests about files wait; ask again "
-                                "when one was answered"));
-}
-
-void errands_make(registry_t *self, json_t *content, message_t **request_p)
+void files_api_make(const registry_parts_t *parts, json_t *content,
+                    message_t **request_p)
 {
     const char *id = json_string_value(json_object_get(content, "id"));
     cleanup_free char *workspace = NULL;
     bool is_ambiguous = false;
     files_limits_t limits = {0};
-    const entry_t *entry;
+    const session_entry_t *entry;
 
     if (json_object_get(content, "transfer")) {
-        ask(self, request_p, "", "", limits);
+        ask(parts, request_p, "", "", limits);
         return;
     }
-    entry = id ? orders_find(self, id, &is_ambiguous) : NULL;
+    entry =
+        id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
     if (entry) {
-        ask(self, request_p, entry->id, entry->workspace,
-            errands_limits(&entry->limits));
+        ask(parts, request_p, entry->id, entry->workspace,
+            limits_of(&entry->limits));
     } else if (is_ambiguous) {
-        refuse(self, request_p, orders_ambiguous(id));
-    } else if (id && (workspace = find_left(self, id, &limits))) {
-        ask(self, request_p, id, workspace, limits);
+        management_answer(parts->management, request_p,
+                          session_table_ambiguous(parts->table, id));
+    } else if (id && (workspace = find_left(parts, id, &limits))) {
+        ask(parts, request_p, id, workspace, limits);
     } else {
-        refuse(self, request_p, orders_unknown(id));
+        management_answer(parts->management, request_p,
+                          session_table_unknown(id));
     }
 }
 
-static void on_full(registry_t *self, const files_news_t *news)
+static void on_full(const registry_parts_t *parts, const files_news_t *news)
 {
-    entry_t *entry = registry_find(self, news->session);
+    session_entry_t *entry = session_table_find(parts->table, news->session);
 
     log_notice("session=%s %s", news->session, news->text);
-    if (entry && !entry->is_gone)
-        line_say(entry->line, "FULL", news->text, NULL);
+    if (entry && !session_entry_is_gone(entry))
+        mailbox_line_send(
+            entry->line, session_command_new_text(SESSION_FULL, 0, news->text));
 }
 
-static void on_done(registry_t *self, const files_news_t *news)
+static void on_done(const registry_parts_t *parts, const files_news_t *news)
 {
-    entry_t *entry = registry_find(self, news->session);
+    session_entry_t *entry = session_table_find(parts->table, news->session);
 
-    if (entry && !entry->is_gone && !entry->is_drained)
-        line_say(entry->line, "FILE", news->note, NULL);
+    if (entry && entry->state < SESSION_ENTRY_DRAINED)
+        mailbox_line_send(
+            entry->line, session_command_new_text(SESSION_FILE, 0, news->note));
 }
 
-int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
+int files_api_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
 {
-    registry_t *self = arg;
-    cleanup_files_news files_news_t *news = files_receive(self->files);
+    const registry_parts_t *parts = arg;
+    cleanup_files_news files_news_t *news = files_receive(parts->files);
 
     (void) loop;
     (void) pipe;
@@ -102,15 +108,15 @@ int errands_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
         return 0;
     switch (news->word) {
     case FILES_ANSWER:
-        management_reply_data(self->management, news->request,
+        management_reply_data(parts->management, news->request,
                               take_ptr(news->answer),
-                              (bytes_t){news->data.data, news->data.size});
+                              buffer_bytes(&news->data));
         break;
     case FILES_DONE:
-        on_done(self, news);
+        on_done(parts, news);
         break;
     case FILES_FULL:
-        on_full(self, news);
+        on_full(parts, news);
         break;
     }
     return 0;

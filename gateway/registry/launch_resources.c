@@ -8,7 +8,8 @@
 
 #define GROUP_TRIES 1000
 
-int outfit_listen(outfit_t *self, const char *runtime_folder, fault_t *fault)
+int launch_resources_listen(launch_resources_t *self,
+                            const char *runtime_folder, fault_t *fault)
 {
     cleanup_free char *link_path = mem_format("%s/link.sock", runtime_folder);
     cleanup_free char *init_path = mem_format("%s/init.sock", runtime_folder);
@@ -24,9 +25,10 @@ int outfit_listen(outfit_t *self, const char *runtime_folder, fault_t *fault)
     return 0;
 }
 
-/* The number keeps it apart from one that is just being removed. */
-int outfit_make_group(outfit_t *self, const cgroups_t *tree, const char *id,
-                      const cgroup_limits_t *limits, fault_t *fault)
+/* The number distinguishes it from a group that is being removed. */
+int launch_resources_make_group(launch_resources_t *self, const cgroups_t *tree,
+                                const char *id, const cgroup_limits_t *limits,
+                                fault_t *fault)
 {
     cleanup_cgroup cgroup_t *group = NULL;
     int r = -EEXIST;
@@ -45,7 +47,7 @@ int outfit_make_group(outfit_t *self, const cgroups_t *tree, const char *id,
     return 0;
 }
 
-void outfit_clear(outfit_t *self)
+void launch_resources_clear(launch_resources_t *self)
 {
     if (self->link_fd >= 0)
         close(take_fd(&self->link_fd));
@@ -54,11 +56,11 @@ void outfit_clear(outfit_t *self)
     cgroup_destroy(&self->group);
 }
 
-void outfit_discard(outfit_t *self)
+void launch_resources_discard(launch_resources_t *self)
 {
     fault_t ignored;
 
     if (self->group)
         (void) cgroup_remove(self->group, &ignored);
-    outfit_clear(self);
+    launch_resources_clear(self);
 }

@@ -12,23 +12,25 @@ typedef struct {
     int link_fd, init_fd;   /* owned; -1: none */
     cgroup_t *group;        /* owned; NULL: none */
     cgroup_limits_t limits; /* of the group */
-} outfit_t;
+} launch_resources_t;
 
-#define OUTFIT_NONE                                                            \
+#define LAUNCH_RESOURCES_NONE                                                  \
     {                                                                          \
         .link_fd = -1, .init_fd = -1                                           \
     }
 
-/* Listening sockets in the session's runtime folder. */
-int outfit_listen(outfit_t *self, const char *runtime_folder, fault_t *fault);
-/* A group of the session's own with these limits; none where `tree` has none.
- */
-int outfit_make_group(outfit_t *self, const cgroups_t *tree, const char *id,
-                      const cgroup_limits_t *limits, fault_t *fault);
-/* Its descriptors and handles; the group stays. */
-void outfit_clear(outfit_t *self);
-#define cleanup_outfit CLEANUP(outfit_clear)
-/* The group, too. */
-void outfit_discard(outfit_t *self);
+/* Makes listening sockets in the session's runtime folder. */
+int launch_resources_listen(launch_resources_t *self,
+                            const char *runtime_folder, fault_t *fault);
+/* Makes a group of the session's own with these limits; none if the machine has
+ * none. */
+int launch_resources_make_group(launch_resources_t *self, const cgroups_t *tree,
+                                const char *id, const cgroup_limits_t *limits,
+                                fault_t *fault);
+/* Closes descriptors and handles; the group stays. */
+void launch_resources_clear(launch_resources_t *self);
+#define cleanup_launch_resources CLEANUP(launch_resources_clear)
+/* Like launch_resources_clear, and removes the group. */
+void launch_resources_discard(launch_resources_t *self);
 
 #endif

@@ -1,7 +1,6 @@
 /* See management_socket.h. Knows no session: it authenticates, parses, and
  * carries answers back. Used by the main thread. */
-/* Before jansson.h: both have a json_is_integer, there a macro. */
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
 #include "gateway/registry/management_socket.h"
 
@@ -29,12 +28,12 @@
 struct management {
     zsock_t *socket;            /* owned */
     secret_t *secret;           /* owned */
-    history_t *history;         /* owned */
+    replay_guard_t *history;    /* owned */
     char *path;                 /* owned; of the socket */
     char *key_path;             /* owned */
     uint64_t counter;           /* of message ids */
     management_watch_fn *watch; /* or NULL */
-    rate_t telling;             /* of what was dropped */
+    rate_t log_rate;            /* of what was dropped */
     void *watch_arg;            /* borrowed */
 };
 
@@ -45,49 +44,56 @@ void management_destroy(management_t **self_p)
     if (!self)
         return;
     if (self->socket) {
-        /* Closing alone frees the name some time later. */
+        /* A close alone frees the name some time later. */
         (void) zmq_unbind(zsock_resolve(self->socket), GATEWAY_INPROC_ENDPOINT);
         zsock_destroy(&self->socket);
         unlink(self->path);
         unlink(self->key_path);
     }
     secret_destroy(&self->secret);
-    history_destroy(&self->history);
+    replay_guard_destroy(&self->history);
     free(self->path);
     free(self->key_path);
     free(self);
     *self_p = NULL;
 }
 
-#define cleanup_management CLEANUP(management_destroy)
-
-int management_new(const char *runtime_dir, management_t **ret_management,
-                   fault_t *fault)
+management_t *management_new(const char *runtime_dir)
 {
-    cleanup_management management_t *self = mem_new(sizeof *self);
-    cleanup_free char *endpoint = NULL;
-    const char *key;
-    int r;
+    management_t *self = mem_new(sizeof *self);
 
     self->path = mem_format("%s/%s", runtime_dir, GATEWAY_SOCKET_FILE);
     self->key_path = mem_format("%s/%s", runtime_dir, GATEWAY_KEY_FILE);
     self->secret = secret_new_random();
-    self->history = history_new(WIRE_HISTORY_SIZE);
+    self->history = replay_guard_new(WIRE_HISTORY_SIZE);
+    return self;
+}
+
+static int write_key(const management_t *self, fault_t *fault)
+{
+    const char *key = secret_text(self->secret);
+
+    file_sweep_beside(self->key_path);
+    return file_write_atomic(self->key_path, 0600, key, strlen(key), fault);
+}
+
+int management_bind(management_t *self, fault_t *fault)
+{
+    cleanup_free char *endpoint = mem_format("ipc://%s", self->path);
+    int r;
+
     if (strlen(self->path) > PATH_MAX_IPC)
         return fault_set(fault, ENAMETOOLONG,
                          "%s is longer than %d bytes; set "
                          "gateway/runtime_dir to a shorter folder",
                          self->path, PATH_MAX_IPC);
-    key = secret_text(self->secret);
-    file_sweep_beside(self->key_path);
-    r = file_write_atomic(self->key_path, 0600, key, strlen(key), fault);
+    r = write_key(self, fault);
     if (r < 0)
         return r;
     self->socket = zsock_new(ZMQ_ROUTER);
     if (!self->socket)
         return fault_set(fault, EMFILE, "no socket: raise RLIMIT_NOFILE");
     zsock_set_linger(self->socket, 500);
-    endpoint = mem_format("ipc://%s", self->path);
     if (zmq_bind(zsock_resolve(self->socket), endpoint) < 0)
         return fault_set(fault, zmq_errno(), "cannot bind %s: %s", endpoint,
                          zmq_strerror(zmq_errno()));
@@ -97,7 +103,6 @@ int management_new(const char *runtime_dir, management_t **ret_management,
     if (zmq_bind(zsock_resolve(self->socket), GATEWAY_INPROC_ENDPOINT) < 0)
         return fault_set(fault, zmq_errno(), "cannot bind %s: %s",
                          GATEWAY_INPROC_ENDPOINT, zmq_strerror(zmq_errno()));
-    *ret_management = take_ptr(self);
     return 0;
 }
 
@@ -112,11 +117,12 @@ zsock_t *management_socket(const management_t *self)
     return self->socket;
 }
 
-/* libzmq asks the kernel who is behind an ipc connection: "localhost:uid:gid:
- * pid". False: it came from a thread of the gateway. */
+/* Names the process at the other end: libzmq asks the operating system about an
+ * ipc connection and gives "localhost:uid:gid:pid". Returns false if it is a
+ * thread of the gateway. */
 static bool name_peer(zmsg_t *frames, char ret_who[WHO_SIZE])
 {
-    /* Not the first, which the ROUTER has put there. */
+    /* Not in the first frame, which the ROUTER has added. */
     zframe_t *last = zmsg_last(frames);
     const char *address = last ? zframe_meta(last, "Peer-Address") : NULL;
     const char *numbers = address ? strchr(address, ':') : NULL;
@@ -130,14 +136,15 @@ static bool name_peer(zmsg_t *frames, char ret_who[WHO_SIZE])
     return true;
 }
 
-/* A front says for whom it asks; nobody else is believed. */
+/* Names the sender. A frontend of the gateway names its client itself; a
+ * process is named by the operating system. */
 static void name_sender(message_t *message, bool is_peer, const char *peer)
 {
     cleanup_free char *who = NULL;
 
     if (!is_peer)
-        who = json_text_new(
-            json_member(message_metadata_json(message), "hearth_who"));
+        who = jspan_text_new(
+            jspan_member(message_metadata_json(message), "hearth_who"));
     message_set_sender(message, is_peer ? peer : who ? who : AUDIT_GATEWAY);
 }
 
@@ -161,7 +168,7 @@ message_t *management_receive(management_t *self)
             name_sender(message, is_peer, who);
             return message;
         }
-        if (!rate_allows(&self->telling, clock_monotonic_ms(), &count))
+        if (!rate_allows(&self->log_rate, clock_monotonic_ms(), &count))
             continue;
         if (self->watch)
             self->watch(self->watch_arg, who, wire_verdict_name(verdict));
@@ -203,7 +210,7 @@ static void reply(management_t *self, const message_t *request,
     snprintf(id, sizeof id, "management_%llu",
              (unsigned long long) ++self->counter);
     message_write_header(&header, id, "management", type, clock_wall_us());
-    parts.header = (bytes_t){header.data, header.size};
+    parts.header = buffer_bytes(&header);
     if (wire_send(zsock_resolve(self->socket), &parts, self->secret) < 0)
         log_warning("management: an answer was not sent");
 }
@@ -212,6 +219,13 @@ void management_reply(management_t *self, const message_t *request,
                       json_t *answer)
 {
     management_reply_data(self, request, answer, (bytes_t){0});
+}
+
+void management_answer(management_t *self, message_t **request_p,
+                       json_t *answer)
+{
+    management_reply(self, *request_p, answer);
+    message_destroy(request_p);
 }
 
 void management_reply_text(management_t *self, const message_t *request,

@@ -1,14 +1,12 @@
-/* The pool: complete sessions (kernel forked, sandbox entered, sockets bound)
- * that wait to be handed out, per profile. How many is a number between the
- * profile's pool/min and pool/max that follows the arrivals of the last
- * seconds. It is filled one session at a time, with a pause between, and only
- * when nobody waits for a start: running cells and real requests come first.
- * After a start in vain the pause grows, to a minute at most. It gives its
- * members up when memory is short and when they are old.
+/* See pool.h. The number of waiting sessions is between the profile's pool/min
+ * and pool/max and follows the arrivals of the last seconds. The pool starts
+ * one session at a time, with a pause between two, and only when no client
+ * waits for a start: running cells and clients' requests come first. After a
+ * failed start the pause grows, up to a minute.
  *
- * A member is a session like any other but for `is_pooled`: no listing shows
- * it, no gateway takes it over. Lives in the main thread. */
-#include "gateway/registry/internal.h"
+ * A member is a session like any other except for `is_pooled`: no listing shows
+ * it, and no gateway takes it over. */
+#include "gateway/registry/pool.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -18,27 +16,84 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW_MS   10000 /* of arrivals that the target follows */
-#define REFILL_MS   40    /* pause between two starts for the pool */
-#define VAIN_MS     100   /* times two for each start in vain */
-#define VAIN_MAX    9     /* 51.2 s */
-#define MEMINFO_MAX 8192
+#define ARRIVALS_MAX 256   /* that are remembered */
+#define WINDOW_MS    10000 /* of arrivals that the target follows */
+#define REFILL_MS    40    /* pause between two starts for the pool */
+#define VAIN_MS      100   /* first pause after a failed start; then doubled */
+#define VAIN_MAX     9     /* doublings; 51.2 s */
+#define MEMINFO_MAX  8192  /* bytes of /proc/meminfo that are read */
+
+/* The pool of one profile. */
+typedef struct {
+    session_entry_t *first;         /* borrowed; members, by next_member */
+    int64_t arrivals[ARRIVALS_MAX]; /* monotonic ms; a ring */
+    uint64_t arrival_count;
+    uint64_t handed_out;  /* sessions out of the pool */
+    uint64_t forked;      /* sessions that a client waited for */
+    unsigned vain_starts; /* in a row */
+    int64_t refill_ms;    /* monotonic; no start before */
+} pool_members_t;
+
+struct pool {
+    zloop_t *loop;               /* borrowed */
+    const options_t *options;    /* borrowed */
+    session_table_t *table;      /* borrowed */
+    capacity_t *capacity;        /* borrowed */
+    const pool_source_t *source; /* borrowed */
+    void *arg;                   /* borrowed; of source */
+    pool_members_t *profiles;    /* owned; in the order of the options */
+    int timer;                   /* of the loop, for a refill; 0: none */
+};
+
+pool_t *pool_new(zloop_t *loop, const options_t *options,
+                 session_table_t *table, capacity_t *capacity,
+                 const pool_source_t *source, void *arg)
+{
+    pool_t *self = mem_new(sizeof *self);
+
+    self->loop = loop;
+    self->options = options;
+    self->table = table;
+    self->capacity = capacity;
+    self->source = source;
+    self->arg = arg;
+    self->profiles = mem_new(options->profile_count * sizeof *self->profiles);
+    return self;
+}
+
+void pool_destroy(pool_t **self_p)
+{
+    pool_t *self = *self_p;
+
+    if (!self)
+        return;
+    free(self->profiles);
+    free(self);
+    *self_p = NULL;
+}
+
+static pool_members_t *find_members(const pool_t *self,
+                                    const profile_t *profile)
+{
+    for (size_t i = 0; i < self->options->profile_count; i++)
+        if (self->options->profiles[i] == profile)
+            return &self->profiles[i];
+    return NULL;
+}
 
 typedef struct {
     size_t ready, starting;
-    entry_t *oldest; /* of those that are ready */
+    session_entry_t *oldest; /* borrowed; of those that are ready */
 } members_t;
 
-static members_t count_members(registry_t *self, const profile_t *profile)
+static members_t count_members(const pool_members_t *self)
 {
     members_t found = {0};
 
-    const warmth_t *warmth = launcher_warmth(self, profile);
-
-    for (entry_t *at = warmth->members; at; at = at->next_member) {
-        if (at->is_gone)
+    for (session_entry_t *at = self->first; at; at = at->next_member) {
+        if (session_entry_is_gone(at))
             continue;
-        if (!at->is_ready) {
+        if (at->state != SESSION_ENTRY_READY) {
             found.starting++;
             continue;
         }
@@ -49,18 +104,22 @@ static members_t count_members(registry_t *self, const profile_t *profile)
     return found;
 }
 
-void pool_join(entry_t *entry)
+session_entry_t *pool_find(const pool_t *self, const profile_t *profile)
 {
-    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
-
-    entry->next_member = warmth->members;
-    warmth->members = entry;
+    return count_members(find_members(self, profile)).oldest;
 }
 
-void pool_leave(entry_t *entry)
+void pool_join(pool_t *self, session_entry_t *entry)
 {
-    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
-    entry_t **at = &warmth->members;
+    pool_members_t *members = find_members(self, entry->profile);
+
+    entry->next_member = members->first;
+    members->first = entry;
+}
+
+void pool_leave(pool_t *self, const session_entry_t *entry)
+{
+    session_entry_t **at = &find_members(self, entry->profile)->first;
 
     while (*at && *at != entry)
         at = &(*at)->next_member;
@@ -68,44 +127,60 @@ void pool_leave(entry_t *entry)
         *at = entry->next_member;
 }
 
-/* A launch that fails would fail again at once, and so on for ever. */
-void pool_on_started(const entry_t *entry)
+/* A launch that fails would probably fail again at once. */
+void pool_on_started(pool_t *self, const session_entry_t *entry, int64_t now_ms)
 {
-    warmth_t *warmth = launcher_warmth(entry->registry, entry->profile);
+    pool_members_t *members = find_members(self, entry->profile);
 
-    if (entry->is_ready) {
-        warmth->vain_starts = 0;
+    if (entry->state == SESSION_ENTRY_READY) {
+        members->vain_starts = 0;
         return;
     }
-    if (warmth->vain_starts < VAIN_MAX)
-        warmth->vain_starts++;
-    warmth->refill_ms =
-        clock_monotonic_ms() + ((int64_t) VAIN_MS << warmth->vain_starts);
+    if (members->vain_starts < VAIN_MAX)
+        members->vain_starts++;
+    members->refill_ms = now_ms + ((int64_t) VAIN_MS << members->vain_starts);
 }
 
-static size_t recent_arrivals(const warmth_t *warmth, int64_t now)
+void pool_count_arrival(pool_t *self, const profile_t *profile, int64_t now_ms)
 {
-    uint64_t count = warmth->arrival_count;
+    pool_members_t *members = find_members(self, profile);
+
+    members->arrivals[members->arrival_count++ % ARRIVALS_MAX] = now_ms;
+}
+
+void pool_count_given(pool_t *self, const profile_t *profile, bool is_member)
+{
+    pool_members_t *members = find_members(self, profile);
+
+    if (is_member)
+        members->handed_out++;
+    else
+        members->forked++;
+}
+
+static size_t recent_arrivals(const pool_members_t *self, int64_t now_ms)
+{
+    uint64_t count = self->arrival_count;
     size_t recent = 0;
 
-    while (recent < POOL_ARRIVALS_MAX && recent < count
-           && now - warmth->arrivals[(count - 1 - recent) % POOL_ARRIVALS_MAX]
+    while (recent < ARRIVALS_MAX && recent < count
+           && now_ms - self->arrivals[(count - 1 - recent) % ARRIVALS_MAX]
                   < WINDOW_MS)
         recent++;
     return recent;
 }
 
-static size_t target_of(const warmth_t *warmth)
+static size_t target_of(const pool_members_t *self, const profile_t *profile,
+                        int64_t now_ms)
 {
-    const profile_pool_t *pool = &warmth->profile->pool;
-    size_t wanted =
-        (size_t) pool->min + recent_arrivals(warmth, clock_monotonic_ms());
+    const profile_pool_t *pool = &profile->pool;
+    size_t wanted = (size_t) pool->min + recent_arrivals(self, now_ms);
 
     return wanted < pool->max ? wanted : (size_t) pool->max;
 }
 
-/* What the machine can still give, in bytes (proc(5)); UINT64_MAX when it
- * does not say. */
+/* Returns the available memory of the machine in bytes (proc(5)); UINT64_MAX if
+ * it is unknown. */
 static uint64_t memory_available(void)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -120,122 +195,115 @@ static uint64_t memory_available(void)
               : UINT64_MAX;
 }
 
-static bool is_memory_short(const registry_t *self)
+static bool is_memory_short(const pool_t *self)
 {
     return memory_available() < self->options->memory_reserve;
 }
 
-static void end_member(entry_t *entry)
+/* Ends a member; it is not handed out any more. */
+static void end_member(pool_t *self, session_entry_t *entry)
 {
-    entry->is_ready = false; /* not to be handed out any more */
-    line_say(entry->line, "DELETE", NULL, NULL);
+    if (entry->state == SESSION_ENTRY_READY)
+        session_table_set_waiting(self->table, entry);
+    mailbox_line_send(entry->line, session_command_new(SESSION_DELETE, 0));
 }
 
-entry_t *pool_take(registry_t *self, const profile_t *profile)
+static bool is_short(const pool_t *self, const profile_t *profile,
+                     int64_t now_ms)
 {
-    return count_members(self, profile).oldest;
+    const pool_members_t *members = find_members(self, profile);
+    members_t found = count_members(members);
+
+    return self->source->is_ready(self->arg, profile)
+           && now_ms >= members->refill_ms
+           && found.ready + found.starting
+                  < target_of(members, profile, now_ms);
 }
 
-void pool_count_arrival(registry_t *self, const profile_t *profile)
+/* Starts members. Those that are left out now are started at the end of a start
+ * or at the next tick. */
+void pool_refill(pool_t *self, int64_t now_ms)
 {
-    warmth_t *warmth = launcher_warmth(self, profile);
+    fault_t fault;
 
-    warmth->arrivals[warmth->arrival_count++ % POOL_ARRIVALS_MAX] =
-        clock_monotonic_ms();
-}
+    capacity_forget_gone(self->capacity);
+    if (session_table_is_closing(self->table)
+        || self->source->is_busy(self->arg) || is_memory_short(self)
+        || !capacity_is_left(self->capacity))
+        return;
+    self->source->prealloc(self->arg);
+    for (size_t i = 0; i < self->options->profile_count; i++) {
+        const profile_t *profile = self->options->profiles[i];
 
-static bool is_missing(registry_t *self, const warmth_t *warmth)
-{
-    members_t members = count_members(self, warmth->profile);
-
-    return warmth->zygote && zygote_is_ready(warmth->zygote)
-           && !warmth->is_changing && clock_monotonic_ms() >= warmth->refill_ms
-           && members.ready + members.starting < target_of(warmth);
+        if (!is_short(self, profile, now_ms))
+            continue;
+        if (self->source->make(self->arg, profile, &fault) < 0)
+            log_warning("profile=%s pool: %s", profile->name, fault.text);
+        return;
+    }
 }
 
 static int on_refill(zloop_t *loop, int timer, void *arg)
 {
-    registry_t *self = arg;
-    fault_t fault;
+    pool_t *self = arg;
 
     (void) loop;
     (void) timer;
-    self->refill_timer = 0;
-    room_forget_gone(self);
-    if (self->is_stopping || self->starting_count || self->waiting
-        || is_memory_short(self) || !room_is_left(self))
-        return 0; /* the end of a start, or the next tick, comes back */
-    if (!blank_is_there(self->blank))
-        creation_make_blank(self);
-    for (size_t i = 0; i < self->options->profile_count; i++) {
-        warmth_t *warmth = &self->warmths[i];
-
-        if (!is_missing(self, warmth))
-            continue;
-        if (creation_make_pooled(self, warmth->profile, &fault) < 0)
-            log_warning("profile=%s pool: %s", warmth->profile->name,
-                        fault.text);
-        return 0;
-    }
+    self->timer = 0;
+    pool_refill(self, clock_monotonic_ms());
     return 0;
 }
 
-void pool_refill_soon(registry_t *self)
+void pool_refill_soon(pool_t *self)
 {
-    if (!self->refill_timer && !self->is_stopping)
-        self->refill_timer =
-            zloop_timer(self->loop, REFILL_MS, 1, on_refill, self);
+    if (!self->timer && !session_table_is_closing(self->table))
+        self->timer = zloop_timer(self->loop, REFILL_MS, 1, on_refill, self);
 }
 
-void pool_drain(registry_t *self, const profile_t *profile)
+void pool_drain(pool_t *self, const profile_t *profile)
 {
     for (size_t i = 0; i < self->options->profile_count; i++) {
-        warmth_t *warmth = &self->warmths[i];
-
-        if (profile && warmth->profile != profile)
+        if (profile && self->options->profiles[i] != profile)
             continue;
-        for (entry_t *at = warmth->members; at; at = at->next_member)
-            if (!at->is_gone)
-                end_member(at);
+        for (session_entry_t *at = self->profiles[i].first; at;
+             at = at->next_member)
+            if (!session_entry_is_gone(at))
+                end_member(self, at);
     }
 }
 
-/* One a tick is soon enough: too many cost memory, not time. */
-static void end_surplus(registry_t *self, const warmth_t *warmth)
+/* Ends one surplus member. One at each tick is enough: surplus members cost
+ * memory, not time. */
+static void end_surplus(pool_t *self, const profile_t *profile, int64_t now_ms)
 {
-    members_t members = count_members(self, warmth->profile);
-    int64_t max_age_ms = warmth->profile->pool.max_age_ms;
+    const pool_members_t *members = find_members(self, profile);
+    members_t found = count_members(members);
+    int64_t max_age_ms = profile->pool.max_age_ms;
 
-    if (!members.oldest)
+    if (!found.oldest)
         return;
-    if (members.ready > target_of(warmth)
-        || (max_age_ms
-            && clock_monotonic_ms() - members.oldest->started_ms > max_age_ms))
-        end_member(members.oldest);
+    if (found.ready > target_of(members, profile, now_ms)
+        || (max_age_ms && now_ms - found.oldest->started_ms > max_age_ms))
+        end_member(self, found.oldest);
 }
 
-int pool_on_tick(zloop_t *loop, int timer, void *arg)
+void pool_tick(pool_t *self, int64_t now_ms)
 {
-    registry_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    if (self->is_stopping)
-        return 0;
-    launcher_look(self);
     if (is_memory_short(self))
         pool_drain(self, NULL);
     for (size_t i = 0; i < self->options->profile_count; i++)
-        end_surplus(self, &self->warmths[i]);
+        end_surplus(self, self->options->profiles[i], now_ms);
     pool_refill_soon(self);
-    return 0;
 }
 
-json_t *pool_describe(registry_t *self, const warmth_t *warmth)
+json_t *pool_describe(const pool_t *self, const profile_t *profile,
+                      int64_t now_ms)
 {
+    const pool_members_t *members = find_members(self, profile);
+
     return json_pack("{s:I,s:I,s:I,s:I}", "ready",
-                     (json_int_t) count_members(self, warmth->profile).ready,
-                     "target", (json_int_t) target_of(warmth), "handed_out",
-                     (json_int_t) warmth->handed_out, "forked",
-                     (json_int_t) warmth->forked);
+                     (json_int_t) count_members(members).ready, "target",
+                     (json_int_t) target_of(members, profile, now_ms),
+                     "handed_out", (json_int_t) members->handed_out, "forked",
+                     (json_int_t) members->forked);
 }

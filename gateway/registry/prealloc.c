@@ -8,29 +8,29 @@
 #include <stdio.h>
 #include <string.h>
 
-struct blank {
+struct prealloc {
     char *runtime, *state, *workspace; /* owned; paths */
     char *goals[2];          /* owned; where the folders of sessions are */
     const cgroups_t *groups; /* borrowed */
     char id[SESSION_ID_MAX];
     bool is_there;
-    outfit_t outfit; /* owned; of the session of that id */
+    launch_resources_t resources; /* owned; of the session of that id */
 };
 
-static void clear(blank_t *self)
+static void clear(prealloc_t *self)
 {
     fault_t ignored;
 
-    outfit_discard(&self->outfit);
+    launch_resources_discard(&self->resources);
     (void) path_remove_tree(self->runtime, &ignored);
     (void) path_remove_tree(self->state, &ignored);
     self->is_there = false;
 }
 
-blank_t *blank_new(const char *runtime_dir, const char *state_dir,
-                   const cgroups_t *groups)
+prealloc_t *prealloc_new(const char *runtime_dir, const char *state_dir,
+                         const cgroups_t *groups)
 {
-    blank_t *self = mem_new(sizeof *self);
+    prealloc_t *self = mem_new(sizeof *self);
 
     self->runtime = mem_format("%s/next", runtime_dir);
     self->state = mem_format("%s/next", state_dir);
@@ -38,14 +38,14 @@ blank_t *blank_new(const char *runtime_dir, const char *state_dir,
     self->goals[0] = mem_format("%s/sessions", runtime_dir);
     self->goals[1] = mem_format("%s/sessions", state_dir);
     self->groups = groups;
-    self->outfit = (outfit_t) OUTFIT_NONE;
+    self->resources = (launch_resources_t) LAUNCH_RESOURCES_NONE;
     clear(self);
     return self;
 }
 
-void blank_destroy(blank_t **self_p)
+void prealloc_destroy(prealloc_t **self_p)
 {
-    blank_t *self = *self_p;
+    prealloc_t *self = *self_p;
 
     if (!self)
         return;
@@ -59,17 +59,18 @@ void blank_destroy(blank_t **self_p)
     *self_p = NULL;
 }
 
-bool blank_is_there(const blank_t *self)
+bool prealloc_is_there(const prealloc_t *self)
 {
     return self->is_there;
 }
 
-const char *blank_id(const blank_t *self)
+const char *prealloc_id(const prealloc_t *self)
 {
     return self->id[0] ? self->id : NULL;
 }
 
-void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits)
+void prealloc_make(prealloc_t *self, const char *id,
+                   const cgroup_limits_t *limits)
 {
     fault_t ignored;
 
@@ -80,15 +81,17 @@ void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits)
         && path_make_folders(self->workspace, 0700, &ignored) == 0
         && path_make_folders(self->goals[0], 0700, &ignored) == 0
         && path_make_folders(self->goals[1], 0700, &ignored) == 0
-        && outfit_listen(&self->outfit, self->runtime, &ignored) == 0
-        && outfit_make_group(&self->outfit, self->groups, id, limits, &ignored)
+        && launch_resources_listen(&self->resources, self->runtime, &ignored)
+               == 0
+        && launch_resources_make_group(&self->resources, self->groups, id,
+                                       limits, &ignored)
                == 0;
     if (!self->is_there)
         clear(self);
 }
 
-bool blank_take(blank_t *self, const char *id, const char *runtime_folder,
-                const char *state_folder)
+bool prealloc_take(prealloc_t *self, const char *id, const char *runtime_folder,
+                   const char *state_folder)
 {
     fault_t ignored;
 
@@ -111,20 +114,21 @@ static bool is_same(const cgroup_limits_t *one, const cgroup_limits_t *other)
            && one->io_weight == other->io_weight;
 }
 
-void blank_take_outfit(blank_t *self, const char *id,
-                       const cgroup_limits_t *limits, outfit_t *ret_outfit)
+void prealloc_take_resources(prealloc_t *self, const char *id,
+                             const cgroup_limits_t *limits,
+                             launch_resources_t *ret_resources)
 {
-    outfit_t *outfit = &self->outfit;
+    launch_resources_t *resources = &self->resources;
 
     if (self->is_there || strcmp(id, self->id) != 0)
         return;
-    if (outfit->group && !is_same(&outfit->limits, limits)) {
-        outfit_t other = *outfit;
+    if (resources->group && !is_same(&resources->limits, limits)) {
+        launch_resources_t other = *resources;
 
         other.link_fd = other.init_fd = -1;
-        outfit->group = NULL;
-        outfit_discard(&other);
+        resources->group = NULL;
+        launch_resources_discard(&other);
     }
-    *ret_outfit = *outfit;
-    *outfit = (outfit_t) OUTFIT_NONE;
+    *ret_resources = *resources;
+    *resources = (launch_resources_t) LAUNCH_RESOURCES_NONE;
 }

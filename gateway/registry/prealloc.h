@@ -1,4 +1,4 @@
-/* What the session that is forked next needs, made while nobody waits: its
+/* What the session that is forked next needs, made while no client waits: its
  * folders, its kernel's listening sockets and its control group. A new file or
  * folder can take half a millisecond (ext4 looks for an inode that was not
  * given back of late), giving it another name takes a thirtieth; a group in
@@ -11,29 +11,32 @@
 
 #include <stdbool.h>
 
-typedef struct blank blank_t;
+typedef struct prealloc prealloc_t;
 
-/* Nothing is there yet; what an earlier gateway left is removed. `groups` is
- * borrowed. */
-blank_t *blank_new(const char *runtime_dir, const char *state_dir,
-                   const cgroups_t *groups);
-void blank_destroy(blank_t **self_p);
-#define cleanup_blank CLEANUP(blank_destroy)
+/* Removes what an earlier gateway left. `groups` is borrowed. */
+prealloc_t *prealloc_new(const char *runtime_dir, const char *state_dir,
+                         const cgroups_t *groups);
+void prealloc_destroy(prealloc_t **self_p);
+#define cleanup_prealloc CLEANUP(prealloc_destroy)
 
-bool blank_is_there(const blank_t *self);
-/* For a session of that id, in a group with these limits. Quietly: whoever
- * finds none makes it all and hears what is wrong. */
-void blank_make(blank_t *self, const char *id, const cgroup_limits_t *limits);
-/* Whose it is until the next one is made; NULL: there never was one. */
-const char *blank_id(const blank_t *self);
-/* The folders get these names, when it is of that id; in the second one is
- * `workspace`. False: it is of another one, or they could not; in that case
- * nothing is there any more. */
-bool blank_take(blank_t *self, const char *id, const char *runtime_folder,
-                const char *state_folder);
-/* Then, for a launch in that runtime folder: what else there is for the session
- * of that id, the group only when its limits are these. */
-void blank_take_outfit(blank_t *self, const char *id,
-                       const cgroup_limits_t *limits, outfit_t *ret_outfit);
+/* Returns true if prealloc_take can succeed. */
+bool prealloc_is_there(const prealloc_t *self);
+/* Makes all that for a session of that id, in a group with these limits. Fails
+ * without a word: the launch then makes it, and reports what is wrong. */
+void prealloc_make(prealloc_t *self, const char *id,
+                   const cgroup_limits_t *limits);
+/* Returns the session id that the preallocated folders belong to; NULL before
+ * the first prealloc_make. */
+const char *prealloc_id(const prealloc_t *self);
+/* Gives the folders these names, if they were made for that id; `workspace` is
+ * in the second one. Returns false if they were not or could not be renamed;
+ * then nothing is there any more. */
+bool prealloc_take(prealloc_t *self, const char *id, const char *runtime_folder,
+                   const char *state_folder);
+/* Gives the sockets and the group to the launch of that session; the group only
+ * if its limits are these. Called after prealloc_take. */
+void prealloc_take_resources(prealloc_t *self, const char *id,
+                             const cgroup_limits_t *limits,
+                             launch_resources_t *ret_resources);
 
 #endif

@@ -1,96 +1,52 @@
-/* See registry.h. The table of sessions and the main thread's loop. Sessions
- * are actors: the registry hands them descriptors and words, and passes their
- * answers on. */
-#include "gateway/registry/internal.h"
+/* See registry.h. Makes the parts, and has the main thread's loop: the readers
+ * of the sockets, the signals, and how a gateway stops. */
+#include "gateway/registry/registry.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/config/state_files.h"
+#include "gateway/endpoints/actor.h"
+#include "gateway/files/actor.h"
+#include "gateway/frontends/management_error.h"
+#include "gateway/registry/adopt.h"
+#include "gateway/registry/capacity.h"
+#include "gateway/registry/cgroup_sweep.h"
+#include "gateway/registry/closing.h"
+#include "gateway/registry/create.h"
+#include "gateway/registry/endpoints_api.h"
+#include "gateway/registry/files_api.h"
+#include "gateway/registry/gateway_info.h"
+#include "gateway/registry/launcher.h"
+#include "gateway/registry/management_api.h"
+#include "gateway/registry/pending_requests.h"
+#include "gateway/registry/pool.h"
+#include "gateway/registry/retention.h"
+#include "gateway/registry/session_events.h"
+#include "gateway/registry/session_feed.h"
+#include "gateway/registry/tool_servers.h"
 #include "notebooks/journal/log_key.h"
+#include "protocol/czmq_cleanup.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define POOL_TICK_MS 1000
-#define END_MS       8000 /* --end-sessions waits so long */
-#define SILENT_MS    5000 /* a stop does not wait for who does not answer */
-#define THREADS_MS                                                             \
-    10000               /* and the end for the sessions' threads, once more    \
-                         */
-#define WORDS_A_TURN 64 /* of sessions; others want to be heard too */
+#define TICK_MS    1000
+#define EVENTS_MAX 64 /* of sessions in a row, before other events */
 
-entry_t *registry_find(registry_t *self, const char *id)
-{
-    entry_t *entry = zhashx_lookup(self->by_id, id);
-
-    return entry && !entry->is_pooled ? entry : NULL;
-}
-
-/* Nobody ever had a session that ended in the pool. */
-static void forget_pooled(const registry_t *self, const char *id)
-{
-    cleanup_free char *folder =
-        session_state_folder(self->options->state_dir, id);
-    fault_t fault;
-
-    (void) path_remove_tree(folder, &fault);
-}
-
-static void entry_destroy(entry_t **entry_p)
-{
-    entry_t *entry = *entry_p;
-
-    line_destroy(&entry->line);
-    free(entry->runtime_folder);
-    free(entry->workspace);
-    json_decref(entry->environment);
-    json_decref(entry->last_shown);
-    free(entry->create_token);
-    free(entry->hand_token);
-    free(entry);
-    *entry_p = NULL;
-}
-
-void registry_remove(registry_t *self, entry_t *entry)
-{
-    char id[SESSION_ID_MAX];
-    fault_t fault;
-
-    if (entry->before)
-        entry->before->next = entry->next;
-    else
-        self->entries = entry->next;
-    if (entry->next)
-        entry->next->before = entry->before;
-    launcher_forget(entry);
-    launcher_release_user(entry);
-    pool_leave(entry);
-    groups_sweep_soon(self);
-    zhashx_delete(self->by_id, entry->id);
-    self->entry_count--;
-    if (entry->is_gone && !entry->is_forgotten)
-        self->gone_count--;
-    if (!self->is_stopping || entry->is_gone)
-        (void) path_remove_tree(entry->runtime_folder, &fault);
-    if (entry->is_pooled)
-        forget_pooled(self, entry->id);
-    snprintf(id, sizeof id, "%s", entry->id);
-    entry_destroy(&entry);
-    orders_redo(self, id);
-}
-
-static bool all_done(const registry_t *self)
-{
-    for (const entry_t *at = self->entries; at; at = at->next)
-        if (!at->is_drained && !at->is_gone
-            && !responses_are_late(at, SILENT_MS))
-            return false;
-    return true;
-}
+struct registry {
+    registry_parts_t parts; /* each owned, but for options, memory, ops, arg */
+    mailbox_t *mailbox;     /* owned; its sessions */
+    remover_t *remover;     /* owned */
+    registry_reload_fn *reload; /* reads the configuration again; or NULL */
+    void *reload_arg;           /* borrowed */
+    char *package_folder;       /* owned */
+    uint8_t journal_key[LOG_KEY_SIZE];
+    closing_t *closing; /* owned */
+};
 
 static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
 {
@@ -99,122 +55,74 @@ static int on_lines(zloop_t *loop, zsock_t *socket, void *arg)
 
     (void) loop;
     (void) socket;
-    for (int i = 0; i < WORDS_A_TURN; i++) {
-        cleanup_zmsg zmsg_t *message =
-            switchboard_receive(self->switchboard, &entry);
+    for (int i = 0; i < EVENTS_MAX; i++) {
+        session_report_t *event = mailbox_receive(self->mailbox, &entry);
 
-        if (!message)
+        if (!event)
             break;
-        reports_take(entry, message);
+        session_events_take(&self->parts, entry, &event);
     }
-    return self->is_stopping && all_done(self) ? -1 : 0;
+    return closing_is_done(self->closing) ? -1 : 0;
 }
 
-void registry_count_alive(registry_t *self, entry_t *entry)
+static int on_management(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    if (entry->is_gone && !entry->is_forgotten)
-        self->gone_count--;
-    entry->is_gone = entry->is_forgotten = false;
-    if (!entry->is_pooled)
-        self->alive_count++;
-    following_tell(self, entry);
-    files_watch(self->files, entry->id, entry->workspace,
-                errands_limits(&entry->limits));
+    registry_t *self = arg;
+
+    (void) loop;
+    (void) socket;
+    management_api_serve(self->parts.management_api);
+    return closing_is_done(self->closing) ? -1 : 0;
 }
 
-int registry_add(registry_t *self, session_spec_t **spec_p, entry_t **ret_entry,
-                 fault_t *fault)
+static int on_tick(zloop_t *loop, int timer, void *arg)
 {
-    session_spec_t *spec = *spec_p;
-    entry_t *entry = mem_new(sizeof *entry);
-    int r;
+    registry_t *self = arg;
 
-    entry->registry = self;
-    snprintf(entry->id, sizeof entry->id, "%s", spec->id);
-    entry->profile = spec->profile;
-    entry->limits = spec->limits;
-    entry->runtime_folder = mem_text(spec->runtime_folder);
-    entry->workspace = mem_text(spec->workspace);
-    if (spec->environment)
-        entry->environment = json_loads(spec->environment, 0, NULL);
-    entry->is_gone = spec->reason[0] != '\0';
-    entry->is_external = spec->is_external;
-    entry->is_pooled = spec->is_pooled;
-    entry->started_ms = clock_monotonic_ms();
-    r = line_new(self->switchboard, session_actor, spec, entry, &entry->line,
-                 fault);
-    if (r < 0) {
-        entry_destroy(&entry);
-        return r;
-    }
-    (void) take_ptr(*spec_p);
-    entry->next = self->entries;
-    if (entry->next)
-        entry->next->before = entry;
-    self->entries = entry;
-    self->entry_count++;
-    zhashx_update(self->by_id, entry->id, entry);
-    if (entry->is_gone) {
-        self->gone_count++;
-        entry->gone_ms = entry->started_ms;
-    } else {
-        registry_count_alive(self, entry);
-    }
-    *ret_entry = entry;
+    (void) loop;
+    (void) timer;
+    if (session_table_is_closing(self->parts.table))
+        return 0;
+    launcher_look(self->parts.launcher);
+    tool_servers_look(self->parts.tool_servers, clock_monotonic_ms());
+    pool_tick(self->parts.pool, clock_monotonic_ms());
     return 0;
 }
 
-void registry_own(registry_t *self, entry_t *entry, const char *token)
+static void stop(void *arg, bool ends_sessions)
 {
-    free(entry->hand_token);
-    entry->hand_token = mem_text(token);
-    entry->is_pooled = false;
-    pool_leave(entry);
-    self->alive_count++;
-    following_tell(self, entry);
+    const registry_t *self = arg;
+
+    closing_begin(self->closing, ends_sessions);
 }
 
-static int on_stop_look(zloop_t *loop, int timer, void *arg)
+/* Reads the configuration again, and ends pool members that were made with the
+ * old settings. */
+static json_t *reload(void *arg)
 {
-    (void) loop;
-    (void) timer;
-    return all_done(arg) ? -1 : 0;
-}
+    registry_t *self = arg;
+    registry_parts_t *parts = &self->parts;
+    json_t *reply;
 
-static int on_stop_deadline(zloop_t *loop, int timer, void *arg)
-{
-    (void) loop;
-    (void) timer;
-    (void) arg;
-    return -1;
-}
-
-bool registry_stop(registry_t *self, bool ends_sessions)
-{
-    char grace[24];
-    int64_t grace_ms = self->options->drain_grace_ms;
-
-    if (self->is_stopping)
-        return false;
-    self->is_stopping = true;
-    self->ends_all = ends_sessions;
-    snprintf(grace, sizeof grace, "%" PRId64, grace_ms);
-    for (entry_t *at = self->entries; at; at = at->next) {
-        if (at->is_gone)
-            continue;
-        if (ends_sessions || at->is_external || at->is_pooled)
-            line_say(at->line, "DELETE", NULL, NULL);
-        else
-            line_say(at->line, "DRAIN", grace, NULL);
-        responses_asked(at);
-        line_say(at->line, "SHOW", "", NULL);
+    if (!self->reload)
+        return management_error("ConfigurationError", GATEWAY_EXIT_ENVIRONMENT,
+                                "this gateway cannot reload its configuration");
+    reply = self->reload(self->reload_arg);
+    audit_writer_note(parts->audit, "configuration", "",
+                      json_object_get(reply, "changed") ? "ok" : "refused",
+                      json_pack("{s:O*,s:O*,s:O*}", "changed",
+                                json_object_get(reply, "changed"), "renewed",
+                                json_object_get(reply, "renewed"), "restart",
+                                json_object_get(reply, "restart")));
+    if (json_array_size(json_object_get(reply, "changed"))) {
+        pool_drain(parts->pool, NULL);
+        create_next(parts->create);
+        pool_refill_soon(parts->pool);
     }
-    zloop_timer(self->loop, SILENT_MS, 0, on_stop_look, self);
-    zloop_timer(self->loop, (size_t) (ends_sessions ? END_MS : grace_ms + 2000),
-                1, on_stop_deadline, self);
-    log_notice("stopping, sessions are %s", ends_sessions ? "ended" : "kept");
-    return all_done(self);
+    return reply;
 }
+
+static const registry_ops_t ops = {.stop = stop, .reload = reload};
 
 static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
@@ -222,190 +130,219 @@ static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     struct signalfd_siginfo signal;
 
     (void) loop;
-    while (read(item->fd, &signal, sizeof signal) == (ssize_t) sizeof signal)
-        if (registry_stop(self, false))
+    while (read(item->fd, &signal, sizeof signal) == (ssize_t) sizeof signal) {
+        if (signal.ssi_signo == SIGHUP) {
+            json_decref(reload(self));
+            continue;
+        }
+        stop(self, false);
+        if (closing_is_done(self->closing))
             return -1;
-    return 0;
-}
-
-/* False: its thread does not end. */
-static bool end_entry(registry_t *self, entry_t **entry_p, int64_t deadline_ms)
-{
-    bool is_pooled = (*entry_p)->is_pooled;
-    bool is_over = (self->ends_all || is_pooled) && (*entry_p)->is_gone;
-    cleanup_free char *folder = mem_text((*entry_p)->runtime_folder);
-    cleanup_free char *id = mem_text((*entry_p)->id);
-    fault_t fault;
-
-    if (!line_end(&(*entry_p)->line, deadline_ms)) {
-        log_error("session=%s has not ended within %d ms and is left as it is; "
-                  "the next gateway takes it over",
-                  id, THREADS_MS);
-        return false;
     }
-    entry_destroy(entry_p);
-    if (is_over)
-        (void) path_remove_tree(folder, &fault);
-    if (is_pooled && is_over)
-        forget_pooled(self, id);
-    return true;
+    return 0;
 }
 
 bool registry_end(registry_t *self)
 {
-    int64_t deadline_ms = clock_monotonic_ms() + THREADS_MS;
-    bool have_ended = true;
-
-    doors_destroy(&self->doors); /* it speaks to sessions */
-    for (const entry_t *at = self->entries; at; at = at->next)
-        line_say(at->line, "$TERM", NULL, NULL);
-    while (self->entries) {
-        entry_t *first = self->entries;
-
-        self->entries = first->next;
-        if (!end_entry(self, &first, deadline_ms))
-            have_ended = false;
-    }
-    return have_ended;
+    endpoints_destroy(
+        &self->parts.endpoints); /* the endpoints use the sessions */
+    return !self->closing || closing_end_threads(self->closing);
 }
 
 void registry_destroy(registry_t **self_p)
 {
     registry_t *self = *self_p;
+    registry_parts_t *parts;
 
     if (!self)
         return;
     (void) registry_end(self);
-    creation_clear(self);
-    while (self->pending) {
-        pending_t *first = self->pending;
-        self->pending = first->next;
-        pending_destroy(&first);
-    }
-    for (size_t i = 0; self->warmths && i < self->options->profile_count; i++)
-        zygote_destroy(&self->warmths[i].zygote);
-    free(self->warmths);
-    retention_destroy(&self->retention);
-    tally_destroy(&self->tally);
-    following_destroy(&self->following);
-    zhashx_destroy(&self->by_id);
-    users_destroy(&self->users);
-    switchboard_destroy(&self->switchboard);
-    files_destroy(&self->files);
-    blank_destroy(&self->blank);
-    scribe_destroy(&self->scribe);
-    management_destroy(&self->management);
-    zloop_destroy(&self->loop);
+    parts = &self->parts;
+    closing_destroy(&self->closing);
+    management_api_destroy(&parts->management_api);
+    tool_servers_destroy(&parts->tool_servers);
+    retention_destroy(&self->parts.retention);
+    remover_destroy(&self->remover);
+    create_destroy(&parts->create);
+    pool_destroy(&parts->pool);
+    launcher_destroy(&parts->launcher);
+    launch_users_destroy(&parts->users);
+    cgroup_sweep_destroy(&parts->sweep);
+    session_feed_destroy(&parts->feed);
+    capacity_destroy(&parts->capacity);
+    pending_requests_destroy(&parts->pending);
+    session_table_destroy(&parts->table);
+    mailbox_destroy(&self->mailbox);
+    files_destroy(&parts->files);
+    prealloc_destroy(&parts->prealloc);
+    stats_destroy(&parts->stats);
+    audit_writer_destroy(&parts->audit);
+    management_destroy(&parts->management);
+    zloop_destroy(&parts->loop);
+    cgroups_destroy(&parts->cgroups);
     free(self->package_folder);
-    cgroups_destroy(&self->cgroups);
     free(self);
     *self_p = NULL;
 }
 
-const char *registry_limits_by(const registry_t *self)
+/* Counts other users of descriptors (capacity.h). */
+static size_t count_others(void *arg)
 {
-    cgroup_mode_t mode = cgroups_mode(self->cgroups);
+    const registry_parts_t *parts = arg;
 
-    return mode == CGROUP_NONE ? "watchdog" : cgroup_mode_name(mode);
+    return create_waiting(parts->create)
+           + (parts->endpoints ? endpoints_count(parts->endpoints) : 0);
 }
 
-/* What the operator took from the defaults. */
-static void note_profiles(registry_t *self)
+static void on_renewed(void *arg, const profile_t *profile)
 {
-    scribe_note(self->scribe, "gateway_start", "", "ok",
-                json_pack("{s:s,s:i,s:s}", "version", HEARTH_VERSION, "pid",
-                          (int) getpid(), "state_dir",
-                          self->options->state_dir));
-    for (size_t i = 0; i < self->options->profile_count; i++) {
-        const profile_t *profile = self->options->profiles[i];
+    const registry_parts_t *parts = arg;
 
-        if (!profile->network && !*profile->accept && !*profile->without)
-            continue;
-        scribe_note(self->scribe, "configuration", "", "weaker",
-                    json_pack("{s:s,s:b,s:b,s:b}", "profile", profile->name,
-                              "network", profile->network != 0, "accept",
-                              *profile->accept != NULL, "without",
-                              *profile->without != NULL));
-    }
+    pool_drain(parts->pool, profile);
 }
 
-static void on_bad_message(void *arg, const char *who, const char *verdict)
+static void start_launcher(registry_t *self)
 {
-    registry_t *self = arg;
+    static const launcher_ops_t launcher_ops = {.renewed = on_renewed};
+    registry_parts_t *parts = &self->parts;
+    const launcher_needs_t needs = {
+        .options = parts->options,
+        .package_folder = self->package_folder,
+        .loop = parts->loop,
+        .audit = parts->audit,
+        .cgroups = parts->cgroups,
+        .prealloc = parts->prealloc,
+        .users = parts->users,
+        .table = parts->table,
+        .ops = &launcher_ops,
+        .arg = parts,
+    };
 
-    scribe_note_by(
-        self->scribe, who, "message", "", "dropped",
-        json_pack("{s:s,s:s}", "channel", "management", "verdict", verdict));
+    parts->launcher = launcher_new(&needs);
+}
+
+/* Makes the parts that have no thread and no socket for others. */
+static int make_parts(registry_t *self, fault_t *fault)
+{
+    registry_parts_t *parts = &self->parts;
+    const options_t *options = parts->options;
+    int r;
+
+    if ((r = cgroup_sweep_find(options, &parts->cgroups, fault)) < 0
+        || (r = launch_users_new(options, parts->cgroups, &parts->users, fault))
+               < 0)
+        return r;
+    self->mailbox =
+        mailbox_new(session_command_discard, session_report_discard);
+    parts->stats = stats_new();
+    parts->prealloc =
+        prealloc_new(options->runtime_dir, options->state_dir, parts->cgroups);
+    parts->management = management_new(options->runtime_dir);
+    management_watch(parts->management, management_api_on_bad_message, parts);
+    parts->table = session_table_new(self->mailbox);
+    parts->pending =
+        pending_requests_new(parts->management, parts->table, parts->stats);
+    parts->feed = session_feed_new(parts->management, parts->table);
+    parts->tool_servers = tool_servers_new(parts);
+    parts->create = create_new(parts);
+    parts->capacity =
+        capacity_new(parts->table, capacity_measure(options),
+                     (size_t) options->kept.gone_max, count_others, parts);
+    parts->sweep = cgroup_sweep_new(parts->loop, parts->cgroups, parts->table,
+                                    parts->prealloc);
+    parts->pool = pool_new(parts->loop, options, parts->table, parts->capacity,
+                           &create_pool_source, parts->create);
+    parts->management_api = management_api_new(parts);
+    self->closing = closing_new(options, parts->table, parts->loop);
+    return 0;
+}
+
+/* Binds the sockets for clients, after all sessions are there. */
+static int open_sockets(registry_t *self, fault_t *fault)
+{
+    registry_parts_t *parts = &self->parts;
+    int r = management_bind(parts->management, fault);
+
+    if (r < 0)
+        return r;
+    r = endpoints_new(parts->options, parts->memory, self->journal_key,
+                      &parts->endpoints, fault);
+    if (r < 0)
+        return r;
+    zloop_reader(parts->loop, endpoints_socket(parts->endpoints),
+                 endpoints_api_on_endpoints, parts);
+    zloop_reader(parts->loop, management_socket(parts->management),
+                 on_management, self);
+    zloop_reader(parts->loop, files_socket(parts->files), files_api_on_files,
+                 parts);
+    return 0;
+}
+
+/* Starts the threads and timers that need no client. */
+static void start_parts(registry_t *self)
+{
+    registry_parts_t *parts = &self->parts;
+    const options_t *options = parts->options;
+    cleanup_free char *aside = mem_format("%s/discarded", options->state_dir);
+
+    start_launcher(self);
+    parts->files = files_new(options->state_dir, options->checkpoint_bytes);
+    self->remover = remover_new(aside);
+    parts->retention =
+        retention_new(options->state_dir, aside, options->kept.journal_keep_ms,
+                      parts->table, self->remover);
+    zloop_reader(parts->loop, mailbox_socket(self->mailbox), on_lines, self);
 }
 
 int registry_new(const options_t *options, const char *package_folder,
-                 registry_t **ret_registry, fault_t *fault)
+                 memory_budget_t *memory, registry_t **ret_registry,
+                 fault_t *fault)
 {
     cleanup_registry registry_t *self = mem_new(sizeof *self);
-    int r;
-
-    self->options = options;
-    self->package_folder = mem_text(package_folder);
-    self->waiting_end = &self->waiting;
-    self->by_id = zhashx_new();
-    self->following = following_new();
-    self->tally = tally_new();
-    self->users = launcher_users(options);
-    room_measure(self);
-    self->scribe = scribe_new("gateway");
-    self->loop = zloop_new();
-    zloop_set_nonstop(self->loop, true);
-    note_profiles(self);
+    registry_parts_t *parts = &self->parts;
     cleanup_free char *key =
         mem_format("%s/" GATEWAY_JOURNAL_KEY_FILE, options->state_dir);
-    r = chain_key_read(key, true, self->journal_key, fault);
-    if (r < 0)
+    int r;
+
+    *parts = (registry_parts_t){.options = options,
+                                .memory = memory,
+                                .journal_key = self->journal_key,
+                                .ops = &ops,
+                                .arg = self};
+    self->package_folder = mem_text(package_folder);
+    parts->audit = audit_writer_new("gateway");
+    parts->loop = zloop_new();
+    zloop_set_nonstop(parts->loop, true);
+    gateway_info_note(parts);
+    if ((r = log_key_read(key, true, self->journal_key, fault)) < 0
+        || (r = make_parts(self, fault)) < 0)
         return r;
-    r = groups_find(self, fault);
-    if (r == 0)
-        r = launcher_choose_zygote_user(self, fault);
-    if (r < 0)
+    start_parts(self);
+    adopt_take_all(parts);
+    cgroup_sweep_run(parts->sweep);
+    if ((r = open_sockets(self, fault)) < 0)
         return r;
-    self->warmths = mem_new(options->profile_count * sizeof *self->warmths);
-    for (size_t i = 0; i < options->profile_count; i++) {
-        self->warmths[i].registry = self;
-        self->warmths[i].profile = options->profiles[i];
-        launcher_start(&self->warmths[i]);
-    }
-    self->files = files_new(options->state_dir, options->checkpoint_bytes);
-    self->blank =
-        blank_new(options->runtime_dir, options->state_dir, self->cgroups);
-    self->switchboard = switchboard_new();
-    zloop_reader(self->loop, switchboard_socket(self->switchboard), on_lines,
-                 self);
-    adoption_take_all(self);
-    groups_sweep(self);
-    /* Bound last: who can connect finds everything there. */
-    r = management_new(options->runtime_dir, &self->management, fault);
-    if (r < 0)
-        return r;
-    management_watch(self->management, on_bad_message, self);
-    r = doors_new(options, self->journal_key, &self->doors, fault);
-    if (r < 0)
-        return r;
-    zloop_reader(self->loop, doors_socket(self->doors), admission_on_doors,
-                 self);
-    zloop_reader(self->loop, management_socket(self->management),
-                 orders_on_management, self);
-    zloop_reader(self->loop, files_socket(self->files), errands_on_files, self);
-    groups_sweep_soon(self);
-    zloop_timer(self->loop, POOL_TICK_MS, 0, pool_on_tick, self);
-    self->retention = retention_new(self);
+    cgroup_sweep_run_soon(parts->sweep);
+    tool_servers_look(parts->tool_servers, clock_monotonic_ms());
+    zloop_timer(parts->loop, TICK_MS, 0, on_tick, self);
+    retention_run(parts->retention, parts->loop);
     *ret_registry = take_ptr(self);
     return 0;
+}
+
+void registry_on_reload(registry_t *self, registry_reload_fn *reload_fn,
+                        void *arg)
+{
+    self->reload = reload_fn;
+    self->reload_arg = arg;
 }
 
 int registry_run(registry_t *self, int signal_fd)
 {
     zmq_pollitem_t item = {.fd = signal_fd, .events = ZMQ_POLLIN};
 
-    zloop_poller(self->loop, &item, on_signal, self);
-    zloop_start(self->loop);
-    groups_sweep(self);
+    zloop_poller(self->parts.loop, &item, on_signal, self);
+    zloop_start(self->parts.loop);
+    cgroup_sweep_run(self->parts.sweep);
     return 0;
 }

@@ -1,39 +1,46 @@
-/* Which sessions answer. One whose thread hangs, on a disk that does not answer
- * for example, holds up nobody: a listing waits for it once and shows it as it
- * was from then on, until it answers. */
-#include "gateway/registry/internal.h"
+/* See responses.h. A session whose thread hangs, for example on a disk that
+ * does not answer, must not delay the others. A listing waits for it once and
+ * then shows its last description until it answers again. */
+#include "gateway/registry/responses.h"
 
-#include "base/clock.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/management_error.h"
 
-void responses_asked(entry_t *entry)
+void responses_clear(response_t *self)
 {
-    if (!entry->asked_ms)
-        entry->asked_ms = clock_monotonic_ms();
+    json_decref(self->last_shown);
+    self->last_shown = NULL;
 }
 
-void responses_came(entry_t *entry, const json_t *session)
+void responses_asked(response_t *self, int64_t now_ms)
 {
-    entry->asked_ms = 0;
+    if (!self->asked_ms)
+        self->asked_ms = now_ms;
+}
+
+void responses_came(response_t *self, const json_t *session)
+{
+    self->asked_ms = 0;
     if (!session)
         return;
-    json_decref(entry->last_shown);
-    entry->last_shown = json_deep_copy(session);
+    json_decref(self->last_shown);
+    self->last_shown = json_deep_copy(session);
 }
 
-bool responses_are_late(const entry_t *entry, int64_t patience_ms)
+bool responses_are_late(const response_t *self, int64_t patience_ms,
+                        int64_t now_ms)
 {
-    return entry->asked_ms
-           && clock_monotonic_ms() - entry->asked_ms >= patience_ms;
+    return self->asked_ms && now_ms - self->asked_ms >= patience_ms;
 }
 
-json_t *responses_last(const entry_t *entry)
+json_t *responses_last(const response_t *self, const char *id,
+                       const char *profile)
 {
     json_t *session =
-        entry->last_shown ? json_deep_copy(entry->last_shown) : json_object();
+        self->last_shown ? json_deep_copy(self->last_shown) : json_object();
 
-    json_object_set_new(session, "id", json_string(entry->id));
-    json_object_set_new(session, "profile", json_string(entry->profile->name));
+    json_object_set_new(session, "id", json_string(id));
+    json_object_set_new(session, "profile", json_string(profile));
     if (!json_object_get(session, "name"))
         json_object_set_new(session, "name", json_string(""));
     if (!json_object_get(session, "state"))
@@ -42,12 +49,12 @@ json_t *responses_last(const entry_t *entry)
     return session;
 }
 
-json_t *responses_error(const entry_t *entry)
+json_t *responses_error(const response_t *self, const char *id, int64_t now_ms)
 {
     return management_error(
         "SessionNotResponding", GATEWAY_EXIT_FAILED,
         "session %s has not answered for %lld s: its thread in the gateway "
-        "waits for something, a disk perhaps; nothing of it is lost: a gateway "
-        "that is stopped and started again takes it over",
-        entry->id, (long long) (clock_monotonic_ms() - entry->asked_ms) / 1000);
+        "waits, perhaps for a disk; it is not lost: a gateway that is stopped "
+        "and started again takes it over",
+        id, (long long) (now_ms - self->asked_ms) / 1000);
 }

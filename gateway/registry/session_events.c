@@ -1,211 +1,235 @@
-/* What sessions tell the registry over their lines: a table of words
- * (gateway/session/actor.h lists them). In the main thread. */
-#include "gateway/registry/internal.h"
+/* See session_events.h. A table of events (gateway/session/messages.h). Lives
+ * in the main thread. */
+#include "gateway/registry/session_events.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "gateway/config/state_files.h"
+#include "gateway/files/actor.h"
+#include "gateway/registry/capacity.h"
+#include "gateway/registry/cgroup_sweep.h"
+#include "gateway/registry/create.h"
+#include "gateway/registry/launcher.h"
+#include "gateway/registry/management_api.h"
+#include "gateway/registry/pending_requests.h"
+#include "gateway/registry/session_feed.h"
+#include "gateway/registry/tool_servers.h"
 
-#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Its start is over, well or not: there is room for the next one. */
-static void end_start(registry_t *self, entry_t *entry)
+/* Ends the session's start, successful or not, which makes room for the next
+ * one. */
+static void end_start(const registry_parts_t *parts,
+                      const session_entry_t *entry)
 {
-    double took = (double) (clock_monotonic_ms() - entry->started_ms);
+    int64_t now_ms = clock_monotonic_ms();
 
-    if (!entry->is_starting)
-        return;
-    entry->is_starting = false;
     if (entry->is_pooled)
-        pool_on_started(entry);
-    self->starting_count--;
-    self->start_ms =
-        self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;
-    creation_next(self);
-    pool_refill_soon(self);
+        pool_on_started(parts->pool, entry, now_ms);
+    create_count_start(parts->create, now_ms - entry->started_ms);
+    create_next(parts->create);
+    pool_refill_soon(parts->pool);
 }
 
-static void on_done(registry_t *self, entry_t *entry, const char *token,
-                    const char *answer)
+static void on_answered(const registry_parts_t *parts, session_entry_t *entry,
+                        session_report_t *event)
 {
-    json_auto_t *shown = entry->asked_ms ? json_loads(answer, 0, NULL) : NULL;
-
-    responses_came(entry, json_object_get(shown, "session"));
-    pending_done(self, token, *answer ? answer : "null");
+    responses_came(&entry->response, json_object_get(event->answer, "session"));
+    pending_requests_answer(parts->pending, event->token,
+                            take_ptr(event->answer), clock_monotonic_ms());
 }
 
-static void on_handed(registry_t *self, entry_t *entry, const char *token,
-                      const char *unused)
+static void on_handed(const registry_parts_t *parts, session_entry_t *entry,
+                      session_report_t *event)
 {
     (void) entry;
-    (void) unused;
-    pending_started(self, token);
+    pending_requests_started(parts->pending, event->token,
+                             clock_monotonic_us());
 }
 
-static void on_limit(registry_t *self, entry_t *entry, const char *name,
-                     const char *unused)
+static void on_limit(const registry_parts_t *parts, session_entry_t *entry,
+                     session_report_t *event)
 {
     (void) entry;
-    (void) unused;
-    tally_limit(self->tally, name);
+    stats_limit(parts->stats, event->text);
 }
 
-static void on_trips(registry_t *self, entry_t *entry, const char *written,
-                     const char *unused)
+static void on_latency(const registry_parts_t *parts, session_entry_t *entry,
+                       session_report_t *event)
 {
     (void) entry;
-    (void) unused;
-    tally_trips(self->tally, written);
+    stats_round_trips(parts->stats, &event->latency);
 }
 
-static void on_launch(registry_t *self, entry_t *entry, const char *unused,
-                      const char *neither)
+static void on_call(const registry_parts_t *parts, session_entry_t *entry,
+                    session_report_t *event)
 {
-    (void) unused;
-    (void) neither;
-    launcher_launch(self, entry);
+    tool_servers_call(parts->tool_servers, entry, &event->call);
 }
 
-static void on_stale(registry_t *self, entry_t *entry, const char *unused,
-                     const char *neither)
+static void on_launch(const registry_parts_t *parts, session_entry_t *entry,
+                      session_report_t *event)
 {
-    (void) unused;
-    (void) neither;
-    launcher_renew(self, entry->profile);
+    (void) event;
+    launcher_launch(parts->launcher, entry);
 }
 
-/* One that does not know its process yet says what it is when it is asked. */
-static void on_ready(registry_t *self, entry_t *entry, const char *answer,
-                     const char *unused)
+static void on_stale(const registry_parts_t *parts, session_entry_t *entry,
+                     session_report_t *event)
 {
-    cleanup_free char *token = take_ptr(entry->create_token);
+    (void) event;
+    launcher_on_stale(parts->launcher, entry);
+}
 
-    (void) unused;
-    entry->is_ready = true;
+/* A session that does not know its process yet is asked for its description. */
+static void on_ready(const registry_parts_t *parts, session_entry_t *entry,
+                     session_report_t *event)
+{
+    bool was_starting = entry->state == SESSION_ENTRY_STARTING;
+    uint64_t token = entry->create_token;
+
+    entry->create_token = 0;
+    session_table_set_ready(parts->table, entry);
     if (token)
-        pending_started(self, token);
-    if (token && *answer)
-        pending_done(self, token, answer);
+        pending_requests_started(parts->pending, token, clock_monotonic_us());
+    if (token && event->answer)
+        pending_requests_answer(parts->pending, token, take_ptr(event->answer),
+                                clock_monotonic_ms());
     else if (token)
-        line_say(entry->line, "SHOW", token, NULL);
-    end_start(self, entry);
+        mailbox_line_send(entry->line,
+                          session_command_new(SESSION_SHOW, token));
+    if (was_starting)
+        end_start(parts, entry);
 }
 
-static void count_gone(registry_t *self, entry_t *entry)
+static void count_gone(const registry_parts_t *parts, session_entry_t *entry)
 {
-    if (!entry->is_gone) {
-        if (!entry->is_pooled)
-            self->alive_count--;
-        files_unwatch(self->files, entry->id);
-        self->gone_count++;
-        entry->gone_ms = clock_monotonic_ms();
-    }
-    entry->is_gone = true;
-    following_tell(self, entry);
-    launcher_release_user(entry);
-    groups_sweep_soon(self);
-    end_start(self, entry);
-    room_forget_gone(self);
+    bool was_starting = entry->state == SESSION_ENTRY_STARTING;
+
+    if (session_table_set_gone(parts->table, entry, clock_monotonic_ms()))
+        files_unwatch(parts->files, entry->id);
+    session_feed_report(parts->feed, entry);
+    launcher_unpark(parts->launcher, entry);
+    launch_users_release(parts->users, entry);
+    cgroup_sweep_run_soon(parts->sweep);
+    if (was_starting)
+        end_start(parts, entry);
+    capacity_forget_gone(parts->capacity);
 }
 
-/* A member that ended in the moment it was handed out: it was nobody's, and
- * who asked gets another. Nothing happens when it was given out well. */
-static void give_another(registry_t *self, entry_t *entry)
+/* Gives the client another session if a pool member ended in the moment when it
+ * was handed out. Otherwise nothing happens. */
+static void give_another(const registry_parts_t *parts, session_entry_t *entry)
 {
-    cleanup_free char *token = take_ptr(entry->hand_token);
     cleanup_message message_t *request =
-        token ? pending_take_back(self, token) : NULL;
+        pending_requests_take_back(parts->pending, entry->hand_token);
     json_auto_t *content = NULL;
     bytes_t bytes;
 
+    entry->hand_token = 0;
     if (!request)
         return;
-    if (!entry->is_gone)
-        self->alive_count--;
-    entry->is_pooled = true;
-    entry->is_ready = false; /* not to be taken again */
-    following_tell(self, entry);
+    if (entry->state == SESSION_ENTRY_READY)
+        session_table_set_waiting(parts->table, entry);
+    session_table_disown(parts->table, entry);
+    session_feed_report(parts->feed, entry);
     bytes = message_content(request);
     content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
-    creation_make(self, content, &request);
+    create_make(parts->create, content, &request);
 }
 
-static void on_spent(registry_t *self, entry_t *entry, const char *unused,
-                     const char *neither)
+static void on_spent(const registry_parts_t *parts, session_entry_t *entry,
+                     session_report_t *event)
 {
-    (void) unused;
-    (void) neither;
-    give_another(self, entry);
+    (void) event;
+    give_another(parts, entry);
 }
 
-static void on_gone(registry_t *self, entry_t *entry, const char *reason,
-                    const char *detail)
+static void fail_start(const registry_parts_t *parts, session_entry_t *entry,
+                       const char *why)
 {
-    if (!entry->is_pooled && !entry->is_gone)
-        tally_end(self->tally, reason);
-    count_gone(self, entry);
-    give_another(self, entry);
-    pending_fail(self, entry->create_token, "SessionNotStarted",
-                 GATEWAY_EXIT_FAILED, detail);
-    free(take_ptr(entry->create_token));
+    pending_requests_fail(parts->pending, entry->create_token,
+                          "SessionNotStarted", GATEWAY_EXIT_FAILED, why);
+    entry->create_token = 0;
 }
 
-static void on_broken(registry_t *self, entry_t *entry, const char *why,
-                      const char *unused)
+static void on_gone(const registry_parts_t *parts, session_entry_t *entry,
+                    session_report_t *event)
 {
-    (void) unused;
-    count_gone(self, entry);
-    pending_fail(self, entry->create_token, "SessionNotStarted",
-                 GATEWAY_EXIT_FAILED, why);
-    registry_remove(self, entry);
+    if (!entry->is_pooled && !session_entry_is_gone(entry))
+        stats_end(parts->stats, event->gone.reason);
+    count_gone(parts, entry);
+    give_another(parts, entry);
+    fail_start(parts, entry, event->gone.detail);
 }
 
-/* One that is being revived said so before it heard of it. */
-static void on_removed(registry_t *self, entry_t *entry, const char *unused,
-                       const char *neither)
+/* Removes the session and its resources. */
+static void remove_entry(const registry_parts_t *parts, session_entry_t *entry)
 {
-    (void) unused;
-    (void) neither;
+    cleanup_free char *id = mem_text(entry->id);
+    cleanup_free char *runtime_folder = mem_text(entry->runtime_folder);
+    cleanup_free char *state_folder =
+        session_state_folder(parts->options->state_dir, id);
+    bool is_pooled = entry->is_pooled;
+    fault_t fault;
+
+    launcher_forget(parts->launcher, entry);
+    launch_users_release(parts->users, entry);
+    pool_leave(parts->pool, entry);
+    cgroup_sweep_run_soon(parts->sweep);
+    session_table_remove(parts->table, &entry);
+    (void) path_remove_tree(runtime_folder, &fault);
+    /* No client ever had a session that ended in the pool. */
+    if (is_pooled)
+        (void) path_remove_tree(state_folder, &fault);
+    management_api_redo(parts->management_api, id);
+}
+
+static void on_broken(const registry_parts_t *parts, session_entry_t *entry,
+                      session_report_t *event)
+{
+    count_gone(parts, entry);
+    fail_start(parts, entry, event->text);
+    remove_entry(parts, entry);
+}
+
+/* A session that is being revived reported its removal before it heard of the
+ * revival. */
+static void on_removed(const registry_parts_t *parts, session_entry_t *entry,
+                       session_report_t *event)
+{
+    (void) event;
     if (entry->create_token)
         return;
-    count_gone(self, entry);
-    registry_remove(self, entry);
+    count_gone(parts, entry);
+    remove_entry(parts, entry);
 }
 
-static void on_drained(registry_t *self, entry_t *entry, const char *unused,
-                       const char *neither)
+static void on_drained(const registry_parts_t *parts, session_entry_t *entry,
+                       session_report_t *event)
 {
-    (void) self;
-    (void) unused;
-    (void) neither;
-    entry->is_drained = true;
+    (void) event;
+    session_table_set_drained(parts->table, entry);
 }
 
-/* gateway/session/actor.h says what they mean. */
-static const struct {
-    const char *name;
-    void (*handler)(registry_t *self, entry_t *entry, const char *first,
-                    const char *second);
-} words[] = {
-    {"DONE", on_done},     {"HANDED", on_handed},   {"READY", on_ready},
-    {"LIMIT", on_limit},   {"TRIPS", on_trips},     {"LAUNCH", on_launch},
-    {"STALE", on_stale},   {"SPENT", on_spent},     {"GONE", on_gone},
-    {"BROKEN", on_broken}, {"REMOVED", on_removed}, {"DRAINED", on_drained},
+static void (*const handlers[SESSION_REPORTS])(const registry_parts_t *parts,
+                                               session_entry_t *entry,
+                                               session_report_t *event) = {
+    [SESSION_ANSWERED] = on_answered, [SESSION_READY] = on_ready,
+    [SESSION_HANDED] = on_handed,     [SESSION_LIMIT] = on_limit,
+    [SESSION_LATENCY] = on_latency,   [SESSION_LAUNCH] = on_launch,
+    [SESSION_CALL] = on_call,         [SESSION_STALE] = on_stale,
+    [SESSION_SPENT] = on_spent,       [SESSION_GONE] = on_gone,
+    [SESSION_BROKEN] = on_broken,     [SESSION_REMOVED] = on_removed,
+    [SESSION_DRAINED] = on_drained,
 };
 
-void reports_take(entry_t *entry, zmsg_t *message)
+void session_events_take(const registry_parts_t *parts, session_entry_t *entry,
+                         session_report_t **event_p)
 {
-    cleanup_free char *word = zmsg_popstr(message);
-    cleanup_free char *first = zmsg_popstr(message);
-    cleanup_free char *second = zmsg_popstr(message);
+    cleanup_session_report session_report_t *event = take_ptr(*event_p);
 
-    if (!word)
-        return;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i].name, word) == 0) {
-            words[i].handler(entry->registry, entry, first ? first : "",
-                             second ? second : "");
-            return;
-        }
-    assert(!"a word of a session that the registry does not know");
+    handlers[event->kind](parts, entry, event);
 }

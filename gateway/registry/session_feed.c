@@ -1,74 +1,79 @@
-/* Fronts that follow which sessions there are: each birth, hand-out and end is
- * told before the one who asked for it has his answer, so that a front knows
- * of a session before a client can name it. */
-#include "gateway/registry/internal.h"
+/* See session_feed.h. */
+#include "gateway/registry/session_feed.h"
 
+#include "base/buffer.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/management_error.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-#define FOLLOWERS_MAX 8
-
-struct following {
-    message_t *requests[FOLLOWERS_MAX]; /* owned; whom to answer */
+struct session_feed {
+    management_t *management;               /* borrowed */
+    session_table_t *table;                 /* borrowed */
+    message_t *followers[SESSION_FEED_MAX]; /* owned; their requests */
     size_t count;
 };
 
-following_t *following_new(void)
+session_feed_t *session_feed_new(management_t *management,
+                                 session_table_t *table)
 {
-    return mem_new(sizeof(following_t));
+    session_feed_t *self = mem_new(sizeof *self);
+
+    self->management = management;
+    self->table = table;
+    return self;
 }
 
-void following_destroy(following_t **self_p)
+void session_feed_destroy(session_feed_t **self_p)
 {
-    following_t *self = *self_p;
+    session_feed_t *self = *self_p;
 
     if (!self)
         return;
     for (size_t i = 0; i < self->count; i++)
-        message_destroy(&self->requests[i]);
+        message_destroy(&self->followers[i]);
     free(self);
     *self_p = NULL;
 }
 
-/* Somebody's, and alive. */
-static bool is_there(const entry_t *entry)
+/* Returns true if the session is alive and has an owner. */
+static bool is_there(const session_entry_t *entry)
 {
-    return !entry->is_pooled && !entry->is_gone;
+    return !entry->is_pooled && !session_entry_is_gone(entry);
 }
 
-void following_on_request(registry_t *self, json_t *content,
-                          message_t **request_p)
+void session_feed_follow(session_feed_t *self, message_t **request_p)
 {
-    following_t *following = self->following;
-    json_t *ids = json_array();
+    json_t *ids;
 
-    (void) content;
-    for (const entry_t *at = self->entries; at; at = at->next)
+    if (self->count >= SESSION_FEED_MAX) {
+        management_reply(
+            self->management, *request_p,
+            management_error("TooManyFollowers", GATEWAY_EXIT_FAILED,
+                             "%d follow already", SESSION_FEED_MAX));
+        message_destroy(request_p);
+        return;
+    }
+    ids = json_array();
+    for (const session_entry_t *at = session_table_first(self->table); at;
+         at = session_table_next(at))
         if (is_there(at))
             json_array_append_new(ids, json_string(at->id));
     management_reply(
         self->management, *request_p,
-        following->count < FOLLOWERS_MAX
-            ? json_pack("{s:s,s:o,s:[]}", "status", "ok", "there", ids, "gone")
-            : management_error("TooManyFollowers", GATEWAY_EXIT_FAILED,
-                               "%d follow already", FOLLOWERS_MAX));
-    if (following->count < FOLLOWERS_MAX)
-        following->requests[following->count++] = take_ptr(*request_p);
-    else
-        json_decref(ids), message_destroy(request_p);
+        json_pack("{s:s,s:o,s:[]}", "status", "ok", "there", ids, "gone"));
+    self->followers[self->count++] = take_ptr(*request_p);
 }
 
-void following_tell(registry_t *self, entry_t *entry)
+void session_feed_report(session_feed_t *self, session_entry_t *entry)
 {
-    const following_t *following = self->following;
     bool there = is_there(entry);
 
-    if (there == entry->is_told)
+    if (there == entry->is_announced)
         return;
-    entry->is_told = there;
-    for (size_t i = 0; i < following->count; i++)
-        management_reply(self->management, following->requests[i],
+    entry->is_announced = there;
+    for (size_t i = 0; i < self->count; i++)
+        management_reply(self->management, self->followers[i],
                          json_pack("{s:s,s:[s]}", "status", "ok",
                                    there ? "there" : "gone", entry->id));
 }

@@ -1,33 +1,34 @@
-/* What has happened since the gateway began, for who asks by
- * gateway_info_request: sessions that came and went, limits that were hit,
- * how long starts took. Numbers that only grow; the registry's thread alone. */
+/* What has happened since the gateway began, for gateway_info_request: sessions
+ * that came and went, limits that were reached, how long starts took. The
+ * numbers only grow. Used by the registry's thread alone. */
 #ifndef HEARTH_GATEWAY_REGISTRY_STATS_H
 #define HEARTH_GATEWAY_REGISTRY_STATS_H
 
 #include "base/buffer.h"
+#include "gateway/metrics/histogram.h"
 
 #include <jansson.h>
 #include <stdint.h>
 
-typedef struct tally tally_t;
+typedef struct stats stats_t;
 
 /* The limits of the gateway itself. */
-#define TALLY_SESSIONS "sessions" /* sessions_max, or no descriptors left */
-#define TALLY_STARTS   "starts"   /* starts_queue: as many wait already */
+#define STATS_SESSIONS "sessions" /* sessions_max, or no descriptors left */
+#define STATS_STARTS   "starts"   /* starts_queue: as many wait already */
 
-tally_t *tally_new(void);
-void tally_destroy(tally_t **self_p);
-/* A session is somebody's now, so long after it was asked for. */
-void tally_start(tally_t *self, int64_t us);
-/* Its reason is one of LIFE_REASONS. */
-void tally_end(tally_t *self, const char *reason);
-/* One of a session's limits, by its name there, or of those above. */
-void tally_limit(tally_t *self, const char *limit);
-/* Requests that have their replies, as histogram_write tells of them. */
-void tally_trips(tally_t *self, const char *written);
+stats_t *stats_new(void);
+void stats_destroy(stats_t **self_p);
+/* Counts a start that took so long. */
+void stats_start(stats_t *self, int64_t us);
+/* Counts an end by its reason, one of END_REASONS. */
+void stats_end(stats_t *self, const char *reason);
+/* Counts a limit that was reached, by its name. */
+void stats_limit(stats_t *self, const char *limit);
+/* Adds how long requests waited for their replies. */
+void stats_round_trips(stats_t *self, const histogram_t *trips);
 /* {"ended": {reason: number}, "limits": {limit: number}, "starts": {"count",
  * "seconds", "bounds": [seconds], "buckets": [number up to that]}, "trips": the
  * same}; given. */
-json_t *tally_describe(const tally_t *self);
+json_t *stats_describe(const stats_t *self);
 
 #endif

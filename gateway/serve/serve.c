@@ -6,15 +6,20 @@
 #include "gateway/serve/serve.h"
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/service_notify.h"
 #include "gateway/audit/audit.h"
+#include "gateway/config/config_check.h"
 #include "gateway/config/default_paths.h"
 #include "gateway/config/fd_limits.h"
 #include "gateway/config/seed.h"
 #include "gateway/config/state_files.h"
+#include "gateway/gate/gate.h"
 #include "gateway/http/server/http.h"
 #include "gateway/registry/registry.h"
+#include "gateway/serve/reload.h"
 #include "gateway/serve/user_namespace_setup.h"
 
 #include <czmq.h>
@@ -58,10 +63,10 @@ static int take_lock(const options_t *options, int *ret_fd, fault_t *fault)
     if (fd < 0)
         return fault_set(fault, errno, "%s: %s", path, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return fault_set(fault, EWOULDBLOCK,
-                         "another gateway runs on %s; "
-                         "`hearth gateway info` tells of it",
-                         options->state_dir);
+        return fault_set(
+            fault, EWOULDBLOCK,
+            "another gateway runs on %s; `hearth gateway info` describes it",
+            options->state_dir);
     *ret_fd = take_fd(&fd);
     return 0;
 }
@@ -94,38 +99,71 @@ static int prepare(options_t *options, const char *package_folder,
     if ((r = own_folder(options->state_dir, fault)) < 0
         || (r = own_folder(options->runtime_dir, fault)) < 0
         || (r = take_lock(options, ret_lock, fault)) < 0
-        || (r = session_users_begin(options, package_folder, fault)) < 0
+        || (r = user_namespace_setup_begin(options, package_folder, fault)) < 0
         || (r = block_signals(ret_signals, fault)) < 0)
         return r;
     /* Signals are read from the signalfd; czmq must not take them. */
     zsys_init();
     zsys_handler_set(NULL);
-    budget_raise();
+    fd_limits_raise();
     zsys_set_max_sockets(0); /* five a session */
     return 0;
 }
 
-int serve_main(options_t *options)
+/* Reports all errors at once; returns true if the options are acceptable. */
+static bool is_acceptable(const options_t *options, config_report_t *report)
+{
+    cleanup_free char *no_users = config_refuse_users(options);
+    const char *text;
+    bool is_error;
+
+    config_check(options, report);
+    if (no_users)
+        log_error("%s", no_users);
+    for (size_t i = 0; (text = config_report_at(report, i, &is_error)); i++)
+        if (is_error)
+            log_error("%s", text);
+        else
+            log_warning("%s", text);
+    return !config_report_errors(report) && !no_users;
+}
+
+static json_t *on_reload(void *arg)
+{
+    return reload_run(arg);
+}
+
+int serve_main(options_t *options, config_report_t *report)
 {
     cleanup_fd int lock_fd = -1, signal_fd = -1;
-    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *package = default_paths_python_dir();
+    cleanup_service_notify service_notify_t *manager = service_notify_new();
+    cleanup_reload reload_t *reload = NULL;
+    cleanup_memory_budget memory_budget_t *memory = NULL;
     registry_t *registry = NULL;
     cleanup_audit audit_t *audit = NULL;
+    cleanup_gate gate_t *gate = NULL;
     zactor_t *http = NULL;
+    int64_t begun_us = clock_wall_us();
     fault_t fault;
     int r;
 
     log_set_level((log_level_t) options->log_level);
+    if (!is_acceptable(options, report))
+        return GATEWAY_EXIT_ENVIRONMENT;
+    memory = memory_budget_new(options->message_memory);
     r = seed_load(options, &fault);
     if (r == 0)
         r = prepare(options, package, &lock_fd, &signal_fd, &fault);
-    if (r == 0 && options->audit_files)
-        r = audit_new(options->state_dir, options->audit_file_bytes,
-                      options->audit_files, &audit, &fault);
+    if (r == 0 && options->audit.files)
+        r = audit_new(options->state_dir, options->audit.file_bytes,
+                      options->audit.files, &audit, &fault);
     if (r == 0)
-        r = registry_new(options, package, &registry, &fault);
+        r = gate_new(memory, &gate, &fault);
+    if (r == 0)
+        r = registry_new(options, package, memory, &registry, &fault);
     if (r == 0 && options->http.enabled)
-        r = http_new(options, &http, &fault);
+        r = http_new(options, memory, begun_us, &http, &fault);
     if (r < 0) {
         log_error("hearth serve: %s", fault.text);
         registry_destroy(&registry);
@@ -134,15 +172,21 @@ int serve_main(options_t *options)
     }
     log_notice("gateway runs pid=%d runtime_dir=%s state_dir=%s",
                (int) getpid(), options->runtime_dir, options->state_dir);
+    reload = reload_new(options, manager, http);
+    registry_on_reload(registry, on_reload, reload);
+    service_notify_ready(manager, "running");
     registry_run(registry, signal_fd);
+    service_notify_stopping(manager);
     /* After the sessions have said all: its clients get it before they go. */
     zactor_destroy(&http);
     if (!registry_end(registry)) {
         /* A return would wait for its sockets, and so for that thread. */
+        gate_destroy(&gate);
         audit_destroy(&audit);
         _exit(GATEWAY_EXIT_FAILED);
     }
     registry_destroy(&registry);
+    gate_destroy(&gate);
     audit_destroy(&audit);
     /* Waits until libzmq has written what sockets still hold (their linger). */
     zsys_shutdown();

@@ -2,8 +2,8 @@
 #include "gateway/serve/user_namespace_setup.h"
 
 #include "base/buffer.h"
+#include "base/capability.h"
 #include "base/log.h"
-#include "base/privilege.h"
 #include "gateway/session/actor.h"
 #include "kernels/kernel.h"
 #include "sandbox/user_namespace.h"
@@ -24,7 +24,7 @@ static bool is_hidden(const char *path)
     struct stat about;
 
     if (stat(path, &about) < 0)
-        return false; /* whoever needs it says so */
+        return false; /* a caller that needs it reports the error */
     return S_ISDIR(about.st_mode)
                ? (about.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH)
                : !(about.st_mode & S_IROTH);
@@ -90,25 +90,26 @@ static int join_former(const options_t *options, const char *folder,
     int r;
 
     /* Pid 1 of a session has a user of its own nowhere else. */
-    if (session_spec_read(folder, &spec, &profile, fault) < 0 || spec->reason[0]
-        || !spec->has_ids || spec->init_uid == 0
-        || !kernel_lives(spec->pid, spec->start_time, 0))
+    if (session_spec_read(folder, &spec, &profile, fault) < 0
+        || spec->end.reason[0] || !spec->process.has_ids
+        || spec->process.init_uid == 0
+        || !kernel_lives(spec->process.pid, spec->process.start_time, 0))
         return 0;
-    if (options->session_users == OPTIONS_USERS_GATEWAY)
+    if (options->users.session_users == OPTIONS_USERS_GATEWAY)
         return fault_set(fault, EPERM,
                          "gateway/session_users = gateway: session %s lives as "
                          "user %u; end it before, with auto or own",
-                         spec->id, spec->host_uid);
-    r = realm_join(spec->pid, fault);
+                         spec->id, spec->process.host_uid);
+    r = user_namespace_join(spec->process.pid, fault);
     if (r == 0)
         return 1;
-    /* One that is about to end may let nobody look any more. */
-    if (!kernel_lives(spec->pid, spec->start_time, END_MS))
+    /* A process that is about to end may refuse the look. */
+    if (!kernel_lives(spec->process.pid, spec->process.start_time, END_MS))
         return 0;
     fault_wrap(fault,
                "session %s lives as user %u, in a user namespace that cannot "
                "be joined (kill %d ends it)",
-               spec->id, spec->host_uid, (int) spec->pid);
+               spec->id, spec->process.host_uid, (int) spec->process.pid);
     return r;
 }
 
@@ -134,24 +135,25 @@ static int join_any(const options_t *options, fault_t *fault)
 static int make(const options_t *options, const char *package_folder,
                 fault_t *fault)
 {
-    subids_t range;
+    subid_t range;
     int r;
 
-    if ((r = subids_find(&range, fault)) < 0
+    if ((r = subid_find(&range, fault)) < 0
         || (r = check_places(options, package_folder, fault)) < 0)
         return r;
-    return realm_new(&range, fault);
+    return user_namespace_new(&range, fault);
 }
 
-int session_users_try(const options_t *options, const char *package_folder,
-                      uint64_t *ret_first, uint64_t *ret_count, fault_t *fault)
+int user_namespace_setup_try(const options_t *options,
+                             const char *package_folder, uint64_t *ret_first,
+                             uint64_t *ret_count, fault_t *fault)
 {
-    subids_t range;
+    subid_t range;
     int r;
 
-    if ((r = subids_find(&range, fault)) < 0
+    if ((r = subid_find(&range, fault)) < 0
         || (r = check_places(options, package_folder, fault)) < 0
-        || (r = realm_try(&range, fault)) < 0)
+        || (r = user_namespace_try(&range, fault)) < 0)
         return r;
     *ret_first = range.first;
     *ret_count = range.count;
@@ -160,41 +162,45 @@ int session_users_try(const options_t *options, const char *package_folder,
 
 static int take_range(options_t *options, fault_t *fault)
 {
-    subids_t range;
-    int r = realm_range(&range, fault);
+    subid_t range;
+    int r = user_namespace_range(&range, fault);
 
     if (r < 0)
         return r;
-    options->uid_first = range.first;
-    options->uid_count = range.count;
-    options->lends_subids = true;
+    options->users.uid_first = range.first;
+    options->users.uid_count = range.count;
+    options->users.lends_subids = true;
     log_notice("sessions have users of their own first=%" PRIu64
                " count=%" PRIu64,
                range.first, range.count);
     return 0;
 }
 
-int session_users_begin(options_t *options, const char *package_folder,
-                        fault_t *fault)
+int user_namespace_setup_begin(options_t *options, const char *package_folder,
+                               fault_t *fault)
 {
     int r;
 
-    if (privilege_gives_users())
-        return options->session_users == OPTIONS_USERS_GATEWAY
-                   ? fault_set(fault, EPERM,
-                               "gateway/session_users = gateway: whoever can "
-                               "give users runs no kernel as itself")
+    if (capability_gives_users())
+        return options->users.session_users == OPTIONS_USERS_GATEWAY
+                   ? fault_set(
+                       fault, EPERM,
+                       "gateway/session_users = gateway: a gateway that can "
+                       "give "
+                       "users to sessions runs no kernel as its own user")
                    : 0;
     r = join_any(options, fault);
-    if (r < 0 || (r == 0 && options->session_users == OPTIONS_USERS_GATEWAY))
+    if (r < 0
+        || (r == 0 && options->users.session_users == OPTIONS_USERS_GATEWAY))
         return r;
     if (r == 0 && (r = make(options, package_folder, fault)) < 0) {
         /* Half of the way there is none. */
-        if (options->session_users == OPTIONS_USERS_OWN
-            || privilege_gives_users())
-            return fault_wrap(
-                fault, "gateway/session_users = %s",
-                options->session_users == OPTIONS_USERS_OWN ? "own" : "auto");
+        if (options->users.session_users == OPTIONS_USERS_OWN
+            || capability_gives_users())
+            return fault_wrap(fault, "gateway/session_users = %s",
+                              options->users.session_users == OPTIONS_USERS_OWN
+                                  ? "own"
+                                  : "auto");
         log_notice("sessions share this user: %s", fault->text);
         return 0;
     }

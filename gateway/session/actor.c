@@ -1,355 +1,229 @@
-/* The session actor: birth, death, timers, what is watched. One thread; its
- * state is self_t (internal.h, which says what the other files of a session
- * do), and nothing else touches it. */
-#include "gateway/session/internal.h"
+/* The session actor: its start, its end, and what follows from timers and from
+ * the kernel's process. One thread owns the session. */
+#include "gateway/session/actor.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "gateway/audit/audit.h"
+#include "gateway/frontends/handover.h"
+#include "gateway/session/activity.h"
+#include "gateway/session/announce.h"
+#include "gateway/session/control.h"
+#include "gateway/session/deadlines.h"
+#include "gateway/session/dispatch.h"
+#include "gateway/session/escalation.h"
+#include "gateway/session/flow_control.h"
+#include "gateway/session/host_tools.h"
+#include "gateway/session/kernel_events.h"
+#include "gateway/session/launch.h"
+#include "gateway/session/monitoring.h"
+#include "gateway/session/persist.h"
+#include "gateway/session/process_control.h"
+#include "gateway/session/recovery.h"
+#include "gateway/session/replies.h"
+#include "gateway/session/shutdown.h"
+#include "gateway/session/stop.h"
+#include "gateway/session/subscribers.h"
+#include "gateway/session/termination.h"
+#include "protocol/jspan.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
-#define RETRY_MS 20 /* a reply whose client is away is tried again */
-#define SAVE_MS  50 /* changes of session.json are gathered */
-#define START_MS 5  /* by then a client in haste has asked for something */
-#define FORK_MS  20 /* a fork takes less, where processors are free */
+#define FORK_MS 20 /* a fork takes less if processors are free */
 
-void session_stop_timer(self_t *self, int *timer)
+/* ---- events of timers and the kernel ---- */
+
+static void on_idle(void *arg)
 {
-    if (*timer)
-        zloop_timer_end(self->loop, *timer);
-    *timer = 0;
-}
+    session_t *self = arg;
 
-void session_start_timer(self_t *self, int *timer, int64_t delay_ms,
-                         zloop_timer_fn *handler)
-{
-    session_stop_timer(self, timer);
-    if (delay_ms < 1)
-        delay_ms = 1;
-    *timer = zloop_timer(self->loop, (size_t) delay_ms, 1, handler, self);
-}
-
-static int on_save(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-    fault_t fault;
-
-    (void) loop;
-    (void) timer;
-    self->save_timer = 0;
-    /* Those that were here before may still come back. */
-    if (!self->is_held)
-        self->spec->subscribers =
-            self->ports ? ports_subscribers(self->ports) : 0;
-    snprintf(self->spec->kernel_session, sizeof self->spec->kernel_session,
-             "%s", output_kernel_session(self->output));
-    if (session_spec_write(self->spec, &fault) < 0)
-        log_error("session=%s state: %s", self->spec->id, fault.text);
-    return 0;
-}
-
-void session_save_soon(self_t *self)
-{
-    if (!self->save_timer)
-        session_start_timer(self, &self->save_timer, SAVE_MS, on_save);
-}
-
-void session_save(self_t *self)
-{
-    session_stop_timer(self, &self->save_timer);
-    on_save(self->loop, 0, self);
-}
-
-static int on_retry(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->retry_timer = 0;
-    if (self->ports && ports_retry(self->ports))
-        session_start_timer(self, &self->retry_timer, RETRY_MS, on_retry);
-    return 0;
-}
-
-void session_settle(self_t *self)
-{
-    turns_next(self);
-    commands_tell_state(self);
-    if (self->ports && ports_is_holding(self->ports) && !self->retry_timer)
-        session_start_timer(self, &self->retry_timer, RETRY_MS, on_retry);
-}
-
-static int on_idle(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->idle_timer = 0;
-    if (self->state != LIFE_IDLE || self->queue) {
-        session_touch(self);
-        return 0;
+    if (!session_state_is(self->state, PHASE_IDLE)
+        || request_queue_size(self->requests)
+        || process_control_keeps_awake(self)) {
+        activity_touch(self);
+        return;
     }
-    ending_begin(self, LIFE_REASON_IDLE_TIMEOUT,
-                 "idle for %g s, its inactivity timeout",
-                 (double) self->spec->idle_timeout_ms / 1000);
-    return 0;
+    stop_begin(self, END_REASON_IDLE_TIMEOUT,
+               "idle for %g s, its inactivity timeout",
+               (double) self->spec->times.idle_timeout_ms / 1000);
 }
 
-void session_touch(self_t *self)
+static void on_lifetime(void *arg)
 {
-    self->idle_since = clock_monotonic_ms();
-    self->idle_since_us = clock_wall_us();
-    if (self->spec->idle_timeout_ms && self->state != LIFE_GONE)
-        session_start_timer(self, &self->idle_timer,
-                            self->spec->idle_timeout_ms, on_idle);
+    session_t *self = arg;
+
+    stop_begin(self, END_REASON_LIFETIME, "its lifetime of %g s was over",
+               (double) self->spec->times.lifetime_ms / 1000);
 }
 
-static int on_lifetime(zloop_t *loop, int timer, void *arg)
+static timers_handler_t *const timer_handlers[TIMER_COUNT] = {
+    [TIMER_SAVE] = persist_on_timer,
+    [TIMER_RETRY] = dispatch_on_retry,
+    [TIMER_START] = announce_on_start,
+    [TIMER_IDLE] = on_idle,
+    [TIMER_LIFETIME] = on_lifetime,
+    [TIMER_READY] = launch_on_unready,
+    [TIMER_SEED] = launch_on_seed,
+    [TIMER_CELL] = dispatch_on_cell_limit,
+    [TIMER_INTERRUPT] = escalation_on_timer,
+    [TIMER_STOP] = termination_on_stop,
+    [TIMER_LEAVE] = shutdown_on_timer,
+    [TIMER_LINK] = kernel_events_on_link,
+    [TIMER_TOMBSTONE] = termination_on_tombstone,
+    [TIMER_DRAIN] = control_on_drain,
+    [TIMER_HOLD] = subscribers_on_hold,
+    [TIMER_SUBSCRIBED] = subscribers_on_new,
+    [TIMER_UNSUBSCRIBED] = subscribers_on_change,
+    [TIMER_JOURNAL] = kernel_events_on_journal,
+    [TIMER_UNLOGGED] = replies_on_unlogged,
+    [TIMER_OUTPUTS] = kernel_events_on_outputs,
+    [TIMER_REPLIES] = dispatch_on_replies,
+    [TIMER_MEMORY] = flow_control_on_memory,
+    [TIMER_RESOURCES] = monitoring_on_timer,
+    [TIMER_TOOLS] = host_tools_on_timer,
+    [TIMER_PROCESSES] = process_control_on_timer,
+    [TIMER_LATENCY] = announce_on_latency,
+};
+
+static void on_input(void *arg)
 {
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->life_timer = 0;
-    ending_begin(self, LIFE_REASON_LIFETIME, "its lifetime of %g s was over",
-                 (double) self->spec->lifetime_ms / 1000);
-    return 0;
+    kernel_events_read(arg);
 }
 
-void session_count_lifetime(self_t *self)
+static void on_end(void *arg)
 {
-    const session_spec_t *spec = self->spec;
-    int64_t left_ms =
-        spec->lifetime_ms - (clock_wall_us() - spec->created_us) / 1000;
-
-    if (!spec->lifetime_ms)
-        return;
-    /* The machine's clock may have been set meanwhile. */
-    if (left_ms > spec->lifetime_ms)
-        left_ms = spec->lifetime_ms;
-    session_start_timer(self, &self->life_timer, left_ms > 0 ? left_ms : 1,
-                        on_lifetime);
+    termination_finish(arg);
 }
 
-static int on_link(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static void on_silent(void *arg)
 {
-    self_t *self = arg;
-    fault_t fault;
+    session_t *self = arg;
 
-    (void) loop;
-    if (!self->kernel)
-        return 0;
-    if (item->revents & ZMQ_POLLOUT) {
-        (void) kernel_flush(self->kernel, &fault);
-        session_mind_link(self);
-    }
-    if (item->revents & (ZMQ_POLLIN | ZMQ_POLLERR))
-        events_read(self);
-    return 0;
+    /* Before LAUNCHED, the zygote's answer says why. */
+    if (kernel_pidfd(session_kernel(self)) >= 0 || self->spec->is_adopted)
+        termination_finish(self);
 }
 
-void session_unwatch_link(self_t *self)
+static void on_status(void *arg)
 {
-    if (self->watched_link >= 0) {
-        zmq_pollitem_t item = {.fd = self->watched_link};
-        zloop_poller_end(self->loop, &item);
-    }
-    self->watched_link = -1;
-    self->is_link_writing = false;
+    termination_read_status(arg);
 }
 
-void session_watch_link(self_t *self)
-{
-    zmq_pollitem_t item = {.fd = kernel_link_fd(self->kernel)};
+static const kernel_link_ops_t link_ops = {
+    .on_input = on_input,
+    .on_end = on_end,
+    .on_silent = on_silent,
+    .on_status = on_status,
+};
 
-    session_unwatch_link(self);
-    self->is_link_writing = kernel_is_writing(self->kernel);
-    if (!self->pressure.is_holding)
-        item.events |= ZMQ_POLLIN | ZMQ_POLLERR;
-    if (self->is_link_writing)
-        item.events |= ZMQ_POLLOUT;
-    if (item.fd < 0 || !item.events)
-        return;
-    zloop_poller(self->loop, &item, on_link, self);
-    zloop_poller_set_tolerant(self->loop, &item);
-    self->watched_link = item.fd;
-}
+/* ---- start ---- */
 
-void session_mind_link(self_t *self)
-{
-    if (self->kernel
-        && kernel_is_writing(self->kernel) != self->is_link_writing)
-        session_watch_link(self);
-}
-
-int session_send(self_t *self, const frame_t *frame, fault_t *fault)
-{
-    int r = kernel_send(self->kernel, frame, fault);
-
-    session_mind_link(self);
-    return r;
-}
-
-void session_watch(self_t *self, int fd, zloop_fn *handler)
-{
-    zmq_pollitem_t item = {.fd = fd, .events = ZMQ_POLLIN | ZMQ_POLLERR};
-
-    if (fd < 0)
-        return;
-    zloop_poller(self->loop, &item, handler, self);
-    zloop_poller_set_tolerant(self->loop, &item);
-}
-
-void session_set_ready(self_t *self)
-{
-    session_stop_timer(self, &self->ready_timer);
-    life_step(&self->state, LIFE_ON_READY);
-    if (!seeding_begin(self))
-        session_tell_ready(self);
-}
-
-void session_tell_ready(self_t *self)
-{
-    session_touch(self);
-    commands_tell_ready(self);
-    commands_tell_state(self);
-    if (!self->spec->is_pooled)
-        session_start_soon(self);
-}
-
-void session_note_start(self_t *self)
-{
-    if (!self->owes_start)
-        return;
-    self->owes_start = false;
-    session_stop_timer(self, &self->start_timer);
-    record_start(self);
-}
-
-/* Opens what its next cell needs, while nobody waits. */
-static void expect_cell(self_t *self)
-{
-    fault_t ignored; /* told when it matters */
-
-    (void) journal_wake(self->journal, &ignored);
-    watch_expect_cell(self);
-}
-
-static int on_started(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->start_timer = 0;
-    session_note_start(self);
-    expect_cell(self);
-    return 0;
-}
-
-/* The answer has to cross two more threads, and where processors are few this
- * one would stand in their way. */
-void session_start_soon(self_t *self)
-{
-    self->owes_start = true;
-    session_start_timer(self, &self->start_timer, START_MS, on_started);
-}
-
-static int begin_fresh(self_t *self, fault_t *fault)
+static int begin_fresh(session_t *self, fault_t *fault)
 {
     session_spec_t *spec = self->spec;
     cleanup_buffer buffer_t note = BUFFER_EMPTY;
-    int r = connection_write(&spec->connection, spec->connection_file, fault);
+    int r =
+        connection_file_write(&spec->connection, spec->connection_file, fault);
 
     if (r < 0)
         return r;
-    buffer_text(&note, "{\"profile\":");
-    json_quote_text(&note, spec->profile->name);
-    buffer_text(&note, "}");
-    r = output_note(self->output, "launch", 0, (char *) note.data, fault);
+    jspan_write_begin(&note);
+    jspan_write_text(&note, "profile", spec->profile->name);
+    jspan_write_end(&note);
+    r = publisher_note(self->publisher, "launch", 0, (char *) note.data, fault);
     if (r < 0)
         return fault_wrap(fault, "the journal of session %s", spec->id);
-    output_status(self->output, "starting", (bytes_t){0});
-    debts_reserve(self);
-    session_touch(self);
-    session_count_lifetime(self);
-    session_save(self);
+    publisher_status(self->publisher, "starting", (bytes_t){0});
+    if (unlogged_replies_reserve(self->unlogged, fault) < 0)
+        log_debug("session=%s reserve: %s", spec->id, fault->text);
+    activity_touch(self);
+    activity_count_lifetime(self);
+    persist_now(self);
     return 0;
 }
 
-static int begin_gone(self_t *self)
+static int begin_gone(session_t *self)
 {
-    int64_t left_ms = self->spec->gone_keep_ms
-                      - (clock_wall_us() - self->spec->ended_us) / 1000;
+    const session_spec_t *spec = self->spec;
 
-    /* The machine's clock may have been set meanwhile. */
-    if (left_ms > self->spec->gone_keep_ms)
-        left_ms = self->spec->gone_keep_ms;
-    self->state = LIFE_GONE;
-    ending_keep_tombstone(self, left_ms > 0 ? left_ms : 1);
-    reception_hold(self);
+    session_state_step(self->state, STATE_ON_FIND_GONE);
+    termination_keep_tombstone(self, deadlines_left(spec->times.gone_keep_ms,
+                                                    spec->end.ended_us,
+                                                    clock_wall_us()));
+    subscribers_hold(self);
     return 0;
 }
 
-/* The kernel of a gateway that is no more: it has gone on meanwhile. */
-static int begin_adopted(self_t *self, fault_t *fault)
+/* Notes that the kernel of the other gateway is lost or being ended. */
+static void lose_kernel(session_t *self)
+{
+    if (recovery_is_leaving(self->recovery))
+        shutdown_go_on(self);
+    else
+        stop_expect(self);
+}
+
+/* Takes the kernel. If its launch or its seed was interrupted, the rest may
+ * never come. */
+static void take_kernel(session_t *self)
+{
+    session_state_step(self->state, STATE_ON_WANT_NOTHING);
+    if (session_state_is(self->state, PHASE_STARTING)) {
+        launch_await_ready(self);
+    } else if (self->spec->is_seeding) {
+        seed_runner_stop(self->seed);
+        shutdown_begin(self, true);
+    } else {
+        launch_check_adopted(self);
+    }
+}
+
+/* Takes over a session of an ended gateway, whose kernel has continued
+ * meanwhile. */
+static int begin_adopted(session_t *self, fault_t *fault)
 {
     session_spec_t *spec = self->spec;
     int r;
 
     if (spec->kernel_session[0])
-        output_set_kernel_session(self->output, spec->kernel_session);
+        publisher_set_kernel_session(self->publisher, spec->kernel_session);
     r = recovery_read(self, fault);
     if (r < 0)
         return r;
-    if (spec->reason[0])
+    if (spec->end.reason[0])
         return begin_gone(self);
-    watch_adopt(self);
-    session_touch(self);
-    session_count_lifetime(self);
-    if (kernel_new(spec->runtime_folder, session_spec_shares_user(spec),
-                   &self->kernel, fault)
+    monitoring_adopt(self);
+    activity_touch(self);
+    activity_count_lifetime(self);
+    if (kernel_link_open(self->link, spec->runtime_folder,
+                         session_spec_shares_user(spec), fault)
             < 0
-        || kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
-                                fault)
+        || kernel_link_adopt(self->link, spec->process.pid,
+                             spec->process.start_time, fault)
                < 0) {
         log_notice("session=%s kernel lost: %s", spec->id, fault->text);
-        if (self->is_leaving)
-            leaving_go_on(self);
-        else
-            ending_expect(self);
-    } else if (self->is_leaving) {
-        ending_watch(self);
-        leaving_go_on(self);
+        lose_kernel(self);
+    } else if (recovery_is_leaving(self->recovery)) {
+        shutdown_go_on(self);
     } else {
-        self->is_relaunching = false; /* it is the fresh one */
-        ending_watch(self);
-        /* Its launch was cut short: what is missing may never come. */
-        if (self->state == LIFE_STARTING)
-            commands_await_ready(self);
-        else if (spec->is_seeding)
-            seeding_repeat(self);
-        else
-            session_check_adopted(self);
+        take_kernel(self);
+        process_control_find(self);
     }
-    reception_hold(self);
+    subscribers_hold(self);
     return 0;
 }
 
-static int begin(self_t *self, fault_t *fault)
+static int begin(session_t *self, fault_t *fault)
 {
     session_spec_t *spec = self->spec;
     cleanup_free char *folder = mem_format("%s/journal", spec->state_folder);
+    cleanup_free char *sockets = session_spec_sockets(spec);
+    channel_place_t place = {.name = spec->id, .prefix = sockets};
     uint64_t torn = 0;
-    int r = ports_new(&spec->connection, &self->ports, fault);
+    int r = channels_new(&spec->connection, &place, &self->channels, fault);
 
     if (r < 0)
         return r;
-    ports_watch(self->ports, record_bad_message, self);
+    channels_watch(self->channels, audit_events_bad_message, self->audit);
     r = journal_open(folder, spec->journal_key, &spec->journal_options,
                      &self->journal, &torn, fault);
     if (r < 0)
@@ -358,128 +232,179 @@ static int begin(self_t *self, fault_t *fault)
         log_warning("session=%s journal: %" PRIu64 " bytes of an unfinished "
                     "record were cut off",
                     spec->id, torn);
-    self->output =
-        output_new(self->ports, self->viewers, self->journal, spec->epoch);
-    ports_greet(self->ports, reception_greet, self);
+    self->publisher = publisher_new(self->channels, self->frontends,
+                                    self->journal, spec->epoch);
+    channels_greet(self->channels, subscribers_greet, self);
     r = spec->is_adopted ? begin_adopted(self, fault)
                          : begin_fresh(self, fault);
     if (r < 0)
         return r;
-    reception_open(self);
+    subscribers_open(self);
     return 0;
 }
 
-/* A session that cannot be taken over is ended, and its tombstone says why:
- * nobody could ever reach it. */
-static void abandon(self_t *self, const fault_t *why)
+/* Ends a session that cannot be taken over: no client could ever reach it. Its
+ * tombstone says why. */
+static void abandon(session_t *self, const fault_t *why)
 {
     session_spec_t *spec = self->spec;
     fault_t fault;
 
-    if (!spec->is_adopted || spec->reason[0])
+    if (!spec->is_adopted || spec->end.reason[0])
         return;
-    if (!self->kernel
-        && kernel_new(spec->runtime_folder, session_spec_shares_user(spec),
-                      &self->kernel, &fault)
+    if (!session_kernel(self)
+        && kernel_link_open(self->link, spec->runtime_folder,
+                            session_spec_shares_user(spec), &fault)
                == 0)
-        (void) kernel_adopt_process(self->kernel, spec->pid, spec->start_time,
-                                    &fault);
-    if (self->kernel)
-        kernel_kill(self->kernel);
-    snprintf(spec->reason, sizeof spec->reason, "%s",
-             life_reason_name(LIFE_REASON_LOST));
-    free(spec->detail);
-    spec->detail = mem_format("it could not be taken over: %s", why->text);
-    spec->ended_us = clock_wall_us();
+        (void) kernel_link_adopt(self->link, spec->process.pid,
+                                 spec->process.start_time, &fault);
+    if (session_kernel(self))
+        kernel_kill(session_kernel(self));
+    snprintf(spec->end.reason, sizeof spec->end.reason, "%s",
+             end_reason_name(END_REASON_LOST));
+    free(spec->end.detail);
+    spec->end.detail = mem_format("it could not be taken over: %s", why->text);
+    spec->end.ended_us = clock_wall_us();
     if (session_spec_write(spec, &fault) < 0)
         log_error("session=%s state: %s", spec->id, fault.text);
 }
 
-static void self_destroy(self_t **self_p)
+/* Makes the parts that bound the session's kernel and peers. */
+static void make_limits(session_t *self)
 {
-    self_t *self = *self_p;
+    const session_spec_t *spec = self->spec;
+    cleanup_free char *source =
+        spec->asked.limits ? mem_format("session %s", spec->id)
+                           : mem_format("profile %s", spec->profile->name);
+
+    self->interrupt = interrupt_new(spec->times.grace_ms);
+    self->backpressure = backpressure_new(spec->bounds.subscriber_bytes,
+                                          spec->bounds.subscriber_patience_ms);
+    self->memory = held_memory_new(spec->bounds.memory,
+                                   spec->bounds.subscriber_patience_ms);
+    self->output_limit = output_limit_new(&spec->limits, source);
+    self->merge = stream_merge_new();
+    self->unlogged = unlogged_replies_new(spec->state_folder);
+}
+
+static session_t *session_new(zsock_t *pipe, session_spec_t *spec)
+{
+    session_t *self = mem_new(sizeof *self);
+
+    self->spec = spec;
+    self->processors = cpu_affinity_save();
+    self->loop = zloop_new();
+    zloop_set_nonstop(self->loop, true);
+    self->timers = timers_new(self->loop, timer_handlers, self);
+    self->state = session_state_new();
+    self->notify = notify_new(pipe);
+    self->frontends = frontends_new(spec->id);
+    self->link = kernel_link_new(self->loop, &link_ops, self);
+    self->requests = request_queue_new(spec->epoch);
+    self->processes = processes_new();
+    self->monitor = resource_monitor_new(spec);
+    self->audit = audit_events_new(spec);
+    self->seed = seed_runner_new(spec);
+    self->revival = revive_new();
+    self->tools.providers = tool_providers_new(spec->times.tool_grace_ms);
+    self->tools.calls = tool_calls_new(&spec->limits);
+    make_limits(self);
+    return self;
+}
+
+/* ---- end ---- */
+
+static void destroy_limits(session_t *self)
+{
+    unlogged_replies_destroy(&self->unlogged);
+    stream_merge_destroy(&self->merge);
+    output_limit_destroy(&self->output_limit);
+    held_memory_destroy(&self->memory);
+    backpressure_destroy(&self->backpressure);
+    interrupt_destroy(&self->interrupt);
+}
+
+static void session_destroy(session_t **self_p)
+{
+    session_t *self = *self_p;
 
     if (!self)
         return;
-    session_note_start(self);
-    kernel_destroy(&self->kernel);
-    watch_clear(self);
-    scribe_destroy(&self->scribe);
-    turns_clear(self);
+    announce_start(self);
+    kernel_link_destroy(&self->link);
+    processes_destroy(&self->processes);
+    resource_monitor_destroy(&self->monitor);
+    audit_events_destroy(&self->audit);
+    request_queue_destroy(&self->requests);
     zloop_destroy(&self->loop);
-    lookout_destroy(&self->orders);
-    output_destroy(&self->output);
-    viewers_destroy(&self->viewers);
+    timers_destroy(&self->timers);
+    notify_destroy(&self->notify);
+    publisher_destroy(&self->publisher);
+    frontends_destroy(&self->frontends);
     journal_destroy(&self->journal);
-    ports_destroy(&self->ports);
-    seen_destroy(&self->seen);
+    channels_destroy(&self->channels);
+    destroy_limits(self);
+    recovery_destroy(&self->recovery);
+    revive_destroy(&self->revival);
+    tool_calls_destroy(&self->tools.calls);
+    tool_recording_destroy(&self->tools.recording);
+    tool_providers_destroy(&self->tools.providers);
+    seed_runner_destroy(&self->seed);
+    session_state_destroy(&self->state);
     buffer_reset(&self->info);
-    buffer_reset(&self->revived);
-    buffer_reset(&self->merge.content);
-    recovery_clear(self);
-    debts_clear(self);
-    if (self->status_fd >= 0)
-        close(self->status_fd);
-    free(self->interrupt_token);
     session_spec_destroy(&self->spec);
     free(self);
     *self_p = NULL;
 }
 
-static self_t *self_new(zsock_t *pipe, session_spec_t *spec)
-{
-    self_t *self = mem_new(sizeof *self);
+/* ---- loop ---- */
 
-    self->pipe = pipe;
-    self->spec = spec;
-    self->status_fd = self->watched_link = -1;
-    self->watched_init = self->watched_pidfd = -1;
-    self->next_count = 1;
-    self->processors = processors_save();
-    self->scribe = scribe_new("session");
-    self->queue_end = &self->queue;
-    self->viewers = viewers_new(spec->id);
-    self->seen = seen_new(SEEN_MAX);
-    self->loop = zloop_new();
-    zloop_set_nonstop(self->loop, true);
-    return self;
+/* Returns the first command, which the caller owns; NULL if the registry ends
+ * the thread. The parts made here are needed only when the kernel is ready. On
+ * two processors they would delay the kernel, so they are made after the fork,
+ * with the next command. */
+static session_command_t *await_fork(zsock_t *pipe)
+{
+    zmq_pollitem_t item = {.socket = zsock_resolve(pipe), .events = ZMQ_POLLIN};
+    session_command_t *command = handover_receive(pipe);
+
+    if (command && command->kind == SESSION_LAUNCHING)
+        (void) zmq_poll(&item, 1, FORK_MS);
+    return command;
 }
 
-/* The first word. What begins here is not wanted before the kernel is ready,
- * and where processors are two it would keep one of them from those that make
- * the kernel: so it begins when they are done, with the next word. */
-static zmsg_t *await_fork(const self_t *self)
+static void report_broken(session_t *self, const fault_t *fault)
 {
-    zmq_pollitem_t item = {.socket = zsock_resolve(self->pipe),
-                           .events = ZMQ_POLLIN};
-    zmsg_t *word = zmsg_recv(self->pipe);
+    session_report_t *event = session_report_new(SESSION_BROKEN, 0);
 
-    if (word && zframe_streq(zmsg_first(word), "LAUNCHING"))
-        (void) zmq_poll(&item, 1, FORK_MS);
-    return word;
+    event->text = mem_text(fault->text);
+    notify_send(self->notify, event);
 }
 
 void session_actor(zsock_t *pipe, void *args)
 {
-    self_t *self = self_new(pipe, args);
-    cleanup_zmsg zmsg_t *word =
-        self->spec->is_adopted ? NULL : await_fork(self);
+    session_t *self = session_new(pipe, args);
+    bool is_adopted = self->spec->is_adopted;
+    session_command_t *first = is_adopted ? NULL : await_fork(pipe);
+    bool is_ended = !is_adopted && !first;
     fault_t fault;
 
     if (begin(self, &fault) < 0) {
         log_error("session=%s not started: %s", self->spec->id, fault.text);
-        self->is_broken = true;
+        session_state_step(self->state, STATE_ON_BREAK);
         abandon(self, &fault);
-        commands_tell(self, "BROKEN", fault.text, NULL);
+        report_broken(self, &fault);
     }
-    self->orders = lookout_new(self->loop, pipe, commands_on_pipe, self);
-    if (!word || commands_take(self, word) == 0)
+    notify_listen(self->notify, self->loop, control_on_pipe, self);
+    if (first)
+        control_take(self, &first);
+    if (!is_ended)
         zloop_start(self->loop);
-    if (self->is_draining)
-        viewers_bid_farewell(self->viewers, "drained",
-                             "the gateway stops; the session is kept");
+    if (session_state_service(self->state) == SERVICE_DRAINING)
+        frontends_say_goodbye(self->frontends, "drained",
+                              "the gateway stops; the session is kept");
     else
-        viewers_bid_farewell(self->viewers, "removed",
-                             "the session was removed");
-    self_destroy(&self);
+        frontends_say_goodbye(self->frontends, "removed",
+                              "the session was removed");
+    session_destroy(&self);
 }

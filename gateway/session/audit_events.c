@@ -1,12 +1,11 @@
-/* What a session tells the audit log: its start and end, its cells, what was
- * refused, limits, messages that were not signed rightly. Code and output are
- * never told: lengths and hashes. */
-#include "gateway/session/internal.h"
+/* See audit_events.h. */
+#include "gateway/session/audit_events.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
+#include "base/rate.h"
 #include "gateway/audit/audit.h"
-#include "kernels/isolation.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 #include "sandbox/walls.h"
 
 #include <jansson.h>
@@ -19,14 +18,42 @@
 
 #define ENAME_MAX 80
 
-static void note(self_t *self, const char *who, const char *event,
-                 const char *outcome, json_t *details)
+struct audit_events {
+    const session_spec_t *spec; /* borrowed */
+    audit_writer_t *writer;     /* owned */
+    int64_t cell_begun_ms;      /* monotonic; for the record of its end */
+    rate_t limit_rate;          /* of limits of host tools */
+    rate_t call_rate;           /* of calls that are refused */
+};
+
+audit_events_t *audit_events_new(const session_spec_t *spec)
 {
-    scribe_note_by(self->scribe, who, event, self->spec->id, outcome, details);
+    audit_events_t *self = mem_new(sizeof *self);
+
+    self->spec = spec;
+    self->writer = audit_writer_new("session");
+    return self;
 }
 
-/* Numbers by which a process can be found again on this host, and only there.
- */
+void audit_events_destroy(audit_events_t **self_p)
+{
+    audit_events_t *self = *self_p;
+
+    if (!self)
+        return;
+    audit_writer_destroy(&self->writer);
+    free(self);
+    *self_p = NULL;
+}
+
+static void note(audit_events_t *self, const char *who, const char *event,
+                 const char *outcome, json_t *details)
+{
+    audit_writer_note_by(self->writer, who, event, self->spec->id, outcome,
+                         details);
+}
+
+/* Returns numbers that identify a process on this host only. */
 static json_t *describe_namespaces(pid_t pid)
 {
     static const char *const names[] = {"cgroup", "ipc",  "mnt", "net",
@@ -45,8 +72,8 @@ static json_t *describe_namespaces(pid_t pid)
     return object;
 }
 
-/* What the look from outside found, which is nothing: one that differs never
- * starts. */
+/* Describes the walls. The check from outside has found no difference:
+ * otherwise the session would not have started. */
 static json_t *describe_walls(const session_spec_t *spec)
 {
     json_t *without = json_array();
@@ -55,13 +82,13 @@ static json_t *describe_walls(const session_spec_t *spec)
         json_array_append_new(without, json_string(*wall));
     return json_pack("{s:s,s:I,s:s,s:o,s:i,s:o}", "posture",
                      spec->is_adopted ? "adopted" : "ok", "host_uid",
-                     (json_int_t) spec->host_uid, "cgroup",
+                     (json_int_t) spec->process.host_uid, "cgroup",
                      spec->cgroup ? spec->cgroup : "", "namespaces",
-                     describe_namespaces(spec->pid), "landlock_abi",
+                     describe_namespaces(spec->process.pid), "landlock_abi",
                      sandbox_landlock_abi(), "without", without);
 }
 
-void record_start(self_t *self)
+void audit_events_start(audit_events_t *self)
 {
     const session_spec_t *spec = self->spec;
     json_t *details = describe_walls(spec);
@@ -69,82 +96,89 @@ void record_start(self_t *self)
     json_object_update_new(
         details,
         json_pack("{s:s,s:s,s:i,s:s,s:s,s:I}", "profile", spec->profile->name,
-                  "name", spec->name ? spec->name : "", "pid", (int) spec->pid,
-                  "isolation", isolation_name(spec->profile), "network",
+                  "name", spec->name ? spec->name : "", "pid",
+                  (int) spec->process.pid, "isolation", "namespaces", "network",
                   spec->profile->network ? "loopback" : "none", "epoch",
                   (json_int_t) spec->epoch));
     note(self, spec->asker ? spec->asker : AUDIT_GATEWAY, "session_start",
          spec->is_adopted ? "adopted" : "ok", details);
 }
 
-void record_end(self_t *self)
+void audit_events_end(audit_events_t *self, const end_cause_t *cause,
+                      const kernel_end_t *end)
 {
-    const char *reason = life_reason_name(self->reason);
-
-    session_note_start(self);
-    note(self, AUDIT_GATEWAY, "session_end", reason,
-         json_pack("{s:s,s:I,s:I,s:b,s:i}", "detail", self->detail, "cpu_ms",
-                   (json_int_t) self->end.cpu_ms, "maxrss_kib",
-                   (json_int_t) self->end.maxrss_kib, "by_signal",
-                   self->end.by_signal, "code", self->end.code));
+    note(self, AUDIT_GATEWAY, "session_end", end_reason_name(cause->reason),
+         json_pack("{s:s,s:I,s:I,s:b,s:i}", "detail", cause->detail, "cpu_ms",
+                   (json_int_t) end->cpu_ms, "maxrss_kib",
+                   (json_int_t) end->maxrss_kib, "by_signal", end->by_signal,
+                   "code", end->code));
 }
 
-void record_stop(self_t *self)
+bool audit_events_stop(audit_events_t *self, const end_cause_t *cause)
 {
     static const struct {
-        life_reason_t reason;
-        const char *event;
+        end_reason_t reason;
+        bool is_limit;
     } events[] = {
-        {LIFE_REASON_MEMORY, "limit"},      {LIFE_REASON_PROCESSES, "limit"},
-        {LIFE_REASON_CPU, "limit"},         {LIFE_REASON_WALL, "limit"},
-        {LIFE_REASON_WORKSPACE, "limit"},   {LIFE_REASON_OUTPUT, "limit"},
-        {LIFE_REASON_PROTOCOL, "protocol"},
+        {END_REASON_MEMORY, true},    {END_REASON_PROCESSES, true},
+        {END_REASON_CPU, true},       {END_REASON_WALL, true},
+        {END_REASON_WORKSPACE, true}, {END_REASON_OUTPUT, true},
+        {END_REASON_PROTOCOL, false},
     };
 
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        if (events[i].reason != self->reason)
+        if (events[i].reason != cause->reason)
             continue;
-        note(self, AUDIT_KERNEL, events[i].event,
-             life_reason_name(self->reason),
-             json_pack("{s:s}", "detail", self->detail));
-        if (strcmp(events[i].event, "limit") == 0)
-            commands_tell(self, "LIMIT", life_reason_name(self->reason), NULL);
+        note(self, AUDIT_KERNEL, events[i].is_limit ? "limit" : "protocol",
+             end_reason_name(cause->reason),
+             json_pack("{s:s}", "detail", cause->detail));
+        return events[i].is_limit;
     }
+    return false;
 }
 
-void record_limit(self_t *self, const char *name, uint64_t max)
+static void note_limit(audit_events_t *self, const char *who, const char *name,
+                       uint64_t max)
 {
-    commands_tell(self, "LIMIT", name, NULL);
-    note(self, AUDIT_KERNEL, "limit", "refused",
+    note(self, who, "limit", "refused",
          json_pack("{s:s,s:I}", "limit", name, "max", (json_int_t) max));
 }
 
-/* Each refusal counts; those behind the first until one is taken again are no
- * news. */
-void record_full(self_t *self, const char *limit, uint64_t max)
+void audit_events_limit(audit_events_t *self, const char *name, uint64_t max)
 {
-    commands_tell(self, "LIMIT", limit, NULL);
-    if (self->is_full_told)
-        return;
-    self->is_full_told = true;
-    note(self, AUDIT_GATEWAY, "limit", "refused",
-         json_pack("{s:s,s:I}", "limit", limit, "max", (json_int_t) max));
+    note_limit(self, AUDIT_KERNEL, name, max);
 }
 
-void record_limit_said(self_t *self, const char *name, uint64_t used,
-                       uint64_t max)
+void audit_events_tool_limit(audit_events_t *self, const char *name,
+                             uint64_t max)
 {
-    commands_tell(self, "LIMIT", name, NULL);
+    uint64_t count;
+
+    if (!rate_allows(&self->limit_rate, clock_monotonic_ms(), &count))
+        return;
+    note(self, AUDIT_KERNEL, "limit", "refused",
+         json_pack("{s:s,s:I,s:I}", "limit", name, "max", (json_int_t) max,
+                   "count", (json_int_t) count));
+}
+
+void audit_events_full(audit_events_t *self, const char *limit, uint64_t max)
+{
+    note_limit(self, AUDIT_GATEWAY, limit, max);
+}
+
+void audit_events_limit_said(audit_events_t *self, const char *name,
+                             uint64_t used, uint64_t max)
+{
     note(self, AUDIT_KERNEL, "limit", "refused",
          json_pack("{s:s,s:I,s:I,s:s}", "limit", name, "used",
                    (json_int_t) used, "max", (json_int_t) max, "said_by",
                    "kernel"));
 }
 
-void record_bad_message(void *arg, channel_t channel, const char *verdict,
-                        uint64_t count)
+void audit_events_bad_message(void *arg, channel_t channel, const char *verdict,
+                              uint64_t count)
 {
-    self_t *self = arg;
+    audit_events_t *self = arg;
 
     note(self, AUDIT_UNKNOWN, "message", "dropped",
          json_pack("{s:s,s:s,s:I}", "channel", channel_name(channel), "verdict",
@@ -156,21 +190,50 @@ static json_t *number_of(const request_t *request)
     return json_integer((json_int_t) request->number);
 }
 
-void record_cell_begin(self_t *self, const request_t *request)
+static void hash_text(const void *text, size_t size,
+                      char ret_hex[2 * EVP_MAX_MD_SIZE + 1])
 {
-    json_span_t content = message_content_json(request->message);
-    cleanup_buffer buffer_t code = BUFFER_EMPTY;
-    char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
     uint8_t sum[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
+    unsigned sum_size = 0;
 
+    ret_hex[0] = '\0';
+    if (EVP_Digest(size ? text : "", size, sum, &sum_size, EVP_sha256(), NULL)
+        == 1)
+        sodium_bin2hex(ret_hex, 2 * EVP_MAX_MD_SIZE + 1, sum, sum_size);
+}
+
+void audit_events_process_start(audit_events_t *self, const process_t *process)
+{
+    char hex[2 * EVP_MAX_MD_SIZE + 1];
+
+    hash_text(process->arguments, strlen(process->arguments), hex);
+    note(self, process->who, "process_start", "ok",
+         json_pack("{s:I,s:I,s:s,s:b}", "process", (json_int_t) process->number,
+                   "length", (json_int_t) strlen(process->arguments), "sha256",
+                   hex, "terminal", process->is_terminal));
+}
+
+void audit_events_process_end(audit_events_t *self, const process_t *process)
+{
+    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
+
+    process_write_end(process, &sentence);
+    note(self, process->who, "process_end",
+         process->fate == PROCESS_LOST ? "lost" : "ok",
+         json_pack("{s:I,s:s,s:I,s:I}", "process", (json_int_t) process->number,
+                   "detail", (const char *) sentence.data, "bytes",
+                   (json_int_t) (process->bytes[0] + process->bytes[1]),
+                   "cpu_ms", (json_int_t) process->cpu_ms));
+}
+
+void audit_events_cell_begin(audit_events_t *self, const request_t *request)
+{
+    cleanup_buffer buffer_t code = BUFFER_EMPTY;
+    char hex[2 * EVP_MAX_MD_SIZE + 1];
     cleanup_free char *who = request_asker(request);
 
-    json_text(json_member(content, "code"), &code);
-    if (EVP_Digest(code.data ? (const void *) code.data : "", code.size, sum,
-                   &size, EVP_sha256(), NULL)
-        == 1)
-        sodium_bin2hex(hex, sizeof hex, sum, size);
+    jspan_text(request->code, &code);
+    hash_text(code.data, code.size, hex);
     self->cell_begun_ms = clock_monotonic_ms();
     note(self, who, "cell_start", "ok",
          json_pack("{s:o,s:s,s:I,s:s}", "request", number_of(request), "msg_id",
@@ -178,48 +241,91 @@ void record_cell_begin(self_t *self, const request_t *request)
                    (json_int_t) code.size, "sha256", hex));
 }
 
-/* What the group of the kernel says that the cell took, where there is one. */
-static void add_cost(json_t *details, const watch_t *watch)
+void audit_events_cell_resume(audit_events_t *self, const request_t *request)
 {
-    if (!watch->group)
-        return;
-    json_object_set_new(
-        details, "cpu_ms",
-        json_integer((json_int_t) (watch->cell_took_us / 1000)));
-    if (watch->has_own_peak)
-        json_object_set_new(
-            details, "peak_memory_kib",
-            json_integer((json_int_t) (watch->cell_peak / 1024)));
+    int64_t ran_ms = (clock_wall_us() - request->begun_us) / 1000;
+
+    /* The wall clock may have been set back. */
+    self->cell_begun_ms = clock_monotonic_ms() - (ran_ms > 0 ? ran_ms : 0);
 }
 
-void record_cell_end(self_t *self, const request_t *request,
-                     json_span_t content)
+static void add_cost(json_t *details, const cell_cost_t *cost)
 {
-    json_t *details;
-    cleanup_free char *status = json_text_new(json_member(content, "status"));
-    cleanup_free char *ename = json_text_new(json_member(content, "ename"));
-    cleanup_free char *evalue = json_text_new(json_member(content, "evalue"));
-    cleanup_free char *who = request_asker(request);
-    bool is_refused = ename && strcmp(ename, "PolicyError") == 0;
+    if (!cost->is_known)
+        return;
+    json_object_set_new(details, "cpu_ms",
+                        json_integer((json_int_t) (cost->cpu_us / 1000)));
+    if (cost->has_own_peak)
+        json_object_set_new(
+            details, "peak_memory_kib",
+            json_integer((json_int_t) (cost->peak_bytes / 1024)));
+}
 
+void audit_events_cell_end(audit_events_t *self, const request_t *request,
+                           jspan_t content, uint64_t bytes,
+                           const cell_cost_t *cost)
+{
+    static const char *const keys[] = {"status", "ename", "evalue", NULL};
+    cleanup_free char *status = NULL, *ename = NULL;
+    cleanup_free char *who = request_asker(request);
+    jspan_t found[3];
+    json_t *details;
+
+    jspan_members(content, keys, found);
+    status = jspan_text_new(found[0]);
+    ename = jspan_text_new(found[1]);
     details =
         json_pack("{s:o,s:I,s:I,s:o}", "request", number_of(request), "ms",
                   (json_int_t) (clock_monotonic_ms() - self->cell_begun_ms),
-                  "bytes_out", (json_int_t) self->said.cell_bytes, "ename",
+                  "bytes_out", (json_int_t) bytes, "ename",
                   ename ? json_sprintf("%.*s", ENAME_MAX, ename) : json_null());
-    add_cost(details, &self->watch);
+    add_cost(details, cost);
     note(self, who, "cell_end", status && *status ? status : "error", details);
-    if (is_refused)
+    if (ename && strcmp(ename, "PolicyError") == 0) {
+        cleanup_free char *text = jspan_text_new(found[2]);
+
         note(self, who, "policy", "refused",
              json_pack("{s:o,s:s}", "request", number_of(request), "text",
-                       evalue ? evalue : ""));
+                       text ? text : ""));
+    }
 }
 
-void record_cell_lost(self_t *self, const request_t *request)
+void audit_events_cell_lost(audit_events_t *self, const request_t *request)
 {
     cleanup_free char *who = request_asker(request);
 
     note(self, who, "cell_end", "lost",
          json_pack("{s:o,s:I}", "request", number_of(request), "ms",
                    (json_int_t) (clock_monotonic_ms() - self->cell_begun_ms)));
+}
+
+void audit_events_call(audit_events_t *self, const audit_call_t *call)
+{
+    uint64_t count = 1;
+
+    if (call->is_refused
+        && !rate_allows(&self->call_rate, clock_monotonic_ms(), &count))
+        return;
+    note(self, call->who, "tool_call", call->outcome,
+         json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:I}", "tool", call->tool,
+                   "provider", call->provider, "request",
+                   (json_int_t) call->request, "argument_bytes",
+                   (json_int_t) call->arguments, "result_bytes",
+                   (json_int_t) call->result, "ms", (json_int_t) call->ms,
+                   "count", (json_int_t) count));
+}
+
+void audit_events_tools(audit_events_t *self, const char *who,
+                        const char *provider, size_t tools)
+{
+    note(self, who, "tools", tools ? "registered" : "removed",
+         json_pack("{s:s,s:I}", "provider", provider, "tools",
+                   (json_int_t) tools));
+}
+
+void audit_events_tools_refused(audit_events_t *self, const char *who,
+                                const char *provider, const char *why)
+{
+    note(self, who, "tools", "refused",
+         json_pack("{s:s,s:s}", "provider", provider, "text", why));
 }

@@ -1,171 +1,165 @@
-/* What peers have not taken lies in the gateway's memory, and is bounded. Of
- * subscribers: beyond the budget the kernel is not read, so that it blocks in
- * its output when its own buffer is full. A subscriber that takes nothing for
- * too long is parted from, so that one does not stop the others. Nobody is made
- * to wait for anything but output: requests, interrupts and ends go on. Of
- * clients that send requests and do not take the replies: beyond the same
- * budget no request is read or begun, and they are parted from, too. */
-#include "gateway/session/internal.h"
+/* See backpressure.h. */
+#include "gateway/session/backpressure.h"
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "gateway/channels/slow_peers.h"
+#include "base/buffer.h"
+#include "base/memory_budget.h"
 
-#include <inttypes.h>
+/* Peers of one kind. */
+typedef struct {
+    bool is_holding;
+    int64_t since;  /* monotonic ms; of the last progress */
+    int64_t cut_at; /* monotonic ms; of the last disconnect, 0: none */
+} side_t;
 
-#define LOOK_MS   2 /* between two looks while the kernel waits */
-#define RESUME(x) ((x) - (x) / 16)
-#define AGAIN_MS  60000 /* who was slow a moment ago gets less patience */
+struct backpressure {
+    uint64_t max_bytes;
+    int64_t patience_ms;
+    side_t outputs, replies;
+    unsigned owed;   /* subscribers that have missed something */
+    bool is_ignored; /* the output of an ended kernel is read to its end */
+};
 
-static int on_look(zloop_t *loop, int timer, void *arg);
-
-static void look_again(self_t *self)
+backpressure_t *backpressure_new(uint64_t max_bytes, int64_t patience_ms)
 {
-    session_start_timer(self, &self->pressure.timer, LOOK_MS, on_look);
+    backpressure_t *self = mem_new(sizeof *self);
+
+    self->max_bytes = max_bytes;
+    self->patience_ms = patience_ms;
+    return self;
 }
 
-bool pressure_is_high(self_t *self)
+void backpressure_destroy(backpressure_t **self_p)
 {
-    /* A kernel that is interrupted or ended must be heard. */
-    if (self->pressure.is_ignored || self->rung != RUNG_NONE
-        || self->state == LIFE_STOPPING
-        || ports_backlog(self->ports) <= self->spec->subscriber_bytes)
+    free(*self_p);
+    *self_p = NULL;
+}
+
+static bool is_open(const backpressure_load_t *load, uint64_t most)
+{
+    return load->is_permitted
+           && (load->has_to_be_heard
+               || (load->outputs <= most && load->replies <= most));
+}
+
+static void hold(side_t *side, int64_t now)
+{
+    if (!side->is_holding)
+        side->since = now;
+    side->is_holding = true;
+}
+
+/* Returns true if the peers were waited for long enough. */
+static bool is_overdue(const backpressure_t *self, const side_t *side,
+                       int64_t now)
+{
+    bool is_again = side->cut_at && now - side->cut_at < BACKPRESSURE_AGAIN_MS;
+    int64_t most = is_again ? self->patience_ms / 8 : self->patience_ms;
+
+    return now - side->since >= most;
+}
+
+static void cut(side_t *side, int64_t now)
+{
+    side->cut_at = side->since = now;
+}
+
+backpressure_verdict_t backpressure_check(backpressure_t *self,
+                                          const backpressure_load_t *load,
+                                          int64_t now)
+{
+    if (self->is_ignored || is_open(load, self->max_bytes))
+        return BACKPRESSURE_READ;
+    hold(&self->outputs, now);
+    return BACKPRESSURE_HOLD;
+}
+
+/* Disconnects peers after too long a time without progress. */
+static backpressure_verdict_t
+relieve(backpressure_t *self, const backpressure_load_t *load, int64_t now)
+{
+    uint64_t most =
+        load->is_permitted ? BACKPRESSURE_RESUME(self->max_bytes) : MEMORY_FREE;
+
+    self->outputs.since = now;
+    if (load->outputs > most) {
+        cut(&self->outputs, now);
+        return BACKPRESSURE_CUT_SUBSCRIBERS;
+    }
+    if (load->replies > most) {
+        cut(&self->replies, now);
+        return BACKPRESSURE_CUT_CLIENTS;
+    }
+    return load->is_permitted ? BACKPRESSURE_HOLD : BACKPRESSURE_CUT_KERNEL;
+}
+
+backpressure_verdict_t backpressure_look(backpressure_t *self,
+                                         const backpressure_load_t *load,
+                                         int64_t now)
+{
+    if (is_open(load, BACKPRESSURE_RESUME(self->max_bytes))) {
+        self->outputs.is_holding = false;
+        return BACKPRESSURE_READ;
+    }
+    return is_overdue(self, &self->outputs, now) ? relieve(self, load, now)
+                                                 : BACKPRESSURE_HOLD;
+}
+
+void backpressure_end(backpressure_t *self)
+{
+    self->outputs.is_holding = false;
+}
+
+bool backpressure_is_holding(const backpressure_t *self)
+{
+    return self->outputs.is_holding;
+}
+
+int64_t backpressure_since(const backpressure_t *self)
+{
+    return self->outputs.since;
+}
+
+void backpressure_ignore(backpressure_t *self, bool is_ignored)
+{
+    self->is_ignored = is_ignored;
+}
+
+void backpressure_owe(backpressure_t *self, unsigned subscribers)
+{
+    self->owed += subscribers;
+}
+
+bool backpressure_give(backpressure_t *self)
+{
+    if (!self->owed)
         return false;
-    if (!self->pressure.timer) {
-        self->pressure.since = clock_monotonic_ms();
-        look_again(self);
-    }
-    if (!self->pressure.is_holding) {
-        self->pressure.is_holding = true;
-        session_watch_link(self);
-    }
+    self->owed--;
     return true;
 }
 
-static void resume(self_t *self)
+backpressure_verdict_t backpressure_check_replies(backpressure_t *self,
+                                                  size_t replies, int64_t now)
 {
-    self->pressure.is_holding = false;
-    if (kernel_link_fd(self->kernel) >= 0) {
-        session_watch_link(self);
-        events_read(self);
+    if (!self->replies.is_holding && replies <= self->max_bytes)
+        return BACKPRESSURE_READ;
+    hold(&self->replies, now);
+    return BACKPRESSURE_HOLD;
+}
+
+backpressure_verdict_t backpressure_look_replies(backpressure_t *self,
+                                                 size_t replies, int64_t now)
+{
+    if (replies <= BACKPRESSURE_RESUME(self->max_bytes)) {
+        self->replies.is_holding = false;
+        return BACKPRESSURE_READ;
     }
+    if (!is_overdue(self, &self->replies, now))
+        return BACKPRESSURE_HOLD;
+    cut(&self->replies, now);
+    return BACKPRESSURE_CUT_CLIENTS;
 }
 
-static int64_t patience(const self_t *self, int64_t cut_at, int64_t now)
+int64_t backpressure_replies_since(const backpressure_t *self)
 {
-    int64_t most = self->spec->subscriber_patience_ms;
-
-    return cut_at && now - cut_at < AGAIN_MS ? most / 8 : most;
-}
-
-static void part(self_t *self, int64_t now)
-{
-    unsigned count = peers_cut(&self->spec->connection, CHANNEL_IOPUB);
-
-    log_warning("session=%s subscribers=%u took nothing for %" PRId64
-                " ms and were parted from; %zu bytes waited for them",
-                self->spec->id, count, now - self->pressure.since,
-                ports_backlog(self->ports));
-    self->pressure.cut_at = self->pressure.since = now;
-    self->pressure.owed += count;
-}
-
-static int on_look(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-    int64_t now = clock_monotonic_ms();
-
-    (void) loop;
-    (void) timer;
-    self->pressure.timer = 0;
-    if (!self->kernel) {
-        self->pressure.is_holding = false;
-        return 0;
-    }
-    if (self->rung != RUNG_NONE || self->state == LIFE_STOPPING
-        || ports_backlog(self->ports) <= RESUME(self->spec->subscriber_bytes)) {
-        resume(self);
-        return 0;
-    }
-    if (now - self->pressure.since
-        >= patience(self, self->pressure.cut_at, now))
-        part(self, now);
-    look_again(self);
-    return 0;
-}
-
-void pressure_on_latecomers(self_t *self)
-{
-    unsigned have = ports_subscribers(self->ports);
-
-    if (self->spec->subscribers > have)
-        self->pressure.owed = self->spec->subscribers - have;
-}
-
-/* Who was parted from and is back may wait for the `idle` of a cell that has
- * ended meanwhile. */
-void pressure_on_subscriber(self_t *self)
-{
-    const recent_t *last;
-
-    if (!self->pressure.owed || self->state == LIFE_GONE)
-        return;
-    self->pressure.owed--;
-    last = &self->recent[(self->recent_next + RECENT_MAX - 1) % RECENT_MAX];
-    if (!self->running && last->number)
-        output_status(self->output, "idle",
-                      (bytes_t){last->header.data, last->header.size});
-}
-
-static int on_replies(zloop_t *loop, int timer, void *arg);
-
-static void look_at_replies(self_t *self)
-{
-    session_start_timer(self, &self->pressure.reply_timer, LOOK_MS, on_replies);
-}
-
-static void part_from_clients(self_t *self, int64_t now)
-{
-    const connection_t *connection = &self->spec->connection;
-    unsigned count = peers_cut(connection, CHANNEL_SHELL)
-                     + peers_cut(connection, CHANNEL_CONTROL)
-                     + peers_cut(connection, CHANNEL_STDIN);
-
-    log_warning("session=%s clients=%u took no reply for %" PRId64
-                " ms and were parted from; %zu bytes waited for them",
-                self->spec->id, count, now - self->pressure.reply_since,
-                ports_replies(self->ports));
-    self->pressure.reply_cut_at = self->pressure.reply_since = now;
-}
-
-static int on_replies(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-    int64_t now = clock_monotonic_ms();
-
-    (void) loop;
-    (void) timer;
-    self->pressure.reply_timer = 0;
-    if (ports_replies(self->ports) <= RESUME(self->spec->subscriber_bytes)) {
-        ports_resume(self->ports);
-        session_settle(self);
-        return 0;
-    }
-    if (now - self->pressure.reply_since
-        >= patience(self, self->pressure.reply_cut_at, now))
-        part_from_clients(self, now);
-    look_at_replies(self);
-    return 0;
-}
-
-bool pressure_of_replies(self_t *self)
-{
-    if (self->pressure.reply_timer)
-        return true;
-    if (!self->ports
-        || ports_replies(self->ports) <= self->spec->subscriber_bytes)
-        return false;
-    self->pressure.reply_since = clock_monotonic_ms();
-    look_at_replies(self);
-    return true;
+    return self->replies.since;
 }

@@ -1,329 +1,217 @@
-/* What the registry asks of a session over its line, and the answers:
- * a table of words (actor.h lists them). */
-#include "gateway/session/internal.h"
+/* See control.h. */
+#include "gateway/session/control.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/handover.h"
+#include "gateway/session/activity.h"
+#include "gateway/session/announce.h"
+#include "gateway/session/dispatch.h"
+#include "gateway/session/escalation.h"
+#include "gateway/session/launch.h"
+#include "gateway/session/persist.h"
+#include "gateway/session/receive.h"
+#include "gateway/session/replies.h"
+#include "gateway/session/revival.h"
+#include "gateway/session/shutdown.h"
+#include "gateway/session/stop.h"
+#include "gateway/session/termination.h"
+#include "gateway/session/tool_requests.h"
+#include "gateway/session/workspace_owner.h"
 
 #include <jansson.h>
 
-#include <assert.h>
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
+#define DRAIN_MS 20 /* between two checks of the running cell */
 
-#define WARM_MS 300000 /* the zygote may have a large preload list */
-
-void commands_tell(self_t *self, const char *word, const char *first,
-                   const char *second)
-{
-    zstr_sendx(self->pipe, word, first, second, NULL);
-    if (self->orders)
-        lookout_touch(self->orders);
-}
-
-void commands_answer(self_t *self, const char *token, json_t *object)
-{
-    cleanup_free char *text = json_dumps(object, JSON_COMPACT);
-
-    commands_tell(self, "DONE", token, text);
-    json_decref(object);
-}
-
-/* Not what has to be looked for in /proc: who creates one waits for it. */
-static json_t *describe_created(const self_t *self)
-{
-    return json_pack("{s:s,s:o}", "status", "ok", "session", portrait_of(self));
-}
-
-static void answer_session(self_t *self, const char *token)
-{
-    commands_answer(self, token,
-                    json_pack("{s:s,s:o}", "status", "ok", "session",
-                              portrait_measured(self)));
-}
-
-void commands_tell_ready(self_t *self)
-{
-    json_auto_t *answer = NULL;
-    cleanup_free char *text = NULL;
-
-    if (!self->spec->is_pooled && self->spec->pid)
-        answer = describe_created(self);
-    if (answer)
-        text = json_dumps(answer, JSON_COMPACT);
-    commands_tell(self, "READY", text, NULL);
-}
-
-static char *describe_text(const self_t *self)
-{
-    json_auto_t *model = portrait_measured(self);
-
-    return json_dumps(model, JSON_COMPACT);
-}
-
-void commands_greet(self_t *self, const char *front)
-{
-    cleanup_free char *text = describe_text(self);
-
-    viewers_greet(self->viewers, front, journal_last_seq(self->journal), text);
-}
-
-void commands_tell_state(self_t *self)
-{
-    cleanup_free char *text = NULL;
-
-    /* Busy and idle are told by `status`, a thousand times a second. */
-    if (self->told_state == self->state
-        || (self->spec->is_seeding && life_is_at_work(self->state))
-        || (life_is_at_work(self->told_state) && life_is_at_work(self->state)))
-        return;
-    self->told_state = self->state;
-    if (!viewers_are_there(self->viewers))
-        return;
-    text = describe_text(self);
-    viewers_tell_state(self->viewers, text);
-}
-
-static void on_attach(self_t *self, const char *token, const char *front)
+static void on_attach(session_t *self, session_command_t *command)
 {
     zsock_t *socket;
     fault_t fault;
 
-    if (viewers_attach(self->viewers, front, &socket, &fault) < 0) {
-        commands_answer(self, token,
-                        json_pack("{s:s,s:s,s:s,s:i}", "status", "error",
-                                  "ename", "NotAttached", "evalue", fault.text,
-                                  "exit_code", GATEWAY_EXIT_FAILED));
+    if (frontends_attach(self->frontends, command->text, &socket, &fault) < 0) {
+        notify_answer(self->notify, command->token,
+                      json_pack("{s:s,s:s,s:s,s:i}", "status", "error", "ename",
+                                "NotAttached", "evalue", fault.text,
+                                "exit_code", GATEWAY_EXIT_FAILED));
         return;
     }
-    if (socket && !self->is_held)
-        zloop_reader(self->loop, socket, intake_on_front, self);
-    commands_greet(self, front);
-    answer_session(self, token);
+    if (socket && !session_state_is_held(self->state))
+        zloop_reader(self->loop, socket, receive_on_frontend, self);
+    announce_greet(self, command->text);
+    announce_session(self, command->token);
 }
 
-static int on_status(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+/* Its listeners exist: data that is sent to them waits for the kernel. */
+static void on_launching(session_t *self, session_command_t *command)
 {
-    (void) loop;
-    (void) item;
-    ending_read_status(arg);
-    return 0;
-}
-
-static int on_unready(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->ready_timer = 0;
-    if (self->state == LIFE_STARTING)
-        ending_begin(self, LIFE_REASON_LAUNCH,
-                     "the kernel was not ready in time (%g s from its fork, "
-                     "sessions/ready_timeout; %d s where a Python warms up)",
-                     (double) self->spec->ready_ms / 1000, WARM_MS / 1000);
-    return 0;
-}
-
-void commands_await_ready(self_t *self)
-{
-    session_start_timer(self, &self->ready_timer,
-                        self->spec->profile->is_fresh ? WARM_MS
-                                                      : self->spec->ready_ms,
-                        on_unready);
-}
-
-/* The listeners stand: what is said to them waits until the kernel comes. */
-static void on_launching(self_t *self, const char *status, const char *group)
-{
-    fault_t fault;
-
+    const session_launching_t *launching = &command->launching;
     session_spec_t *spec = self->spec;
 
-    watch_begin(self, group);
-    if (sscanf(status, "%d %u %u", &self->status_fd, &spec->host_uid,
-               &spec->init_uid)
-        != 3)
-        assert(!"LAUNCHING without its numbers");
-    spec->has_ids = true;
-    self->was_seen = false;
-    /* The next gateway removes the group, whatever becomes of this launch. */
-    if (*group)
-        session_save(self);
-    session_watch(self, self->status_fd, on_status);
-    session_start_timer(self, &self->ready_timer, WARM_MS, on_unready);
-    /* Refused: it has failed already, and the zygote's answer tells why. */
-    if (kernel_new(spec->runtime_folder, session_spec_shares_user(spec),
-                   &self->kernel, &fault)
-        < 0) {
-        if (fault.code != ECONNREFUSED)
-            ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
-        return;
+    spec->process.host_uid = launching->host_uid;
+    spec->process.init_uid = launching->init_uid;
+    spec->process.has_ids = true;
+    launch_begin(self, take_fd(&command->launching.status_fd),
+                 launching->group ? launching->group : "");
+}
+
+static void on_launched(session_t *self, session_command_t *command)
+{
+    session_state_step(self->state, STATE_ON_FORKED);
+    if (session_kernel(self)) {
+        launch_note_process(self, command->launched.pid,
+                            take_fd(&command->launched.pidfd));
+    } else { /* it had ended before it was contacted */
+        termination_read_status(self);
+        stop_begin(self, END_REASON_LAUNCH,
+                   "the sandbox's pid 1 was ended while it was made");
     }
-    ending_watch(self);
-    if (events_connect(self, &fault) < 0 && fault.code != ECONNREFUSED)
-        ending_begin(self, LIFE_REASON_LAUNCH, "%s", fault.text);
+    /* The launcher had kept this thread off the kernel's processor. */
+    cpu_affinity_restore(&self->processors);
 }
 
-static void begin_process(self_t *self, pid_t pid, int fd)
+static void on_failed(session_t *self, session_command_t *command)
 {
-    if (!self->kernel) { /* it had ended before it was spoken to */
-        close(fd);
-        ending_read_status(self);
-        ending_begin(self, LIFE_REASON_LAUNCH,
-                     "the sandbox's pid 1 was ended while it was made");
-        return;
-    }
-    kernel_set_process(self->kernel, pid, fd);
-    self->spec->pid = kernel_pid(self->kernel);
-    self->spec->start_time = kernel_start_time(self->kernel);
-    ending_watch_process(self);
-    session_save(self);
-    commands_await_ready(self);
-    if (self->state == LIFE_STOPPING) {
-        kernel_kill(self->kernel);
-    } else if (self->info.size) { /* READY came first */
-        posture_admit(self);
-        session_settle(self);
-    } else {
-        posture_look_ahead(self);
-    }
+    session_state_step(self->state, STATE_ON_LAUNCH_FAILED);
+    stop_begin(self, END_REASON_LAUNCH, "%s", command->text);
+    termination_finish(self);
 }
 
-static void on_launched(self_t *self, const char *pid, const char *pidfd)
+static void on_again(session_t *self, session_command_t *command)
 {
-    begin_process(self, (pid_t) strtol(pid, NULL, 10),
-                  (int) strtol(pidfd, NULL, 10));
-    /* The launcher had this thread keep off the kernel's. */
-    processors_restore(&self->processors);
+    session_state_step(self->state, STATE_ON_LAUNCH_FAILED);
+    stop_repeat_launch(self);
+    stop_begin(self, END_REASON_LAUNCH, "%s", command->text);
+    termination_finish(self);
 }
 
-static void on_failed(self_t *self, const char *text, const char *unused)
+static void on_show(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    ending_begin(self, LIFE_REASON_LAUNCH, "%s", text);
-    ending_finish(self);
+    announce_session(self, command->token);
 }
 
-static void on_show(self_t *self, const char *token, const char *unused)
-{
-    (void) unused;
-    answer_session(self, token);
-}
-
-static int64_t number(json_t *object, const char *key)
-{
-    return (int64_t) json_integer_value(json_object_get(object, key));
-}
-
-/* Its memory is cold by now, and its client still has to connect. Behind the
- * answer: the system often wakes a kernel on the processor of who wakes it, and
- * lets it go on first. */
-static void rehearse(self_t *self)
+/* Has the kernel touch its memory, which is cold by now, while its client still
+ * has to connect. It comes after the answer, because the system often wakes a
+ * kernel on the waking thread's processor and lets it run first. */
+static void rehearse(session_t *self)
 {
     frame_t frame = {.type = FRAME_REHEARSE};
     fault_t ignored;
 
-    (void) session_send(self, &frame, &ignored);
+    (void) kernel_link_send(self->link, &frame, &ignored);
 }
 
-/* Out of the pool: from now on it is somebody's, and begins to age. */
-static void on_hand(self_t *self, const char *token, const char *settings)
+/* Takes the session out of the pool: it has a client now, and its lifetime
+ * begins. */
+static void on_hand(session_t *self, session_command_t *command)
 {
+    session_hand_t *hand = &command->hand;
     session_spec_t *spec = self->spec;
-    json_auto_t *object = json_loads(settings, 0, NULL);
-    const char *name = json_string_value(json_object_get(object, "name"));
-    const char *asker = json_string_value(json_object_get(object, "asker"));
 
-    if (self->state != LIFE_IDLE || !kernel_is_alive(self->kernel)) {
-        commands_tell(self, "SPENT", NULL, NULL);
+    if (!session_state_is(self->state, PHASE_IDLE)
+        || !kernel_is_alive(session_kernel(self))) {
+        notify_report(self->notify, SESSION_SPENT);
         return;
     }
-    if (name) {
+    if (hand->name) {
         free(spec->name);
-        spec->name = mem_text(name);
+        spec->name = take_ptr(hand->name);
     }
-    if (asker)
-        spec->asker = mem_text(asker);
-    spec->idle_timeout_ms = number(object, "idle_timeout_ms");
-    spec->lifetime_ms = number(object, "lifetime_ms");
-    spec->cell_limit_ms = number(object, "cell_limit_ms");
-    spec->gone_keep_ms = number(object, "gone_keep_ms");
-    spec->restarts = json_is_true(json_object_get(object, "restarts"));
+    spec->asker = take_ptr(hand->asker);
+    spec->asked.tools = take_ptr(hand->tools);
+    spec->times.idle_timeout_ms = hand->idle_timeout_ms;
+    spec->times.lifetime_ms = hand->lifetime_ms;
+    spec->times.cell_limit_ms = hand->cell_limit_ms;
+    spec->times.gone_keep_ms = hand->gone_keep_ms;
+    spec->restarts = hand->restarts;
     spec->is_pooled = false;
-    spec->created_us = clock_wall_us();
-    session_touch(self);
-    session_count_lifetime(self);
-    session_save(self);
-    commands_tell(self, "HANDED", token, NULL);
-    commands_answer(self, token, describe_created(self));
+    spec->times.created_us = clock_wall_us();
+    activity_touch(self);
+    activity_count_lifetime(self);
+    persist_now(self);
+    notify_send(self->notify,
+                session_report_new(SESSION_HANDED, command->token));
+    announce_created(self, command->token);
     rehearse(self);
-    session_start_soon(self);
+    announce_start_soon(self);
 }
 
-static bool refuse_if_gone(self_t *self, const char *token)
+static bool refuse_if_gone(session_t *self, uint64_t token)
 {
     cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
     const char *name;
 
-    if (self->state != LIFE_GONE)
+    if (!session_state_is(self->state, PHASE_GONE))
         return false;
-    ending_error(self, &name, &sentence);
-    commands_answer(self, token,
-                    json_pack("{s:s,s:s,s:s,s:i}", "status", "error", "ename",
-                              name, "evalue", (const char *) sentence.data,
-                              "exit_code", 3));
+    replies_write_gone(self, &name, &sentence);
+    notify_answer(self->notify, token,
+                  json_pack("{s:s,s:s,s:s,s:i}", "status", "error", "ename",
+                            name, "evalue", (const char *) sentence.data,
+                            "exit_code", 3));
     return true;
 }
 
-static void on_interrupt(self_t *self, const char *token, const char *argument)
+/* Aborts a cell that waits, and leaves the one that runs alone. Returns false
+ * if the running one is meant. */
+static bool abort_waiting(session_t *self, const session_command_t *command)
 {
-    if (refuse_if_gone(self, token))
-        return;
-    /* Who asked before hears how it stands; the outcome is the newer one's. */
-    if (self->interrupt_token)
-        commands_answer(self, self->interrupt_token,
-                        json_pack("{s:s,s:s,s:s}", "status", "ok", "outcome",
-                                  "running", "variables", "preserved"));
-    free(self->interrupt_token);
-    self->interrupt_token = mem_text(token);
-    ladder_climb(self, strcmp(argument, "kill") == 0);
+    const request_t *request =
+        request_queue_find_id(self->requests, command->interrupt.msg_id);
+    bool waits = request && request->is_execute;
+
+    if (request && request == request_queue_running(self->requests))
+        return false;
+    if (waits)
+        replies_abort(self, request->number);
+    notify_answer(self->notify, command->token,
+                  json_pack("{s:s,s:s,s:s}", "status", "ok", "outcome",
+                            waits ? "aborted" : "idle", "variables",
+                            "preserved"));
+    dispatch_settle(self);
+    return true;
 }
 
-static void on_restart(self_t *self, const char *token, const char *unused)
+static void on_interrupt(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    if (refuse_if_gone(self, token))
+    if (refuse_if_gone(self, command->token)
+        || (command->interrupt.msg_id && abort_waiting(self, command)))
         return;
-    leaving_begin(self, true);
-    answer_session(self, token);
+    /* The first client gets the known part; the newer one gets the outcome. */
+    escalation_answer(self, "running", "preserved");
+    interrupt_await(self->interrupt, command->token);
+    escalation_begin(self, command->interrupt.kills);
 }
 
-static void on_delete(self_t *self, const char *token, const char *unused)
+static void on_restart(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    if (refuse_if_gone(self, token))
+    if (refuse_if_gone(self, command->token))
         return;
-    leaving_begin(self, false);
-    answer_session(self, token);
+    shutdown_begin(self, true);
+    announce_session(self, command->token);
 }
 
-static void on_keepalive(self_t *self, const char *token, const char *unused)
+static void on_delete(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    if (refuse_if_gone(self, token))
+    if (refuse_if_gone(self, command->token))
         return;
-    session_touch(self);
-    answer_session(self, token);
+    shutdown_begin(self, false);
+    announce_session(self, command->token);
 }
 
-static void fail(self_t *self, const char *token, const char *what,
+static void on_keepalive(session_t *self, session_command_t *command)
+{
+    if (refuse_if_gone(self, command->token))
+        return;
+    activity_touch(self);
+    announce_session(self, command->token);
+}
+
+static void fail(session_t *self, uint64_t token, const char *what,
                  const fault_t *fault)
 {
-    commands_answer(
-        self, token,
+    notify_answer(
+        self->notify, token,
         json_pack("{s:s,s:s,s:o,s:i}", "status", "error", "ename",
                   "JournalError", "evalue",
                   json_sprintf("%s was not kept: the session's journal cannot "
@@ -332,150 +220,128 @@ static void fail(self_t *self, const char *token, const char *what,
                   "exit_code", GATEWAY_EXIT_FAILED));
 }
 
-/* Checked by the registry; `note` is JSON. */
-static void on_note(self_t *self, const char *token, const char *note)
+/* Adds a note, JSON that the registry has checked, to the journal. */
+static void on_note(session_t *self, session_command_t *command)
 {
     fault_t fault;
 
-    if (refuse_if_gone(self, token))
+    if (refuse_if_gone(self, command->token))
         return;
-    if (output_note(self->output, "note", 0, note, &fault) < 0)
-        fail(self, token, "the note", &fault);
+    if (publisher_note(self->publisher, "note", 0, command->text, &fault) < 0)
+        fail(self, command->token, "the note", &fault);
     else
-        answer_session(self, token);
+        announce_session(self, command->token);
 }
 
-/* Answered when the kernel is ready, or with GONE. */
-static void on_revive(self_t *self, const char *user, const char *unused)
+/* Launches a fresh kernel; the answer is READY or GONE. */
+static void on_revive(session_t *self, session_command_t *command)
 {
     fault_t fault;
 
-    (void) unused;
-    if (lending_begin(self, (uid_t) strtoul(user, NULL, 10), &fault) < 0
+    if (workspace_owner_begin(self->spec, command->host_uid, &fault) < 0
         || revival_begin(self, &fault) < 0)
-        commands_tell(self, "GONE", self->spec->reason, fault.text);
+        notify_gone(self->notify, self->spec->end.reason, fault.text);
 }
 
-static void on_revived(self_t *self, const char *token, const char *report)
+static void on_revived(session_t *self, session_command_t *command)
 {
     fault_t fault;
 
-    if (refuse_if_gone(self, token))
+    if (refuse_if_gone(self, command->token))
         return;
-    if (revival_report(self, report, &fault) < 0)
-        fail(self, token, "the report", &fault);
+    if (revival_report(self, command->text, &fault) < 0)
+        fail(self, command->token, "the report", &fault);
     else
-        answer_session(self, token);
+        announce_session(self, command->token);
 }
 
-static void on_full(self_t *self, const char *text, const char *unused)
+static void on_full(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    ending_begin(self, LIFE_REASON_WORKSPACE, "%s", text);
+    stop_begin(self, END_REASON_WORKSPACE, "%s", command->text);
 }
 
-static void on_file(self_t *self, const char *note, const char *unused)
+static void on_file(session_t *self, session_command_t *command)
 {
     fault_t fault;
 
-    (void) unused;
-    if (self->state == LIFE_GONE)
+    if (session_state_is(self->state, PHASE_GONE))
         return;
-    if (output_note(self->output, "file", 0, note, &fault) < 0)
+    if (publisher_note(self->publisher, "file", 0, command->text, &fault) < 0)
         log_warning("session=%s file: %s", self->spec->id, fault.text);
 }
 
-static void finish_drain(self_t *self)
+static void finish_drain(session_t *self)
 {
-    session_unwatch_link(self);
-    session_save(self);
-    commands_tell(self, "DRAINED", NULL, NULL);
+    kernel_link_hold(self->link, true);
+    persist_now(self);
+    notify_report(self->notify, SESSION_DRAINED);
+    timers_end_loop(self->timers);
 }
 
-static int on_drained(zloop_t *loop, int timer, void *arg)
+void control_on_drain(void *session)
 {
-    self_t *self = arg;
+    session_t *self = session;
 
-    (void) loop;
-    (void) timer;
-    self->drain_timer = 0;
-    self->drain_left_ms -= 20;
-    if (self->state == LIFE_BUSY && self->drain_left_ms > 0) {
-        session_start_timer(self, &self->drain_timer, 20, on_drained);
-        return 0;
-    }
-    finish_drain(self);
-    return -1;
+    if (session_state_is(self->state, PHASE_BUSY)
+        && clock_monotonic_ms() < self->clocks.drained)
+        timers_start(self->timers, TIMER_DRAIN, DRAIN_MS);
+    else
+        finish_drain(self);
 }
 
-/* Requests that have come are taken, and wait in the journal for the next
- * gateway; a running cell gets the grace to finish. */
-static void on_drain(self_t *self, const char *grace_ms, const char *unused)
+/* Stops and keeps the kernel. Requests that have arrived are accepted and wait
+ * in the journal for the next gateway; a running cell gets the grace time to
+ * finish. */
+static void on_drain(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    self->is_draining = true;
-    self->drain_left_ms = strtol(grace_ms, NULL, 10);
-    session_start_timer(self, &self->drain_timer, 1, on_drained);
+    session_state_step(self->state, STATE_ON_DRAIN);
+    self->clocks.drained = clock_monotonic_ms() + command->grace_ms;
+    timers_start(self->timers, TIMER_DRAIN, 1);
 }
 
-/* Others are gone since: its ports are given up before their time. */
-static void on_forget(self_t *self, const char *unused, const char *neither)
+static void on_tools(session_t *self, session_command_t *command)
 {
-    (void) unused;
-    (void) neither;
-    if (self->state == LIFE_GONE)
-        commands_tell(self, "REMOVED", NULL, NULL);
+    if (!refuse_if_gone(self, command->token))
+        tool_requests_take(self, command);
 }
 
-static const struct {
-    const char *name;
-    void (*handler)(self_t *self, const char *first, const char *second);
-} commands[] = {
-    {"LAUNCHING", on_launching}, {"LAUNCHED", on_launched},
-    {"FAILED", on_failed},       {"HAND", on_hand},
-    {"SHOW", on_show},           {"INTERRUPT", on_interrupt},
-    {"RESTART", on_restart},     {"DELETE", on_delete},
-    {"TOUCH", on_keepalive},     {"NOTE", on_note},
-    {"DRAIN", on_drain},         {"FULL", on_full},
-    {"ATTACH", on_attach},       {"REVIVE", on_revive},
-    {"REVIVED", on_revived},     {"FORGET", on_forget},
-    {"FILE", on_file},
+/* Frees the ports of a tombstone early: new sessions need room. */
+static void on_forget(session_t *self, session_command_t *command)
+{
+    (void) command;
+    if (session_state_is(self->state, PHASE_GONE))
+        notify_report(self->notify, SESSION_REMOVED);
+}
+
+static void (*const handlers[SESSION_COMMANDS])(session_t *self,
+                                                session_command_t *command) = {
+    [SESSION_LAUNCHING] = on_launching, [SESSION_LAUNCHED] = on_launched,
+    [SESSION_FAILED] = on_failed,       [SESSION_AGAIN] = on_again,
+    [SESSION_HAND] = on_hand,           [SESSION_SHOW] = on_show,
+    [SESSION_INTERRUPT] = on_interrupt, [SESSION_RESTART] = on_restart,
+    [SESSION_DELETE] = on_delete,       [SESSION_TOUCH] = on_keepalive,
+    [SESSION_NOTE] = on_note,           [SESSION_ATTACH] = on_attach,
+    [SESSION_REVIVE] = on_revive,       [SESSION_REVIVED] = on_revived,
+    [SESSION_DRAIN] = on_drain,         [SESSION_FULL] = on_full,
+    [SESSION_FILE] = on_file,           [SESSION_TOOLS] = on_tools,
+    [SESSION_FORGET] = on_forget,
 };
 
-/* The descriptors that come with a word, when nobody wants them. */
-static void decline(const char *name, const char *first, const char *second)
+void control_take(session_t *self, session_command_t **command_p)
 {
-    if (strcmp(name, "LAUNCHING") == 0)
-        close((int) strtol(first, NULL, 10));
-    else if (strcmp(name, "LAUNCHED") == 0)
-        close((int) strtol(second, NULL, 10));
+    cleanup_session_command session_command_t *command = take_ptr(*command_p);
+
+    if (session_state_service(self->state) != SERVICE_BROKEN)
+        handlers[command->kind](self, command);
 }
 
-int commands_take(self_t *self, zmsg_t *message)
+int control_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
 {
-    cleanup_free char *name = message ? zmsg_popstr(message) : NULL;
-    cleanup_free char *first = message ? zmsg_popstr(message) : NULL;
-    cleanup_free char *second = message ? zmsg_popstr(message) : NULL;
-
-    if (!name || strcmp(name, "$TERM") == 0)
-        return -1;
-    if (self->is_broken) {
-        decline(name, first ? first : "", second ? second : "");
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i].name, name) == 0) {
-            commands[i].handler(self, first ? first : "", second ? second : "");
-            return 0;
-        }
-    assert(!"a command of the registry that no session knows");
-    return -1;
-}
-
-int commands_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg)
-{
-    cleanup_zmsg zmsg_t *message = zmsg_recv(pipe);
+    session_command_t *command = handover_receive(pipe);
 
     (void) loop;
-    return commands_take(arg, message);
+    if (!command)
+        return -1; /* the registry ends the thread */
+    control_take(arg, &command);
+    return 0;
 }

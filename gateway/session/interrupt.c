@@ -1,128 +1,139 @@
-/* The interrupt ladder, verified rung by rung: a signal, a look whether the
- * kernel came back, a second signal, and the end where that is permitted. What
- * is said of the variables is what is known, never a guess.
- *
- * A kernel that has yielded may have megabytes of output in front of its
- * reply. So each signal is followed by a mark on the link, which comes back
- * behind all that was said before, and the grace counts from there. And on a
- * machine with much to do a traceback takes longer than the grace: a kernel
- * that says that the cell's own code is over has more time, once. */
-#include "gateway/session/internal.h"
+/* See interrupt.h. */
+#include "gateway/session/interrupt.h"
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/buffer.h"
 
-#include <jansson.h>
+typedef enum {
+    STEP_NONE,
+    STEP_FIRST,  /* the first signal was sent */
+    STEP_SECOND, /* and the second one */
+    STEP_KILL,
+} step_t;
 
-#define BEHIND_MS  60000 /* a mark that does not come back is given up */
-#define YIELDED_MS 20000 /* from there to the reply */
+struct interrupt {
+    int64_t grace_ms;
+    step_t step;
+    uint64_t mark;     /* not returned yet; 0: none */
+    uint64_t received; /* bytes of the link at the last check */
+    int64_t since;     /* monotonic ms; of the first signal */
+    bool has_yielded;  /* the grace was extended */
+    bool kills;        /* the last step is permitted */
+    uint64_t token;    /* of the request that waits for the outcome; 0: none */
+    cell_limit_t limit;
+};
 
-void ladder_done(self_t *self, const char *outcome, const char *variables)
+static const interrupt_verdict_t nothing = {INTERRUPT_NOTHING, 0};
+
+interrupt_t *interrupt_new(int64_t grace_ms)
 {
-    session_stop_timer(self, &self->rung_timer);
-    self->rung = RUNG_NONE;
-    self->rung_mark = 0;
-    self->limit_reached = self->ladder_kills = self->has_yielded = false;
-    if (!self->interrupt_token)
-        return;
-    commands_answer(self, self->interrupt_token,
-                    json_pack("{s:s,s:s,s:s}", "status", "ok", "outcome",
-                              outcome, "variables", variables));
-    free(take_ptr(self->interrupt_token));
+    interrupt_t *self = mem_new(sizeof *self);
+
+    self->grace_ms = grace_ms;
+    return self;
 }
 
-static int on_rung(zloop_t *loop, int timer, void *arg);
-
-static void signal_kernel(self_t *self)
+void interrupt_destroy(interrupt_t **self_p)
 {
-    frame_t mark = {.type = FRAME_MARK, .request = turns_number(self)};
-    fault_t fault;
-
-    if (kernel_command(self->kernel, 'I', &fault) < 0)
-        log_warning("session=%s interrupt: %s", self->spec->id, fault.text);
-    /* Without a link nothing comes back, and nothing is waited for. */
-    self->rung_mark = self->is_greeted && session_send(self, &mark, &fault) == 0
-                          ? mark.request
-                          : 0;
-    self->rung_since = clock_monotonic_ms();
-    self->rung_received = kernel_received(self->kernel);
+    free(*self_p);
+    *self_p = NULL;
 }
 
-static void count_grace(self_t *self)
+interrupt_verdict_t interrupt_start(interrupt_t *self, bool kills, int64_t now)
 {
-    session_start_timer(self, &self->rung_timer, self->spec->grace_ms, on_rung);
+    self->kills |= kills;
+    if (self->step != STEP_NONE)
+        return (interrupt_verdict_t){INTERRUPT_SIGNAL, 0};
+    self->step = STEP_FIRST;
+    self->since = now;
+    return (interrupt_verdict_t){INTERRUPT_SIGNAL, self->grace_ms};
 }
 
-void ladder_on_mark(self_t *self, uint64_t number)
+interrupt_verdict_t interrupt_start_for_limit(interrupt_t *self,
+                                              cell_limit_t limit, int64_t now)
 {
-    if (self->rung == RUNG_NONE || number != self->rung_mark)
-        return;
-    self->rung_mark = 0;
-    if (!self->has_yielded)
-        count_grace(self);
+    self->limit = limit;
+    return interrupt_start(self, true, now);
 }
 
-void ladder_on_yield(self_t *self, uint64_t number)
+void interrupt_note_signal(interrupt_t *self, uint64_t mark, uint64_t received)
 {
-    int64_t time_ms = self->spec->grace_ms;
+    self->mark = mark;
+    self->received = received;
+}
 
-    if (self->rung == RUNG_NONE || self->has_yielded || !self->running
-        || self->running->number != number)
-        return;
+interrupt_verdict_t interrupt_on_mark(interrupt_t *self, uint64_t number)
+{
+    if (self->step == STEP_NONE || number != self->mark)
+        return nothing;
+    self->mark = 0;
+    if (self->has_yielded)
+        return nothing;
+    return (interrupt_verdict_t){INTERRUPT_NOTHING, self->grace_ms};
+}
+
+interrupt_verdict_t interrupt_on_yield(interrupt_t *self)
+{
+    int64_t wait_ms = self->grace_ms;
+
+    if (self->step == STEP_NONE || self->has_yielded)
+        return nothing;
     self->has_yielded = true;
-    if (time_ms < YIELDED_MS)
-        time_ms = YIELDED_MS;
-    session_start_timer(self, &self->rung_timer, time_ms, on_rung);
+    if (wait_ms < INTERRUPT_YIELDED_MS)
+        wait_ms = INTERRUPT_YIELDED_MS;
+    return (interrupt_verdict_t){INTERRUPT_NOTHING, wait_ms};
 }
 
-/* What was said before the signal is still being read. */
-static bool is_behind(self_t *self)
+/* Returns true while output from before the signal is still being read. */
+static bool is_behind(interrupt_t *self, uint64_t received, int64_t now)
 {
-    uint64_t received = kernel_received(self->kernel);
-    bool is_moving = received != self->rung_received;
+    bool is_moving = received - self->received >= INTERRUPT_MOVED_MIN;
 
-    self->rung_received = received;
-    return self->rung_mark && is_moving
-           && clock_monotonic_ms() - self->rung_since < BEHIND_MS;
+    self->received = received;
+    return self->mark && is_moving && now - self->since < INTERRUPT_BEHIND_MS;
 }
 
-static int on_rung(zloop_t *loop, int timer, void *arg)
+interrupt_verdict_t interrupt_on_timer(interrupt_t *self, uint64_t received,
+                                       int64_t now)
 {
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->rung_timer = 0;
-    if (self->state != LIFE_BUSY || !self->kernel)
-        return 0;
-    if (is_behind(self)) {
-        count_grace(self);
-    } else if (self->rung == RUNG_FIRST) {
-        self->rung = RUNG_SECOND;
-        signal_kernel(self);
-        count_grace(self);
-    } else if (self->ladder_kills) {
-        self->rung = RUNG_KILL;
-        ending_begin(
-            self, self->limit_reached ? LIFE_REASON_WALL : LIFE_REASON_SIGNAL,
-            "the cell ran past its time limit or was interrupted, did "
-            "not yield to two interrupts, and its kernel was killed");
-    } else {
-        ladder_done(self, "running", "preserved");
+    if (self->step == STEP_NONE || self->step == STEP_KILL)
+        return nothing;
+    if (is_behind(self, received, now))
+        return (interrupt_verdict_t){INTERRUPT_NOTHING, self->grace_ms};
+    if (self->step == STEP_FIRST) {
+        self->step = STEP_SECOND;
+        return (interrupt_verdict_t){INTERRUPT_SIGNAL, self->grace_ms};
     }
-    return 0;
+    if (!self->kills)
+        return (interrupt_verdict_t){INTERRUPT_DONE, 0};
+    self->step = STEP_KILL;
+    return (interrupt_verdict_t){INTERRUPT_KILL, 0};
 }
 
-void ladder_climb(self_t *self, bool kills)
+void interrupt_end(interrupt_t *self)
 {
-    if (!self->kernel || self->state != LIFE_BUSY) {
-        ladder_done(self, "idle", "preserved");
-        return;
-    }
-    self->ladder_kills = self->ladder_kills || kills;
-    signal_kernel(self);
-    if (self->rung == RUNG_NONE) {
-        self->rung = RUNG_FIRST;
-        count_grace(self);
-    }
+    *self =
+        (struct interrupt){.grace_ms = self->grace_ms, .token = self->token};
+}
+
+void interrupt_await(interrupt_t *self, uint64_t token)
+{
+    self->token = token;
+}
+
+uint64_t interrupt_take_token(interrupt_t *self)
+{
+    uint64_t token = self->token;
+
+    self->token = 0;
+    return token;
+}
+
+bool interrupt_is_on(const interrupt_t *self)
+{
+    return self->step != STEP_NONE;
+}
+
+cell_limit_t interrupt_limit(const interrupt_t *self)
+{
+    return self->limit;
 }

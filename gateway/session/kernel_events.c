@@ -1,374 +1,280 @@
-/* What the kernel says: frames off its link, checked by kernel_permissions.c,
- * journaled and published by publisher.c. Stream text that is waiting already
- * is merged into one message. A frame that breaks a rule ends the session; a
- * journal that cannot be written closes the link until it can: the kernel keeps
- * what was not acknowledged, so nothing is lost. */
-#include "gateway/session/internal.h"
+/* See kernel_events.h. */
+#include "gateway/session/kernel_events.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/session/dispatch.h"
+#include "gateway/session/escalation.h"
+#include "gateway/session/flow_control.h"
+#include "gateway/session/host_tools.h"
+#include "gateway/session/kernel_output.h"
 #include "gateway/session/kernel_permissions.h"
+#include "gateway/session/launch.h"
+#include "gateway/session/receive.h"
+#include "gateway/session/replies.h"
+#include "gateway/session/stop.h"
+#include "gateway/session/tool_events.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
-#define READS_MAX      32           /* reads before others' turn */
-#define MERGE_MAX      (256u << 10) /* bytes of one merged stream message */
-#define UNTOLD_MAX     (1u << 20)   /* journaled bytes before an ACK alone */
-#define STUCK_RETRY_MS 500          /* the journal is tried again */
-#define STUCK_GRACE_MS 5000         /* then the running request fails */
+#define READS_MAX      32   /* reads in a row, before other events */
+#define LINK_GRACE_MS  300  /* from a closed link to the end of its kernel */
+#define STUCK_RETRY_MS 500  /* until the journal is tried again */
+#define STUCK_GRACE_MS 5000 /* then the running request fails */
 
-static bytes_t part_bytes(frame_part_t part)
-{
-    return (bytes_t){part.bytes, part.size};
-}
-
-static int on_stuck(zloop_t *loop, int timer, void *arg);
-
-/* Nothing of this connection counts any more; the next one begins behind the
- * last event that the journal holds. */
-static void get_stuck(self_t *self, const fault_t *fault)
+/* Cuts the link: the journal cannot be written. The next connection begins
+ * after the last event that the journal holds. */
+static void get_stuck(session_t *self, const fault_t *fault)
 {
     log_error("session=%s journal: %s", self->spec->id, fault->text);
-    if (!self->is_stuck)
-        self->stuck_since = clock_monotonic_ms();
-    self->is_stuck = true;
-    self->is_greeted = false;
-    buffer_clear(&self->merge.content);
-    self->merge.is_open = false;
-    session_unwatch_link(self);
-    kernel_disconnect(self->kernel);
-    session_start_timer(self, &self->stuck_timer, STUCK_RETRY_MS, on_stuck);
+    if (session_state_step(self->state, STATE_ON_STUCK))
+        self->clocks.stuck = clock_monotonic_ms();
+    stream_merge_clear(self->merge);
+    kernel_link_cut(self->link);
+    timers_start(self->timers, TIMER_JOURNAL, STUCK_RETRY_MS);
 }
 
-static int on_stuck(zloop_t *loop, int timer, void *arg)
+void kernel_events_on_journal(void *session)
 {
-    self_t *self = arg;
-    int64_t waited = clock_monotonic_ms() - self->stuck_since;
+    session_t *self = session;
+    request_t *running = request_queue_running(self->requests);
+    int64_t waited = clock_monotonic_ms() - self->clocks.stuck;
     fault_t fault;
 
-    (void) loop;
-    (void) timer;
-    self->stuck_timer = 0;
-    if (!self->kernel || self->state == LIFE_GONE)
-        return 0;
-    if (self->running && !self->running->is_answered && waited > STUCK_GRACE_MS)
-        turns_fail(self, self->running, "JournalError",
-                   "the session's journal cannot be written; the cell goes on "
-                   "and its output is kept and delivered when there is space "
-                   "again; variables: preserved");
-    session_settle(self);
+    if (!session_kernel(self) || session_state_is(self->state, PHASE_GONE))
+        return;
+    if (running && !running->is_answered && waited > STUCK_GRACE_MS)
+        replies_fail(
+            self, running, "JournalError",
+            "the session's journal cannot be written; the cell goes on "
+            "and its output is kept and delivered when there is space "
+            "again; variables: preserved");
+    dispatch_settle(self);
     /* A note that is written shows that the journal takes records again. */
-    if (output_note(self->output, "resumed", 0, "{}", &fault) < 0) {
-        session_start_timer(self, &self->stuck_timer, STUCK_RETRY_MS, on_stuck);
-        return 0;
+    if (publisher_note(self->publisher, "resumed", 0, "{}", &fault) < 0) {
+        timers_start(self->timers, TIMER_JOURNAL, STUCK_RETRY_MS);
+        return;
     }
-    self->is_stuck = false;
-    if (events_connect(self, &fault) < 0)
-        ending_begin(self, LIFE_REASON_LOST, "the kernel link: %s", fault.text);
-    return 0;
+    session_state_step(self->state, STATE_ON_UNSTUCK);
+    if (launch_connect(self, &fault) < 0)
+        stop_begin(self, END_REASON_LOST, "the kernel link: %s", fault.text);
 }
 
-static void count_journaled(self_t *self, uint64_t seq, size_t bytes)
-{
-    self->kernel_seq = seq;
-    self->untold_bytes += bytes;
-    allowance_count(self, bytes);
-}
-
-static int flush_merge(self_t *self, fault_t *fault)
-{
-    merge_t *merge = &self->merge;
-    output_event_t event = {
-        .type = "stream",
-        .request = merge->request,
-        .kernel_seq = merge->kernel_seq,
-        .parent = turns_parent(self, merge->request),
-    };
-    int r;
-
-    if (!merge->is_open)
-        return 0;
-    buffer_text(&merge->content, "\"}");
-    event.content = (bytes_t){merge->content.data, merge->content.size};
-    r = output_event(self->output, &event, fault);
-    if (r < 0)
-        return r;
-    count_journaled(self, merge->kernel_seq, merge->content.size);
-    buffer_clear(&merge->content);
-    merge->is_open = false;
-    return 0;
-}
-
-/* Escaped text joins without being unescaped: checked JSON strings hold no
- * half of a surrogate pair. */
-static int on_stream(self_t *self, const frame_t *frame, json_span_t content,
-                     fault_t *fault)
-{
-    merge_t *merge = &self->merge;
-    relay_stream_t stream = relay_stream(content);
-    json_span_t text = stream.text;
-    bool is_error = json_text_equals(stream.name, "stderr");
-    int r;
-
-    if (merge->is_open
-        && (merge->is_error != is_error || merge->request != frame->request
-            || merge->content.size + text.size > MERGE_MAX)) {
-        r = flush_merge(self, fault);
-        if (r < 0)
-            return r;
-    }
-    if (!merge->is_open)
-        buffer_text(&merge->content, is_error
-                                         ? "{\"name\":\"stderr\",\"text\":\""
-                                         : "{\"name\":\"stdout\",\"text\":\"");
-    merge->is_open = true;
-    merge->is_error = is_error;
-    merge->request = frame->request;
-    merge->kernel_seq = frame->seq;
-    buffer_append(&merge->content, text.text + 1, text.size - 2);
-    return 0;
-}
-
-/* A KeyboardInterrupt that a time limit caused is told as what it is. */
-static bool is_limit_error(const self_t *self, const frame_t *frame,
-                           json_span_t content)
-{
-    return self->limit_reached && frame->type == FRAME_ERROR && self->running
-           && self->running->number == frame->request
-           && json_text_equals(json_member(content, "ename"),
-                               "KeyboardInterrupt");
-}
-
-static void write_limit_error(json_span_t content, buffer_t *out)
-{
-    json_span_t traceback = json_member(content, "traceback");
-
-    buffer_text(out, "{\"ename\":\"TimeLimitExceeded\",\"evalue\":"
-                     "\"the cell ran past its time limit and was "
-                     "interrupted\",\"traceback\":");
-    buffer_append(out, traceback.text, traceback.size);
-    buffer_text(out, "}");
-}
-
-static int publish(self_t *self, const frame_t *frame, json_span_t content,
-                   fault_t *fault)
-{
-    bytes_t few[16];
-    cleanup_free bytes_t *many = NULL;
-    cleanup_buffer buffer_t limited = BUFFER_EMPTY;
-    output_event_t event = {
-        .type = frame_message_type(frame->type),
-        .request = frame->request,
-        .kernel_seq = frame->seq,
-        .parent = turns_parent(self, frame->request),
-        .metadata = part_bytes(frame->metadata),
-        .content = part_bytes(frame->content),
-        .buffers = few,
-        .buffer_count = frame->buffer_count,
-    };
-
-    if (frame->buffer_count > 16)
-        event.buffers = many = mem_new(frame->buffer_count * sizeof *many);
-    for (size_t i = 0; i < frame->buffer_count; i++)
-        (many ? many : few)[i] = part_bytes(frame->buffers[i]);
-    if (is_limit_error(self, frame, content)) {
-        write_limit_error(content, &limited);
-        event.content = (bytes_t){limited.data, limited.size};
-    }
-    return output_event(self->output, &event, fault);
-}
-
-static int on_ready(self_t *self, const frame_t *frame, fault_t *fault)
+static int on_ready(session_t *self, const frame_t *frame, fault_t *fault)
 {
     cleanup_free char *content =
         mem_copy(frame->content.bytes, frame->content.size);
-    int r = output_note(self->output, "ready", frame->seq, content, fault);
+    int r =
+        publisher_note(self->publisher, "ready", frame->seq, content, fault);
 
     if (r < 0)
         return r;
     buffer_clear(&self->info);
     buffer_append(&self->info, frame->content.bytes, frame->content.size);
-    self->next_count = 1;
-    posture_admit(self);
+    request_queue_set_next_count(self->requests, 1);
+    launch_admit(self);
     return 0;
 }
 
-static int on_input_request(self_t *self, const frame_t *frame,
-                            json_span_t content, fault_t *fault)
+static int on_input_request(session_t *self, const frame_t *frame,
+                            jspan_t content, fault_t *fault)
 {
-    output_event_t event = {
+    publisher_event_t event = {
         .type = "input_request",
         .request = frame->request,
         .kernel_seq = frame->seq,
-        .content = part_bytes(frame->content),
+        .content = frame->content,
     };
     int r;
 
-    if (!self->running || self->running->number != frame->request)
+    if (!request_queue_runs(self->requests, frame->request))
         return fault_set(fault, EPROTO,
-                         "INPUT_REQUEST of a request that does "
-                         "not run");
-    r = output_input_request(self->output, &event, self->running, fault);
+                         "INPUT_REQUEST of a request that is not running");
+    r = publisher_input_request(self->publisher, &event,
+                                request_queue_running(self->requests), fault);
     if (r < 0)
         return r;
-    self->input_wanted = true;
-    self->input_is_secret =
-        json_is(json_member(content, "password"), JSON_KIND_TRUE);
+    request_queue_want_input(
+        self->requests, jspan_is(jspan_member(content, "password"), JSPAN_TRUE)
+                            ? REQUEST_QUEUE_PASSWORD
+                            : REQUEST_QUEUE_TEXT);
     return 0;
 }
 
-static int on_reply(self_t *self, const frame_t *frame, json_span_t content,
-                    fault_t *fault)
+/* Ends a comm message that the kernel has served beside a cell. It was sent
+ * before if it waits here: by this gateway or the one before. */
+static int on_reply_beside(session_t *self, const frame_t *frame,
+                           jspan_t content, fault_t *fault)
 {
+    const request_t *request =
+        request_queue_find_comm(self->requests, frame->request);
+
+    if (!request)
+        return fault_set(fault, EPROTO,
+                         "REPLY to request %" PRIu64 ", which is not running",
+                         frame->request);
+    return dispatch_finish_beside(self, request, frame->seq, content, fault);
+}
+
+static int on_reply(session_t *self, const frame_t *frame,
+                    const kernel_permissions_content_t *content, fault_t *fault)
+{
+    request_t *running = request_queue_running(self->requests);
+    bool aborts;
     char type[64];
 
-    /* The answer to SHUTDOWN: its end is what counts. */
-    if (!self->running && self->state == LIFE_STOPPING)
+    /* This is the answer to SHUTDOWN; only the kernel's end matters. */
+    if (!running && session_state_is(self->state, PHASE_STOPPING))
         return 0;
-    if (!self->running || self->running->number != frame->request)
-        return fault_set(fault, EPROTO,
-                         "REPLY to request %" PRIu64 ", which does not run",
-                         frame->request);
-    if (request_reply_type(self->running, type)
-        && relay_check_answer(content, self->running->is_execute, fault) < 0)
+    if (!running || running->number != frame->request)
+        return on_reply_beside(self, frame, content->object, fault);
+    if (request_reply_type(running, type)
+        && kernel_permissions_check_answer(content->reply.status,
+                                           running->is_execute, fault)
+               < 0)
         return fault_wrap(fault, "request %" PRIu64, frame->request);
-    return turns_finish(self, frame->seq, part_bytes(frame->metadata), content,
-                        fault);
+    /* Requests that have arrived by now are aborted with the failed cell. Later
+     * ones are not: their client may know of the failure. */
+    aborts = dispatch_aborts(running, content->reply.status);
+    if (aborts) {
+        receive_take_all(self);
+        if (request_queue_running(self->requests) != running)
+            return 0;
+    }
+    return dispatch_finish(self, frame, content->object, aborts, fault);
 }
 
-/* In the journal, like every event: numbers have no gaps there. */
-static int on_marked(self_t *self, const frame_t *frame, fault_t *fault)
+/* Journals a mark like every event, so that the journal's numbers have no gap.
+ */
+static int on_marked(session_t *self, const frame_t *frame, fault_t *fault)
 {
-    int r = output_note(self->output, "marked", frame->seq, "{}", fault);
+    int r = publisher_note(self->publisher, "marked", frame->seq, "{}", fault);
 
     if (r == 0)
-        ladder_on_mark(self, frame->request);
+        escalation_on_mark(self, frame->request);
     return r;
 }
 
-static int on_yielded(self_t *self, const frame_t *frame, fault_t *fault)
+static int on_yielded(session_t *self, const frame_t *frame, fault_t *fault)
 {
-    int r = output_note(self->output, "yielded", frame->seq, "{}", fault);
+    int r = publisher_note(self->publisher, "yielded", frame->seq, "{}", fault);
 
     if (r == 0)
-        ladder_on_yield(self, frame->request);
+        escalation_on_yield(self, frame->request);
     return r;
 }
 
-static size_t body_size(const frame_t *frame)
+static int on_awaiting(session_t *self, const frame_t *frame, fault_t *fault)
 {
-    size_t size = frame->content.size + frame->metadata.size;
-
-    for (size_t i = 0; i < frame->buffer_count; i++)
-        size += frame->buffers[i].size;
-    return size;
-}
-
-static int on_event(self_t *self, const frame_t *frame, fault_t *fault)
-{
-    json_span_t content;
     int r =
-        relay_check(frame, self->state, self->info.size > 0, &content, fault);
+        publisher_note(self->publisher, "awaiting", frame->seq, "{}", fault);
+
+    if (r == 0 && request_queue_note_awaiting(self->requests, frame->request))
+        dispatch_all_beside(self);
+    return r;
+}
+
+static int on_event(session_t *self, const frame_t *frame, fault_t *fault)
+{
+    kernel_permissions_content_t content;
+    size_t weight = output_limit_weight(frame);
+    bool is_output = output_limit_bounds(frame, weight);
+    int r = kernel_permissions_check(frame, session_state_phase(self->state),
+                                     self->info.size > 0, &content, fault);
 
     if (r < 0)
         return r;
+    if (is_output && kernel_output_is_past_limit(self, frame, weight, &content))
+        return kernel_output_drop(self, frame, fault);
     if (frame->type == FRAME_STREAM)
-        return on_stream(self, frame, content, fault);
-    r = flush_merge(self, fault);
+        return kernel_output_stream(self, frame, &content.stream, fault);
+    r = kernel_output_flush(self, fault);
     if (r < 0)
         return r;
     if (frame->type == FRAME_READY)
         r = on_ready(self, frame, fault);
     else if (frame->type == FRAME_INPUT_REQUEST)
-        r = on_input_request(self, frame, content, fault);
+        r = on_input_request(self, frame, content.object, fault);
     else if (frame->type == FRAME_MARKED)
         r = on_marked(self, frame, fault);
     else if (frame->type == FRAME_YIELDED)
         r = on_yielded(self, frame, fault);
+    else if (frame->type == FRAME_AWAITING)
+        r = on_awaiting(self, frame, fault);
+    else if (frame->type == FRAME_CALL)
+        r = tool_events_on_call(self, frame, content.object, fault);
+    else if (frame->type == FRAME_UNCALL)
+        r = tool_events_on_uncall(self, frame, content.object, fault);
     else if (frame->type == FRAME_REPLY)
-        r = on_reply(self, frame, content, fault);
+        r = on_reply(self, frame, &content, fault);
     else
-        r = publish(self, frame, content, fault);
+        r = kernel_output_publish(self, frame, content.object, fault);
     if (r == 0)
-        count_journaled(self, frame->seq, body_size(frame));
+        kernel_output_count(self, frame->seq, weight, is_output);
     return r;
 }
 
-/* The answer to HELLO: what the kernel has said so far. */
-static int on_welcome(self_t *self, const frame_t *frame, fault_t *fault)
+/* Reads the answer to HELLO: the number of the kernel's last event. */
+static int on_welcome(session_t *self, const frame_t *frame, fault_t *fault)
 {
-    json_span_t content, error;
+    const request_t *running;
+    jspan_t content, error;
     int64_t last;
 
-    if (self->is_greeted)
+    if (session_state_is_greeted(self->state))
         return fault_set(fault, EPROTO, "a second WELCOME");
-    if (json_check(frame->content.bytes, frame->content.size, &content, fault)
+    if (jspan_check(frame->content.bytes, frame->content.size, &content, fault)
         < 0)
-        return fault_set(fault, EPROTO, "WELCOME is no JSON");
-    error = json_member(content, "error");
-    if (json_is(error, JSON_KIND_STRING))
+        return fault_set(fault, EPROTO, "WELCOME is not JSON");
+    error = jspan_member(content, "error");
+    if (jspan_is(error, JSPAN_STRING))
         return fault_set(fault, EPROTO, "the kernel refuses this gateway: %.*s",
                          (int) (error.size < 100 ? error.size : 100),
                          error.text);
-    if (!json_to_integer(json_member(content, "last"), &last)
-        || last < (int64_t) self->kernel_seq)
-        return fault_set(fault, EPROTO, "WELCOME forgets what was said");
-    self->is_greeted = true;
-    /* What ran when the last connection broke may not have arrived; a kernel
-     * that has it knows its number and goes on. */
-    if (self->running && !self->running->is_answered)
-        turns_send(self, self->running);
+    if (!jspan_to_integer(jspan_member(content, "last"), &last)
+        || last < (int64_t) kernel_link_seq(self->link))
+        return fault_set(fault, EPROTO,
+                         "WELCOME forgets events that the journal has");
+    session_state_step(self->state, STATE_ON_WELCOME);
+    host_tools_greet(self, content);
+    /* The request that was sent before the last connection broke may not have
+     * arrived. A kernel that has it knows its number and ignores the
+     * repetition. */
+    running = request_queue_running(self->requests);
+    if (running && !running->is_answered)
+        dispatch_send(self, running);
+    if (running && jspan_is(jspan_member(content, "awaiting"), JSPAN_TRUE)
+        && request_queue_note_awaiting(self->requests, running->number))
+        dispatch_all_beside(self);
     return 0;
 }
 
-static uint64_t expected_seq(const self_t *self)
+static int on_frame(session_t *self, const frame_t *frame, fault_t *fault)
 {
-    return (self->merge.is_open ? self->merge.kernel_seq : self->kernel_seq)
-           + 1;
-}
+    uint64_t next;
 
-static int on_frame(self_t *self, const frame_t *frame, fault_t *fault)
-{
     if (frame->type == FRAME_WELCOME)
         return on_welcome(self, frame, fault);
-    if (!self->is_greeted)
+    if (!session_state_is_greeted(self->state))
         return fault_set(fault, EPROTO, "an event before WELCOME");
-    if (frame->seq < expected_seq(self))
+    next = kernel_output_next_seq(self);
+    if (frame->seq < next)
         return 0;
-    if (frame->seq > expected_seq(self))
+    if (frame->seq > next)
         return fault_set(fault, EPROTO,
                          "event %" PRIu64 " where %" PRIu64 " is next",
-                         frame->seq, expected_seq(self));
+                         frame->seq, next);
     return on_event(self, frame, fault);
 }
 
-static void acknowledge(self_t *self)
-{
-    fault_t fault;
-    int r;
-
-    if (self->told_seq == self->kernel_seq || !self->kernel)
-        return;
-    r = kernel_acknowledge(self->kernel, self->kernel_seq,
-                           self->untold_bytes > UNTOLD_MAX, &fault);
-    session_mind_link(self);
-    if (r < 0)
-        return;
-    self->told_seq = self->kernel_seq;
-    if (self->untold_bytes > UNTOLD_MAX)
-        self->untold_bytes = 0;
-}
-
-/* The frames that one read brought. */
-static int take_frames(self_t *self, fault_t *fault)
+/* Handles the frames of one read. */
+static int take_frames(session_t *self, kernel_t *kernel, fault_t *fault)
 {
     frame_t frame;
     int r;
 
-    while (self->kernel
-           && (r = kernel_next(self->kernel, &frame, fault)) != 0) {
+    while ((r = kernel_next(kernel, &frame, fault)) != 0) {
         if (r > 0)
             r = on_frame(self, &frame, fault);
         if (r < 0)
@@ -377,23 +283,45 @@ static int take_frames(self_t *self, fault_t *fault)
     return 0;
 }
 
-void events_read(self_t *self)
+/* In most cases the kernel is ending, and pid 1 reports how in a moment. */
+void kernel_events_on_closed(session_t *self)
 {
+    kernel_link_cut(self->link);
+    session_state_step(self->state, STATE_ON_LINK_CLOSED);
+    if (!session_state_is(self->state, PHASE_STOPPING)
+        && !session_state_is(self->state, PHASE_GONE)
+        && kernel_pidfd(session_kernel(self)) >= 0)
+        stop_await(self, TIMER_LINK, LINK_GRACE_MS);
+}
+
+void kernel_events_on_link(void *session)
+{
+    session_t *self = session;
+
+    if (session_kernel(self) && !kernel_link_is_connected(self->link))
+        stop_begin(self, END_REASON_PROTOCOL,
+                   "the kernel closed its link to the gateway");
+}
+
+void kernel_events_read(session_t *self)
+{
+    /* No frame ends it: termination.c does, which is above. */
+    kernel_t *kernel = session_kernel(self);
     fault_t fault = {0};
     int r = 0, got = 0;
 
-    for (int i = 0; i < READS_MAX && self->kernel && r >= 0 && got != 1; i++) {
-        if (pressure_is_high(self))
+    for (int i = 0; i < READS_MAX && kernel && r >= 0 && got != 1; i++) {
+        if (!flow_control_may_read(self))
             break;
-        got = kernel_read(self->kernel, &fault);
+        got = kernel_read(kernel, &fault);
         if (got <= 0)
             break;
-        r = take_frames(self, &fault);
+        r = take_frames(self, kernel, &fault);
     }
     if (r == 0)
-        r = flush_merge(self, &fault);
+        r = kernel_output_flush(self, &fault);
     if (r == -EPROTO) {
-        ending_begin(self, LIFE_REASON_PROTOCOL, "%s", fault.text);
+        stop_begin(self, END_REASON_PROTOCOL, "%s", fault.text);
         return;
     }
     if (r < 0) {
@@ -401,23 +329,17 @@ void events_read(self_t *self)
         return;
     }
     if (got < 0) {
-        ending_on_link_closed(self);
+        kernel_events_on_closed(self);
         return;
     }
-    acknowledge(self);
-    session_settle(self);
+    kernel_link_acknowledge(self->link);
+    dispatch_settle(self);
 }
 
-int events_connect(self_t *self, fault_t *fault)
+void kernel_events_on_outputs(void *session)
 {
-    int r =
-        kernel_link_fd(self->kernel) >= 0
-            ? 0
-            : kernel_reconnect(self->kernel, self->spec->runtime_folder, fault);
+    session_t *self = session;
 
-    self->is_greeted = false;
-    if (r < 0 || (r = kernel_hello(self->kernel, self->kernel_seq, fault)) < 0)
-        return r;
-    session_watch_link(self);
-    return 0;
+    if (flow_control_look(self) && kernel_link_is_connected(self->link))
+        kernel_events_read(self);
 }

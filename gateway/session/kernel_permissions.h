@@ -6,23 +6,36 @@
 #include "base/fault.h"
 #include "gateway/session/state.h"
 #include "protocol/frame.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
-/* The members of a STREAM's content, found in one pass: text may be long. */
+/* The members of a STREAM's content. */
 typedef struct {
-    json_span_t name, text;
-} relay_stream_t;
+    jspan_t name, text;
+} kernel_permissions_stream_t;
 
-relay_stream_t relay_stream(json_span_t content);
+/* Likewise, of a REPLY's. */
+typedef struct {
+    jspan_t status, execution_count;
+} kernel_permissions_reply_t;
+
+/* What a frame says; borrowed from the frame. */
+typedef struct {
+    jspan_t object;                     /* all of it */
+    kernel_permissions_stream_t stream; /* of a STREAM alone */
+    kernel_permissions_reply_t reply;   /* of a REPLY alone */
+} kernel_permissions_content_t;
 
 /* Checks type, state, sizes, JSON and the members that clients rely on.
- * -EPROTO with the rule that was broken. `ret_content` is the checked content
- * (an object). */
-int relay_check(const frame_t *frame, life_t state, bool is_ready,
-                json_span_t *ret_content, fault_t *fault);
+ * -EPROTO with the rule that was broken. `ret_content` is the checked
+ * content. */
+int kernel_permissions_check(const frame_t *frame, session_phase_t state,
+                             bool is_ready,
+                             kernel_permissions_content_t *ret_content,
+                             fault_t *fault);
 
-/* Checks the members that clients rely on in the REPLY to a request that has
- * an answer. -EPROTO with the rule that was broken. */
-int relay_check_answer(json_span_t content, bool is_execute, fault_t *fault);
+/* Checks the status of the REPLY to a request that has an answer; clients rely
+ * on it. -EPROTO with the rule that was broken. */
+int kernel_permissions_check_answer(jspan_t status, bool is_execute,
+                                    fault_t *fault);
 
 #endif

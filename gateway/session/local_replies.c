@@ -1,73 +1,79 @@
-/* Requests that the gateway answers by itself: what a kernel is, where its
- * ports are, interrupts and shutdowns. On control they are answered while a
- * cell runs. */
-#include "gateway/session/internal.h"
+/* See local_replies.h. */
+#include "gateway/session/local_replies.h"
 
 #include "base/log.h"
+#include "gateway/session/escalation.h"
+#include "gateway/session/replies.h"
+#include "gateway/session/shutdown.h"
+#include "protocol/jspan_write.h"
 
 #include <string.h>
 
-static bytes_t text_bytes(const char *text)
+static void begin_ok(buffer_t *out)
 {
-    return (bytes_t){text, strlen(text)};
+    jspan_write_begin(out);
+    jspan_write_text(out, "status", "ok");
 }
 
-static bytes_t buffer_bytes(const buffer_t *buffer)
+static void answer_info(session_t *self, request_t *request)
 {
-    return (bytes_t){buffer->data, buffer->size};
+    publisher_send_reply(self->publisher, request, (bytes_t){0},
+                         buffer_bytes(&self->info));
 }
 
-static void answer_info(self_t *self, request_t *request)
-{
-    output_send_reply(self->output, request, (bytes_t){0},
-                      buffer_bytes(&self->info));
-}
-
-static void answer_connect(self_t *self, request_t *request)
+static void answer_connect(session_t *self, request_t *request)
 {
     const int *ports = self->spec->connection.ports;
-    char content[256];
-    int size = snprintf(
-        content, sizeof content,
-        "{\"status\":\"ok\",\"shell_port\":%d,\"iopub_port\":%d"
-        ",\"stdin_port\":%d,\"hb_port\":%d,\"control_port\":%d}",
-        ports[CHANNEL_SHELL], ports[CHANNEL_IOPUB], ports[CHANNEL_STDIN],
-        ports[CHANNEL_HB], ports[CHANNEL_CONTROL]);
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
-    output_send_reply(self->output, request, (bytes_t){0},
-                      (bytes_t){content, (size_t) size});
+    begin_ok(&content);
+    jspan_write_integer(&content, "shell_port", ports[CHANNEL_SHELL]);
+    jspan_write_integer(&content, "iopub_port", ports[CHANNEL_IOPUB]);
+    jspan_write_integer(&content, "stdin_port", ports[CHANNEL_STDIN]);
+    jspan_write_integer(&content, "hb_port", ports[CHANNEL_HB]);
+    jspan_write_integer(&content, "control_port", ports[CHANNEL_CONTROL]);
+    jspan_write_end(&content);
+    publisher_send_reply(self->publisher, request, (bytes_t){0},
+                         buffer_bytes(&content));
 }
 
-static void answer_interrupt(self_t *self, request_t *request)
+static void answer_interrupt(session_t *self, request_t *request)
 {
-    ladder_climb(self, false);
-    output_send_reply(self->output, request, (bytes_t){0},
-                      text_bytes("{\"status\":\"ok\"}"));
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+
+    escalation_begin(self, false);
+    begin_ok(&content);
+    jspan_write_end(&content);
+    publisher_send_reply(self->publisher, request, (bytes_t){0},
+                         buffer_bytes(&content));
 }
 
-static void answer_shutdown(self_t *self, request_t *request)
+static void answer_shutdown(session_t *self, request_t *request)
 {
-    json_span_t content = message_content_json(request->message);
-    bool restart = json_is(json_member(content, "restart"), JSON_KIND_TRUE);
-    bytes_t reply = restart
-                        ? text_bytes("{\"status\":\"ok\",\"restart\":true}")
-                        : text_bytes("{\"status\":\"ok\",\"restart\":false}");
+    jspan_t content = message_content_json(request->message);
+    bool restart = jspan_is(jspan_member(content, "restart"), JSPAN_TRUE);
+    cleanup_buffer buffer_t reply = BUFFER_EMPTY;
 
-    output_send_reply(self->output, request, (bytes_t){0}, reply);
-    output_broadcast(self->output, "shutdown_reply",
-                     message_header(request->message), reply);
-    leaving_begin(self, restart);
+    begin_ok(&reply);
+    jspan_write_bool(&reply, "restart", restart);
+    jspan_write_end(&reply);
+    publisher_send_reply(self->publisher, request, (bytes_t){0},
+                         buffer_bytes(&reply));
+    publisher_broadcast(self->publisher, "shutdown_reply",
+                        message_header(request->message), buffer_bytes(&reply));
+    shutdown_begin(self, restart);
 }
 
 /* There is no debugger: an empty reply says so to every client. */
-static void answer_debug(self_t *self, request_t *request)
+static void answer_debug(session_t *self, request_t *request)
 {
-    output_send_reply(self->output, request, (bytes_t){0}, text_bytes("{}"));
+    publisher_send_reply(self->publisher, request, (bytes_t){0},
+                         text_bytes("{}"));
 }
 
 static const struct {
     const char *type;
-    void (*answer)(self_t *self, request_t *request);
+    void (*answer)(session_t *self, request_t *request);
     bool is_ordered; /* on shell it waits for its turn */
     bool needs_info; /* waits until the kernel is ready */
 } own_requests[] = {
@@ -87,20 +93,20 @@ static int find_own(const char *type)
 }
 
 /* busy, the answer if there is one, idle. Unknown types get the frame alone. */
-void answers_give(self_t *self, request_t *request)
+void local_replies_give(session_t *self, request_t *request)
 {
     int own = find_own(message_type(request->message));
 
-    turns_announce(self, request);
+    replies_announce(self, request);
     if (own >= 0)
         own_requests[own].answer(self, request);
     else
         log_notice("session=%s unknown request type, %zu bytes", self->spec->id,
                    message_content(request->message).size);
-    output_status(self->output, "idle", message_header(request->message));
+    publisher_status(self->publisher, "idle", message_header(request->message));
 }
 
-bool answers_wait(const self_t *self, const request_t *request)
+bool local_replies_wait(const session_t *self, const request_t *request)
 {
     int own = find_own(message_type(request->message));
 

@@ -15,7 +15,7 @@ typedef struct {
     int64_t slowest_ms; /* of one that does nothing */
 } look_pace_t;
 
-/* Milliseconds to the next look, when the last pause was `period_ms` and the
+/* Returns the ms to the next look, when the last pause was `period_ms` and the
  * look took `took_ms`. */
 int64_t look_pace_next(const look_pace_t *self, int64_t period_ms,
                        int64_t took_ms, bool is_quiet);

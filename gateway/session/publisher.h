@@ -1,5 +1,5 @@
-/* What a session says: every event and reply enters the journal first and is
- * signed and sent then. Makes the headers, so that all channels carry one
+/* What a session publishes: every event and reply enters the journal first, and
+ * is signed and sent then. It makes the headers, so that all channels have one
  * kernel session id. Owned by the session's thread. */
 #ifndef HEARTH_GATEWAY_SESSION_PUBLISHER_H
 #define HEARTH_GATEWAY_SESSION_PUBLISHER_H
@@ -10,35 +10,38 @@
 #include "gateway/session/request.h"
 #include "notebooks/journal/writer.h"
 
-typedef struct output output_t;
+typedef struct publisher publisher_t;
 
-/* All three are borrowed; `epoch` makes message ids unique over the gateways
- * that serve one session. */
-output_t *output_new(ports_t *ports, viewers_t *viewers, journal_t *journal,
-                     uint64_t epoch);
-void output_destroy(output_t **self_p);
-#define cleanup_output CLEANUP(output_destroy)
+/* Returns a publisher. All three are borrowed; `epoch` makes message ids unique
+ * over the gateways that serve one session. */
+publisher_t *publisher_new(channels_t *channels, frontends_t *frontends,
+                           journal_t *journal, uint64_t epoch);
+void publisher_destroy(publisher_t **self_p);
+#define cleanup_publisher CLEANUP(publisher_destroy)
 
-/* A fresh kernel: a fresh session id in every header from now on. */
-void output_new_kernel(output_t *self);
-/* The id, and setting it when a session is taken over. Lent. */
-const char *output_kernel_session(const output_t *self);
-void output_set_kernel_session(output_t *self, const char *id);
+/* Begins with a fresh session id in every header, for a fresh kernel. */
+void publisher_new_kernel(publisher_t *self);
+/* Returns the id, lent; and sets it when a session is taken over. */
+const char *publisher_kernel_session(const publisher_t *self);
+void publisher_set_kernel_session(publisher_t *self, const char *id);
 
-#define OUTPUT_TOPIC_SIZE 128
-/* The topic on iopub, as ipykernel names it. */
-void output_topic(const char *type, const char *kernel_session, bytes_t content,
-                  char ret_topic[OUTPUT_TOPIC_SIZE]);
-/* The content of iopub_welcome (JEP 65), and the topic as text, the caller's;
- * NULL: a topic that is no UTF-8 gets none. */
-char *output_write_welcome(bytes_t topic, buffer_t *out);
+#define IOPUB_TOPIC_SIZE 128
+/* Writes the topic on iopub, as ipykernel names it. */
+void publisher_topic(const char *type, const char *kernel_session,
+                     bytes_t content, char ret_topic[IOPUB_TOPIC_SIZE]);
+/* Writes the content of iopub_welcome (JEP 65). Returns the topic as text, the
+ * caller's; NULL if the topic is no UTF-8: it gets none. */
+char *publisher_write_welcome(bytes_t topic, buffer_t *out);
 
-/* iopub status; not journaled, since requests and replies imply it. */
-void output_status(output_t *self, const char *state, bytes_t parent);
-/* busy and idle of a request. Viewers that read its records in the journal are
- * told by those instead, in their place among its outputs. */
-void output_turn(output_t *self, const char *state, const request_t *request);
-void output_welcome(output_t *self, bytes_t topic);
+/* Publishes a status; it is not journaled, since requests and replies imply
+ * it. */
+void publisher_status(publisher_t *self, const char *state, bytes_t parent);
+/* Publishes busy and idle of a request. Viewers that read its records in the
+ * journal get them by those instead, in their place among its outputs. */
+void publisher_turn(publisher_t *self, const char *state,
+                    const request_t *request);
+/* Greets a new subscriber to the topic. */
+void publisher_welcome(publisher_t *self, bytes_t topic);
 
 typedef struct {
     const char *type;    /* Jupyter message type */
@@ -48,25 +51,36 @@ typedef struct {
     bytes_t metadata, content;
     const bytes_t *buffers;
     size_t buffer_count;
-} output_event_t;
+} publisher_event_t;
 
-/* Journal, then iopub and every front. On failure nothing was sent. */
-int output_event(output_t *self, const output_event_t *event, fault_t *fault);
-/* Journal, then stdin, to the requester, be it a viewer. */
-int output_input_request(output_t *self, const output_event_t *event,
-                         const request_t *request, fault_t *fault);
-/* Journal (unless the request never entered it), then its channel. Comm
- * messages have no reply on the wire: the journal alone gets it. */
-int output_reply(output_t *self, const request_t *request, uint64_t kernel_seq,
-                 bytes_t metadata, bytes_t content, fault_t *fault);
-/* The wire alone: for what the journal holds already, or never does. */
-void output_send_reply(output_t *self, const request_t *request,
-                       bytes_t metadata, bytes_t content);
-/* shutdown_reply for everybody. */
-void output_broadcast(output_t *self, const char *type, bytes_t parent,
-                      bytes_t content);
-/* A change of state or a fact of the session's, for the journal alone. */
-int output_note(output_t *self, const char *type, uint64_t kernel_seq,
-                const char *content, fault_t *fault);
+/* Journals an event, then sends it on iopub and to every frontend. -EXXX if
+ * the journal cannot be written: nothing was sent. */
+int publisher_event(publisher_t *self, const publisher_event_t *event,
+                    fault_t *fault);
+/* Likewise, on stdin, to the client that asked, which may be a viewer. */
+int publisher_input_request(publisher_t *self, const publisher_event_t *event,
+                            const request_t *request, fault_t *fault);
+/* Journals a reply, then sends it on the request's channel. Comm messages have
+ * no reply on the wire: the journal alone gets it. */
+int publisher_reply(publisher_t *self, const request_t *request,
+                    uint64_t kernel_seq, bytes_t metadata, bytes_t content,
+                    fault_t *fault);
+/* Sends a reply that the journal has already, or never gets. */
+void publisher_send_reply(publisher_t *self, const request_t *request,
+                          bytes_t metadata, bytes_t content);
+/* Sends a message of another type than the reply's to the client of a request,
+ * with at most one buffer; the journal does not hold it. */
+void publisher_send_beside(publisher_t *self, const request_t *request,
+                           const char *type, bytes_t content,
+                           const bytes_t *buffer);
+/* Publishes a message that the journal does not hold: shutdown_reply. */
+void publisher_broadcast(publisher_t *self, const char *type, bytes_t parent,
+                         bytes_t content);
+/* Adds a request that came to the journal. */
+int publisher_request(publisher_t *self, const request_t *request,
+                      fault_t *fault);
+/* Notes a change of state or a fact in the journal alone. */
+int publisher_note(publisher_t *self, const char *type, uint64_t kernel_seq,
+                   const char *content, fault_t *fault);
 
 #endif

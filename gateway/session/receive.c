@@ -1,10 +1,17 @@
-/* What clients send, by the session's own sockets and by fronts: told apart,
- * journaled, and queued; refused when it is wrong, replayed when it came
- * before. */
-#include "gateway/session/internal.h"
+/* See receive.h. */
+#include "gateway/session/receive.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/session/announce.h"
+#include "gateway/session/dispatch.h"
+#include "gateway/session/error_reply.h"
+#include "gateway/session/flow_control.h"
+#include "gateway/session/local_replies.h"
+#include "gateway/session/process_requests.h"
+#include "gateway/session/replay.h"
+#include "gateway/session/replies.h"
+#include "protocol/jspan_write.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,329 +19,205 @@
 #define BATCH_MAX  64 /* requests taken from one socket before others' turn */
 #define ANSWER_MAX (64u << 10) /* of input(), in the recording */
 
-static bytes_t buffer_bytes(const buffer_t *buffer)
+/* Each refusal counts; after the first one the others are no news until a
+ * request is taken again. */
+static void note_full(session_t *self, const char *limit, uint64_t max)
 {
-    return (bytes_t){buffer->data, buffer->size};
+    notify_limit(self->notify, limit);
+    if (request_queue_refuse(self->requests))
+        audit_events_full(self->audit, limit, max);
 }
 
-int intake_journal(self_t *self, const request_t *request, fault_t *fault)
+/* Refuses a request for what all sessions hold, not for what this one may. */
+static void refuse_for_memory(session_t *self, request_t *request)
 {
-    cleanup_free char *origin = request_origin(request);
-    const message_t *message = request->message;
-    journal_part_t parts[16];
-    size_t count = message_buffer_count(message);
-    cleanup_free void *owned = NULL;
-    journal_part_t *buffers = parts;
-    journal_record_t record = {
-        .kind = JOURNAL_REQUEST,
-        .wall_us = clock_wall_us(),
-        .request = request->number,
-        .origin = {origin, strlen(origin)},
-        .header = {message_header(message).bytes, message_header(message).size},
-        .metadata = {message_metadata(message).bytes,
-                     message_metadata(message).size},
-        .content = {message_content(message).bytes,
-                    message_content(message).size},
-        .buffer_count = count,
-    };
+    const memory_budget_t *budget = held_memory_budget(self->memory);
+    cleanup_free char *sentence = mem_format(
+        "the gateway holds %" PRIu64 " of at most %" PRIu64
+        " bytes of messages (gateway/message_memory), and there is no room for "
+        "the %zu of this one: send it again later",
+        memory_budget_held(budget), memory_budget_max(budget), request->bytes);
 
-    if (count > 16)
-        buffers = owned = mem_new(count * sizeof *buffers);
-    for (size_t i = 0; i < count; i++)
-        buffers[i] = (journal_part_t){message_buffer(message, i).bytes,
-                                      message_buffer(message, i).size};
-    record.buffers = buffers;
-    snprintf(record.type, sizeof record.type, "%.39s", message_type(message));
-    return journal_append(self->journal, &record, fault);
+    note_full(self, "message_memory", memory_budget_max(budget));
+    replies_fail(self, request, "QueueFull", sentence);
 }
 
-/* It was answered, and the journal could not take the reply
- * (unlogged_replies.c), or has given it up. */
-static void say_unknown(self_t *self, const request_t *request)
-{
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
-
-    turns_write_error(self, request, "JournalError",
-                      "this request was answered before, and the session's "
-                      "journal does not have the answer (it could not be "
-                      "written then, or has given it up to keep its bound); "
-                      "it is not run again",
-                      &content);
-    output_send_reply(self->output, request, (bytes_t){0},
-                      buffer_bytes(&content));
-}
-
-static bool is_of(const journal_record_t *record, const char *id)
-{
-    json_span_t header;
-    fault_t fault;
-
-    return record->kind == JOURNAL_REQUEST && record->header.size
-           && json_check(record->header.bytes, record->header.size, &header,
-                         &fault)
-                  == 0
-           && json_text_equals(json_member(header, "msg_id"), id);
-}
-
-/* Clients that number their requests alike, or by a constant, would get each
- * other's answers. */
-static void refuse_reused(self_t *self, request_t *request)
-{
-    turns_fail(self, request, "BadRequest",
-               "another request of this session had the same msg_id, with "
-               "other content; it is not run: give each request a msg_id of "
-               "its own");
-}
-
-static bool is_same(const request_t *request, bytes_t content)
-{
-    bytes_t own = message_content(request->message);
-
-    return own.size == content.size
-           && memcmp(own.bytes, content.bytes, own.size) == 0;
-}
-
-/* Exactly once: a request whose msg_id is in the journal is not run again; its
- * events and its reply go out once more, under fresh ids. It stands before all
- * that came of it. */
-static void replay(self_t *self, request_t *request)
-{
-    cleanup_free char *folder =
-        mem_format("%s/journal", self->spec->state_folder);
-    cleanup_journal_reader journal_reader_t *reader = NULL;
-    bytes_t parent = message_header(request->message);
-    journal_record_t record;
-    uint64_t number = 0;
-    bool is_known = false;
-    fault_t fault;
-
-    if (journal_reader_new(folder, self->spec->journal_key, 0, &reader, &fault)
-        < 0)
-        return;
-    while (journal_reader_next(reader, &record, &fault) == 1) {
-        bytes_t metadata = {record.metadata.bytes, record.metadata.size};
-        bytes_t content = {record.content.bytes, record.content.size};
-
-        if (!number && is_of(&record, message_id(request->message))) {
-            if (!is_same(request, content)) {
-                refuse_reused(self, request);
-                return;
-            }
-            number = record.request;
-            output_status(self->output, "busy", parent);
-        }
-        if (!number || record.request != number)
-            continue;
-        if (record.kind == JOURNAL_EVENT
-            && strcmp(record.type, "input_request") != 0)
-            output_broadcast(self->output, record.type, parent, content);
-        if (record.kind != JOURNAL_REPLY)
-            continue;
-        output_send_reply(self->output, request, metadata, content);
-        is_known = true;
-    }
-    if (!number)
-        output_status(self->output, "busy", parent);
-    if (!is_known)
-        say_unknown(self, request);
-    output_status(self->output, "idle", parent);
-}
-
-static bool is_called(const request_t *request, const char *id)
-{
-    return request->frame_type && strcmp(message_id(request->message), id) == 0;
-}
-
-/* The one that runs or waits under that id; NULL: none. */
-static const request_t *find_pending(const self_t *self, const char *id)
-{
-    if (self->running && is_called(self->running, id))
-        return self->running;
-    for (const request_t *at = self->queue; at; at = at->next)
-        if (is_called(at, id))
-            return at;
-    return NULL;
-}
-
-/* One whose id came before: said again by its client, or somebody else's. */
-static void repeat(self_t *self, request_t *request)
-{
-    const request_t *pending = find_pending(self, message_id(request->message));
-
-    if (!pending)
-        replay(self, request);
-    else if (!is_same(request, message_content(pending->message)))
-        refuse_reused(self, request);
-}
-
-static void refuse_full(self_t *self, request_t *request, const char *limit,
+static void refuse_full(session_t *self, request_t *request, const char *limit,
                         uint64_t max, const char *text)
 {
     cleanup_free char *sentence =
         mem_format("%s (limits/%s of profile %s): send it again later", text,
                    limit, self->spec->profile->name);
 
-    record_full(self, limit, max);
-    turns_fail(self, request, "QueueFull", sentence);
+    note_full(self, limit, max);
+    replies_fail(self, request, "QueueFull", sentence);
 }
 
-static bool are_too_many(const self_t *self)
+static request_queue_room_t room_for(const session_t *self,
+                                     const request_t *request)
 {
-    return self->queue_size >= self->spec->limits.requests;
+    const profile_limits_t *limits = &self->spec->limits;
+
+    return request_queue_room(self->requests, request->bytes, limits->requests,
+                              limits->requests_bytes);
 }
 
-/* What waits for nobody else may be as big as a message can be. */
-static bool is_too_much(const self_t *self, const request_t *request)
-{
-    return self->queue_size
-           && self->queue_bytes + request->bytes
-                  > self->spec->limits.requests_bytes;
-}
-
-/* False: it was refused. */
-static bool has_room(self_t *self, request_t *request)
+/* Returns true if the request may wait; it was refused else. */
+static bool has_room(session_t *self, request_t *request)
 {
     const profile_limits_t *limits = &self->spec->limits;
     char text[160];
 
-    if (are_too_many(self)) {
+    switch (room_for(self, request)) {
+    case REQUEST_QUEUE_TOO_MANY:
         snprintf(text, sizeof text,
-                 "%zu requests wait already, the most of this session",
-                 self->queue_size);
+                 "%zu requests wait already, the limit of this session",
+                 request_queue_size(self->requests));
         refuse_full(self, request, "requests", limits->requests, text);
         return false;
-    }
-    if (is_too_much(self, request)) {
+    case REQUEST_QUEUE_TOO_MUCH:
         snprintf(text, sizeof text,
                  "%zu bytes of requests wait already, and with the %zu of this "
                  "one there were more than %" PRIu64,
-                 self->queue_bytes, request->bytes, limits->requests_bytes);
+                 request_queue_bytes(self->requests), request->bytes,
+                 limits->requests_bytes);
         refuse_full(self, request, "requests_bytes", limits->requests_bytes,
                     text);
         return false;
+    case REQUEST_QUEUE_ROOM:
+        break;
     }
-    self->is_full_told = false;
+    if (!flow_control_has_memory(self, request->bytes)) {
+        refuse_for_memory(self, request);
+        return false;
+    }
     return true;
 }
 
-/* Journal first, then the queue. */
-static void accept_request(self_t *self, request_t **request_p)
+/* Journals and queues a request for the kernel, or refuses it. */
+static void accept_request(session_t *self, request_t **request_p)
 {
     cleanup_request request_t *request = take_ptr(*request_p);
     const char *flaw = request_flaw(request);
     const char *id = message_id(request->message);
     fault_t fault;
 
-    if (seen_has(self->seen, id)) {
-        repeat(self, request);
+    if (request_queue_knows_id(self->requests, id)) {
+        replay_request(self, request);
         return;
     }
     if (flaw) {
-        turns_fail(self, request, "BadRequest", flaw);
+        replies_fail(self, request, "BadRequest", flaw);
         return;
     }
     if (!has_room(self, request))
         return;
     if ((request->note
-         && output_note(self->output, "note", 0, request->note, &fault) < 0)
-        || intake_journal(self, request, &fault) < 0) {
+         && publisher_note(self->publisher, "note", 0, request->note, &fault)
+                < 0)
+        || publisher_request(self->publisher, request, &fault) < 0) {
         cleanup_free char *sentence = mem_format(
             "the request was not run: the session's journal cannot be written "
             "(%s); free some space and send it again under a new msg_id",
             fault.text);
-        turns_fail(self, request, "JournalError", sentence);
+        replies_fail(self, request, "JournalError", sentence);
         return;
     }
     request->is_journaled = true;
-    seen_add(self->seen, id);
-    turns_push(self, &request);
+    request_queue_note_id(self->requests, id);
+    if (frame_is_comm_request(request->frame_type))
+        dispatch_beside(self, request);
+    request_queue_push(self->requests, &request);
 }
 
-/* Where there is no room to wait it has its answer out of its turn, if that is
- * known: who asks what a kernel is hears it of a busy one, too. */
-static void wait_for_turn(self_t *self, request_t **request_p)
+/* Queues a request that the gateway answers in its turn. Without room it is
+ * answered at once, if the answer is known: a client that asks what a kernel is
+ * gets it of a busy one, too. */
+static void wait_for_turn(session_t *self, request_t **request_p)
 {
     cleanup_request request_t *request = take_ptr(*request_p);
-    bool is_full = are_too_many(self) || is_too_much(self, request);
+    bool is_full = room_for(self, request) != REQUEST_QUEUE_ROOM;
 
     if (is_full && self->info.size)
-        answers_give(self, request);
+        local_replies_give(self, request);
     else if (has_room(self, request))
-        turns_push(self, &request);
+        request_queue_push(self->requests, &request);
 }
 
-static void refuse_gone(self_t *self, request_t *request)
+static void refuse_gone(session_t *self, request_t *request)
 {
     cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
     const char *name;
 
-    ending_error(self, &name, &sentence);
+    replies_write_gone(self, &name, &sentence);
     /* No journal: the session's record is closed. */
-    turns_announce(self, request);
+    replies_announce(self, request);
     if (request->is_execute && !request->silent) {
         cleanup_buffer buffer_t content = BUFFER_EMPTY;
-        buffer_text(&content, "{");
-        turns_write_flaw(&content, name, (const char *) sentence.data);
-        buffer_text(&content, "}");
-        output_broadcast(self->output, "error",
-                         message_header(request->message),
-                         buffer_bytes(&content));
+        error_reply_write_event(name, (const char *) sentence.data, &content);
+        publisher_broadcast(self->publisher, "error",
+                            message_header(request->message),
+                            buffer_bytes(&content));
     }
     {
         cleanup_buffer buffer_t content = BUFFER_EMPTY;
-        turns_write_error(self, request, name, (const char *) sentence.data,
-                          &content);
-        output_send_reply(self->output, request, (bytes_t){0},
-                          buffer_bytes(&content));
+        error_reply_write(request, request_queue_next_count(self->requests) - 1,
+                          name, (const char *) sentence.data, &content);
+        publisher_send_reply(self->publisher, request, (bytes_t){0},
+                             buffer_bytes(&content));
     }
-    output_status(self->output, "idle", message_header(request->message));
+    publisher_status(self->publisher, "idle", message_header(request->message));
 }
 
-static void on_request(self_t *self, const char *front, channel_t channel,
+static void on_request(session_t *self, const char *frontend, channel_t channel,
                        message_t **message_p)
 {
     cleanup_request request_t *request =
-        request_new(turns_number(self), channel, message_p);
+        request_new(request_queue_number(self->requests), channel, message_p);
 
-    snprintf(request->front, sizeof request->front, "%s", front);
+    snprintf(request->frontend, sizeof request->frontend, "%s", frontend);
     request->came_us = clock_monotonic_us();
-    if (self->state == LIFE_GONE) {
+    if (session_state_is(self->state, PHASE_GONE)) {
         refuse_gone(self, request);
+    } else if (process_requests_serve(self, &request)) {
+        return;
     } else if (request->frame_type) {
         accept_request(self, &request);
-    } else if (answers_wait(self, request)) {
+    } else if (local_replies_wait(self, request)) {
         wait_for_turn(self, &request);
     } else {
-        answers_give(self, request);
+        local_replies_give(self, request);
     }
 }
 
-/* It belongs to the recording, which can give it again; a password does not,
- * nor what is no answer of a person. */
-static void record_answer(self_t *self, const message_t *message)
+/* Journals an answer to input(): it belongs to the recording. A password does
+ * not, nor what no person would type. */
+static void record_answer(session_t *self, const message_t *message)
 {
-    json_span_t value = json_member(message_content_json(message), "value");
+    jspan_t value = jspan_member(message_content_json(message), "value");
     cleanup_buffer buffer_t out = BUFFER_EMPTY;
     fault_t fault;
 
-    buffer_format(&out, "{\"request\":%" PRIu64, self->running->number);
-    if (self->input_is_secret)
-        buffer_text(&out, ",\"password\":true");
-    else if (json_is(value, JSON_KIND_STRING) && value.size <= ANSWER_MAX) {
-        buffer_text(&out, ",\"value\":");
-        buffer_append(&out, value.text, value.size);
-    }
-    buffer_text(&out, "}");
-    if (output_note(self->output, "input_reply", 0, (const char *) out.data,
-                    &fault)
+    jspan_write_begin(&out);
+    jspan_write_count(&out, "request",
+                      request_queue_running(self->requests)->number);
+    if (request_queue_input(self->requests) == REQUEST_QUEUE_PASSWORD)
+        jspan_write_bool(&out, "password", true);
+    else if (jspan_is(value, JSPAN_STRING) && value.size <= ANSWER_MAX)
+        jspan_write_raw(&out, "value", (bytes_t){value.text, value.size});
+    jspan_write_end(&out);
+    if (publisher_note(self->publisher, "input_reply", 0,
+                       (const char *) out.data, &fault)
         < 0)
         log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
 }
 
-/* An answer counts when one is wanted and the one who was asked gives it. */
-static void on_input_reply(self_t *self, const char *front,
+/* Passes an answer to input() on, if one is awaited and it is from the client
+ * that was asked. */
+static void on_input_reply(session_t *self, const char *frontend,
                            const message_t *message)
 {
+    const request_t *running = request_queue_running(self->requests);
     bytes_t content = message_content(message);
     frame_t frame = {
         .type = FRAME_INPUT_REPLY,
@@ -342,123 +225,128 @@ static void on_input_reply(self_t *self, const char *front,
     };
     fault_t fault;
 
-    if (strcmp(message_type(message), "input_reply") != 0 || !self->running
-        || !self->input_wanted || !self->kernel
-        || !message_identity_count(message)
-        || !request_is_of(self->running, front, message_identity(message, 0)))
+    if (strcmp(message_type(message), "input_reply") != 0 || !running
+        || request_queue_input(self->requests) == REQUEST_QUEUE_NO_INPUT
+        || !session_kernel(self) || !message_identity_count(message)
+        || !request_is_of(running, frontend, message_identity(message, 0)))
         return;
-    frame.request = self->running->number;
-    self->input_wanted = false;
-    record_answer(self, message);
-    if (session_send(self, &frame, &fault) < 0)
+    frame.request = running->number;
+    /* The journal has it only when the kernel has it: the next gateway would
+     * take it for answered. A kernel that gets it twice drops the second one,
+     * before its next question. */
+    if (kernel_link_send(self->link, &frame, &fault) < 0) {
         log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
+        return;
+    }
+    record_answer(self, message);
+    request_queue_want_input(self->requests, REQUEST_QUEUE_NO_INPUT);
 }
 
-static void take_port(self_t *self, channel_t channel, int most)
+static void take_port(session_t *self, channel_t channel, int most)
 {
     message_t *message;
 
     while (most-- > 0) {
-        if (pressure_of_replies(self)) {
-            ports_leave(self->ports, channel);
+        if (!flow_control_may_take(self)) {
+            channels_leave(self->channels, channel);
             return;
         }
-        message = ports_receive(self->ports, channel);
+        message = channels_receive(self->channels, channel);
         if (!message)
             return;
         on_request(self, "", channel, &message);
     }
 }
 
-static void take_viewers_request(self_t *self, const char *front,
-                                 channel_t channel, message_t **message_p)
+static void take_frontend_request(session_t *self, const char *frontend,
+                                  channel_t channel, message_t **message_p)
 {
     cleanup_message message_t *message = take_ptr(*message_p);
 
     if (channel == CHANNEL_SHELL || channel == CHANNEL_CONTROL)
-        on_request(self, front, channel, &message);
+        on_request(self, frontend, channel, &message);
     else if (channel == CHANNEL_STDIN)
-        on_input_reply(self, front, message);
+        on_input_reply(self, frontend, message);
 }
 
-/* False when the front left. */
-static bool take_front(self_t *self, zsock_t *socket, int most)
+/* Takes what a frontend has sent; false if the frontend has left. */
+static bool take_frontend(session_t *self, zsock_t *socket, int most)
 {
     message_t *message = NULL;
-    const char *front;
+    const char *frontend;
     channel_t channel;
 
     while (most-- > 0)
-        switch (
-            viewers_next(self->viewers, socket, &front, &channel, &message)) {
-        case VIEWERS_NOTHING:
+        switch (frontends_next(self->frontends, socket, &frontend, &channel,
+                               &message)) {
+        case FRONTENDS_NOTHING:
             return true;
-        case VIEWERS_REQUEST:
-            take_viewers_request(self, front, channel, &message);
+        case FRONTENDS_REQUEST:
+            take_frontend_request(self, frontend, channel, &message);
             break;
-        case VIEWERS_CAUGHT_UP:
-            commands_greet(self, front);
+        case FRONTENDS_CAUGHT_UP:
+            announce_greet(self, frontend);
             break;
-        case VIEWERS_LEFT:
+        case FRONTENDS_LEFT:
             zloop_reader_end(self->loop, socket);
-            viewers_drop(self->viewers, socket);
+            frontends_drop(self->frontends, socket);
             return false;
         }
     return true;
 }
 
-void intake_take_all(self_t *self)
+void receive_take_all(session_t *self)
 {
     zsock_t *socket;
     size_t i = 0;
 
     take_port(self, CHANNEL_SHELL, BATCH_MAX * 16);
-    while ((socket = viewers_socket(self->viewers, i)))
-        i += take_front(self, socket, BATCH_MAX * 16) ? 1 : 0;
+    while ((socket = frontends_socket(self->frontends, i)))
+        i += take_frontend(self, socket, BATCH_MAX * 16) ? 1 : 0;
 }
 
-int intake_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
+int receive_on_shell(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    session_t *self = arg;
 
     (void) loop;
     (void) socket;
     take_port(self, CHANNEL_SHELL, BATCH_MAX);
-    session_settle(self);
+    dispatch_settle(self);
     return 0;
 }
 
-int intake_on_control(zloop_t *loop, zsock_t *socket, void *arg)
+int receive_on_control(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    session_t *self = arg;
 
     (void) loop;
     (void) socket;
     take_port(self, CHANNEL_CONTROL, BATCH_MAX);
-    session_settle(self);
+    dispatch_settle(self);
     return 0;
 }
 
-int intake_on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
+int receive_on_stdin(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    session_t *self = arg;
     message_t *message;
 
     (void) loop;
     (void) socket;
-    while ((message = ports_receive(self->ports, CHANNEL_STDIN))) {
+    while ((message = channels_receive(self->channels, CHANNEL_STDIN))) {
         on_input_reply(self, "", message);
         message_destroy(&message);
     }
     return 0;
 }
 
-int intake_on_front(zloop_t *loop, zsock_t *socket, void *arg)
+int receive_on_frontend(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    session_t *self = arg;
 
     (void) loop;
-    (void) take_front(self, socket, BATCH_MAX);
-    session_settle(self);
+    (void) take_frontend(self, socket, BATCH_MAX);
+    dispatch_settle(self);
     return 0;
 }

@@ -1,13 +1,16 @@
-/* See request.h. No socket, no kernel: it knows what was asked and by whom. */
+/* See request.h. No socket and no kernel: only the content and the origin of
+ * requests. */
 #include "gateway/session/request.h"
 
 #include "base/buffer.h"
+#include "base/hex.h"
 #include "notebooks/journal/peer_name.h"
 #include "protocol/frame.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 #include "protocol/limits.h"
 
-#include <inttypes.h>
+#include <sodium.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +35,7 @@ static const char *const channel_names[CHANNEL_COUNT] = {
 
 uint16_t request_frame_type(const char *message_type)
 {
-    /* These two are no requests of their own: see actor.c. */
+    /* These two have no reply of their own: receive.c handles them. */
     if (!message_type[0] || strcmp(message_type, "input_reply") == 0
         || strcmp(message_type, "shutdown_request") == 0)
         return 0;
@@ -43,70 +46,93 @@ uint16_t request_frame_type(const char *message_type)
     return 0;
 }
 
-static bool flag(json_span_t content, const char *key, bool otherwise)
+static bool flag(jspan_t value, bool otherwise)
 {
-    json_span_t value = json_member(content, key);
-
-    return json_is_bool(value) ? json_is(value, JSON_KIND_TRUE) : otherwise;
+    return jspan_is_bool(value) ? jspan_is(value, JSPAN_TRUE) : otherwise;
 }
 
-static json_span_t parse(bytes_t part)
+static jspan_t parse(bytes_t part)
 {
-    json_span_t value = {.kind = JSON_KIND_ABSENT};
+    jspan_t value = {.kind = JSPAN_ABSENT};
     fault_t fault;
 
     if (part.size)
-        json_check(part.bytes, part.size, &value, &fault);
+        jspan_check(part.bytes, part.size, &value, &fault);
     return value;
 }
 
-/* What the journal keeps of a note that came with its cell. */
-static char *write_note(const request_t *self, json_span_t text, json_span_t by)
+/* Returns the members of a note that the journal keeps with its cell. */
+static char *write_note(const request_t *self, jspan_t text, jspan_t by)
 {
     buffer_t out = BUFFER_EMPTY;
 
-    buffer_text(&out, "{\"text\":");
-    buffer_append(&out, text.text, text.size);
-    if (json_is(by, JSON_KIND_STRING) && by.size <= NOTE_BY_MAX) {
-        buffer_text(&out, ",\"by\":");
-        buffer_append(&out, by.text, by.size);
-    }
-    buffer_format(&out, ",\"before\":%" PRIu64 "}", self->number);
+    jspan_write_begin(&out);
+    jspan_write_raw(&out, "text", (bytes_t){text.text, text.size});
+    if (jspan_is(by, JSPAN_STRING) && by.size <= NOTE_BY_MAX)
+        jspan_write_raw(&out, "by", (bytes_t){by.text, by.size});
+    jspan_write_count(&out, "before", self->number);
+    jspan_write_end(&out);
     return (char *) out.data;
 }
 
-static void read_note(request_t *self, json_span_t own)
+static void read_note(request_t *self, jspan_t own)
 {
-    json_span_t note = json_member(own, "note");
+    jspan_t note = jspan_member(own, "note");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
 
-    if (json_is(note, JSON_KIND_ABSENT) || json_is(note, JSON_KIND_NULL))
+    if (jspan_is(note, JSPAN_ABSENT) || jspan_is(note, JSPAN_NULL))
         return;
-    if (json_is(note, JSON_KIND_STRING))
-        json_text(note, &text);
+    if (jspan_is(note, JSPAN_STRING))
+        jspan_text(note, &text);
     if (!text.size || text.size > NOTE_TEXT_MAX)
         self->own_flaw = "metadata: `hearth.note` must be a text of at most "
                          "64 KiB";
     else
-        self->note = write_note(self, note, json_member(own, "client"));
+        self->note = write_note(self, note, jspan_member(own, "client"));
+}
+
+/* Reads the members of the content in one pass, since the code may be long. */
+static void read_content(request_t *self)
+{
+    enum {
+        CODE,
+        SILENT,
+        STORE_HISTORY,
+        STOP_ON_ERROR
+    };
+    static const char *const keys[] = {"code", "silent", "store_history",
+                                       "stop_on_error", NULL};
+    jspan_t found[STOP_ON_ERROR + 1];
+
+    jspan_members(message_content_json(self->message), keys, found);
+    self->code = found[CODE];
+    self->silent = flag(found[SILENT], false);
+    self->store_history = !self->silent && flag(found[STORE_HISTORY], true);
+    self->stop_on_error = flag(found[STOP_ON_ERROR], true);
+}
+
+static void read_time_limit(request_t *self, jspan_t limit)
+{
+    double seconds;
+
+    if (jspan_is(limit, JSPAN_ABSENT) || jspan_is(limit, JSPAN_NULL))
+        return;
+    if (jspan_to_real(limit, &seconds) && seconds >= 0.001 && seconds <= 1e9)
+        self->time_limit_ms = (int64_t) (seconds * 1000);
+    else
+        self->own_flaw = "metadata: `hearth.time_limit` must be a number of "
+                         "seconds from 0.001 to 1e9";
 }
 
 static void read_execute(request_t *self)
 {
-    json_span_t content = message_content_json(self->message);
-    json_span_t own =
-        json_member(message_metadata_json(self->message), "hearth");
-    double seconds;
+    jspan_t own = jspan_member(message_metadata_json(self->message), "hearth");
 
-    self->silent = flag(content, "silent", false);
-    self->store_history = !self->silent && flag(content, "store_history", true);
-    self->stop_on_error = flag(content, "stop_on_error", true);
-    self->wants_namespace = flag(own, "namespace", false);
-    self->is_revival = flag(own, "revival", false);
+    read_content(self);
+    self->wants_namespace = flag(jspan_member(own, "namespace"), false);
+    self->is_revival = flag(jspan_member(own, "revival"), false);
     read_note(self, own);
-    if (json_to_real(json_member(own, "time_limit"), &seconds) && seconds > 0
-        && seconds < 1e9)
-        self->time_limit_ms = (int64_t) (seconds * 1000);
+    read_time_limit(self, jspan_member(own, "time_limit"));
 }
 
 request_t *request_new(uint64_t number, channel_t channel,
@@ -152,106 +178,104 @@ bool request_reply_type(const request_t *self, char ret_type[64])
     return true;
 }
 
-bool request_is_of(const request_t *self, const char *front, bytes_t identity)
+bool request_is_of(const request_t *self, const char *frontend,
+                   bytes_t identity)
 {
     bytes_t own;
 
     if (!message_identity_count(self->message)
-        || strcmp(self->front, front) != 0)
+        || strcmp(self->frontend, frontend) != 0)
         return false;
     own = message_identity(self->message, 0);
     return own.size == identity.size
            && memcmp(own.bytes, identity.bytes, own.size) == 0;
 }
 
-/* Fronts name their viewers after the token ("http") or after the connection
- * file by which they came; who uses the session's own key is known by the
- * identity of his socket, which he chose. */
+/* Returns the client's name. Frontends name their viewers after the token
+ * ("http") or the connection file. A client with the session's own key is known
+ * by the identity of its socket, which it chose itself. */
 char *request_asker(const request_t *self)
 {
     bytes_t name = message_identity_count(self->message)
                        ? message_identity(self->message, 0)
                        : (bytes_t){0};
 
-    return peer_name(self->front, name.bytes, name.size);
+    return peer_name(self->frontend, name.bytes, name.size);
 }
 
 char *request_origin(const request_t *self)
 {
     buffer_t out = BUFFER_EMPTY;
 
-    buffer_format(&out, "{\"channel\":\"%s\",", channel_names[self->channel]);
-    if (self->front[0]) {
-        buffer_text(&out, "\"front\":");
-        json_quote_text(&out, self->front);
-        buffer_text(&out, ",");
-    }
-    buffer_text(&out, "\"identities\":[");
+    jspan_write_begin(&out);
+    jspan_write_text(&out, "channel", channel_names[self->channel]);
+    if (self->frontend[0])
+        jspan_write_text(&out, "front", self->frontend);
+    jspan_write_array(&out, "identities");
     for (size_t i = 0; i < message_identity_count(self->message); i++) {
         bytes_t identity = message_identity(self->message, i);
-        const uint8_t *bytes = identity.bytes;
+        char hex[2 * WIRE_IDENTITY_MAX + 1];
 
-        buffer_text(&out, i ? ",\"" : "\"");
-        for (size_t k = 0; k < identity.size; k++)
-            buffer_format(&out, "%02x", bytes[k]);
-        buffer_text(&out, "\"");
+        sodium_bin2hex(hex, sizeof hex, identity.bytes, identity.size);
+        jspan_write_text(&out, NULL, hex);
     }
-    buffer_text(&out, "],\"client\":");
-    json_quote_text(&out, message_session(self->message));
-    buffer_text(&out, "}");
+    jspan_write_end_array(&out);
+    jspan_write_text(&out, "client", message_session(self->message));
+    jspan_write_end(&out);
     return (char *) out.data;
 }
 
-static channel_t parse_channel(json_span_t name)
+static channel_t parse_channel(jspan_t name)
 {
     for (int i = 0; i < CHANNEL_COUNT; i++)
-        if (json_text_equals(name, channel_names[i]))
+        if (jspan_text_equals(name, channel_names[i]))
             return (channel_t) i;
     return CHANNEL_COUNT;
 }
 
-static void add_identity(message_t *message, json_span_t hex)
+static void add_identity(message_t *message, jspan_t hex)
 {
-    cleanup_free char *text = json_text_new(hex);
+    cleanup_free char *text = jspan_text_new(hex);
     uint8_t bytes[WIRE_IDENTITY_MAX];
     size_t size = 0;
-    unsigned byte;
 
-    while (text && size < sizeof bytes && text[2 * size]
-           && sscanf(text + 2 * size, "%2x", &byte) == 1)
-        bytes[size++] = (uint8_t) byte;
+    for (const char *at = text; at && size < sizeof bytes && *at; at += 2) {
+        int high = hex_value(at[0]), low = hex_value(at[1]);
+
+        if (high < 0 || low < 0)
+            break;
+        bytes[size++] = (uint8_t) (16 * high + low);
+    }
     message_add_identity(message, bytes, size);
 }
 
 request_t *request_from_record(const journal_record_t *record)
 {
-    json_span_t origin =
-        parse((bytes_t){record->origin.bytes, record->origin.size});
-    channel_t channel = parse_channel(json_member(origin, "channel"));
-    json_span_t identities = json_member(origin, "identities"), value;
-    cleanup_free char *front = json_text_new(json_member(origin, "front"));
+    jspan_t origin = parse(record->origin);
+    channel_t channel = parse_channel(jspan_member(origin, "channel"));
+    jspan_t identities = jspan_member(origin, "identities"), value;
+    cleanup_free char *frontend = jspan_text_new(jspan_member(origin, "front"));
     cleanup_message message_t *message = NULL;
     size_t cursor = 0;
     request_t *request;
 
     if (channel == CHANNEL_COUNT || !record->header.size)
         return NULL;
-    message = message_new(
-        (bytes_t){record->header.bytes, record->header.size}, (bytes_t){0},
-        (bytes_t){record->metadata.bytes, record->metadata.size},
-        (bytes_t){record->content.bytes, record->content.size});
-    while (json_each(identities, &cursor, NULL, &value))
+    message = message_new(record->header, (bytes_t){0}, record->metadata,
+                          record->content);
+    while (jspan_each(identities, &cursor, NULL, &value))
         add_identity(message, value);
     for (size_t i = 0; i < record->buffer_count; i++)
         message_add_buffer(message, record->buffers[i].bytes,
                            record->buffers[i].size);
     request = request_new(record->request, channel, &message);
     request->is_journaled = true;
-    snprintf(request->front, sizeof request->front, "%s", front ? front : "");
+    snprintf(request->frontend, sizeof request->frontend, "%s",
+             frontend ? frontend : "");
     return request;
 }
 
-/* The types that the kernel relies on. */
+/* The member types that the kernel relies on. */
 static const struct {
     const char *type, *key;
     enum {
@@ -299,39 +323,56 @@ static const struct {
      "comm_close: `comm_id` must be a string"},
 };
 
+#define WANTS (sizeof wants / sizeof *wants)
+
+/* Finds the members that the kernel relies on, in one pass. */
+static void find_wanted(jspan_t object, const char *type, jspan_t found[WANTS])
+{
+    jspan_t key, value;
+    size_t cursor = 0;
+
+    while (jspan_each(object, &cursor, &key, &value))
+        for (size_t i = 0; i < WANTS; i++)
+            if (strcmp(wants[i].type, type) == 0
+                && jspan_text_equals(key, wants[i].key))
+                found[i] = value;
+}
+
 const char *request_flaw(const request_t *self)
 {
-    json_span_t object = message_content_json(self->message), value;
+    jspan_t object = message_content_json(self->message);
+    jspan_t found[WANTS] = {{0}};
+    const char *type = message_type(self->message);
 
-    if (json_is(object, JSON_KIND_ABSENT))
-        return "content is no JSON";
+    if (jspan_is(object, JSPAN_ABSENT))
+        return "content is not JSON";
     if (self->own_flaw)
         return self->own_flaw;
-    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+    find_wanted(object, type, found);
+    for (size_t i = 0; i < WANTS; i++) {
+        jspan_t value = found[i];
         bool is_right = false;
 
-        if (strcmp(wants[i].type, message_type(self->message)) != 0)
+        if (strcmp(wants[i].type, type) != 0)
             continue;
-        value = json_member(object, wants[i].key);
-        /* null stands for absent, as ipykernel has it. */
-        if (json_is(value, JSON_KIND_ABSENT)
-            || json_is(value, JSON_KIND_NULL)) {
+        /* null means absent, like in ipykernel. */
+        if (jspan_is(value, JSPAN_ABSENT) || jspan_is(value, JSPAN_NULL)) {
             if (wants[i].is_required)
                 return wants[i].flaw;
             continue;
         }
         switch (wants[i].want) {
         case WANT_STRING:
-            is_right = json_is(value, JSON_KIND_STRING);
+            is_right = jspan_is(value, JSPAN_STRING);
             break;
         case WANT_BOOL:
-            is_right = json_is_bool(value);
+            is_right = jspan_is_bool(value);
             break;
         case WANT_INTEGER:
-            is_right = json_is_integer(value);
+            is_right = jspan_is_integer(value);
             break;
         case WANT_OBJECT:
-            is_right = json_is(value, JSON_KIND_OBJECT);
+            is_right = jspan_is(value, JSPAN_OBJECT);
             break;
         }
         if (!is_right)

@@ -1,248 +1,74 @@
-/* The limits of a session as a whole: its control group where there is one,
- * else what /proc tells. One timer a session, which is slower while nothing
- * happens; one look has a bounded share of a processor. What a limit has done
- * is told with its figures: in the reason of an end, or in the journal when
- * the session goes on. Lives in the session's thread. */
-#include "gateway/session/internal.h"
-#include "gateway/session/look_pace.h"
+/* See resource_monitor.h. */
+#include "gateway/session/resource_monitor.h"
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "kernels/processes.h"
+#include "gateway/session/look_pace.h"
+#include "kernels/proc_tree.h"
+#include "protocol/jspan_write.h"
 #include "protocol/reply_metadata.h"
 
 #include <inttypes.h>
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
 
-#define GROUP_MS 1000 /* between two looks at a control group */
-#define PROC_MS  250  /* at /proc: nothing else holds memory back */
-#define SLOW_MS                                                                \
-    8000 /* at a session that does nothing; in a group, which                  \
-            holds it by itself, less often: */
-#define CALM_MS   64000
-#define REST_MS   4000 /* from this pace on it holds no files open */
-#define STEADY_US 2000 /* processor time of a session that does nothing */
-#define NOTE_MAX  256
+#define GROUP_MS  1000  /* between two reads of a control group */
+#define PROC_MS   250   /* of /proc: no other limit bounds the memory */
+#define SLOW_MS   8000  /* for an idle session; one with a group, which */
+#define CALM_MS   64000 /* bounds the memory itself, is read less often */
+#define STEADY_US 2000  /* processor time of an idle session */
 #define MIB       ((uint64_t) 1024 * 1024)
 
-static int on_look(zloop_t *loop, int timer, void *arg);
+struct resource_monitor {
+    session_spec_t *spec;    /* borrowed */
+    cgroup_t *group;         /* owned; NULL: /proc is read instead */
+    int64_t period_ms;       /* until the next measurement */
+    uint64_t reported_kills; /* of the group's counters; reported already */
+    uint64_t reported_refusals;
+    uint64_t
+        reported_compactions; /* compactions of the journal; reported already */
+    uint64_t last_cpu_us;     /* at the last measurement */
+    int64_t cell_begun_ms;    /* monotonic; of the running cell, 0: none */
+    uint64_t cell_cpu_us;     /* of the group, when it began */
+    bool has_own_peak;        /* the group's peak is the cell's */
+    uint64_t took_us;         /* the last cell: its processor time ... */
+    uint64_t took_peak;       /* ... and its most bytes */
+};
 
-static int64_t base_ms(const self_t *self)
+resource_monitor_t *resource_monitor_new(session_spec_t *spec)
 {
-    return self->watch.group ? GROUP_MS : PROC_MS;
+    resource_monitor_t *self = mem_new(sizeof *self);
+
+    self->spec = spec;
+    return self;
 }
 
-static int64_t slowest_ms(const self_t *self)
+void resource_monitor_destroy(resource_monitor_t **self_p)
 {
-    return self->watch.group && !self->spec->limits.cpu_seconds ? CALM_MS
-                                                                : SLOW_MS;
-}
+    resource_monitor_t *self = *self_p;
 
-static void look_again(self_t *self, int64_t delay_ms)
-{
-    self->watch.period_ms = delay_ms;
-    session_start_timer(self, &self->watch.timer, delay_ms, on_look);
-}
-
-static void write_size(char ret_text[32], uint64_t bytes)
-{
-    if (bytes >= 1024 * MIB && bytes % (1024 * MIB) == 0)
-        snprintf(ret_text, 32, "%" PRIu64 " GiB", bytes / (1024 * MIB));
-    else
-        snprintf(ret_text, 32, "%" PRIu64 " MiB", bytes / MIB);
-}
-
-/* " while running cell 7", " between cells". */
-static void write_when(const self_t *self, char ret_text[64])
-{
-    if (self->running && self->running->is_execute)
-        snprintf(ret_text, 64, " while running cell %" PRId64,
-                 self->next_count);
-    else
-        snprintf(ret_text, 64, " between cells");
-}
-
-static void explain_memory(const self_t *self, uint64_t used, char *ret_text,
-                           size_t size)
-{
-    char limit[32], peak[32], when[64];
-
-    write_size(limit, self->spec->limits.memory);
-    write_size(peak, used);
-    write_when(self, when);
-    if (used)
-        snprintf(ret_text, size, "%s reached%s (%s in use)", limit, when, peak);
-    else
-        snprintf(ret_text, size, "%s reached%s", limit, when);
-}
-
-static void explain_cpu(const self_t *self, char *ret_text, size_t size)
-{
-    char when[64];
-
-    write_when(self, when);
-    snprintf(ret_text, size, "%" PRIu64 " s of processor time reached%s",
-             self->spec->limits.cpu_seconds, when);
-}
-
-/* ---- figures ---- */
-
-static void read_usage(const self_t *self, cgroup_usage_t *ret_usage)
-{
-    const profile_limits_t *limits = &self->spec->limits;
-    processes_t seen = {0};
-
-    *ret_usage = (cgroup_usage_t){0};
-    if (self->watch.group) {
-        cgroup_usage(self->watch.group, ret_usage);
+    if (!self)
         return;
-    }
-    if (!self->kernel || !kernel_pid(self->kernel))
-        return;
-    processes_read(kernel_pid(self->kernel), false, &seen);
-    /* Shared pages count for each there: only who seems to be above the limit
-     * is worth the exact figure. */
-    if (limits->memory && seen.memory > limits->memory)
-        processes_read(kernel_pid(self->kernel), true, &seen);
-    ret_usage->memory = seen.memory;
-    ret_usage->processes = seen.processes;
-    ret_usage->cpu_us = seen.cpu_us;
+    cgroup_destroy(&self->group);
+    free(self);
+    *self_p = NULL;
 }
 
-static void note_refusals(self_t *self, const cgroup_usage_t *usage)
-{
-    char note[NOTE_MAX];
-    fault_t fault;
+/* ---- the group ---- */
 
-    if (usage->fork_refusals <= self->watch.told_refusals)
-        return;
-    snprintf(note, sizeof note,
-             "{\"limit\":\"processes\",\"max\":%" PRIu64 ",\"refused\":%" PRIu64
-             ",\"cell\":%" PRId64 "}",
-             self->spec->limits.processes,
-             usage->fork_refusals - self->watch.told_refusals,
-             self->next_count);
-    self->watch.told_refusals = usage->fork_refusals;
-    record_limit(self, "processes", self->spec->limits.processes);
-    if (output_note(self->output, "limit", 0, note, &fault) < 0)
-        log_error("session=%s journal: %s", self->spec->id, fault.text);
-    log_notice("session=%s limit=processes max=%" PRIu64, self->spec->id,
-               self->spec->limits.processes);
-}
-
-/* Outputs gave way to the journal's bound: it says so at their place, and
- * here that it has begun to. */
-static void note_journal(self_t *self)
-{
-    uint64_t given_way = journal_given_way(self->journal);
-
-    if (given_way <= self->watch.told_given_way)
-        return;
-    self->watch.told_given_way = given_way;
-    record_limit(self, "journal_bytes", self->spec->limits.journal_bytes);
-    log_notice("session=%s limit=journal_bytes max=%" PRIu64, self->spec->id,
-               self->spec->limits.journal_bytes);
-}
-
-/* True when the session has to end. */
-static bool judge(self_t *self, const cgroup_usage_t *usage)
-{
-    const profile_limits_t *limits = &self->spec->limits;
-    char text[160];
-
-    if (usage->memory_kills > self->watch.told_kills
-        || (!self->watch.group && limits->memory
-            && usage->memory > limits->memory)) {
-        self->watch.told_kills = usage->memory_kills;
-        explain_memory(self, usage->memory_kills ? 0 : usage->memory, text,
-                       sizeof text);
-        ending_begin(self, LIFE_REASON_MEMORY, "%s", text);
-        return true;
-    }
-    if (limits->cpu_seconds && usage->cpu_us / 1000000 >= limits->cpu_seconds) {
-        explain_cpu(self, text, sizeof text);
-        ending_begin(self, LIFE_REASON_CPU, "%s", text);
-        return true;
-    }
-    return false;
-}
-
-/* A thousand that do nothing have descriptors left for those who do. */
-static void rest(self_t *self)
-{
-    journal_rest(self->journal);
-    if (self->watch.group)
-        cgroup_rest(self->watch.group);
-}
-
-/* No process of the group has run since the last look, so nothing of what is
- * looked for has happened: one file has told it. */
-static bool has_slept(const self_t *self)
-{
-    return self->watch.group && self->watch.last_cpu_us
-           && cgroup_cpu_us(self->watch.group) == self->watch.last_cpu_us;
-}
-
-/* Whether it does nothing. Of no worth when it has to end. */
-static bool look(self_t *self, bool *ret_ends)
-{
-    cgroup_usage_t usage;
-    uint64_t before = self->watch.last_cpu_us;
-
-    note_journal(self);
-    if (has_slept(self))
-        return self->state == LIFE_IDLE;
-    read_usage(self, &usage);
-    note_refusals(self, &usage);
-    *ret_ends = judge(self, &usage);
-    self->watch.last_cpu_us = usage.cpu_us;
-    return self->state == LIFE_IDLE && usage.cpu_us < before + STEADY_US;
-}
-
-static int on_look(zloop_t *loop, int timer, void *arg)
-{
-    self_t *self = arg;
-    const look_pace_t pace = {.base_ms = base_ms(self),
-                              .slowest_ms = slowest_ms(self)};
-    int64_t begun = clock_monotonic_ms();
-    int64_t next;
-    bool is_quiet, ends = false;
-
-    (void) loop;
-    (void) timer;
-    self->watch.timer = 0;
-    if (self->state == LIFE_GONE || self->state == LIFE_STOPPING
-        || !self->kernel)
-        return 0;
-    is_quiet = look(self, &ends);
-    if (ends)
-        return 0;
-    next = look_pace_next(&pace, self->watch.period_ms,
-                          clock_monotonic_ms() - begun, is_quiet);
-    if (is_quiet && next >= REST_MS)
-        rest(self);
-    look_again(self, next);
-    return 0;
-}
-
-/* ---- the life of the group ---- */
-
-/* What this one has counted before is not news. */
-static void take_group(self_t *self, cgroup_t *group)
+static void take_group(resource_monitor_t *self, cgroup_t *group)
 {
     cgroup_usage_t usage = {0};
 
-    self->watch.group = group;
+    self->group = group;
     if (group)
         cgroup_usage(group, &usage);
-    self->watch.told_kills = usage.memory_kills;
-    self->watch.told_refusals = usage.fork_refusals;
-    self->watch.last_cpu_us = usage.cpu_us;
-    look_again(self, base_ms(self));
+    self->reported_kills = usage.memory_kills;
+    self->reported_refusals = usage.fork_refusals;
+    self->last_cpu_us = usage.cpu_us;
+    self->period_ms = resource_monitor_base_ms(self);
 }
 
-void watch_begin(self_t *self, const char *name)
+void resource_monitor_begin(resource_monitor_t *self, const char *name)
 {
     session_spec_t *spec = self->spec;
     cgroup_t *group = NULL;
@@ -256,30 +82,22 @@ void watch_begin(self_t *self, const char *name)
     take_group(self, group);
 }
 
-void watch_adopt(self_t *self)
+void resource_monitor_adopt(resource_monitor_t *self)
 {
     cleanup_free char *name = take_ptr(self->spec->cgroup);
     cgroup_limits_t limits = profile_group_limits(&self->spec->limits);
     fault_t fault;
 
-    watch_begin(self, name ? name : "");
-    if (self->watch.group
-        && cgroup_limit(self->watch.group, &limits, &fault) < 0)
+    resource_monitor_begin(self, name ? name : "");
+    if (self->group && cgroup_limit(self->group, &limits, &fault) < 0)
         log_warning("session=%s limits: %s", self->spec->id, fault.text);
 }
 
-void watch_wake(self_t *self)
+void resource_monitor_end(resource_monitor_t *self)
 {
-    if (self->watch.period_ms > base_ms(self))
-        look_again(self, base_ms(self));
-}
-
-void watch_end(self_t *self)
-{
-    cgroup_t *group = take_ptr(self->watch.group);
+    cgroup_t *group = take_ptr(self->group);
     fault_t fault;
 
-    session_stop_timer(self, &self->watch.timer);
     free(take_ptr(self->spec->cgroup));
     if (!group)
         return;
@@ -290,105 +108,241 @@ void watch_end(self_t *self)
     cgroup_destroy(&group);
 }
 
-void watch_clear(self_t *self)
+cgroup_t *resource_monitor_group(const resource_monitor_t *self)
 {
-    cgroup_destroy(&self->watch.group);
+    return self->group;
 }
 
-bool watch_explain(self_t *self)
+/* ---- the verdict ---- */
+
+static void write_size(char ret_text[32], uint64_t bytes)
+{
+    if (bytes >= 1024 * MIB && bytes % (1024 * MIB) == 0)
+        snprintf(ret_text, 32, "%" PRIu64 " GiB", bytes / (1024 * MIB));
+    else
+        snprintf(ret_text, 32, "%" PRIu64 " MiB", bytes / MIB);
+}
+
+/* " while running cell 7", " between cells". */
+static void write_when(int64_t cell, char ret_text[64])
+{
+    if (cell)
+        snprintf(ret_text, 64, " while running cell %" PRId64, cell);
+    else
+        snprintf(ret_text, 64, " between cells");
+}
+
+static void end_for_memory(const resource_monitor_t *self, uint64_t used,
+                           int64_t cell, resource_verdict_t *verdict)
+{
+    char limit[32], peak[32], when[64];
+
+    verdict->reason = END_REASON_MEMORY;
+    write_size(limit, self->spec->limits.memory);
+    write_size(peak, used);
+    write_when(cell, when);
+    if (used)
+        snprintf(verdict->text, sizeof verdict->text,
+                 "%s reached%s (%s in use)", limit, when, peak);
+    else
+        snprintf(verdict->text, sizeof verdict->text, "%s reached%s", limit,
+                 when);
+}
+
+static void end_for_cpu(const resource_monitor_t *self, int64_t cell,
+                        resource_verdict_t *verdict)
+{
+    char when[64];
+
+    verdict->reason = END_REASON_CPU;
+    write_when(cell, when);
+    snprintf(verdict->text, sizeof verdict->text,
+             "%" PRIu64 " s of processor time reached%s",
+             self->spec->limits.cpu_seconds, when);
+}
+
+static void count_refusals(resource_monitor_t *self,
+                           const cgroup_usage_t *usage,
+                           resource_verdict_t *verdict)
+{
+    if (usage->fork_refusals <= self->reported_refusals)
+        return;
+    verdict->refused = usage->fork_refusals - self->reported_refusals;
+    self->reported_refusals = usage->fork_refusals;
+}
+
+void resource_monitor_judge(resource_monitor_t *self,
+                            const cgroup_usage_t *usage, int64_t cell,
+                            resource_verdict_t *ret_verdict)
+{
+    const profile_limits_t *limits = &self->spec->limits;
+
+    *ret_verdict = (resource_verdict_t){
+        .is_quiet = usage->cpu_us < self->last_cpu_us + STEADY_US};
+    count_refusals(self, usage, ret_verdict);
+    self->last_cpu_us = usage->cpu_us;
+    if (usage->memory_kills > self->reported_kills) {
+        self->reported_kills = usage->memory_kills;
+        end_for_memory(self, 0, cell, ret_verdict);
+    } else if (!self->group && limits->memory
+               && usage->memory > limits->memory) {
+        end_for_memory(self, usage->memory, cell, ret_verdict);
+    } else if (limits->cpu_seconds
+               && usage->cpu_us / 1000000 >= limits->cpu_seconds) {
+        end_for_cpu(self, cell, ret_verdict);
+    }
+}
+
+void resource_monitor_explain(resource_monitor_t *self, const kernel_end_t *end,
+                              int64_t cell, resource_verdict_t *ret_verdict)
 {
     cgroup_usage_t usage = {0};
-    bool was_killed = !self->end.is_known
-                      || (self->end.by_signal && self->end.code == SIGKILL);
+    bool was_killed =
+        !end->is_known || (end->by_signal && end->code == SIGKILL);
 
-    if (self->watch.group)
-        cgroup_usage(self->watch.group, &usage);
-    note_refusals(self, &usage);
-    note_journal(self);
-    if (was_killed && usage.memory_kills > self->watch.told_kills) {
-        self->reason = LIFE_REASON_MEMORY;
-        explain_memory(self, 0, self->detail, sizeof self->detail);
-        return true;
-    }
-    if (self->end.by_signal && self->end.code == SIGXCPU) {
-        self->reason = LIFE_REASON_CPU;
-        explain_cpu(self, self->detail, sizeof self->detail);
-        return true;
-    }
-    return false;
+    *ret_verdict = (resource_verdict_t){0};
+    if (self->group)
+        cgroup_usage(self->group, &usage);
+    count_refusals(self, &usage, ret_verdict);
+    if (was_killed && usage.memory_kills > self->reported_kills)
+        end_for_memory(self, 0, cell, ret_verdict);
+    else if (end->by_signal && end->code == SIGXCPU)
+        end_for_cpu(self, cell, ret_verdict);
 }
 
-/* ---- what the kernel says ---- */
+/* ---- looks ---- */
 
-void watch_heed(self_t *self, bytes_t metadata, int64_t cell)
+static void read_usage(const resource_monitor_t *self, pid_t pid,
+                       cgroup_usage_t *ret_usage)
 {
-    figures_limit_t limits[FIGURES_LIMITS];
-    size_t count = figures_limits(metadata, limits);
-    char note[NOTE_MAX];
-    fault_t fault;
+    const profile_limits_t *limits = &self->spec->limits;
+    proc_tree_t seen = {0};
 
-    for (size_t i = 0; i < count; i++) {
-        const figures_limit_t *limit = &limits[i];
-
-        /* Of processes the group itself tells. */
-        if (self->watch.group && strcmp(limit->name, "processes") == 0)
-            continue;
-        snprintf(note, sizeof note,
-                 "{\"limit\":\"%s\",\"max\":%" PRId64 ",\"used\":%" PRId64
-                 ",\"cell\":%" PRId64 ",\"said_by\":\"kernel\"}",
-                 limit->name, limit->max, limit->used, cell);
-        record_limit_said(self, limit->name, (uint64_t) limit->used,
-                          (uint64_t) limit->max);
-        if (output_note(self->output, "limit", 0, note, &fault) < 0)
-            log_error("session=%s journal: %s", self->spec->id, fault.text);
+    *ret_usage = (cgroup_usage_t){0};
+    if (self->group) {
+        cgroup_usage(self->group, ret_usage);
+        return;
     }
+    if (!pid)
+        return;
+    proc_tree_read(pid, false, &seen);
+    /* Shared pages count for each process there: only a kernel that seems to
+     * be above the limit is worth the exact figure. */
+    if (limits->memory && seen.memory > limits->memory)
+        proc_tree_read(pid, true, &seen);
+    ret_usage->memory = seen.memory;
+    ret_usage->processes = seen.processes;
+    ret_usage->cpu_us = seen.cpu_us;
+}
+
+/* Returns true if no process of the group has run since the last measurement:
+ * then nothing has changed, and one file shows it. */
+static bool has_slept(const resource_monitor_t *self)
+{
+    return self->group && self->last_cpu_us
+           && cgroup_cpu_us(self->group) == self->last_cpu_us;
+}
+
+void resource_monitor_look(resource_monitor_t *self, pid_t pid, int64_t cell,
+                           resource_verdict_t *ret_verdict)
+{
+    cgroup_usage_t usage;
+
+    if (has_slept(self)) {
+        *ret_verdict = (resource_verdict_t){.is_quiet = true};
+        return;
+    }
+    read_usage(self, pid, &usage);
+    resource_monitor_judge(self, &usage, cell, ret_verdict);
+}
+
+int64_t resource_monitor_base_ms(const resource_monitor_t *self)
+{
+    return self->group ? GROUP_MS : PROC_MS;
+}
+
+int64_t resource_monitor_pace(resource_monitor_t *self, int64_t took_ms,
+                              bool is_quiet)
+{
+    bool is_calm = self->group && !self->spec->limits.cpu_seconds;
+    const look_pace_t pace = {.base_ms = resource_monitor_base_ms(self),
+                              .slowest_ms = is_calm ? CALM_MS : SLOW_MS};
+
+    self->period_ms = look_pace_next(&pace, self->period_ms, took_ms, is_quiet);
+    return self->period_ms;
+}
+
+bool resource_monitor_hurry(resource_monitor_t *self)
+{
+    int64_t base_ms = resource_monitor_base_ms(self);
+    bool was_slow = self->period_ms > base_ms;
+
+    if (was_slow)
+        self->period_ms = base_ms;
+    return was_slow;
+}
+
+bool resource_monitor_note_journal(resource_monitor_t *self,
+                                   uint64_t compactions)
+{
+    bool is_news = compactions > self->reported_compactions;
+
+    self->reported_compactions = compactions;
+    return is_news;
+}
+
+void resource_monitor_rest(resource_monitor_t *self)
+{
+    if (self->group)
+        cgroup_rest(self->group);
 }
 
 /* ---- what a cell costs ---- */
 
-void watch_expect_cell(self_t *self)
+void resource_monitor_expect_cell(resource_monitor_t *self)
 {
     uint64_t ignored;
 
-    if (self->watch.group)
-        cgroup_cost(self->watch.group, &ignored, NULL);
+    if (self->group)
+        cgroup_cost(self->group, &ignored, NULL);
 }
 
-void watch_cell_begin(self_t *self)
+void resource_monitor_cell_begin(resource_monitor_t *self, int64_t now_ms)
 {
-    watch_t *watch = &self->watch;
-
-    watch_wake(self);
-    watch->cell_begun_ms = clock_monotonic_ms();
-    watch->has_own_peak = false;
-    watch->cell_cpu_us = 0;
-    if (!watch->group)
+    self->cell_begun_ms = now_ms;
+    self->has_own_peak = false;
+    self->cell_cpu_us = 0;
+    if (!self->group)
         return;
-    watch->has_own_peak = cgroup_reset_peak(watch->group);
-    cgroup_cost(watch->group, &watch->cell_cpu_us, NULL);
+    self->has_own_peak = cgroup_reset_peak(self->group);
+    cgroup_cost(self->group, &self->cell_cpu_us, NULL);
 }
 
-bytes_t watch_cell_end(self_t *self, bytes_t metadata, buffer_t *out)
+bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
+                                  int64_t now_ms, buffer_t *out)
 {
-    watch_t *watch = &self->watch;
     uint64_t cpu_us, peak;
-    char members[128];
-    int size;
+    cleanup_buffer buffer_t members = BUFFER_EMPTY;
 
-    if (!watch->group || !watch->cell_begun_ms)
+    if (!self->group || !self->cell_begun_ms)
         return metadata;
-    cgroup_cost(watch->group, &cpu_us, &peak);
-    watch->cell_took_us = cpu_us - watch->cell_cpu_us;
-    watch->cell_peak = peak;
-    size = snprintf(members, sizeof members,
-                    "\"duration_ms\":%" PRId64 ",\"cpu_ms\":%" PRIu64,
-                    clock_monotonic_ms() - watch->cell_begun_ms,
-                    (cpu_us - watch->cell_cpu_us) / 1000);
-    if (watch->has_own_peak)
-        snprintf(members + size, sizeof members - (size_t) size,
-                 ",\"peak_memory_kib\":%" PRIu64, peak / 1024);
-    watch->cell_begun_ms = 0;
-    if (!figures_add(metadata, members, out))
+    cgroup_cost(self->group, &cpu_us, &peak);
+    self->took_us = cpu_us - self->cell_cpu_us;
+    self->took_peak = peak;
+    jspan_write_integer(&members, "duration_ms", now_ms - self->cell_begun_ms);
+    jspan_write_count(&members, "cpu_ms", self->took_us / 1000);
+    if (self->has_own_peak)
+        jspan_write_count(&members, "peak_memory_kib", peak / 1024);
+    self->cell_begun_ms = 0;
+    if (!reply_metadata_add(metadata, buffer_bytes(&members), out))
         return metadata;
-    return (bytes_t){out->data, out->size};
+    return buffer_bytes(out);
+}
+
+cell_cost_t resource_monitor_cost(const resource_monitor_t *self)
+{
+    return (cell_cost_t){.cpu_us = self->took_us,
+                         .peak_bytes = self->took_peak,
+                         .is_known = self->group != NULL,
+                         .has_own_peak = self->has_own_peak};
 }

@@ -1,103 +1,115 @@
-/* A kernel that somebody wants ended, or another one in its place: asked to
- * leave, so that what it has registered for its end is run, and killed when it
- * does not. Who asked has the answer at once; the journal therefore says what
- * is still to be done, for the gateway that comes when this one is killed. */
-#include "gateway/session/internal.h"
+/* See shutdown.h. */
+#include "gateway/session/shutdown.h"
 
 #include "base/log.h"
+#include "gateway/session/announce.h"
+#include "gateway/session/replies.h"
+#include "gateway/session/stop.h"
+#include "protocol/jspan_write.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define LEAVE_MS 1000 /* before it is killed */
 
-static int on_patience(zloop_t *loop, int timer, void *arg)
+void shutdown_on_timer(void *session)
 {
-    self_t *self = arg;
+    session_t *self = session;
 
-    (void) loop;
-    (void) timer;
-    self->stop_timer = 0;
-    ending_begin(self, LIFE_REASON_DELETED, "%s", "ended on request");
-    return 0;
+    stop_begin(self, END_REASON_DELETED, "%s", "ended on request");
 }
 
-/* For the kernel, and for the journal. */
-static const char *describe(bool restart)
+/* Writes the request for the kernel and the journal. */
+static void describe(bool restart, buffer_t *out)
 {
-    return restart ? "{\"restart\":true}" : "{\"restart\":false}";
+    jspan_write_begin(out);
+    jspan_write_bool(out, "restart", restart);
+    jspan_write_end(out);
 }
 
-/* Not for a member of the pool: nobody takes that over. */
-static void note(self_t *self)
+static bool wants_restart(const session_t *self)
 {
+    return session_state_sequel(self->state) == SEQUEL_RESTART;
+}
+
+/* Notes the unfinished shutdown; not for a member of the pool, which is never
+ * taken over. */
+static void note(session_t *self)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
     fault_t fault;
 
+    describe(wants_restart(self), &content);
     if (!self->spec->is_pooled
-        && output_note(self->output, "leaving", 0,
-                       describe(self->is_relaunching), &fault)
+        && publisher_note(self->publisher, "leaving", 0,
+                          (const char *) content.data, &fault)
                < 0)
         log_error("session=%s journal: %s", self->spec->id, fault.text);
 }
 
-static void explain(self_t *self, bool restart)
+static void explain(session_t *self, bool restart)
 {
-    self->reason = LIFE_REASON_DELETED;
-    snprintf(self->detail, sizeof self->detail, "%s",
-             restart ? "restarted on request" : "ended on request");
+    end_cause_set(&self->cause, END_REASON_DELETED, "%s",
+                  restart ? "restarted on request" : "ended on request");
 }
 
-static int send_shutdown(self_t *self, bool restart)
+static int send_shutdown(session_t *self, bool restart)
 {
-    const char *content = describe(restart);
-    const frame_t frame = {
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    frame_t frame = {
         .type = FRAME_SHUTDOWN,
-        .request = turns_number(self),
-        .content = {content, strlen(content)},
+        .request = request_queue_number(self->requests),
     };
     fault_t fault;
 
-    return session_send(self, &frame, &fault);
+    describe(restart, &content);
+    frame.content = buffer_bytes(&content);
+    return kernel_link_send(self->link, &frame, &fault);
 }
 
-void leaving_begin(self_t *self, bool restart)
+void shutdown_begin(session_t *self, bool restart)
 {
-    bool is_busy = self->state == LIFE_BUSY;
+    bool is_busy = session_state_is(self->state, PHASE_BUSY);
+    bool was_repeated;
 
-    if (self->state == LIFE_GONE)
+    if (session_state_is(self->state, PHASE_GONE))
         return;
-    /* The end is wanted of what was about to begin anew, on request or after
-     * a limit: no other order counts any more. */
-    if (self->state == LIFE_STOPPING
-        && (restart || !ending_wants_relaunch(self)))
+    /* The end is requested while a restart is under way, by request or after a
+     * limit: the end counts. */
+    if (session_state_is(self->state, PHASE_STOPPING)
+        && (restart || !stop_wants_relaunch(self)))
         return;
-    self->is_relaunching = restart && !self->spec->is_external;
-    self->is_unwanted = !restart;
-    /* A limit stays what ended it. */
-    if (self->state != LIFE_STOPPING || self->reason == LIFE_REASON_DELETED)
+    was_repeated = session_state_sequel(self->state) == SEQUEL_REPEAT
+                   || session_state_sequel(self->state) == SEQUEL_CANCELLED;
+    session_state_step(self->state, restart && !self->spec->is_external
+                                        ? STATE_ON_WANT_RESTART
+                                        : STATE_ON_WANT_END);
+    /* A limit that ended the session stays the reason. */
+    if (!session_state_is(self->state, PHASE_STOPPING)
+        || self->cause.reason == END_REASON_DELETED || was_repeated)
         explain(self, restart);
     note(self);
-    if (self->state == LIFE_STOPPING)
+    if (session_state_is(self->state, PHASE_STOPPING))
         return;
-    if (self->is_relaunching)
-        ending_fail_requests(self);
-    if (is_busy || !self->kernel || !self->info.size || !self->is_greeted
+    if (wants_restart(self))
+        replies_fail_for_end(self, UINT64_MAX);
+    if (is_busy || !session_kernel(self) || !self->info.size
+        || !session_state_is_greeted(self->state)
         || send_shutdown(self, restart) < 0) {
-        ending_begin(self, LIFE_REASON_DELETED, "%s", "ended on request");
+        stop_begin(self, END_REASON_DELETED, "%s", "ended on request");
         return;
     }
-    life_step(&self->state, LIFE_ON_STOP);
-    commands_tell_state(self);
-    session_start_timer(self, &self->stop_timer, LEAVE_MS, on_patience);
+    session_state_step(self->state, STATE_ON_STOP);
+    announce_state(self);
+    stop_await(self, TIMER_LEAVE, LEAVE_MS);
 }
 
-void leaving_go_on(self_t *self)
+void shutdown_go_on(session_t *self)
 {
-    self->is_leaving = false;
-    explain(self, self->is_relaunching);
-    /* It has been asked already, most likely, and is not asked again. */
-    if (self->kernel && kernel_pidfd(self->kernel) >= 0)
-        ending_begin(self, LIFE_REASON_DELETED, "%s", "ended on request");
+    explain(self, wants_restart(self));
+    /* It has most likely been asked already, and is not asked again. */
+    if (session_kernel(self) && kernel_pidfd(session_kernel(self)) >= 0)
+        stop_begin(self, END_REASON_DELETED, "%s", "ended on request");
     else
-        ending_expect(self);
+        stop_expect(self);
 }

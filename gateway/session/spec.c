@@ -1,11 +1,11 @@
-/* session.json: what a session is made from, and what the next gateway must
- * know of it. Written on every change that matters, replaced atomically; the
- * key is in the connection file alone. */
-#include "gateway/session/actor.h"
+/* session.json: the values from which a session was made, and those that the
+ * next gateway needs. Written on every change that matters, and replaced
+ * atomically. Only the connection file has the key. */
+#include "gateway/session/spec.h"
 
 #include "base/buffer.h"
+#include "base/capability.h"
 #include "base/fd.h"
-#include "base/privilege.h"
 
 #include <jansson.h>
 
@@ -24,6 +24,11 @@ char *session_own_workspace(const char *state_folder)
     return mem_format("%s/workspace", state_folder);
 }
 
+char *session_spec_sockets(const session_spec_t *self)
+{
+    return mem_format("%s/z", self->runtime_folder);
+}
+
 bool session_keeps_workspace(const char *state_folder, const char *workspace)
 {
     cleanup_free char *own = session_own_workspace(state_folder);
@@ -31,10 +36,11 @@ bool session_keeps_workspace(const char *state_folder, const char *workspace)
     return strcmp(workspace, own) == 0;
 }
 
-/* Without a launch that tells: as it was before there were such users. */
+/* Without a launch, the value from before such users existed. */
 bool session_spec_shares_user(const session_spec_t *self)
 {
-    return self->has_ids ? self->init_uid == 0 : !privilege_gives_users();
+    return self->process.has_ids ? self->process.init_uid == 0
+                                 : !capability_gives_users();
 }
 
 void session_spec_destroy(session_spec_t **self_p)
@@ -48,40 +54,43 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->state_folder);
     free(self->workspace);
     free(self->environment);
-    free(self->limits_asked);
+    free(self->asked.limits);
+    free(self->asked.tools);
     free(self->asker);
     free(self->connection_file);
-    free(self->detail);
+    free(self->end.detail);
     free(self->cgroup);
-    connection_clear(&self->connection);
+    connection_file_clear(&self->connection);
     free(self);
     *self_p = NULL;
 }
 
-/* One row a number that is kept. */
+/* One row for each number that is kept: its name on disk, and its member. */
 #define NUMBERS(X)                                                             \
-    X(created_us)                                                              \
-    X(idle_timeout_ms)                                                         \
-    X(lifetime_ms)                                                             \
-    X(cell_limit_ms)                                                           \
-    X(epoch)                                                                   \
-    X(pid)                                                                     \
-    X(start_time)                                                              \
-    X(host_uid)                                                                \
-    X(init_uid)                                                                \
-    X(seed_count)                                                              \
-    X(subscribers)                                                             \
-    X(ended_us)
+    X(created_us, times.created_us)                                            \
+    X(idle_timeout_ms, times.idle_timeout_ms)                                  \
+    X(lifetime_ms, times.lifetime_ms)                                          \
+    X(cell_limit_ms, times.cell_limit_ms)                                      \
+    X(epoch, epoch)                                                            \
+    X(pid, process.pid)                                                        \
+    X(start_time, process.start_time)                                          \
+    X(host_uid, process.host_uid)                                              \
+    X(init_uid, process.init_uid)                                              \
+    X(seed_count, seed_count)                                                  \
+    X(subscribers, subscribers)                                                \
+    X(ended_us, end.ended_us)
 
+/* One row for each text. */
 #define TEXTS(X)                                                               \
-    X(name)                                                                    \
-    X(runtime_folder)                                                          \
-    X(workspace)                                                               \
-    X(environment)                                                             \
-    X(limits_asked)                                                            \
-    X(connection_file)                                                         \
-    X(cgroup)                                                                  \
-    X(detail)
+    X(name, name)                                                              \
+    X(runtime_folder, runtime_folder)                                          \
+    X(workspace, workspace)                                                    \
+    X(environment, environment)                                                \
+    X(limits_asked, asked.limits)                                              \
+    X(tools_asked, asked.tools)                                                \
+    X(connection_file, connection_file)                                        \
+    X(cgroup, cgroup)                                                          \
+    X(detail, end.detail)
 
 int session_spec_write(const session_spec_t *self, fault_t *fault)
 {
@@ -90,27 +99,26 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
     cleanup_free char *spare = mem_format("%s.before", path);
     cleanup_free char *text = NULL;
 
-#define X(member)                                                              \
-    json_object_set_new(object, #member,                                       \
-                        json_integer((json_int_t) self->member));
+#define X(name, member)                                                        \
+    json_object_set_new(object, #name, json_integer((json_int_t) self->member));
     NUMBERS(X)
 #undef X
-#define X(member)                                                              \
+#define X(name, member)                                                        \
     if (self->member)                                                          \
-        json_object_set_new(object, #member, json_string(self->member));
+        json_object_set_new(object, #name, json_string(self->member));
     TEXTS(X)
 #undef X
     json_object_set_new(object, "version", json_integer(1));
     json_object_set_new(object, "id", json_string(self->id));
     json_object_set_new(object, "profile", json_string(self->profile->name));
     json_object_set_new(object, "external", json_boolean(self->is_external));
-    json_object_set_new(object, "has_ids", json_boolean(self->has_ids));
+    json_object_set_new(object, "has_ids", json_boolean(self->process.has_ids));
     json_object_set_new(object, "pooled", json_boolean(self->is_pooled));
     json_object_set_new(object, "seeding", json_boolean(self->is_seeding));
     json_object_set_new(object, "restarts", json_boolean(self->restarts));
     json_object_set_new(object, "kernel_session",
                         json_string(self->kernel_session));
-    json_object_set_new(object, "reason", json_string(self->reason));
+    json_object_set_new(object, "reason", json_string(self->end.reason));
     text = json_dumps(object, JSON_INDENT(1));
     return file_alternate(path, spare, 0600, text, strlen(text), fault);
 }
@@ -139,22 +147,21 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     if (!object)
         return fault_set(fault, EINVAL, "%s:%d: %s", path, error.line,
                          error.text);
-#define X(member)                                                              \
+#define X(name, member)                                                        \
     self->member = (__typeof__(self->member)) json_integer_value(              \
-        json_object_get(object, #member));
+        json_object_get(object, #name));
     NUMBERS(X)
 #undef X
-#define X(member)                                                              \
-    self->member =                                                             \
-        mem_text(json_string_value(json_object_get(object, #member)));
+#define X(name, member)                                                        \
+    self->member = mem_text(json_string_value(json_object_get(object, #name)));
     TEXTS(X)
 #undef X
     copy_text(self->id, sizeof self->id, object, "id");
     copy_text(self->kernel_session, sizeof self->kernel_session, object,
               "kernel_session");
-    copy_text(self->reason, sizeof self->reason, object, "reason");
+    copy_text(self->end.reason, sizeof self->end.reason, object, "reason");
     self->is_external = json_is_true(json_object_get(object, "external"));
-    self->has_ids = json_is_true(json_object_get(object, "has_ids"));
+    self->process.has_ids = json_is_true(json_object_get(object, "has_ids"));
     self->is_pooled = json_is_true(json_object_get(object, "pooled"));
     self->is_seeding = json_is_true(json_object_get(object, "seeding"));
     self->restarts = json_is_true(json_object_get(object, "restarts"));

@@ -1,136 +1,148 @@
-/* Who comes to a session: subscribers are greeted, and after a take-over
- * requests wait until as many are back as there were, or for a moment. */
-#include "gateway/session/internal.h"
+/* See subscribers.h. */
+#include "gateway/session/subscribers.h"
 
 #include "base/log.h"
+#include "gateway/session/dispatch.h"
+#include "gateway/session/flow_control.h"
+#include "gateway/session/kernel_events.h"
+#include "gateway/session/launch.h"
+#include "gateway/session/persist.h"
+#include "gateway/session/receive.h"
+#include "gateway/session/recovery.h"
+#include "gateway/session/termination.h"
 
 #define HOLD_MS 5000 /* a taken-over session waits for its subscribers */
 
-/* Not while the session is held: a request that is answered before its
- * client's subscription is back would lose its `idle`. */
-static void watch_requests(self_t *self)
+/* Reads requests, but not while the session waits for its subscribers: a client
+ * whose subscription is not back yet would lose the `idle` of its request. */
+static void watch_requests(session_t *self)
 {
-    zsock_t *front;
+    zsock_t *frontend;
 
-    ports_listen(self->ports, CHANNEL_SHELL, self->loop, intake_on_shell, self);
-    ports_listen(self->ports, CHANNEL_CONTROL, self->loop, intake_on_control,
-                 self);
-    for (size_t i = 0; (front = viewers_socket(self->viewers, i)); i++)
-        zloop_reader(self->loop, front, intake_on_front, self);
+    channels_listen(self->channels, CHANNEL_SHELL, self->loop, receive_on_shell,
+                    self);
+    channels_listen(self->channels, CHANNEL_CONTROL, self->loop,
+                    receive_on_control, self);
+    for (size_t i = 0; (frontend = frontends_socket(self->frontends, i)); i++)
+        zloop_reader(self->loop, frontend, receive_on_frontend, self);
 }
 
-static void release(self_t *self)
+static void release(session_t *self)
 {
+    bool has_ended;
     fault_t fault;
 
-    if (!self->is_held)
+    if (!session_state_is_held(self->state))
         return;
-    self->is_held = false;
-    if (self->state != LIFE_GONE)
-        session_save_soon(self);
-    session_stop_timer(self, &self->hold_timer);
+    has_ended =
+        session_state_subscribers(self->state) == SUBSCRIBERS_HELD_ENDED;
+    session_state_step(self->state, STATE_ON_RELEASE);
+    if (!session_state_is(self->state, PHASE_GONE))
+        persist_soon(self);
+    timers_stop(self->timers, TIMER_HOLD);
     recovery_repeat(self);
-    if (self->state != LIFE_GONE && self->is_relaunching)
+    if (!session_state_is(self->state, PHASE_GONE)
+        && session_state_sequel(self->state) == SEQUEL_RESTART)
         recovery_refuse_old(self);
     watch_requests(self);
-    if (self->state == LIFE_GONE) {
-        /* It died with requests that nobody has answered. */
+    if (session_state_is(self->state, PHASE_GONE)) {
+        /* The kernel died with requests that have no answer. */
         recovery_refuse(self);
-    } else if (self->is_end_held) {
-        ending_finish(self);
-    } else if (self->kernel && self->watched_pidfd >= 0
-               && events_connect(self, &fault) < 0) {
+    } else if (has_ended) {
+        termination_finish(self);
+    } else if (kernel_link_has_process(self->link)
+               && launch_connect(self, &fault) < 0) {
         log_notice("session=%s kernel link: %s", self->spec->id, fault.text);
-        ending_on_link_closed(self);
+        kernel_events_on_closed(self);
     }
-    session_settle(self);
+    dispatch_settle(self);
 }
 
-static int on_hold(zloop_t *loop, int timer, void *arg)
+void subscribers_on_hold(void *session)
 {
-    self_t *self = arg;
+    session_t *self = session;
 
-    (void) loop;
-    (void) timer;
-    self->hold_timer = 0;
-    pressure_on_latecomers(self);
+    flow_control_on_latecomers(self);
     release(self);
-    return 0;
 }
 
-void reception_hold(self_t *self)
+void subscribers_hold(session_t *self)
 {
-    self->is_held = true;
-    session_start_timer(self, &self->hold_timer,
-                        self->spec->subscribers ? HOLD_MS : 1, on_hold);
+    session_state_step(self->state, STATE_ON_HOLD);
+    timers_start(self->timers, TIMER_HOLD,
+                 self->spec->subscribers ? HOLD_MS : 1);
 }
 
-static int on_greeted(zloop_t *loop, int timer, void *arg)
+static void release_when_all_are_back(session_t *self)
 {
-    self_t *self = arg;
-
-    (void) loop;
-    (void) timer;
-    self->greeted_timer = 0;
-    if (self->is_subscribed)
-        pressure_on_subscriber(self);
-    /* A new one at once: should this gateway be killed, the next one holds what
-     * is to be published until as many are back. What it has asked for
-     * meanwhile is on its way before that. */
-    if (self->state != LIFE_GONE && !self->is_held) {
-        if (self->is_subscribed) {
-            intake_take_all(self);
-            session_settle(self);
-            session_save(self);
-        } else {
-            session_save_soon(self);
-        }
-    }
-    self->is_subscribed = false;
-    if (self->is_held
-        && ports_subscribers(self->ports) >= self->spec->subscribers)
+    if (session_state_is_held(self->state)
+        && channels_subscribers(self->channels) >= self->spec->subscribers)
         release(self);
-    return 0;
 }
 
-/* Another message may be about to be published: what else follows from a
- * subscription waits for a turn of its own. */
-void reception_greet(void *arg, bool is_new, bytes_t topic)
+void subscribers_on_new(void *session)
 {
-    self_t *self = arg;
+    session_t *self = session;
+
+    flow_control_on_subscriber(self);
+    /* Saved at once: if this gateway is killed, the next one holds publications
+     * until as many subscribers are back. Messages that the new subscriber has
+     * requested meanwhile were sent before. */
+    if (!session_state_is(self->state, PHASE_GONE)
+        && !session_state_is_held(self->state)) {
+        receive_take_all(self);
+        dispatch_settle(self);
+        persist_now(self);
+    }
+    release_when_all_are_back(self);
+}
+
+void subscribers_on_change(void *session)
+{
+    session_t *self = session;
+
+    if (!session_state_is(self->state, PHASE_GONE)
+        && !session_state_is_held(self->state))
+        persist_soon(self);
+    release_when_all_are_back(self);
+}
+
+void subscribers_greet(void *arg, bool is_new, bytes_t topic)
+{
+    session_t *self = arg;
 
     if (is_new)
-        output_welcome(self->output, topic);
-    self->is_subscribed |= is_new;
-    if (!self->greeted_timer)
-        session_start_timer(self, &self->greeted_timer, 1, on_greeted);
+        publisher_welcome(self->publisher, topic);
+    timers_start_once(self->timers,
+                      is_new ? TIMER_SUBSCRIBED : TIMER_UNSUBSCRIBED, 1);
 }
 
 static int on_iopub(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    session_t *self = arg;
 
     (void) loop;
     (void) socket;
-    ports_take_subscriptions(self->ports);
+    channels_take_subscriptions(self->channels);
     return 0;
 }
 
 static int on_heartbeat(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    self_t *self = arg;
+    session_t *self = arg;
 
     (void) loop;
     (void) socket;
-    ports_beat(self->ports);
+    channels_beat(self->channels);
     return 0;
 }
 
-void reception_open(self_t *self)
+void subscribers_open(session_t *self)
 {
-    ports_listen(self->ports, CHANNEL_STDIN, self->loop, intake_on_stdin, self);
-    ports_listen(self->ports, CHANNEL_IOPUB, self->loop, on_iopub, self);
-    ports_listen(self->ports, CHANNEL_HB, self->loop, on_heartbeat, self);
-    if (!self->is_held)
+    channels_listen(self->channels, CHANNEL_STDIN, self->loop, receive_on_stdin,
+                    self);
+    channels_listen(self->channels, CHANNEL_IOPUB, self->loop, on_iopub, self);
+    channels_listen(self->channels, CHANNEL_HB, self->loop, on_heartbeat, self);
+    if (!session_state_is_held(self->state))
         watch_requests(self);
 }

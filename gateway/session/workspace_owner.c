@@ -1,9 +1,5 @@
-/* Whose a workspace is that hearth keeps, where sessions have users that
- * /etc/subuid lends (gateway/serve/user_namespace_setup.h): the session's while
- * it lives, and else the user's, who could neither read nor remove it
- * otherwise. A folder that somebody named is not touched. Lives in the
- * session's thread. */
-#include "gateway/session/internal.h"
+/* See workspace_owner.h. */
+#include "gateway/session/workspace_owner.h"
 
 #include "base/log.h"
 #include "workspace/owner.h"
@@ -18,31 +14,29 @@ static bool keeps_workspace(const session_spec_t *spec)
            && session_keeps_workspace(spec->state_folder, spec->workspace);
 }
 
-/* What could not be given back when it ended has its former user still. */
-int lending_begin(self_t *self, uid_t uid, fault_t *fault)
+int workspace_owner_begin(const session_spec_t *spec, uid_t uid, fault_t *fault)
 {
-    const session_spec_t *spec = self->spec;
     int r;
 
     if (!keeps_workspace(spec) || uid == geteuid())
         return 0;
     r = owner_change(spec->workspace, geteuid(), uid, (gid_t) uid, GIVE_MS,
                      fault);
-    if (r < 0 || !spec->has_ids || spec->host_uid == geteuid()
-        || spec->host_uid == uid)
+    if (r < 0 || !spec->process.has_ids || spec->process.host_uid == geteuid()
+        || spec->process.host_uid == uid)
         return r;
-    return owner_change(spec->workspace, spec->host_uid, uid, (gid_t) uid,
-                        GIVE_MS, fault);
+    return owner_change(spec->workspace, spec->process.host_uid, uid,
+                        (gid_t) uid, GIVE_MS, fault);
 }
 
-void lending_end(self_t *self)
+void workspace_owner_end(const session_spec_t *spec)
 {
-    const session_spec_t *spec = self->spec;
     fault_t fault;
 
-    if (keeps_workspace(spec) && spec->has_ids && spec->host_uid != geteuid()
-        && owner_change(spec->workspace, spec->host_uid, geteuid(), getegid(),
-                        GIVE_MS, &fault)
+    if (keeps_workspace(spec) && spec->process.has_ids
+        && spec->process.host_uid != geteuid()
+        && owner_change(spec->workspace, spec->process.host_uid, geteuid(),
+                        getegid(), GIVE_MS, &fault)
                < 0)
         log_error("session=%s workspace: %s", spec->id, fault.text);
 }

@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 #include "kernels/hearth_kernel/link.h"
 #include "kernels/hearth_kernel/text.h"
 #include "protocol/limits.h"
@@ -90,7 +91,7 @@ static bool write_bytes(link_stream_t stream, const char *text, size_t size)
         return false;
     while (size > 0) {
         size_t piece =
-            size > LINK_TEXT_MAX ? text_cut(text, LINK_TEXT_MAX) : size;
+            size > LINK_TEXT_MAX ? utf8_cut(text, LINK_TEXT_MAX) : size;
 
         while (link_write(the_link, stream, request, text, piece) == -EAGAIN)
             if (!wait_for(link_room_fd(the_link)))
@@ -151,7 +152,7 @@ static PyObject *flush(PyObject *module, PyObject *nothing)
 }
 
 /* Fills `parts` from a list of bytes objects; -1 with an exception set. */
-static Py_ssize_t read_buffers(PyObject *list, frame_part_t *parts)
+static Py_ssize_t read_buffers(PyObject *list, bytes_t *parts)
 {
     Py_ssize_t count;
 
@@ -166,13 +167,13 @@ static Py_ssize_t read_buffers(PyObject *list, frame_part_t *parts)
         Py_ssize_t size;
 
         if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &data, &size) == 0)
-            parts[i] = (frame_part_t){data, (size_t) size};
+            parts[i] = (bytes_t){data, (size_t) size};
     }
     return PyErr_Occurred() ? -1 : count;
 }
 
-/* What the gateway would refuse ends the session; here it is an exception in
- * the code that asks for it. */
+/* Raises an exception for a frame that the gateway would refuse: a refused
+ * frame would end the session. */
 static bool check_limits(const frame_t *frame)
 {
     size_t size = frame->metadata.size + frame->content.size
@@ -204,7 +205,7 @@ static PyObject *emit(PyObject *module, PyObject *args)
     Py_ssize_t content_size, metadata_size = 0;
     PyObject *buffers = NULL;
     int hold = 0, r;
-    frame_part_t parts[FRAME_BUFFERS_MAX] = {{NULL, 0}};
+    bytes_t parts[FRAME_BUFFERS_MAX] = {{NULL, 0}};
     Py_ssize_t count;
     frame_t frame;
 
@@ -233,7 +234,7 @@ static PyObject *emit(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *part_bytes(frame_part_t part)
+static PyObject *part_bytes(bytes_t part)
 {
     return PyBytes_FromStringAndSize(part.bytes, (Py_ssize_t) part.size);
 }
@@ -266,17 +267,11 @@ static PyObject *has_next(PyObject *module, PyObject *nothing)
     return PyBool_FromLong(the_link && link_has_next(the_link));
 }
 
-static PyObject *next(PyObject *module, PyObject *nothing)
+static PyObject *request_tuple(const request_t *request)
 {
-    cleanup_request request_t *request = NULL;
-    PyObject *buffers;
     const frame_t *frame;
+    PyObject *buffers;
 
-    (void) module;
-    (void) nothing;
-    if (!is_started())
-        return NULL;
-    request = link_next(the_link);
     if (!request)
         Py_RETURN_NONE;
     frame = request_frame(request);
@@ -287,6 +282,30 @@ static PyObject *next(PyObject *module, PyObject *nothing)
                          (unsigned long long) frame->request,
                          part_bytes(frame->content),
                          part_bytes(frame->metadata), buffers);
+}
+
+static PyObject *next(PyObject *module, PyObject *nothing)
+{
+    cleanup_request request_t *request = NULL;
+
+    (void) module;
+    (void) nothing;
+    if (!is_started())
+        return NULL;
+    request = link_next(the_link);
+    return request_tuple(request);
+}
+
+static PyObject *next_comm(PyObject *module, PyObject *nothing)
+{
+    cleanup_request request_t *request = NULL;
+
+    (void) module;
+    (void) nothing;
+    if (!is_started())
+        return NULL;
+    request = link_next_comm(the_link);
+    return request_tuple(request);
 }
 
 static PyObject *input_wait(PyObject *module, PyObject *number)
@@ -313,6 +332,38 @@ static PyObject *input_clear(PyObject *module, PyObject *nothing)
     if (the_link)
         link_clear_inputs(the_link);
     Py_RETURN_NONE;
+}
+
+static PyObject *tools(PyObject *module, PyObject *number)
+{
+    unsigned long long known = PyLong_AsUnsignedLongLong(number);
+    cleanup_request request_t *newest = NULL;
+    uint64_t count = 0;
+
+    (void) module;
+    if (PyErr_Occurred())
+        return NULL;
+    if (the_link)
+        newest = link_tools(the_link, known, &count);
+    if (!newest)
+        Py_RETURN_NONE;
+    return Py_BuildValue("KN", (unsigned long long) count,
+                         part_bytes(request_frame(newest)->content));
+}
+
+static PyObject *answer_wait(PyObject *module, PyObject *nothing)
+{
+    cleanup_request request_t *answer = NULL;
+
+    (void) module;
+    (void) nothing;
+    if (!is_started())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS answer = link_await_answer(the_link);
+    Py_END_ALLOW_THREADS if (!answer) Py_RETURN_NONE;
+    return Py_BuildValue("KN",
+                         (unsigned long long) request_frame(answer)->request,
+                         part_bytes(request_frame(answer)->content));
 }
 
 static PyObject *attribute(PyObject *module, PyObject *number)
@@ -364,14 +415,20 @@ static PyObject *is_base64(PyObject *module, PyObject *bytes)
     Py_RETURN_NONE;
 }
 
-static PyObject *is_sent(PyObject *module, PyObject *nothing)
+static PyObject *await_sent(PyObject *module, PyObject *seconds)
 {
+    unsigned long most = PyLong_AsUnsignedLong(seconds);
+
     (void) module;
-    (void) nothing;
-    return PyBool_FromLong(!the_link || link_is_sent(the_link));
+    if (PyErr_Occurred())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS if (the_link)
+        link_await_sent(the_link, (unsigned) most);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Of a function that the interpreter calls no frame stands in a traceback. */
+/* Interrupts the cell. A function that the interpreter itself calls has no
+ * frame in a traceback. */
 static PyObject *interrupt(PyObject *decide, PyObject *args)
 {
     PyObject *answer = PyObject_CallObject(decide, args);
@@ -409,13 +466,20 @@ static PyMethodDef methods[] = {
     {"poll", poll_requests, METH_NOARGS, "Reads what the gateway sent."},
     {"next", next, METH_NOARGS,
      "next() -> (type, request, content, metadata, buffers) or None"},
+    {"next_comm", next_comm, METH_NOARGS,
+     "next_comm() -> likewise, if a comm message is next, or None"},
     {"input_wait", input_wait, METH_O, "input_wait(request) -> content"},
     {"input_clear", input_clear, METH_NOARGS, "Forgets late answers."},
+    {"tools", tools, METH_O,
+     "tools(known) -> (count, content) of the newest TOOLS, or None."},
+    {"answer_wait", answer_wait, METH_NOARGS,
+     "answer_wait() -> (call, content) of the next CALLED."},
     {"attribute", attribute, METH_O,
      "attribute(request): text of unknown origin belongs to it."},
     {"cause", cause, METH_NOARGS, "cause() -> request of the running code"},
     {"is_child", is_child, METH_NOARGS, "Whether this is a forked child."},
-    {"is_sent", is_sent, METH_NOARGS, "Whether no event waits to be sent."},
+    {"await_sent", await_sent, METH_O,
+     "Wait, for so many seconds at the most, until every event was sent."},
     {"is_base64", is_base64, METH_O,
      "Whether bytes are base64 without white space; None: no base64."},
     {"interrupter", interrupter, METH_O,

@@ -1,34 +1,36 @@
-/* The Python face of sandbox/: describe once, then serve a gateway's orders, or
- * fork for one kernel; and what a zygote does to its objects before. Nothing
- * else: it decides nothing and keeps one description per interpreter.
+/* The Python interface of sandbox/: a description is made once, and then a
+ * gateway's requests are served, or one kernel is forked. Also what a zygote
+ * does to its objects before that. It decides nothing and keeps one description
+ * per interpreter.
  *
  *   describe(plan) -> int
- *       plan has `init`, the path of hearth-init, `readonly`, the places of
- *       the host to be shown, `mounts`, texts "SOURCE:TARGET" of others that
- *       are shown elsewhere, and where they differ from the default `network`
- *       (sandbox_network_t), `accept` and `without` (names of walls). The
- *       number of places; again: replaces the description. OSError when a
- *       place is missing or a wall unknown.
+ *       Makes or replaces the description; returns the number of places.
+ *       `plan` has `init` (the path of hearth-init), `readonly` (the places of
+ *       the host to be shown) and `mounts` (texts "SOURCE:TARGET" of places
+ *       that are shown elsewhere). It may have `network` (sandbox_network_t),
+ *       `accept` and `without` (names of walls). OSError if a place is missing
+ *       or a wall is unknown.
  *   serve(gateway_fd, mapper_fd) -> dict or None
- *       The zygote's loop (loop.h), for as long as it is one. None when the
- *       gateway has closed its end; in each payload: `link_fd`, `status_fd`,
- *       `init_fd`, `retain`, `env`. OSError: there can be no kernels any more.
+ *       Runs the zygote's loop (loop.h). Returns None when the gateway has
+ *       closed its end. In each payload it returns a dict with `link_fd`,
+ *       `status_fd`, `init_fd`, `retain` and `env`. OSError if no more kernels
+ *       can be made.
  *   await_init(init_fd)
- *       In such a payload, once, before anything runs that is not ours: returns
- *       when its pid 1 is out of reach. OSError: there is none, and the payload
- *       is to end.
+ *       Called once in such a payload, before any foreign code runs. Returns
+ *       when its pid 1 is out of reach. OSError if there is no pid 1: the
+ *       payload has to end.
  *   fork(spec) -> (pid, pidfd)
- *       spec has the members of sandbox_launch_t by name, `limits` a dict of
- *       sandbox_limits_t or absent, `cgroup_fds` a list, `cgroup_folder` and
- *       `keeps_status` bools, each absent or not. In the payload: (0, -1).
- *       For whoever has no gateway.
+ *       Makes one kernel without a gateway. `spec` has the members of
+ *       sandbox_launch_t by name. `limits` (a dict of sandbox_limits_t),
+ *       `cgroup_fds` (a list), `cgroup_folder` and `keeps_status` (bools) may
+ *       be absent. Returns (0, -1) in the payload. OSError if no child was
+ *       made; a failure in the child is written to status_fd.
  *   gather() -> bool
- *       Lets small objects lie together from now on (arenas.h).
+ *       Makes small objects adjacent from now on (arenas.h).
  *   close_region()
- *       That was it: gives back what is left of the room for them.
+ *       Ends that and frees the rest of the room for them.
  *   immortal(objects) -> int
  *       Makes objects of a list immortal (immortal.h), before any fork.
- * OSError when no child was made; what fails in the child goes to status_fd.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -346,12 +348,13 @@ static PyObject *show_text(const char *text)
                                 "surrogateescape");
 }
 
-static PyObject *show_environment(order_texts_t *texts)
+static PyObject *show_environment(zygote_request_texts_t *texts)
 {
     PyObject *environment = PyDict_New();
     const char *name, *value;
 
-    while (environment != NULL && order_next_variable(texts, &name, &value)) {
+    while (environment != NULL
+           && zygote_request_next_variable(texts, &name, &value)) {
         PyObject *key = show_text(name);
         PyObject *text = show_text(value);
 
@@ -390,7 +393,7 @@ static PyObject *serve(PyObject *module, PyObject *arguments)
         Py_RETURN_NONE;
     return Py_BuildValue("{s:i,s:i,s:i,s:K,s:N}", "link_fd", loop.link_fd,
                          "status_fd", loop.status_fd, "init_fd", loop.init_fd,
-                         "retain", (unsigned long long) loop.order.retain,
+                         "retain", (unsigned long long) loop.request.retain,
                          "env", show_environment(&loop.texts));
 }
 

@@ -1,8 +1,7 @@
-/* See arenas.h. Arenas are asked for and freed by whoever holds the lock of an
- * interpreter, of which a process may have several (PEP 684): what changes
- * behind the fork is atomic, and has no lock that another one could leave
- * locked.
- */
+/* See arenas.h. Each thread that holds an interpreter's lock allocates and
+ * frees arenas, and a process may have several interpreters (PEP 684). State
+ * that changes after the fork is therefore atomic: a lock could be left locked
+ * by another thread. */
 #include "kernels/hearth_kernel/arenas.h"
 
 #include <stdatomic.h>

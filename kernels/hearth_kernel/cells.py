@@ -1,7 +1,7 @@
 """Cells: runs the code of an EXECUTE on IPython's shell, up to its reply.
 
-One at a time. A cell that awaits is a task of the kernel's loop; every other
-has ended when execute() returns.
+One at a time. A cell that awaits is a task of the kernel's loop, beside which
+the kernel serves comm messages; every other has ended when execute() returns.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import sys
 from collections.abc import Coroutine
 from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Callable, Optional
 
-from hearth_kernel import limits, policy
+from hearth_kernel import _link, compact, limits, outlet, policy
+from hearth_kernel.interrupts import Interrupts
 from hearth_kernel.shell import describe_error
+from hearth_kernel.state import Content, State
+from hearth_kernel.tidying import Tidying
 
-if TYPE_CHECKING:
-    from hearth_kernel.kernel import Kernel
-
-Content = dict[str, Any]
 Rest = Coroutine[Any, Any, Any]
 
 _SIGINT = int(signal.SIGINT)
@@ -41,13 +40,22 @@ def _cpu_of(usage: resource.struct_rusage) -> float:
 class Cells:
     """Runs a kernel's cells; knows of the one that runs and of the last."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.shell = kernel.shell
-        self.interrupts = kernel.interrupts
-        self.last = 0  # the request of the most recent one
+    def __init__(
+        self,
+        state: State,
+        interrupts: Interrupts,
+        tidying: Tidying,
+        wake: Callable[[], None],
+    ) -> None:
+        """`wake` is called after a cell that awaited: requests may wait."""
+        self.state = state
+        self.shell = state.shell
+        self.interrupts = interrupts
+        self.interrupts.awaiting = self.finish.__code__
+        self.tidying = tidying
+        self.wake = wake
         self.allow_stdin = False
-        self.task: Optional[asyncio.Task[Any]] = None  # one that awaits
+        self.allow_secrets = True  # whether getpass() may ask
         self.left_over: Optional[contextvars.Context] = None  # of a task
         self.content: Content = {}
         self.result: Any = None  # IPython's
@@ -90,7 +98,7 @@ class Cells:
         return None
 
     def end_code(self, result: Any, silent: bool) -> None:
-        """Run the hooks behind a cell, which show its figures."""
+        """Run the hooks after a cell, which show its figures."""
         self.result = result
         self.shell.events.trigger("post_execute")
         if not silent:
@@ -103,10 +111,15 @@ class Cells:
         self.began_ns = perf_counter_ns()
         self.content = content
         self.result = None
-        self.last = self.kernel.request
+        self.state.last = self.state.request
         self.allow_stdin = bool(content.get("allow_stdin", False))
+        own = self.state.metadata.get("hearth")
+        self.allow_secrets = not isinstance(own, dict) or (
+            own.get("secrets") is not False
+        )
         shell.shown = shell.display_fault = None
         limits.forget()
+        compact.enable(shell, compact.is_wanted(self.state.metadata))
         shell.is_cancelled = False
         shell.is_executing = True
         # User code may have put its own handler there, or IPython's magics.
@@ -127,8 +140,9 @@ class Cells:
         if rest is None:
             self.end()
         else:
-            self.task = self.kernel.loop.create_task(self.finish(rest))
-            self.task.add_done_callback(self.on_task_done)
+            self.state.task = self.state.loop.create_task(self.finish(rest))
+            self.state.task.add_done_callback(self.on_task_done)
+            outlet.emit(_link.AWAITING, {}, request=self.state.request)
 
     async def finish(self, rest: Rest) -> None:
         """Run a cell with top-level await."""
@@ -140,7 +154,7 @@ class Cells:
 
     def on_task_done(self, task: asyncio.Task[Any]) -> None:
         self.interrupts.are_open = False
-        self.task = None
+        self.state.task = None
         self.keep_variables()
         error = None if task.cancelled() else task.exception()
         if task.cancelled():
@@ -148,14 +162,14 @@ class Cells:
         if error is not None:
             self.on_stray(error)
         self.end()
-        self.kernel.request = 0
-        self.kernel.wake()
+        self.state.request = 0
+        self.wake()
 
     def keep_variables(self) -> None:
         """A task has context variables of its own; a cell's are for all."""
         for variable, value in (self.left_over or {}).items():
-            if self.kernel.context.get(variable, self) is not value:
-                self.kernel.context.run(variable.set, value)
+            if self.state.context.get(variable, self) is not value:
+                self.state.context.run(variable.set, value)
         self.left_over = None
 
     def on_stray(self, error: BaseException) -> None:
@@ -164,7 +178,7 @@ class Cells:
         self.stray = error
 
     def fault(self) -> Optional[Content]:
-        """What went wrong in the cell, if anything."""
+        """Return the error of the cell, None without one."""
         result, shell = self.result, self.shell
         error = self.stray
         if result is not None and error is None:
@@ -202,24 +216,24 @@ class Cells:
             "next_count": shell.execution_count,
             "hearth": figures,
         }
-        self.kernel.reply(reply, metadata)
+        self.state.reply(reply, metadata)
 
     def usage(self) -> Content:
-        """What the cell took, and what programs took that ended since the
+        """Return the cost of the cell and of the programs that ended since the
         last one."""
         mine = resource.getrusage(resource.RUSAGE_SELF)
         theirs = _cpu_of(resource.getrusage(resource.RUSAGE_CHILDREN))
         seconds = _cpu_of(mine) - self.cpu + theirs - self.cpu_of_children
         self.cpu_of_children = theirs
-        self.kernel.tidying.note(mine)
+        self.tidying.note(mine)
         return {"cpu_us": int(seconds * 1e6), "rss_kib": mine.ru_maxrss}
 
     def difference(self) -> Content:
-        """What the cell did to variables and files, where it did anything."""
+        """Return the changes of variables and files, if there are any."""
         took_ns = perf_counter_ns() - self.began_ns
         found = {
-            "namespace": self.kernel.namespace.difference(self.shell.user_ns),
-            "files": self.kernel.workspace.difference(
+            "namespace": self.state.namespace.difference(self.shell.user_ns),
+            "files": self.state.workspace.difference(
                 time_ns() - took_ns, took_ns
             ),
         }

@@ -41,9 +41,10 @@ def _note_calls(run: Callable[[], object]) -> set[int]:
 
 
 def _watch(run: Callable[[], object]) -> set[int]:
-    """The same by a child, where everything has the address that it has here.
+    """Run it in a child, where everything has the same address as here.
 
-    CPython 3.12 and later writes to all code that runs after somebody watched.
+    After any use of the watch, CPython 3.12 and later write to all code that
+    runs.
     """
     ours, theirs = os.pipe()
     pid = os.fork()

@@ -57,7 +57,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         words = self.var_expand(cmd, depth=1)
         code = self.run_command(lambda: _run(words))
         self.user_ns["_exit_code"] = code
-        for note in limits.tell(limits.of_program(code)):
+        for note in limits.report(limits.of_program(code)):
             print(note, file=sys.stderr)
         installs = _INSTALLS.match(words) if code else None
         if installs:

@@ -1,7 +1,7 @@
-"""pdb at a front end: an interrupt leaves it.
+"""pdb in a client: an interrupt leaves it.
 
 At a terminal it would only bring the prompt back; here the cell would wait for
-an answer that nobody gives any more.
+an answer that no client gives any more.
 """
 
 from __future__ import annotations

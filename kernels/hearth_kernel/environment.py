@@ -14,7 +14,7 @@ _STANDARD = {
     "LANG": "C.UTF-8",
     "USER": "kernel",
     "LOGNAME": "kernel",
-    # `!git log` has a terminal, and nobody there to turn its pages.
+    # `!git log` has a terminal, and no person to turn its pages.
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     # There is no network to ask again.

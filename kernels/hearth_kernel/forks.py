@@ -16,7 +16,7 @@ _kept: Optional[tuple[FunctionType, CodeType]] = None
 
 
 def count_threads() -> int:
-    """How many this process has, whoever made them."""
+    """Count the threads of this process, whatever library made them."""
     return len(os.listdir("/proc/self/task"))
 
 

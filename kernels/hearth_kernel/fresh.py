@@ -1,9 +1,9 @@
 """A kernel by exec: an interpreter of its own, not a copy of a warm one.
 
-For profiles with `fresh = true`. The zygote forks into the sandbox as ever
-and becomes another program there, so that the new one has its own layout of
-addresses, hash seed, stack guard and pointer guard. It warms up behind the
-walls, before anybody's code has run; that is what it costs.
+For profiles with `fresh = true`. The zygote forks into the sandbox as usual,
+and the child becomes another program there. The new program has its own layout
+of addresses, hash seed, stack guard and pointer guard. It warms up inside the
+sandbox, before foreign code runs; this is its cost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from hearth_kernel import zygote
+from hearth_kernel import payload
 
 
 def become(profile: dict[str, Any], order: dict[str, Any], link: int) -> None:
@@ -49,6 +49,6 @@ def main() -> NoReturn:
 
         warm([str(name) for name in order["preload"]], is_zygote=False)
         policy.configure(order["policy"])
-        zygote.become_kernel(order, link)
+        payload.become_kernel(order, link)
     finally:
         os._exit(70)

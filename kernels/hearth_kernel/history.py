@@ -16,7 +16,7 @@ Entry = tuple[int, int, Any]
 class MemoryHistory(HistoryManager):  # type: ignore[misc]
     """Answers from the lists that IPython keeps anyway."""
 
-    # Nobody observes these; as traits they would cost every cell its time.
+    # No code observes these; as traits they would cost every cell its time.
     _i00 = _i = _ii = _iii = ""
 
     def __init__(self, shell: Any = None, config: Any = None) -> None:

@@ -21,7 +21,7 @@ _FILLED_MAX = 1 << 30  # some other malloc, whatever it may do, ends there
 
 
 def _statistics() -> str:
-    """What CPython writes about its small objects; "" when it has none."""
+    """Return CPython's statistics of its small objects; "" if it has none."""
     write = getattr(sys, "_debugmallocstats", None)
     if write is None:
         return ""
@@ -63,11 +63,12 @@ def fill_blocks() -> None:
 
 
 def fill_heap(libc: Any) -> int:
-    """Take what is free in malloc's heap; how many bytes.
+    """Take the free pieces of malloc's heap; return their number of bytes.
 
-    From large pieces to small ones: the rest of a hole is the next one's. When
-    the heap has to grow for one there is no such hole. For glibc, whose heap
-    ends where sbrk() says, behind malloc_trim(), which leaves its end short.
+    From large pieces to small ones: the rest of a hole is used by the next
+    size. If the heap has to grow for a piece, there is no such hole. For glibc,
+    whose heap ends where sbrk() says, after malloc_trim(), which leaves its end
+    short.
     """
     libc.sbrk.argtypes = [ctypes.c_ssize_t]
     libc.malloc.argtypes = [ctypes.c_size_t]
@@ -97,6 +98,7 @@ def fill(libc: Any) -> None:
 
 
 def trimmer() -> Callable[[], object]:
-    """What gives the system back what malloc has free, where malloc can."""
+    """Return a function that gives malloc's free memory back to the system, if
+    there is one."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return (lambda: trim(0)) if trim else (lambda: None)

@@ -59,9 +59,9 @@ static int visit_referents(PyObject *object, maker_t *maker)
     return traverse(object, visit, maker);
 }
 
-/* What the collector knows is in the list itself, or is to live as long as it
- * is wanted. It forgets tuples and dicts that hold nothing of interest to it.
- */
+/* Visits an object. Objects that the collector tracks are in the list
+ * themselves, or have to live as long as they are referenced. It does not track
+ * tuples and dicts without containers in them. */
 static int visit(PyObject *object, void *arg)
 {
     maker_t *maker = arg;

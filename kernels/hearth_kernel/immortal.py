@@ -1,9 +1,9 @@
-"""What a zygote shares with its kernels counts no references any more.
+"""Objects that a zygote shares with its kernels have no reference count.
 
-To use an object is to count a reference, up and down again, and so to write to
-its page, which a kernel then has for itself. From CPython 3.12 on there are
-objects without a count. Whoever drops one in a kernel frees nothing; the page
-is the zygote's, so nothing would come of that either.
+Each use of an object counts a reference up and down, and so writes to its page,
+which the kernel then has to copy. Since CPython 3.12 there are objects without
+a count. A kernel that drops one frees nothing; the page is the zygote's, so a
+free would not help either.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def _ends(kind: type) -> bool:
 
 
 def make() -> int:
-    """Behind a collection, before the freeze; how many objects it were."""
+    """Make objects immortal, after a collection and before the freeze; return
+    how many."""
     if sys.version_info[:2] not in _TRIED:
         return 0
     objects = gc.get_objects()

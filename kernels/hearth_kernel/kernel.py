@@ -12,13 +12,11 @@ import _signal  # type: ignore[import-not-found]  # signal's own makes enums
 import asyncio
 import atexit
 import builtins
-import contextvars
 import getpass
 import json
 import os
 import signal
 import sys
-import time
 import traceback
 import warnings
 from typing import Any, Callable, Optional
@@ -34,24 +32,22 @@ from hearth_kernel import (
     outlet,
     rehearsal,
     streams,
+    tools,
 )
-from hearth_kernel.cells import Cells, Content
+from hearth_kernel.cells import Cells
 from hearth_kernel.interrupts import Interrupts
-from hearth_kernel.namespace import Namespace
-from hearth_kernel.parents import Parents
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
+from hearth_kernel.state import Content, State
 from hearth_kernel.tidying import Tidying
-from hearth_kernel.workspace import Workspace
 
 Handler = Callable[[Any, Content], Content]
 
 _decode = json.JSONDecoder().decode  # loads() guesses the encoding first
 _SIGINT = int(signal.SIGINT)
 _SIGPIPE = int(signal.SIGPIPE)
-_NO_LOOP: Any = None
-_SENT_SECONDS = 2.0  # how long the last reply may take to leave
+_SENT_SECONDS = 2  # how long the last reply may take to leave
 
-# Seconds behind READY: who is in haste has asked for something by then.
+# Seconds after READY: a client in a hurry has sent a request by then.
 _LATER = 0.02
 
 _ANSWERS: dict[int, Handler] = {
@@ -62,23 +58,16 @@ _ANSWERS: dict[int, Handler] = {
 }
 
 
-class Kernel:
-    """The loop and what it knows of the request that it serves."""
+class Kernel(State):
+    """The loop: takes requests, and has its parts serve them."""
 
     def __init__(self, shell: ZMQInteractiveShell) -> None:
-        self.shell = shell
+        super().__init__(shell)
         self.comm_manager = comms.manager
-        self.loop: asyncio.AbstractEventLoop = _NO_LOOP
-        self.context = contextvars.copy_context()
         self.requests_fd = -1
-        self.request = 0  # the one that is served, or 0
-        self.metadata: Content = {}  # of the last request
-        self.parents = Parents()
-        self.namespace = Namespace()
-        self.workspace = Workspace()
         self.interrupts = Interrupts(self)
-        self.cells = Cells(self)
-        self.tidying = Tidying(self)
+        self.tidying = Tidying(self, self.interrupts)
+        self.cells = Cells(self, self.interrupts, self.tidying, self.wake)
         self.is_ending = False
 
     # What libraries ask a kernel for
@@ -98,7 +87,12 @@ class Kernel:
             or _link.is_child()
         ):
             raise StdinNotImplementedError(
-                "input() was called, but this request does not allow input."
+                "raw_input was called, but this frontend does not support "
+                "input requests."  # ipykernel's words, which clients compare
+            )
+        if password and not self.cells.allow_secrets:
+            raise StdinNotImplementedError(
+                "getpass() was called, but the client must not ask for secrets."
             )
         _link.input_clear()
         outlet.emit(
@@ -108,7 +102,7 @@ class Kernel:
         )
         value = str(json.loads(_link.input_wait(request)).get("value", ""))
         if value == "\x04":
-            raise EOFError
+            raise EOFError("the input has ended")
         return value
 
     def input(self, prompt: object = "", /) -> str:
@@ -121,29 +115,14 @@ class Kernel:
 
     # Requests
 
-    def reply(
-        self, content: Content, metadata: Optional[Content] = None
+    def answer(
+        self,
+        kind: int,
+        request: int,
+        content: Content,
+        metadata: Content,
+        buffers: list[bytes],
     ) -> None:
-        """End the request."""
-        try:
-            outlet.emit(_link.REPLY, content, metadata, request=self.request)
-        except (TypeError, ValueError) as error:
-            # Only what user code put there can be unfit: payloads, values.
-            name, value = describe_error(type(error), error)
-            outlet.emit(
-                _link.REPLY,
-                {
-                    "status": "error",
-                    "ename": name,
-                    "evalue": value,
-                    "traceback": [f"{name}: {value}"],
-                    "execution_count": self.shell.execution_count - 1,
-                },
-                metadata,
-                request=self.request,
-            )
-
-    def answer(self, kind: int, content: Content, buffers: list[bytes]) -> None:
         """Serve a request that runs no cell."""
         self.interrupts.are_open = True
         try:
@@ -153,7 +132,7 @@ class Kernel:
                 found = comms.describe(content.get("target_name"))
                 reply = {"status": "ok", "comms": found}
             else:
-                comms.serve(kind, content, self.metadata, buffers)
+                comms.serve(kind, content, metadata, buffers)
                 reply = {}
             self.interrupts.are_open = False
         except BaseException as error:
@@ -168,7 +147,7 @@ class Kernel:
                 "evalue": value,
                 "traceback": lines,
             }
-        self.reply(reply)
+        self.reply(reply, request=request)
 
     def shut_down(self, content: Content) -> None:
         """End in order: exit handlers, the reply, the process."""
@@ -202,12 +181,34 @@ class Kernel:
             self.shut_down(fields)
         elif kind in (_link.COMM_OPEN_IN, _link.COMM_MSG_IN):
             _link.attribute(request)
-            self.answer(kind, fields, buffers)
-            _link.attribute(self.cells.last)
+            self.answer(kind, request, fields, self.metadata, buffers)
+            _link.attribute(self.last)
         else:
-            self.answer(kind, fields, buffers)
-        if self.cells.task is None:
+            self.answer(kind, request, fields, self.metadata, buffers)
+        if self.task is None:
             self.request = 0
+
+    def serve_beside(
+        self,
+        kind: int,
+        request: int,
+        content: bytes,
+        metadata: bytes,
+        buffers: list[bytes],
+    ) -> None:
+        """Serve a comm message while the cell awaits: it may wait for it."""
+        outlet.cause.set(request)
+        fields: Content = _decode(content.decode())
+        extra: Content = _decode(metadata.decode()) if metadata else {}
+        self.parents.note(request, extra)
+        _link.attribute(request)
+        self.interrupts.are_beside = True
+        try:
+            self.answer(kind, request, fields, extra, buffers)
+        finally:
+            self.interrupts.are_beside = False
+            self.interrupts.are_open = self.task is not None
+            _link.attribute(self.last)
 
     # The loop
 
@@ -222,23 +223,28 @@ class Kernel:
         self.take()
 
     def take(self) -> None:
-        """Take a request, unless one is being served."""
-        if self.request or self.is_ending:
+        """Take a request; of those that come while a cell awaits, a comm
+        message."""
+        if self.is_ending or (self.request and self.task is None):
             return
-        item = _link.next()
+        is_beside = bool(self.request)
+        item = _link.next_comm() if is_beside else _link.next()
         if item is None:
             return
         if item[0] == _link.REHEARSE:
             self.on_rehearse()
             return
         try:
-            self.context.run(self.serve, *item)
+            if is_beside:
+                self.context.copy().run(self.serve_beside, *item)
+            else:
+                self.context.run(self.serve, *item)
         except BaseException:
             # Not even a reply could be made: better no kernel than a mute one.
             traceback.print_exc()
             _link.flush()
             os.abort()
-        if self.cells.task is None:
+        if is_beside or self.task is None:
             self.wake()
 
     def check_loop(self) -> None:
@@ -259,13 +265,11 @@ class Kernel:
             except BaseException:
                 traceback.print_exc()
                 self.check_loop()
-        deadline = time.monotonic() + _SENT_SECONDS
-        while not _link.is_sent() and time.monotonic() < deadline:
-            time.sleep(0.002)
+        _link.await_sent(_SENT_SECONDS)
 
     def rehearse(self, code: str) -> None:
-        """Run a cell that nobody sees, unless the session has its first."""
-        if self.request or self.cells.last or self.is_ending:
+        """Run an invisible cell, unless the session has its first one."""
+        if self.request or self.last or self.is_ending:
             return
         self.interrupts.is_rehearsing = True
         try:
@@ -302,6 +306,7 @@ class Kernel:
         self.ready = outlet.pack(introspection.info(self.shell.banner))
         streams.flush_at_exit()
         debugging.install()
+        tools.install()
         builtins.input = self.input
         getpass.getpass = self.getpass
         # The link's thread never holds a lock of Python's.
@@ -356,11 +361,11 @@ def main(
     before_ready: Optional[Callable[[], None]] = None,
     when_begun: Optional[Callable[[], None]] = None,
 ) -> None:
-    """Serve the session whose gateway comes to this listening socket.
+    """Serve the session whose gateway connects to this listening socket.
 
-    After prepare(). Behind `before_ready` there may be code of others. From
-    `when_begun` on the gateway hears of everything by the link; no code of the
-    session's runs before.
+    After prepare(). After `before_ready` there may be foreign code. From
+    `when_begun` on, all errors reach the gateway by the link; no code of the
+    session runs before.
     """
     kernel = _prepared
     if kernel is None:

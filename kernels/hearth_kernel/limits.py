@@ -1,9 +1,10 @@
-"""Which limit of the session an error comes from, in words for who reads it.
+"""Which limit of the session an error comes from, in words for its reader; or
+that the session has no network.
 
-The system answers with a number: EMFILE does not say whose limit it was,
-ENOSPC not where. What is told here is what can be known: what is full or used
-up now, where the file lies, what the system call that failed can mean. Where
-that leaves a doubt nothing is told.
+The system answers with a number: EMFILE does not say which limit it was, ENOSPC
+not where. The text has only facts: a resource that is full or used up now, the
+place of the file, the possible meanings of the failed system call. In doubt
+there is no text.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ import errno
 import os
 import resource
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Callable, Optional
 
+from hearth_kernel.network import (
+    explain_family,
+    explain_name,
+    explain_route,
+)
 from hearth_kernel.room import (
     MORE,
     Reached,
@@ -28,7 +35,7 @@ from hearth_kernel.room import (
     is_of_system,
 )
 
-_CHAIN_MAX = 20  # errors behind an error that are looked at
+_CHAIN_MAX = 20  # further errors in a chain that are examined
 _WORDS_MAX = 10_000  # characters of an error's text
 _PROBES_MAX = 1 << 16  # descriptors that are tried one by one
 _TASKS_MAX = 10_000  # processes and threads that are counted
@@ -38,25 +45,26 @@ _FULL_WORDS = ("no space left", "disk is full", " requested and ")
 
 # As the sandbox has set them; code can lower its own further.
 _given: dict[int, int] = {}
-_told: list[Reached] = []
+_reported: list[Reached] = []
 
 
 def begin() -> None:
     """Learn what the session has, before any of its code runs."""
     for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
         _given[which] = resource.getrlimit(which)[0]
-    _told.clear()
+    _reported.clear()
 
 
 def forget() -> None:
     """Begin a cell."""
-    _told.clear()
+    _reported.clear()
 
 
 def take() -> list[dict[str, Any]]:
-    """What was told since; for the gateway, each limit once."""
-    found = {one.limit: one for one in _told if one.limit}
-    _told.clear()
+    """Return the limits reported since the last call; for the gateway, each
+    once."""
+    found = {one.limit: one for one in _reported if one.limit}
+    _reported.clear()
     return [
         {"limit": one.limit, "used": one.used, "max": one.max}
         for one in found.values()
@@ -80,7 +88,8 @@ def _is_open(number: int) -> bool:
 
 
 def _is_lowered(which: int) -> Optional[int]:
-    """What the code has set itself, when that is lower than what it had."""
+    """Return the limit that the code has set itself, if it is lower than
+    before."""
     soft = resource.getrlimit(which)[0]
     given = _given.get(which, soft)
     if soft in (resource.RLIM_INFINITY, given):
@@ -104,7 +113,7 @@ def _explain_files(error: OSError) -> list[Reached]:
     figures = f"{used} of {most} are open" if used >= most else f"{most}"
     return [
         Reached(
-            "this process has come to the session's limit of open files: "
+            "this process has reached the session's limit of open files: "
             f"{figures} (limit open_files); close some, {MORE}",
             "open_files",
             used,
@@ -118,7 +127,7 @@ def _explain_size(error: OSError) -> list[Reached]:
 
 
 def size_reached() -> list[Reached]:
-    """What to say of a file that would have become too large."""
+    """Describe the limit of a file that would have become too large."""
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if most == resource.RLIM_INFINITY:
         return []
@@ -179,8 +188,9 @@ def _explain_tasks() -> list[Reached]:
         if 0 <= used - limit <= 1:
             return [
                 Reached(
-                    "the session has as many processes and threads as it may: "
-                    f"{limit} of {limit} (limit processes); end some, {MORE}",
+                    "the session has as many processes and threads as it may "
+                    f"have: {limit} of {limit} (limit processes); end some, "
+                    f"{MORE}",
                     "processes",
                     limit,
                     limit,
@@ -207,9 +217,10 @@ def _explain_memory(_: BaseException) -> list[Reached]:
 
 
 def of_program(code: int) -> list[Reached]:
-    """What can be said of a program that failed: its signal, and what is full.
+    """Describe the failure of a program: its signal, and which resource is
+    full.
 
-    The code is its own, or as a shell tells it.
+    The code is the program's own, or a shell's.
     """
     if code in (-_XFSZ, 128 + _XFSZ):
         return size_reached()
@@ -223,6 +234,8 @@ _BY_NUMBER: dict[int, Callable[[OSError], list[Reached]]] = {
     errno.EFBIG: _explain_size,
     errno.EAGAIN: _explain_fork,
     errno.ENOMEM: _explain_memory,
+    errno.EAFNOSUPPORT: explain_family,
+    errno.ENETUNREACH: explain_route,
 }
 
 
@@ -234,6 +247,8 @@ def _explain_words(error: BaseException) -> list[Reached]:
 def _explain(error: BaseException) -> list[Reached]:
     if isinstance(error, OSError) and error.errno is not None:
         explain = _BY_NUMBER.get(error.errno)
+        if isinstance(error, socket.gaierror):  # with numbers of its own
+            explain = explain_name
         return explain(error) if explain else []
     if isinstance(error, subprocess.CalledProcessError):
         return of_program(error.returncode)
@@ -269,9 +284,9 @@ def _chain(error: Optional[BaseException]) -> Iterator[BaseException]:
             )
 
 
-def tell(found: list[Reached]) -> list[str]:
+def report(found: list[Reached]) -> list[str]:
     """Their sentences, each once."""
-    _told.extend(found)
+    _reported.extend(found)
     return list(dict.fromkeys(one.text for one in found))
 
 
@@ -282,4 +297,4 @@ def explain(error: Optional[BaseException]) -> list[str]:
         # Whatever a class of the session's does: the traceback comes.
         with suppress(Exception):
             found.extend(_explain(one))
-    return tell(found)
+    return report(found)

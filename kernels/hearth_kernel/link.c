@@ -1,10 +1,13 @@
-/* See link.h. One lock guards everything. The thread waits in epoll and does
- * its work under the lock; callers send from their own thread when the socket
- * takes it, so that a reply does not wait for a second thread to wake up.
+/* See link.h. One lock protects all of it. The thread waits in epoll and works
+ * under the lock. Callers send from their own thread if the socket accepts it,
+ * so that a reply does not wait for a second thread to wake up.
  *
- * Events keep one order: text that was printed, bytes that arrived in the
- * pipes and events are put in one row, and a reply is behind all of them. */
-#include "kernels/hearth_kernel/link_internal.h"
+ * Events keep one order: printed text, bytes from the pipes and events go into
+ * one queue, and a reply comes after all of them. */
+#include "kernels/hearth_kernel/link_connection.h"
+#include "kernels/hearth_kernel/link_gateway.h"
+#include "kernels/hearth_kernel/link_keepers.h"
+#include "kernels/hearth_kernel/link_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +91,7 @@ static void after_fork_in_child(void)
             close(self->connection);
         close(self->pipes[0]);
         close(self->pipes[1]);
+        link_keepers_forget(self);
         buffer_clear(&self->text);
     }
     pthread_mutex_unlock(&self->lock);
@@ -161,6 +165,7 @@ static int start_thread(link_t *self, fault_t *fault)
 /* A link that could not be made is the end of its process: nothing is freed. */
 int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault)
 {
+    pthread_condattr_t clock;
     link_t *self;
     int r;
 
@@ -168,10 +173,16 @@ int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault)
         return fault_set(fault, EBUSY, "there is a link already");
     self = mem_new(sizeof *self);
     pthread_mutex_init(&self->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->sent, &clock);
+    pthread_cond_init(&self->answered, &clock);
+    pthread_condattr_destroy(&clock);
     self->listener = listener;
     self->connection = self->loop = -1;
     self->decoder = frame_decoder_new();
     self->outbox = outbox_new(retain);
+    link_keepers_begin(self);
     instance = self;
     if ((r = open_all(self, fault)) < 0 || (r = start_thread(self, fault)) < 0)
         return r;
@@ -246,6 +257,20 @@ request_t *link_next(link_t *self)
     return request;
 }
 
+request_t *link_next_comm(link_t *self)
+{
+    const request_t *first;
+    request_t *request = NULL;
+
+    pthread_mutex_lock(&self->lock);
+    first = self->requests.first;
+    if (!self->is_child && first
+        && frame_is_comm_request(request_frame(first)->type))
+        request = request_row_take(&self->requests);
+    pthread_mutex_unlock(&self->lock);
+    return request;
+}
+
 request_t *link_next_input(link_t *self, uint64_t request)
 {
     request_t *input;
@@ -266,4 +291,27 @@ void link_clear_inputs(link_t *self)
     while ((input = request_row_take(&self->inputs)))
         request_destroy(&input);
     pthread_mutex_unlock(&self->lock);
+}
+
+request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count)
+{
+    request_t *tools = NULL;
+
+    pthread_mutex_lock(&self->lock);
+    *ret_count = self->tools_count;
+    if (self->tools && self->tools_count > known)
+        tools = request_new(request_frame(self->tools));
+    pthread_mutex_unlock(&self->lock);
+    return tools;
+}
+
+request_t *link_await_answer(link_t *self)
+{
+    request_t *answer = NULL;
+
+    pthread_mutex_lock(&self->lock);
+    while (!self->is_child && !(answer = request_row_take(&self->answers)))
+        pthread_cond_wait(&self->answered, &self->lock);
+    pthread_mutex_unlock(&self->lock);
+    return answer;
 }

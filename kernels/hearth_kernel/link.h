@@ -1,12 +1,12 @@
-/* The kernel's end of the kernel link (docs/PROTOCOL.kernel.md): one native
- * thread that accepts the gateway, decodes its requests, keeps events until
- * they are acknowledged and collects what is written to descriptors 1 and 2.
- * Knows no Python. Every function may be called from any thread and takes the
- * lock only for moments; none of them waits for the gateway. One link exists
- * in a process, from link_new to its end.
+/* The kernel's end of the kernel link (docs/design/PROTOCOL.kernel.md): one
+ * native thread that accepts the gateway, decodes its requests, keeps events
+ * until they are acknowledged, and collects what is written to descriptors 1
+ * and 2. Does not use Python. Every function may be called from any thread;
+ * each takes the lock only briefly, and none waits for the gateway. A process
+ * has one link, from link_new to its end.
  *
- * In a forked child nothing of the link works: link_is_child tells, requests
- * never come, events vanish, text goes to descriptors 1 and 2. */
+ * In a forked child the link does not work: link_is_child returns true,
+ * requests never come, events are dropped, text goes to descriptors 1 and 2. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_H
 
@@ -32,42 +32,52 @@ typedef struct link link_t;
 int link_new(int listener, size_t retain, link_t **ret_link, fault_t *fault);
 bool link_is_child(const link_t *self);
 
-/* `epoll`, where link_requests_fd is watched, is told of the gateway's bytes
- * too, under that descriptor's number: whoever waits there is woken without a
- * detour by the thread. Borrowed for as long as the process lives. */
+/* Adds the gateway's connection to `epoll`, in which link_requests_fd is
+ * watched, under that descriptor's number: a thread that waits there wakes
+ * without the link's thread. Borrowed for the life of the process. */
 void link_join(link_t *self, int epoll);
 
-/* Readable when a request may have come, when an input reply may have come,
- * when there may be room again. Borrowed from the link. */
+/* Return descriptors, borrowed from the link, that become readable when a
+ * request may have come, when an input reply may have come, and when there may
+ * be room again. */
 int link_requests_fd(const link_t *self);
 int link_inputs_fd(const link_t *self);
 int link_room_fd(const link_t *self);
 
-/* Reads what made link_requests_fd readable; requests that it brought wait for
- * link_next and are told of by nothing else. */
+/* Reads after link_requests_fd became readable. Requests that were read wait
+ * for link_next; no descriptor reports them again. */
 void link_poll(link_t *self);
 bool link_has_next(link_t *self);
-/* The next request, or NULL; it is the running one until its REPLY. */
+/* Returns the next request, NULL if there is none; it runs until its REPLY. */
 request_t *link_next(link_t *self);
-/* The next answer to `request`'s question, or NULL. Others are forgotten. */
+/* Returns the next request if it is a comm message, NULL otherwise. The running
+ * request stays what it is: it is a cell that awaits. */
+request_t *link_next_comm(link_t *self);
+/* Returns the next answer to `request`'s question, NULL if there is none.
+ * Answers to other requests are dropped. */
 request_t *link_next_input(link_t *self, uint64_t request);
-/* Forgets answers that came too late. */
+/* Drops answers that came too late. */
 void link_clear_inputs(link_t *self);
-/* From now on, text of unknown origin belongs to this request. */
+/* Returns a copy of the newest TOOLS, which the caller owns; NULL if no more
+ * than `known` have come. *ret_count is how many came. */
+request_t *link_tools(link_t *self, uint64_t known, uint64_t *ret_count);
+/* Waits for the next CALLED, which the caller owns; NULL in a forked child. */
+request_t *link_await_answer(link_t *self);
+/* Attributes text of unknown origin to this request from now on. */
 void link_attribute(link_t *self, uint64_t request);
 uint64_t link_attributed(link_t *self);
 
-/* At most LINK_TEXT_MAX bytes of UTF-8. 0, or -EAGAIN when nothing was taken
- * because there is no room: wait for link_room_fd. */
+/* Writes at most LINK_TEXT_MAX bytes of UTF-8. Returns 0, or -EAGAIN if nothing
+ * was taken because there is no room: wait for link_room_fd. */
 int link_write(link_t *self, link_stream_t stream, uint64_t request,
                const char *text, size_t size);
 /* Sends the text that waits. */
 void link_flush(link_t *self);
-/* An event, behind all text that was written before. With `hold` it waits for
- * the next event to travel with. 0, -EAGAIN as link_write, or -ESTALE for a
- * question of a request that is not being served: it would end the session. */
+/* Sends an event after all text written before. With `hold` it is sent together
+ * with the next event. Returns 0, -EAGAIN as link_write, or -ESTALE for a
+ * question of a request that is not running: it would end the session. */
 int link_emit(link_t *self, frame_t *frame, bool hold);
-/* Whether everything was handed to the gateway. */
-bool link_is_sent(link_t *self);
+/* Waits until everything was given to the gateway, at most `seconds`. */
+void link_await_sent(link_t *self, unsigned seconds);
 
 #endif

@@ -1,70 +1,30 @@
 /* The gateway at the other end: it comes, greets, asks, acknowledges, goes; and
  * events go to it in their order. */
-#include "kernels/hearth_kernel/link_internal.h"
+#include "kernels/hearth_kernel/link_gateway.h"
+#include "kernels/hearth_kernel/link_connection.h"
+#include "kernels/hearth_kernel/link_keepers.h"
+#include "kernels/hearth_kernel/link_text.h"
+
+#include "protocol/jspan_write.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-static void unwatch_connection(link_t *self)
+/* Notes what an event says of the request that is served. */
+static void note_running(link_t *self, const frame_t *event)
 {
-    if (self->loop >= 0)
-        epoll_ctl(self->loop, EPOLL_CTL_DEL, self->connection, NULL);
-    epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection, NULL);
-}
-
-/* EPOLLEXCLUSIVE: of those that wait, the first in the row is woken, and a
- * loop that runs a cell does not wait. Without it each request would wake the
- * thread too, and the loop would stand before its lock. Such an entry cannot be
- * changed (EPOLL_CTL_MOD), only made anew. */
-void link_watch_connection(link_t *self)
-{
-    struct epoll_event by_loop = {.events = EPOLLIN | EPOLLEXCLUSIVE};
-    struct epoll_event by_thread = {
-        .events = EPOLLIN | EPOLLEXCLUSIVE,
-        .data.u64 = self->generation << 8 | CONNECTION,
-    };
-
-    if (self->connection < 0)
+    if (event->request != self->running)
         return;
-    if (self->is_stuck)
-        by_thread.events |= EPOLLOUT;
-    unwatch_connection(self);
-    /* The loop knows requests_fd, and does the same for both. */
-    by_loop.data.fd = self->requests_fd;
-    if (self->loop >= 0)
-        epoll_ctl(self->loop, EPOLL_CTL_ADD, self->connection, &by_loop);
-    epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->connection, &by_thread);
-}
-
-static void close_connection(link_t *self)
-{
-    if (self->connection >= 0) {
-        /* A forked child may hold it open: closing is not enough. */
-        unwatch_connection(self);
-        close(self->connection);
-    }
-    self->connection = -1;
-    self->is_greeted = self->is_stuck = false;
-    frame_decoder_clear(self->decoder);
-    outbox_stop(self->outbox);
-}
-
-void link_send_events(link_t *self)
-{
-    int r;
-
-    if (!self->is_greeted || self->is_stuck)
-        return;
-    r = outbox_send(self->outbox, self->connection);
-    if (r == -EAGAIN) {
-        self->is_stuck = true;
-        link_watch_connection(self);
-    } else if (r < 0) {
-        close_connection(self);
+    if (event->type == FRAME_AWAITING)
+        self->is_awaiting = true;
+    if (event->type == FRAME_REPLY) {
+        self->running = 0;
+        self->is_awaiting = false;
     }
 }
 
@@ -88,8 +48,7 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     } else if (frame->type == FRAME_YIELDED
                || outbox_has_room(self->outbox, size)) {
         outbox_put(self->outbox, frame);
-        if (frame->type == FRAME_REPLY && frame->request == self->running)
-            self->running = 0;
+        note_running(self, frame);
     } else {
         self->is_awaited = true;
         hold = false;
@@ -103,19 +62,21 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     return r;
 }
 
-bool link_is_sent(link_t *self)
+void link_await_sent(link_t *self, unsigned seconds)
 {
-    bool is_sent;
+    struct timespec until;
 
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += seconds;
     pthread_mutex_lock(&self->lock);
-    is_sent = self->is_child || outbox_is_sent(self->outbox);
+    while (!self->is_child && !outbox_is_sent(self->outbox)
+           && pthread_cond_timedwait(&self->sent, &self->lock, &until) == 0)
+        continue;
     pthread_mutex_unlock(&self->lock);
-    return is_sent;
 }
 
-/* The number behind "key": in an object as the gateway writes it. */
-static bool find_number(frame_part_t content, const char *key,
-                        uint64_t *ret_number)
+/* Finds the number after "key": in an object as the gateway writes it. */
+static bool find_number(bytes_t content, const char *key, uint64_t *ret_number)
 {
     const char *text = content.bytes;
     const char *end = text + content.size;
@@ -138,8 +99,8 @@ static bool find_number(frame_part_t content, const char *key,
     return found;
 }
 
-/* Wakes whoever waits for room. */
-static void tell_room(link_t *self)
+/* Wakes the threads that wait for room. */
+static void signal_room(link_t *self)
 {
     if (self->is_awaited)
         link_signal(self->room_fd);
@@ -163,15 +124,17 @@ static void refuse(link_t *self)
     cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     frame_t welcome = {.type = FRAME_WELCOME};
+    cleanup_free char *error =
+        mem_format("the kernel speaks protocol %d", FRAME_VERSION);
 
-    buffer_format(&content,
-                  "{\"protocol\":%d,\"error\":\"the kernel speaks "
-                  "protocol %d\"}",
-                  FRAME_VERSION, FRAME_VERSION);
-    welcome.content = (frame_part_t){content.data, content.size};
+    jspan_write_begin(&content);
+    jspan_write_integer(&content, "protocol", FRAME_VERSION);
+    jspan_write_text(&content, "error", error);
+    jspan_write_end(&content);
+    welcome.content = buffer_bytes(&content);
     frame_encode(&welcome, &bytes);
     send(self->connection, bytes.data, bytes.size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    close_connection(self);
+    link_close_connection(self);
 }
 
 static void on_hello(link_t *self, const frame_t *hello)
@@ -189,13 +152,17 @@ static void on_hello(link_t *self, const frame_t *hello)
         return;
     }
     is_lost = acked + 1 < outbox_oldest(self->outbox) || acked > newest;
-    buffer_format(
-        &content, "{\"protocol\":%d,\"last\":%llu,\"lost\":%s,\"busy\":%llu}",
-        FRAME_VERSION, (unsigned long long) newest, is_lost ? "true" : "false",
-        (unsigned long long) busy_with(self));
-    welcome.content = (frame_part_t){content.data, content.size};
+    jspan_write_begin(&content);
+    jspan_write_integer(&content, "protocol", FRAME_VERSION);
+    jspan_write_count(&content, "last", newest);
+    jspan_write_bool(&content, "lost", is_lost);
+    jspan_write_count(&content, "busy", busy_with(self));
+    jspan_write_bool(&content, "awaiting", self->is_awaiting);
+    jspan_write_bool(&content, "tools", true);
+    jspan_write_end(&content);
+    welcome.content = buffer_bytes(&content);
     outbox_restart(self->outbox, &welcome, acked);
-    tell_room(self);
+    signal_room(self);
     self->is_greeted = true;
     link_send_events(self);
 }
@@ -218,13 +185,19 @@ static void put_request(link_t *self, const frame_t *frame)
 
 static void on_request(link_t *self, const frame_t *frame)
 {
-    if (frame->request <= self->accepted)
+    /* While a cell awaits, a comm message overtakes the cells that wait. */
+    uint64_t *accepted = frame_is_comm_request(frame->type)
+                             ? &self->accepted_comm
+                             : &self->accepted;
+
+    if (frame->request <= *accepted)
         return;
-    self->accepted = frame->request;
+    *accepted = frame->request;
     put_request(self, frame);
 }
 
-/* Behind what was said so far, whether or not there is room. */
+/* Queues the mark after everything that was sent before, whether or not there
+ * is room. */
 static void on_mark(link_t *self, const frame_t *mark)
 {
     frame_t marked = {
@@ -237,6 +210,13 @@ static void on_mark(link_t *self, const frame_t *mark)
     link_send_events(self);
 }
 
+static void on_tools(link_t *self, const frame_t *frame)
+{
+    request_destroy(&self->tools);
+    self->tools = request_new(frame);
+    self->tools_count++;
+}
+
 static void on_frame(link_t *self, const frame_t *frame)
 {
     if (!self->is_greeted && frame->type == FRAME_HELLO) {
@@ -244,23 +224,48 @@ static void on_frame(link_t *self, const frame_t *frame)
         return;
     }
     if (!self->is_greeted) {
-        close_connection(self);
+        link_close_connection(self);
         return;
     }
-    if (frame->type == FRAME_ACK) {
+    switch (frame->type) {
+    case FRAME_ACK:
         outbox_forget(self->outbox, frame->seq);
-        tell_room(self);
-    } else if (frame->type == FRAME_INPUT_REPLY) {
+        signal_room(self);
+        break;
+    case FRAME_INPUT_REPLY:
         enqueue(&self->inputs, frame);
         link_signal(self->inputs_fd);
-    } else if (frame->type >= FRAME_EXECUTE && frame->type <= FRAME_SHUTDOWN) {
+        break;
+    case FRAME_EXECUTE:
+    case FRAME_COMPLETE:
+    case FRAME_INSPECT:
+    case FRAME_IS_COMPLETE:
+    case FRAME_HISTORY:
+    case FRAME_COMM_INFO:
+    case FRAME_COMM_OPEN_IN:
+    case FRAME_COMM_MSG_IN:
+    case FRAME_COMM_CLOSE_IN:
+    case FRAME_SHUTDOWN:
         on_request(self, frame);
-    } else if (frame->type == FRAME_REHEARSE) {
+        break;
+    case FRAME_REHEARSE:
         put_request(self, frame);
-    } else if (frame->type == FRAME_MARK) {
+        break;
+    case FRAME_MARK:
         on_mark(self, frame);
-    } else {
-        close_connection(self);
+        break;
+    case FRAME_TOOLS:
+        on_tools(self, frame);
+        break;
+    case FRAME_CALLED:
+        enqueue(&self->answers, frame);
+        pthread_cond_signal(&self->answered);
+        break;
+    case FRAME_KEEP:
+        link_keepers_start(self);
+        break;
+    default:
+        link_close_connection(self);
     }
 }
 
@@ -276,11 +281,12 @@ static void take_frames(link_t *self)
         if (r > 0)
             on_frame(self, &frame);
         else if (r < 0)
-            close_connection(self);
+            link_close_connection(self);
     }
 }
 
-/* All that is there: the thread is not told again of what was left. */
+/* Reads everything that is there: the thread is not woken again for what is
+ * left. */
 void link_read_connection(link_t *self)
 {
     uint64_t generation = self->generation;
@@ -291,11 +297,11 @@ void link_read_connection(link_t *self)
            && generation == self->generation) {
         void *bytes = frame_decoder_space(self->decoder, &space);
 
-        size = recv(self->connection, bytes, space, MSG_DONTWAIT);
+        size = link_keepers_receive(self, bytes, space);
         if (size < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (size <= 0) {
-            close_connection(self);
+            link_close_connection(self);
             return;
         }
         frame_decoder_added(self->decoder, (size_t) size);
@@ -311,7 +317,7 @@ void link_accept(link_t *self)
         return;
     /* What the older one said before counts. */
     link_read_connection(self);
-    close_connection(self);
+    link_close_connection(self);
     self->connection = fd;
     self->generation++;
     link_watch_connection(self);

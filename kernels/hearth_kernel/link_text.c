@@ -1,7 +1,10 @@
 /* What is printed: by Python code (link_write), and by everything that writes
  * to descriptors 1 and 2, which are pipes. Text that waits has one stream and
  * one cause; other text pushes it out. */
-#include "kernels/hearth_kernel/link_internal.h"
+#include "kernels/hearth_kernel/link_text.h"
+#include "kernels/hearth_kernel/link_connection.h"
+
+#include "protocol/jspan_write.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +17,7 @@
 #define DRAIN_MAX  (256 * 1024)       /* read for one caller's sake */
 #define TEXT_DELAY (20 * MILLISECOND) /* a partial line is seen after it */
 #define TEXT_PAUSE (5 * MILLISECOND)  /* a line after it is sent at once */
-/* Nobody writes to a pipe in less than the time of a system call: between two
+/* A write to a pipe takes at least the time of a system call: between two
  * pieces of text that follow each other faster the pipes need no look. */
 #define WRITE_GAP 1000
 
@@ -45,13 +48,12 @@ void link_commit_text(link_t *self)
     if (!self->text.size)
         return;
     buffer_clear(&self->content);
-    buffer_text(&self->content, self->text_stream == LINK_STDOUT
-                                    ? "{\"name\":\"stdout\",\"text\":\""
-                                    : "{\"name\":\"stderr\",\"text\":\"");
-    text_escape((const char *) self->text.data, self->text.size,
-                &self->content);
-    buffer_text(&self->content, "\"}");
-    frame.content = (frame_part_t){self->content.data, self->content.size};
+    jspan_write_begin(&self->content);
+    jspan_write_text(&self->content, "name",
+                     self->text_stream == LINK_STDOUT ? "stdout" : "stderr");
+    jspan_write_bytes(&self->content, "text", buffer_bytes(&self->text));
+    jspan_write_end(&self->content);
+    frame.content = buffer_bytes(&self->content);
     outbox_put(self->outbox, &frame);
     buffer_clear(&self->text);
     if (self->content.capacity > LINK_TEXT_MAX)
@@ -122,8 +124,8 @@ void link_watch_pipes(link_t *self, uint32_t events)
     }
 }
 
-/* What is in the pipes is left there while there is no room, so that whoever
- * writes to them waits too. */
+/* Leaves data in the pipes while there is no room, so that their writers wait
+ * too. */
 static void choke(link_t *self)
 {
     if (!self->is_choked)
@@ -239,7 +241,7 @@ void link_on_pipe(link_t *self, link_stream_t stream)
     }
 }
 
-/* What lies in the pipes was written before: it belongs to the old cause. */
+/* Assigns the data in the pipes to the old cause: it was written before. */
 void link_attribute(link_t *self, uint64_t request)
 {
     pthread_mutex_lock(&self->lock);

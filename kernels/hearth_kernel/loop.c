@@ -1,7 +1,7 @@
-/* Everything here lives on the caller's stack, in pages that are written to
- * anyway, and allocates nothing. One thread, without Python: neither its
- * handlers of signals run nor anybody's hooks, which the caller has run before
- * and which are owed in the payload alone. */
+/* See loop.h. Everything here is on the caller's stack, in pages that are
+ * written to anyway, and nothing is allocated. There is one thread, and no
+ * Python code runs: neither its signal handlers nor fork hooks. The caller has
+ * run the hooks before the fork, and the payload runs those for after it. */
 #include "kernels/hearth_kernel/loop.h"
 
 #include "base/fd.h"
@@ -15,8 +15,7 @@ typedef struct {
     const sandbox_t *sandbox;
     int gateway_fd;
     int mapper_fd;
-    int fds[FD_PASS_MAX]; /* owned; of the order that is served */
-    size_t fd_count;
+    fd_list_t list; /* owned; of the order that is served */
 } served_t;
 
 static void set_reaping(void (*handler)(int))
@@ -38,18 +37,18 @@ static ssize_t await_order(served_t *self, loop_t *loop, fault_t *fault)
     while (waitpid(-1, NULL, WNOHANG) > 0)
         continue;
     size = fd_receive(self->gateway_fd, loop->datagram, sizeof loop->datagram,
-                      self->fds, FD_PASS_MAX, &self->fd_count, fault);
+                      FD_PASS_MAX, &self->list, fault);
     set_reaping(SIG_DFL);
     return size;
 }
 
-/* Whether there is nobody left to tell. */
+/* Returns true if there is no gateway left to report to. */
 static bool has_gone(int code)
 {
     return code == EPIPE || code == ECONNRESET;
 }
 
-static int answer(const served_t *self, const order_answer_t *said, int pidfd,
+static int answer(const served_t *self, const zygote_reply_t *said, int pidfd,
                   fault_t *fault)
 {
     return fd_send(self->gateway_fd, said, sizeof *said, &pidfd, pidfd >= 0,
@@ -59,28 +58,29 @@ static int answer(const served_t *self, const order_answer_t *said, int pidfd,
 /* 1 in the payload. */
 static int launch(served_t *self, loop_t *loop, fault_t *fault)
 {
-    const order_t *order = &loop->order;
+    const zygote_request_t *request = &loop->request;
     const sandbox_launch_t wanted = {
-        .workspace_fd = self->fds[0],
+        .workspace_fd = self->list.fds[0],
         .link_fd = loop->link_fd,
-        .init_fd = self->fds[2],
+        .init_fd = self->list.fds[2],
         .status_fd = loop->status_fd,
-        .host_uid = order->host_uid,
-        .host_gid = order->host_gid,
-        .init_uid = order->init_uid,
-        .init_gid = order->init_gid,
-        .limits = &order->limits,
-        .cgroup_fds = self->fds + ORDER_FDS,
-        .cgroup_count = self->fd_count - ORDER_FDS,
-        .is_cgroup_folder =
-            order->has_cgroup_folder != 0 && self->fd_count > ORDER_FDS,
-        .orphan_seconds = order->orphan_seconds,
+        .host_uid = request->host_uid,
+        .host_gid = request->host_gid,
+        .init_uid = request->init_uid,
+        .init_gid = request->init_gid,
+        .limits = &request->limits,
+        .cgroup_fds = self->list.fds + ZYGOTE_REQUEST_FDS,
+        .cgroup_count = self->list.count - ZYGOTE_REQUEST_FDS,
+        .is_cgroup_folder = request->has_cgroup_folder != 0
+                            && self->list.count > ZYGOTE_REQUEST_FDS,
+        .orphan_seconds = request->orphan_seconds,
         .hostname = loop->texts.hostname,
         .mapper_fd = self->mapper_fd,
         .keeps_status = true,
         .awaits_later = true,
     };
-    order_answer_t said = {.protocol = ORDER_PROTOCOL, .number = order->number};
+    zygote_reply_t said = {.protocol = ZYGOTE_PROTOCOL,
+                           .number = request->number};
     sandbox_child_t child = {.fd = -1, .processor = -1};
     cleanup_fd int pidfd = -1;
     int failed, r;
@@ -104,17 +104,17 @@ static int launch(served_t *self, loop_t *loop, fault_t *fault)
 
 static int serve(served_t *self, loop_t *loop, ssize_t size, fault_t *fault)
 {
-    int r = order_decode(loop->datagram, (size_t) size, &loop->order,
-                         &loop->texts, fault);
+    int r = zygote_request_decode(loop->datagram, (size_t) size, &loop->request,
+                                  &loop->texts, fault);
 
     if (r < 0)
         return r;
-    if (self->fd_count < ORDER_FDS)
+    if (self->list.count < ZYGOTE_REQUEST_FDS)
         return fault_set(fault, EPROTO,
-                         "an order with %zu descriptors, %d are wanted",
-                         self->fd_count, ORDER_FDS);
-    loop->link_fd = self->fds[1];
-    loop->status_fd = self->fds[3];
+                         "a zygote request with %zu descriptors instead of %d",
+                         self->list.count, ZYGOTE_REQUEST_FDS);
+    loop->link_fd = self->list.fds[1];
+    loop->status_fd = self->list.fds[3];
     return launch(self, loop, fault);
 }
 
@@ -134,9 +134,9 @@ int loop_run(loop_t *self, const sandbox_t *sandbox, int gateway_fd,
             r = serve(&served, self, size, fault);
         if (r == 1)
             return r; /* the sandbox has closed what is not the payload's */
-        for (size_t i = 0; i < served.fd_count; i++)
-            close(served.fds[i]);
-        served.fd_count = 0;
+        for (size_t i = 0; i < served.list.count; i++)
+            close(served.list.fds[i]);
+        served.list.count = 0;
         if (size == 0)
             return 0;
     }

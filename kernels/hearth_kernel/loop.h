@@ -5,7 +5,7 @@
 #define HEARTH_KERNELS_HEARTH_KERNEL_LOOP_H
 
 #include "base/fault.h"
-#include "kernels/order.h"
+#include "kernels/zygote_request.h"
 #include "protocol/limits.h"
 #include "sandbox/sandbox.h"
 
@@ -13,11 +13,11 @@
 
 /* What a payload takes along. */
 typedef struct {
-    order_t order;
-    order_texts_t texts; /* of `datagram` */
+    zygote_request_t request;
+    zygote_request_texts_t texts; /* of `datagram` */
     int link_fd, status_fd;
     int init_fd; /* for sandbox_await_init */
-    char datagram[ORDER_MAX];
+    char datagram[ZYGOTE_DATAGRAM_MAX];
 } loop_t;
 
 /* Serves the SOCK_SEQPACKET socket until the gateway closes its end: 0. Returns

@@ -1,9 +1,8 @@
-"""What a cell did to the session's variables: which appeared, changed or went.
+"""The effects of a cell on variables: which appeared, changed or went.
 
-Looks, never touches: no method of a user's class is called, nothing large is
-kept alive, and a look ends when its time is over. A variable is described by
-its type and, where type and attributes can be trusted, by its size; its value
-is not told.
+The look changes nothing: no method of a user's class is called, no large object
+is kept alive, and the time is bounded. A variable is described by its type and,
+where type and attributes can be trusted, by its size, but not by its value.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Description = dict[str, Any]
 Difference = dict[str, Any]
 
 BUDGET_NS = 2_000_000  # of a look
-NAMES_MAX = 200  # told of one cell
+NAMES_MAX = 200  # names listed for one cell
 _NAME_MAX = 100  # characters
 _HELD_MAX = 1 << 16  # bytes of a text that may be kept until the next look
 _WALK_MAX = 20_000  # new names looked for after a cell; a tenth of a us each
@@ -93,7 +92,7 @@ def describe(value: Any) -> Description:
 
 
 class _Large:
-    """Stands for a value that can be neither kept nor referred to."""
+    """Represents a value that can be neither kept nor referred to."""
 
     __slots__ = ("number",)
 
@@ -163,7 +162,7 @@ class Namespace:
         self._turn = 0  # where the next look at the known names begins
 
     def begin(self, names: dict[str, Any]) -> None:
-        """What is there now belongs to IPython."""
+        """Note the existing names, which are IPython's."""
         self._hidden = frozenset(name for name in names if type(name) is str)
         self._known.clear()
         self._waiting.clear()
@@ -208,7 +207,7 @@ class Namespace:
     def _look_at(
         self, name: str, value: Any, known: tuple[Mark, Description]
     ) -> Optional[Description]:
-        """What has changed about a known name, if anything."""
+        """Return the change of a known name, None without one."""
         mark, was = known
         is_same = _is_same(value, mark)
         if is_same and _kind(value) in _LEAVES:
@@ -259,7 +258,7 @@ class Namespace:
         del self._waiting[:done]
 
     def difference(self, names: dict[str, Any]) -> Optional[Difference]:
-        """What has happened since the last look; None when nothing has."""
+        """Return the changes since the last look; None without any."""
         told: Difference = {"appeared": [], "changed": [], "went": []}
         self._is_cut = False
         try:

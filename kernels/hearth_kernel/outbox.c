@@ -16,7 +16,7 @@ struct event {
 };
 
 struct outbox {
-    struct event *first;  /* owned, with all behind it */
+    struct event *first;  /* owned, with all that follow it */
     struct event **end;   /* where the next one is put */
     struct event *unsent; /* the first that is not wholly sent */
     buffer_t greeting;    /* goes before it */

@@ -1,5 +1,5 @@
-/* Events on their way to the gateway, kept until they are acknowledged, so
- * that the next gateway gets what this one may not have written down. */
+/* Events on their way to the gateway, kept until they are acknowledged: the
+ * next gateway gets those that this one may not have journaled. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_OUTBOX_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_OUTBOX_H
 
@@ -11,28 +11,30 @@
 
 typedef struct outbox outbox_t;
 
-/* `retain`: how many bytes of events may wait for their acknowledgement. */
+/* Makes an outbox. `retain` is the size of unacknowledged events that may be
+ * kept. */
 outbox_t *outbox_new(size_t retain);
 
-/* Whether another event of that size may be put in; always when empty. */
+/* Returns true if an event of that size may be added; always if it is empty. */
 bool outbox_has_room(const outbox_t *self, size_t size);
 /* Appends an event; sets its seq. */
 void outbox_put(outbox_t *self, frame_t *event);
-/* The gateway has these. One that is half sent stays. */
+/* Drops the events that the gateway has. A half-sent one is kept. */
 void outbox_forget(outbox_t *self, uint64_t acked);
 
-/* seq of the newest event, 0 before the first; of the oldest that is kept,
- * the next one's when none is. */
+/* Return the seq of the newest event, 0 before the first; and of the oldest
+ * that is kept, or of the next event if none is kept. */
 uint64_t outbox_newest(const outbox_t *self);
 uint64_t outbox_oldest(const outbox_t *self);
-/* Whether everything was sent on this connection. */
+/* Returns true if everything was sent on this connection. */
 bool outbox_is_sent(const outbox_t *self);
 
-/* A new connection: `greeting` goes first, then every event behind `acked`. */
+/* Begins a new connection: sends `greeting`, then every event after `acked`. */
 void outbox_restart(outbox_t *self, const frame_t *greeting, uint64_t acked);
-/* The connection is over. */
+/* Ends the connection. */
 void outbox_stop(outbox_t *self);
-/* Sends what the socket takes. 0: all; -EAGAIN: it is full; -errno. */
+/* Sends what the socket takes. Returns 0 if all was sent, -EAGAIN if the socket
+ * is full, else -errno. */
 int outbox_send(outbox_t *self, int socket);
 
 #endif

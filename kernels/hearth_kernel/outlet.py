@@ -40,7 +40,7 @@ _is_hushed = False
 
 
 def start(listener: int, retain: int) -> int:
-    """Start the link; return the descriptor that tells of requests."""
+    """Start the link; return the descriptor that is readable on requests."""
     global _is_started
     descriptor = _link.start(listener, retain, cause.get)
     _is_started = True
@@ -84,7 +84,7 @@ def find_base64(value: object) -> Union[Base64, str, None]:
 
 
 def _plain(value: object) -> object:
-    """What stands for a value that JSON does not know."""
+    """Return a replacement for a value that JSON does not know."""
     if isinstance(value, Base64):
         return value.text.decode("ascii")
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -157,14 +157,14 @@ def _encode(value: object) -> bytes:
 
 
 def _find_large(value: object) -> Optional[bytes]:
-    """A picture's text, when it stands for itself in JSON and is long."""
+    """Return a picture's text if it needs no escapes in JSON and is long."""
     if isinstance(value, str) and len(value) >= _LARGE:
         value = find_base64(value)
     return value.text if isinstance(value, Base64) else None
 
 
 def _pack_large(content: dict[str, Any], large: dict[str, bytes]) -> bytes:
-    """The same object as from _encode, with the large texts as they are."""
+    """Return the object like _encode does, with the large texts unchanged."""
     data = content["data"]
     rest = {key: data[key] for key in data if key not in large}
     outer = {key: content[key] for key in content if key != "data"}

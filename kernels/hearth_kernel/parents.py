@@ -24,7 +24,7 @@ class Parents:
         self._known: dict[int, Parent] = {}
 
     def note(self, request: int, metadata: Parent) -> None:
-        """Remember what the gateway tells of a request."""
+        """Remember the gateway's metadata of a request."""
         hearth = metadata.get("hearth")
         header = hearth.get("header") if isinstance(hearth, dict) else None
         if not header:

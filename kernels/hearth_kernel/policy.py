@@ -1,8 +1,8 @@
-"""What a profile asks of cells, checked in the syntax tree before they run.
+"""A profile's rules for cells, checked in the syntax tree before they run.
 
-This is advice to whoever writes the code, mostly a model: it says early, and
-with a line, what would fail or is not wanted here. Code that wants to get
-around it can; what holds is the sandbox.
+This is advice for the author of the code, mostly a model: it reports early,
+with a line, code that would fail or is not wanted here. Code that wants to get
+around it can do so; the sandbox is what holds.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class _Check:
         return None
 
     def dotted(self, node: Optional[ast.AST]) -> Optional[str]:
-        """The dotted name that an expression stands for."""
+        """Return the dotted name of an expression."""
         parts: list[str] = []
         while True:
             if isinstance(node, ast.Attribute):
@@ -186,7 +186,8 @@ class _Check:
                 return None
 
     def reached(self, call: ast.Call) -> Optional[str]:
-        """What __import__("x"), import_module("x"), getattr(x, "y") give."""
+        """Return the result of __import__("x"), import_module("x"), getattr(x,
+        "y")."""
         if not isinstance(call.func, (ast.Name, ast.Attribute)):
             return None
         name = self.dotted_plain(call.func)
@@ -200,7 +201,7 @@ class _Check:
         return None
 
     def dotted_plain(self, node: ast.AST) -> Optional[str]:
-        """The same for names and attributes alone."""
+        """Return the dotted name of names and attributes only."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -222,7 +223,8 @@ class _Check:
 
     @staticmethod
     def ordered(tree: ast.AST) -> Iterator[Any]:
-        """What has a line, by lines: the first offence is told of."""
+        """Return the nodes with a line, in order: the first offence is
+        reported."""
         nodes: list[Any] = [
             node for node in ast.walk(tree) if hasattr(node, "lineno")
         ]
@@ -297,7 +299,7 @@ class _Check:
     def shell_call(
         self, method: str, node: ast.Call, line: int, depth: int
     ) -> None:
-        """What IPython makes of !command, %magic and %%magic."""
+        """Return the rule for IPython's !command, %magic and %%magic."""
         texts = [_text(argument) or "" for argument in node.args]
         if method in ("system", "getoutput"):
             self.magic("system", line)

@@ -1,9 +1,9 @@
-"""Cells that nobody sees, run by a session that waits to be handed out.
+"""Invisible cells, run by a session that waits in the pool.
 
 A fork copies the pages that it writes to, one by one, and a first cell writes
-to two hundred. Here they are copied before anybody waits: a request is served
-from its bytes to its reply, which goes nowhere, and whatever a session could
-see of it afterwards is undone.
+to two hundred. Here they are copied before a client waits. A request is served
+from its bytes to its reply, which is not sent, and all effects that a session
+could see afterwards are undone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INPUTS = ("_i", "_ii", "_iii")  # texts of the latest cells
 
 
 def imports() -> str:
-    """What is loaded is imported once more, as most first cells do."""
+    """Write imports of the loaded modules, as most first cells have them."""
     return "\n".join(
         f"import {name}" for name in _MODULES if name in sys.modules
     )
@@ -79,7 +79,7 @@ class _Kept:
         self.names = set(names)
         self.inputs = {name: names[name] for name in _INPUTS if name in names}
         # One without a folder opens none: the gateway may be looking at this
-        # moment which descriptors a kernel has (sandbox/posture.h).
+        # moment which descriptors a kernel has (sandbox/verification.h).
         self.workspace, kernel.workspace = kernel.workspace, Workspace()
         self.parents, kernel.parents = kernel.parents, Parents()
 

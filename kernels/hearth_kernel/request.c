@@ -7,7 +7,7 @@
 struct request {
     request_t *next;
     frame_t frame; /* points into what follows the struct */
-    frame_part_t parts[];
+    bytes_t parts[];
 };
 
 void request_destroy(request_t **self_p)
@@ -16,9 +16,9 @@ void request_destroy(request_t **self_p)
     *self_p = NULL;
 }
 
-static frame_part_t copy_part(frame_part_t part, uint8_t **end)
+static bytes_t copy_part(bytes_t part, uint8_t **end)
 {
-    frame_part_t copy = {*end, part.size};
+    bytes_t copy = {*end, part.size};
 
     if (part.size)
         memcpy(*end, part.bytes, part.size);
@@ -28,8 +28,7 @@ static frame_part_t copy_part(frame_part_t part, uint8_t **end)
 
 request_t *request_new(const frame_t *frame)
 {
-    size_t head =
-        sizeof(request_t) + frame->buffer_count * sizeof(frame_part_t);
+    size_t head = sizeof(request_t) + frame->buffer_count * sizeof(bytes_t);
     size_t size = head + frame->metadata.size + frame->content.size;
     request_t *self;
     uint8_t *end;

@@ -12,7 +12,7 @@ import sys
 from typing import Any, Optional
 
 LOADED = os.getpid()  # the zygote's, when it loaded this
-_WORDS = 624  # of a Mersenne twister's state, with an index behind them
+_WORDS = 624  # of a Mersenne twister's state, followed by an index
 
 # Where numpy's global generator has its state, when prepare() found it.
 _numpy_state: Optional[int] = None
@@ -48,7 +48,7 @@ def prepare() -> None:
     global _numpy_state
     numpy_random = _module("numpy.random")
     if numpy_random:
-        numpy_random.seed()  # leaves no half of a pair of normals behind
+        numpy_random.seed()  # drops the second one of a pair of normals
         try:
             _numpy_state = _find_numpy_state(numpy_random)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -83,8 +83,9 @@ def reseed() -> None:
         tempfile._name_sequence = None
         tempfile.tempdir = None
     ssl = _module("ssl")
-    # From 1.1.1 on OpenSSL does it by itself in a fork (RAND_DRBG(7)), which
-    # it knows by the process id: that of another namespace can be the same.
+    # From 1.1.1 on OpenSSL reseeds itself after a fork, see RAND_DRBG(7). It
+    # recognises a fork by the process id, which can be the same in another
+    # namespace.
     if ssl and (ssl.OPENSSL_VERSION_INFO < (1, 1, 1) or os.getpid() == LOADED):
         ssl.RAND_add(os.urandom(32), 32.0)
     torch = _module("torch")

@@ -58,7 +58,7 @@ def amount(size: int) -> str:
 
 
 def _when_full(place: _Place) -> Optional[Reached]:
-    """What to say when nothing more goes there."""
+    """Describe the limit if the place is full."""
     try:
         seen = os.statvfs(place.path)
     except OSError:
@@ -82,18 +82,18 @@ def _when_full(place: _Place) -> Optional[Reached]:
             size,
         )
     return Reached(
-        f"the disk that the session's {place.path} lies on is full: {figures}; "
-        f"that is no limit of this session: delete files in {place.path}, or "
-        "tell who runs the gateway"
+        f"the disk of the session's {place.path} is full: {figures}; "
+        f"this is not a limit of the session: delete files in {place.path}, or "
+        "ask the operator of the gateway"
     )
 
 
 def _when_too_small(place: _Place) -> Optional[Reached]:
-    """What to say when there was too little room, and is some now."""
+    """Describe the limit if there was too little room but there is some now."""
     if not place.limit:
         return Reached(
-            f"the disk that the session's {place.path} lies on had no room for "
-            "this; that is no limit of this session"
+            f"the disk of the session's {place.path} had no room for "
+            "this; this is not a limit of the session"
         )
     try:
         seen = os.statvfs(place.path)
@@ -197,7 +197,7 @@ def _place_by_frames(trace: Optional[TracebackType]) -> Optional[_Place]:
 
 
 def is_of_system(error: BaseException) -> bool:
-    """Whether a system call refused, and not somebody's `raise`."""
+    """Return true if a system call has failed, not a `raise` in the code."""
     trace = error.__traceback__
     if trace is None:
         return False
@@ -229,8 +229,8 @@ def explain_quota(error: OSError) -> list[Reached]:
         return []
     return [
         Reached(
-            "a disk quota of the machine's is used up in /workspace; that is "
-            "no limit of this session: delete files there, or tell who runs "
-            "the gateway"
+            "a disk quota of the machine's is used up in /workspace; this is "
+            "not a limit of the session: delete files there, or ask the "
+            "operator of the gateway"
         )
     ]

@@ -31,7 +31,15 @@ try:
 except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
-from hearth_kernel import _link, commands, limits, outlet, traits
+from hearth_kernel import (
+    _link,
+    commands,
+    compact,
+    limits,
+    outlet,
+    tracebacks,
+    traits,
+)
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
 from hearth_kernel.parents import Parent, ParentToken
@@ -159,12 +167,15 @@ class ResultHook(DisplayHook):  # type: ignore[misc]
         md_dict: Optional[dict[str, Any]] = None,
     ) -> None:
         data = check_bundle(format_dict)
+        data, metadata = compact.add_small_image(
+            self.shell, data, add_size(data, md_dict or {})
+        )
         outlet.emit(
             _link.RESULT,
             {
                 "execution_count": self.prompt_count,
                 "data": data,
-                "metadata": add_size(data, md_dict or {}),
+                "metadata": metadata,
             },
             hold=True,
         )
@@ -194,6 +205,9 @@ class Publisher(DisplayPublisher):  # type: ignore[misc]
         metadata = metadata or {}
         self._validate_data(data, metadata)
         data = check_bundle(data)
+        data, metadata = compact.add_small_image(
+            self.shell, data, add_size(data, metadata)
+        )
         transient = dict(transient or {})
         if "display_id" in transient:
             transient["display_id"] = str(transient["display_id"])
@@ -203,7 +217,7 @@ class Publisher(DisplayPublisher):  # type: ignore[misc]
             _link.UPDATE if update else _link.DISPLAY,
             {
                 "data": data,
-                "metadata": add_size(data, metadata),
+                "metadata": metadata,
                 "transient": transient,
             },
         )
@@ -254,7 +268,7 @@ class ZMQInteractiveShell(commands.CommandShell):
     is_executing = False
     is_storing = True  # the running cell counts
     compiler_class = Compiler
-    # Nobody observes these; as traits they would cost every cell its time.
+    # No code observes these; as traits they would cost every cell its time.
     execution_count = 1
     last_execution_succeeded = True
     last_execution_result = None
@@ -274,7 +288,7 @@ class ZMQInteractiveShell(commands.CommandShell):
     def _exiter_default(self) -> Exit:
         return Exit(self)
 
-    # Folders are never made: a zygote leaves nothing behind.
+    # Folders are never made: a zygote leaves no files.
     @observe("ipython_dir")
     def _ipython_dir_changed(self, change: Any) -> None:
         pass
@@ -299,6 +313,7 @@ class ZMQInteractiveShell(commands.CommandShell):
     def init_payload(self) -> None:
         """The last part of the shell to be made."""
         super().init_payload()
+        compact.install(self)
         self.shortcuts = Shortcuts(self)
         traits.settle(self.displayhook, "shell")
         traits.settle(self.display_trap, "hook")
@@ -385,6 +400,7 @@ class ZMQInteractiveShell(commands.CommandShell):
             exc_tuple = kind, error.with_traceback(trace), trace
         if kind is KeyboardInterrupt:
             commands.leave_out(trace)
+        tracebacks.know_files(error)
         with (
             self.kernel.interrupts.yielding() if self.kernel else nullcontext()
         ):
@@ -414,7 +430,7 @@ class ZMQInteractiveShell(commands.CommandShell):
     ) -> None:
         name, value = describe_error(etype, evalue)
         lines = [stb] if isinstance(stb, str) else [str(line) for line in stb]
-        # As Python writes an exception's notes: behind its text.
+        # Python writes an exception's notes like this, after its text.
         if isinstance(evalue, BaseException) and (
             notes := limits.explain(evalue)
         ):

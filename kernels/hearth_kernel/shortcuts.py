@@ -1,9 +1,8 @@
-"""Two ways round IPython that end at the same place, for the commonest cells.
+"""Two ways around IPython with the same result, for the commonest cells.
 
-A cell without a sign of IPython's own syntax needs no transformation, and a
-number or a string has no representation but its text. Each is taken only while
-nobody has changed what would have been asked: transformers, prefilters,
-formatters.
+A cell without IPython's own syntax needs no transformation, and a number or a
+string has no representation but its text. Each way is used only while
+transformers, prefilters and formatters are unchanged.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Any, Optional
 from IPython.core.autocall import IPyAutocall
 from IPython.core.macro import Macro
 
-# What may be IPython's, wherever it stands: magics, shell, help; at the start
-# of a line prompts, escapes of autocall; before the cell blanks.
+# Possible signs of IPython's syntax: anywhere magics, shell and help; at the
+# start of a line prompts and escapes of autocall; before the cell white space.
 _SPECIAL = re.compile(
     r"[%!?]|\A\s|\A\Z|^[ \t\f]*(?:[,;/]|>>>|\.\.\.|In ?\[|Out ?\[)|PYTHON-MODE",
     re.MULTILINE,
@@ -69,7 +68,7 @@ class Shortcuts:
         ]
 
     def is_plain(self, cell: str) -> bool:
-        """Whether a cell is Python as it stands."""
+        """Return true if a cell is Python without a transformation."""
         return (
             _SPECIAL.search(cell) is None
             and self._list_transforms() == self._transforms

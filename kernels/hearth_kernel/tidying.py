@@ -11,12 +11,10 @@ from __future__ import annotations
 import gc
 import resource
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from hearth_kernel import holes
-
-if TYPE_CHECKING:
-    from hearth_kernel.kernel import Kernel
+from hearth_kernel.interrupts import Interrupts
+from hearth_kernel.state import State
 
 _FAULTS = 2000  # pages taken or copied, since it was last tidy: 8 MB
 _REST = 1.0  # seconds without a cell
@@ -33,8 +31,9 @@ _LARGE = 128 << 10
 class Tidying:
     """A kernel's, in its loop."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+    def __init__(self, state: State, interrupts: Interrupts) -> None:
+        self.state = state
+        self.interrupts = interrupts
         self.trim = holes.trimmer()
         self.faults = 0  # of the process, when it was last tidy
         self.peak = 0  # KiB that it had at its start
@@ -49,19 +48,18 @@ class Tidying:
 
     def note(self, usage: resource.struct_rusage) -> None:
         """A cell has ended, and the process has used that."""
-        if self.kernel.interrupts.is_rehearsing:
+        if self.interrupts.is_rehearsing:
             self.faults = usage.ru_minflt
         elif usage.ru_minflt - self.faults > _FAULTS and not self.is_due:
             self.is_due = True
-            self.cell = self.kernel.cells.last
-            self.kernel.loop.call_later(self.rest, self.look)
+            self.cell = self.state.last
+            self.state.loop.call_later(self.rest, self.look)
 
     def look(self) -> None:
         """Tidy up, unless the session was busy since the last look."""
-        cells = self.kernel.cells
-        if self.kernel.request or cells.last != self.cell:
-            self.cell = cells.last
-            self.kernel.loop.call_later(self.rest, self.look)
+        if self.state.request or self.state.last != self.cell:
+            self.cell = self.state.last
+            self.state.loop.call_later(self.rest, self.look)
             return
         self.is_due = False
         began = perf_counter()
@@ -71,15 +69,14 @@ class Tidying:
     def tidy(self) -> None:
         """Collect, where that is quick and wanted, and give back."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        interrupts = self.kernel.interrupts
         try:
             # A finalizer of the session's may hang: it can be interrupted.
-            interrupts.are_open = True
+            self.interrupts.are_open = True
             if gc.isenabled() and usage.ru_maxrss - self.peak < _LARGE:
                 gc.collect()
         except KeyboardInterrupt:
             pass
         finally:
-            interrupts.are_open = False
+            self.interrupts.are_open = False
         self.trim()
         self.faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -1,6 +1,6 @@
-"""Traits of IPython's that nobody observes, as plain attributes.
+"""Traits of IPython that no code observes, as plain attributes.
 
-To read a trait is a call of Python code, and `1+1` read thirty of them.
+Reading a trait is a call of Python code, and `1+1` read thirty of them.
 """
 
 from __future__ import annotations

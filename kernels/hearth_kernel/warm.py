@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import _sandbox, codes, comms, holes, immortal, streams
+from hearth_kernel import (
+    _sandbox,
+    codes,
+    comms,
+    holes,
+    immortal,
+    streams,
+    tracebacks,
+)
 from hearth_kernel.shell import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -56,6 +64,8 @@ frame.describe()
 frame.groupby('b').sum()
 frame
 """
+# A session's first error is common, and pandas' are the longest.
+_FRAME_ERRORS = ("frame['c']", "frame.groupby('c')", "frame.loc[7]")
 
 
 def preload(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
@@ -107,7 +117,7 @@ def run_cells(shell: ZMQInteractiveShell) -> None:
     if "matplotlib.pyplot" in sys.modules:
         cells.append(_PLOT)
     if "pandas" in sys.modules:
-        cells.append(_FRAME)
+        cells += (_FRAME, *_FRAME_ERRORS)
     try:
         for cell in cells:
             _run(shell, cell)
@@ -145,7 +155,7 @@ def forget_files() -> None:
 
 
 def cache_folder() -> str:
-    """A folder that nobody else can write to: there are pickles in it."""
+    """Return a folder that no other user can write to: it has pickles in it."""
     path = f"/tmp/hearth-cache-{os.geteuid()}"
     try:
         os.mkdir(path, 0o700)
@@ -204,6 +214,7 @@ def warm(
     os.environ["MPLCONFIGDIR"] = os.path.join(folder, "matplotlib")
     logging.getLogger("Comm").addHandler(logging.NullHandler())
     comms.install()
+    tracebacks.install()
     shell = make_shell()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,9 +1,9 @@
-"""Which files of the workspace a cell wrote or removed: their names alone.
+"""Which files of the workspace a cell wrote or removed: their names only.
 
-A look costs a call for each file, so it is bounded, and a cell that was quick
-is not slowed down by it: unless the folder itself tells of a change, a look
-is taken only when the last one was short beside what the cell took. What is
-found late is told as written earlier.
+A look costs a call for each file, so it is bounded, and does not slow a quick
+cell down: unless the folder itself shows a change, a look is taken only if the
+last one was short compared with the cell. A late finding is reported as written
+earlier.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Optional
 
 BUDGET_NS = 2_000_000  # of a look
 ENTRIES_MAX = 1000  # files and folders looked at
-NAMES_MAX = 50  # told of one cell
+NAMES_MAX = 50  # names listed for one cell
 _NAME_MAX = 200  # characters
 _DEPTH_MAX = 3
 _STRIDE = 32  # files between two looks at the clock: few are seen whole
 _SHARE = 25  # a look may take this part of the cell's time
-_CLOCK_NS = 10_000_000  # a file's time may be so much behind
+_CLOCK_NS = 10_000_000  # a file's time may be late by this much
 _SKIPPED = frozenset(("__pycache__",))
 
 State = tuple[int, int]  # time of the last change in ns, size
@@ -38,7 +38,7 @@ class Workspace:
         self._seen = 0  # entries, of this look
 
     def begin(self, folder: str) -> None:
-        """What is there now is not told."""
+        """Note the existing files, which are not reported."""
         self._folder = folder
         try:
             self._files = self._look()
@@ -105,7 +105,7 @@ class Workspace:
     def difference(
         self, began_ns: int, cell_ns: int
     ) -> Optional[dict[str, Any]]:
-        """What has happened since the last look; None when nothing has.
+        """Return the changes since the last look; None without any.
 
         `began_ns` is the time of day when the cell began.
         """

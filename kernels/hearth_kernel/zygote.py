@@ -7,7 +7,6 @@ runs no Python any more, but in its kernels.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]
 import errno
 import importlib.util
 import json
@@ -19,14 +18,15 @@ import struct
 import sys
 import sysconfig
 import traceback
-from typing import Any, Callable, NoReturn, Optional
+from typing import Any, NoReturn
+
+from hearth_kernel import payload
 
 Order = dict[str, Any]
 
-PROTOCOL = 5  # ORDER_PROTOCOL of kernels/order.h
+PROTOCOL = 5  # ZYGOTE_PROTOCOL of kernels/zygote_request.h
 SOCKET_FD = 3
 DATAGRAM_MAX = 64 * 1024
-_HANDLED = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)))
 _SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
 
 
@@ -34,17 +34,17 @@ class Fault(Exception):
     """A reason why there can be no kernels, as a sentence."""
 
 
-def tell(gateway: socket.socket, answer: Order) -> None:
+def reply(gateway: socket.socket, answer: Order) -> None:
     """Send one datagram of JSON."""
     gateway.send(json.dumps(answer).encode())
 
 
-def tell_end(gateway: socket.socket, error: Exception) -> NoReturn:
+def report_end(gateway: socket.socket, error: Exception) -> NoReturn:
     """Say why there will be no kernels, and end."""
     text = str(error)
     if isinstance(error, OSError) and error.filename is None:
         text = error.strerror or text  # the sandbox's sentence alone
-    tell(gateway, {"fault": text[:1000]})
+    reply(gateway, {"fault": text[:1000]})
     sys.exit(1)
 
 
@@ -59,7 +59,7 @@ def check_places(profile: Order) -> None:
         except OSError as error:
             raise Fault(
                 f"profile/{profile.get('profile')}/{setting} names {path}: "
-                f"{error.strerror}; make it, or take it from the setting"
+                f"{error.strerror}; make it, or remove it from the setting"
             ) from None
 
 
@@ -115,64 +115,17 @@ def check_threads() -> None:
     if threads != 1:
         raise Fault(
             f"the zygote has {threads} threads: a preloaded module started "
-            "one; take it from `preload` of the profile"
+            "one; remove it from `preload` of the profile"
         )
 
 
-def set_blas_threads(count: int) -> None:
-    """Undo the single thread of warming up, where OpenBLAS is loaded."""
-    import ctypes
-
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        found = {line.split()[-1] for line in maps if "openblas" in line}
-    for path in found:
-        library = ctypes.CDLL(path)
-        for name in (
-            "scipy_openblas_set_num_threads64_",
-            "openblas_set_num_threads64_",
-            "openblas_set_num_threads",
-        ):
-            if hasattr(library, name):
-                getattr(library, name)(count)
-                break
-
-
-def tell_fault(status_fd: int, error: BaseException) -> None:
+def report_fault(status_fd: int, error: BaseException) -> None:
     """Say why there will be no kernel: a fault_t of base/fault.h."""
     last = traceback.format_exception_only(type(error), error)[-1].strip()
     plain = last.encode("unicode_escape").decode("ascii")
-    text = f"the kernel did not begin: {plain}".encode("ascii")
+    text = f"the kernel did not start: {plain}".encode("ascii")
     # The last byte stays 0.
     os.write(status_fd, struct.pack("i252s", errno.ECHILD, text[:251]))
-
-
-def become_kernel(
-    order: Order,
-    link_fd: int,
-    before_ready: Optional[Callable[[], None]] = None,
-    when_begun: Optional[Callable[[], None]] = None,
-) -> None:
-    """Be a session's kernel: in the payload, after the sandbox is entered."""
-    # Loaded since the zygote warmed up: their folder may be out of sight here.
-    from hearth_kernel import environment, forks, kernel, reseed
-
-    forks.restore()
-    # signal's own function makes enums of what it returns.
-    for number in _HANDLED:
-        _signal.signal(number, _signal.SIG_DFL)
-    reseed.reseed()
-    environment.settle(order.get("env") or {})
-    os.chdir("/workspace")
-    sys.argv = [""]
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
-    if threads.isdigit() and int(threads) > 1:
-        set_blas_threads(int(threads))
-    kernel.main(
-        link_fd,
-        int(order["retain"]),
-        before_ready=before_ready,
-        when_begun=when_begun,
-    )
 
 
 def run_payload(profile: Order, order: Order) -> NoReturn:
@@ -198,10 +151,10 @@ def run_payload(profile: Order, order: Order) -> NoReturn:
             # It ends with this program: the next one does not have it.
             os.set_inheritable(status_fd, False)
             fresh.become(profile, order, link_fd)
-        become_kernel(order, link_fd, before_ready, when_begun)
+        payload.become_kernel(order, link_fd, before_ready, when_begun)
     except BaseException as error:
         if not has_begun:
-            tell_fault(status_fd, error)
+            report_fault(status_fd, error)
     finally:
         os._exit(70)
 
@@ -302,11 +255,11 @@ def main() -> None:
             os.set_inheritable(profile["mapper"], False)
         ready = describe(profile)
     except (Fault, OSError) as error:
-        tell_end(gateway, error)
+        report_end(gateway, error)
     try:
-        tell(gateway, ready)
+        reply(gateway, ready)
         serve(profile)
     except BrokenPipeError:
         pass  # the gateway has gone
     except OSError as error:
-        tell_end(gateway, error)
+        report_end(gateway, error)

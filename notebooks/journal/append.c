@@ -1,12 +1,14 @@
-/* A record goes to the end of a journal.
+/* Appends a record to the end of a journal.
  *
- * It is written by one call at a known offset. What a call that failed has left
- * behind is cut off before anything else is written, so that a reader never
- * meets half a record with another one behind it. */
-#include "notebooks/journal/internal.h"
+ * Each record is written by one call at a known offset. A part that a failed
+ * call has left is cut off before anything else is written, so that a reader
+ * never meets half a record with another one after it. */
+#include "notebooks/journal/writer.h"
 
 #include "base/fd.h"
 #include "notebooks/journal/blobs.h"
+#include "notebooks/journal/open_segment.h"
+#include "notebooks/journal/retention.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,12 +26,12 @@ static int check_record(const journal_record_t *record, fault_t *fault)
                     + record->metadata.size + record->content.size;
 
     assert(record->kind >= JOURNAL_REQUEST && record->kind <= JOURNAL_GAP);
-    if (record->buffer_count > ENTRY_BUFFERS_MAX)
+    if (record->buffer_count > RECORD_BUFFERS_MAX)
         return fault_set(fault, EMSGSIZE, "a record of %zu buffers",
                          record->buffer_count);
     for (size_t i = 0; i < record->buffer_count; i++)
         size += record->buffers[i].size;
-    if (size + 4 * record->buffer_count > ENTRY_BODY_MAX)
+    if (size + 4 * record->buffer_count > RECORD_BODY_MAX)
         return fault_set(fault, EMSGSIZE, "a record of %llu bytes",
                          (unsigned long long) size);
     return 0;
@@ -39,12 +41,12 @@ static int check_record(const journal_record_t *record, fault_t *fault)
  * pieces point to them; and for the pieces. */
 static void prepare(journal_t *self, const journal_record_t *record)
 {
-    size_t count = ENTRY_PARTS + record->buffer_count;
+    size_t count = RECORD_PARTS + record->buffer_count;
 
     buffer_clear(&self->gather);
-    buffer_reserve(&self->gather, ENTRY_HEADER_SIZE + 4 * record->buffer_count
+    buffer_reserve(&self->gather, RECORD_HEADER_SIZE + 4 * record->buffer_count
                                       + SEGMENT_REFERENCE_SIZE * count);
-    self->gather.size = ENTRY_HEADER_SIZE + 4 * record->buffer_count;
+    self->gather.size = RECORD_HEADER_SIZE + 4 * record->buffer_count;
     if (self->pieces_max < count + 2) {
         self->pieces =
             mem_resize(self->pieces, (count + 2) * sizeof(*self->pieces));
@@ -53,9 +55,8 @@ static void prepare(journal_t *self, const journal_record_t *record)
 }
 
 /* One part becomes one piece, perhaps by way of a blob. */
-static int lay_part(journal_t *self, const journal_part_t *part,
-                    journal_part_t *ret_piece, uint32_t *ret_length,
-                    uint64_t *blobs, fault_t *fault)
+static int lay_part(journal_t *self, const bytes_t *part, bytes_t *ret_piece,
+                    uint32_t *ret_length, uint64_t *blobs, fault_t *fault)
 {
     uint64_t added;
 
@@ -81,28 +82,28 @@ static int lay_part(journal_t *self, const journal_part_t *part,
 /* Lays out a record's body as pieces: the table of the buffers' lengths, then
  * the parts. Big ones go to their files. */
 static int lay_out(journal_t *self, const journal_record_t *record,
-                   uint32_t lengths[ENTRY_PARTS], size_t *ret_size,
+                   uint32_t lengths[RECORD_PARTS], size_t *ret_size,
                    uint64_t *ret_blobs, fault_t *fault)
 {
-    const journal_part_t *parts[] = {&record->origin, &record->header,
-                                     &record->metadata, &record->content};
-    uint8_t *table = self->gather.data + ENTRY_HEADER_SIZE;
+    const bytes_t *parts[] = {&record->origin, &record->header,
+                              &record->metadata, &record->content};
+    uint8_t *table = self->gather.data + RECORD_HEADER_SIZE;
     size_t size = 4 * record->buffer_count;
     uint32_t length;
 
     *ret_blobs = 0;
-    self->pieces[0] = (journal_part_t){table, size};
-    for (size_t i = 0; i < ENTRY_PARTS + record->buffer_count; i++) {
-        const journal_part_t *part =
-            i < ENTRY_PARTS ? parts[i] : &record->buffers[i - ENTRY_PARTS];
-        journal_part_t *piece = &self->pieces[i + 1];
+    self->pieces[0] = (bytes_t){table, size};
+    for (size_t i = 0; i < RECORD_PARTS + record->buffer_count; i++) {
+        const bytes_t *part =
+            i < RECORD_PARTS ? parts[i] : &record->buffers[i - RECORD_PARTS];
+        bytes_t *piece = &self->pieces[i + 1];
         int result = lay_part(self, part, piece, &length, ret_blobs, fault);
         if (result < 0)
             return result;
-        if (i < ENTRY_PARTS)
+        if (i < RECORD_PARTS)
             lengths[i] = length;
         else
-            le_put32(table + 4 * (i - ENTRY_PARTS), length);
+            le_put32(table + 4 * (i - RECORD_PARTS), length);
         size += piece->size;
     }
     *ret_size = size;
@@ -151,23 +152,19 @@ static int write_pieces(journal_t *self, struct iovec *pieces, size_t count,
 static int write_entry(journal_t *self, const uint8_t *header, size_t count,
                        size_t size, fault_t *fault)
 {
-    uint8_t small[GATHER_MAX];
-    struct iovec one = {small, ENTRY_HEADER_SIZE};
-
-    if (ENTRY_HEADER_SIZE + size <= sizeof(small)) {
-        memcpy(small, header, ENTRY_HEADER_SIZE);
-        for (size_t i = 0; i < count; i++) {
-            if (!self->pieces[i].size)
-                continue;
-            memcpy(small + one.iov_len, self->pieces[i].bytes,
-                   self->pieces[i].size);
-            one.iov_len += self->pieces[i].size;
-        }
+    if (RECORD_HEADER_SIZE + size <= GATHER_MAX) {
+        buffer_clear(&self->entry);
+        buffer_reserve(&self->entry, RECORD_HEADER_SIZE + size);
+        buffer_append(&self->entry, header, RECORD_HEADER_SIZE);
+        for (size_t i = 0; i < count; i++)
+            buffer_append(&self->entry, self->pieces[i].bytes,
+                          self->pieces[i].size);
+        struct iovec one = {self->entry.data, self->entry.size};
         return write_pieces(self, &one, 1, fault);
     }
     cleanup_free struct iovec *list = mem_new((count + 1) * sizeof(*list));
-    list[0] = (struct iovec){self->gather.data, ENTRY_HEADER_SIZE};
-    memcpy(self->gather.data, header, ENTRY_HEADER_SIZE);
+    list[0] = (struct iovec){self->gather.data, RECORD_HEADER_SIZE};
+    memcpy(self->gather.data, header, RECORD_HEADER_SIZE);
     for (size_t i = 0; i < count; i++) {
         /* pwritev only reads; its type cannot say so. */
         memcpy(&list[i + 1].iov_base, &self->pieces[i].bytes, sizeof(void *));
@@ -178,9 +175,9 @@ static int write_entry(journal_t *self, const uint8_t *header, size_t count,
 
 int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
 {
-    uint8_t header[ENTRY_HEADER_SIZE];
+    uint8_t header[RECORD_HEADER_SIZE];
     uint8_t chain[SEGMENT_HASH_SIZE];
-    uint32_t lengths[ENTRY_PARTS];
+    uint32_t lengths[RECORD_PARTS];
     uint64_t blobs;
     size_t size;
     int result;
@@ -193,15 +190,15 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
         || (result = clean(self, fault)) < 0)
         return result;
     if (self->size > SEGMENT_HEADER_SIZE
-        && self->weight + ENTRY_HEADER_SIZE + size + blobs > self->segment_max
+        && self->weight + RECORD_HEADER_SIZE + size + blobs > self->segment_max
         && (result = journal_rotate(self, fault)) < 0)
         return result;
 
-    size_t count = 1 + ENTRY_PARTS + record->buffer_count;
+    size_t count = 1 + RECORD_PARTS + record->buffer_count;
     record->seq = self->last_seq + 1;
-    entry_header_encode(record, lengths, size, &self->key, header);
+    record_header_encode(record, lengths, size, &self->key, header);
     memcpy(chain, self->chain, sizeof(chain));
-    entry_chain(header, self->pieces, count, &self->key, chain);
+    record_chain(header, self->pieces, count, &self->key, chain);
     result = write_entry(self, header, count, size, fault);
     if (result < 0) {
         fault_t unimportant; /* the next append tries it again */
@@ -213,9 +210,9 @@ int journal_append(journal_t *self, journal_record_t *record, fault_t *fault)
     self->last_seq = record->seq;
     if (record->kernel_seq)
         self->last_kernel_seq = record->kernel_seq;
-    self->size += ENTRY_HEADER_SIZE + size;
-    self->weight += ENTRY_HEADER_SIZE + size + blobs;
-    self->bytes += ENTRY_HEADER_SIZE + size;
+    self->size += RECORD_HEADER_SIZE + size;
+    self->weight += RECORD_HEADER_SIZE + size + blobs;
+    self->bytes += RECORD_HEADER_SIZE + size;
     if (record->kind == JOURNAL_REPLY || record->kind == JOURNAL_STATE)
         journal_note_head(self);
     if (self->options.bytes_max && self->bytes > self->compact_at)

@@ -5,11 +5,12 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "notebooks/journal/chained_log_internal.h"
+#include "notebooks/journal/chained_log_format.h"
+#include "notebooks/journal/chained_log_tail.h"
+#include "protocol/jspan_write.h"
 
 #include <sodium.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct ledger {
+struct chained_log {
     char *folder;     /* owned */
     int fd, head_fd;  /* owned; the last file, the head */
     uint64_t file;    /* its number */
@@ -27,20 +28,20 @@ struct ledger {
     uint64_t first;   /* number of the oldest record that is kept */
     uint64_t last;    /* and of the last one */
     uint64_t file_bytes, files_max;
-    uint8_t key[CHAIN_KEY_SIZE];
-    uint8_t mac[LEDGER_MAC_SIZE]; /* of the last record */
+    uint8_t key[LOG_KEY_SIZE];
+    uint8_t mac[CHAINED_LOG_MAC_SIZE]; /* of the last record */
     bool is_damaged;
     char flaw[256];
 };
 
-void ledger_destroy(ledger_t **self_p)
+void chained_log_destroy(chained_log_t **self_p)
 {
-    ledger_t *self = *self_p;
+    chained_log_t *self = *self_p;
 
     if (!self)
         return;
     if (self->fd >= 0) {
-        ledger_flush(self);
+        chained_log_flush(self);
         close(self->fd);
     }
     if (self->head_fd >= 0)
@@ -51,79 +52,37 @@ void ledger_destroy(ledger_t **self_p)
     *self_p = NULL;
 }
 
-const char *ledger_flaw(const ledger_t *self)
+const char *chained_log_flaw(const chained_log_t *self)
 {
     return self->flaw;
 }
 
-bool ledger_is_damaged(const ledger_t *self)
+bool chained_log_is_damaged(const chained_log_t *self)
 {
     return self->is_damaged;
 }
 
-void ledger_flush(ledger_t *self)
+void chained_log_flush(chained_log_t *self)
 {
     (void) fdatasync(self->fd);
     (void) fdatasync(self->head_fd);
 }
 
-void ledger_mac(const uint8_t *key, const uint8_t *before, const void *line,
-                size_t size, uint8_t ret_mac[LEDGER_MAC_SIZE])
-{
-    crypto_auth_hmacsha256_state state;
-
-    crypto_auth_hmacsha256_init(&state, key, CHAIN_KEY_SIZE);
-    crypto_auth_hmacsha256_update(&state, before, LEDGER_MAC_SIZE);
-    crypto_auth_hmacsha256_update(&state, line, size);
-    crypto_auth_hmacsha256_final(&state, ret_mac);
-}
-
-char *ledger_file_path(const char *folder, uint64_t number)
-{
-    return mem_format("%s/%06" PRIu64 ".log", folder, number);
-}
-
-size_t ledger_files(const char *folder, uint64_t **ret_numbers)
-{
-    DIR *items = opendir(folder);
-    const struct dirent *item;
-    uint64_t *numbers = NULL;
-    size_t count = 0;
-
-    while (items && (item = readdir(items))) {
-        char *end;
-        uint64_t number = strtoull(item->d_name, &end, 10);
-        size_t at = count;
-
-        if (end == item->d_name || strcmp(end, ".log") != 0)
-            continue;
-        numbers = mem_resize(numbers, (count + 1) * sizeof *numbers);
-        for (; at && numbers[at - 1] > number; at--)
-            numbers[at] = numbers[at - 1];
-        numbers[at] = number;
-        count++;
-    }
-    if (items)
-        closedir(items);
-    *ret_numbers = numbers;
-    return count;
-}
-
 /* In place, one short write: a reader sees the old or the new one. */
-static void write_head(ledger_t *self)
+static void write_head(chained_log_t *self)
 {
-    char text[LEDGER_HEAD_SIZE + 1];
-    uint8_t mac[LEDGER_MAC_SIZE];
+    char text[CHAINED_LOG_HEAD_SIZE + 1];
+    uint8_t mac[CHAINED_LOG_MAC_SIZE];
     int size = snprintf(text, sizeof text, "%020" PRIu64 " %020" PRIu64 " ",
                         self->first, self->last);
 
-    ledger_mac(self->key, self->mac, text, (size_t) size, mac);
+    chained_log_mac(self->key, self->mac, text, (size_t) size, mac);
     sodium_bin2hex(text + size, sizeof text - (size_t) size, mac, sizeof mac);
-    text[LEDGER_HEAD_SIZE - 1] = '\n';
-    (void) !pwrite(self->head_fd, text, LEDGER_HEAD_SIZE, 0);
+    text[CHAINED_LOG_HEAD_SIZE - 1] = '\n';
+    (void) !pwrite(self->head_fd, text, CHAINED_LOG_HEAD_SIZE, 0);
 }
 
-static int write_line(ledger_t *self, const buffer_t *line, fault_t *fault)
+static int write_line(chained_log_t *self, const buffer_t *line, fault_t *fault)
 {
     ssize_t written = write(self->fd, line->data, line->size);
     int code = errno;
@@ -140,20 +99,23 @@ static int write_line(ledger_t *self, const buffer_t *line, fault_t *fault)
                      written < 0 ? strerror(code) : "the disk is full");
 }
 
-static int append(ledger_t *self, const char *members, fault_t *fault)
+static int append(chained_log_t *self, const char *members, fault_t *fault)
 {
     cleanup_buffer buffer_t line = BUFFER_EMPTY;
-    char hex[2 * LEDGER_MAC_SIZE + 1];
-    uint8_t mac[LEDGER_MAC_SIZE];
+    char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
+    uint8_t mac[CHAINED_LOG_MAC_SIZE];
     int r;
 
-    buffer_format(&line, "{\"n\":%" PRIu64 ",%s", self->last + 1, members);
-    if (line.size > LEDGER_LINE_MAX - LEDGER_TAIL_SIZE
+    jspan_write_begin(&line);
+    jspan_write_count(&line, "n", self->last + 1);
+    buffer_text(&line, ",");
+    buffer_text(&line, members);
+    if (line.size > CHAINED_LOG_LINE_MAX - CHAINED_LOG_TAIL_SIZE
         || memchr(line.data, '\n', line.size))
         return fault_set(fault, EMSGSIZE, "a record is too long or no line");
-    ledger_mac(self->key, self->mac, line.data, line.size, mac);
+    chained_log_mac(self->key, self->mac, line.data, line.size, mac);
     sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
-    buffer_format(&line, LEDGER_TAIL, hex);
+    buffer_format(&line, CHAINED_LOG_TAIL, hex);
     r = write_line(self, &line, fault);
     if (r < 0)
         return r;
@@ -165,11 +127,11 @@ static int append(ledger_t *self, const char *members, fault_t *fault)
 
 /* The first record of a file says what came before it, so that the file can
  * be verified when that is gone. */
-static int begin_file(ledger_t *self, fault_t *fault)
+static int begin_file(chained_log_t *self, fault_t *fault)
 {
-    cleanup_free char *path = ledger_file_path(self->folder, ++self->file);
-    cleanup_free char *members = NULL;
-    char hex[2 * LEDGER_MAC_SIZE + 1], iso[CLOCK_ISO_SIZE];
+    cleanup_free char *path = chained_log_file_path(self->folder, ++self->file);
+    cleanup_buffer buffer_t members = BUFFER_EMPTY;
+    char hex[2 * CHAINED_LOG_MAC_SIZE + 1], iso[CLOCK_ISO_SIZE];
     int fd = open(
         path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
         0600);
@@ -177,23 +139,24 @@ static int begin_file(ledger_t *self, fault_t *fault)
     if (fd < 0)
         return fault_set(fault, errno, "%s: %s", path, strerror(errno));
     if (self->fd >= 0) {
-        ledger_flush(self);
+        chained_log_flush(self);
         close(self->fd);
     }
     self->fd = fd;
     self->size = self->records = 0;
     sodium_bin2hex(hex, sizeof hex, self->mac, sizeof self->mac);
     clock_iso(clock_wall_us(), iso);
-    members = mem_format("\"time\":\"%s\",\"event\":\"file\",\"file\":%" PRIu64
-                         ",\"previous\":\"%s\"",
-                         iso, self->file, hex);
-    return append(self, members, fault);
+    jspan_write_text(&members, "time", iso);
+    jspan_write_text(&members, "event", "file");
+    jspan_write_count(&members, "file", self->file);
+    jspan_write_text(&members, "previous", hex);
+    return append(self, (const char *) members.data, fault);
 }
 
 /* The number of a file's first record; 0 when it has none. */
 static uint64_t first_record(const char *folder, uint64_t number)
 {
-    cleanup_free char *path = ledger_file_path(folder, number);
+    cleanup_free char *path = chained_log_file_path(folder, number);
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     char start[32] = "";
 
@@ -203,22 +166,24 @@ static uint64_t first_record(const char *folder, uint64_t number)
     return strtoull(start + 5, NULL, 10);
 }
 
-static void remove_old(ledger_t *self)
+static void remove_old(chained_log_t *self)
 {
     cleanup_free uint64_t *numbers = NULL;
-    size_t count = ledger_files(self->folder, &numbers);
+    size_t count = chained_log_files(self->folder, &numbers);
 
     for (size_t i = 0; i + self->files_max < count; i++) {
-        cleanup_free char *path = ledger_file_path(self->folder, numbers[i]);
+        cleanup_free char *path =
+            chained_log_file_path(self->folder, numbers[i]);
 
         self->first = first_record(self->folder, numbers[i + 1]);
-        /* Told first: what is missing after a crash was to go. */
+        /* The head is written first: after a crash the missing file is then
+         * known to be removed. */
         write_head(self);
         (void) unlink(path);
     }
 }
 
-int ledger_append(ledger_t *self, const char *members, fault_t *fault)
+int chained_log_append(chained_log_t *self, const char *members, fault_t *fault)
 {
     if (self->size >= self->file_bytes && self->records > 1) {
         int r = begin_file(self, fault);
@@ -230,44 +195,44 @@ int ledger_append(ledger_t *self, const char *members, fault_t *fault)
     return append(self, members, fault);
 }
 
-/* A head is written behind the first record: where there is one, there was a
- * log. */
-static int begin_log(ledger_t *self, fault_t *fault)
+/* Starts a log. A head is written after the first record: if there is a head,
+ * there was a log. */
+static int begin_log(chained_log_t *self, fault_t *fault)
 {
     struct stat status;
 
     self->is_damaged = fstat(self->head_fd, &status) < 0 || status.st_size > 0;
     if (self->is_damaged)
         snprintf(self->flaw, sizeof self->flaw,
-                 "all records that the head tells of are missing");
+                 "all records that the head names are missing");
     return begin_file(self, fault);
 }
 
 /* Not one whole line: what is changed in one is damage, and stays. */
 static bool is_unbegun(const char *folder, uint64_t number)
 {
-    cleanup_free char *path = ledger_file_path(folder, number);
+    cleanup_free char *path = chained_log_file_path(folder, number);
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     fault_t fault;
 
-    return file_read(path, LEDGER_LINE_MAX, &content, &fault) == 0
+    return file_read(path, CHAINED_LOG_LINE_MAX, &content, &fault) == 0
            && (!content.size || !memchr(content.data, '\n', content.size));
 }
 
-/* Goes on behind what is there. */
-static int resume(ledger_t *self, fault_t *fault)
+/* Continues after the last record. */
+static int resume(chained_log_t *self, fault_t *fault)
 {
     cleanup_free uint64_t *numbers = NULL;
-    size_t count = ledger_files(self->folder, &numbers);
+    size_t count = chained_log_files(self->folder, &numbers);
     cleanup_free char *path = NULL;
-    ledger_tail_t tail;
+    chained_log_tail_t tail;
     int r;
 
     self->first = 1;
     /* A file that was just begun when the program ended. */
     while (count && is_unbegun(self->folder, numbers[count - 1])) {
         cleanup_free char *empty =
-            ledger_file_path(self->folder, numbers[--count]);
+            chained_log_file_path(self->folder, numbers[--count]);
 
         if (unlink(empty) < 0)
             return fault_set(fault, errno, "%s: %s", empty, strerror(errno));
@@ -276,7 +241,7 @@ static int resume(ledger_t *self, fault_t *fault)
         return begin_log(self, fault);
     self->file = numbers[count - 1];
     self->first = first_record(self->folder, numbers[0]);
-    r = ledger_tail(self->folder, self->file, self->key, &tail, fault);
+    r = chained_log_tail(self->folder, self->file, self->key, &tail, fault);
     if (r < 0)
         return r;
     snprintf(self->flaw, sizeof self->flaw, "%s", tail.flaw);
@@ -285,7 +250,7 @@ static int resume(ledger_t *self, fault_t *fault)
     self->is_damaged = !tail.is_whole;
     if (!tail.is_whole)
         return begin_file(self, fault);
-    path = ledger_file_path(self->folder, self->file);
+    path = chained_log_file_path(self->folder, self->file);
     self->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (self->fd < 0 || ftruncate(self->fd, (off_t) tail.size) < 0)
         return fault_set(fault, errno, "%s: %s", path, strerror(errno));
@@ -295,11 +260,11 @@ static int resume(ledger_t *self, fault_t *fault)
     return 0;
 }
 
-int ledger_open(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
-                uint64_t file_bytes, uint64_t files_max, ledger_t **ret_ledger,
-                fault_t *fault)
+int chained_log_open(const char *folder, const uint8_t key[LOG_KEY_SIZE],
+                     uint64_t file_bytes, uint64_t files_max,
+                     chained_log_t **ret_log, fault_t *fault)
 {
-    cleanup_ledger ledger_t *self = mem_new(sizeof *self);
+    cleanup_chained_log chained_log_t *self = mem_new(sizeof *self);
     cleanup_free char *head = mem_format("%s/head", folder);
     int r;
 
@@ -317,6 +282,6 @@ int ledger_open(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
     r = resume(self, fault);
     if (r < 0)
         return r;
-    *ret_ledger = take_ptr(self);
+    *ret_log = take_ptr(self);
     return 0;
 }

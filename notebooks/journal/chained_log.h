@@ -1,7 +1,7 @@
-/* A log that shows whether somebody changed it: JSON lines, appended, each
- * with an HMAC over itself and the one before; files that rotate; and a head
- * that says which records there should be (docs/AUDIT.md). It bounds and
- * chains, and knows nothing of what the records say. */
+/* A log that shows if it was changed: JSON lines, appended, each with an HMAC
+ * over itself and the line before; files that rotate; and a head that says
+ * which records there should be (docs/reference/audit.md). It knows nothing of
+ * the records' meaning. */
 #ifndef HEARTH_NOTEBOOKS_JOURNAL_CHAINED_LOG_H
 #define HEARTH_NOTEBOOKS_JOURNAL_CHAINED_LOG_H
 
@@ -13,46 +13,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LEDGER_LINE_MAX (16u << 10) /* bytes of a record */
+#define CHAINED_LOG_LINE_MAX (16u << 10) /* bytes of a record */
 
-typedef struct ledger ledger_t;
+typedef struct chained_log chained_log_t;
 
-/* Opens the folder, which is made (mode 0700), for one writer. A record that
- * was cut off by a crash is taken away; what does not verify stays as it is,
- * and a new file begins behind it. Past `file_bytes` a file is followed by
- * the next; more than `files_max` are removed, the oldest first. */
-int ledger_open(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
-                uint64_t file_bytes, uint64_t files_max, ledger_t **ret_ledger,
-                fault_t *fault);
-void ledger_destroy(ledger_t **self_p);
-#define cleanup_ledger CLEANUP(ledger_destroy)
+/* Opens the folder for one writer, and creates it with mode 0700. A record that
+ * a crash has cut off is removed. Lines that do not verify are kept, and a new
+ * file begins after them. A file of `file_bytes` is followed by the next; of
+ * more than `files_max` the oldest are removed. */
+int chained_log_open(const char *folder, const uint8_t key[LOG_KEY_SIZE],
+                     uint64_t file_bytes, uint64_t files_max,
+                     chained_log_t **ret_log, fault_t *fault);
+void chained_log_destroy(chained_log_t **self_p);
+#define cleanup_chained_log CLEANUP(chained_log_destroy)
 
-/* What was found at the opening, a sentence, "" when all was well; lent. */
-const char *ledger_flaw(const ledger_t *self);
-/* Whether that was somebody's doing, and no crash. */
-bool ledger_is_damaged(const ledger_t *self);
+/* Returns what was wrong at the opening, a sentence; "" if nothing was; lent.
+ */
+const char *chained_log_flaw(const chained_log_t *self);
+/* Returns true if it was a change of the files, and not a crash. */
+bool chained_log_is_damaged(const chained_log_t *self);
 
-/* One record: the members of a JSON object, `"event":"x","y":1`, of one line
- * and no more than LEDGER_LINE_MAX. All of it or nothing is written. */
-int ledger_append(ledger_t *self, const char *members, fault_t *fault);
-/* To the disk. */
-void ledger_flush(ledger_t *self);
+/* Appends one record: the members of a JSON object, `"event":"x","y":1`, in one
+ * line of at most CHAINED_LOG_LINE_MAX. Writes all of it or nothing. */
+int chained_log_append(chained_log_t *self, const char *members,
+                       fault_t *fault);
+/* Flushes to the disk. */
+void chained_log_flush(chained_log_t *self);
 
-/* What a reader is shown: a line without its newline, lent; false: enough. */
-typedef bool ledger_each_t(void *arg, const char *line, size_t size);
+/* Gets a line without its newline, lent; returns false to stop. */
+typedef bool chained_log_each_t(void *arg, const char *line, size_t size);
 
 typedef struct {
-    uint64_t records;     /* that verify */
+    uint64_t records;     /* number of records that verify */
     uint64_t first, last; /* their numbers */
     uint64_t files;
     uint64_t flaws; /* places where the chain is broken */
-    char text[256]; /* the first of them, "" when there is none */
-} ledger_report_t;
+    char text[256]; /* the first of the flaws, or "" */
+} chained_log_report_t;
 
-/* Reads all of it, and tells what does not verify; a writer may be at work.
- * `each` may be NULL. */
-int ledger_read(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
-                ledger_each_t *each, void *arg, ledger_report_t *ret_report,
-                fault_t *fault);
+/* Reads the whole log and reports what does not verify; a writer may be at
+ * work. `each` may be NULL. */
+int chained_log_read(const char *folder, const uint8_t key[LOG_KEY_SIZE],
+                     chained_log_each_t *each, void *arg,
+                     chained_log_report_t *ret_report, fault_t *fault);
 
 #endif

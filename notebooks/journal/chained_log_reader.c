@@ -1,7 +1,10 @@
 /* See chained_log.h: reads and verifies. A line is a record when it begins with
  * its number and ends with its MAC; nothing else of it is looked at here. */
+#include "notebooks/journal/chained_log.h"
+
 #include "base/buffer.h"
-#include "notebooks/journal/chained_log_internal.h"
+#include "notebooks/journal/chained_log_format.h"
+#include "notebooks/journal/chained_log_tail.h"
 
 #include <sodium.h>
 
@@ -18,20 +21,20 @@
 #define EVENT_A_FILE "\"event\":\"file\""
 
 typedef struct {
-    const uint8_t *key;           /* borrowed */
-    uint8_t mac[LEDGER_MAC_SIZE]; /* of the record before */
-    bool is_begun;                /* there was a record before */
-    uint64_t next;                /* the number that comes now */
-    uint64_t file, line;          /* where we are */
-    uint64_t size, in_file;       /* whole records of this file */
-    bool is_torn;                 /* the file ends within a line */
-    ledger_report_t report;
-    ledger_each_t *each; /* may be NULL */
+    const uint8_t *key;                /* borrowed */
+    uint8_t mac[CHAINED_LOG_MAC_SIZE]; /* of the record before */
+    bool is_begun;                     /* there was a record before */
+    uint64_t next;                     /* the number that comes now */
+    uint64_t file, line;               /* where we are */
+    uint64_t size, in_file;            /* whole records of this file */
+    bool is_torn;                      /* the file ends within a line */
+    chained_log_report_t report;
+    chained_log_each_t *each; /* may be NULL */
     void *arg;
     bool is_enough;
-} scan_t;
+} log_walk_t;
 
-static void flaw(scan_t *self, const char *what)
+static void flaw(log_walk_t *self, const char *what)
 {
     if (!self->report.flaws++)
         snprintf(self->report.text, sizeof self->report.text,
@@ -41,55 +44,57 @@ static void flaw(scan_t *self, const char *what)
 
 /* Where the line's own MAC begins; NULL when it is no record. */
 static const char *find_mac(const char *line, size_t size, uint64_t *ret_number,
-                            uint8_t ret_mac[LEDGER_MAC_SIZE])
+                            uint8_t ret_mac[CHAINED_LOG_MAC_SIZE])
 {
     static const char before[] = ",\"mac\":\"";
-    char hex[2 * LEDGER_MAC_SIZE + 1];
+    char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
     const char *at;
     size_t length = 0;
 
     /* The newline is not in `size`. */
-    if (size + 1 <= LEDGER_TAIL_SIZE || size > LEDGER_LINE_MAX
+    if (size + 1 <= CHAINED_LOG_TAIL_SIZE || size > CHAINED_LOG_LINE_MAX
         || strncmp(line, "{\"n\":", 5) != 0)
         return NULL;
-    at = line + size + 1 - LEDGER_TAIL_SIZE;
+    at = line + size + 1 - CHAINED_LOG_TAIL_SIZE;
     /* Each byte counts: the MAC has one way to be written, and one end. */
     if (memcmp(at, before, sizeof before - 1) != 0
         || memcmp(line + size - 2, "\"}", 2) != 0
-        || sodium_hex2bin(ret_mac, LEDGER_MAC_SIZE, at + sizeof before - 1,
+        || sodium_hex2bin(ret_mac, CHAINED_LOG_MAC_SIZE, at + sizeof before - 1,
                           sizeof hex - 1, NULL, &length, NULL)
                != 0
-        || length != LEDGER_MAC_SIZE
-        || memcmp(sodium_bin2hex(hex, sizeof hex, ret_mac, LEDGER_MAC_SIZE),
-                  at + sizeof before - 1, sizeof hex - 1)
+        || length != CHAINED_LOG_MAC_SIZE
+        || memcmp(
+               sodium_bin2hex(hex, sizeof hex, ret_mac, CHAINED_LOG_MAC_SIZE),
+               at + sizeof before - 1, sizeof hex - 1)
                != 0)
         return NULL;
     *ret_number = strtoull(line + 5, NULL, 10);
     return at;
 }
 
-/* What a file's first record says of the one before it. */
-static void take_previous(scan_t *self, const char *line, size_t size)
+/* Reads what a file's first record says about the file before it. */
+static void take_previous(log_walk_t *self, const char *line, size_t size)
 {
     const char *event = memmem(line, size, EVENT_A_FILE, strlen(EVENT_A_FILE));
     const char *at = memmem(line, size, PREVIOUS, strlen(PREVIOUS));
 
     if (!event || !at
         || (size_t) (line + size - at)
-               < strlen(PREVIOUS) + (size_t) 2 * LEDGER_MAC_SIZE)
+               < strlen(PREVIOUS) + (size_t) 2 * CHAINED_LOG_MAC_SIZE)
         return;
-    (void) sodium_hex2bin(self->mac, LEDGER_MAC_SIZE, at + strlen(PREVIOUS),
-                          (size_t) 2 * LEDGER_MAC_SIZE, NULL, NULL, NULL);
+    (void) sodium_hex2bin(self->mac, CHAINED_LOG_MAC_SIZE,
+                          at + strlen(PREVIOUS),
+                          (size_t) 2 * CHAINED_LOG_MAC_SIZE, NULL, NULL, NULL);
 }
 
-static void check_record(scan_t *self, const char *line, size_t size)
+static void check_record(log_walk_t *self, const char *line, size_t size)
 {
-    uint8_t theirs[LEDGER_MAC_SIZE], ours[LEDGER_MAC_SIZE];
+    uint8_t theirs[CHAINED_LOG_MAC_SIZE], ours[CHAINED_LOG_MAC_SIZE];
     uint64_t number = 0;
     const char *end = find_mac(line, size, &number, theirs);
 
     if (!end) {
-        flaw(self, "this is no record");
+        flaw(self, "this is not a record");
         return;
     }
     if (!self->is_begun) {
@@ -97,13 +102,14 @@ static void check_record(scan_t *self, const char *line, size_t size)
         self->report.first = number;
         take_previous(self, line, size);
     }
-    ledger_mac(self->key, self->mac, line, (size_t) (end - line), ours);
+    chained_log_mac(self->key, self->mac, line, (size_t) (end - line), ours);
     if (sodium_memcmp(ours, theirs, sizeof ours) != 0 && self->line == 1
         && self->is_begun) {
         /* The files before are broken; this one may stand for itself. */
-        flaw(self, "what came before was changed or removed");
+        flaw(self, "earlier records were changed or removed");
         take_previous(self, line, size);
-        ledger_mac(self->key, self->mac, line, (size_t) (end - line), ours);
+        chained_log_mac(self->key, self->mac, line, (size_t) (end - line),
+                        ours);
     } else if (number != self->next) {
         flaw(self, "records before this one are missing");
     }
@@ -113,13 +119,13 @@ static void check_record(scan_t *self, const char *line, size_t size)
         self->report.records++;
     memcpy(self->mac, theirs, sizeof self->mac);
     if (memmem(line, size, DAMAGED, strlen(DAMAGED)))
-        flaw(self, "here the gateway found the log damaged when it opened it");
+        flaw(self, "the gateway found the log damaged here when it opened it");
     self->is_begun = true;
     self->report.last = number;
     self->next = number + 1;
 }
 
-static void take_line(scan_t *self, const char *line, size_t size)
+static void take_line(log_walk_t *self, const char *line, size_t size)
 {
     self->line++;
     self->in_file++;
@@ -129,8 +135,8 @@ static void take_line(scan_t *self, const char *line, size_t size)
         self->is_enough = !self->each(self->arg, line, size);
 }
 
-/* What is complete in the buffer; the rest waits for more. */
-static void take_lines(scan_t *self, buffer_t *held)
+/* Reads the complete lines of the buffer; the rest waits for more. */
+static void take_lines(log_walk_t *self, buffer_t *held)
 {
     const char *at = (const char *) held->data;
     const char *end = at + held->size;
@@ -143,9 +149,9 @@ static void take_lines(scan_t *self, buffer_t *held)
     buffer_consume(held, (size_t) (at - (const char *) held->data));
 }
 
-static int read_file(scan_t *self, const char *folder, fault_t *fault)
+static int read_file(log_walk_t *self, const char *folder, fault_t *fault)
 {
-    cleanup_free char *path = ledger_file_path(folder, self->file);
+    cleanup_free char *path = chained_log_file_path(folder, self->file);
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     cleanup_buffer buffer_t held = BUFFER_EMPTY;
     ssize_t size;
@@ -156,9 +162,9 @@ static int read_file(scan_t *self, const char *folder, fault_t *fault)
     while ((size = read(fd, buffer_reserve(&held, BLOCK), BLOCK)) > 0) {
         held.size += (size_t) size;
         take_lines(self, &held);
-        if (held.size > LEDGER_LINE_MAX) {
+        if (held.size > CHAINED_LOG_LINE_MAX) {
             self->line++;
-            flaw(self, "this is no record");
+            flaw(self, "this is not a record");
             return 0;
         }
     }
@@ -168,18 +174,19 @@ static int read_file(scan_t *self, const char *folder, fault_t *fault)
     return 0;
 }
 
-/* Whether the head says that the log ends where it does. A writer that was
- * killed between the two may have left it one behind. */
-static void check_head(scan_t *self, const char *folder)
+/* Checks whether the head names the log's end. A writer that was killed between
+ * the two may have left the head one record late. */
+static void check_head(log_walk_t *self, const char *folder)
 {
     cleanup_free char *path = mem_format("%s/head", folder);
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    char text[LEDGER_HEAD_SIZE + 1] = "", hex[2 * LEDGER_MAC_SIZE + 1];
-    uint8_t mac[LEDGER_MAC_SIZE];
+    char text[CHAINED_LOG_HEAD_SIZE + 1] = "",
+                                      hex[2 * CHAINED_LOG_MAC_SIZE + 1];
+    uint8_t mac[CHAINED_LOG_MAC_SIZE];
     uint64_t first, last;
 
     self->line++;
-    if (fd < 0 || read(fd, text, LEDGER_HEAD_SIZE) != LEDGER_HEAD_SIZE
+    if (fd < 0 || read(fd, text, CHAINED_LOG_HEAD_SIZE) != CHAINED_LOG_HEAD_SIZE
         || sscanf(text, "%" SCNu64 " %" SCNu64, &first, &last) != 2) {
         flaw(self, "the head is missing or damaged");
         return;
@@ -191,20 +198,20 @@ static void check_head(scan_t *self, const char *folder)
     else if (first && first < self->report.first)
         flaw(self, "the oldest records are missing");
     else {
-        ledger_mac(self->key, self->mac, text, 42, mac);
+        chained_log_mac(self->key, self->mac, text, 42, mac);
         sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
         if (strncmp(text + 42, hex, strlen(hex)) != 0)
             flaw(self, "the head was changed");
     }
 }
 
-int ledger_read(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
-                ledger_each_t *each, void *arg, ledger_report_t *ret_report,
-                fault_t *fault)
+int chained_log_read(const char *folder, const uint8_t key[LOG_KEY_SIZE],
+                     chained_log_each_t *each, void *arg,
+                     chained_log_report_t *ret_report, fault_t *fault)
 {
     cleanup_free uint64_t *numbers = NULL;
-    size_t count = ledger_files(folder, &numbers);
-    scan_t scan = {.key = key, .each = each, .arg = arg};
+    size_t count = chained_log_files(folder, &numbers);
+    log_walk_t scan = {.key = key, .each = each, .arg = arg};
 
     if (!count)
         return fault_set(fault, ENOENT, "there is no log in %s", folder);
@@ -224,16 +231,16 @@ int ledger_read(const char *folder, const uint8_t key[CHAIN_KEY_SIZE],
     return 0;
 }
 
-int ledger_tail(const char *folder, uint64_t file, const uint8_t *key,
-                ledger_tail_t *ret_tail, fault_t *fault)
+int chained_log_tail(const char *folder, uint64_t file, const uint8_t *key,
+                     chained_log_tail_t *ret_tail, fault_t *fault)
 {
-    scan_t scan = {.key = key, .file = file};
-    ledger_tail_t tail = {0};
+    log_walk_t scan = {.key = key, .file = file};
+    chained_log_tail_t tail = {0};
     int r = read_file(&scan, folder, fault);
 
     if (r < 0)
         return r;
-    /* A whole log may begin behind this file's first record. */
+    /* A whole log may begin after this file's first record. */
     scan.report.first = 0;
     check_head(&scan, folder);
     tail.last = scan.report.last;

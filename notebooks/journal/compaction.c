@@ -1,23 +1,26 @@
-/* Compaction of a segment. Outputs go, and one gap in the place of each run of
- * them says how many records and bytes it stands for; requests, replies and
- * states stay. A run belongs to one request, so that a notebook can say in
- * which cell something is missing. Where the gap would be bigger than what it
- * replaces, nothing is replaced. In the second stage requests and replies go
- * too: without it a session that only asks would grow for ever. States are few
- * and always stay: who comes back needs them.
+/* Compaction of a segment. The first stage removes outputs. One gap replaces
+ * each run of them and says how many records and bytes are missing; requests,
+ * replies and states stay. A run belongs to one request, so that a notebook can
+ * say in which cell something is missing. Outputs stay where the gap would be
+ * bigger than they are.
+ *
+ * The second stage also removes requests and replies: without it a session that
+ * only asks would grow for ever. States are few and always stay, because a
+ * client that comes back needs them.
  *
  * The rewritten segment has a chain of its own. Its header keeps the hash at
- * which the whole one ended, and so the next segment's link to it stays good.
+ * which the whole segment ended, so the next segment's link to it stays valid.
  */
 #include "notebooks/journal/compaction.h"
 
 #include "notebooks/journal/blobs.h"
+#include "protocol/jspan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What a gap stands for. */
+/* The records that a gap replaces. */
 typedef struct {
     uint64_t records;    /* that went */
     uint64_t bytes;      /* of them on disk, blobs included */
@@ -41,20 +44,19 @@ typedef struct {
 /* Moves an entry over as it is; only its place in the chain is new. */
 static void keep_entry(compaction_t *self, const uint8_t *bytes, size_t size)
 {
-    uint8_t header[ENTRY_HEADER_SIZE];
-    journal_part_t body = {bytes + ENTRY_HEADER_SIZE, size - ENTRY_HEADER_SIZE};
+    uint8_t header[RECORD_HEADER_SIZE];
+    bytes_t body = {bytes + RECORD_HEADER_SIZE, size - RECORD_HEADER_SIZE};
 
     memcpy(header, bytes, sizeof(header));
-    entry_chain(header, &body, 1, self->key, self->chain);
+    record_chain(header, &body, 1, self->key, self->chain);
     buffer_append(self->out, header, sizeof(header));
     buffer_append(self->out, body.bytes, body.size);
 }
 
-static void write_gap(compaction_t *self, const char *content)
+static void write_gap(compaction_t *self, bytes_t body)
 {
-    uint8_t header[ENTRY_HEADER_SIZE];
-    uint32_t lengths[ENTRY_PARTS] = {0, 0, 0, (uint32_t) strlen(content)};
-    journal_part_t body = {content, strlen(content)};
+    uint8_t header[RECORD_HEADER_SIZE];
+    uint32_t lengths[RECORD_PARTS] = {0, 0, 0, (uint32_t) body.size};
     journal_record_t record = {
         .kind = JOURNAL_GAP,
         .seq = self->gap.seq,
@@ -64,50 +66,50 @@ static void write_gap(compaction_t *self, const char *content)
         .type = "gap",
     };
 
-    entry_header_encode(&record, lengths, body.size, self->key, header);
-    entry_chain(header, &body, 1, self->key, self->chain);
+    record_header_encode(&record, lengths, body.size, self->key, header);
+    record_chain(header, &body, 1, self->key, self->chain);
     buffer_append(self->out, header, sizeof(header));
     buffer_append(self->out, body.bytes, body.size);
 }
 
 static void finish_gap(compaction_t *self)
 {
-    char content[96];
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
     gap_t *gap = &self->gap;
 
     if (!gap->records)
         return;
-    int size = snprintf(
-        content, sizeof(content), "{\"records\":%llu,\"bytes\":%llu}",
-        (unsigned long long) gap->records, (unsigned long long) gap->bytes);
+    jspan_write_begin(&content);
+    jspan_write_count(&content, "records", gap->records);
+    jspan_write_count(&content, "bytes", gap->bytes);
+    jspan_write_end(&content);
     if (self->stage == SEGMENT_COMPACTED && gap->records == 1
         && gap->bytes == gap->stored
-        && gap->stored <= ENTRY_HEADER_SIZE + (size_t) size)
+        && gap->stored <= RECORD_HEADER_SIZE + content.size)
         keep_entry(self, gap->from, gap->stored);
     else
-        write_gap(self, content);
+        write_gap(self, buffer_bytes(&content));
     *gap = (gap_t){0};
 }
 
-/* What the gap of an earlier compaction stood for. */
-static void add_older_gap(gap_t *gap, const entry_t *entry)
+/* Adds what the gap of an earlier compaction stood for. */
+static void add_older_gap(gap_t *gap, const stored_record_t *entry)
 {
-    unsigned long long records = 0;
-    unsigned long long bytes = 0;
-    char content[96] = "";
-    size_t size = entry->size - ENTRY_HEADER_SIZE;
+    size_t size = entry->size - RECORD_HEADER_SIZE;
+    int64_t records, bytes;
+    jspan_t content;
+    fault_t fault;
 
-    memcpy(content, entry->body,
-           size < sizeof(content) ? size : sizeof(content) - 1);
-    if (sscanf(content, "{\"records\":%llu,\"bytes\":%llu}", &records, &bytes)
-        == 2) {
-        gap->records += records;
-        gap->bytes += bytes;
-    }
+    if (jspan_check(entry->body, size, &content, &fault) < 0
+        || !jspan_to_integer(jspan_member(content, "records"), &records)
+        || !jspan_to_integer(jspan_member(content, "bytes"), &bytes))
+        return;
+    gap->records += (uint64_t) records;
+    gap->bytes += (uint64_t) bytes;
 }
 
 static void add_to_gap(compaction_t *self, const uint8_t *bytes,
-                       const entry_t *entry)
+                       const stored_record_t *entry)
 {
     gap_t *gap = &self->gap;
 
@@ -117,7 +119,7 @@ static void add_to_gap(compaction_t *self, const uint8_t *bytes,
         add_older_gap(gap, entry);
     } else {
         gap->records++;
-        gap->bytes += entry->size + entry_spilled(entry);
+        gap->bytes += entry->size + record_spilled(entry);
     }
     gap->stored += entry->size;
     gap->seq = entry->record.seq;
@@ -143,11 +145,13 @@ static bool is_lasting(const journal_record_t *record)
 {
     return record->kind == JOURNAL_STATE
            && strcmp(record->type, "input_reply") != 0
-           && strcmp(record->type, "file") != 0;
+           && strncmp(record->type, "tool_", 5) != 0
+           && strcmp(record->type, "file") != 0
+           && strcmp(record->type, "process_output") != 0;
 }
 
 static void take_entry(compaction_t *self, const uint8_t *bytes,
-                       const entry_t *entry)
+                       const stored_record_t *entry)
 {
     bool goes = self->stage == SEGMENT_EMPTIED ? !is_lasting(&entry->record)
                                                : carries_output(&entry->record);
@@ -163,24 +167,29 @@ static void take_entry(compaction_t *self, const uint8_t *bytes,
     add_to_gap(self, bytes, entry);
 }
 
-/* Calls `take` for each entry; leaves the chain's end in `chain`. */
+typedef struct {
+    segment_header_t header;
+    uint8_t chain[SEGMENT_HASH_SIZE]; /* of the last entry */
+} walked_t;
+
+typedef void take_fn(void *arg, const uint8_t *bytes,
+                     const stored_record_t *entry);
+
+/* Calls `take` for each entry. */
 static int walk(const buffer_t *segment, const segment_key_t *key,
-                segment_header_t *ret_header, uint8_t chain[SEGMENT_HASH_SIZE],
-                void (*take)(void *arg, const uint8_t *bytes,
-                             const entry_t *entry),
-                void *arg, fault_t *fault)
+                take_fn *take, void *arg, walked_t *ret_walked, fault_t *fault)
 {
     size_t at = SEGMENT_HEADER_SIZE;
     size_t needed;
-    entry_t entry;
+    stored_record_t entry;
 
     if (segment->size < SEGMENT_HEADER_SIZE
-        || segment_header_decode(segment->data, key, ret_header) < 0)
+        || segment_header_decode(segment->data, key, &ret_walked->header) < 0)
         return fault_set(fault, EBADMSG, "the header is damaged");
-    segment_chain_start(ret_header, key, chain);
+    segment_chain_start(&ret_walked->header, key, ret_walked->chain);
     while (at < segment->size) {
-        if (entry_parse(segment->data + at, segment->size - at, key, chain,
-                        &entry, &needed)
+        if (record_parse(segment->data + at, segment->size - at, key,
+                         ret_walked->chain, &entry, &needed)
             != 1)
             return fault_set(fault, EBADMSG, "damaged at byte %zu", at);
         take(arg, segment->data + at, &entry);
@@ -189,7 +198,8 @@ static int walk(const buffer_t *segment, const segment_key_t *key,
     return 0;
 }
 
-static void on_entry(void *arg, const uint8_t *bytes, const entry_t *entry)
+static void on_entry(void *arg, const uint8_t *bytes,
+                     const stored_record_t *entry)
 {
     take_entry(arg, bytes, entry);
 }
@@ -199,8 +209,8 @@ int compaction_run(const buffer_t *segment, segment_stage_t stage,
 {
     compaction_t self = {.key = key, .out = out, .stage = stage};
     size_t start = out->size;
-    uint8_t end[SEGMENT_HASH_SIZE];
     segment_header_t header;
+    walked_t walked;
 
     if (segment->size < SEGMENT_HEADER_SIZE
         || segment_header_decode(segment->data, key, &header) < 0)
@@ -208,13 +218,13 @@ int compaction_run(const buffer_t *segment, segment_stage_t stage,
     segment_chain_start(&header, key, self.chain);
     memset(buffer_reserve(out, SEGMENT_HEADER_SIZE), 0, SEGMENT_HEADER_SIZE);
     out->size += SEGMENT_HEADER_SIZE;
-    int result = walk(segment, key, &header, end, on_entry, &self, fault);
+    int result = walk(segment, key, on_entry, &self, &walked, fault);
     if (result < 0)
         return result;
     finish_gap(&self);
     if (header.stage == SEGMENT_WHOLE)
-        memcpy(header.original, end, sizeof(end));
-    else if (memcmp(header.end, end, sizeof(end)) != 0)
+        memcpy(header.original, walked.chain, sizeof walked.chain);
+    else if (memcmp(header.end, walked.chain, sizeof walked.chain) != 0)
         return fault_set(fault, EBADMSG, "the end is missing");
     header.stage = stage;
     header.size = out->size - start;
@@ -224,24 +234,25 @@ int compaction_run(const buffer_t *segment, segment_stage_t stage,
 }
 
 static void on_entry_blobs(void *arg, const uint8_t *bytes,
-                           const entry_t *entry)
+                           const stored_record_t *entry)
 {
     buffer_t *hashes = arg;
     size_t cursor = 0;
     size_t offset = 0;
-    entry_part_t part;
+    bytes_t part;
+    bool is_spilled;
 
     (void) bytes;
-    while (entry_each(entry, &cursor, &offset, &part))
-        if (part.is_spilled)
-            buffer_append(hashes, part.bytes + 8, BLOB_HASH_SIZE);
+    while (record_each(entry, &cursor, &offset, &part, &is_spilled))
+        if (is_spilled)
+            buffer_append(hashes, (const uint8_t *) part.bytes + 8,
+                          BLOB_HASH_SIZE);
 }
 
 int compaction_list_blobs(const buffer_t *segment, const segment_key_t *key,
                           buffer_t *hashes, fault_t *fault)
 {
-    uint8_t end[SEGMENT_HASH_SIZE];
-    segment_header_t header;
+    walked_t walked;
 
-    return walk(segment, key, &header, end, on_entry_blobs, hashes, fault);
+    return walk(segment, key, on_entry_blobs, hashes, &walked, fault);
 }

@@ -1,4 +1,4 @@
-/* See head.h; the bytes are in docs/JOURNAL.md. */
+/* See head.h; the bytes are in docs/reference/journal.md. */
 #include "notebooks/journal/head.h"
 
 #include <sodium.h>
@@ -10,7 +10,7 @@
 #define HEAD_NAME "head"
 #define HEAD_SIZE 64
 #define MAC_AT    48
-/* No journal comes so far; numbers go on behind it without an overflow. */
+/* No journal reaches this number; numbers after it do not overflow. */
 #define SEQ_MAX (UINT64_C(1) << 62)
 
 static const char magic[8] = "HEARTHH1";

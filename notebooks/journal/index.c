@@ -2,22 +2,22 @@
  * journal is read from the segment's front, or from its own. */
 #include "notebooks/journal/index.h"
 
-static void note_request(positions_t *self, uint64_t number,
+static void note_request(journal_index_t *self, uint64_t number,
                          const journal_mark_t *mark)
 {
-    for (size_t i = 0; i < POSITIONS_REQUESTS; i++) {
+    for (size_t i = 0; i < JOURNAL_INDEX_REQUESTS; i++) {
         if (self->requests[i].number != number)
             continue;
         self->requests[i].mark = *mark;
         return;
     }
-    size_t at = self->request_at++ % POSITIONS_REQUESTS;
+    size_t at = self->request_at++ % JOURNAL_INDEX_REQUESTS;
     self->requests[at].number = number;
     self->requests[at].mark = *mark;
 }
 
-void positions_note(positions_t *self, const journal_reader_t *reader,
-                    const journal_record_t *record)
+void journal_index_note(journal_index_t *self, const journal_reader_t *reader,
+                        const journal_record_t *record)
 {
     journal_mark_t mark = journal_reader_mark(reader);
 
@@ -27,9 +27,9 @@ void positions_note(positions_t *self, const journal_reader_t *reader,
         note_request(self, record->request, &mark);
 }
 
-int positions_open(const positions_t *self, const char *folder,
-                   const uint8_t *key, uint64_t since,
-                   journal_reader_t **ret_reader, fault_t *fault)
+int journal_index_open(const journal_index_t *self, const char *folder,
+                       const uint8_t *key, uint64_t since,
+                       journal_reader_t **ret_reader, fault_t *fault)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;
     journal_record_t record = {0};
@@ -56,9 +56,10 @@ int positions_open(const positions_t *self, const char *folder,
     return 0;
 }
 
-static const journal_mark_t *mark_of(const positions_t *self, uint64_t number)
+static const journal_mark_t *mark_of(const journal_index_t *self,
+                                     uint64_t number)
 {
-    for (size_t i = 0; i < POSITIONS_REQUESTS; i++)
+    for (size_t i = 0; i < JOURNAL_INDEX_REQUESTS; i++)
         if (self->requests[i].number == number)
             return &self->requests[i].mark;
     return NULL;
@@ -69,10 +70,10 @@ static bool is_request(const journal_record_t *record, uint64_t number)
     return record->kind == JOURNAL_REQUEST && record->request == number;
 }
 
-bool positions_find_request(positions_t *self, const char *folder,
-                            const uint8_t *key, uint64_t number,
-                            journal_reader_t **ret_reader,
-                            journal_record_t *ret_record)
+bool journal_index_find_request(journal_index_t *self, const char *folder,
+                                const uint8_t *key, uint64_t number,
+                                journal_reader_t **ret_reader,
+                                journal_record_t *ret_record)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;
     const journal_mark_t *mark = mark_of(self, number);
@@ -95,12 +96,12 @@ bool positions_find_request(positions_t *self, const char *folder,
     while ((r = journal_reader_next(reader, ret_record, &fault)) > 0) {
         if (!is_request(ret_record, number))
             continue;
-        positions_note(self, reader, ret_record);
+        journal_index_note(self, reader, ret_record);
         *ret_reader = take_ptr(reader);
         return true;
     }
-    /* A request stands before all that came of it: what a compaction gave up
-     * is not looked for again. */
+    /* A request comes before all of its records: if a compaction removed it, it
+     * is not searched again. */
     if (r == 0)
         note_request(self, number, &(journal_mark_t){.segment = 0});
     return false;

@@ -8,22 +8,22 @@
 #include <errno.h>
 #include <string.h>
 
-int chain_key_read(const char *path, bool makes,
-                   uint8_t ret_key[CHAIN_KEY_SIZE], fault_t *fault)
+int log_key_read(const char *path, bool makes, uint8_t ret_key[LOG_KEY_SIZE],
+                 fault_t *fault)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    int r = file_read(path, 2 * CHAIN_KEY_SIZE, &content, fault);
+    int r = file_read(path, 2 * LOG_KEY_SIZE, &content, fault);
 
     if (r == -ENOENT && makes) {
-        randombytes_buf(ret_key, CHAIN_KEY_SIZE);
-        return file_write_atomic(path, 0600, ret_key, CHAIN_KEY_SIZE, fault);
+        randombytes_buf(ret_key, LOG_KEY_SIZE);
+        return file_write_atomic(path, 0600, ret_key, LOG_KEY_SIZE, fault);
     }
     if (r < 0)
         return r;
-    if (content.size != CHAIN_KEY_SIZE)
+    if (content.size != LOG_KEY_SIZE)
         return fault_set(fault, EINVAL, "%s has %zu bytes, %d are right", path,
-                         content.size, CHAIN_KEY_SIZE);
-    memcpy(ret_key, content.data, CHAIN_KEY_SIZE);
+                         content.size, LOG_KEY_SIZE);
+    memcpy(ret_key, content.data, LOG_KEY_SIZE);
     sodium_memzero(content.data, content.size);
     return 0;
 }

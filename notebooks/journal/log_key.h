@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHAIN_KEY_SIZE 32
+#define LOG_KEY_SIZE 32
 
 /* Out of a file of mode 0600; `makes` it, at random, when there is none.
  * -EINVAL: the file holds something else. */
-int chain_key_read(const char *path, bool makes,
-                   uint8_t ret_key[CHAIN_KEY_SIZE], fault_t *fault);
+int log_key_read(const char *path, bool makes, uint8_t ret_key[LOG_KEY_SIZE],
+                 fault_t *fault);
 
 #endif

@@ -1,5 +1,5 @@
-/* Whose a request is, and where its reply goes, as the session's journal knows
- * it: for fronts that read there what a viewer has missed. */
+/* The client of a request, and where its reply goes, as the session's journal
+ * has it: for frontends that read there what a client has missed. */
 #ifndef HEARTH_NOTEBOOKS_JOURNAL_ORIGIN_H
 #define HEARTH_NOTEBOOKS_JOURNAL_ORIGIN_H
 
@@ -10,10 +10,11 @@
 #include "protocol/message.h"
 
 typedef struct {
-    uint64_t number;   /* 0: of no request */
+    uint64_t number;   /* 0: no request */
     buffer_t header;   /* owned */
-    channel_t channel; /* shell, when nothing says another one */
-    char viewer[FRONT_VIEWER_MAX + 1]; /* of that front; "": none of its */
+    channel_t channel; /* shell if the record has no other */
+    char client[FRONTEND_CLIENT_MAX
+                + 1]; /* of that frontend; "": of another one */
 } origin_t;
 
 #define ORIGIN_EMPTY                                                           \
@@ -24,14 +25,15 @@ typedef struct {
 void origin_clear(origin_t *self);
 #define cleanup_origin CLEANUP(origin_clear)
 
-/* What a REQUEST's record says; `front` is who asks. */
+/* Reads a REQUEST record; `frontend` is the frontend that asks. */
 void origin_read(origin_t *self, const journal_record_t *record,
-                 const char *front);
-/* The same of a request that stands further in front; positions_find_request
- * has the other arguments. Where it is gone, only its number. */
-void origin_find(origin_t *self, positions_t *positions, const char *folder,
-                 const uint8_t *key, uint64_t number, const char *front);
-/* Lent. */
+                 const char *frontend);
+/* Finds and reads the record of an earlier request; the other arguments are
+ * those of journal_index_find_request. If the record was removed, only the
+ * number is set. */
+void origin_find(origin_t *self, journal_index_t *index, const char *folder,
+                 const uint8_t *key, uint64_t number, const char *frontend);
+/* Returns the request's header, lent. */
 bytes_t origin_header(const origin_t *self);
 
 #endif

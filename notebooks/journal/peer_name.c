@@ -19,13 +19,13 @@ static bool is_word(const uint8_t *bytes, size_t size)
     return size > 0 && !(size > 1 && bytes[0] == '0' && bytes[1] == 'x');
 }
 
-char *peer_name(const char *front, const void *identity, size_t size)
+char *peer_name(const char *frontend, const void *identity, size_t size)
 {
     const uint8_t *bytes = identity;
     buffer_t out = BUFFER_EMPTY;
 
-    if (*front) {
-        buffer_text(&out, strcmp(front, "http") == 0 ? "token=" : "viewer=");
+    if (*frontend) {
+        buffer_text(&out, strcmp(frontend, "http") == 0 ? "token=" : "viewer=");
         if (size)
             buffer_append(&out, bytes, size);
     } else if (is_word(bytes, size)) {

@@ -32,10 +32,10 @@ struct journal_reader {
     journal_mark_t mark;              /* where it begins */
     buffer_t window;                  /* owned: bytes of the segment */
     size_t window_used;               /* of them before `at` */
-    buffer_t *loaded;        /* owned: spilled parts of the lent record */
-    size_t loaded_max;       /* of them */
-    journal_part_t *buffers; /* owned: the lent record's list */
-    size_t buffers_max;      /* room in it */
+    buffer_t *loaded;   /* owned: spilled parts of the lent record */
+    size_t loaded_max;  /* of them */
+    bytes_t *buffers;   /* owned: the lent record's list */
+    size_t buffers_max; /* room in it */
 };
 
 void journal_reader_destroy(journal_reader_t **self_p)
@@ -60,12 +60,12 @@ void journal_reader_destroy(journal_reader_t **self_p)
 
 static int damaged(journal_reader_t *self, const char *what, fault_t *fault)
 {
-    return fault_set(fault, EBADMSG,
-                     "%s: segment %llu is damaged at byte %llu, behind record "
-                     "%llu: %s",
-                     self->folder, (unsigned long long) self->header.number,
-                     (unsigned long long) self->at,
-                     (unsigned long long) self->record_seq, what);
+    return fault_set(
+        fault, EBADMSG,
+        "%s: segment %llu is damaged at byte %llu, after record %llu: %s",
+        self->folder, (unsigned long long) self->header.number,
+        (unsigned long long) self->at, (unsigned long long) self->record_seq,
+        what);
 }
 
 /* Opens a segment and checks its header. 1: it is there; 0: not (yet). */
@@ -135,7 +135,8 @@ static int find_highest(journal_reader_t *self, uint64_t *ret_highest,
     for (struct dirent *file = readdir(folder); file; file = readdir(folder))
         if (segment_number(file->d_name, &number) && number > highest)
             highest = number;
-    /* From the top: a number that somebody made up ends the search at once. */
+    /* From the highest number down: an invented number ends the search at once.
+     */
     for (number = highest; number > 0; number--) {
         segment_name(number, name);
         if (faccessat(self->folder_fd, name, F_OK, 0) < 0)
@@ -231,12 +232,12 @@ static void forget_window(journal_reader_t *self)
 
 /* The entry at `at`. 1: passed and in *ret_entry; 0: not complete; -EBADMSG
  * without a fault: it is not what the chain expects. */
-static int read_entry(journal_reader_t *self, entry_t *ret_entry,
+static int read_entry(journal_reader_t *self, stored_record_t *ret_entry,
                       fault_t *fault)
 {
     journal_mark_t mark = {
         self->header.number, self->at, self->record_seq, {0}};
-    size_t needed = ENTRY_HEADER_SIZE;
+    size_t needed = RECORD_HEADER_SIZE;
     int result = 0;
 
     memcpy(mark.chain, self->chain, sizeof(mark.chain));
@@ -244,9 +245,9 @@ static int read_entry(journal_reader_t *self, entry_t *ret_entry,
         result = fill(self, needed, fault);
         if (result != 1)
             return result;
-        result = entry_parse(self->window.data + self->window_used,
-                             self->window.size - self->window_used, &self->key,
-                             self->chain, ret_entry, &needed);
+        result = record_parse(self->window.data + self->window_used,
+                              self->window.size - self->window_used, &self->key,
+                              self->chain, ret_entry, &needed);
     }
     if (result < 0)
         return result;
@@ -257,10 +258,11 @@ static int read_entry(journal_reader_t *self, entry_t *ret_entry,
     return 1;
 }
 
-/* As read_entry, with a fault. A writer that failed in the middle of a record
- * cuts it off and writes another in its place; whoever has read in that moment
- * holds a mixture, and reads again. */
-static int next_entry(journal_reader_t *self, entry_t *ret_entry,
+/* Reads the next entry, like read_entry, with a fault. A writer that failed in
+ * the middle of a record cuts it off and writes another one in its place. A
+ * reader that has read in that moment has a mixture of both, and reads again.
+ */
+static int next_entry(journal_reader_t *self, stored_record_t *ret_entry,
                       fault_t *fault)
 {
     int result = read_entry(self, ret_entry, fault);
@@ -299,8 +301,8 @@ static int check_seam(journal_reader_t *self, const segment_header_t *next,
 }
 
 /* At the end of a segment. 1: go on reading; 0: the end for now. */
-static int go_on(journal_reader_t *self, entry_t *ret_entry, bool *ret_has,
-                 fault_t *fault)
+static int go_on(journal_reader_t *self, stored_record_t *ret_entry,
+                 bool *ret_has, fault_t *fault)
 {
     cleanup_fd int fd = -1;
     segment_header_t next = {0};
@@ -381,7 +383,7 @@ bool journal_reader_is_original(const journal_reader_t *self)
 
 static void make_room(journal_reader_t *self, size_t buffers)
 {
-    size_t count = ENTRY_PARTS + buffers;
+    size_t count = RECORD_PARTS + buffers;
 
     if (self->loaded_max < count) {
         self->loaded = mem_resize(self->loaded, count * sizeof(*self->loaded));
@@ -397,30 +399,31 @@ static void make_room(journal_reader_t *self, size_t buffers)
 }
 
 /* The parts of the lent record. -ENOENT: a spilled one is no longer there. */
-static int load_parts(journal_reader_t *self, const entry_t *entry,
+static int load_parts(journal_reader_t *self, const stored_record_t *entry,
                       journal_record_t *ret_record, fault_t *fault)
 {
     journal_record_t record = entry->record;
-    journal_part_t *parts[] = {&record.origin, &record.header, &record.metadata,
-                               &record.content};
+    bytes_t *parts[] = {&record.origin, &record.header, &record.metadata,
+                        &record.content};
     size_t cursor = 0;
     size_t offset = 0;
-    entry_part_t stored;
+    bytes_t stored;
+    bool is_spilled;
 
     make_room(self, record.buffer_count);
-    while (entry_each(entry, &cursor, &offset, &stored)) {
+    while (record_each(entry, &cursor, &offset, &stored, &is_spilled)) {
         size_t index = cursor - 1;
         buffer_t *loaded = &self->loaded[index];
-        journal_part_t *part = index < ENTRY_PARTS
-                                   ? parts[index]
-                                   : &self->buffers[index - ENTRY_PARTS];
-        *part = (journal_part_t){stored.bytes, stored.size};
-        if (!stored.is_spilled)
+        bytes_t *part = index < RECORD_PARTS
+                            ? parts[index]
+                            : &self->buffers[index - RECORD_PARTS];
+        *part = stored;
+        if (!is_spilled)
             continue;
         int result = blob_read(self->folder_fd, stored.bytes, loaded, fault);
         if (result < 0)
             return result;
-        *part = (journal_part_t){loaded->data, loaded->size};
+        *part = buffer_bytes(loaded);
     }
     record.buffers = record.buffer_count ? self->buffers : NULL;
     *ret_record = record;
@@ -453,7 +456,7 @@ static void forget_loaded(journal_reader_t *self)
 int journal_reader_next(journal_reader_t *self, journal_record_t *ret_record,
                         fault_t *fault)
 {
-    entry_t entry;
+    stored_record_t entry;
 
     forget_loaded(self);
     if (self->fd < 0) {

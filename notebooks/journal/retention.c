@@ -1,10 +1,11 @@
 /* A journal stays below its bound: the oldest segments lose their outputs, then
  * all that they have, and blobs that no record refers to go. */
-#include "notebooks/journal/internal.h"
+#include "notebooks/journal/retention.h"
 
 #include "base/fd.h"
 #include "notebooks/journal/blobs.h"
 #include "notebooks/journal/compaction.h"
+#include "notebooks/journal/open_segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,7 @@ static int compact(journal_t *self, closed_t *closed, segment_stage_t stage,
     self->bytes += out.size;
     closed->size = out.size;
     closed->stage = stage;
-    self->given_way++;
+    self->compactions++;
     if (blobs) {
         self->bytes -= blobs;
         self->bytes += sweep(self);

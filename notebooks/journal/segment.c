@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #define SEGMENT_VERSION 1
-#define ENTRY_MAGIC     0x31524a48u /* "HJR1" */
+#define RECORD_MAGIC    0x31524a48u /* "HJR1" */
 #define SPILLED         0x80000000u
 
 /* Offsets in a segment's header. */
@@ -35,18 +35,18 @@ enum {
 
 /* Offsets in an entry's header. */
 enum {
-    ENTRY_AT_MAGIC = 0,
-    ENTRY_AT_KIND = 4,
-    ENTRY_AT_BUFFERS = 6,
-    ENTRY_AT_SEQ = 8,
-    ENTRY_AT_WALL = 16,
-    ENTRY_AT_REQUEST = 24,
-    ENTRY_AT_KERNEL = 32,
-    ENTRY_AT_TYPE = 40,
-    ENTRY_AT_LENGTHS = 80,
-    ENTRY_AT_BODY = 96,
-    ENTRY_AT_CHECK = 104,
-    ENTRY_AT_CHAIN = 112,
+    RECORD_AT_MAGIC = 0,
+    RECORD_AT_KIND = 4,
+    RECORD_AT_BUFFERS = 6,
+    RECORD_AT_SEQ = 8,
+    RECORD_AT_WALL = 16,
+    RECORD_AT_REQUEST = 24,
+    RECORD_AT_KERNEL = 32,
+    RECORD_AT_TYPE = 40,
+    RECORD_AT_LENGTHS = 80,
+    RECORD_AT_BODY = 96,
+    RECORD_AT_CHECK = 104,
+    RECORD_AT_CHAIN = 112,
 };
 
 static const char magic[8] = {'H', 'E', 'A', 'R', 'T', 'H', 'J', '1'};
@@ -192,80 +192,80 @@ void segment_chain_start(const segment_header_t *self, const segment_key_t *key,
     hash(bytes, sizeof(bytes), key, ret_chain);
 }
 
-void entry_header_encode(const journal_record_t *record,
-                         const uint32_t lengths[ENTRY_PARTS], size_t body_size,
-                         const segment_key_t *key,
-                         uint8_t ret_bytes[ENTRY_HEADER_SIZE])
+void record_header_encode(const journal_record_t *record,
+                          const uint32_t lengths[RECORD_PARTS],
+                          size_t body_size, const segment_key_t *key,
+                          uint8_t ret_bytes[RECORD_HEADER_SIZE])
 {
-    assert(body_size <= ENTRY_BODY_MAX);
-    assert(record->buffer_count <= ENTRY_BUFFERS_MAX);
-    memset(ret_bytes, 0, ENTRY_HEADER_SIZE);
-    le_put32(ret_bytes + ENTRY_AT_MAGIC, ENTRY_MAGIC);
-    ret_bytes[ENTRY_AT_KIND] = (uint8_t) record->kind;
-    ret_bytes[ENTRY_AT_BUFFERS] = (uint8_t) record->buffer_count;
-    ret_bytes[ENTRY_AT_BUFFERS + 1] = (uint8_t) (record->buffer_count >> 8);
-    le_put64(ret_bytes + ENTRY_AT_SEQ, record->seq);
-    le_put64(ret_bytes + ENTRY_AT_WALL, (uint64_t) record->wall_us);
-    le_put64(ret_bytes + ENTRY_AT_REQUEST, record->request);
-    le_put64(ret_bytes + ENTRY_AT_KERNEL, record->kernel_seq);
-    memcpy(ret_bytes + ENTRY_AT_TYPE, record->type,
+    assert(body_size <= RECORD_BODY_MAX);
+    assert(record->buffer_count <= RECORD_BUFFERS_MAX);
+    memset(ret_bytes, 0, RECORD_HEADER_SIZE);
+    le_put32(ret_bytes + RECORD_AT_MAGIC, RECORD_MAGIC);
+    ret_bytes[RECORD_AT_KIND] = (uint8_t) record->kind;
+    ret_bytes[RECORD_AT_BUFFERS] = (uint8_t) record->buffer_count;
+    ret_bytes[RECORD_AT_BUFFERS + 1] = (uint8_t) (record->buffer_count >> 8);
+    le_put64(ret_bytes + RECORD_AT_SEQ, record->seq);
+    le_put64(ret_bytes + RECORD_AT_WALL, (uint64_t) record->wall_us);
+    le_put64(ret_bytes + RECORD_AT_REQUEST, record->request);
+    le_put64(ret_bytes + RECORD_AT_KERNEL, record->kernel_seq);
+    memcpy(ret_bytes + RECORD_AT_TYPE, record->type,
            strnlen(record->type, sizeof(record->type) - 1));
-    for (size_t i = 0; i < ENTRY_PARTS; i++)
-        le_put32(ret_bytes + ENTRY_AT_LENGTHS + 4 * i, lengths[i]);
-    le_put32(ret_bytes + ENTRY_AT_BODY, (uint32_t) body_size);
-    crypto_shorthash(ret_bytes + ENTRY_AT_CHECK, ret_bytes, ENTRY_AT_CHECK,
+    for (size_t i = 0; i < RECORD_PARTS; i++)
+        le_put32(ret_bytes + RECORD_AT_LENGTHS + 4 * i, lengths[i]);
+    le_put32(ret_bytes + RECORD_AT_BODY, (uint32_t) body_size);
+    crypto_shorthash(ret_bytes + RECORD_AT_CHECK, ret_bytes, RECORD_AT_CHECK,
                      key->check);
 }
 
-void entry_chain(uint8_t header[ENTRY_HEADER_SIZE], const journal_part_t *body,
-                 size_t pieces, const segment_key_t *key,
-                 uint8_t chain[SEGMENT_HASH_SIZE])
+void record_chain(uint8_t header[RECORD_HEADER_SIZE], const bytes_t *body,
+                  size_t pieces, const segment_key_t *key,
+                  uint8_t chain[SEGMENT_HASH_SIZE])
 {
     crypto_generichash_state state;
 
     crypto_generichash_init(&state, key->chain, sizeof(key->chain),
                             SEGMENT_HASH_SIZE);
     crypto_generichash_update(&state, chain, SEGMENT_HASH_SIZE);
-    crypto_generichash_update(&state, header, ENTRY_AT_CHAIN);
+    crypto_generichash_update(&state, header, RECORD_AT_CHAIN);
     for (size_t i = 0; i < pieces; i++)
         crypto_generichash_update(&state, body[i].bytes, body[i].size);
     crypto_generichash_final(&state, chain, SEGMENT_HASH_SIZE);
-    memcpy(header + ENTRY_AT_CHAIN, chain, SEGMENT_HASH_SIZE);
+    memcpy(header + RECORD_AT_CHAIN, chain, SEGMENT_HASH_SIZE);
 }
 
-static void decode_header(const uint8_t *bytes, entry_t *ret_entry)
+static void decode_header(const uint8_t *bytes, stored_record_t *ret_entry)
 {
     journal_record_t *record = &ret_entry->record;
 
     memset(record, 0, sizeof(*record));
-    record->kind = (journal_kind_t) bytes[ENTRY_AT_KIND];
-    record->buffer_count = (size_t) bytes[ENTRY_AT_BUFFERS]
-                           | (size_t) bytes[ENTRY_AT_BUFFERS + 1] << 8;
-    record->seq = le_get64(bytes + ENTRY_AT_SEQ);
-    record->wall_us = (int64_t) le_get64(bytes + ENTRY_AT_WALL);
-    record->request = le_get64(bytes + ENTRY_AT_REQUEST);
-    record->kernel_seq = le_get64(bytes + ENTRY_AT_KERNEL);
-    memcpy(record->type, bytes + ENTRY_AT_TYPE, sizeof(record->type) - 1);
-    for (size_t i = 0; i < ENTRY_PARTS; i++)
-        ret_entry->lengths[i] = le_get32(bytes + ENTRY_AT_LENGTHS + 4 * i);
-    ret_entry->body = bytes + ENTRY_HEADER_SIZE;
-    ret_entry->size = ENTRY_HEADER_SIZE + le_get32(bytes + ENTRY_AT_BODY);
+    record->kind = (journal_kind_t) bytes[RECORD_AT_KIND];
+    record->buffer_count = (size_t) bytes[RECORD_AT_BUFFERS]
+                           | (size_t) bytes[RECORD_AT_BUFFERS + 1] << 8;
+    record->seq = le_get64(bytes + RECORD_AT_SEQ);
+    record->wall_us = (int64_t) le_get64(bytes + RECORD_AT_WALL);
+    record->request = le_get64(bytes + RECORD_AT_REQUEST);
+    record->kernel_seq = le_get64(bytes + RECORD_AT_KERNEL);
+    memcpy(record->type, bytes + RECORD_AT_TYPE, sizeof(record->type) - 1);
+    for (size_t i = 0; i < RECORD_PARTS; i++)
+        ret_entry->lengths[i] = le_get32(bytes + RECORD_AT_LENGTHS + 4 * i);
+    ret_entry->body = bytes + RECORD_HEADER_SIZE;
+    ret_entry->size = RECORD_HEADER_SIZE + le_get32(bytes + RECORD_AT_BODY);
 }
 
-/* Whether the lengths fill the body exactly. The chain says that a holder of
- * the key wrote them; this says that he was no fool, or that there is no key.
- */
-static bool lengths_agree(const entry_t *entry)
+/* Returns true if the lengths fill the body exactly. The chain does not show
+ * it: a holder of the key can write wrong lengths, and without a key any
+ * program can. */
+static bool lengths_agree(const stored_record_t *entry)
 {
-    size_t body = entry->size - ENTRY_HEADER_SIZE;
+    size_t body = entry->size - RECORD_HEADER_SIZE;
     size_t sum = 4 * entry->record.buffer_count;
 
     if (sum > body)
         return false;
-    for (size_t i = 0; i < ENTRY_PARTS + entry->record.buffer_count; i++) {
-        uint32_t length = i < ENTRY_PARTS
+    for (size_t i = 0; i < RECORD_PARTS + entry->record.buffer_count; i++) {
+        uint32_t length = i < RECORD_PARTS
                               ? entry->lengths[i]
-                              : le_get32(entry->body + 4 * (i - ENTRY_PARTS));
+                              : le_get32(entry->body + 4 * (i - RECORD_PARTS));
         if ((length & SPILLED) && (length & ~SPILLED) != SEGMENT_REFERENCE_SIZE)
             return false;
         sum += length & ~SPILLED;
@@ -273,37 +273,37 @@ static bool lengths_agree(const entry_t *entry)
     return sum == body;
 }
 
-int entry_parse(const uint8_t *bytes, size_t size, const segment_key_t *key,
-                uint8_t chain[SEGMENT_HASH_SIZE], entry_t *ret_entry,
-                size_t *ret_needed)
+int record_parse(const uint8_t *bytes, size_t size, const segment_key_t *key,
+                 uint8_t chain[SEGMENT_HASH_SIZE], stored_record_t *ret_entry,
+                 size_t *ret_needed)
 {
     uint8_t check[crypto_shorthash_BYTES];
-    uint8_t header[ENTRY_HEADER_SIZE];
+    uint8_t header[RECORD_HEADER_SIZE];
     uint8_t next[SEGMENT_HASH_SIZE];
-    entry_t entry;
+    stored_record_t entry;
 
-    *ret_needed = ENTRY_HEADER_SIZE;
-    if (size < ENTRY_HEADER_SIZE)
+    *ret_needed = RECORD_HEADER_SIZE;
+    if (size < RECORD_HEADER_SIZE)
         return 0;
-    crypto_shorthash(check, bytes, ENTRY_AT_CHECK, key->check);
-    if (le_get32(bytes) != ENTRY_MAGIC
-        || sodium_memcmp(check, bytes + ENTRY_AT_CHECK, sizeof(check)) != 0)
+    crypto_shorthash(check, bytes, RECORD_AT_CHECK, key->check);
+    if (le_get32(bytes) != RECORD_MAGIC
+        || sodium_memcmp(check, bytes + RECORD_AT_CHECK, sizeof(check)) != 0)
         return -EBADMSG;
     decode_header(bytes, &entry);
-    if (entry.size > ENTRY_HEADER_SIZE + (size_t) ENTRY_BODY_MAX
+    if (entry.size > RECORD_HEADER_SIZE + (size_t) RECORD_BODY_MAX
         || entry.record.kind < JOURNAL_REQUEST
         || entry.record.kind > JOURNAL_GAP
-        || entry.record.buffer_count > ENTRY_BUFFERS_MAX)
+        || entry.record.buffer_count > RECORD_BUFFERS_MAX)
         return -EBADMSG;
     *ret_needed = entry.size;
     if (size < entry.size)
         return 0;
 
-    journal_part_t body = {entry.body, entry.size - ENTRY_HEADER_SIZE};
+    bytes_t body = {entry.body, entry.size - RECORD_HEADER_SIZE};
     memcpy(header, bytes, sizeof(header));
     memcpy(next, chain, sizeof(next));
-    entry_chain(header, &body, 1, key, next);
-    if (sodium_memcmp(next, bytes + ENTRY_AT_CHAIN, sizeof(next)) != 0
+    record_chain(header, &body, 1, key, next);
+    if (sodium_memcmp(next, bytes + RECORD_AT_CHAIN, sizeof(next)) != 0
         || !lengths_agree(&entry))
         return -EBADMSG;
     memcpy(chain, next, sizeof(next));
@@ -311,35 +311,36 @@ int entry_parse(const uint8_t *bytes, size_t size, const segment_key_t *key,
     return 1;
 }
 
-bool entry_each(const entry_t *self, size_t *cursor, size_t *offset,
-                entry_part_t *ret_part)
+bool record_each(const stored_record_t *self, size_t *cursor, size_t *offset,
+                 bytes_t *ret_part, bool *ret_is_spilled)
 {
     size_t count = self->record.buffer_count;
     uint32_t length;
 
-    if (*cursor >= ENTRY_PARTS + count)
+    if (*cursor >= RECORD_PARTS + count)
         return false;
-    if (*cursor < ENTRY_PARTS)
+    if (*cursor < RECORD_PARTS)
         length = self->lengths[*cursor];
     else
-        length = le_get32(self->body + 4 * (*cursor - ENTRY_PARTS));
+        length = le_get32(self->body + 4 * (*cursor - RECORD_PARTS));
     ret_part->bytes = self->body + 4 * count + *offset;
     ret_part->size = length & ~SPILLED;
-    ret_part->is_spilled = (length & SPILLED) != 0;
+    *ret_is_spilled = (length & SPILLED) != 0;
     *offset += ret_part->size;
     (*cursor)++;
     return true;
 }
 
-uint64_t entry_spilled(const entry_t *self)
+uint64_t record_spilled(const stored_record_t *self)
 {
     size_t cursor = 0;
     size_t offset = 0;
     uint64_t bytes = 0;
-    entry_part_t part;
+    bytes_t part;
+    bool is_spilled;
 
-    while (entry_each(self, &cursor, &offset, &part))
-        if (part.is_spilled)
+    while (record_each(self, &cursor, &offset, &part, &is_spilled))
+        if (is_spilled)
             bytes += le_get64(part.bytes);
     return bytes;
 }

@@ -1,13 +1,15 @@
-/* The writer of a session's journal: opens, recovers, goes from segment to
- * segment. It is owned by the session and lives in its thread. What is appended
- * is append.c's work, how much is kept retention.c's, reading
- * reader.c's; what the bytes mean is segment.c's. */
-#include "notebooks/journal/internal.h"
+/* The writer of a session's journal: opens it and recovers its end. It is owned
+ * by the session and lives in its thread. open_segment.c goes from segment to
+ * segment, append.c writes records, retention.c bounds how much is kept;
+ * reader.c reads, and segment.c says what the bytes mean. */
+#include "notebooks/journal/writer.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "notebooks/journal/blobs.h"
 #include "notebooks/journal/head.h"
+#include "notebooks/journal/open_segment.h"
+#include "protocol/jspan_write.h"
 
 #include <sodium.h>
 
@@ -16,7 +18,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 /* A bound is kept by giving up a segment at a time, so a segment is a small
@@ -25,60 +26,20 @@
 #define SEGMENT_MIN   (4u << 10)
 #define SEGMENT_MAX   (16u << 20)
 
-/* A note that fails is behind, which says nothing wrong; the next one is
- * whole again. One for each record would double what a small one costs. */
-void journal_note_head(journal_t *self)
-{
-    journal_head_t head = {.seq = self->last_seq};
-
-    memcpy(head.chain, self->chain, sizeof(head.chain));
-    journal_head_write(self->head_fd, &head, &self->key);
-}
-
-static void close_files(journal_t *self)
-{
-    if (self->head_fd >= 0) {
-        journal_note_head(self);
-        close(take_fd(&self->head_fd));
-    }
-    if (self->fd >= 0)
-        close(take_fd(&self->fd));
-    if (self->folder_fd >= 0)
-        close(take_fd(&self->folder_fd));
-}
-
 void journal_destroy(journal_t **self_p)
 {
     journal_t *self = *self_p;
 
     if (!self)
         return;
-    close_files(self);
+    journal_close_files(self);
     buffer_reset(&self->gather);
+    buffer_reset(&self->entry);
     free(self->pieces);
     free(self->closed);
     free(self->folder);
     free(self);
     *self_p = NULL;
-}
-
-int journal_fail(journal_t *self, int code, const char *what, fault_t *fault)
-{
-    return fault_set(fault, code, "%s/%s: %s", self->folder, what,
-                     strerror(code));
-}
-
-static int open_folder(journal_t *self, fault_t *fault)
-{
-    self->folder_fd =
-        open(self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (self->folder_fd < 0)
-        return fault_set(fault, errno, "%s: %s", self->folder, strerror(errno));
-    if (flock(self->folder_fd, LOCK_EX | LOCK_NB) < 0)
-        return fault_set(fault, errno == EWOULDBLOCK ? EBUSY : errno,
-                         "%s: another program writes this journal",
-                         self->folder);
-    return 0;
 }
 
 static int by_number(const void *left, const void *right)
@@ -144,47 +105,6 @@ static void learn_stage(journal_t *self, closed_t *closed)
         closed->stage = header.stage;
 }
 
-/* Begins a segment behind the last record. It comes into being with its
- * header, by a rename. */
-static int begin_segment(journal_t *self, uint64_t number,
-                         const uint8_t previous[SEGMENT_HASH_SIZE],
-                         fault_t *fault)
-{
-    uint8_t bytes[SEGMENT_HEADER_SIZE];
-    char name[SEGMENT_NAME_SIZE];
-    segment_header_t header = {
-        .number = number,
-        .first_seq = self->last_seq + 1,
-        .kernel_seq = self->last_kernel_seq,
-    };
-
-    segment_name(number, name);
-    memcpy(header.previous, previous, sizeof(header.previous));
-    segment_header_encode(&header, &self->key, bytes);
-    cleanup_fd int fd =
-        openat(self->folder_fd, JOURNAL_UNFINISHED,
-               O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return journal_fail(self, errno, JOURNAL_UNFINISHED, fault);
-    int result = fd_write_all(fd, bytes, sizeof(bytes), fault);
-    if (result < 0) {
-        unlinkat(self->folder_fd, JOURNAL_UNFINISHED, 0);
-        return fault_wrap(fault, "%s/%s", self->folder, name);
-    }
-    if (renameat(self->folder_fd, JOURNAL_UNFINISHED, self->folder_fd, name)
-        < 0)
-        return journal_fail(self, errno, name, fault);
-    if (self->fd >= 0)
-        close(self->fd);
-    self->fd = take_fd(&fd);
-    self->number = number;
-    self->size = sizeof(bytes);
-    self->weight = sizeof(bytes);
-    self->bytes += sizeof(bytes);
-    segment_chain_start(&header, &self->key, self->chain);
-    return 0;
-}
-
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -202,30 +122,30 @@ static int follow(journal_t *self, const buffer_t *bytes,
 {
     size_t at = SEGMENT_HEADER_SIZE;
     size_t needed;
-    entry_t entry;
+    stored_record_t entry;
     int result = 1;
 
     segment_chain_start(header, &self->key, self->chain);
     self->last_seq = header->first_seq - 1;
     self->last_kernel_seq = header->kernel_seq;
     while (at < bytes->size) {
-        result = entry_parse(bytes->data + at, bytes->size - at, &self->key,
-                             self->chain, &entry, &needed);
+        result = record_parse(bytes->data + at, bytes->size - at, &self->key,
+                              self->chain, &entry, &needed);
         if (result != 1)
             break;
         self->last_seq = entry.record.seq;
         if (entry.record.kernel_seq)
             self->last_kernel_seq = entry.record.kernel_seq;
-        self->weight += entry_spilled(&entry);
+        self->weight += record_spilled(&entry);
         at += entry.size;
     }
     self->weight += at;
     if (result < 0 && !is_zero(bytes->data + at, bytes->size - at))
-        return fault_set(fault, EBADMSG,
-                         "%s: segment %llu is damaged at byte %zu, behind "
-                         "record %llu",
-                         self->folder, (unsigned long long) header->number, at,
-                         (unsigned long long) self->last_seq);
+        return fault_set(
+            fault, EBADMSG,
+            "%s: segment %llu is damaged at byte %zu, after record %llu",
+            self->folder, (unsigned long long) header->number, at,
+            (unsigned long long) self->last_seq);
     *ret_size = at;
     return 0;
 }
@@ -262,7 +182,8 @@ static int open_last(journal_t *self, uint64_t *torn, fault_t *fault)
         return result;
     if (header.stage != SEGMENT_WHOLE) {
         last->stage = header.stage;
-        result = begin_segment(self, last->number + 1, header.original, fault);
+        result = journal_begin_segment(self, last->number + 1, header.original,
+                                       fault);
         return result < 0 ? result : 1;
     }
     self->fd = openat(self->folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -284,12 +205,12 @@ static uint64_t segment_size(uint64_t bytes_max)
     return size < SEGMENT_MIN ? SEGMENT_MIN : size;
 }
 
-/* Records that were noted and are not there are told by one in their place:
- * their numbers are not given again, clients may have seen them. */
-static int tell_loss(journal_t *self, fault_t *fault)
+/* Writes one record in the place of records that are numbered but missing.
+ * Their numbers are not used again, because clients may have seen them. */
+static int note_loss(journal_t *self, fault_t *fault)
 {
     journal_head_t head = {0};
-    char content[96];
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
     journal_record_t record = {
         .kind = JOURNAL_STATE, .wall_us = clock_wall_us(), .type = "cut"};
 
@@ -299,10 +220,11 @@ static int tell_loss(journal_t *self, fault_t *fault)
         return journal_fail(self, errno, "head", fault);
     if (result != 1 || head.seq <= self->last_seq)
         return 0;
-    int size = snprintf(content, sizeof(content), "{\"from\":%llu,\"to\":%llu}",
-                        (unsigned long long) self->last_seq + 1,
-                        (unsigned long long) head.seq);
-    record.content = (journal_part_t){content, (size_t) size};
+    jspan_write_begin(&content);
+    jspan_write_count(&content, "from", self->last_seq + 1);
+    jspan_write_count(&content, "to", head.seq);
+    jspan_write_end(&content);
+    record.content = buffer_bytes(&content);
     self->last_seq = head.seq;
     return journal_append(self, &record, fault);
 }
@@ -328,82 +250,23 @@ int journal_open(const char *folder, const uint8_t *key,
         return fault_set(fault, EIO, "libsodium cannot be used");
     segment_key_set(&self->key, key);
     if ((result = path_make_folders(self->folder, 0700, fault)) < 0
-        || (result = open_folder(self, fault)) < 0
+        || (result = journal_open_folder(self, fault)) < 0
         || (result = find_segments(self, fault)) < 0)
         return result;
     self->bytes += blobs_bytes(self->folder_fd);
     for (result = 0; result == 0 && self->closed_count;)
         result = open_last(self, &torn, fault);
     if (result == 0)
-        result = begin_segment(self, 1, nothing, fault);
+        result = journal_begin_segment(self, 1, nothing, fault);
     if (result < 0)
         return result;
     for (size_t i = 0; i < self->closed_count; i++)
         learn_stage(self, &self->closed[i]);
-    if ((result = tell_loss(self, fault)) < 0)
+    if ((result = note_loss(self, fault)) < 0)
         return result;
     *ret_journal = take_ptr(self);
     if (ret_torn)
         *ret_torn = torn;
-    return 0;
-}
-
-void journal_rest(journal_t *self)
-{
-    if (self->folder_fd >= 0 && !self->is_dirty)
-        close_files(self);
-}
-
-/* The open segment, as it was left: nobody else may have written it. */
-static int reopen(journal_t *self, fault_t *fault)
-{
-    char name[SEGMENT_NAME_SIZE];
-    struct stat there;
-
-    segment_name(self->number, name);
-    self->fd = openat(self->folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (self->fd < 0 || fstat(self->fd, &there) < 0)
-        return journal_fail(self, errno, name, fault);
-    if ((uint64_t) there.st_size != self->size)
-        return fault_set(fault, EBADMSG,
-                         "%s/%s: it has %llu bytes, %llu were written",
-                         self->folder, name, (unsigned long long) there.st_size,
-                         (unsigned long long) self->size);
-    self->head_fd = journal_head_open(self->folder_fd);
-    return self->head_fd < 0 ? journal_fail(self, errno, "head", fault) : 0;
-}
-
-int journal_wake(journal_t *self, fault_t *fault)
-{
-    int result;
-
-    if (self->folder_fd >= 0)
-        return 0;
-    result = open_folder(self, fault);
-    if (result == 0)
-        result = reopen(self, fault);
-    if (result == 0)
-        return 0;
-    /* Not by close_files: there is nothing new to note. */
-    if (self->fd >= 0)
-        close(take_fd(&self->fd));
-    if (self->folder_fd >= 0)
-        close(take_fd(&self->folder_fd));
-    return result;
-}
-
-int journal_rotate(journal_t *self, fault_t *fault)
-{
-    closed_t closed = {.number = self->number, .size = self->size};
-    uint8_t end[SEGMENT_HASH_SIZE];
-
-    memcpy(end, self->chain, sizeof(end));
-    int result = begin_segment(self, self->number + 1, end, fault);
-    if (result < 0)
-        return result;
-    self->closed =
-        mem_resize(self->closed, (self->closed_count + 1) * sizeof(closed));
-    self->closed[self->closed_count++] = closed;
     return 0;
 }
 
@@ -417,9 +280,9 @@ uint64_t journal_last_kernel_seq(const journal_t *self)
     return self->last_kernel_seq;
 }
 
-uint64_t journal_given_way(const journal_t *self)
+uint64_t journal_compactions(const journal_t *self)
 {
-    return self->given_way;
+    return self->compactions;
 }
 
 uint64_t journal_bytes(const journal_t *self)

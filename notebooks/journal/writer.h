@@ -1,8 +1,9 @@
-/* A session's append-only log on disk: what a client sees is what it holds.
- * Format: docs/JOURNAL.md. No thread, no socket; one writer. */
+/* Writes a session's append-only log: clients see only what it holds. Format:
+ * docs/reference/journal.md. No thread, no socket; one writer. */
 #ifndef HEARTH_NOTEBOOKS_JOURNAL_WRITER_H
 #define HEARTH_NOTEBOOKS_JOURNAL_WRITER_H
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/fault.h"
 
@@ -10,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The "front" in the origin of a cell that a profile's seed has, and no client
- * has asked for. */
+/* The "front" in the origin of a cell from a profile's seed, which no client
+ * has requested. */
 #define JOURNAL_SEED "seed"
 
 typedef enum {
@@ -21,14 +22,9 @@ typedef enum {
     JOURNAL_REPLY = 3, /* the reply that ends a request */
     JOURNAL_STATE =
         4, /* a session's change of state; content says which and why */
-    JOURNAL_GAP = 5, /* stands for outputs that were given up; content:
+    JOURNAL_GAP = 5, /* replaces outputs that were removed; content:
                         {"records","bytes"} */
 } journal_kind_t;
-
-typedef struct {
-    const void *bytes; /* borrowed */
-    size_t size;
-} journal_part_t;
 
 typedef struct {
     journal_kind_t kind;
@@ -37,13 +33,12 @@ typedef struct {
     uint64_t request; /* the request's number: its own, or its cause; 0 none */
     uint64_t kernel_seq; /* events from the link: the link's number; else 0 */
     char type[40];       /* Jupyter message type, or a state's name */
-    journal_part_t
-        origin; /* REQUEST: JSON {"channel","identities":[hex],"client",…}; else
-                   empty */
-    journal_part_t header;   /* the message's own header, JSON; may be empty */
-    journal_part_t metadata; /* JSON object; may be empty */
-    journal_part_t content;  /* JSON object */
-    const journal_part_t *buffers;
+    bytes_t origin; /* REQUEST: JSON {"channel","identities":[hex],"client",…};
+                       else empty */
+    bytes_t header;   /* the message's own header, JSON; may be empty */
+    bytes_t metadata; /* JSON object; may be empty */
+    bytes_t content;  /* JSON object */
+    const bytes_t *buffers;
     size_t buffer_count;
 } journal_record_t;
 
@@ -63,32 +58,32 @@ int journal_open(const char *folder, const uint8_t *key,
 void journal_destroy(journal_t **self_p);
 #define cleanup_journal CLEANUP(journal_destroy)
 
-/* One write(2); durable against the gateway's death when it returns (not
- * against the machine's). record->seq is set. On failure (-ENOSPC …) nothing
- * was added and the journal can be tried again. */
+/* Appends a record by one write(2). When it returns, the record survives the
+ * gateway's death (not the machine's). record->seq is set. On failure (-ENOSPC
+ * …) nothing was added and the caller may try again. */
 int journal_append(journal_t *self, journal_record_t *record, fault_t *fault);
 
-/* Closes its files, and gives up the lock, until something is appended; that
- * fails when they are not as they were left. */
+/* Closes its files and gives up the lock until something is appended; that
+ * fails if another process has changed the files. */
 void journal_rest(journal_t *self);
-/* Opens them again, as the next journal_append would. */
+/* Opens the files again, as the next journal_append would. */
 int journal_wake(journal_t *self, fault_t *fault);
 
 uint64_t journal_last_seq(const journal_t *self);
-/* The latest that is not 0: after a restart it is the new kernel's. */
+/* Returns the latest that is not 0: after a restart it is the new kernel's. */
 uint64_t journal_last_kernel_seq(const journal_t *self);
 uint64_t journal_bytes(const journal_t *self);
-/* How often records gave way to the bound since it was opened. */
-uint64_t journal_given_way(const journal_t *self);
+/* Returns how often records were removed for the bound since it was opened. */
+uint64_t journal_compactions(const journal_t *self);
 
-/* Reading, from any process, while it is written or after. Records with
- * seq > since, in order. */
+/* Reads from any process, during writing or later: records with seq > since, in
+ * order. */
 typedef struct journal_reader journal_reader_t;
 int journal_reader_new(const char *folder, const uint8_t *key, uint64_t since,
                        journal_reader_t **ret_reader, fault_t *fault);
 void journal_reader_destroy(journal_reader_t **self_p);
 #define cleanup_journal_reader CLEANUP(journal_reader_destroy)
-/* Where a record begins, for coming back to it. */
+/* The position of a record, for returning to it. */
 typedef struct {
     uint64_t segment;  /* its number */
     uint64_t at;       /* offset in it */
@@ -96,33 +91,34 @@ typedef struct {
     uint8_t chain[16]; /* its hash */
 } journal_mark_t;
 
-/* Of the record that was lent last. */
+/* Returns the position of the record that was lent last. */
 journal_mark_t journal_reader_mark(const journal_reader_t *self);
-/* The next record is the marked one. -ENOENT, or -EBADMSG then: a compaction
+/* Makes the marked record the next one. Then -ENOENT or -EBADMSG: a compaction
  * has moved it. */
 int journal_reader_seek(journal_reader_t *self, const journal_mark_t *mark,
                         fault_t *fault);
 
-/* How far a journal goes: its last record, and the hash that covers all. */
+/* The end of a journal: its last record, and the hash that covers all. */
 typedef struct {
     uint64_t seq; /* 0: there is none */
     uint8_t chain[16];
 } journal_head_t;
 
-/* What the writer has noted in the folder after its last record, so that what
- * is missing at the end shows. seq 0: it has noted nothing.
- * -EBADMSG: the note is not what a holder of the key wrote. */
+/* Reads what the writer has noted in the folder after its last record: it shows
+ * if records are missing at the end. seq 0: nothing was noted. -EBADMSG: no
+ * holder of the key wrote the note. */
 int journal_head_read(const char *folder, const uint8_t *key,
                       journal_head_t *ret_head, fault_t *fault);
 
-/* Of what was read so far. */
+/* Returns the end of what was read so far. */
 journal_head_t journal_reader_head(const journal_reader_t *self);
-/* Whether the record stands as it was written: in a segment that was compacted
- * the hashes are others. */
+/* Returns true if the record is as it was written: in a compacted segment the
+ * hashes differ. */
 bool journal_reader_is_original(const journal_reader_t *self);
 
-/* 1: a record, lent until the next call (spilled parts are loaded); 0: the end
- * for now; -EBADMSG: what follows is damaged (fault says where). */
+/* Returns 1 and a record, lent until the next call (spilled parts are loaded);
+ * 0 at the current end; -EBADMSG if what follows is damaged (fault says where).
+ */
 int journal_reader_next(journal_reader_t *self, journal_record_t *ret_record,
                         fault_t *fault);
 

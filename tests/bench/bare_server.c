@@ -9,7 +9,7 @@
  * "ready", and serves until it is killed. */
 #include "base/fault.h"
 #include "base/fd.h"
-#include "protocol/connection.h"
+#include "protocol/connection_file.h"
 
 #include <czmq.h>
 #include <stdio.h>
@@ -32,8 +32,8 @@ static void give_up(const char *what, const char *why)
     exit(1);
 }
 
-/* To whoever asked, or to all: `first` is then the topic. `request` is read
- * from its beginning. */
+/* Sends a message to the client of the request, or to all with `first` as the
+ * topic. `request` is read from its beginning. */
 static void say(zsock_t *socket, zmsg_t *request, const char *first,
                 const char *type, const char *content)
 {
@@ -83,14 +83,14 @@ static void serve(server_t *self, zsock_t *socket)
     zmsg_destroy(&message);
 }
 
-static zsock_t *bind_channel(connection_t *connection, channel_t channel,
+static zsock_t *bind_channel(connection_file_t *connection, channel_t channel,
                              int type)
 {
     char endpoint[CONNECTION_ENDPOINT_SIZE];
     zsock_t *socket = zsock_new(type);
     int port;
 
-    connection_endpoint(connection, channel, endpoint);
+    connection_file_endpoint(connection, channel, endpoint);
     if (strcmp(connection->transport, "tcp") == 0)
         snprintf(endpoint, sizeof endpoint, "tcp://%s:*", connection->ip);
     port = zsock_bind(socket, "%s", endpoint);
@@ -104,10 +104,11 @@ static zsock_t *bind_channel(connection_t *connection, channel_t channel,
 static void open_sockets(server_t *self, const char *folder,
                          const char *transport)
 {
-    connection_t connection = {.ip = "127.0.0.1",
-                               .kernel_name = "python3",
-                               /* none of them is used but shell and iopub */
-                               .ports = {1, 2, 3, 4, 5}};
+    connection_file_t connection = {
+        .ip = "127.0.0.1",
+        .kernel_name = "python3",
+        /* none of them is used but shell and iopub */
+        .ports = {1, 2, 3, 4, 5}};
     char key_file[sizeof self->connection_file];
     fault_t fault;
 
@@ -128,10 +129,10 @@ static void open_sockets(server_t *self, const char *folder,
              "\"connection_file\":\"%s\"}}",
              self->connection_file);
     if (secret_new(NULLS NULLS, 64, &connection.secret, &fault) < 0
-        || connection_write(&connection, self->connection_file, &fault) < 0
+        || connection_file_write(&connection, self->connection_file, &fault) < 0
         || file_replace(key_file, 0600, NULLS NULLS, 64, &fault) < 0)
         give_up(folder, fault.text);
-    connection_clear(&connection);
+    connection_file_clear(&connection);
 }
 
 int main(int argc, char **argv)

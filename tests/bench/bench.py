@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-# Behind the folder of this file, which has modules of the same names.
+# After the folder of this file, which has modules of the same names.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "system"))
 
 import drawing
@@ -31,6 +31,9 @@ import hogs
 import record
 import recordings
 import zmq
+from agent_servers import measure_servers
+from agents import measure_agents
+from beside import measure_beside
 from clients import BenchError
 from costs import measure_costs
 from figures import OURS, THEIRS, Figure, say
@@ -49,6 +52,7 @@ from quick import measure_quick
 from scale import Series, measure_scale, permit_descriptors
 from sides import Hearth, Ipykernel, Kernel, Side
 from throughput import measure_throughput
+from views import measure_views
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -152,6 +156,9 @@ GROUPS = (
     "costs",
     "hogs",
     "notebooks",
+    "views",
+    "agents",
+    "beside",
     "scale",
     "http",
 )
@@ -207,6 +214,13 @@ class Run:
             self.figures.extend(measure_hogs(hearth))
         if "notebooks" in only:
             self.add(measure_notebooks(hearth, min(rounds, 3)))
+        if "views" in only:
+            self.add(measure_views(hearth, pair, rounds))
+        if "agents" in only:
+            self.add(measure_agents(hearth, rounds))
+            self.add(measure_servers(hearth, rounds))
+        if "beside" in only:
+            self.add(measure_beside(hearth, rounds))
         if "http" in only:
             self.add(measure_gateways(hearth.program, hearth.scratch, rounds))
         if "scale" in only:
@@ -295,7 +309,7 @@ def parse() -> argparse.Namespace:
         "--draw",
         type=Path,
         nargs="?",
-        const=ROOT / "docs/bench.png",
+        const=ROOT / "docs/design/bench.png",
         help="draw the part `scale`",
     )
     parser.add_argument(

@@ -81,7 +81,7 @@ def is_idle(frames: list[bytes], mark: bytes) -> bool:
 
 @dataclass
 class Outcome:
-    """What a cell gave."""
+    """The outcome of a cell."""
 
     seconds: float = 0.0
     status: str = ""
@@ -127,7 +127,7 @@ class Client:
         deadline = time.monotonic() + patience_ms / 1000
         while True:
             left = deadline - time.monotonic()
-            if left <= 0 or not self.iopub.poll(1000 * left):
+            if left <= 0 or not self.iopub.poll(int(1000 * left)):
                 raise BenchError(f"no iopub_welcome in {patience_ms / 1e3} s")
             kind, _, _ = self.signer.open(self.iopub.recv_multipart())
             if kind == "iopub_welcome":
@@ -148,10 +148,10 @@ class Client:
         )
 
     def execute(self, code: str) -> Outcome:
-        """Runs a cell: the time until both its reply and `idle` are here.
+        """Run a cell; return the time until both its reply and `idle` are here.
 
-        What came is opened and compared behind it: a client's own work is
-        not what is measured.
+        Messages are opened and compared afterwards: a client's own work is not
+        measured.
         """
         outcome = Outcome()
         msg_id, frames = self.execute_request(code)

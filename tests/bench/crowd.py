@@ -1,11 +1,11 @@
-"""Clients that ask all at the same time, each its next cell when the last one
-is done. As a program they are in a process of their own, so that whoever
-measures beside them shares no interpreter with them:
+"""Clients that all execute at the same time, each its next cell when the last
+one is done. As a program they are in a process of their own, so that a
+measurement beside them shares no interpreter with them:
 
     crowd.py CONNECTION_FILE...
 
-says `ready` when all are connected, works until its standard input ends, and
-writes what each cell took, ms, as JSON.
+prints `ready` when all are connected, works until its standard input ends, and
+writes the duration of each cell, in ms, as JSON.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class Crowd:
     seconds: float = 0.0
 
     def milliseconds_each(self) -> float:
-        """Of all of them together, a cell."""
+        """Return the time per cell of all together."""
         return 1000 * self.seconds / len(self.times)
 
 
 @contextmanager
 def crowd_at_work(connection_files: list[str]) -> Iterator[Crowd]:
-    """Its figures are there behind the block."""
+    """Run a crowd; its figures are there after the block."""
     crowd = Crowd()
     process = subprocess.Popen(
         [sys.executable, __file__, *connection_files],

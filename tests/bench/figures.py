@@ -67,7 +67,7 @@ def spread(values: list[float] | None) -> str:
 
 
 def say(figures: list[Figure]) -> None:
-    """Ours and ipykernel's as columns; others behind, with their ratios."""
+    """Print ours and ipykernel's as columns, then others with their ratios."""
     for figure in figures:
         ratio = f"{figure.ratio():.1f}x" if figure.values.get(THEIRS) else "-"
         others = [

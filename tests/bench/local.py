@@ -1,6 +1,6 @@
-"""The same over Unix sockets, as `gateway/transport = ipc` gives them.
+"""The same over Unix sockets, as with `gateway/transport = ipc`.
 
-No TCP on either side, and nobody connects who may not enter the folder.
+No TCP on either side, and only users who may enter the folder can connect.
 """
 
 from __future__ import annotations

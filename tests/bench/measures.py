@@ -101,7 +101,8 @@ def slowest(figure: Figure, name: str) -> Figure:
 
 
 def round_trips(name: str, kernel: Kernel, count: int) -> list[float]:
-    """What each took, ms; none when others' kernel does not answer."""
+    """Return the duration of each, in ms; none if another kernel does not
+    answer."""
     times = []
     with permitted(name):
         for _ in range(count):
@@ -177,7 +178,7 @@ REST_S = 3  # a session's memory is what it has when it rests
 
 
 def measure_growth(sides: list[Side]) -> list[Figure]:
-    """One session: before its first hundred cells, and at rest behind them."""
+    """Measure a session before its first hundred cells, and idle after them."""
     growth = Figure(f"memory more after {CELLS} cells of work", "MB", "")
     for side in sides:
         with kernel_of(side) as kernel:

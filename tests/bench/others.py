@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from clients import BenchError, Client
-from processes import descendants, kill
+from ending import end_family
+from processes import descendants
 from sides import (
     LAUNCH,
     WELCOME_MS,
@@ -28,12 +29,11 @@ from sides import (
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / ".venv-peers/bin"
-STOP_S = 10
 XEUS = ROOT / ".venv-xeus/bin/python"
 
 
 class Bubblewrap(Ipykernel):
-    """ipykernel behind walls that are nearly hearth's."""
+    """ipykernel in a sandbox that is nearly hearth's."""
 
     name = "bwrap + ipykernel"
 
@@ -152,15 +152,7 @@ class KernelGateway:
         return descendants(self.process.pid)
 
     def stop(self) -> None:
-        pids = descendants(self.process.pid)[1:]
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        for pid in pids:
-            kill(pid)
+        end_family(self.process)
 
 
 def works(side: Ipykernel) -> bool:

@@ -1,10 +1,10 @@
-"""Start and round trip for a client that takes next to nothing itself.
+"""Start and round trip for a client that takes next to no time itself.
 
-The client of the other rows is Python's, with libzmq and its thread: of what a
-session out of the pool takes to its first result it is about half. This one is
-`quick_client.c`, the same for both sides. Beside them stands a server that does
-nothing but answer (`bare_server.c`): what libzmq, the system and the client
-take by themselves.
+The client of the other rows is Python's, with libzmq and its thread: it takes
+about half of the time from a pooled session to its first result. This one is
+`quick_client.c`, the same for both sides. Beside them is a server that only
+answers (`bare_server.c`): the time that libzmq, the system and the client take
+by themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROWS = (
 GOALS = ("", "", "30x (500x)", "4x (8x)", "")
 RESULT = 2  # the row of the first result
 FORKED = "the same by a fork, a client in C"
-OURS_ALONE = 2  # rows: where a kernel is a process, nobody answers
+OURS_ALONE = 2  # rows: with a process as kernel, no server answers
 BARE = "libzmq alone"
 
 
@@ -93,7 +93,7 @@ class Bare:
 def ask_gateway(
     program: Path, side: Union[Hearth, Bare], count: int
 ) -> list[list[float]]:
-    """So many starts, one after the other."""
+    """Make that many starts, one after the other."""
     rows = []
     quick = Quick(
         program,

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
-#include "protocol/connection.h"
-#include "protocol/json.h"
+#include "protocol/connection_file.h"
+#include "protocol/jspan.h"
 #include "protocol/message.h"
 
 #include <arpa/inet.h>
@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
     char id[64]; /* of the session */
     pid_t pid;   /* of the command */
-    connection_t connection;
+    connection_file_t connection;
     peer_t shell, iopub;
 } kernel_t;
 
@@ -215,8 +215,8 @@ static bool holds(bytes_t bytes, const char *text)
     return memmem(bytes.bytes, bytes.size, text, strlen(text)) != NULL;
 }
 
-/* The part so many behind the delimiter: 2 the header, 3 the parent, 5 the
- * content. */
+/* Returns the part at that distance after the delimiter: 2 the header, 3 the
+ * parent, 5 the content. */
 static bytes_t part(const frames_t *message, size_t behind)
 {
     for (size_t i = 0; i + behind < message->count; i++)
@@ -224,7 +224,7 @@ static bytes_t part(const frames_t *message, size_t behind)
             && holds(message->frames[i], DELIMITER))
             return message->frames[i + behind];
     give_up("receive", "a message without a delimiter");
-    return (bytes_t){NULL, 0};
+    return (bytes_t){0};
 }
 
 /* `ret_id` is what its answers name. */
@@ -270,8 +270,8 @@ static void connect_to(peer_t *self, const struct sockaddr *address,
     }
 }
 
-static void connect_by_tcp(const connection_t *connection, channel_t channel,
-                           peer_t *peer)
+static void connect_by_tcp(const connection_file_t *connection,
+                           channel_t channel, peer_t *peer)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
@@ -283,8 +283,8 @@ static void connect_by_tcp(const connection_t *connection, channel_t channel,
     connect_to(peer, (struct sockaddr *) &address, sizeof address);
 }
 
-static void connect_by_path(const connection_t *connection, channel_t channel,
-                            peer_t *peer)
+static void connect_by_path(const connection_file_t *connection,
+                            channel_t channel, peer_t *peer)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t max = sizeof address.sun_path;
@@ -296,8 +296,8 @@ static void connect_by_path(const connection_t *connection, channel_t channel,
     connect_to(peer, (struct sockaddr *) &address, sizeof address);
 }
 
-static void connect_channel(const connection_t *connection, channel_t channel,
-                            peer_t *peer)
+static void connect_channel(const connection_file_t *connection,
+                            channel_t channel, peer_t *peer)
 {
     if (strcmp(connection->transport, "ipc") == 0)
         connect_by_path(connection, channel, peer);
@@ -380,18 +380,18 @@ static void start_session(side_t *side, kernel_t *kernel)
     char wishes[] = "{}";
     cleanup_free char *answer = ask(side, "session_create_request", wishes);
     cleanup_free char *file = NULL, *id = NULL;
-    json_span_t value, session;
+    jspan_t value, session;
     fault_t fault;
 
-    if (json_check(answer, strlen(answer), &value, &fault) < 0)
+    if (jspan_check(answer, strlen(answer), &value, &fault) < 0)
         give_up("session_create", fault.text);
-    session = json_member(value, "session");
-    file = json_text_new(json_member(session, "connection_file"));
-    id = json_text_new(json_member(session, "id"));
+    session = jspan_member(value, "session");
+    file = jspan_text_new(jspan_member(session, "connection_file"));
+    id = jspan_text_new(jspan_member(session, "id"));
     if (!file || !id)
         give_up("session_create", answer);
     snprintf(kernel->id, sizeof kernel->id, "%s", id);
-    if (connection_read(file, &kernel->connection, &fault) < 0)
+    if (connection_file_read(file, &kernel->connection, &fault) < 0)
         give_up(file, fault.text);
 }
 
@@ -401,7 +401,8 @@ static void start_command(side_t *side, kernel_t *kernel)
     fault_t fault;
     int code;
 
-    if (connection_read(side->connection_file, &kernel->connection, &fault) < 0)
+    if (connection_file_read(side->connection_file, &kernel->connection, &fault)
+        < 0)
         give_up(side->connection_file, fault.text);
     posix_spawn_file_actions_init(&actions);
     for (int fd = 0; fd < 3; fd++) /* standard output is ours */
@@ -419,7 +420,7 @@ static void end(side_t *side, kernel_t *kernel)
     close(kernel->iopub.fd);
     buffer_reset(&kernel->shell.in);
     buffer_reset(&kernel->iopub.in);
-    connection_clear(&kernel->connection);
+    connection_file_clear(&kernel->connection);
     if (kernel->pid) {
         kill(kernel->pid, SIGKILL);
         waitpid(kernel->pid, NULL, 0);

@@ -25,7 +25,7 @@ def ratios(document: dict[str, Any]) -> dict[str, float]:
 
 
 def keep(document: dict[str, Any]) -> None:
-    """What this run measured, beside what others have measured before."""
+    """Keep the figures of this run, beside those of earlier ones."""
     kept = ratios(read()) if RECORD.exists() else {}
     kept.update(ratios(document))
     text = json.dumps(

@@ -35,7 +35,7 @@ IDLE_S = 20
 
 @dataclass
 class Point:
-    """Figures with so many sessions alive."""
+    """Figures with a number of sessions alive."""
 
     sessions: int
     start_ms: float
@@ -45,7 +45,7 @@ class Point:
 
 @dataclass
 class Busy:
-    """Figures with so many sessions alive, of which fifty execute."""
+    """Figures with a number of sessions alive, of which fifty execute."""
 
     sessions: int
     cell_ms: float  # of all of them together, a cell
@@ -78,13 +78,13 @@ def permit_descriptors() -> None:
 
 
 def memory_each(side: Side, kernels: list[Kernel], count: int) -> float:
-    """Of all that there is for them, gateway and warm Python included."""
+    """Return the memory of all for each, gateway and warm Python included."""
     for _ in range(LOOKS):
         try:
             return pss(side.processes(kernels)) / count
         except PermissionError:
             break
-        except OSError:  # somebody has just ended
+        except OSError:  # the process has just ended
             continue
     return float("nan")
 
@@ -149,7 +149,7 @@ def measure_busy(
 def grow(
     side: Side, kernels: list[Kernel], count: int, stack: ExitStack
 ) -> None:
-    """Up to so many: those that are asked with a client, others without."""
+    """Grow to that number: those in `asked` with a client, others without."""
     have = len(kernels)
     while have < min(count, ASKED):
         kernel = stack.enter_context(kernel_of(side))
@@ -194,7 +194,7 @@ def measure_points(
 
 
 def measure_idle(side: Hearth) -> list[Figure]:
-    """What the gateway itself does and holds while nobody asks anything."""
+    """Measure the work and the memory of a gateway without requests."""
     alive = side.alive()
     time.sleep(CALM_S)
     before = held_by(side.process.pid)
@@ -239,8 +239,8 @@ def compare(
     many: Point | Busy,
     rows: tuple[tuple[str, str], ...],
 ) -> list[Figure]:
-    """As ratios of few to many: 1 is flat, less is worse. The few may have
-    been measured before and behind the many: the machine changes, too."""
+    """Compare as ratios of few to many: 1 is flat, less is worse. The few may
+    have been measured before and after the many: the machine changes, too."""
     figures = []
     for name, key in rows:
         figure = Figure(f"{name}, {many.sessions} alive", "ms", FLAT)
@@ -254,7 +254,7 @@ def compare(
 def measure_again(
     side: Hearth, many: int, rounds: int
 ) -> tuple[list[Point], list[Busy]]:
-    """With few, once the many are gone."""
+    """Measure again with few, once the many are gone."""
     side.discard_all()
     counts = [count for count in (FEW, 2 * ASKED) if count < many]
     with ExitStack() as stack:

@@ -24,15 +24,15 @@ from processes import descendants, kill
 
 STARTS = 3
 NO_POOL = "profile\n    python3\n        pool\n            max = 0\n"
-REST_S = 0.1  # what has ended is cleared away behind the answer
-WELCOME_MS = 60_000  # what a start of others' kernels may take
+REST_S = 0.1  # an ended session is removed after the answer
+WELCOME_MS = 60_000  # how long a start of other kernels may take
 LAUNCH = ("-m", "ipykernel_launcher", "-f")
 
 Context = zmq.Context[zmq.Socket[bytes]]
 
 
 def free_ports(count: int) -> list[int]:
-    """Of TCP, all different; free a moment ago."""
+    """Return TCP ports, all different, that were free a moment ago."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -79,11 +79,11 @@ class Ipykernel:
         self.transport = transport
 
     def settle(self) -> None:
-        """What was killed is gone."""
+        """Wait until killed processes are gone."""
 
     def start(self) -> Kernel:
-        """Returns as soon as it may be asked; the process still starts."""
-        # A free port may be somebody else's by the time it is bound.
+        """Start a kernel; return as soon as it accepts requests."""
+        # A free port may be in use by the time it is bound.
         for _ in range(STARTS - 1):
             with suppress(BenchError):
                 return self.start_once(WELCOME_MS // STARTS)
@@ -122,7 +122,7 @@ class Ipykernel:
         ]
 
     def wrapper(self) -> list[str]:
-        """What the kernel's command is started by."""
+        """Return the command that starts the kernel's command."""
         return []
 
     def connection(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Hearth:
     def another(
         self, has_pool: bool = True, transport: str = "tcp"
     ) -> Iterator[Hearth]:
-        """Another gateway; without a pool it forks whoever asks."""
+        """Start another gateway; without a pool it forks each session."""
         scratch = Path(tempfile.mkdtemp(dir=self.scratch))
         other = Hearth(
             self.context,
@@ -350,8 +350,8 @@ def kernel_of(side: Side) -> Iterator[Kernel]:
 
 @contextmanager
 def permitted(name: str) -> Iterator[None]:
-    """What goes wrong with others' kernels is said: they are left out of this
-    round. Without hearth or ipykernel there is nothing to compare."""
+    """Print failures of other kernels, which are left out of this round.
+    Without hearth or ipykernel there is no comparison."""
     try:
         yield
     except BenchError as error:

@@ -64,14 +64,14 @@ def test_without_a_side_there_is_no_ratio() -> None:
         (9, 1.0, 9),
     ],
 )
-def test_a_percentile_is_the_least_that_so_many_do_not_exceed(
+def test_a_percentile_is_the_least_value_that_covers_its_share(
     count: int, share: float, found: int
 ) -> None:
     values = [float(number) for number in range(count, 0, -1)]
     assert percentile(values, share) == found
 
 
-def test_what_is_kept_is_read_again(kept: Path) -> None:
+def test_kept_figures_are_read_again(kept: Path) -> None:
     record.keep(document_of(figure_of("a: b", 1, 4), figure_of("c", 2, 3)))
     assert json.loads(kept.read_text())["ratios"] == {
         "a: b: ipykernel": 4,
@@ -116,8 +116,8 @@ def test_less_than_a_figure_must_have_is_worse_whatever_was_kept() -> None:
     ) == ["hog: ipykernel: 0.40x, it must be 0.50x"]
 
 
-def test_what_a_program_takes_is_not_who_runs_it() -> None:
-    """Whoever runs it may have much more."""
+def test_a_measurement_excludes_its_runner() -> None:
+    """The process that measures may have much more."""
     much = b"x" * (200 << 20)
     code = "print('one'); print('two', end='')"
     words = [sys.executable, "-I", "-S", "-c", code]

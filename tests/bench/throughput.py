@@ -31,7 +31,7 @@ def flood(client: Client, count: int) -> float:
     """All requests at once; seconds until the last one's `idle`."""
     asked = [client.execute_request(f"{number}+1") for number in range(count)]
     told: list[list[bytes]] = []
-    answers = []
+    answers: list[list[bytes]] = []
     waiting = zmq.Poller()
     waiting.register(client.iopub, zmq.POLLIN)
     waiting.register(client.shell, zmq.POLLIN)

@@ -1,12 +1,12 @@
 """An agent's run of several turns, each a client process of its own.
 
-Every turn is what an agent would start: `hearth exec ID -c CODE`. In the
-middle a person looks into the session with `jupyter console --existing`. At
-the end the session is left alone until its inactivity timeout discards it,
-and the next turn is told so.
+Every turn is a command of an agent: `hearth exec ID -c CODE`. In the middle a
+person looks into the session with `jupyter console --existing`. At the end the
+session is left alone until its inactivity timeout discards it, and the next
+turn gets that error.
 
-The exit status is 0 when every step was as it should be. Everything that was
-started is stopped, also when a step was not.
+The exit status is 0 if every step had the expected result. All processes are
+stopped at the end, also after a failed step.
 """
 
 from __future__ import annotations
@@ -322,9 +322,11 @@ class Demo:
         self.session = self.show_session()
 
     def export(self) -> None:
-        self.title("The recording, as a notebook and as text")
+        self.title("The recording, as a notebook, as text and as a page")
         notebook = self.output / "iris.ipynb"
         text = self.output / "iris.md"
+        page = self.output / "iris.html"
+        self.run("notebook", "export", "-o", str(page), self.id)
         self.run("notebook", "export", "-o", str(notebook), self.id)
         self.run(
             "notebook", "export", "--format", "md", "-o", str(text), self.id
@@ -343,7 +345,27 @@ class Demo:
         expect({"image/png", "text/html"} <= kinds, f"it has only {kinds}")
         expect(any("petal_length" in cell.source for cell in cells), "no cell")
         expect("RandomForestClassifier" in text.read_text(), "no forest in it")
-        self.show(f"{len(cells)} cells")
+        expect("data:image/png;base64," in page.read_text(), "no picture")
+        self.show(f"{len(cells)} cells; {page} opens in any browser")
+
+    def example(self) -> None:
+        self.title("A whole agent, with a script in the place of its model")
+        self.run("session", "keepalive", self.id)
+        done = subprocess.run(
+            [sys.executable, ROOT / "examples/codeact/agent.py", self.output],
+            env={
+                **self.environment,
+                "PATH": f"{self.hearth.parent}:{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT / "clients/python/src"),
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        self.show(done.stdout, done.stderr)
+        expect(done.returncode == 0, f"it ended with {done.returncode}")
+        expect("{'region': 'north', 'total': 1746}" in done.stdout, "no answer")
 
     def expire(self) -> None:
         self.title(f"Left alone for {IDLE_TIMEOUT:g} s, then another turn")
@@ -408,6 +430,7 @@ class Demo:
         self.look()
         self.listing()
         self.export()
+        self.example()
         self.expire()
         self.stop()
 

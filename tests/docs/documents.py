@@ -1,21 +1,21 @@
-"""The examples of the documents: which there are, and a shell to run them.
+"""The examples of the documents: a list of them, and a shell to run them.
 
-An example is, in a Markdown file, a fenced or an indented block; in a manual,
-what stands between .Bd -literal and .Ed, or behind .Dl. What it is decides
-how it is tried:
+In a Markdown file an example is a fenced or an indented block; in a manual it
+is the text between .Bd -literal and .Ed, or after .Dl. Its form decides how it
+is tried:
 
-- lines with a prompt: "$ command", "> " where it goes on, and what it shows
-  below. An ellipsis stands for anything, and blanks are all alike. Where
-  nothing is shown nothing is compared. A command succeeds, or ends with the
-  status that "# exit status N" behind it says;
-- lines that begin with a known command (COMMANDS) are commands, too;
-- a fenced block of "python" is a program of the tree's environment, with the
-  shell's variables in os.environ;
-- a section of a configuration is read by the program;
-- everything else (JSON, listings, drawings) is an illustration.
+- Lines with a prompt, "$ command", with "> " for further lines, and the output
+  below them. An ellipsis matches anything, and all white space is alike.
+  Without output nothing is compared. A command succeeds, or ends with the
+  status of a comment "# exit status N".
+- Lines that begin with a known command (COMMANDS) are commands, too.
+- A fenced block of "python" is a program of the tree's environment, with the
+  shell's variables in os.environ.
+- A section of a configuration is read by the program.
+- Everything else (JSON, listings, drawings) is an illustration.
 
-All of one document are run in one shell, in their order, with a gateway of
-their own. What cannot be run stands in NOT_RUN of test_documents.py.
+All examples of one document run in one shell, in their order, with a gateway of
+their own. NOT_RUN of test_documents.py lists those that cannot be run.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from documents import HEARTH, ROOT, Block, Shell, agrees, blocks_of
 
 DOCUMENTS = sorted(
     path.relative_to(ROOT)
-    for pattern in ("*.md", "docs/*.md", "man/*.[1-8]")
+    for pattern in ("*.md", "docs/**/*.md", "examples/*.md", "man/*.[1-8]")
     for path in ROOT.glob(pattern)
 )
 
@@ -27,13 +27,20 @@ NOT_RUN = [
     (r"(autoreconf|\./configure|make)\b", "the tree is built: ./dev test"),
     (r"\.\./configure\b", "the same"),
     (r"hearth attach\b", "wants a terminal: test_conformance.test_attach"),
+    (
+        r"(\w+=\S+ )*hearth tools attach\b",
+        "serves until Ctrl-C: test_tools_attach.py",
+    ),
     (r"(hearth|jupyter) lab\b", "wants a browser: peers/test_lab.py"),
+    (r"python3 -m pip install \S*clients/python", "wants a network"),
+    (r"python3 examples/", "wants that folder: sdk/test_examples.py"),
 ]
 
 # Documents whose commands have a test of their own, with what they need.
 ELSEWHERE = {
-    "docs/JUPYTERLAB.md": "tests/system/peers/test_lab.py",
-    "docs/NOTEBOOKS.md": "tests/system/test_notebooks.py",
+    "docs/guide/clients.md": "tests/system/peers/test_agents.py and others",
+    "docs/guide/for-people.md": "tests/system/peers/test_lab.py",
+    "docs/reference/notebooks.md": "tests/system/test_notebooks.py",
 }
 
 # What examples find in their folder.
@@ -82,7 +89,9 @@ def run_commands(shell: Shell, block: Block, place: str) -> None:
 
 def run_python(shell: Shell, block: Block, place: str) -> None:
     (shell.work / "example.py").write_text(block.text)
-    status, said = shell.run("python example.py")
+    # The client, which a reader has installed.
+    client = ROOT / "clients" / "python" / "src"
+    status, said = shell.run(f"PYTHONPATH={client} python example.py")
     assert status == 0, f"{place}:{block.line}:\n{said}"
 
 
@@ -118,7 +127,7 @@ def test_documented_configuration(shell: Shell) -> None:
     read_configuration(shell, in_force, "etc/hearth.cfg, every key")
 
 
-def test_nothing_is_left_out_for_nothing() -> None:
+def test_each_exception_is_needed() -> None:
     """Each line of NOT_RUN is about a command that a document shows."""
     commands = [
         step.command

@@ -1,11 +1,13 @@
-/* Who asks, as the first byte and one line for each header say, the file of
- * tokens behind them. Nobody gets a scope who shows neither the gateway's own
- * token nor a cookie that it gave, whatever the file and the headers hold; a
- * refusal is answered, and no answer has a line that the client made. */
+/* Authentication of a request. The input has one byte, one line for each
+ * header, and the file of tokens. Only a client with the gateway's own token or
+ * one of its cookies gets a scope, whatever file and headers contain. A refusal
+ * is answered, and no answer has a line made by the client. */
 #include "base/fd.h"
-#include "base/texts.h"
+#include "base/string_list.h"
+#include "gateway/http/core/authorize.h"
 #include "gateway/http/core/form.h"
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
+#include "gateway/http/core/window_access.h"
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/ws/subscription.h"
 
@@ -28,37 +30,40 @@ static http_t http = {.options = &options, .port = 8888};
 
 static void clean_up(void)
 {
-    auth_destroy(&http.auth);
-    zhashx_destroy(&http.watches);
-    courier_destroy(&http.courier);
+    tokens_destroy(&http.tokens);
+    zhashx_destroy(&http.subscriptions);
+    files_client_destroy(&http.files_client);
+    window_access_destroy(&http.window);
 }
 
 static void prepare(bool is_open)
 {
     fault_t fault;
 
-    if (!http.watches) {
+    if (!http.subscriptions) {
         if (sodium_init() < 0)
             abort();
         scratch_make();
-        http.watches = watch_table_new();
-        http.courier = courier_new();
+        http.subscriptions = subscription_table_new();
+        http.files_client = files_client_new();
+        http.window = window_access_new((uint8_t[LOG_KEY_SIZE]){1}, 0);
         atexit(clean_up);
     }
-    auth_destroy(&http.auth);
-    if (auth_new(scratch, OWN, is_open, &http.auth, &fault) < 0)
+    tokens_destroy(&http.tokens);
+    if (tokens_new(scratch, OWN, is_open, &http.tokens, &fault) < 0)
         abort();
 }
 
 static void write_tokens(const char *text)
 {
-    cleanup_free char *path = mem_format("%s/" AUTH_TOKENS_FILE, scratch);
+    cleanup_free char *path = mem_format("%s/" TOKENS_FILE, scratch);
     fault_t fault;
 
     if (file_write_atomic(path, 0600, text, strlen(text), &fault) < 0)
         abort();
     json_t *tokens = NULL;
-    if (auth_list(scratch, &tokens, &fault) == 0 && !json_is_array(tokens))
+    if (token_file_list(scratch, &tokens, &fault) == 0
+        && !json_is_array(tokens))
         abort();
     json_decref(tokens);
 }
@@ -81,25 +86,26 @@ static exchange_t *make(char *lines[LINES], bool has_cookie)
     exchange_t *self = exchange_new(&http, NULL);
     cleanup_free char *token = lines[6];
 
-    self->authorization = lines[0];
-    self->cookie = lines[1];
-    self->host = lines[2];
-    self->origin = lines[3];
-    self->xsrf = lines[4];
+    self->request.headers[HEADER_AUTHORIZATION] = lines[0];
+    self->request.headers[HEADER_COOKIE] = lines[1];
+    self->request.headers[HEADER_HOST] = lines[2];
+    self->request.headers[HEADER_ORIGIN] = lines[3];
+    self->request.headers[HEADER_XSRF] = lines[4];
     if (lines[5]) {
         options.http.allow_origin = mem_new(2 * sizeof(char *));
         options.http.allow_origin[0] = lines[5];
     }
     if (token)
-        json_object_set_new(self->query, "token", json_string(token));
-    self->method = lines[7] ? METHOD_POST : METHOD_GET;
+        json_object_set_new(self->request.query, "token", json_string(token));
+    self->request.method = lines[7] ? METHOD_POST : METHOD_GET;
     free(lines[7]);
     free(lines[8]);
     if (has_cookie) {
-        cleanup_free char *name = access_cookie_name(self);
-        cleanup_free char *good = auth_cookie(http.auth, "own", INT64_MAX);
-        char *old = self->cookie;
-        self->cookie = mem_format("%s=%s; %s", name, good, old ? old : "");
+        cleanup_free char *name = authorize_cookie_name(self);
+        cleanup_free char *good = tokens_cookie(http.tokens, "own", INT64_MAX);
+        char *old = self->request.headers[HEADER_COOKIE];
+        self->request.headers[HEADER_COOKIE] =
+            mem_format("%s=%s; %s", name, good, old ? old : "");
         free(old);
     }
     return self;
@@ -109,7 +115,8 @@ static bool shows_own(const exchange_t *self)
 {
     const char *token = exchange_argument(self, "token");
 
-    return (self->authorization && strstr(self->authorization, OWN))
+    return (self->request.headers[HEADER_AUTHORIZATION]
+            && strstr(self->request.headers[HEADER_AUTHORIZATION], OWN))
            || (token && strcmp(token, OWN) == 0);
 }
 
@@ -117,7 +124,7 @@ static void check_lines(const exchange_t *self)
 {
     cleanup_buffer buffer_t head = BUFFER_EMPTY;
 
-    access_headers(self, &head);
+    authorize_headers(self, &head);
     if (!head.size || memchr(head.data, 0, head.size))
         abort();
     for (size_t i = 0; i < head.size; i++)
@@ -128,10 +135,11 @@ static void check_lines(const exchange_t *self)
 static void check(exchange_t *self, unsigned scope, bool is_open,
                   bool has_cookie)
 {
-    bool is_good = access_check(self, scope, false);
+    bool is_good = authorize_check(self, scope, false);
 
-    if (is_good != !self->status
-        || (!is_good && (self->status < 400 || self->status > 499)))
+    if (is_good != !self->response.status
+        || (!is_good
+            && (self->response.status < 400 || self->response.status > 499)))
         abort();
     if (self->scopes && !is_open && !has_cookie && !shows_own(self))
         abort();
@@ -152,9 +160,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     prepare(is_open);
     write_tokens(cut(text, lines));
     exchange_t *exchange = make(lines, has_cookie);
-    check(exchange, 1u << (bytes[0] >> 2) % AUTH_SCOPE_COUNT, is_open,
-          has_cookie);
+    check(exchange, 1u << (bytes[0] >> 2) % SCOPE_COUNT, is_open, has_cookie);
     exchange_destroy(&exchange);
-    texts_destroy(&options.http.allow_origin);
+    string_list_destroy(&options.http.allow_origin);
     return 0;
 }

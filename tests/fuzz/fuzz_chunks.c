@@ -10,8 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* Each piece in memory of its own: nothing is read behind it. */
-static int feed(chunks_t *chunks, const uint8_t *bytes, size_t size,
+/* Each piece has its own memory, so that AddressSanitizer finds a read after
+ * its end. */
+static int feed(chunked_t *chunks, const uint8_t *bytes, size_t size,
                 size_t step, uint64_t max, buffer_t *body)
 {
     int r = 0;
@@ -22,7 +23,7 @@ static int feed(chunks_t *chunks, const uint8_t *bytes, size_t size,
         if (!piece)
             abort();
         memcpy(piece, bytes + at, count);
-        r = chunks_feed(chunks, piece, count, max, body);
+        r = chunked_feed(chunks, piece, count, max, body);
         free(piece);
         if (body->size > max)
             abort();
@@ -54,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     cleanup_buffer buffer_t whole = BUFFER_EMPTY, cut = BUFFER_EMPTY,
                             text = BUFFER_EMPTY, again = BUFFER_EMPTY;
-    chunks_t at_once = {0}, slow = {0}, third = {0};
+    chunked_t at_once = {0}, slow = {0}, third = {0};
     size_t step;
     uint64_t max;
 

@@ -1,5 +1,5 @@
 /* Connection files: what is accepted is in range. */
-#include "protocol/connection.h"
+#include "protocol/connection_file.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -9,9 +9,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    cleanup_connection connection_t connection = {0};
+    cleanup_connection_file connection_file_t connection = {0};
     fault_t fault = {0};
-    if (connection_parse(data, size, &connection, &fault) < 0) {
+    if (connection_file_parse(data, size, &connection, &fault) < 0) {
         assert(connection.secret == NULL);
         assert(fault.code != 0 && fault.text[0] != '\0');
         return 0;
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < CHANNEL_COUNT; i++) {
         char endpoint[CONNECTION_ENDPOINT_SIZE];
         assert(connection.ports[i] >= 0 && connection.ports[i] <= 65535);
-        connection_endpoint(&connection, (channel_t) i, endpoint);
+        connection_file_endpoint(&connection, (channel_t) i, endpoint);
         assert(strlen(endpoint) < CONNECTION_ENDPOINT_SIZE - 1);
     }
     return 0;

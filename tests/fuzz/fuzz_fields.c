@@ -1,6 +1,6 @@
-/* Fields as browsers send them: on the first line a form's body, behind it a
- * header of cookies. A value comes out of what was sent and is no longer; what
- * is encoded is the same when it is read back. */
+/* Fields as browsers send them: the first line is a form's body, the next a
+ * header of cookies. A value comes from the input and is not longer; an encoded
+ * value is the same when it is decoded. */
 #include "gateway/http/core/form.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const char *const names[] = {"token", "_xsrf", "next", "hearth-8888",
 static void check_cookies(const char *header)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cleanup_free char *value = fields_cookie(header, names[i]);
+        cleanup_free char *value = form_cookie(header, names[i]);
         cleanup_free char *pair =
             mem_format("%s=%s", names[i], value ? value : "");
         if (value && (strpbrk(value, ";,") || !strstr(header, pair)))
@@ -25,7 +25,7 @@ static void check_cookies(const char *header)
 static void check_form(const buffer_t *body)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cleanup_free char *value = fields_form(body, names[i]);
+        cleanup_free char *value = form_form(body, names[i]);
         cleanup_buffer buffer_t again = BUFFER_EMPTY;
         if (value && strlen(value) > body->size)
             abort();
@@ -35,7 +35,7 @@ static void check_form(const buffer_t *body)
         for (const char *at = value; *at; at++)
             buffer_format(&again, "%%%02x", (unsigned char) *at);
         buffer_text(&again, "&x");
-        cleanup_free char *back = fields_form(&again, names[i]);
+        cleanup_free char *back = form_form(&again, names[i]);
         if (!back || strcmp(back, value) != 0)
             abort();
     }

@@ -22,7 +22,7 @@ static void feed(frame_decoder_t *decoder, const uint8_t *data, size_t size)
 static void check_encoding(const uint8_t *data, size_t size)
 {
     size_t third = size / 3;
-    const frame_part_t buffers[] = {{data, third}, {data, 0}, {data, size}};
+    const bytes_t buffers[] = {{data, third}, {data, 0}, {data, size}};
     frame_t frame = {.type = (uint16_t) (size * 257),
                      .seq = size,
                      .request = ~(uint64_t) size,

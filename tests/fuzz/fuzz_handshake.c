@@ -1,11 +1,13 @@
-/* How a WebSocket begins, by the lines that a client chooses: sub-protocols,
- * User-Agent, session_id, and who he is. A form is one that he offered, or the
- * older one; what he bears is never more than the configuration says; nobody
- * takes another's name, and who returns is where he was. */
+/* The beginning of a WebSocket, by the lines that a client chooses:
+ * sub-protocols, User-Agent, session_id and the client's name. The form is one
+ * that the client offered, or the older one; its frame limit is at most the
+ * configured one; no client takes another's name, and a client that returns
+ * keeps its position. */
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/ws/resume_state.h"
 #include "gateway/http/ws/subscription.h"
 #include "gateway/http/ws/websocket.h"
+#include "gateway/http/ws/ws_handshake.h"
 
 #include <sodium.h>
 
@@ -19,31 +21,38 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static options_t options = {.http.frame_max = FRAME_MAX};
-static http_t http = {.options = &options};
+
+/* No session says anything here. */
+static void drain(http_t *self)
+{
+    (void) self;
+}
+
+static http_t http = {.options = &options, .drain = drain};
 
 static void clean_up(void)
 {
-    zhashx_destroy(&http.watches);
-    courier_destroy(&http.courier);
-    json_decref(http.cursors);
+    zhashx_destroy(&http.subscriptions);
+    files_client_destroy(&http.files_client);
+    json_decref(http.kept.cursors);
 }
 
 static void prepare(void)
 {
-    if (http.watches)
+    if (http.subscriptions)
         return;
     if (sodium_init() < 0)
         abort();
-    http.watches = watch_table_new();
-    http.courier = courier_new();
-    http.cursors = json_object();
-    watch_t *watch = mem_new(sizeof *watch);
+    http.subscriptions = subscription_table_new();
+    http.files_client = files_client_new();
+    http.kept.cursors = json_object();
+    subscription_t *watch = mem_new(sizeof *watch);
     watch->http = &http;
     snprintf(watch->id, sizeof watch->id, SESSION);
     watch->is_greeted = true;
     watch->state = mem_text("idle");
     watch->last_seq = LAST;
-    zhashx_insert(http.watches, SESSION, watch);
+    zhashx_insert(http.subscriptions, SESSION, watch);
     atexit(clean_up);
 }
 
@@ -73,39 +82,45 @@ static exchange_t *make(const char *protocols, const char *agent,
     exchange_t *self = exchange_new(&http, NULL);
 
     if (*protocols)
-        self->protocols = mem_text(protocols);
+        self->request.headers[HEADER_PROTOCOLS] = mem_text(protocols);
     if (*agent)
-        self->user_agent = mem_text(agent);
-    json_object_set_new(self->query, "session_id", json_string(session));
-    self->parameters[0] = mem_text(SESSION);
-    self->scopes = AUTH_OBSERVE;
+        self->request.headers[HEADER_USER_AGENT] = mem_text(agent);
+    json_object_set_new(self->request.query, "session_id",
+                        json_string(session));
+    self->request.parameters[0] = mem_text(SESSION);
+    self->scopes = SCOPE_OBSERVE;
     snprintf(self->who, sizeof self->who, "%s",
              *who ? "0123456789abcdef" : "own");
     return self;
 }
 
-static void check(const exchange_t *exchange, const viewer_t *viewer)
+static void check(const exchange_t *exchange, const ws_client_t *viewer)
 {
     const char *session = exchange_argument(exchange, "session_id");
     size_t who = strlen(exchange->who);
 
     if (!viewer) {
-        if (exchange->status != 400 || !exchange->protocols)
+        if (exchange->response.status != 400
+            || !exchange->request.headers[HEADER_PROTOCOLS])
             abort();
         return;
     }
     if ((viewer->form == WEBSOCKET_V1)
-        != (exchange->protocols && offers_v1(exchange->protocols)))
+        != (exchange->request.headers[HEADER_PROTOCOLS]
+            && offers_v1(exchange->request.headers[HEADER_PROTOCOLS])))
         abort();
     if (!viewer->frame_max || viewer->frame_max > FRAME_MAX)
         abort();
-    if (strncmp(viewer->name, exchange->who, who) != 0
-        || viewer->name[who] != '/' || !viewer->name[who + 1])
+    if (strncmp(viewer->subscriber.name, exchange->who, who) != 0
+        || viewer->subscriber.name[who] != '/'
+        || !viewer->subscriber.name[who + 1])
         abort();
     if (viewer->is_returning
-        && (!session || strcmp(viewer->name + who + 1, session) != 0))
+        && (!session
+            || strcmp(viewer->subscriber.name + who + 1, session) != 0))
         abort();
-    if (viewer->cursor > LAST || viewer->scopes != AUTH_OBSERVE)
+    if (journal_follower_position(viewer->follower) > LAST
+        || viewer->scopes != SCOPE_OBSERVE)
         abort();
 }
 
@@ -120,20 +135,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     prepare();
     exchange_t *exchange = make(protocols, agent, session, who);
     cleanup_free char *name = mem_format("%s/%s", exchange->who, session);
-    json_object_clear(http.cursors);
-    notes_keep_cursor(&http, SESSION, name, cursor, 0);
-    viewer_t *first = viewer_new(exchange), *second = NULL;
+    json_object_clear(http.kept.cursors);
+    resume_state_keep_cursor(&http, SESSION, name, cursor, 0);
+    ws_client_t *first = ws_client_new(exchange), *second = NULL;
     check(exchange, first);
     if (first && first->is_returning && cursor <= LAST
-        && first->cursor != cursor)
+        && journal_follower_position(first->follower) != cursor)
         abort();
     /* A second one by the same name takes the first one's place. */
     if (first)
-        second = viewer_new(exchange);
-    if (second && first->is_returning && !first->close_status)
+        second = ws_client_new(exchange);
+    if (second && first->is_returning && !first->close.status)
         abort();
-    viewer_destroy(&first);
-    viewer_destroy(&second);
+    ws_client_destroy(&first);
+    ws_client_destroy(&second);
     exchange_destroy(&exchange);
     return 0;
 }

@@ -1,7 +1,7 @@
-/* The writer's note of how far a journal goes, made up: beside a journal of
- * some records, as its first byte says, and signed, as that says too (without
- * the key nobody's note counts). A gateway that opens such a journal goes on
- * behind what was noted, gives no number twice, and what it leaves is whole. */
+/* Invented heads of a journal, beside a journal of some records. The first byte
+ * decides about the records and the signature; without the key no head is
+ * accepted. A gateway that opens such a journal continues after the noted
+ * record, uses no number twice, and leaves a whole journal. */
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "notebooks/journal/head.h"

@@ -1,7 +1,7 @@
-/* Segments that somebody made up. Without the key nobody gets past the first
- * hash, so most inputs are signed here: then all that a holder of the key (or
- * anybody, where there is none) could write is read, compacted, exported and
- * written on to. The first byte says how. */
+/* Invented segments. Without the key no input gets past the first hash, so most
+ * inputs are signed here. All records that a holder of the key could write (or
+ * any program, without a key) are then read, compacted, exported and continued.
+ * The first byte decides how. */
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "notebooks/export.h"
@@ -40,18 +40,18 @@ static void sign(buffer_t *segment, const segment_key_t *key)
     segment_header_encode(&header, key, segment->data);
     segment_chain_start(&header, key, chain);
     for (size_t at = SEGMENT_HEADER_SIZE;
-         at + ENTRY_HEADER_SIZE <= segment->size;) {
+         at + RECORD_HEADER_SIZE <= segment->size;) {
         uint8_t *entry = segment->data + at;
-        size_t rest = segment->size - at - ENTRY_HEADER_SIZE;
+        size_t rest = segment->size - at - RECORD_HEADER_SIZE;
         memcpy(entry, "HJR1", 4);
         size_t body_size = le_get32(entry + 96) % 512;
         le_put32(entry + 96, (uint32_t) body_size);
         crypto_shorthash(entry + 104, entry, 104, key->check);
         if (body_size > rest)
             return;
-        journal_part_t body = {entry + ENTRY_HEADER_SIZE, body_size};
-        entry_chain(entry, &body, 1, key, chain);
-        at += ENTRY_HEADER_SIZE + body_size;
+        bytes_t body = {entry + RECORD_HEADER_SIZE, body_size};
+        record_chain(entry, &body, 1, key, chain);
+        at += RECORD_HEADER_SIZE + body_size;
     }
 }
 
@@ -104,7 +104,7 @@ static void append_one(void)
         abort();
 }
 
-/* What compaction makes is whole again. */
+/* Checks that a compacted segment is whole. */
 static void compact(const buffer_t *segment, const segment_key_t *key)
 {
     cleanup_buffer buffer_t once = BUFFER_EMPTY;

@@ -1,7 +1,7 @@
 /* JSON against jansson: where both must agree they do, on the verdict and on
  * every value; and whatever is quoted reads as itself again. */
 #include "base/buffer.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 #include "protocol/limits.h"
 
 #include <assert.h>
@@ -11,57 +11,57 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void assert_same(json_span_t ours, const json_t *theirs);
+static void assert_same(jspan_t ours, const json_t *theirs);
 
-static void assert_same_container(json_span_t ours, const json_t *theirs)
+static void assert_same_container(jspan_t ours, const json_t *theirs)
 {
     size_t cursor = 0;
     size_t count = 0;
-    json_span_t key;
-    json_span_t value;
-    while (json_each(ours, &cursor, &key, &value)) {
+    jspan_t key;
+    jspan_t value;
+    while (jspan_each(ours, &cursor, &key, &value)) {
         if (json_is_array(theirs)) {
             assert_same(value, json_array_get(theirs, count++));
             continue;
         }
-        cleanup_free char *name = json_text_new(key);
-        assert_same(json_member(ours, name), json_object_get(theirs, name));
+        cleanup_free char *name = jspan_text_new(key);
+        assert_same(jspan_member(ours, name), json_object_get(theirs, name));
     }
     if (json_is_array(theirs))
         assert(count == json_array_size(theirs));
 }
 
-static void assert_same_string(json_span_t ours, const json_t *theirs)
+static void assert_same_string(jspan_t ours, const json_t *theirs)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    json_text(ours, &text);
+    jspan_text(ours, &text);
     assert(text.size == json_string_length(theirs));
     assert(memcmp(text.data, json_string_value(theirs), text.size) == 0);
 }
 
-static void assert_same(json_span_t ours, const json_t *theirs)
+static void assert_same(jspan_t ours, const json_t *theirs)
 {
     static const json_type types[] = {
-        [JSON_KIND_ABSENT] = JSON_NULL, [JSON_KIND_NULL] = JSON_NULL,
-        [JSON_KIND_FALSE] = JSON_FALSE, [JSON_KIND_TRUE] = JSON_TRUE,
-        [JSON_KIND_NUMBER] = JSON_REAL, [JSON_KIND_STRING] = JSON_STRING,
-        [JSON_KIND_ARRAY] = JSON_ARRAY, [JSON_KIND_OBJECT] = JSON_OBJECT,
+        [JSPAN_ABSENT] = JSON_NULL, [JSPAN_NULL] = JSON_NULL,
+        [JSPAN_FALSE] = JSON_FALSE, [JSPAN_TRUE] = JSON_TRUE,
+        [JSPAN_NUMBER] = JSON_REAL, [JSPAN_STRING] = JSON_STRING,
+        [JSPAN_ARRAY] = JSON_ARRAY, [JSPAN_OBJECT] = JSON_OBJECT,
     };
-    assert(ours.kind != JSON_KIND_ABSENT && theirs != NULL);
+    assert(ours.kind != JSPAN_ABSENT && theirs != NULL);
     int64_t integer = 0;
     double real = 0;
     if (json_typeof(theirs) == JSON_INTEGER) {
-        assert(json_to_integer(ours, &integer));
+        assert(jspan_to_integer(ours, &integer));
         assert(integer == json_integer_value(theirs));
         return;
     }
     assert(json_typeof(theirs) == types[ours.kind]);
-    if (ours.kind == JSON_KIND_NUMBER) {
-        assert(json_to_real(ours, &real));
+    if (ours.kind == JSPAN_NUMBER) {
+        assert(jspan_to_real(ours, &real));
         assert(real == json_real_value(theirs));
-    } else if (ours.kind == JSON_KIND_STRING) {
+    } else if (ours.kind == JSPAN_STRING) {
         assert_same_string(ours, theirs);
-    } else if (ours.kind >= JSON_KIND_ARRAY) {
+    } else if (ours.kind >= JSPAN_ARRAY) {
         assert_same_container(ours, theirs);
     }
 }
@@ -89,13 +89,13 @@ static void check_quoting(const uint8_t *data, size_t size)
     cleanup_buffer buffer_t once = BUFFER_EMPTY;
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     cleanup_buffer buffer_t twice = BUFFER_EMPTY;
-    json_span_t value;
+    jspan_t value;
     fault_t fault;
-    json_quote(&once, data, size);
-    assert(json_check(once.data, once.size, &value, &fault) == 0);
-    assert(value.kind == JSON_KIND_STRING && value.size == once.size);
-    json_text(value, &text);
-    json_quote(&twice, text.data, text.size);
+    jspan_quote(&once, data, size);
+    assert(jspan_check(once.data, once.size, &value, &fault) == 0);
+    assert(value.kind == JSPAN_STRING && value.size == once.size);
+    jspan_text(value, &text);
+    jspan_quote(&twice, text.data, text.size);
     assert(once.size == twice.size);
     assert(memcmp(once.data, twice.data, once.size) == 0);
 }
@@ -103,9 +103,9 @@ static void check_quoting(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     check_quoting(data, size);
-    json_span_t ours = {0};
+    jspan_t ours = {0};
     fault_t fault;
-    int r = json_check(data, size, &ours, &fault);
+    int r = jspan_check(data, size, &ours, &fault);
     json_error_t error;
     json_t *theirs = json_loadb((const char *) data, size,
                                 JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);

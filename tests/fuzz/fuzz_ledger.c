@@ -1,11 +1,12 @@
-/* Logs that somebody made up: a file, and behind a zero byte the head. Without
- * the key nobody gets past the first record, so most inputs are signed here,
- * as far as they are lines: the first byte says whether, and where a record is
- * then cut off. A gateway goes on with each of them; what it writes verifies,
- * and what was wrong before is told afterwards. */
+/* Invented logs: a file, and after a zero byte the head. Without the key no
+ * input gets past the first record, so the lines of most inputs are signed
+ * here; the first byte decides whether, and where a record is cut. A gateway
+ * continues each of them: its records verify, and the earlier flaws are
+ * reported afterwards. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/journal/chained_log_internal.h"
+#include "notebooks/journal/chained_log.h"
+#include "notebooks/journal/chained_log_format.h"
 
 #include "tests/fuzz/scratch.h"
 
@@ -20,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static const uint8_t key[CHAIN_KEY_SIZE] = "a key of thirty-two bytes, fixed";
+static const uint8_t key[LOG_KEY_SIZE] = "a key of thirty-two bytes, fixed";
 static char log_folder[64];
 
 static void prepare(void)
@@ -43,8 +44,8 @@ static void prepare(void)
  * for. */
 static void sign(const char *text, size_t size, buffer_t *out)
 {
-    uint8_t mac[LEDGER_MAC_SIZE] = {0};
-    char hex[2 * LEDGER_MAC_SIZE + 1];
+    uint8_t mac[CHAINED_LOG_MAC_SIZE] = {0};
+    char hex[2 * CHAINED_LOG_MAC_SIZE + 1];
     const char *end = text + size;
     uint64_t number = 0;
 
@@ -56,10 +57,11 @@ static void sign(const char *text, size_t size, buffer_t *out)
         if (text < newline && *text == '#')
             buffer_format(out, "{\"n\":%llu,", (unsigned long long) ++number);
         buffer_append(out, text, (size_t) (newline - text));
-        ledger_mac(key, mac, out->data ? out->data + begin : (uint8_t *) "",
-                   out->size - begin, mac);
+        chained_log_mac(key, mac,
+                        out->data ? out->data + begin : (uint8_t *) "",
+                        out->size - begin, mac);
         sodium_bin2hex(hex, sizeof hex, mac, sizeof mac);
-        buffer_format(out, LEDGER_TAIL, hex);
+        buffer_format(out, CHAINED_LOG_TAIL, hex);
     }
 }
 
@@ -76,37 +78,38 @@ static bool count_line(void *arg, const char *line, size_t size)
 {
     uint64_t *count = arg;
 
-    if (memchr(line, '\n', size) || size > LEDGER_LINE_MAX + BUFSIZ * 16)
+    if (memchr(line, '\n', size) || size > CHAINED_LOG_LINE_MAX + BUFSIZ * 16)
         abort();
     ++*count;
     return true;
 }
 
-static ledger_report_t read_all(void)
+static chained_log_report_t read_all(void)
 {
-    ledger_report_t report;
+    chained_log_report_t report;
     uint64_t lines = 0;
     fault_t fault;
 
-    if (ledger_read(log_folder, key, count_line, &lines, &report, &fault) < 0)
+    if (chained_log_read(log_folder, key, count_line, &lines, &report, &fault)
+        < 0)
         abort();
     if (report.records > lines || !report.flaws != !report.text[0])
         abort();
     return report;
 }
 
-/* What the audit does with it. A file that is none of its own it leaves. */
-static void go_on(const ledger_report_t *before)
+/* Opens the log as the audit does. A file that is not a log is left alone. */
+static void go_on(const chained_log_report_t *before)
 {
-    cleanup_ledger ledger_t *ledger = NULL;
+    cleanup_chained_log chained_log_t *ledger = NULL;
     fault_t fault;
 
-    if (ledger_open(log_folder, key, FILE_BYTES, 4, &ledger, &fault) < 0)
+    if (chained_log_open(log_folder, key, FILE_BYTES, 4, &ledger, &fault) < 0)
         return;
-    bool is_told = ledger_is_damaged(ledger);
-    if (ledger_append(ledger, "\"event\":\"fuzz\"", &fault) < 0)
+    bool is_told = chained_log_is_damaged(ledger);
+    if (chained_log_append(ledger, "\"event\":\"fuzz\"", &fault) < 0)
         abort();
-    ledger_report_t after = read_all();
+    chained_log_report_t after = read_all();
     if (!after.records
         || (before->records && before->flaws && !after.flaws && !is_told))
         abort();
@@ -131,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     write_file("000001.log", file.data ? file.data : (uint8_t *) "", file.size);
     if (head)
         write_file("head", head + 1, size - length - 2);
-    ledger_report_t report = read_all();
+    chained_log_report_t report = read_all();
     go_on(&report);
     return 0;
 }

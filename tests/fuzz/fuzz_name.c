@@ -1,7 +1,7 @@
-/* Names that somebody made up, and paths that somebody asks for. What is shown
- * is UTF-8 without controls and stands for the same bytes; what is a path goes
- * down, and the kernel agrees that it stays beneath. */
-#include "protocol/json.h"
+/* Invented names and paths. A shown name is UTF-8 without control characters
+ * and decodes to the same bytes. An accepted path goes down, and the kernel
+ * agrees that it stays beneath the folder. */
+#include "protocol/jspan.h"
 #include "workspace/beneath.h"
 #include "workspace/name.h"
 
@@ -15,7 +15,7 @@ static void check_name(const uint8_t *bytes, size_t size)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY, quoted = BUFFER_EMPTY,
                             back = BUFFER_EMPTY;
-    json_span_t value;
+    jspan_t value;
     fault_t fault;
 
     name_escape(&text, bytes, size);
@@ -31,7 +31,7 @@ static void check_name(const uint8_t *bytes, size_t size)
         buffer_append(&quoted,
                       text.data[i] == '\\' ? (void *) "/" : &text.data[i], 1);
     buffer_text(&quoted, "\"");
-    if (json_check(quoted.data, quoted.size, &value, &fault) < 0)
+    if (jspan_check(quoted.data, quoted.size, &value, &fault) < 0)
         abort();
     if (memchr(bytes, 0, size) || memchr(bytes, '"', size))
         return;

@@ -1,6 +1,6 @@
-/* Notebooks out of files that somebody made up. What the reader accepts can be
- * written, read again and is the same then; compared with itself it is the
- * same; and the seals of something that was never sealed are not good. */
+/* Notebooks from invented files. A notebook that the reader accepts can be
+ * written, and is the same when read again; it has no difference to itself; and
+ * its MACs are not valid, because it was never sealed. */
 #include "base/buffer.h"
 #include "notebooks/diff.h"
 #include "notebooks/notebook.h"
@@ -30,7 +30,7 @@ static void write_all(const writer_t *writer, const notebook_t *notebook,
 static void write_others(const notebook_t *notebook)
 {
     static const writer_t *const writers[] = {&markdown_writer, &script_writer,
-                                              &jsonl_writer};
+                                              &jsonl_writer, &page_writer};
 
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
         char *text = NULL;

@@ -1,5 +1,5 @@
-/* Configuration files that somebody made up. Whatever is taken has values in
- * their ranges, and at least one profile. */
+/* Invented configuration files. Accepted options have values in their ranges,
+ * and at least one profile. */
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/config/options.h"
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     if (!options->profile_count || options->sessions_max < 1
         || options->ip[0] == '\0' || options->state_dir[0] != '/'
-        || options->idle_timeout_ms < 0)
+        || options->times.idle_timeout_ms < 0)
         abort();
     return 0;
 }

@@ -1,7 +1,7 @@
-/* Paths that somebody asks for. A pattern that fits gives its parameters back
- * such that they make the path again, and at most one route has a path and a
- * method; what a path of the contents names is a session's id, whole, and a
- * path that the kernel agrees to stay beneath; a range lies within its file. */
+/* Invented paths. The parameters of a matching pattern make the same path
+ * again, and at most one route has a path and a method. A path of the contents
+ * names a whole session id and a path that stays beneath the workspace, as the
+ * kernel agrees. A range is within its file. */
 #include "gateway/http/contents/contents_path.h"
 #include "gateway/http/core/range.h"
 #include "gateway/http/server/routes.h"
@@ -62,13 +62,14 @@ static void check_routes(const char *path)
 
 static void check_place(const char *path)
 {
-    place_t place = place_of(path);
-    bool has_id = place.what == PLACE_RECORDING || place.what == PLACE_FILE;
+    contents_path_t place = contents_path_of(path);
+    bool has_id = place.what == CONTENTS_PATH_RECORDING
+                  || place.what == CONTENTS_PATH_FILE;
 
     if (has_id != (strlen(place.id) == 36)
         || strspn(place.id, "0123456789abcdef-") != strlen(place.id))
         abort();
-    if (place.what != PLACE_FILE) {
+    if (place.what != CONTENTS_PATH_FILE) {
         if (*place.path)
             abort();
         return;
@@ -83,7 +84,7 @@ static void check_place(const char *path)
     if (*below == '/' || strcmp(below, "..") == 0 || strstr(below, "/../")
         || strncmp(below, "../", 3) == 0)
         abort();
-    (void) place_is_hidden(place.path);
+    (void) contents_path_is_hidden(place.path);
 }
 
 static void check_range(const char *text)

@@ -1,6 +1,6 @@
-/* Multipart messages. The first byte chooses: with a key or without, and
- * whether the signature is put right, so that the parser behind it is reached
- * too. Then the frames, each behind two bytes of its length. */
+/* Multipart messages. The first byte decides whether there is a key and whether
+ * the signature is corrected, so that the parser after the check is reached,
+ * too. Then the frames follow, each after two bytes with its length. */
 #include "base/buffer.h"
 #include "protocol/wire.h"
 
@@ -28,7 +28,7 @@ static zmsg_t *split(const uint8_t *data, size_t size)
     return frames;
 }
 
-/* Replaces the frame behind the delimiter when four more follow it. */
+/* Replaces the frame after the delimiter if four more follow it. */
 static void put_signature_right(zmsg_t *frames, const secret_t *secret)
 {
     zframe_t *frame = zmsg_first(frames);
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & SIGN)
         put_signature_right(frames, secret);
 
-    cleanup_history history_t *history = history_new(8);
+    cleanup_replay_guard replay_guard_t *history = replay_guard_new(8);
     cleanup_message message_t *message = NULL;
     wire_verdict_t verdict =
         wire_decode(frames, secret, history, &message, &fault);

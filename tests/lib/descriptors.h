@@ -6,7 +6,7 @@
 
 #include <dirent.h>
 
-/* With the one that counts. */
+/* Counts the open files, including the descriptor that is used for counting. */
 static inline size_t open_files(void)
 {
     DIR *folder = opendir("/proc/self/fd");

@@ -48,21 +48,20 @@ journal_reader_t *journals_read(const char *folder, uint64_t since)
     return reader;
 }
 
-journal_part_t journals_part(const char *text)
+bytes_t journals_part(const char *text)
 {
-    return (journal_part_t){text, strlen(text)};
+    return text_bytes(text);
 }
 
 int journals_try(journal_t *journal, journal_kind_t kind, uint64_t request,
-                 const char *type, const void *content, size_t size,
-                 fault_t *fault)
+                 const char *type, bytes_t content, fault_t *fault)
 {
     journal_record_t record = {
         .kind = kind,
         .wall_us = 1700000000000000,
         .request = request,
         .header = journals_part("{\"msg_id\":\"x\"}"),
-        .content = {content, size},
+        .content = content,
     };
 
     snprintf(record.type, sizeof(record.type), "%s", type);
@@ -74,8 +73,7 @@ void journals_append(journal_t *journal, journal_kind_t kind, uint64_t request,
 {
     fault_t fault = {0};
 
-    if (journals_try(journal, kind, request, type, content, strlen(content),
-                     &fault)
+    if (journals_try(journal, kind, request, type, text_bytes(content), &fault)
         < 0)
         fail_msg("%s", fault.text);
 }

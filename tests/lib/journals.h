@@ -18,11 +18,10 @@ journal_t *journals_open(const char *folder, uint64_t bytes_max,
                          uint64_t spill_min);
 journal_reader_t *journals_read(const char *folder, uint64_t since);
 
-journal_part_t journals_part(const char *text);
+bytes_t journals_part(const char *text);
 /* Appends a record with a header, and may fail. */
 int journals_try(journal_t *journal, journal_kind_t kind, uint64_t request,
-                 const char *type, const void *content, size_t size,
-                 fault_t *fault);
+                 const char *type, bytes_t content, fault_t *fault);
 void journals_append(journal_t *journal, journal_kind_t kind, uint64_t request,
                      const char *type, const char *content);
 
@@ -30,7 +29,7 @@ void journals_append(journal_t *journal, journal_kind_t kind, uint64_t request,
 int journals_next(journal_reader_t *reader, journal_record_t *ret_record);
 bool journals_content_is(const journal_record_t *record, const char *text);
 
-/* The records behind `since`. */
+/* Counts the records after `since`. */
 uint64_t journals_count(const char *folder, uint64_t since);
 unsigned journals_count_blobs(const char *folder);
 /* How reading ends: 0, or the code of the damage. */

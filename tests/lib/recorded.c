@@ -27,7 +27,7 @@ int recorded_remove_folder(void **state)
     return path_remove_tree(folder, &fault);
 }
 
-journal_t *recorded_open(const char *folder)
+journal_t *recordings_open(const char *folder)
 {
     journal_t *journal = NULL;
     fault_t fault = {0};

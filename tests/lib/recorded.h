@@ -12,11 +12,11 @@ int recorded_make_folder(void **state);
 int recorded_remove_folder(void **state);
 
 /* The journal in a folder; it is to be destroyed. */
-journal_t *recorded_open(const char *folder);
+journal_t *recordings_open(const char *folder);
 /* A second after the one before. */
 void recorded_append(journal_t *journal, journal_kind_t kind, uint64_t request,
                      const char *type, const char *content);
-/* The same with all that a record can have; time and type are set here. */
+/* Appends a record with all its members; time and type are set here. */
 void recorded_append_record(journal_t *journal, journal_record_t *record,
                             const char *type);
 

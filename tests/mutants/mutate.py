@@ -1,11 +1,10 @@
-"""Changes one thing of a C file at a time, and says which changes no test sees.
+"""Changes one thing of a C file at a time, and names changes that no test sees.
 
-A test that guards a rule fails when the rule is turned around. For each
-comparison, each `&&`, `||` and `!`, and each `return` of true or false the file
-is changed in a copy of the tree, the unit test is built and run, and a change
-that it passes all the same is named: the rule has no test, or does nothing.
-Those that do nothing on purpose stand in FILE's list beside this program, each
-with the reason.
+A test that guards a rule fails when the rule is inverted. For each comparison,
+each `&&`, `||` and `!`, and each `return` of true or false the file is changed
+in a copy of the tree. The unit test is built and run. A change that it passes
+is named: the rule has no test, or no effect. Those without effect on purpose
+are in FILE's list beside this program, each with the reason.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def known(file: Path) -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("file", help="gateway/session/kernel_permissions.c")
-    parser.add_argument("test", help="test_relay, of tests/unit")
+    parser.add_argument("test", help="of tests/unit: session/test_request")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     file = Path(options.file)

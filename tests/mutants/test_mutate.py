@@ -35,7 +35,7 @@ def test_each_operator_is_turned_once() -> None:
     assert first.name == ('if (a < 1 && !s->b && "a == b" != 0)  [&& -> || 2]')
 
 
-def test_what_may_pass_is_there_and_has_a_reason() -> None:
+def test_permitted_mutants_exist_and_have_reasons() -> None:
     file = Path("gateway/session/kernel_permissions.c")
     names = {m.name for m in mutants((ROOT / file).read_text())}
     reasons = known(file)

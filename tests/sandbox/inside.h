@@ -79,7 +79,8 @@ static inline const char *inside_init_program(void)
     return path;
 }
 
-/* What every description of these tests shows: the C library. */
+/* Returns a description with the place that all of these tests need: the C
+ * library. */
 static inline sandbox_t *inside_describe(void)
 {
     static const char *const places[] = {"/usr", "/bin", "/lib", "/lib64"};
@@ -122,11 +123,18 @@ static inline void inside_read_status(inside_t *self, int status)
     assert_true(got == 0 || got == (ssize_t) sizeof self->fault);
 }
 
-/* As inside_start, born in the control group whose folder that is; -1: none. */
-static inline int inside_start_in(inside_t *self, const sandbox_t *sandbox,
-                                  probe_fn *probe, void *argument,
-                                  const sandbox_limits_t *limits,
-                                  unsigned orphan_seconds, int cgroup_fd)
+/* What is started inside. */
+typedef struct {
+    probe_fn *probe;
+    void *argument; /* the probe's; or NULL */
+    const sandbox_limits_t *limits;
+    unsigned orphan_seconds;
+    int cgroup_fd; /* the folder of its control group; -1: none */
+} inside_wish_t;
+
+/* Forks; returns 0 and the launch, or what sandbox_fork answered. */
+static inline int inside_start_as(inside_t *self, const sandbox_t *sandbox,
+                                  const inside_wish_t *wish)
 {
     cleanup_fd int workspace = -1;
     cleanup_fd int init = -1;
@@ -150,28 +158,29 @@ static inline int inside_start_in(inside_t *self, const sandbox_t *sandbox,
     status = pipe_fds[0];
     status_in = pipe_fds[1];
 
-    r = sandbox_fork(sandbox,
-                     &(sandbox_launch_t){.workspace_fd = workspace,
-                                         .link_fd = link,
-                                         .init_fd = init,
-                                         .status_fd = status_in,
-                                         .host_uid = inside_uid(),
-                                         .host_gid = inside_gid(),
-                                         .init_uid = inside_init_uid(),
-                                         .init_gid = inside_init_uid(),
-                                         .limits = limits,
-                                         .orphan_seconds = orphan_seconds,
-                                         .cgroup_fds = &cgroup_fd,
-                                         .cgroup_count = cgroup_fd >= 0,
-                                         .is_cgroup_folder = cgroup_fd >= 0,
-                                         .hostname = "inside"},
-                     &child, &self->fault);
+    r = sandbox_fork(
+        sandbox,
+        &(sandbox_launch_t){.workspace_fd = workspace,
+                            .link_fd = link,
+                            .init_fd = init,
+                            .status_fd = status_in,
+                            .host_uid = inside_uid(),
+                            .host_gid = inside_gid(),
+                            .init_uid = inside_init_uid(),
+                            .init_gid = inside_init_uid(),
+                            .limits = wish->limits,
+                            .orphan_seconds = wish->orphan_seconds,
+                            .cgroup_fds = &wish->cgroup_fd,
+                            .cgroup_count = wish->cgroup_fd >= 0,
+                            .is_cgroup_folder = wish->cgroup_fd >= 0,
+                            .hostname = "inside"},
+        &child, &self->fault);
     if (r == 0) {
         self->pid = child.pid;
         self->pidfd = child.fd;
     }
     if (r == 0 && self->pid == 0) {
-        probe(link, argument);
+        wish->probe(link, wish->argument);
         _exit(0);
     }
     if (r < 0)
@@ -181,17 +190,22 @@ static inline int inside_start_in(inside_t *self, const sandbox_t *sandbox,
     return 0;
 }
 
-/* Forks; 0 and the launch, or what sandbox_fork answered. */
+/* Likewise, without a control group of its own. */
 static inline int inside_start(inside_t *self, const sandbox_t *sandbox,
                                probe_fn *probe, void *argument,
                                const sandbox_limits_t *limits,
                                unsigned orphan_seconds)
 {
-    return inside_start_in(self, sandbox, probe, argument, limits,
-                           orphan_seconds, -1);
+    const inside_wish_t wish = {.probe = probe,
+                                .argument = argument,
+                                .limits = limits,
+                                .orphan_seconds = orphan_seconds,
+                                .cgroup_fd = -1};
+
+    return inside_start_as(self, sandbox, &wish);
 }
 
-/* What the probe wrote, to its end. */
+/* Reads the probe's report to its end. */
 static inline void inside_report(inside_t *self, buffer_t *ret_report)
 {
     struct pollfd watch = {self->link, POLLIN, 0};

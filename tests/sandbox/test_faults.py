@@ -152,7 +152,7 @@ def test_says_which_step_failed(folder, call, turn, error, said):
 
 @pytest.fixture
 def callers_folder():
-    """The caller's, which is nobody to the session's workspace in it."""
+    """Return a folder of the caller, who is unknown in the session."""
     if os.geteuid() != 0:
         pytest.skip("only root can start a mapper")
     with tempfile.TemporaryDirectory(prefix="hearth-", dir="/tmp") as name:
@@ -175,7 +175,7 @@ def groups():
             check=False,
         )
         if made.returncode != 0:
-            pytest.skip("no control group of version 2 to be had")
+            pytest.skip("no control group of version 2 is available")
         top = Path(name) / f"hearth-test-{os.getpid()}"
         folders = [top, top / "gateway", top / "session"]
         try:
@@ -189,7 +189,7 @@ def groups():
 
 
 def remove_group(folder):
-    """What has just ended is taken away by the system in a moment."""
+    """Remove a group; the system removes ended processes in a moment."""
     end = time.monotonic() + 60
     while folder.exists():
         try:
@@ -200,7 +200,7 @@ def remove_group(folder):
             time.sleep(0.02)
 
 
-def test_is_born_in_a_group_by_who_is_admitted(callers_folder, groups):
+def test_an_admitted_process_is_born_in_a_group(callers_folder, groups):
     """As cgroups_admit does it: the leaf, and what is above it and the
     caller's."""
     top, _, session = groups

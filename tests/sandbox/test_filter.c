@@ -1,6 +1,6 @@
-/* The system call filter, call by call. Each is made with arguments that the
- * system itself refuses with another error, so the error tells who refused:
- * EPERM the filter, anything else the system behind it. */
+/* The system call filter, call by call. Each call has arguments that the system
+ * refuses with another error, so the error shows the origin: EPERM is the
+ * filter's, any other the system's. */
 #include "tests/sandbox/inside.h"
 
 #include <netinet/in.h>
@@ -110,7 +110,7 @@ static void refuses_the_ways_out(void **state)
     expect_calls(calls, SANDBOX_NETWORK_NONE);
 }
 
-static void refuses_what_moves_pages(void **state)
+static void refuses_calls_that_move_pages(void **state)
 {
     static const call_t calls[] = {
         {"splice", EPERM, SYS_splice, {-1}},
@@ -246,7 +246,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_the_ways_out),
-        cmocka_unit_test(refuses_what_moves_pages),
+        cmocka_unit_test(refuses_calls_that_move_pages),
         cmocka_unit_test(knows_families_of_sockets),
         cmocka_unit_test(has_unix_sockets_alone_without_network),
         cmocka_unit_test(looks_at_arguments),

@@ -1,4 +1,5 @@
-/* Pid 1 and its socket: docs/PROTOCOL.init.md from the gateway's side. */
+/* Pid 1 and its socket: docs/design/PROTOCOL.init.md from the gateway's side.
+ */
 #include "tests/sandbox/inside.h"
 
 #include <dirent.h>
@@ -193,14 +194,14 @@ static void leave_a_daemon(int out, void *argument)
         pause();
 }
 
-static void ends_what_the_payload_left(void **state)
+static void kills_processes_that_the_payload_left(void **state)
 {
     cleanup_buffer buffer_t report = BUFFER_EMPTY;
     inside_t inside;
 
     (void) state;
     start(&inside, leave_a_daemon, ORPHAN_SECONDS);
-    /* The link ends only when nobody holds it. */
+    /* The link ends only when no process holds it. */
     inside_report(&inside, &report);
     inside_end(&inside);
 }
@@ -250,8 +251,8 @@ static int count_descriptors(pid_t pid)
     return count;
 }
 
-/* What only the host sees of pid 1. */
-static void holds_its_socket_alone(void **state)
+/* Tests properties of pid 1 that only the host sees. */
+static void refuses_a_second_owner_of_its_socket(void **state)
 {
     cleanup_free char *path = NULL;
     cleanup_buffer buffer_t status = BUFFER_EMPTY;
@@ -343,13 +344,14 @@ static void is_born_in_a_control_group(void **state)
         || mkdir(group, 0755) < 0) {
         umount2(folder, MNT_DETACH);
         rmdir(folder);
-        print_message("no control group of version 2 to be had\n");
+        print_message("no control group of version 2 is available\n");
         skip();
     }
     fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(inside_start_in(&inside, sandbox, wait_for_signals, NULL,
-                                     NULL, ORPHAN_SECONDS, fd),
-                     0);
+    const inside_wish_t wish = {.probe = wait_for_signals,
+                                .orphan_seconds = ORPHAN_SECONDS,
+                                .cgroup_fd = fd};
+    assert_int_equal(inside_start_as(&inside, sandbox, &wish), 0);
     assert_int_equal(inside.fault.code, 0);
     await_probe(&inside);
     assert_int_equal(file_read(path, 65536, &content, &fault), 0);
@@ -380,9 +382,9 @@ int main(void)
         cmocka_unit_test(ends_all_without_a_gateway),
         cmocka_unit_test(takes_the_newer_gateway),
         cmocka_unit_test(drops_a_gateway_that_talks_nonsense),
-        cmocka_unit_test(ends_what_the_payload_left),
+        cmocka_unit_test(kills_processes_that_the_payload_left),
         cmocka_unit_test(reaps_orphans),
-        cmocka_unit_test(holds_its_socket_alone),
+        cmocka_unit_test(refuses_a_second_owner_of_its_socket),
         cmocka_unit_test(shares_nothing_with_the_zygote),
         cmocka_unit_test(is_born_in_a_control_group),
         cmocka_unit_test(says_that_pid_1_cannot_be_copied),

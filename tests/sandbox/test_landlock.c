@@ -1,6 +1,6 @@
-/* The file rules, behind a private root that has a hole: places that are shown
- * writable stay closed. And that each wall is what stops something: left out,
- * it no longer does. */
+/* The file rules, within a private root that has a hole: places that are shown
+ * writable stay closed. Each wall is tested for what it stops, by leaving it
+ * out. */
 #include "tests/sandbox/inside.h"
 
 #include <stddef.h>
@@ -55,8 +55,8 @@ static int listen_abstract(void)
     return fd;
 }
 
-/* With the host's network namespace in reach the rules alone keep the payload
- * from the sockets there. */
+/* The host's network namespace is in reach, so that only the rules keep the
+ * payload from its sockets. */
 static void keeps_sockets_and_signals_out(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = describe_without("network", NULL);
@@ -113,7 +113,7 @@ static void keeps_a_writable_mount_closed(void **state)
     assert_int_equal(path_remove_tree(folder, &fault), 0);
 }
 
-static void refuses_a_hole_that_nobody_accepted(void **state)
+static void refuses_a_missing_wall_that_was_not_accepted(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
     fault_t fault = {0, ""};
@@ -143,7 +143,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_a_writable_mount_closed),
         cmocka_unit_test(keeps_sockets_and_signals_out),
-        cmocka_unit_test(refuses_a_hole_that_nobody_accepted),
+        cmocka_unit_test(refuses_a_missing_wall_that_was_not_accepted),
         cmocka_unit_test(names_each_wall_once),
     };
 

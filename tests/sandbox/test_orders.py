@@ -163,7 +163,7 @@ class Zygote:
 
 @pytest.fixture
 def zygote(tmp_path_factory):
-    """One that waits for orders."""
+    """Start a zygote that waits for requests."""
     if not list(PACKAGE.glob("_sandbox*.so")):
         pytest.skip(f"no extension in {PACKAGE}: build first")
     means.require()
@@ -179,7 +179,7 @@ def test_ends_with_the_gateway(zygote):
     assert zygote.end() == (0, "ended before parent")
 
 
-def test_kernels_get_what_was_ordered(zygote):
+def test_kernels_get_the_requested_sandbox(zygote):
     """The hooks of a fork have run in each, once; it can have children."""
     for number in (1, 2):
         _, said = zygote.launch(number, "host", "A", "ä\n", "B", "")
@@ -219,12 +219,12 @@ def test_goes_on_when_a_launch_fails(zygote):
     ("datagram", "descriptors", "said"),
     [
         (b'{"launch":1}', 4, "different releases"),
-        (b"\5\0\0\0", 4, "an order of 4 bytes"),
-        (None, 3, "an order with 3 descriptors, 4 are wanted"),
+        (b"\5\0\0\0", 4, "a zygote request of 4 bytes"),
+        (None, 3, "request with 3 descriptors instead of 4"),
         (b"\5\0\0\0" + bytes(100_000), 4, "a datagram of more than 65536"),
     ],
 )
-def test_ends_by_what_it_cannot_read(zygote, datagram, descriptors, said):
+def test_ends_on_an_unreadable_request(zygote, datagram, descriptors, said):
     """A fault of ours, or of an upgrade: it says so and can be replaced."""
     whole = datagram or zygote.order(1, "host")
     with zygote.send(whole, descriptors):

@@ -2,18 +2,18 @@
 #include "tests/sandbox/inside.h"
 
 #include "base/clock.h"
-#include "sandbox/posture.h"
+#include "sandbox/verification.h"
 
-static posture_t expect_inside(char *const *without)
+static verification_t expect_inside(char *const *without)
 {
-    return (posture_t){.host_uid = inside_uid(),
-                       .host_gid = inside_gid(),
-                       .init_uid = inside_init_uid(),
-                       .init_gid = inside_init_uid(),
-                       .limits = {.file_size = 1ULL << 30,
-                                  .open_files = 1024,
-                                  .processes = 512},
-                       .without = without};
+    return (verification_t){.host_uid = inside_uid(),
+                            .host_gid = inside_gid(),
+                            .init_uid = inside_init_uid(),
+                            .init_gid = inside_init_uid(),
+                            .limits = {.file_size = 1ULL << 30,
+                                       .open_files = 1024,
+                                       .processes = 512},
+                            .without = without};
 }
 
 static void wait_here(int out, void *argument)
@@ -49,21 +49,21 @@ static void start(inside_t *inside, const sandbox_t *sandbox)
 }
 
 /* The example: launch, look, hand out. */
-static void passes_what_is_as_it_must_be(void **state)
+static void passes_a_correct_sandbox(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
-    posture_t expected = expect_inside(NULL);
+    verification_t expected = expect_inside(NULL);
     fault_t fault = {0, ""};
     inside_t inside;
     int64_t begun;
 
     (void) state;
     start(&inside, sandbox);
-    if (posture_check(inside.pid, &expected, &fault) < 0)
+    if (verification_check(inside.pid, &expected, &fault) < 0)
         fail_msg("%s", fault.text);
     begun = clock_wall_us();
     for (int i = 0; i < 100; i++)
-        assert_int_equal(posture_check(inside.pid, &expected, &fault), 0);
+        assert_int_equal(verification_check(inside.pid, &expected, &fault), 0);
     print_message("a look takes %d us\n",
                   (int) (clock_wall_us() - begun) / 100);
     inside_end(&inside);
@@ -93,71 +93,77 @@ static void names_the_wall_that_is_missing(void **state)
         cleanup_sandbox sandbox_t *sandbox = inside_describe();
         cleanup_free char *wall = mem_text(rows[i].wall);
         char *without[] = {wall, NULL};
-        posture_t strict = expect_inside(NULL);
-        posture_t lax = expect_inside(without);
+        verification_t strict = expect_inside(NULL);
+        verification_t lax = expect_inside(without);
         fault_t fault = {0, ""};
         inside_t inside;
 
         assert_int_equal(sandbox_accept(sandbox, rows[i].wall, &fault), 0);
         assert_int_equal(sandbox_leave_out(sandbox, rows[i].wall, &fault), 0);
         start(&inside, sandbox);
-        assert_int_equal(posture_check(inside.pid, &strict, &fault), -EPROTO);
+        assert_int_equal(verification_check(inside.pid, &strict, &fault),
+                         -EPROTO);
         if (strstr(fault.text, rows[i].said) == NULL)
             fail_msg("without %s: %s", rows[i].wall, fault.text);
-        if (posture_check(inside.pid, &lax, &fault) < 0)
+        if (verification_check(inside.pid, &lax, &fault) < 0)
             fail_msg("without %s accepted: %s", rows[i].wall, fault.text);
         inside_end(&inside);
     }
 }
 
-static void names_what_else_differs(void **state)
+static void names_other_differences(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
-    posture_t expected = expect_inside(NULL);
+    verification_t expected = expect_inside(NULL);
     fault_t fault = {0, ""};
     inside_t inside;
 
     (void) state;
     start(&inside, sandbox);
     expected.host_uid++;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault),
+                     -EPROTO);
     assert_true(strstr(fault.text, "Uid is") || strstr(fault.text, "uid_map"));
     expected = expect_inside(NULL);
     expected.limits.open_files = 100;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault),
+                     -EPROTO);
     assert_string_equal(fault.text,
                         "pid 1: Max open files is 1024, expected 100 at most");
     /* Of one that has run limits are not compared, and the rest is. */
     expected.has_run = true;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), 0);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault), 0);
     expected.host_uid++;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault),
+                     -EPROTO);
     /* A process that was never a session. */
     expected = expect_inside(NULL);
-    assert_true(posture_check(getpid(), &expected, &fault) < 0);
+    assert_true(verification_check(getpid(), &expected, &fault) < 0);
     inside_end(&inside);
-    assert_true(posture_check(inside.pid, &expected, &fault) < 0);
+    assert_true(verification_check(inside.pid, &expected, &fault) < 0);
 }
 
-/* What cannot have changed is not read again; what it has opened is. */
-static void looks_again_at_what_was_opened(void **state)
+/* Properties that cannot change are not read again; its open files are. */
+static void checks_open_files_again(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
-    posture_t expected = expect_inside(NULL);
+    verification_t expected = expect_inside(NULL);
     fault_t fault = {0, ""};
     inside_t inside;
 
     (void) state;
     start_as(&inside, sandbox, open_and_wait);
     expected.was_seen = true;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault),
+                     -EPROTO);
     assert_non_null(strstr(fault.text, "payload: fd/"));
     inside_end(&inside);
     start(&inside, sandbox);
     expected.limits.open_files = 100;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), 0);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault), 0);
     expected.host_uid++;
-    assert_int_equal(posture_check(inside.pid, &expected, &fault), -EPROTO);
+    assert_int_equal(verification_check(inside.pid, &expected, &fault),
+                     -EPROTO);
     assert_non_null(strstr(fault.text, "payload: Uid is"));
     inside_end(&inside);
 }
@@ -165,10 +171,10 @@ static void looks_again_at_what_was_opened(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_what_is_as_it_must_be),
+        cmocka_unit_test(passes_a_correct_sandbox),
         cmocka_unit_test(names_the_wall_that_is_missing),
-        cmocka_unit_test(names_what_else_differs),
-        cmocka_unit_test(looks_again_at_what_was_opened),
+        cmocka_unit_test(names_other_differences),
+        cmocka_unit_test(checks_open_files_again),
     };
 
     return inside_run("posture", tests, sizeof tests / sizeof tests[0]);

@@ -4,7 +4,7 @@
  * other one; nothing is loaded. */
 #include "tests/lib/test.h"
 
-#include "sandbox/internal.h"
+#include "sandbox/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static uint32_t read_table(const subject_t *self,
     return NO(EPERM);
 }
 
-/* ---- the interpreter: what program.c makes use of ---- */
+/* ---- the interpreter: what bpf_program.c makes use of ---- */
 
 static bool jumps(const struct sock_filter *at, uint32_t a)
 {

@@ -74,7 +74,7 @@ class Witness(Client):
         setattr(self.kc, name, watched)
 
     def drain(self) -> None:
-        """What lies there still."""
+        """Return the messages that still wait."""
         for get in (self.kc.get_iopub_msg, self.kc.get_shell_msg):
             try:
                 while True:
@@ -92,7 +92,7 @@ def is_idle(message: Message) -> bool:
 
 @dataclass
 class Request:
-    """One that was sent, and when it was over."""
+    """A sent request, and when it was done."""
 
     msg_id: str
     done: float = 0.0
@@ -329,7 +329,7 @@ class Soak:
         self.recent.append(f"{time.monotonic():.3f} {what}")
 
     def tell(self) -> None:
-        """What can be seen of a failure."""
+        """Print the facts about a failure."""
         now = f"{time.monotonic():.3f} now"
         print(*self.recent, now, sep="\n", file=sys.stderr)
         print(self.gateway.log.read_text()[-6000:], file=sys.stderr)

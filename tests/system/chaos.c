@@ -1,7 +1,7 @@
-/* A machine that misbehaves, put before the gateway with LD_PRELOAD: its wall
- * clock jumps, by the seconds in the file $CHAOS_CLOCK, and its disk is slow,
- * by $CHAOS_DISK_MS for each write to a file; and while the file $CHAOS_STUCK
- * is there, it takes nothing for files whose path has its text. */
+/* A machine that misbehaves, by LD_PRELOAD. The wall clock jumps by the seconds
+ * in the file $CHAOS_CLOCK. Each write to a file takes $CHAOS_DISK_MS. While
+ * the file $CHAOS_STUCK exists, writes to files whose path contains its text
+ * fail. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,13 +7,13 @@ from queue import Empty
 from typing import Any, Callable, Optional
 
 from deadline import DEADLINE
-from jupyter_client import BlockingKernelClient
+from jupyter_client.blocking.client import BlockingKernelClient
 
 Message = dict[str, Any]
 
 
 def execute_content(code: str) -> Message:
-    """Of an execute_request, as most clients write it."""
+    """Return the content of an execute_request, as most clients write it."""
     return {
         "code": code,
         "silent": False,
@@ -199,7 +199,7 @@ class Client:
         return ast.literal_eval(turn.result)
 
     def last_words(self, code: str) -> str:
-        """What is said of a kernel that does not survive this cell."""
+        """Return the error of a cell that its kernel does not survive."""
         turn = self.run(code)
         assert turn.content["ename"] == "KernelDied", turn.content
         evalue: str = turn.content["evalue"]

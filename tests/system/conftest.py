@@ -16,7 +16,7 @@ from harness import Gateway, Session  # noqa: E402
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """What a gateway has said of a test that failed stands in its report."""
+    """Add the gateway's messages to the report of a failed test."""
     outcome: Any = yield
     report = outcome.get_result()
     if not report.failed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Callable, Optional, TypeVar
+from typing import Callable, Literal, TypeVar, Union
 
 # Generous: it only says that nothing will come any more.
 DEADLINE = float(os.environ.get("HEARTH_DEADLINE", "120"))
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def wait_for(
-    condition: Callable[[], Optional[T]],
+    condition: Callable[[], Union[T, Literal[False], None]],
     what: str,
     deadline: float = DEADLINE,
 ) -> T:

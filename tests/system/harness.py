@@ -36,7 +36,7 @@ def endpoint(connection_file: str, channel: str) -> str:
 
 
 class Session:
-    """One session of a gateway, as `hearth session create` told of it."""
+    """One session of a gateway, from the output of `hearth session create`."""
 
     def __init__(self, gateway: Gateway, model: dict[str, Any]) -> None:
         self.gateway = gateway
@@ -126,7 +126,7 @@ def service(user: int) -> list[str]:
 class Gateway:
     """`hearth serve` with folders of its own, as root or as `user`."""
 
-    command = (HEARTH, "serve")
+    command: tuple[str, ...] = (HEARTH, "serve")
 
     def __init__(self, *options: str, user: Optional[int] = None) -> None:
         # Short: the paths of sockets have at most 107 bytes.
@@ -143,8 +143,8 @@ class Gateway:
         # Held open, so that no other namespace gets the same number.
         self.namespaces: dict[str, int] = {}
         self.helpers: dict[int, str] = {}
-        keep = ("PATH", "LANG", "TERM", "HEARTH_PYTHON")
-        keep += ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
+        keep = {"PATH", "LANG", "TERM", "HEARTH_PYTHON"}
+        keep |= {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}
         self.env = {k: v for k, v in os.environ.items() if k in keep}
         self.env.update(
             HOME=str(self.folder / "h"),
@@ -189,7 +189,7 @@ class Gateway:
         return self
 
     def refused(self, *options: str) -> str:
-        """What it says that does not come up."""
+        """Return the message of a gateway that does not start."""
         done = subprocess.run(
             [*self.prefix, *self.command, *self.options, *options],
             env=self.env,
@@ -246,8 +246,8 @@ class Gateway:
         wait_for(lambda: not connected(places), "clients that notice the end")
 
     def places(self) -> set[str]:
-        """Where clients send to. What they write to a gateway that has gone,
-        before they notice, is lost: nobody tells them."""
+        """Return the places where clients send to. Messages to a gateway that
+        has gone are lost until clients notice."""
         found = set()
         for path in self.runtime.glob("sessions/*/connection.json"):
             try:
@@ -321,7 +321,8 @@ class Gateway:
         return left
 
     def sweep(self) -> None:
-        """What a failed test leaves must not disturb the next one."""
+        """Remove the remains of a failed test, which must not disturb the next
+        one."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait(DEADLINE)
@@ -364,7 +365,7 @@ class Gateway:
         *arguments: str,
         env: Optional[dict[str, str]] = None,
     ) -> Any:
-        """What a command that ends with the status prints."""
+        """Return what a command prints that ends with the status."""
         done = self.run(*arguments, env=env)
         assert done.returncode == status, (done.stdout, done.stderr)
         return json.loads(done.stdout)

@@ -8,14 +8,16 @@ from pathlib import Path
 from harness import HEARTH, Gateway
 
 
-def write_kernelspec(folder: Path) -> None:
-    """For a folder that is in JUPYTER_PATH."""
-    spec = folder / "kernels" / "hearth"
+def write_kernelspec(
+    folder: Path, name: str = "hearth", words: tuple[str, ...] = ()
+) -> None:
+    """For a folder that is in JUPYTER_PATH; `words` are further arguments."""
+    spec = folder / "kernels" / name
     spec.mkdir(parents=True)
     (spec / "kernel.json").write_text(
         json.dumps(
             {
-                "argv": [HEARTH, "kernel", "-f", "{connection_file}"],
+                "argv": [HEARTH, "kernel", *words, "-f", "{connection_file}"],
                 "display_name": "Python (hearth)",
                 "language": "python",
                 "interrupt_mode": "message",

@@ -1,4 +1,4 @@
-"""What sessions could leave behind on this machine."""
+"""Possible remains of sessions on this machine."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from processes import processes
 
 
 def inside(folder: Path) -> list[int]:
-    """Processes whose mounts have a place below the folder.
+    """Find processes whose mounts have a place below the folder.
 
-    No session of this gateway is without its workspace, so that none is
-    missed, whether or not anybody has been told of it.
+    Each session of this gateway has its workspace there, so none is missed,
+    also if no client knows it.
     """
     own = os.readlink("/proc/self/ns/mnt")
     found = []
@@ -59,7 +59,7 @@ class Groups:
         self.prefix = f"hearth-{name.hexdigest()[:12]}."
 
     def ids(self) -> list[str]:
-        """Of the sessions."""
+        """Return the ids of the sessions."""
         if not self.where.startswith("/"):
             return []
         return [

@@ -1,12 +1,12 @@
 """lossy.py FILE COMMAND...: a network on which packets get lost.
 
-To be run in a network namespace of its own, as whoever owns it. What is sent
-to THERE comes back to HERE, as if it had been sent from there: so a client that
-connects to THERE meets the server that listens on HERE, and each packet between
-the two goes through this program, which loses some, sends some twice and lets
-some be overtaken. For each that is lost the file gets a byte longer. TCP is the
-kernel's own. It ends with the command, which takes the place of the process
-that was started.
+Run in a network namespace of its own, as its owner. Packets to THERE come back
+to HERE, as if they had been sent from there: a client that connects to THERE
+meets the server that listens on HERE, and each packet between the two goes
+through this program, which loses some, sends some twice and lets some be
+overtaken. For each lost packet the file gets one byte longer. TCP is the
+kernel's own. It ends with the command, which replaces the process that was
+started.
 """
 
 from __future__ import annotations

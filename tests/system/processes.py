@@ -1,4 +1,4 @@
-"""The processes of this machine, as /proc tells of them."""
+"""The processes of this machine, from /proc."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def children(pid: int) -> dict[int, str]:
 
 
 def descendants(root: int) -> list[int]:
-    """The process and all that it has started; those that have ended, too,
-    as long as nobody has reaped them."""
+    """Find the process and all that it has started, including ended ones that
+    were not reaped."""
     parents: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -80,7 +80,7 @@ def members(namespace: str) -> list[int]:
 
 
 def peer(descriptor: int) -> object:
-    """Whom a socket of this process is connected to; None: nobody."""
+    """Return the peer of a socket of this process; None without one."""
     try:
         copy = os.dup(descriptor)
     except OSError:  # closed since it was listed

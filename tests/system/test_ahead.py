@@ -1,4 +1,4 @@
-"""What the next session needs is made ahead, and is nobody else's."""
+"""Resources of the next session are made in advance, and belong to it alone."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_each_session_has_another() -> None:
             assert session.exec("print(6 * 7)").stdout == "42\n"
 
 
-def test_a_group_of_other_limits_is_not_taken() -> None:
+def test_a_group_with_other_limits_is_not_used() -> None:
     with gateway_without_pool() as (gateway, own):
         expected = next_id(gateway, own)
         session = gateway.create("--limit", "memory=300M")
@@ -74,7 +74,9 @@ def test_a_group_of_other_limits_is_not_taken() -> None:
         assert session.exec("print(6 * 7)").stdout == "42\n"
 
 
-def test_it_is_there_for_one_with_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_a_session_with_its_own_folder_does_not_use_the_preallocation(
+    tmp_path: Path,
+) -> None:
     tmp_path.chmod(0o777)
     with gateway_without_pool() as (gateway, own):
         expected = next_id(gateway, own)
@@ -92,7 +94,7 @@ def test_a_gateway_that_was_killed_leaves_none() -> None:
         assert next_id(gateway, own) != left
 
 
-def test_it_stays_when_groups_of_others_are_swept_away() -> None:
+def test_the_preallocation_survives_a_sweep_of_groups() -> None:
     with gateway_without_pool() as (gateway, own):
         session = gateway.create()
         expected = next_id(gateway, own)

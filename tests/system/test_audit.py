@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import zmq
 from deadline import wait_for
+from forgery import TAKE_THE_LINK
 from harness import Gateway, endpoint
 from records import records, wait_record
-from test_hostile_kernel import TAKE_THE_LINK
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_messages_that_are_not_signed(gateway: Gateway) -> None:
         assert dropped["outcome"] == "dropped"
         assert dropped["channel"] == "shell"
         assert dropped["verdict"] == "bad signature"
-        # A flood is bounded, and how much was left out is told.
+        # A flood is bounded, and the number of omitted records is reported.
         flood = [b"<IDS|MSG>", b"bad", b"{}", b"{}", b"{}", b"{}"]
         for _ in range(3000):
             dealer.send_multipart(flood)
@@ -131,7 +131,7 @@ def test_the_end_by_the_codes_own_hand(gateway: Gateway) -> None:
 
 @pytest.fixture(scope="module")
 def narrow() -> Iterator[Gateway]:
-    """With little of everything, and a wall less."""
+    """Start a gateway with low limits, and with one wall less."""
     profile = "profile/python3/"
     running = Gateway(
         "--set",
@@ -165,7 +165,7 @@ def test_a_broken_rule(narrow: Gateway) -> None:
     assert verify(narrow)
 
 
-def test_what_is_less_closed_than_by_default(narrow: Gateway) -> None:
+def test_settings_that_open_the_sandbox_are_recorded(narrow: Gateway) -> None:
     session = narrow.create()
     weaker = wait_record(narrow, event="configuration")
     assert weaker["outcome"] == "weaker"
@@ -228,13 +228,24 @@ def test_a_change_shows(gateway: Gateway) -> None:
     assert gateway.run("audit", "verify").returncode == 1
 
 
+def test_an_event_that_the_log_has_not_is_named(gateway: Gateway) -> None:
+    gateway.create().delete()
+    wait_record(gateway, event="session_start")
+    done = gateway.run("audit", "show", "--event", "session_begin")
+    assert (done.returncode, done.stdout) == (0, "")
+    said = done.stderr
+    assert "no record has the event session_begin; the log has" in said
+    assert "session_start" in said
+    done = gateway.run("audit", "show", "--event", "session_start")
+    assert done.stdout
+    assert not done.stderr
+
+
 def test_a_killed_gateway_leaves_a_whole_log(gateway: Gateway) -> None:
     gateway.create()
     for count in (1, 2, 3):
         wait_for(
-            lambda count=count: (
-                len(records(gateway, event="gateway_start")) == count
-            ),
+            lambda: len(records(gateway, event="gateway_start")) == count,
             "the record of this start",
         )
         gateway.kill()
@@ -245,6 +256,23 @@ def test_a_killed_gateway_leaves_a_whole_log(gateway: Gateway) -> None:
         lambda: len(records(gateway, event="gateway_start")) == 4,
         "the record of the last start",
     )
+
+
+def test_a_cell_that_is_taken_over_begins_once(gateway: Gateway) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        msg_id = client.kc.execute(
+            "import os, time\nprint('go', flush=True)\n"
+            "while not os.path.exists('now'): time.sleep(0.01)"
+        )
+        client.stream_until(msg_id, "go")
+        before = wait_record(gateway, event="cell_start", session=session.id)
+        gateway.kill()
+        gateway.start()
+        (session.workspace / "now").touch()
+        end = wait_record(gateway, event="cell_end", session=session.id)
+    assert (end["outcome"], end["request"]) == ("ok", before["request"])
+    assert len(records(gateway, event="cell_start", session=session.id)) == 1
 
 
 def test_the_log_is_the_gateways_alone(gateway: Gateway) -> None:

@@ -1,5 +1,5 @@
-"""The audit log names who asked: a process, a token, a viewer, a client; and
-it tells who used a key, and who had none."""
+"""The audit log names the client: a process, a token, a viewer, a socket. It
+records the use of a key, and clients without one."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def refusals(gateway: Gateway, why: str) -> list[Record]:
     return records(gateway, event="access", outcome="refused", why=why)
 
 
-def test_who_has_no_key(gateway: Gateway) -> None:
+def test_clients_without_a_valid_token(gateway: Gateway) -> None:
     gateway.terminate()
     gateway.start()
     web = Web.of(gateway)
@@ -129,7 +129,7 @@ def test_who_has_no_key(gateway: Gateway) -> None:
         record = wait_record(gateway, event="access", why=why)
         assert record["who"] == name
         assert record["from"]
-    # A flood is told as a number.
+    # A flood is recorded as a number.
     for _ in range(100):
         assert nobody.get("/api/kernels").status == 401
     gateway.terminate()

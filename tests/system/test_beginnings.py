@@ -1,10 +1,12 @@
-"""Kernels that do not come into being: the reason is told, nothing is left.
-What one that does leaves in the zygote, and what may be asked of it meanwhile.
+"""Kernels that do not start: the reason is reported, and nothing is left. Also
+the traces of a kernel in its zygote, and requests during the start.
 """
 
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from typing import ContextManager, Iterator
 
 import pytest
 from deadline import DEADLINE
-from harness import Gateway
+from harness import HEARTH, Gateway
 from processes import children
 
 # Imported by the zygote, which calls it too while it warms up.
@@ -60,20 +62,20 @@ def refusal(gateway: Gateway) -> str:
     return done.stderr
 
 
-def test_an_exception_before_the_link_is_told(environment: Path) -> None:
+def test_an_exception_before_the_link_is_reported(environment: Path) -> None:
     what = "raise OSError(122, 'Disk quota exceeded')"
     with spoilt(environment, what) as gateway:
         told = refusal(gateway)
-    assert "did not begin: OSError: [Errno 122] Disk quota exceeded" in told
+    assert "did not start: OSError: [Errno 122] Disk quota exceeded" in told
 
 
-def test_what_an_exception_says_is_cut_and_made_plain(
+def test_the_text_of_an_exception_is_cut_and_cleaned(
     environment: Path,
 ) -> None:
     what = "raise ValueError('\\x1b[31m\\u20ac\\n' + 'x' * 5000)"
     with spoilt(environment, what) as gateway:
         told = refusal(gateway)
-    assert "did not begin: ValueError: \\x1b[31m\\u20ac\\nxxx" in told
+    assert "did not start: ValueError: \\x1b[31m\\u20ac\\nxxx" in told
     assert "\x1b[31m\u20ac" not in told
     assert len(told) < 1000
 
@@ -91,7 +93,7 @@ sys.modules["hearth_kernel.zygote"].PROTOCOL = 99
 """
 
 
-def test_a_package_of_another_release_is_told(environment: Path) -> None:
+def test_a_package_of_another_release_is_reported(environment: Path) -> None:
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "release.py").write_text(RELEASE)
     gateway = Gateway(
@@ -131,7 +133,7 @@ def test_a_launch_writes_to_few_of_the_zygotes_pages() -> None:
 
 @contextmanager
 def injected(pid: int, calls: str, what: str, *options: str) -> Iterator[None]:
-    """That happens to the calls of that process."""
+    """Run with these calls of the process changed by strace."""
     tracer = subprocess.Popen(
         [
             "strace", *options, "-p", str(pid), "-e", f"trace={calls}",
@@ -152,7 +154,7 @@ def injected(pid: int, calls: str, what: str, *options: str) -> Iterator[None]:
 
 
 def late_answers(zygote: int) -> ContextManager[None]:
-    """What the zygote says of a launch comes long after the kernel's READY."""
+    """Delay the zygote's reply until long after the kernel's READY."""
     return injected(zygote, "sendmsg", "delay_enter=3000000")
 
 
@@ -176,7 +178,7 @@ def test_reason_of_a_launch_that_has_failed_before_it_is_connected_to() -> None:
         gateway.end()
 
 
-def test_requests_before_it_is_known_what_was_launched() -> None:
+def test_requests_before_the_launch_is_known() -> None:
     """They wait until the fresh kernel has been looked at, and then run."""
     if not shutil.which("strace"):
         pytest.skip("no strace")
@@ -192,5 +194,59 @@ def test_requests_before_it_is_known_what_was_launched() -> None:
                 session.wait_state("starting")
                 asked = client.kc.execute("'x' in globals()")
                 assert client.finish(asked).result == "False"
+    finally:
+        gateway.end()
+
+
+# Imported by the zygote: what takes its time.
+SLOW = """
+import os, time
+while not os.path.exists({go!r}):
+    time.sleep(0.02)
+"""
+
+
+def test_a_waiting_person_sees_what_is_loaded(environment: Path) -> None:
+    (packages,) = environment.glob("lib/python*/site-packages")
+    go = environment / "go"
+    (packages / "takes_time.py").write_text(SLOW.format(go=str(go)))
+    for folder in [*environment.parents[:-2], environment]:
+        os.chmod(folder, 0o755)
+    python = environment / "bin" / "python3"
+    gateway = Gateway(
+        "--set", f"profile/python3/python={python}",
+        "--set", "profile/python3/preload=takes_time",
+    )  # fmt: skip
+    try:
+        gateway.start()
+        program = subprocess.Popen(
+            [HEARTH, "session", "create"],
+            env=gateway.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        master, terminal = pty.openpty()
+        person = subprocess.Popen(
+            [HEARTH, "session", "create"],
+            env=gateway.env,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+        )
+        os.close(terminal)
+        seen = b""
+        while b"\n" not in seen:
+            assert select.select([master], [], [], DEADLINE)[0], seen
+            seen += os.read(master, 4096)
+        go.touch()
+        line = (
+            f"hearth: warming the profile python3: {python} starts and imports "
+            "takes_time; the next sessions do not wait for that\r\n"
+        )
+        assert seen.decode() == line
+        assert person.wait(DEADLINE) == 0
+        os.close(master)
+        assert program.communicate(timeout=DEADLINE)[1] == ""
+        assert program.returncode == 0
     finally:
         gateway.end()

@@ -31,7 +31,7 @@ for number in range({count}):
     print('line', number, flush=True)
     time.sleep(0.01)
 """
-# Behind the last line: the cell is over when a file says so, not by the clock.
+# After the last line: the cell ends when a file exists, not by the clock.
 UNTIL_TOLD = """\
 import os
 while not os.path.exists('enough'): time.sleep(0.01)
@@ -181,7 +181,8 @@ def recorded(session: Session) -> str:
 
 
 def test_a_stopped_kernel_is_ended_by_its_time_limit(gateway: Gateway) -> None:
-    """It cannot heed a signal; the ladder's last rung needs nobody's help."""
+    """It cannot handle a signal; the last step of the escalation does not need
+    it."""
     session = gateway.create()
     namespace = session.namespace()
     stopped = payloads(session)
@@ -207,7 +208,7 @@ def test_a_kernel_that_was_stopped_goes_on(gateway: Gateway) -> None:
         msg_id = client.kc.execute(COUNTING.format(count=50) + UNTIL_TOLD)
         begun = client.stream_until(msg_id, "line 3\n")
         with Stopped(*session.processes()):
-            # Nobody else waits for it.
+            # No other client waits for it.
             assert another.run("1 + 1").result == "2"
             assert session.show()["state"] == "busy"
             (session.workspace / "enough").touch()
@@ -225,7 +226,7 @@ def create_aside(gateway: Gateway) -> subprocess.Popen[str]:
     )
 
 
-def test_a_stopped_zygote_holds_up_nobody_but_the_new(
+def test_a_stopped_zygote_delays_only_new_sessions(
     gateway: Gateway,
 ) -> None:
     session = gateway.create()
@@ -301,14 +302,14 @@ def holds_open(gateway: Gateway, session: Session) -> bool:
 
 
 def lowest_free(gateway: Gateway) -> int:
-    """With a limit there nothing can be opened any more. (Not lower: the
-    system polls no more than that at a time.)"""
+    """Return a limit at which no descriptor can be opened any more. (Not lower:
+    the system polls no more than that at a time.)"""
     taken = {int(fd) for fd in os.listdir(f"/proc/{gateway.pid}/fd")}
     return min(set(range(len(taken) + 1)) - taken)
 
 
 def test_no_descriptor_left_for_a_journal(gateway: Gateway) -> None:
-    """Of a session that has rested: those that work are not touched."""
+    """The session was idle: working ones keep their journal open."""
     rested, works = gateway.create(), gateway.create()
     limits = resource.prlimit(gateway.pid, resource.RLIMIT_NOFILE)
     with rested.client() as client, works.client() as worker:

@@ -66,9 +66,7 @@ def test_exit_code(client: Client) -> None:
 @pytest.mark.parametrize(
     "command", ["pip install", "python3 -m pip install", "pip3 install -q"]
 )
-def test_a_failed_install_says_what_is_the_matter(
-    client: Client, command: str
-) -> None:
+def test_a_failed_install_is_explained(client: Client, command: str) -> None:
     turn = client.run(f"!{command} no-such-package-as-this")
 
     assert turn.status == "ok"
@@ -77,7 +75,7 @@ def test_a_failed_install_says_what_is_the_matter(
     assert "profile's environment" in turn.stream("stderr")
 
 
-def test_other_failures_say_nothing_more(client: Client) -> None:
+def test_other_failures_have_no_explanation(client: Client) -> None:
     turn = client.run("!pip frobnicate; cat pip-install; false")
 
     assert client.value("_exit_code") != 0

@@ -39,7 +39,7 @@ def candidates(gateway: Gateway, *words: str) -> list[str]:
 
 
 def in_bash(gateway: Gateway, *words: str, folder: Path = ROOT) -> list[str]:
-    """What the completion offers for `hearth WORDS` with the cursor behind."""
+    """Return the completions of `hearth WORDS` at the end of the line."""
     code = """
         . "$1"; shift
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -76,7 +76,7 @@ def test_options(gateway: Gateway, command: str) -> None:
     listed = options(command)
     assert listed[-1] == "--help"
     assert candidates(gateway, *command.split(), "-") == listed
-    # None behind --, which ends the options.
+    # None after --, which ends the options.
     assert candidates(gateway, *command.split(), "--", "-") == []
 
 

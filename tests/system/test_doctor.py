@@ -70,9 +70,9 @@ def test_doctor_names_places_that_are_not_there(
     places = {row["name"]: row for row in checks if "place" in row["name"]}
     assert list(places) == ["place /no/data", "place /no/more"]
     assert places["place /no/data"]["state"] == "missing"
-    assert "take it from the setting" in places["place /no/data"]["advice"]
+    assert "remove it from the setting" in places["place /no/data"]["advice"]
     text = gateway.run("doctor", "--config", str(config))
-    assert "take it from the setting" in text.stdout
+    assert "remove it from the setting" in text.stdout
     assert not any("" in row for row in checks)
     assert "profile/python3/readonly" in str(places["place /no/data"])
     assert "profile/python3/mount" in str(places["place /no/more"])

@@ -171,7 +171,7 @@ def test_goes_with_its_session(gateway: Gateway, tmp_path: Path) -> None:
     assert done.returncode == 3
 
 
-def test_so_many_and_no_more(
+def test_endpoints_are_bounded(
     gateway: Gateway, session: Session, tmp_path: Path
 ) -> None:
     made = []

@@ -168,7 +168,7 @@ def test_time_limit_of_a_stubborn_cell(gateway: Gateway) -> None:
             timeout=SOON,
         )
         assert turn.content["ename"] == "TimeLimitExceeded"
-        assert "variables: lost" in turn.content["evalue"]
+        assert "variables are lost" in turn.content["evalue"]
         model = session.wait_state("gone")
         assert model["reason"] == "wall"
         expect_no_process(session, namespace)
@@ -186,7 +186,7 @@ def test_death(gateway: Gateway, code: str) -> None:
         turn = client.finish(first, timeout=SOON)
         assert turn.status == "error"
         assert turn.content["ename"] == "KernelDied"
-        assert "variables: lost" in turn.content["evalue"]
+        assert "variables are lost" in turn.content["evalue"]
         assert turn.stream() == "go\n"
         other = client.finish(waiting, timeout=SOON)
         assert other.status in ("error", "aborted")
@@ -203,7 +203,7 @@ def test_death(gateway: Gateway, code: str) -> None:
         (DEATHS["kill"], "signal", "9"),
     ],
 )
-def test_cause_is_told(
+def test_the_cause_is_reported(
     gateway: Gateway, code: str, reason: str, detail: str
 ) -> None:
     session = gateway.create()
@@ -341,10 +341,13 @@ def test_gone_session_still_answers_everything(gateway: Gateway) -> None:
             turn = client.finish(send(), timeout=SOON)
             assert turn.status == "error"
             assert turn.content["ename"] == "SessionGone"
+        # A client that waits for the kernel gets the sentence, not a KeyError.
+        client.kc.wait_for_ready(timeout=DEADLINE)
+        assert client.run("1").content["ename"] == "SessionGone"
 
 
 def test_a_question_in_the_moment_of_the_end_is_answered() -> None:
-    """With no time for a tombstone the actor goes while it is asked."""
+    """Without time for a tombstone the actor ends during the question."""
     running = Gateway("--set", "sessions/gone_keep=0")
     try:
         running.start()

@@ -74,7 +74,9 @@ def test_a_put_replaces_only_when_it_may(session: Session) -> None:
     assert files(session, "get", "one", "-").stdout == "second"
 
 
-def test_nothing_leads_out(session: Session, tmp_path: Path) -> None:
+def test_no_path_leads_out_of_the_workspace(
+    session: Session, tmp_path: Path
+) -> None:
     session.exec(
         "import os, socket\n"
         "os.makedirs('trap/inner')\n"
@@ -95,7 +97,7 @@ def test_nothing_leads_out(session: Session, tmp_path: Path) -> None:
         assert "symbolic link" in refused(session, f"trap/{name}", target)
     assert "symbolic link" in refused(session, "trap/up/trap/plain", target)
     for name in ("fifo", "socket"):
-        assert "no regular file" in refused(session, f"trap/{name}", target)
+        assert "not a regular file" in refused(session, f"trap/{name}", target)
     assert "links" in refused(session, "trap/second", target)
     assert "directory" in refused(session, "trap/inner", target)
     for path in ("../session.json", "trap/../../x", "/etc/passwd"):
@@ -129,7 +131,7 @@ def test_a_device_is_not_opened(session: Session, tmp_path: Path) -> None:
         os.mknod(device, 0o600 | 0o020000, os.makedev(1, 9))
     except PermissionError:
         pytest.skip("no devices can be made here")
-    assert "no regular file" in refused(session, "device", tmp_path / "out")
+    assert "not a regular file" in refused(session, "device", tmp_path / "out")
     device.unlink()
 
 
@@ -261,7 +263,7 @@ def test_a_file_that_grows_or_shrinks(session: Session, tmp_path: Path) -> None:
     """The reader is held up by a pipe, so that the change is in between."""
     for change, option, code, words in (
         (lambda file: file.write(b"x" * 10), [], 1, "grew from"),
-        (lambda file: file.write(b"x" * 10), ["--growing"], 0, "as it was"),
+        (lambda file: file.write(b"x" * 10), ["--growing"], 0, "earlier size"),
         (lambda file: file.truncate(1000), ["--growing"], 1, "shrank from"),
     ):
         log = session.workspace / "log"
@@ -322,7 +324,7 @@ def test_a_large_file_needs_no_large_gateway(
     (session.workspace / "large").unlink()
 
 
-def test_a_petabyte_of_nothing(session: Session, tmp_path: Path) -> None:
+def test_a_sparse_petabyte(session: Session, tmp_path: Path) -> None:
     big = session.workspace / "petabyte"
     with big.open("wb") as file:
         try:
@@ -351,7 +353,7 @@ def test_a_hundred_thousand_files_are_listed(session: Session) -> None:
             env=session.gateway.env,
             stdout=subprocess.PIPE,
         )
-        # Whoever asks for something else meanwhile is served.
+        # Requests for other files are served meanwhile.
         assert client.value("1 + 1") == 2
         assert listing.stdout
         paths = [entry["path"] for entry in json.load(listing.stdout)]
@@ -402,6 +404,61 @@ def test_a_swapped_folder_leads_nowhere(
     assert seen <= {"decoy", ""}
 
 
+def test_files_are_removed(session: Session) -> None:
+    """Each that can be; a folder only when that is said."""
+    session.exec(
+        "import os\n"
+        "os.makedirs('rm/full/deep')\n"
+        "for name in ('one', 'two', 'full/deep/three'):\n"
+        "    open('rm/' + name, 'w').close()\n"
+        "os.makedirs('rm/empty'); open(b'rm/\\xff', 'w').close()"
+    )
+    done = files(session, "rm", "rm/one", "rm/none", "rm/two", code=1)
+    assert "rm/none: No such file" in done.stderr
+    assert "not empty" in files(session, "rm", "rm/full", code=1).stderr
+    files(session, "rm", "rm/empty", "rm/\\xff")
+    assert set(ls(session, "rm")) == {"rm/full"}
+    files(session, "rm", "-r", "rm")
+    assert "rm" not in ls(session)
+    lines = session.gateway.run(
+        "audit", "show", "--json", "--session", session.id
+    ).stdout.splitlines()
+    log = [json.loads(line) for line in lines]
+    removed = [row["path"] for row in log if row.get("what") == "delete"]
+    assert removed[-2:] == ["rm/\\xff", "rm"]
+
+
+def test_nothing_is_removed_outside_of_the_workspace(
+    session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "kept").write_text("x")
+    session.exec(
+        "import os\n"
+        "os.makedirs('lead')\n"
+        f"os.symlink({str(tmp_path)!r}, 'lead/out')\n"
+        "os.symlink('..', 'lead/up'); open('plain', 'w').close()"
+    )
+    for path, why in (
+        ("lead/out/kept", "symbolic link"),
+        ("lead/up/plain", "symbolic link"),
+        ("../session.json", "a path"),
+        ("lead/../../x", "a path"),
+        (str(tmp_path / "kept"), "a path"),
+        ("..", "a path"),
+        (".", "the workspace itself"),
+        ("", "the workspace itself"),
+    ):
+        assert why in files(session, "rm", "-r", path, code=1).stderr, path
+    assert (session.workspace.parent / "session.json").exists()
+    assert "plain" in ls(session)
+    # The links go, what they lead to stays.
+    files(session, "rm", "-r", "lead/out", "lead")
+    assert (tmp_path / "kept").read_text() == "x"
+    assert "lead" not in ls(session)
+    unknown = session.gateway.run("files", "rm", "no-such", "x")
+    assert (unknown.returncode, "no session" in unknown.stderr) == (3, True)
+
+
 def test_files_of_a_session_that_is_gone(
     gateway: Gateway, tmp_path: Path
 ) -> None:
@@ -411,6 +468,8 @@ def test_files_of_a_session_that_is_gone(
     made.wait_state("gone")
     assert list(ls(made)) == ["result"]
     assert files(made, "get", "result", "-").stdout == "42"
+    files(made, "rm", "result")
+    assert not ls(made)
 
 
 def test_unknown_sessions_and_files(session: Session) -> None:

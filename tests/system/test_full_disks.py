@@ -1,4 +1,5 @@
-"""A disk without room: what was not journaled is told and not run later."""
+"""A full disk: a request that was not journaled gets an error and is not run
+later."""
 
 from __future__ import annotations
 
@@ -61,9 +62,23 @@ def test_journal_on_a_full_disk(small_disk: Gateway) -> None:
         turn = client.run(code, timeout=DEADLINE)
         assert turn.status == "error"
         assert turn.content["ename"] == "JournalError"
-        # Told, not lost: with space again the session goes on.
+        # Reported, not lost: with space again the session goes on.
         ballast.unlink()
         assert client.run("kept").result == "1"
+
+
+def test_a_file_is_removed_from_a_full_disk(small_disk: Gateway) -> None:
+    """A cell cannot: its request is not journaled."""
+    small_disk.start()
+    session = small_disk.create()
+    session.exec("kept = 1; open('ballast', 'w').close()")
+    fill(session.workspace / "ballast")
+    remove = "import os; os.unlink('ballast') #" + "x" * 8192
+    refused = session.exec(remove)
+    assert "JournalError" in refused.stderr + refused.stdout
+    done = small_disk.run("files", "rm", session.id, "ballast")
+    assert done.returncode == 0, done.stderr
+    assert session.exec("kept").stdout == "1\n"
 
 
 def test_disk_fills_while_a_cell_runs(small_disk: Gateway) -> None:
@@ -99,7 +114,7 @@ def wait_cell(name: str, then: str) -> str:
 
 
 def is_idle_again(client: Client) -> bool:
-    """Also behind a journal that was stuck."""
+    """Return true when the session is idle, also after a stuck journal."""
     return client.run("1").status == "ok"
 
 
@@ -141,7 +156,7 @@ def test_aborted_without_a_journal_is_not_run_later(
         small_disk.start()
         wait_for(lambda: is_idle_again(client), "the session goes on")
         assert not list(session.workspace.glob("ran*"))
-        # Who repeats it is told, and does not wait for ever.
+        # A client that repeats it gets an error, and does not wait for ever.
         last = waiting[-1]
         last["metadata"] = {"again": True}
         client.kc.shell_channel.send(last)

@@ -1,5 +1,5 @@
-"""Code in a kernel that takes the link into its own hands: the session ends
-with the rule that was broken, and nobody else notices."""
+"""Code in a kernel that writes to the link by itself: the session ends with the
+broken rule, and no other session notices."""
 
 from __future__ import annotations
 
@@ -8,48 +8,11 @@ from pathlib import Path
 
 import pytest
 from deadline import DEADLINE, wait_for
+from forgery import TAKE_THE_LINK
 from harness import Gateway
 from processes import members
 
 SOON = DEADLINE
-
-# In the kernel: the connection to the gateway, found among the descriptors.
-TAKE_THE_LINK = """
-import json, os, socket, struct, time
-
-def find_link():
-    for name in os.listdir('/proc/self/fd'):
-        try:
-            s = socket.socket(fileno=os.dup(int(name)))
-        except OSError:
-            continue
-        try:
-            if (s.family == socket.AF_UNIX and s.type == socket.SOCK_STREAM
-                    and not s.getsockopt(socket.SOL_SOCKET,
-                                         socket.SO_ACCEPTCONN)):
-                if str(s.getsockname()).endswith('link.sock'):
-                    return s
-        except OSError:
-            pass
-    raise LookupError('no link')
-
-def frame(kind, seq, request=0, content=b'{}', metadata=b'', version=1,
-          size=None, buffers=0):
-    body = len(metadata) + len(content) if size is None else size
-    return struct.pack('<IHHQQII', body, version, kind, seq, request,
-                       len(metadata), buffers) + metadata + content
-
-# One of them is the next one, those before it are repetitions.
-def numbered(kind, **rest):
-    return b''.join(frame(kind, seq, **rest) for seq in range(1, 60))
-
-def find_request():
-    from hearth_kernel import outlet
-    return outlet.cause.get()
-
-link = find_link()
-link.setblocking(True)
-"""
 
 FORGERIES = {
     "garbage": "os.urandom(4096)",
@@ -131,7 +94,7 @@ def test_closed_link(gateway: Gateway) -> None:
 
 
 def test_stopped_kernel(gateway: Gateway) -> None:
-    """One that says nothing any more, not even to an interrupt."""
+    """A kernel that does not answer at all, not even an interrupt."""
     session = gateway.create("--time-limit", "1s")
     with session.client() as client:
         turn = client.run(
@@ -139,7 +102,7 @@ def test_stopped_kernel(gateway: Gateway) -> None:
             timeout=SOON,
         )
         assert turn.content["ename"] == "TimeLimitExceeded"
-        assert "variables: lost" in turn.content["evalue"]
+        assert "variables are lost" in turn.content["evalue"]
 
 
 def test_kernel_sees_no_key(gateway: Gateway) -> None:

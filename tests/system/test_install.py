@@ -51,3 +51,27 @@ def test_an_unchanged_configuration_goes(root: Path) -> None:
     assert file.read_text() == file.with_suffix(".cfg.default").read_text()
     make("uninstall", root)
     assert not list(file.parent.iterdir())
+
+
+def test_the_manuals_name_the_configured_folder(root: Path) -> None:
+    file = configuration(root)
+    installed = "/" + str(file.relative_to(root))
+    for page in root.rglob("man/man?/*"):
+        text = page.read_text()
+        assert f".It Pa {installed}\n" in text, page
+        assert text.count("/etc/hearth/") == text.count(installed), page
+
+
+def test_completion_lies_where_the_shells_look(root: Path) -> None:
+    """Where Debian's shells look below the prefix, whichever it is."""
+    names = (
+        "share/bash-completion/completions/hearth.bash",
+        "share/zsh/*/_hearth",
+        "share/fish/vendor_completions.d/hearth.fish",
+    )
+    for name in names:
+        (found,) = root.rglob(name)
+        folder = found.parent.name
+        prefix = found.parents[3].relative_to(root)
+        if folder in ("vendor-completions", "site-functions"):
+            assert (folder == "vendor-completions") == (str(prefix) == "usr")

@@ -10,7 +10,7 @@ from client import Client, Message, parent_of
 from deadline import DEADLINE
 from harness import Session, endpoint
 
-# Fails when a file says so: when what waits behind it has arrived.
+# Fails when a file exists: after the later requests have arrived.
 FAIL_WHEN_TOLD = (
     "import asyncio, os\n"
     "while not os.path.exists('now'): await asyncio.sleep(0.01)\n"
@@ -47,8 +47,8 @@ def test_stop_on_error_false(client: Client, session: Session) -> None:
     assert client.finish(second).stream() == "second\n"
 
 
-def test_what_follows_a_failure_runs(client: Client) -> None:
-    """Who knows of the failure already is not aborted for it."""
+def test_cells_after_a_failure_run(client: Client) -> None:
+    """A request of a client that knows of the failure is not aborted."""
     for number in range(100):
         assert client.run("1/0").status == "error"
         assert client.run(str(number)).result == str(number)
@@ -109,7 +109,9 @@ def test_interrupt_when_idle(client: Client) -> None:
     assert client.run("kept").result == "1"
 
 
-def test_interrupt_aborts_what_waits(client: Client, session: Session) -> None:
+def test_interrupt_aborts_waiting_cells(
+    client: Client, session: Session
+) -> None:
     msg_id = client.kc.execute("print('go')\nimport time; time.sleep(600)")
     waiting = client.kc.execute("1")
     begun = client.stream_until(msg_id, "go")

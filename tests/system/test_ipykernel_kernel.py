@@ -258,7 +258,7 @@ def test_raw_input(client: Client) -> None:
 
 
 def interrupted(client: Client, code: str) -> tuple[str, str]:
-    """A cell that asks, one behind it, and an interrupt meanwhile."""
+    """Run a cell that asks and another one, with an interrupt meanwhile."""
     asking = client.kc.execute(code, allow_stdin=True)
     following = client.kc.execute("3 + 4", allow_stdin=True)
     client.kc.get_stdin_msg(timeout=DEADLINE)

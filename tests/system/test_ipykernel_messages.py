@@ -15,8 +15,8 @@ test_async: trio                  %autoawait with another loop than asyncio's
 test_debugger: all                no debugger; supported_features says so
 test_curve: all                   no CurveZMQ: keys sign, ipc and loopback hide
 test_comm                         Python objects; test_questions has messages
-test_kernelapp, test_connect,     the gateway binds; test_questions, test_cli
-test_heartbeat                    and test_interrupts start and ask it
+test_kernelapp, test_connect,     the gateway binds; test_questions,
+test_heartbeat                    test_kernelspec, test_interrupts start it
 test_start_kernel,                no kernel inside another program
 test_embed_kernel, inprocess/*
 test_io, test_zmq_shell,          ipykernel's own classes
@@ -301,7 +301,7 @@ def test_kernel_info_request(client: Client) -> None:
     # What is not built is not promised, and asking for it is answered.
     assert content["supported_features"] == []
     turn = client.send("control", "create_subshell_request")
-    types = []
+    types: list[str] = []
     while types[-1:] != ["idle"]:
         message = client.iopub(DEADLINE, lambda m: parent_of(m) == turn)
         types.append(message["content"]["execution_state"])
@@ -348,7 +348,7 @@ def test_is_complete(client: Client) -> None:
     ],
     ids=["range", "tail", "search"],
 )
-def test_history(client: Client, how: dict[str, Any]) -> None:
+def test_replay_guard(client: Client, how: dict[str, Any]) -> None:
     client.run("x=1", store_history=True)
     msg_id = client.kc.history(raw=True, output=True, **how)
     content = ask(client, msg_id, "history_reply")

@@ -1,4 +1,4 @@
-"""Whoever reaches a session's ports without its key hurts nobody."""
+"""A program that reaches a session's ports without its key harms no client."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_only_this_user_reaches_a_session() -> None:
         for session in (closed, opened):
             assert session.exec("6 * 7").stdout == "42\n"
         found = running.run("doctor", "--json").stdout
-        assert "this user's alone" in found
+        assert "only this user can enter" in found
     finally:
         running.end()
 
@@ -102,7 +102,7 @@ def test_a_subscription_that_is_too_big(
     assert client.run("6 * 7").result == "42"
 
 
-def test_noise_is_told_at_a_bounded_rate(
+def test_noise_is_logged_at_a_bounded_rate(
     gateway: Gateway, session: Session, client: Client
 ) -> None:
     before = gateway.log.read_text().count("dropped channel")
@@ -111,7 +111,7 @@ def test_noise_is_told_at_a_bounded_rate(
         begun = time.monotonic()
         for _ in range(count):
             peer.send_multipart([b"<IDS|MSG>", b"", *4 * [b"{}"]])
-        # Those that are left out are told with the next one.
+        # The omitted ones are counted in the next line.
         told = 0
 
         def all_told() -> bool:
@@ -131,7 +131,7 @@ def test_noise_is_told_at_a_bounded_rate(
     assert client.run("6 * 7").result == "42"
 
 
-def test_what_the_kernel_said_is_not_taken_back(
+def test_a_reflected_message_is_refused(
     session: Session, client: Client
 ) -> None:
     """Both sides sign with one key, and iopub is open to who reaches it."""
@@ -175,7 +175,7 @@ def hanging(shim: Path) -> Iterator[Gateway]:
         made.end()
 
 
-def test_a_session_that_hangs_holds_up_nobody(hanging: Gateway) -> None:
+def test_a_session_that_hangs_delays_no_other(hanging: Gateway) -> None:
     """Its thread waits for a disk; lists, other sessions and the gateway's end
     do not wait for it, and the next gateway has it again."""
     stuck, other = hanging.create(), hanging.create()
@@ -205,7 +205,7 @@ def test_a_session_that_hangs_holds_up_nobody(hanging: Gateway) -> None:
         assert hanging.process is not None
         hanging.process.terminate()
         assert hanging.process.wait(DEADLINE) == 1
-        assert "is left as it is" in hanging.log.read_text()
+        assert "and is left; the next" in hanging.log.read_text()
     (hanging.folder / "stuck").unlink()
     hanging.start()
     assert stuck.exec("x + 22").stdout == "42\n"

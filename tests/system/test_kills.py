@@ -1,8 +1,9 @@
-"""The gateway or a zygote killed while sessions come and go.
+"""The gateway or a zygote is killed while sessions come and go.
 
-At random moments of launches and ends, which no orderly stop would ever hit:
-behind the next start and the end of what it found there is no process, mount,
-control group or file of any session, also of those that nobody heard of.
+At random moments of launches and ends, which no orderly stop would ever hit.
+After the next start, and the end of all sessions that it found, there is no
+process, mount, control group or file of any session, also of those that no
+client knew.
 """
 
 import os
@@ -18,7 +19,7 @@ from leftovers import groups, inside, known
 from processes import children, kill
 
 ROUNDS = 200 if os.environ.get("HEARTH_LONG") else 9
-LATEST = 0.5  # seconds behind the request
+LATEST = 0.5  # seconds after the request
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def begin_some(gateway: Gateway) -> list[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.timeout(3600 if ROUNDS > 9 else 900)
-def test_nothing_is_left_whenever_it_is_killed(gateway: Gateway) -> None:
+def test_a_kill_at_any_moment_leaves_no_process(gateway: Gateway) -> None:
     chance = random.Random(20261122)
     ids: set[str] = set()
     for turn in range(ROUNDS):

@@ -1,4 +1,5 @@
-"""A session that somebody ends, or restarts, or whose kernel is asked to go."""
+"""A session that is deleted or restarted, or whose kernel is asked to shut
+down."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def folder_members(folder: Path) -> str:
 
 
 def test_delete_while_a_limit_ends_it(gateway: Gateway) -> None:
-    """What deletes it has the last word, though a fresh kernel was to come."""
+    """A deletion counts, even if a fresh kernel was about to start."""
     session = gateway.create("--restart", "auto", "--time-limit", "2s")
     with session.client() as client:
         msg_id, begun = client.begin_long()
@@ -95,7 +96,7 @@ def test_delete_while_a_limit_ends_it(gateway: Gateway) -> None:
         # On a machine so slow that it was given up before: "deleted".
         if model["reason"] != "deleted":
             assert model["reason"] == "wall"
-            assert "create a new session" in turn.content["evalue"]
+            assert "hearth session create" in turn.content["evalue"]
         expect_gone(client, session, model["reason"])
 
 
@@ -159,7 +160,7 @@ def test_exit_and_quit(gateway: Gateway) -> None:
         assert [p["source"] for p in turn.content["payload"]] == ["ask_exit"]
 
 
-def test_dead_is_told_to_viewers(gateway: Gateway) -> None:
+def test_dead_is_reported_to_viewers(gateway: Gateway) -> None:
     session = gateway.create()
     with session.client() as viewer:
         session.delete()

@@ -88,7 +88,7 @@ def gateway(kind: str) -> Iterator[Gateway]:
 
 @pytest.fixture
 def hurried(kind: str) -> Iterator[Gateway]:
-    """With little processor time for a session."""
+    """Start a gateway with little processor time for a session."""
     running = begin(kind, "--set", PROFILE + "limits/cpu_seconds=3")
     try:
         yield running
@@ -175,7 +175,7 @@ def test_memory_between_cells(gateway: Gateway) -> None:
         assert "192 MiB reached" in model["detail"]
 
 
-def test_processes(gateway: Gateway) -> None:
+def test_proc_tree(gateway: Gateway) -> None:
     hog, other = gateway.create(), gateway.create()
     with hog.client() as client, other.client() as neighbour:
         turn = client.run(FORKS)
@@ -255,7 +255,7 @@ def is_removed(group: Path) -> bool:
 
 
 def running(processes: list[int]) -> list[int]:
-    """Those that are there and no zombies, for which others have to wait."""
+    """Return the existing processes, without zombies."""
     found = []
     for pid in processes:
         try:
@@ -279,7 +279,7 @@ def test_group_that_could_not_be_removed_at_once(gateway: Gateway) -> None:
             folder.mkdir()
         session.delete()
         wait_for(lambda: not session_is_listed(session), "no session")
-        # That it is tried again is seen by another one, which nobody keeps.
+        # Another group, which no session keeps, shows that it is tried again.
         for group in groups_of(session):
             group.with_name(f"{group.name}1").mkdir()
         wait_for(lambda: len(groups_of(session)) == len(kept), "a second try")

@@ -1,5 +1,5 @@
-"""A cell that comes to a limit reads which one, of how much, and what to do;
-an error of another cause, or without a certain one, is left as it is."""
+"""A cell that reaches a limit gets its name, its value and what to do. An error
+with another cause, or without a certain one, is unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILE_SIZE = (
     "a file of this session can have 16 MiB at most (limit file_size); write "
     "smaller ones, or ask for a larger limit"
 )
-FILES = "this process has come to the session's limit of open files: "
+FILES = "this process has reached the session's limit of open files: "
 KEEP_OPEN = "kept = []\nwhile True: kept.append(open('/dev/null'))"
 LET_GO = (
     "from contextlib import ExitStack\n"
@@ -81,7 +81,7 @@ import threading
 stop = threading.Event()
 while True: threading.Thread(target=stop.wait, daemon=True).start()
 """
-# So many that no process comes to its limit of open files.
+# Enough processes that none reaches its limit of open files.
 TERMINALS = """
 import os, time
 there, here = os.pipe()
@@ -111,7 +111,7 @@ def hits(gateway: Gateway, limit: str) -> int:
 
 
 def notes(session: Session) -> list[dict[str, Any]]:
-    """What the journal says of limits."""
+    """Return the journal's records about limits."""
     found = []
     for path in sorted(Path(session.model["journal"]).glob("journal-*.log")):
         for piece in path.read_bytes().split(b'{"limit":')[1:]:
@@ -155,7 +155,7 @@ def told(turn: Turn) -> str:
         "file-size", "truncate", "program", "open-files", "closed-files",
     ],
 )  # fmt: skip
-def test_it_is_named(
+def test_the_limit_is_named(
     gateway: Gateway,
     session: Session,
     client: Client,
@@ -171,7 +171,7 @@ def test_it_is_named(
     wait_for(lambda: hits(gateway, limit) == before + 1, "a count")
     (note,) = notes(session)
     assert note == {**figures[0], "cell": 1, "said_by": "kernel"}
-    # The session goes on, and nothing is told of it again.
+    # The session goes on, and the limit is not reported again.
     after = client.run("1 / 0")
     assert after.content["evalue"] == "division by zero"
     assert "limits" not in after.reply["metadata"]["hearth"]
@@ -183,8 +183,9 @@ def test_processes_are_named(session: Session, code: str) -> None:
     with session.client() as client:
         turn = client.run(code)
     assert (
-        "the session has as many processes and threads as it may: 40 of 40 "
-        "(limit processes); end some, or ask for a larger limit" in told(turn)
+        "the session has as many processes and threads as it may have: 40 of "
+        "40 (limit processes); end some, or ask for a larger limit"
+        in told(turn)
     )
     # Once, by whom it may be: the group, or the kernel where there is none.
     (note,) = wait_for(lambda: notes(session), "a note")
@@ -203,7 +204,7 @@ def test_a_command_that_fails(gateway: Gateway, client: Client) -> None:
     assert not client.run("!false").stream("stderr")
 
 
-def test_it_is_on_record(gateway: Gateway, session: Session) -> None:
+def test_the_limit_is_recorded(gateway: Gateway, session: Session) -> None:
     """The audit log says on whose word."""
     with session.client() as client:
         client.run(KEEP_OPEN)
@@ -225,7 +226,7 @@ def test_it_is_on_record(gateway: Gateway, session: Session) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        # Nobody's limit: what the code itself says.
+        # Not a limit: the code's own exception.
         "import errno; raise OSError(errno.ENOSPC, 'No space left on device')",
         "import errno; raise OSError(errno.EMFILE, 'Too many open files')",
         "import errno; raise OSError(errno.EFBIG, 'File too large')",
@@ -238,7 +239,7 @@ def test_it_is_on_record(gateway: Gateway, session: Session) -> None:
         "import subprocess; subprocess.run(['false'], check=True)",
     ],
 )
-def test_nothing_is_told(client: Client, code: str) -> None:
+def test_no_limit_is_named(client: Client, code: str) -> None:
     turn = client.run(code)
     assert told(turn) == ""
     assert "limits" not in turn.reply["metadata"]["hearth"]
@@ -289,9 +290,9 @@ def test_a_full_disk_is_no_limit_of_the_session(gateway: Gateway) -> None:
                 "while True: file.write(bytes(1 << 16))"
             )
             said = told(turn)
-            assert "/workspace lies on is full: 2 MiB of 2 MiB used" in said
-            assert "no limit of this session" in said
-            # By its path it is this one alone, and nobody's limit.
+            assert "/workspace is full: 2 MiB of 2 MiB used" in said
+            assert "not a limit of the session" in said
+            # Its path shows that it is this error, and not a limit.
             turn = client.run(
                 "import os; os.symlink('x' * 2000, '/workspace/link')"
             )

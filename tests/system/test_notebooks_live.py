@@ -1,4 +1,4 @@
-"""What is told of a session while it lives: figures, notes, its time line."""
+"""Information about a live session: figures, notes, its time line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness import Gateway, Session
 from recordings import ask, run_all
 
 
-def test_a_client_is_told_what_a_cell_did_when_it_asks(client: Client) -> None:
+def test_a_client_gets_the_effects_of_a_cell_on_request(client: Client) -> None:
     asked = ask(client, "a = [1]\nopen('f', 'w').close()", namespace=True)
     figures = asked.reply["metadata"]["hearth"]
 
@@ -60,7 +60,7 @@ def test_notes(gateway: Gateway, session: Session) -> None:
 
 
 @pytest.mark.parametrize("note", ["", 1, [], "x" * ((64 << 10) + 1)])
-def test_notes_that_are_none(client: Client, note: Any) -> None:
+def test_invalid_notes(client: Client, note: Any) -> None:
     turn = ask(client, "1", note=note)
     assert turn.content["ename"] == "BadRequest"
     assert "64 KiB" in turn.content["evalue"]
@@ -136,7 +136,7 @@ def test_trace_of_a_session_that_died(gateway: Gateway) -> None:
     assert gateway.run("notebook", "trace", "nobody").returncode == 3
 
 
-def test_secrets_do_not_stand_in_the_time_line(
+def test_secrets_are_not_in_the_time_line(
     gateway: Gateway, session: Session, tmp_path: Path
 ) -> None:
     run_all(session, "key = 'sk-abc'\nraise ValueError(key)")

@@ -77,7 +77,7 @@ def test_a_session_comes_out_of_the_pool_and_another_takes_its_place() -> None:
         assert session.id not in members(gateway)
 
 
-def test_the_answer_to_a_creation_is_what_a_look_tells_but_for_memory() -> None:
+def test_a_creation_is_answered_with_what_show_answers_except_memory() -> None:
     for size in (1, 0):
         with gateway_with(pool_min=size, pool_max=size) as gateway:
             wait_ready(gateway, size)
@@ -108,9 +108,9 @@ def test_a_pooled_session_is_as_fresh_as_any() -> None:
             assert gateway.create().client().value(code) != first.value(code)
 
 
-def test_nothing_is_seen_of_a_rehearsal() -> None:
-    """What a waiting session has done for itself leaves no trace, whether or
-    not it was given the time for it."""
+def test_a_rehearsal_is_invisible() -> None:
+    """The preparations of a waiting session leave no trace, whether or not
+    there was time for them."""
     code = (
         "import json, sys\n"
         "shell = get_ipython()\n"
@@ -145,7 +145,7 @@ def test_nothing_is_seen_of_a_rehearsal() -> None:
                 assert turn.content["execution_count"] == 1
 
 
-def test_what_was_asked_for_holds_for_a_pooled_session() -> None:
+def test_requested_settings_apply_to_a_pooled_session() -> None:
     with gateway_with(pool_min=1, pool_max=1) as gateway:
         wait_ready(gateway, 1)
         asked = time.time()
@@ -171,7 +171,7 @@ def test_an_idle_timeout_ends_a_session_from_the_pool() -> None:
         assert session.wait_state("gone")["reason"] == "idle"
 
 
-def test_waiting_sessions_are_nobody_s() -> None:
+def test_pooled_sessions_have_no_owner() -> None:
     with gateway_with(pool_min=2, pool_max=2) as gateway:
         wait_ready(gateway, 2)
         assert gateway.sessions("--all") == []
@@ -211,7 +211,7 @@ def test_the_pool_follows_the_arrivals() -> None:
             return bool(found["ready"] >= 3)
 
         wait_for(is_larger, "a pool that is larger")
-        # And gives them up when nobody comes any more.
+        # And ends them when no client comes any more.
         wait_for(lambda: pool(gateway)["ready"] == 1, "the pool is small again")
 
 
@@ -312,7 +312,7 @@ def test_no_gateway_takes_waiting_sessions_over() -> None:
         assert [s["id"] for s in gateway.sessions()] == [session.id]
         for name in waiting:
             wait_for(
-                lambda name=name: (
+                lambda: (
                     not (gateway.state / "sessions" / name).exists()
                     and not (gateway.runtime / "sessions" / name).exists()
                 ),
@@ -322,7 +322,7 @@ def test_no_gateway_takes_waiting_sessions_over() -> None:
             assert client.value("1 + 1") == 2
 
 
-def test_an_orderly_stop_keeps_sessions_and_ends_those_that_wait() -> None:
+def test_an_orderly_stop_keeps_sessions_and_ends_pool_members() -> None:
     with gateway_with(pool_min=2, pool_max=2) as gateway:
         wait_ready(gateway, 2)
         session = gateway.create()
@@ -330,7 +330,7 @@ def test_an_orderly_stop_keeps_sessions_and_ends_those_that_wait() -> None:
         waiting = members(gateway)
         gateway.terminate()
         for name, pid in waiting.items():
-            wait_for(lambda pid=pid: start_time(pid) is None, "its end")
+            wait_for(lambda: start_time(pid) is None, "its end")
             assert not (gateway.state / "sessions" / name).exists()
         gateway.start()
         with session.client() as client:
@@ -350,8 +350,8 @@ def test_a_burst_waits_in_order_and_then_is_refused() -> None:
                 gateway.run("session", "create", "--no-start", "--json")
             )
 
-        # Stopped, it starts nobody: one is on its way, two wait, and all who
-        # come then are refused, however fast this machine is.
+        # A stopped zygote starts no session: one is under way, two wait, and
+        # all later ones are refused, however fast this machine is.
         os.kill(zygote, signal.SIGSTOP)
         with ThreadPoolExecutor(12) as many:
             runs = [many.submit(create, number) for number in range(12)]
@@ -380,7 +380,7 @@ def opened(environment: Path) -> tuple[Path, Path]:
     return environment / "bin" / "python3", packages
 
 
-def test_installing_a_package_renews_what_waits(environment: Path) -> None:
+def test_installing_a_package_renews_the_pool(environment: Path) -> None:
     python, packages = opened(environment)
     with gateway_with(
         pool_min=1,
@@ -398,10 +398,10 @@ def test_installing_a_package_renews_what_waits(environment: Path) -> None:
             assert client.value("__import__('newcomer').VALUE") == 41
 
 
-def test_who_asks_while_packages_are_loaded_anew_waits(
+def test_a_creation_waits_while_packages_are_reloaded(
     environment: Path,
 ) -> None:
-    """As for the first session: nobody is told to come back."""
+    """As for the first session: no client has to try again."""
     python, packages = opened(environment)
     with gateway_with(
         pool_max=0,

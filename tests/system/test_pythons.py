@@ -65,7 +65,7 @@ def test_keeps_state_and_prints(other: tuple[str, Client]) -> None:
     assert turn.result == "21"
 
 
-def test_tells_errors(other: tuple[str, Client]) -> None:
+def test_errors_are_reported(other: tuple[str, Client]) -> None:
     _, client = other
     turn = client.run("1 / 0")
     assert turn.status == "error"

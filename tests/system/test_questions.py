@@ -34,7 +34,7 @@ def test_password(client: Client) -> None:
     assert client.finish(msg_id).result == "6"
 
 
-def test_stdin_goes_to_the_one_who_asked(session: Session) -> None:
+def test_stdin_goes_to_the_requesting_client(session: Session) -> None:
     with session.client() as asker, session.client() as other:
         msg_id = asker.kc.execute("input('? ')", allow_stdin=True)
         asker.kc.get_stdin_msg(timeout=DEADLINE)
@@ -107,7 +107,7 @@ def test_inspect(client: Client) -> None:
     assert missing["data"] == {}
 
 
-def test_history(client: Client) -> None:
+def test_replay_guard(client: Client) -> None:
     codes = ["a = 1", "b = 2", "b = 2", "c = 3\nc"]
     for code in codes:
         client.run(code)

@@ -156,6 +156,174 @@ def test_replays_that_cannot_be(gateway: Gateway, tmp_path: Path) -> None:
     wait_for(lambda: not replays(gateway), "no session is left")
 
 
+def verdicts(found: dict[str, Any]) -> list[str]:
+    return [cell["verdict"] for cell in found["cells"]]
+
+
+def test_a_restart_is_honoured(gateway: Gateway, session: Session) -> None:
+    """Variables that were lost then are lost again, in replay and in bisect."""
+    session.exec("x = 1")
+    gateway.run("session", "restart", session.id)
+    session.wait_state("idle")
+    session.exec("x")
+    session.exec("x = 3")
+    done = gateway.run("notebook", "replay", "--json", session.id)
+    found = json.loads(done.stdout)
+    assert verdicts(found) == ["same", "same", "same"]
+    done = gateway.run("notebook", "bisect", "-e", "x == 1", session.id)
+    assert done.returncode == 1
+    assert "fails first after cell 2" in done.stdout
+    assert "NameError: name 'x' is not defined" in done.stdout
+
+
+def test_a_revived_session_is_replayed_once(
+    gateway: Gateway, session: Session
+) -> None:
+    run_all(session, "n = 0", "n += 1\nn")
+    session.delete()
+    session.wait_state("gone")
+    assert gateway.run("session", "revive", session.id).returncode == 0
+    session.exec("n += 1; n")
+    done = gateway.run("notebook", "replay", "--json", session.id)
+    found = json.loads(done.stdout)
+    assert verdicts(found) == ["same", "same", "skipped", "skipped", "same"]
+    assert "a revival had run it again" in done.stdout
+
+
+def test_cells_that_ended_badly_are_left_out(
+    gateway: Gateway, session: Session
+) -> None:
+    run_all(session, "x = 1")
+    session.exec("while True: pass", "--timeout", "1s")
+    run_all(session, "x")
+    done = gateway.run("notebook", "replay", "--json", session.id)
+    assert verdicts(json.loads(done.stdout)) == ["same", "skipped", "same"]
+
+
+def test_a_cell_that_does_not_end(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    path = recording(["x = 1", "x", "x + 1"], c1="while True: pass")
+    done = gateway.run(
+        "notebook", "replay", "--json", "--timeout", "1s", str(path)
+    )
+    found = json.loads(done.stdout)
+    assert verdicts(found) == ["same", "different", "same"]
+    assert "raised TimeLimitExceeded" in found["cells"][1]["why"]
+
+
+def test_errors_and_their_consequences(
+    gateway: Gateway, recording: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The folder is copied: what the cells write is not in it."""
+    data = tmp_path / "data"
+    (data / "sub").mkdir(parents=True)
+    (data / "sub" / "in.txt").write_text("42")
+    path = recording(
+        ["n = 42", "n", "m = 1"],
+        c0="n = int(open('sub/in.txt').read()); open('made', 'w').close()",
+    )
+    done = gateway.run("notebook", "replay", "--json", str(path))
+    first, second, third = json.loads(done.stdout)["cells"]
+    assert first["why"].startswith("raised FileNotFoundError: ")
+    assert first["why"].endswith(
+        "; the recording has no error; the recorded session had this file: "
+        "give a folder that has it with -w"
+    )
+    assert second["why"].endswith("; it follows from cell 1")
+    assert third["verdict"] == "same"
+    for _ in range(2):
+        done = gateway.run("notebook", "replay", "-w", str(data), str(path))
+        assert done.returncode == 0, done.stdout
+        assert [one.name for one in data.iterdir()] == ["sub"]
+
+
+def test_a_file_that_is_missing_has_its_cause(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    """A cell's that differed, the workspace that is not there, or none of
+    hearth's business."""
+    path = recording(
+        ["1", "2", "3", "4"],
+        c0="open('/tmp/there').close(); open('made.txt', 'w').close()",
+        c1="open('made.txt').close()",
+        c2="open('/workspace/data.csv').close()",
+        c3="import shutil; shutil.copy('a', 'b')",
+    )
+    done = gateway.run("notebook", "replay", "--json", str(path))
+    whys = [cell["why"] for cell in json.loads(done.stdout)["cells"]]
+    assert whys[0].endswith("'/tmp/there'; the recording has no error")
+    assert whys[1].endswith("; it follows from cell 1")
+    assert whys[2].endswith("give a folder that has it with -w")
+    assert whys[3].endswith("give a folder that has it with -w")
+
+
+def test_unrecorded_values_are_no_difference(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    def cell(source: str, **rest: Any) -> dict[str, Any]:
+        return {
+            "cell_type": "code", "source": source, "outputs": [],
+            "metadata": {}, "execution_count": None, **rest,
+        }  # fmt: skip
+
+    path = tmp_path / "clean.ipynb"
+    cells = [
+        cell("1 + 1"),
+        cell("1 / 0", metadata={"tags": ["skip-execution"]}),
+        cell("2", execution_count=3),
+    ]
+    path.write_text(
+        json.dumps(
+            {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+        )
+    )
+    done = gateway.run("notebook", "replay", "--json", str(path))
+    found = json.loads(done.stdout)
+    assert verdicts(found) == ["not recorded", "skipped", "different"]
+    assert found["not_recorded"] == 1
+    assert "skip-execution" in found["cells"][1]["why"]
+
+
+def test_the_profile_of_the_recording() -> None:
+    """The profile is the recording's, unless another is requested or it does
+    not exist."""
+    gateway = Gateway(
+        "--set", "profile/python3/limits/open_files=900",
+        "--set", "profile/other/limits/open_files=800",
+    )  # fmt: skip
+    code = "import resource; resource.getrlimit(resource.RLIMIT_NOFILE)[0]"
+    try:
+        session = gateway.start().create("--profile", "other")
+        assert session.exec(code).stdout == "800\n"
+        ran = gateway.run("notebook", "replay", session.id)
+        assert ran.returncode == 0, ran.stdout
+        ran = gateway.run("notebook", "replay", "-p", "python3", session.id)
+        assert ran.returncode == 1
+        assert "900, recorded is 800" in ran.stdout
+        path = gateway.folder / "run.ipynb"
+        gateway.run("notebook", "export", session.id, "-o", str(path))
+        path.write_text(path.read_text().replace('"other"', '"elsewhere"'))
+        ran = gateway.run("notebook", "replay", str(path))
+        assert "the profile elsewhere, which this gateway" in ran.stderr
+        assert ran.returncode == 1
+    finally:
+        gateway.end()
+
+
+def test_invalid_expressions(
+    gateway: Gateway, recording: Callable[..., Path]
+) -> None:
+    """Reported before any cell is run, without our own file's name."""
+    path = recording(["1", "2"])
+    ran = gateway.run("notebook", "bisect", str(path), "-e", "len(df) = 3")
+    assert ran.returncode == 2
+    assert "--expr: SyntaxError: " in ran.stderr
+    assert "line" not in ran.stderr
+    assert ran.stdout == ""
+    wait_for(lambda: not replays(gateway), "no session is left")
+
+
 # -- what input() was answered --
 
 
@@ -204,10 +372,11 @@ def test_answers_are_recorded_and_passwords_are_not(
     assert "input_reply" not in [row["what"] for row in rows]
 
 
-def test_answers_are_given_again(gateway: Gateway, answered: Session) -> None:
+def test_recorded_answers_are_given_again(
+    gateway: Gateway, answered: Session
+) -> None:
     found = gateway.json("notebook", "replay", "--json", answered.id)
-    verdicts = [cell["verdict"] for cell in found["cells"]]
-    assert verdicts == ["same", "skipped", "same"]
+    assert verdicts(found) == ["same", "skipped", "same"]
     assert "a password" in found["cells"][1]["why"]
     answered.delete()
     answered.wait_state("gone")
@@ -238,7 +407,7 @@ def test_a_person_is_asked_for_a_password(
     assert running.exitstatus == 0
 
 
-def test_an_answer_that_was_masked_is_not_given(
+def test_a_redacted_answer_is_not_given(
     gateway: Gateway, answered: Session, tmp_path: Path
 ) -> None:
     config = tmp_path / "hearth.cfg"
@@ -247,9 +416,8 @@ def test_an_answer_that_was_masked_is_not_given(
     env = {"HEARTH_CONFIG": str(config)}
     gateway.run("notebook", "export", answered.id, "-o", str(path), env=env)
     found = gateway.json_of(1, "notebook", "replay", "--json", str(path))
-    verdicts = [cell["verdict"] for cell in found["cells"]]
-    assert verdicts == ["skipped", "skipped", "different"]
-    assert "masked" in found["cells"][0]["why"]
+    assert verdicts(found) == ["skipped", "skipped", "different"]
+    assert "redacted" in found["cells"][0]["why"]
 
 
 def test_a_cell_that_asks_for_more_finds_the_end(
@@ -264,7 +432,10 @@ def test_a_cell_that_asks_for_more_finds_the_end(
         1, "notebook", "replay", "--json", "--until", "1", str(path)
     )
     assert found["cells"][0]["verdict"] == "different"
-    assert "error, recorded is nothing" in found["cells"][0]["why"]
+    assert (
+        "raised EOFError: the input has ended; the recording has no error"
+        in found["cells"][0]["why"]
+    )
     notebook["cells"][0]["source"] = (
         "try:\n    names = [input(), input(), input()]\n"
         "except EOFError:\n    print('hello Ada čaj 🫖')"
@@ -318,7 +489,8 @@ def test_bisect(gateway: Gateway, recording: Callable[..., Path]) -> None:
 def test_bisect_with_effects_outside(
     gateway: Gateway, recording: Callable[..., Path]
 ) -> None:
-    """A cell that is left out is not asked behind; the state is as it is."""
+    """The expression is not evaluated after an omitted cell: the state is
+    unchanged."""
     path = recording(
         ["a = [1]", "a.clear() # hm\n# hearth: outside-effects", "a += [2]"]
     )
@@ -331,11 +503,10 @@ def test_bisect_with_effects_outside(
 
     status, found = ask("1 in a")
     assert (status, found["failed_at"]) == (0, None)
-    verdicts = [cell["verdict"] for cell in found["cells"]]
-    assert verdicts == ["same", "skipped", "same"]
+    assert verdicts(found) == ["ran", "skipped", "ran"]
     status, found = ask("1 in a", "--all")
     assert (status, found["failed_at"]) == (1, 2)
-    # It raises behind the third, having been true behind the first.
+    # It raises after the third cell; it was true after the first.
     status, found = ask("1 / (2 - len(a))", "--all")
     assert (status, found["failed_at"], found["error"]) == (0, None, None)
     status, found = ask("1 / (2 - len(a))")

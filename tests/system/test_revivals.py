@@ -1,4 +1,4 @@
-"""A session comes back from its recording, and its agent is told what of it."""
+"""A session comes back from its recording, and its agent gets a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_revive_a_deleted_session(gateway: Gateway, session: Session) -> None:
         assert model["state"] == "idle"
         assert model["connection_file"] == session.connection_file
         assert Path(model["workspace"]) == session.workspace
-        # The client of before goes on, and its next turn tells.
+        # The old client goes on, and its next reply has the report.
         turn = client.run("len(a), b, open('kept').read()")
         assert turn.result == "(3, 'text', '1')"
         told = turn.reply["metadata"]["hearth"]["revived"]
@@ -40,7 +40,7 @@ def test_revive_a_deleted_session(gateway: Gateway, session: Session) -> None:
         assert "revived" not in client.run("1").reply["metadata"]["hearth"]
 
 
-def test_exec_tells_of_a_revival(gateway: Gateway, session: Session) -> None:
+def test_exec_reports_a_revival(gateway: Gateway, session: Session) -> None:
     run_all(session, "a = 1", "b = 2\n# hearth: skip-on-revive")
     session.delete()
     session.wait_state("gone")
@@ -97,7 +97,7 @@ def test_a_restart_that_was_asked_for_is_a_beginning(
     }
 
 
-def test_revive_what_ended_badly(gateway: Gateway) -> None:
+def test_revive_failed_sessions(gateway: Gateway) -> None:
     session = gateway.create("--restart", "never")
     run_all(session, "import random\na = random.random()\na", "b = 1")
     session.exec("import os\nos.kill(os.getpid(), 9)")
@@ -131,7 +131,7 @@ def test_revive_after_the_gateway_was_away(gateway: Gateway) -> None:
         assert revive(gateway, session)["variables"]["back"] == ["a"]
         gateway.kill()
         gateway.start()
-        # Nobody was told yet, so the next gateway does.
+        # No client has the report yet, so the next gateway sends it.
         assert "has been revived" in session.exec("a").stderr
         assert "revived" not in session.exec("a").stderr
     finally:
@@ -191,7 +191,7 @@ def test_a_revival_that_is_broken_off(
 def test_cells_that_a_revival_leaves_out(
     gateway: Gateway, session: Session
 ) -> None:
-    """Those that were not run, were interrupted, or took too long."""
+    """Cells that were not run, were interrupted, or took too long."""
     with session.client() as client:
         assert client.run("a = [1]").status == "ok"
         failing = client.kc.execute(
@@ -214,13 +214,13 @@ def test_cells_that_a_revival_leaves_out(
     assert "had not been run" in skipped[3]
     assert "time limit" in skipped[4]
     assert "interrupted" in skipped[5]
-    # What those had changed is not there, and that is told.
+    # The effects of those cells are missing, and that is reported.
     assert [c["number"] for c in report["cells"]] == [3, 4, 5, 6]
     assert report["different"] == 1
     assert session.exec("a").stdout == "[1]\n"
 
 
-def test_what_never_began_is_not_run(
+def test_a_cell_that_never_began_is_not_run(
     gateway: Gateway, session: Session
 ) -> None:
     """It was answered that the session is gone: its client did it elsewhere."""
@@ -244,7 +244,9 @@ def test_what_never_began_is_not_run(
     assert session.exec("a").stdout == "[]\n"
 
 
-def test_a_time_limit_is_one_again(gateway: Gateway, session: Session) -> None:
+def test_a_replayed_time_limit_is_the_same(
+    gateway: Gateway, session: Session
+) -> None:
     session.exec("a = 1")
     session.exec("while True: pass", "--timeout", "0.5")
     session.exec("a")
@@ -283,8 +285,8 @@ def test_revive_after_older_cells_were_given_up() -> None:
 
 @pytest.mark.parametrize("torn", [False, True])
 def test_revive_from_a_journal_that_was_cut_off(torn: bool) -> None:
-    """Between two records, or within one: what stood behind is missing, and
-    the agent is told."""
+    """Between two records, or within one: the rest is missing, and the agent
+    gets a report."""
     gateway = Gateway()
     try:
         gateway.start()

@@ -91,7 +91,7 @@ def test_plotly_as_one_html_document(client: Client) -> None:
 
 
 def states(turn: Turn, comm_id: str) -> list[dict[str, Any]]:
-    """What the kernel says a widget has become."""
+    """Return the states of a widget that the kernel has sent."""
     return [
         content["data"]["state"]
         for content in turn.contents("comm_msg")
@@ -148,7 +148,7 @@ def test_output_widget_captures(client: Client) -> None:
     model = client.value("out.model_id")
     turn = ok(client.run("with out:\n    print('inside')\nprint('outside')"))
 
-    # The front end is told whose outputs the widget takes, and when not.
+    # The page learns whose outputs the widget takes, and when it stops.
     first, last = states(turn, model)
     request = turn.reply["parent_header"]["msg_id"]
     assert first == {"msg_id": request}

@@ -1,4 +1,5 @@
-"""A profile's seed: a notebook that each new kernel runs before anybody's."""
+"""A profile's seed: a notebook that each new kernel runs before any client's
+code."""
 
 from __future__ import annotations
 
@@ -23,7 +24,11 @@ CELLS = (
 
 def write(path: Path, *cells: str, name: str = "python3") -> Path:
     def cell(number: int, kind: str, source: str) -> dict[str, Any]:
-        made = {"cell_type": kind, "id": f"c{number}", "metadata": {}}
+        made: dict[str, Any] = {
+            "cell_type": kind,
+            "id": f"c{number}",
+            "metadata": {},
+        }
         made["source"] = source
         if kind == "code":
             made.update(execution_count=None, outputs=[])
@@ -79,7 +84,7 @@ def check(client: Client) -> None:
     assert turn.reply["content"]["execution_count"] == 4
 
 
-def test_each_new_kernel_has_run_it(seeded: Seeded) -> None:
+def test_each_new_kernel_has_run_the_seed(seeded: Seeded) -> None:
     """Out of the pool, forked, and after a restart."""
     seeded.configure(*CELLS).start()
     wait_for(lambda: seeded.pool()["ready"] >= 1, "a member of the pool")
@@ -89,12 +94,12 @@ def test_each_new_kernel_has_run_it(seeded: Seeded) -> None:
             check(client)
             client.run("count = 1")
             seeded.run("session", "restart", session.id)
-            # Asked in the midst of it, perhaps: its turn is behind the seed.
+            # Possibly asked during the seed: the request waits for its end.
             check(client)
     assert seeded.pool()["handed_out"] == 1
 
 
-def test_it_stands_in_the_recording(seeded: Seeded) -> None:
+def test_the_seed_is_in_the_recording(seeded: Seeded) -> None:
     session = seeded.configure(*CELLS).start().create()
     assert session.exec("count").stdout == "21\n"
     cells = session.notebook()["cells"]
@@ -106,7 +111,7 @@ def test_it_stands_in_the_recording(seeded: Seeded) -> None:
     assert "".join(cells[0]["outputs"][0]["text"]) == "seeded\n"
 
 
-def test_a_client_cannot_say_that_its_cell_is_one(seeded: Seeded) -> None:
+def test_a_client_cannot_mark_its_cell_as_a_seed(seeded: Seeded) -> None:
     session = seeded.configure("a = 1").start().create()
     with session.client() as client:
         content = {"code": "b = 2", "allow_stdin": False}
@@ -119,7 +124,7 @@ def test_a_client_cannot_say_that_its_cell_is_one(seeded: Seeded) -> None:
     assert events.count("cell_start") == events.count("cell_end") == 1
 
 
-def test_a_revival_leaves_it_to_the_fresh_kernel(seeded: Seeded) -> None:
+def test_a_revival_leaves_the_seed_to_the_fresh_kernel(seeded: Seeded) -> None:
     session = seeded.configure("runs = globals().get('runs', 0) + 1").start()
     made = session.create()
     made.exec("own = 5")
@@ -154,7 +159,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("restart", ["never", "auto"])
 @pytest.mark.parametrize("how", FAILURES)
-def test_one_that_fails_ends_the_session(
+def test_a_failing_seed_ends_the_session(
     seeded: Seeded, how: str, restart: str
 ) -> None:
     cells, why = FAILURES[how]
@@ -209,7 +214,7 @@ NOT_READ = {
 
 
 @pytest.mark.parametrize("what", NOT_READ)
-def test_one_that_cannot_be_read_is_refused(seeded: Seeded, what: str) -> None:
+def test_an_unreadable_seed_is_refused(seeded: Seeded, what: str) -> None:
     text, why = NOT_READ[what]
     seeded.configure(text or "")
     path = seeded.folder / "seed.ipynb"

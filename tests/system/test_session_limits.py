@@ -1,5 +1,5 @@
-"""A session with lower limits than its profile's: they hold, they are told, and
-they stay with it."""
+"""A session with lower limits than its profile's: they apply, they are shown,
+and they stay with it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def gateway() -> Iterator[Gateway]:
 
 
 def limits_on_record(session: Session) -> list[dict[str, Any]]:
-    """What the audit log says of limits of the session."""
+    """Return the audit log's records about limits of the session."""
     done = session.gateway.run(
         "audit", "show", "--json", "--session", session.id
     )
@@ -52,7 +52,7 @@ def limits_on_record(session: Session) -> list[dict[str, Any]]:
     return [one for one in records if one["event"] == "limit"]
 
 
-def test_they_hold_and_are_told(gateway: Gateway) -> None:
+def test_limits_apply_and_are_shown(gateway: Gateway) -> None:
     small, other = gateway.create(*LIMITS), gateway.create()
     assert small.show()["limits"] == {
         "memory": 128 << 20,
@@ -73,12 +73,12 @@ def test_they_hold_and_are_told(gateway: Gateway) -> None:
         assert neighbour.run("1+1").result == "2"
 
 
-def test_output_is_counted_by_them(gateway: Gateway) -> None:
+def test_output_is_counted_by_session_limits(gateway: Gateway) -> None:
     session = gateway.create("--limit", "cell_output=64K")
     with session.client() as client:
         assert client.run("print('x' * 1000)").status == "ok"
         turn = client.run("while True: print('x' * 1000)")
-        assert "65536 are the most" in turn.content["evalue"]
+        assert "at most 65536 are permitted" in turn.content["evalue"]
         assert (
             f"limits/cell_output of session {session.id}"
             in (turn.content["evalue"])
@@ -86,7 +86,7 @@ def test_output_is_counted_by_them(gateway: Gateway) -> None:
 
 
 def test_requests_that_wait(gateway: Gateway) -> None:
-    """So many, and the next is told so; the others run."""
+    """As many as permitted run; the next one gets an error."""
     session = gateway.create("--limit", "requests=3")
     with session.client() as client:
         runs = client.kc.execute(WAIT)
@@ -113,8 +113,8 @@ def padded(code: str, kib: int) -> str:
 
 
 def test_bytes_that_wait(gateway: Gateway) -> None:
-    """What is too much together is told so, what is small goes on; and the
-    first that waits may be as big as it likes."""
+    """Requests that are too large together get an error, small ones go on; the
+    first waiting one may have any size."""
     session = gateway.create("--limit", "requests_bytes=64K")
     with session.client() as client:
         runs = client.kc.execute(WAIT)
@@ -149,8 +149,8 @@ def test_bytes_that_wait(gateway: Gateway) -> None:
 def check_room(session: Session, client: Client, restart: bool = False) -> None:
     """Two of 30 KiB may wait at a time, a third one not.
 
-    By replies alone: libzmq subscribes anew, behind a restart, when somebody
-    next looks at that socket, and what is published until then is missed.
+    By replies only: after a restart libzmq subscribes again when that socket is
+    next used, and earlier publications are missed.
     """
     (session.workspace / "go").unlink(missing_ok=True)
     client.kc.execute(WAIT)
@@ -207,7 +207,7 @@ def test_journal_that_is_full(gateway: Gateway) -> None:
     assert not limits_on_record(other)
 
 
-def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:
+def test_a_restart_and_the_next_gateway_keep_limits(gateway: Gateway) -> None:
     session = gateway.create(*LIMITS)
     with session.client() as client:
         assert "[100, 1048576] [3, 4]" in client.run(LOOK).stream()
@@ -226,15 +226,15 @@ def test_a_restart_and_the_next_gateway_keep_them(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     ("limit", "says"),
     [
-        ("memory=3G", "more than the 2147483648 of profile python3"),
+        ("memory=3G", "more than the 2G of profile python3"),
         ("memory=0", "more than"),
         ("memory=1K", "limits/memory"),
         ("memories=1G", "limits/memories"),
         ("tmp_bytes=4M", "two limits now: limits/tmp"),
-        ("shm=1G", "more than the 268435456 of profile python3"),
+        ("shm=1G", "more than the 256M of profile python3"),
     ],
 )
-def test_what_cannot_be(gateway: Gateway, limit: str, says: str) -> None:
+def test_impossible_limits(gateway: Gateway, limit: str, says: str) -> None:
     before = len(gateway.sessions("--all"))
     done = gateway.run("session", "create", "--limit", limit)
     assert done.returncode == 1, done

@@ -126,8 +126,8 @@ def test_each_session_has_its_own(gateway: Gateway) -> None:
 
 
 def test_files_go_both_ways(gateway: Gateway) -> None:
-    """What either makes the other can use, also what a session has shut
-    behind itself."""
+    """Files of each are usable by the other, also those that a session has
+    closed."""
     session = gateway.create()
     done = gateway.run("files", "put", session.id, "-", "a", stdin="abc")
     assert done.returncode == 0, done.stderr
@@ -152,7 +152,7 @@ def end(gateway: Gateway, session: Session) -> Path:
     return gateway.state / "sessions" / session.id / "workspace"
 
 
-def test_what_is_left_is_the_users(gateway: Gateway) -> None:
+def test_workspaces_belong_to_the_user_afterwards(gateway: Gateway) -> None:
     session = gateway.create()
     made = (
         "import os; os.makedirs('a/b', exist_ok=True)\n"
@@ -194,7 +194,7 @@ def test_a_folder_of_the_users_has_the_users_session(
     assert (folder / "made").stat().st_uid == USER
 
 
-def test_removes_what_is_due() -> None:
+def test_expired_users_are_removed() -> None:
     running = begin(
         "gateway/session_users=own",
         "sessions/journal_keep=1s",
@@ -234,7 +234,9 @@ while fcntl.fcntl(pipes[-1][0], SIZE) == 65536:
 @pytest.mark.parametrize(
     ("choice", "is_shared"), [("own", False), ("gateway", True)]
 )
-def test_one_takes_no_pipe_from_another(choice: str, is_shared: bool) -> None:
+def test_a_session_takes_no_pipe_from_another(
+    choice: str, is_shared: bool
+) -> None:
     """The kernel counts the buffers of pipes by user of the host."""
     running = begin(f"gateway/session_users={choice}")
     size = "__import__('fcntl').fcntl(__import__('os').pipe()[0], 1032)"
@@ -250,7 +252,7 @@ def test_one_takes_no_pipe_from_another(choice: str, is_shared: bool) -> None:
         running.end()
 
 
-def test_the_next_gateway_has_its_hold_on_them(gateway: Gateway) -> None:
+def test_the_next_gateway_controls_the_users(gateway: Gateway) -> None:
     """It joins the namespace that the living keep: what takes privilege over
     them works, and so do sessions of its own."""
     session, other = gateway.create(), gateway.create()
@@ -272,7 +274,7 @@ def test_the_next_gateway_has_its_hold_on_them(gateway: Gateway) -> None:
         turn = client.finish(busy, begun=begun)
         assert turn.content["ename"] == "KeyboardInterrupt"
         assert client.value("kept") == 42
-    # Another's, of the new gateway: a number that nobody alive has.
+    # Another user, of the new gateway: a number that no live session has.
     third = gateway.create()
     assert user(third) not in {number, user(other), USER}
     # Stopped, pid 1 reads no order: only who may signal it ends it.
@@ -282,7 +284,7 @@ def test_the_next_gateway_has_its_hold_on_them(gateway: Gateway) -> None:
     workspace = end(gateway, other)
     wait_for(lambda: start_time(init) != born, "the end of pid 1")
     assert workspace.stat().st_uid == USER
-    # Nobody left who would keep it: the next one makes its own.
+    # No session is left to keep it: the next one makes its own.
     for each in (session, third):
         end(gateway, each)
     gateway.kill()
@@ -291,8 +293,8 @@ def test_the_next_gateway_has_its_hold_on_them(gateway: Gateway) -> None:
     assert user(gateway.create()) != USER
 
 
-def test_lent_no_more_lasts_as_long_as_they_live() -> None:
-    """Who lives keeps the range that it was lent; then the new one holds."""
+def test_a_new_range_applies_to_new_sessions_only() -> None:
+    """Live sessions keep their range; new ones use the new range."""
     running = begin("gateway/session_users=own")
     try:
         running.start()
@@ -308,7 +310,7 @@ def test_lent_no_more_lasts_as_long_as_they_live() -> None:
         running.end()
 
 
-def test_is_not_turned_off_under_them() -> None:
+def test_users_are_not_turned_off_under_sessions() -> None:
     running = begin("gateway/session_users=own")
     try:
         running.start()
@@ -408,11 +410,17 @@ SHARED = "sessions share this user: one can take"
         ("own", None, "ok", [LENT], ""),
         ("auto", NONE, "warning", [SHARED, "--add-subuids"], "as a service"),
         ("own", NONE, "missing", [SHARED, "--add-subuids"], "as a service"),
-        ("gateway", None, "warning", [SHARED, "session_users says"], "= auto"),
+        (
+            "gateway",
+            None,
+            "warning",
+            [SHARED, "set by gateway/session_users"],
+            "= auto",
+        ),
     ],
     ids=["auto", "own", "auto, none", "own, none", "gateway"],
 )
-def test_the_doctor_says_whose_sessions_are(
+def test_the_doctor_names_the_users_of_sessions(
     choice: str,
     users: Optional[str],
     state: str,
@@ -462,7 +470,7 @@ def test_the_doctor_names_a_place_that_sessions_could_not_read() -> None:
         running.sweep()
 
 
-def test_the_doctor_says_to_root_what_does_not_start() -> None:
+def test_the_doctor_warns_root_of_failing_starts() -> None:
     running = begin()
     running.prefix = []
     try:
@@ -474,8 +482,8 @@ def test_the_doctor_says_to_root_what_does_not_start() -> None:
 
 
 @pytest.mark.parametrize(("count", "state"), [(1, "warning"), (900, "ok")])
-def test_the_doctor_says_it_to_root(count: int, state: str) -> None:
-    """With one number all sessions have that."""
+def test_the_doctor_reports_it_to_root(count: int, state: str) -> None:
+    """All sessions have the one number."""
     running = begin()
     running.prefix = []
     try:
@@ -511,7 +519,7 @@ def test_has_no_more_than_the_service(gateway: Gateway) -> None:
     assert extents == [(USER, USER, 1), (FIRST, FIRST, COUNT)]
 
 
-def test_what_is_shown_may_lie_in_a_private_folder() -> None:
+def test_a_mount_may_come_from_a_private_folder() -> None:
     """The user's zygote opens it; sessions need not find the way."""
     running = begin("gateway/session_users=own")
     home = running.folder / "h"

@@ -1,6 +1,6 @@
 """The gateway dies; sessions, clients and the journal do not notice.
 
-The client is a jupyter_client object that nobody touches meanwhile.
+The client is a jupyter_client object that stays unchanged meanwhile.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import time
-from typing import Iterator, Optional
+from pathlib import Path
+from typing import Iterator
 
 import pytest
 from client import Client, Turn
@@ -351,7 +353,7 @@ def test_gone_session_over_a_restart(gateway: Gateway) -> None:
     assert session.show()["state"] == "gone"
 
 
-def test_gone_with_a_request_that_nobody_answered(gateway: Gateway) -> None:
+def test_a_session_gone_with_an_unanswered_request(gateway: Gateway) -> None:
     """A gateway that could not take a session over leaves it like this."""
     session = gateway.create("--time-limit", "3s")
     namespace = session.namespace()
@@ -419,15 +421,7 @@ def test_killed_zygote(gateway: Gateway) -> None:
         kill_all(zygotes(gateway))
         assert client.run("x").result == "1"
 
-        def again() -> Optional[Session]:
-            done = gateway.run("session", "create", "--json")
-            if done.returncode != 0:
-                assert done.stderr
-                return None
-            return Session(gateway, json.loads(done.stdout))
-
-        other = wait_for(again, "a session from the next zygote")
-        with other.client() as second:
+        with gateway.create().client() as second:
             assert second.run("1 + 1").result == "2"
         assert client.run("x").result == "1"
 
@@ -439,7 +433,8 @@ def zygotes(gateway: Gateway) -> dict[int, str]:
 
 
 def kill_all(found: dict[int, str]) -> None:
-    """Those that are still what they were; they may have gone already."""
+    """Kill the processes that are still the same ones; they may have gone
+    already."""
     for pid, born in found.items():
         if start_time(pid) == born:
             kill(pid)
@@ -455,6 +450,30 @@ def test_gateway_and_zygote_killed(gateway: Gateway) -> None:
     printing.let_it_end()
 
     printing.check(printing.finish(), kills=1)
+
+
+def test_a_command_whose_gateway_is_replaced(gateway: Gateway) -> None:
+    """The next gateway has a key of its own, and does not hear it."""
+
+    def has_asked() -> bool:
+        names = Path(f"/proc/{asking.pid}/task").glob("*/comm")
+        return any(name.read_text().startswith("ZMQbg/IO") for name in names)
+
+    os.kill(gateway.pid, signal.SIGSTOP)
+    asking = subprocess.Popen(
+        [HEARTH, "session", "list"],
+        env=gateway.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(has_asked, "a request")
+    gateway.kill()
+    gateway.start()
+    _, said = asking.communicate(timeout=DEADLINE)
+
+    assert asking.returncode == 4, said
+    assert "the gateway ended before it answered" in said
 
 
 def test_second_gateway_is_refused(gateway: Gateway) -> None:

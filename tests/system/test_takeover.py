@@ -3,6 +3,7 @@ a time limit, clients that come back late."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -117,7 +118,7 @@ def test_a_subscriber_that_comes_back_late_gets_the_last_idle(
         )
         client.stream_until(msg_id, "on")
         gateway.kill()
-        # Its reply comes to whom is there, although the subscriber is not.
+        # Its reply reaches the client, although its subscription is missing.
         client.kc.iopub_channel.stop()
         gateway.start()
         (session.workspace / "go").touch()
@@ -176,8 +177,8 @@ def test_a_gateway_is_killed_while_the_old_kernel_of_a_restart_ends(
 def test_requests_of_the_old_kernel_do_not_run_in_the_fresh_one(
     gateway: Gateway,
 ) -> None:
-    """A gateway that was killed before it had answered them: what its journal
-    has is cut off behind the wish."""
+    """A gateway that was killed before it had answered them: its journal is cut
+    after the request."""
     gateway.start()
     session = gateway.create("--restart", "never")
     with session.client() as client:
@@ -219,8 +220,25 @@ def test_a_gateway_is_killed_before_a_restart_has_its_fresh_kernel(
         assert client.run("'x' in globals()").result == "False"
 
 
+def test_a_gateway_is_killed_before_it_knows_the_fresh_process(
+    gateway: Gateway,
+) -> None:
+    """The kernel said that it is ready before its process was written down."""
+    gateway.start()
+    session = gateway.create("--restart", "never")
+    gateway.run("session", "restart", session.id)
+    with session.client() as client:
+        assert client.run("x = 1").status == "ok"
+        gateway.kill()
+        path = gateway.state / "sessions" / session.id / "session.json"
+        known = json.loads(path.read_text())
+        path.write_text(json.dumps(known | {"pid": 0, "start_time": 0}))
+        gateway.start()
+        assert client.run("'x' in globals()").result == "False"
+
+
 def test_a_gateway_is_killed_while_it_ends_a_session(gateway: Gateway) -> None:
-    """Who asked for it was told that it ends: it does, and not as lost."""
+    """The client knows that the session ends: it does, and not as lost."""
     gateway.start()
     session = gateway.create("--restart", "never")
     old = session.namespace()

@@ -143,7 +143,7 @@ def test_async(client: Client) -> None:
         "        await asyncio.sleep(0.01)\n"
         "task = asyncio.create_task(tick())\n"
     )
-    # It goes on between cells, with nobody asking.
+    # It goes on between cells, without requests.
     end = time.monotonic() + DEADLINE
     while client.value("len(log)") < 5:
         assert time.monotonic() < end
@@ -199,7 +199,7 @@ def test_execute_on_control(client: Client) -> None:
 
 
 def test_every_message_is_whole(client: Client) -> None:
-    """What validating front ends insist on."""
+    """Check the members that validating clients require."""
     turn = client.run("print(1)\ndisplay(2)\n3")
 
     seen = set()

@@ -26,7 +26,7 @@ ETC = {
     ),
     "resolv.conf": "",
 }
-# The host's, where it has them: nothing that tells who uses the machine.
+# The host's, if it has them: none says who uses the machine.
 ETC_OF_THE_HOST = {
     "alternatives",
     "ca-certificates",
@@ -185,7 +185,7 @@ def test_proc_has_these_and_no_others(client: Client) -> None:
     assert not {name for name in names & REFUSED if seen[name] is not None}
 
 
-def test_its_own_words_name_what_it_sees(client: Client) -> None:
+def test_the_command_line_names_visible_paths(client: Client) -> None:
     """The profile, which may name other places, is not among them."""
     words = client.value("open('/proc/self/cmdline').read()").split("\0")
     assert len(words) == 5

@@ -1,4 +1,4 @@
-"""How much a workspace may hold, whoever puts it there."""
+"""The limits of a workspace, for writes of a session and of a client."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_files_that_come_together_share_the_room() -> None:
         session = narrow.create()
         with putting(session, "a", 4 << 20):
             said = files(session, "put", "-", "b", stdin=big, code=1).stderr
-            assert "with what is on its way" in said
+            assert "with running transfers" in said
             assert "no room for more" in said
         said = files(session, "put", "-", "b", stdin=big, code=1).stderr
         assert "no room for more" in said
@@ -83,7 +83,7 @@ def is_refused(session: Session, name: str, text: str) -> bool:
     return "there is no room for more" in done.stderr
 
 
-def test_what_a_session_has_left_counts(left: Session) -> None:
+def test_files_left_by_a_session_count(left: Session) -> None:
     assert is_refused(left, "more", BIG)
     files(left, "put", "-", "small", stdin="a few bytes")
     files(left, "put", "-", "half", stdin="x" * 900_000)
@@ -95,7 +95,7 @@ def test_what_a_session_has_left_counts(left: Session) -> None:
     assert is_refused(left, "more", BIG)
 
 
-def test_what_a_session_has_left_has_its_number(left: Session) -> None:
+def test_files_left_by_a_session_keep_their_project_id(left: Session) -> None:
     for name in ("a", "b", "c", "d"):
         files(left, "put", "-", name, stdin=name)
     done = files(left, "put", "-", "e", stdin="e", code=1)
@@ -103,33 +103,33 @@ def test_what_a_session_has_left_has_its_number(left: Session) -> None:
     assert "big" in ls(left)
 
 
-def test_the_next_gateway_counts_it_too(left: Session) -> None:
+def test_the_next_gateway_counts_files_too(left: Session) -> None:
     gateway = left.gateway
     gateway.terminate()
     gateway.start()
     assert is_refused(left, "more", BIG)
     gateway.terminate()
-    # Of a session that nobody answers for any more only its files are left.
+    # Only the files are left of a session that no gateway serves any more.
     gateway.start("--set", "sessions/gone_keep=0")
     assert left.id not in [one["id"] for one in gateway.sessions("--all")]
     assert is_refused(left, "more", BIG)
     files(left, "put", "-", "small", stdin="a few bytes")
 
 
-def test_it_counts_from_the_moment_that_the_session_ends() -> None:
-    """What is on its way then, too."""
+def test_files_count_from_the_end_of_the_session() -> None:
+    """Running uploads count then, too."""
     with limited(workspace_bytes="8M") as running:
         session = running.create()
         with putting(session, "a", 4 << 20):
             session.delete()
             session.wait_state("gone")
             said = files(session, "put", "-", "b", stdin=2 * BIG, code=1).stderr
-            assert "with what is on its way" in said
+            assert "with running transfers" in said
         assert is_refused(session, "b", BIG)
         assert list(ls(session)) == ["a"]
 
 
-def test_what_is_many_is_counted_while_nobody_waits() -> None:
+def test_many_files_are_counted_before_a_put() -> None:
     with limited(workspace_files="10603") as running:
         session = running.create()
         session.delete()

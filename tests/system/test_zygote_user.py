@@ -114,7 +114,7 @@ def test_sessions_are_as_ever(gateway: Gateway) -> None:
         users.add(user)
         assert FIRST <= user < OWN
     assert len(users) == 2
-    # The next kernel in the same workspace, which is nobody else's.
+    # The next kernel in the same workspace, which no other session uses.
     session = sessions[0]
     client = session.client()
     assert client.run("__import__('os').chmod('.', 0o700)").status == "ok"
@@ -126,7 +126,8 @@ def test_sessions_are_as_ever(gateway: Gateway) -> None:
 
 
 def attempt(user: int, act: Callable[[], object]) -> str:
-    """What comes of it as that user: an errno's name, or nothing."""
+    """Return the result of an attempt as that user: an errno's name, or
+    nothing."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -148,9 +149,11 @@ def attempt(user: int, act: Callable[[], object]) -> str:
     return text
 
 
-def test_is_nobody_to_the_gateway_nor_to_sessions(gateway: Gateway) -> None:
-    """What a zygote's user can do to the gateway, and a session's that has
-    escaped to its zygote: nothing."""
+def test_the_zygote_user_has_no_access_to_gateway_or_sessions(
+    gateway: Gateway,
+) -> None:
+    """A zygote's user, and a session's that has escaped to its zygote, can do
+    nothing to the gateway."""
     session = gateway.create()
     pid = zygote(gateway)
     (payload,) = children(session.show()["pid"])
@@ -168,7 +171,7 @@ def test_is_nobody_to_the_gateway_nor_to_sessions(gateway: Gateway) -> None:
         assert attempt(user, lambda: os.kill(process, 0)) == "EPERM"
         look = f"/proc/{process}/mem"
         assert attempt(user, lambda: Path(look).read_bytes()) == "EACCES"
-    # The counterpart: whoever has that user can.
+    # The counterpart: a process with that user can.
     assert attempt(OWN, lambda: os.kill(pid, 0)) == ""
 
 
@@ -221,7 +224,7 @@ def test_a_zygote_without_its_mapper_is_replaced(gateway: Gateway) -> None:
     ],
     ids=["few", "user"],
 )
-def test_refuses_what_cannot_be(
+def test_refuses_impossible_settings(
     settings: list[str], unit: Optional[bool], said: str
 ) -> None:
     running = begin("gateway/zygote_user=own", *settings, unit=unit is True)
@@ -243,10 +246,10 @@ def test_refuses_what_cannot_be(
 @pytest.mark.parametrize(
     ("choice", "state"), [("own", "ok"), ("auto", "warning")]
 )
-def test_the_doctor_says_whose_zygotes_are(
+def test_the_doctor_names_the_user_of_zygotes(
     tmp_path: Path, choice: str, state: str
 ) -> None:
-    """Asked by root, whose gateway has them as its own only when told to."""
+    """Asked by root, whose gateway has them as its own only on request."""
     config = tmp_path / "hearth.cfg"
     config.write_text(f"gateway\n    zygote_user = {choice}\n")
     done = subprocess.run(
@@ -271,10 +274,11 @@ def test_the_doctor_says_whose_zygotes_are(
         ("gateway", "none", "warning"),
     ],
 )
-def test_the_doctor_says_it_as_the_service(
+def test_the_doctor_reports_it_as_the_service(
     tmp_path: Path, choice: str, groups: str, state: str
 ) -> None:
-    """Who is no root and has groups of version 1 cannot give zygotes a user."""
+    """A user that is not root and has groups of version 1 cannot give zygotes a
+    user."""
     if groups == "auto" and not os.path.isdir("/sys/fs/cgroup/memory"):
         pytest.skip("no control groups of version 1")
     config = tmp_path / "hearth.cfg"
@@ -338,7 +342,7 @@ for text in sys.argv[1:]:
 
 
 def lent(program_user: str, first: int, orders: Iterable[str]) -> list[str]:
-    """What comes of the orders, with three users from the first on."""
+    """Return the results of the requests, with three users from the first."""
     mapper = Path(HEARTH).parent / "python/hearth_kernel/hearth-mapper"
     done = subprocess.run(
         [mapper, program_user, program_user, str(first), "3",
@@ -368,7 +372,7 @@ def test_the_mapper_lends_sessions_users_alone() -> None:
 
 
 def test_the_mapper_lends_an_ordinary_users_own() -> None:
-    """Where the program's user is none of the range."""
+    """The program's user is not in the range."""
     user, first, init = 80000, 90000, 90002
     orders = {
         f"{user},{user},{init},{init}": f"0 1000 {user} 1 999 {init} 1",

@@ -29,8 +29,7 @@ def ls(session: Session, *arguments: str) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def putting(session: Session, name: str, size: int) -> Iterator[None]:
-    """So many bytes of a file that is longer are in the gateway's hands; then
-    it ends."""
+    """Upload this many bytes of a longer file; then the client ends."""
     gateway = session.gateway
     assert gateway.process
     folder = Path(f"/proc/{gateway.process.pid}/fd")

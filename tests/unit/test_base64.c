@@ -14,7 +14,7 @@ static base64_t find_in_json(const char *text)
     return base64_find(text, strlen(text), true);
 }
 
-static void tells_lines_from_one(void **state)
+static void distinguishes_lines_from_one_line(void **state)
 {
     (void) state;
     assert_int_equal(find("aGVhcnRo"), BASE64_PLAIN);
@@ -41,7 +41,7 @@ static void counts_letters_and_padding(void **state)
                      BASE64_NONE);
 }
 
-/* Wherever it stands in what is looked at in blocks. */
+/* At each place in the blocks that are checked at once. */
 static void sees_each_letter(void **state)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -62,7 +62,7 @@ static void sees_each_letter(void **state)
         }
 }
 
-static void takes_what_json_escapes(void **state)
+static void accepts_json_escapes(void **state)
 {
     (void) state;
     assert_int_equal(find_in_json("aGVh\\ncnRo\\r\\n\\t"), BASE64_LINES);
@@ -79,10 +79,10 @@ static void takes_what_json_escapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_lines_from_one),
+        cmocka_unit_test(distinguishes_lines_from_one_line),
         cmocka_unit_test(counts_letters_and_padding),
         cmocka_unit_test(sees_each_letter),
-        cmocka_unit_test(takes_what_json_escapes),
+        cmocka_unit_test(accepts_json_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,8 @@ static void put_file(const char *name, const char *text)
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-/* What beneath_file makes of a path: 0 and the text, or the code. */
+/* Returns the result of beneath_file for a path: 0 and the text, or the error.
+ */
 static int read_file(const char *path, char ret_text[64])
 {
     cleanup_fd int fd = -1;
@@ -102,7 +103,7 @@ static void follows_no_symbolic_link(void **state)
     assert_int_equal(read_file("magic/etc/passwd", text), -ELOOP);
 }
 
-static void opens_no_special_file(void **state)
+static void opens_regular_files_only(void **state)
 {
     (void) state;
     cleanup_fd int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -246,7 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_file_in_a_folder),
         cmocka_unit_test(follows_no_symbolic_link),
-        cmocka_unit_test(opens_no_special_file),
+        cmocka_unit_test(opens_regular_files_only),
         cmocka_unit_test(refuses_a_file_with_a_second_link),
         cmocka_unit_test(does_not_climb_out),
         cmocka_unit_test(makes_removes_and_renames_beneath_alone),

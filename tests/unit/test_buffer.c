@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void keeps_what_was_appended(void **state)
+static void keeps_appended_bytes(void **state)
 {
     (void) state;
     cleanup_buffer buffer_t buffer = BUFFER_EMPTY;
@@ -56,7 +56,7 @@ static void keeps_its_memory_when_emptied(void **state)
     assert_string_equal((char *) buffer.data, "again");
 }
 
-static void copies_bytes_with_a_nul_behind(void **state)
+static void copies_bytes_and_ends_them_with_nul(void **state)
 {
     (void) state;
     cleanup_free char *copy = mem_copy("a\0b", 3);
@@ -69,11 +69,11 @@ static void copies_bytes_with_a_nul_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_was_appended),
+        cmocka_unit_test(keeps_appended_bytes),
         cmocka_unit_test(formats_more_than_its_first_room),
         cmocka_unit_test(forgets_the_first_bytes),
         cmocka_unit_test(keeps_its_memory_when_emptied),
-        cmocka_unit_test(copies_bytes_with_a_nul_behind),
+        cmocka_unit_test(copies_bytes_and_ends_them_with_nul),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

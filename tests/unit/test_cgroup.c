@@ -1,6 +1,7 @@
 /* Control groups on a tree of plain files: mkdir fills a group's folder with
  * its files as the kernel would, rmdir takes them away. */
 #include "sandbox/cgroup.h"
+#include "sandbox/cgroup_fs.h"
 #include "tests/lib/test.h"
 
 #include "base/buffer.h"
@@ -126,7 +127,8 @@ static bool exists(const char *below_mount)
     return access(path, F_OK) == 0;
 }
 
-/* What was written: the file's old content may stand behind it. */
+/* Expects the written text: the rest of the file's old content may follow it.
+ */
 static void expect(const char *below_mount, const char *text)
 {
     cleanup_free char *path = below(mount, below_mount);
@@ -246,7 +248,7 @@ static void admits_another_group_of_users_in_version_2(void **state)
 }
 
 /* As systemd delegates to the managers of users. */
-static void does_without_the_controller_cpu_in_version_2(void **state)
+static void works_without_the_controller_cpu_in_version_2(void **state)
 {
     static const cgroup_limits_t without_cpu = {
         .memory = 512u << 20, .processes = 64, .cpu_weight = 200};
@@ -378,7 +380,7 @@ static void a_second_leaf_of_one_name_is_refused(void **state)
     assert_int_equal(cgroup_open(tree, "../x", &second, &fault), -EINVAL);
 }
 
-static void a_member_that_stays_is_told(void **state)
+static void a_group_that_stays_busy_is_reported(void **state)
 {
     cleanup_cgroups cgroups_t *tree = NULL;
     cleanup_cgroup cgroup_t *leaf = NULL;
@@ -399,7 +401,7 @@ static bool is_living(void *argument, const char *leaf)
     return strcmp(leaf, argument) == 0;
 }
 
-static void sweeps_what_nobody_keeps(void **state)
+static void sweeps_unused_groups(void **state)
 {
     cleanup_cgroups cgroups_t *tree = NULL;
     char living[] = "lives.1";
@@ -438,6 +440,28 @@ static void the_next_gateway_is_in_the_child_already(void **state)
     assert_string_equal(cgroups_where(tree) + strlen(mount), "/unit");
 }
 
+/* The command that started the caller, as `hearth gateway start` does. */
+static void takes_the_parent_along_if_it_is_alone(void **state)
+{
+    cleanup_free char *parent = mem_format("%d\n", (int) getppid());
+    cleanup_free char *both = mem_format("%s1\n", parent);
+
+    (void) state;
+    make_v2("unit");
+    cleanup_free char *folder = below(mount, "unit");
+    cleanup_free char *leaf = below(mount, "unit/gateway");
+    assert_int_equal(mkdir(leaf, 0755), 0);
+    put(leaf, "cgroup.procs", "none\n");
+    put(folder, "cgroup.procs", both);
+    assert_false(cgroup_take_parent(folder, leaf));
+    put(folder, "cgroup.procs", "1\n");
+    assert_false(cgroup_take_parent(folder, leaf));
+    expect("unit/gateway/cgroup.procs", "none");
+    put(folder, "cgroup.procs", parent);
+    assert_true(cgroup_take_parent(folder, leaf));
+    expect("unit/gateway/cgroup.procs", parent);
+}
+
 static void says_what_is_missing(void **state)
 {
     cgroups_t *tree = NULL;
@@ -467,15 +491,16 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_MOUNT(makes_a_leaf_with_its_limits_in_version_2),
         WITH_MOUNT(admits_another_group_of_users_in_version_2),
-        WITH_MOUNT(does_without_the_controller_cpu_in_version_2),
+        WITH_MOUNT(works_without_the_controller_cpu_in_version_2),
         WITH_MOUNT(makes_a_leaf_with_its_limits_in_version_1),
         WITH_MOUNT(reads_the_figures_of_version_2),
         WITH_MOUNT(reads_the_figures_of_version_1),
         WITH_MOUNT(a_limit_that_cannot_be_set_leaves_nothing),
         WITH_MOUNT(a_second_leaf_of_one_name_is_refused),
-        WITH_MOUNT(a_member_that_stays_is_told),
-        WITH_MOUNT(sweeps_what_nobody_keeps),
+        WITH_MOUNT(a_group_that_stays_busy_is_reported),
+        WITH_MOUNT(sweeps_unused_groups),
         WITH_MOUNT(the_next_gateway_is_in_the_child_already),
+        WITH_MOUNT(takes_the_parent_along_if_it_is_alone),
         WITH_MOUNT(says_what_is_missing),
     };
 

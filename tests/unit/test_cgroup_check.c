@@ -1,6 +1,7 @@
 /* Whether a process is in the leaf that it is said to be in, and whether that
  * has its limits: on files as the kernel writes them. */
-#include "sandbox/cgroup_internal.h"
+#include "sandbox/cgroup_check.h"
+#include "sandbox/cgroup_tree.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
@@ -55,7 +56,7 @@ static int check_v1(const char *lines, fault_t *fault)
     return cgroup_check_in(folders, false, lines, 7, &limits, fault);
 }
 
-static void passes_who_is_inside(void **state)
+static void passes_processes_inside(void **state)
 {
     fault_t fault;
 
@@ -71,7 +72,7 @@ static void passes_who_is_inside(void **state)
                      0);
 }
 
-static void names_who_is_outside(void **state)
+static void names_processes_outside(void **state)
 {
     static const char *const lines_v2[] = {
         "",
@@ -103,7 +104,7 @@ static void names_who_is_outside(void **state)
         assert_int_equal(check_v1(lines_v1[i], &fault), -EPROTO);
 }
 
-static void names_a_limit_that_is_another(void **state)
+static void names_a_different_limit(void **state)
 {
     static const char inside[] = "0::/hearth-1.s.1\n";
     fault_t fault;
@@ -143,9 +144,9 @@ static void looks_at_the_names_of_version_1(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        IN_LEAF(passes_who_is_inside),
-        IN_LEAF(names_who_is_outside),
-        IN_LEAF(names_a_limit_that_is_another),
+        IN_LEAF(passes_processes_inside),
+        IN_LEAF(names_processes_outside),
+        IN_LEAF(names_a_different_limit),
         IN_LEAF(looks_at_the_names_of_version_1),
     };
 

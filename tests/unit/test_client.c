@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "protocol/client.h"
-#include "protocol/connection.h"
+#include "protocol/connection_file.h"
 #include "protocol/wire.h"
 #include "tests/lib/test.h"
 
@@ -14,7 +14,7 @@
 typedef struct {
     char folder[64];
     char *file; /* the connection file */
-    connection_t connection;
+    connection_file_t connection;
     zsock_t *sockets[CHANNEL_COUNT];
     client_t *client;
 } peer_t;
@@ -24,11 +24,6 @@ static const int types[CHANNEL_COUNT] = {
     CHANNELS(X)
 #undef X
 };
-
-static bytes_t text(const char *string)
-{
-    return (bytes_t){.bytes = string, .size = strlen(string)};
-}
 
 static int make_peer(void **state)
 {
@@ -40,16 +35,16 @@ static int make_peer(void **state)
     if (mkdtemp(peer->folder) == NULL)
         return -1;
     peer->file = mem_format("%s/connection.json", peer->folder);
-    peer->connection = (connection_t){.transport = "ipc",
-                                      .ports = {1, 2, 3, 4, 5},
-                                      .secret = secret_new_random()};
+    peer->connection = (connection_file_t){.transport = "ipc",
+                                           .ports = {1, 2, 3, 4, 5},
+                                           .secret = secret_new_random()};
     (void) snprintf(peer->connection.ip, sizeof peer->connection.ip, "%s/k",
                     peer->folder);
-    if (connection_write(&peer->connection, peer->file, &fault) < 0)
+    if (connection_file_write(&peer->connection, peer->file, &fault) < 0)
         return -1;
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         char endpoint[CONNECTION_ENDPOINT_SIZE];
-        connection_endpoint(&peer->connection, (channel_t) i, endpoint);
+        connection_file_endpoint(&peer->connection, (channel_t) i, endpoint);
         peer->sockets[i] = zsock_new(types[i]);
         zsock_set_rcvtimeo(peer->sockets[i], 60000);
         if (zsock_bind(peer->sockets[i], "%s", endpoint) < 0)
@@ -65,14 +60,14 @@ static int destroy_peer(void **state)
     client_destroy(&peer->client);
     for (size_t i = 0; i < CHANNEL_COUNT; i++)
         zsock_destroy(&peer->sockets[i]);
-    connection_clear(&peer->connection);
+    connection_file_clear(&peer->connection);
     int r = path_remove_tree(peer->folder, &fault);
     free(peer->file);
     free(peer);
     return r;
 }
 
-/* What the client sent on a channel. */
+/* Returns the client's message on a channel. */
 static message_t *receive(peer_t *peer, channel_t channel)
 {
     zmsg_t *frames = zmsg_recv(peer->sockets[channel]);
@@ -103,9 +98,12 @@ static void asks_and_is_answered(void **state)
     peer_t *peer = *state;
     fault_t fault;
     const char *msg_id = NULL;
-    assert_int_equal(client_send(peer->client, CHANNEL_SHELL, "execute_request",
-                                 text("{\"code\":\"1\"}"), text(""), &msg_id,
-                                 &fault),
+    assert_int_equal(client_send(peer->client,
+                                 &(client_request_t){
+                                     .channel = CHANNEL_SHELL,
+                                     .type = "execute_request",
+                                     .content = text_bytes("{\"code\":\"1\"}")},
+                                 &msg_id, &fault),
                      0);
     cleanup_message message_t *request = receive(peer, CHANNEL_SHELL);
     assert_string_equal(message_id(request), msg_id);
@@ -134,8 +132,10 @@ static void has_one_identity_on_all_channels(void **state)
     bytes_t identity = {0};
     cleanup_message message_t *first = NULL;
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(client_send(peer->client, channels[i], "x",
-                                     (bytes_t){0}, (bytes_t){0}, NULL, &fault),
+        assert_int_equal(client_send(peer->client,
+                                     &(client_request_t){.channel = channels[i],
+                                                         .type = "x"},
+                                     NULL, &fault),
                          0);
         cleanup_message message_t *got = receive(peer, channels[i]);
         bytes_t here = message_identity(got, 0);
@@ -149,14 +149,14 @@ static void has_one_identity_on_all_channels(void **state)
     }
 }
 
-static void hears_what_is_published(void **state)
+static void receives_published_messages(void **state)
 {
     peer_t *peer = *state;
     zmsg_t *subscription = zmsg_recv(peer->sockets[CHANNEL_IOPUB]);
     assert_non_null(subscription);
     assert_int_equal(zframe_size(zmsg_first(subscription)), 1);
     zmsg_destroy(&subscription);
-    const bytes_t topic = text("stream.stdout");
+    const bytes_t topic = text_bytes("stream.stdout");
     assert_int_equal(
         send_from(peer, CHANNEL_IOPUB, &topic, "p1", peer->connection.secret),
         0);
@@ -169,13 +169,15 @@ static void hears_what_is_published(void **state)
     assert_string_equal(message_id(message), "p1");
 }
 
-static void drops_and_counts_what_is_forged_or_doubled(void **state)
+static void drops_and_counts_forged_and_repeated_messages(void **state)
 {
     peer_t *peer = *state;
     fault_t fault;
-    assert_int_equal(client_send(peer->client, CHANNEL_SHELL, "x", (bytes_t){0},
-                                 (bytes_t){0}, NULL, &fault),
-                     0);
+    assert_int_equal(
+        client_send(peer->client,
+                    &(client_request_t){.channel = CHANNEL_SHELL, .type = "x"},
+                    NULL, &fault),
+        0);
     cleanup_message message_t *request = receive(peer, CHANNEL_SHELL);
     bytes_t identity = message_identity(request, 0);
     cleanup_secret secret_t *other = secret_new_random();
@@ -214,16 +216,20 @@ static void gives_up_at_its_deadline(void **state)
     assert_true(took >= 29 && took < 60000);
 }
 
-static void sends_on_no_other_channel(void **state)
+static void refuses_to_send_on_iopub_and_heartbeat(void **state)
 {
     peer_t *peer = *state;
     fault_t fault;
-    assert_int_equal(client_send(peer->client, CHANNEL_IOPUB, "x", (bytes_t){0},
-                                 (bytes_t){0}, NULL, &fault),
-                     -EINVAL);
-    assert_int_equal(client_send(peer->client, CHANNEL_HB, "x", (bytes_t){0},
-                                 (bytes_t){0}, NULL, &fault),
-                     -EINVAL);
+    assert_int_equal(
+        client_send(peer->client,
+                    &(client_request_t){.channel = CHANNEL_IOPUB, .type = "x"},
+                    NULL, &fault),
+        -EINVAL);
+    assert_int_equal(
+        client_send(peer->client,
+                    &(client_request_t){.channel = CHANNEL_HB, .type = "x"},
+                    NULL, &fault),
+        -EINVAL);
 }
 
 static void manages_with_the_key_of_a_private_file(void **state)
@@ -234,7 +240,7 @@ static void manages_with_the_key_of_a_private_file(void **state)
     cleanup_free char *line =
         mem_format("%s\n", secret_text(peer->connection.secret));
     char endpoint[CONNECTION_ENDPOINT_SIZE];
-    connection_endpoint(&peer->connection, CHANNEL_CONTROL, endpoint);
+    connection_file_endpoint(&peer->connection, CHANNEL_CONTROL, endpoint);
     cleanup_client client_t *client = NULL;
     assert_int_equal(client_new_management(endpoint, path, &client, &fault),
                      -ENOENT);
@@ -244,14 +250,18 @@ static void manages_with_the_key_of_a_private_file(void **state)
                      -EPERM);
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(client_new_management(endpoint, path, &client, &fault), 0);
-    assert_int_equal(client_send(client, CHANNEL_CONTROL, "x", (bytes_t){0},
-                                 (bytes_t){0}, NULL, &fault),
+    assert_int_equal(client_send(client,
+                                 &(client_request_t){.channel = CHANNEL_CONTROL,
+                                                     .type = "x"},
+                                 NULL, &fault),
                      0);
     cleanup_message message_t *request = receive(peer, CHANNEL_CONTROL);
     assert_string_equal(message_type(request), "x");
-    assert_int_equal(client_send(client, CHANNEL_SHELL, "x", (bytes_t){0},
-                                 (bytes_t){0}, NULL, &fault),
-                     -EINVAL);
+    assert_int_equal(
+        client_send(client,
+                    &(client_request_t){.channel = CHANNEL_SHELL, .type = "x"},
+                    NULL, &fault),
+        -EINVAL);
 }
 
 static void says_what_is_wrong_with_its_files(void **state)
@@ -276,10 +286,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_PEER(asks_and_is_answered),
         WITH_PEER(has_one_identity_on_all_channels),
-        WITH_PEER(hears_what_is_published),
-        WITH_PEER(drops_and_counts_what_is_forged_or_doubled),
+        WITH_PEER(receives_published_messages),
+        WITH_PEER(drops_and_counts_forged_and_repeated_messages),
         WITH_PEER(gives_up_at_its_deadline),
-        WITH_PEER(sends_on_no_other_channel),
+        WITH_PEER(refuses_to_send_on_iopub_and_heartbeat),
         WITH_PEER(manages_with_the_key_of_a_private_file),
         WITH_PEER(says_what_is_wrong_with_its_files),
     };

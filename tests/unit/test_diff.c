@@ -1,8 +1,8 @@
 /* Cells laid side by side. */
 #include "tests/lib/test.h"
 
-#include "notebooks/align.h"
 #include "notebooks/diff.h"
+#include "notebooks/lcs.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ static json_t *step_at(const json_t *diff, size_t index)
     return json_array_get(json_object_get(diff, "cells"), index);
 }
 
-static void the_same_is_the_same(void **state)
+static void equal_notebooks_have_no_difference(void **state)
 {
     cleanup_notebook notebook_t left = {0};
     cleanup_notebook notebook_t right = {0};
@@ -65,7 +65,7 @@ static void the_same_is_the_same(void **state)
     assert_steps(found, "same same");
 }
 
-static void cells_are_found_behind_others(void **state)
+static void cells_are_found_after_inserted_ones(void **state)
 {
     cleanup_notebook notebook_t left = {0};
     cleanup_notebook notebook_t right = {0};
@@ -93,7 +93,7 @@ static void cells_are_found_behind_others(void **state)
                               "[\" \",\"frame.head()\"]]");
 }
 
-static void an_id_holds_what_was_rewritten(void **state)
+static void an_id_pairs_rewritten_cells(void **state)
 {
     cleanup_notebook notebook_t left = {0};
     cleanup_notebook notebook_t right = {0};
@@ -107,7 +107,7 @@ static void an_id_holds_what_was_rewritten(void **state)
     assert_steps(found, "same changed");
 }
 
-static void the_newest_times_are_told(void **state)
+static void the_newest_times_are_shown(void **state)
 {
     cleanup_notebook notebook_t left = {0};
     cleanup_notebook notebook_t right = {0};
@@ -132,7 +132,7 @@ static void the_newest_times_are_told(void **state)
                      1750);
 }
 
-static void nothing_is_compared_with_something(void **state)
+static void an_empty_notebook_is_compared(void **state)
 {
     cleanup_notebook notebook_t left = {0};
     cleanup_notebook notebook_t right = {0};
@@ -145,7 +145,7 @@ static void nothing_is_compared_with_something(void **state)
     assert_true(json_is_true(json_object_get(other, "same")));
 }
 
-static void what_differs_is_told_in_whole_characters(void **state)
+static void differences_are_shown_in_whole_characters(void **state)
 {
     cleanup_notebook notebook_t left = {0};
     cleanup_notebook notebook_t right = {0};
@@ -176,26 +176,26 @@ static unsigned never_equal(void *arg, size_t left, size_t right)
 static void long_rows_are_paired_by_place(void **state)
 {
     size_t count = 0;
-    cleanup_free align_pair_t *pairs =
-        align_rows(3000, 3001, never_equal, NULL, &count);
+    cleanup_free lcs_pair_t *pairs =
+        lcs_rows(3000, 3001, never_equal, NULL, &count);
 
     (void) state;
     assert_int_equal(count, 3001);
     assert_int_equal(pairs[2999].left, 2999);
     assert_int_equal(pairs[2999].right, 2999);
-    assert_int_equal(pairs[3000].left, ALIGN_NONE);
+    assert_int_equal(pairs[3000].left, LCS_NONE);
     assert_int_equal(pairs[3000].right, 3000);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_is_the_same),
-        cmocka_unit_test(cells_are_found_behind_others),
-        cmocka_unit_test(an_id_holds_what_was_rewritten),
-        cmocka_unit_test(the_newest_times_are_told),
-        cmocka_unit_test(nothing_is_compared_with_something),
-        cmocka_unit_test(what_differs_is_told_in_whole_characters),
+        cmocka_unit_test(equal_notebooks_have_no_difference),
+        cmocka_unit_test(cells_are_found_after_inserted_ones),
+        cmocka_unit_test(an_id_pairs_rewritten_cells),
+        cmocka_unit_test(the_newest_times_are_shown),
+        cmocka_unit_test(an_empty_notebook_is_compared),
+        cmocka_unit_test(differences_are_shown_in_whole_characters),
         cmocka_unit_test(long_rows_are_paired_by_place),
     };
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void says_what_failed_in_one_line(void **state)
+static void writes_one_line(void **state)
 {
     (void) state;
     fault_t fault;
@@ -13,7 +13,7 @@ static void says_what_failed_in_one_line(void **state)
     assert_string_equal(fault.text, "open /x");
 }
 
-static void is_wrapped_on_the_way_up(void **state)
+static void is_wrapped_by_the_caller(void **state)
 {
     (void) state;
     fault_t fault;
@@ -22,7 +22,7 @@ static void is_wrapped_on_the_way_up(void **state)
     assert_string_equal(fault.text, "mount 3: open /x");
 }
 
-static void may_be_made_of_its_own_text(void **state)
+static void may_be_set_from_its_own_text(void **state)
 {
     (void) state;
     fault_t fault;
@@ -65,9 +65,9 @@ static void does_not_tear_a_character(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_failed_in_one_line),
-        cmocka_unit_test(is_wrapped_on_the_way_up),
-        cmocka_unit_test(may_be_made_of_its_own_text),
+        cmocka_unit_test(writes_one_line),
+        cmocka_unit_test(is_wrapped_by_the_caller),
+        cmocka_unit_test(may_be_set_from_its_own_text),
         cmocka_unit_test(cuts_a_long_text),
         cmocka_unit_test(does_not_tear_a_character),
     };

@@ -71,7 +71,7 @@ static void two_files_take_turns(void **state)
     assert_int_equal(inode_of(path), second);
 }
 
-static void who_still_reads_a_file_is_not_disturbed(void **state)
+static void a_reader_of_the_old_file_is_not_disturbed(void **state)
 {
     (void) state;
     cleanup_free char *path = inside("read");
@@ -125,7 +125,7 @@ static void leaves_nothing_beside_a_failed_write(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-static void sweeps_what_a_killed_writer_left(void **state)
+static void removes_files_of_a_killed_writer(void **state)
 {
     (void) state;
     cleanup_free char *path = inside("key");
@@ -175,21 +175,18 @@ static void passes_descriptors(void **state)
     close(null);
 
     char text[16];
-    int fds[4];
-    size_t count = 0;
-    assert_int_equal(
-        fd_receive(right, text, sizeof text, fds, 4, &count, &fault), 5);
-    assert_int_equal(count, 2);
-    assert_true(fcntl(fds[0], F_GETFD) & FD_CLOEXEC);
-    close(fds[0]);
-    close(fds[1]);
+    fd_list_t list = {.count = 0};
+    assert_int_equal(fd_receive(right, text, sizeof text, 4, &list, &fault), 5);
+    assert_int_equal(list.count, 2);
+    assert_true(fcntl(list.fds[0], F_GETFD) & FD_CLOEXEC);
+    close(list.fds[0]);
+    close(list.fds[1]);
 
     assert_int_equal(fd_set_nonblocking(right, &fault), 0);
-    assert_int_equal(
-        fd_receive(right, text, sizeof text, fds, 4, &count, &fault), -EAGAIN);
+    assert_int_equal(fd_receive(right, text, sizeof text, 4, &list, &fault),
+                     -EAGAIN);
     close(take_fd(&left));
-    assert_int_equal(
-        fd_receive(right, text, sizeof text, fds, 4, &count, &fault), 0);
+    assert_int_equal(fd_receive(right, text, sizeof text, 4, &list, &fault), 0);
 }
 
 static int open_count(void)
@@ -212,17 +209,16 @@ static void keeps_no_descriptor_of_too_many(void **state)
     const int sent[FD_PASS_MAX] = {0, 0, 0, 0, 0, 0, 0, 0};
     fault_t fault;
     char text[4];
-    int fds[FD_PASS_MAX];
-    size_t count = 7;
+    fd_list_t list = {.count = 7};
     int before = open_count();
 
     assert_int_equal(fd_send(left, "x", 1, sent, 3, &fault), 0);
-    assert_int_equal(
-        fd_receive(right, text, sizeof text, fds, 2, &count, &fault), -EPROTO);
+    assert_int_equal(fd_receive(right, text, sizeof text, 2, &list, &fault),
+                     -EPROTO);
     assert_int_equal(fd_send(left, "too long", 8, sent, 2, &fault), 0);
-    assert_int_equal(
-        fd_receive(right, text, sizeof text, fds, 2, &count, &fault), -EPROTO);
-    assert_int_equal(count, 7);
+    assert_int_equal(fd_receive(right, text, sizeof text, 2, &list, &fault),
+                     -EPROTO);
+    assert_int_equal(list.count, 7);
     assert_int_equal(open_count(), before);
 }
 
@@ -275,7 +271,7 @@ static void does_not_listen_in_place_of_a_file(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void removes_what_untrusted_code_left(void **state)
+static void removes_folders_made_unreadable(void **state)
 {
     (void) state;
     fault_t fault;
@@ -328,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replaces_a_file_and_reads_it_back),
         cmocka_unit_test(two_files_take_turns),
-        cmocka_unit_test(who_still_reads_a_file_is_not_disturbed),
+        cmocka_unit_test(a_reader_of_the_old_file_is_not_disturbed),
         cmocka_unit_test(refuses_a_file_that_is_too_large),
         cmocka_unit_test(names_the_file_that_is_missing),
         cmocka_unit_test(makes_all_folders_of_a_path),
@@ -337,9 +333,9 @@ int main(void)
         cmocka_unit_test(listens_and_connects),
         cmocka_unit_test(says_that_a_socket_path_is_too_long),
         cmocka_unit_test(does_not_listen_in_place_of_a_file),
-        cmocka_unit_test(removes_what_untrusted_code_left),
+        cmocka_unit_test(removes_folders_made_unreadable),
         cmocka_unit_test(removes_a_tree_deeper_than_a_path),
-        cmocka_unit_test_setup_teardown(sweeps_what_a_killed_writer_left,
+        cmocka_unit_test_setup_teardown(removes_files_of_a_killed_writer,
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(leaves_nothing_beside_a_failed_write,
                                         make_folder, remove_folder),

@@ -45,7 +45,7 @@ static void assert_golden(const frame_t *frame)
 static void encodes_byte_for_byte(void **state)
 {
     (void) state;
-    const frame_part_t buffers[] = {{"xyz", 3}, {NULL, 0}};
+    const bytes_t buffers[] = {{"xyz", 3}, {NULL, 0}};
     frame_t frame = {.type = FRAME_EXECUTE,
                      .request = 0x0102,
                      .metadata = {"{}", 2},
@@ -113,13 +113,13 @@ static void decodes_an_empty_frame(void **state)
     assert_int_equal(frame.buffer_count, 0);
 }
 
-static void decodes_what_is_larger_than_a_read(void **state)
+static void decodes_a_frame_larger_than_one_read(void **state)
 {
     (void) state;
     size_t size = 5u << 20;
     cleanup_free char *text = malloc(size);
     memset(text, 'x', size);
-    const frame_part_t buffers[] = {{text, size}};
+    const bytes_t buffers[] = {{text, size}};
     frame_t large = {.type = FRAME_COMM_MSG,
                      .seq = 1,
                      .content = {text, size - 7},
@@ -169,6 +169,40 @@ static int decode_changed(size_t offset, uint32_t value, fault_t *fault)
     if (r < 0) /* and it stays refused */
         assert_int_equal(frame_decoder_next(decoder, &frame, fault), r);
     return r;
+}
+
+/* The rest of a frame for which there is room makes nothing grow, and what was
+ * large is given back. */
+static void keeps_its_memory_within_bounds(void **state)
+{
+    cleanup_frame_decoder frame_decoder_t *decoder = frame_decoder_new();
+    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
+    static uint8_t content[300000];
+    frame_t frame = {.type = FRAME_STREAM, .content = {content, 100000}}, got;
+    size_t room, held;
+    fault_t fault;
+
+    (void) state;
+    frame_encode(&frame, &bytes);
+    feed(decoder, bytes.data, 64 << 10);
+    assert_int_equal(frame_decoder_next(decoder, &got, &fault), 0);
+    held = frame_decoder_held(decoder);
+    assert_int_equal(frame_decoder_growth(decoder), 0);
+    (void) frame_decoder_space(decoder, &room);
+    assert_int_equal(frame_decoder_held(decoder), held);
+    assert_true(room >= bytes.size - (64 << 10));
+    feed(decoder, bytes.data + (64 << 10), bytes.size - (64 << 10));
+    assert_int_equal(frame_decoder_next(decoder, &got, &fault), 1);
+    assert_int_equal(got.content.size, 100000);
+    assert_int_equal(frame_decoder_next(decoder, &got, &fault), 0);
+    assert_int_equal(frame_decoder_held(decoder), held);
+    buffer_clear(&bytes);
+    frame.content.size = sizeof content;
+    frame_encode(&frame, &bytes);
+    feed(decoder, bytes.data, bytes.size);
+    assert_int_equal(frame_decoder_next(decoder, &got, &fault), 1);
+    assert_int_equal(frame_decoder_next(decoder, &got, &fault), 0);
+    assert_int_equal(frame_decoder_held(decoder), 0);
 }
 
 static void refuses_lengths_that_break_a_limit(void **state)
@@ -224,7 +258,7 @@ static void forgets_everything_when_cleared(void **state)
     assert_golden(&frame);
 }
 
-static void says_before_encoding_what_is_too_large(void **state)
+static void reports_a_too_large_frame_before_encoding(void **state)
 {
     (void) state;
     fault_t fault;
@@ -232,11 +266,11 @@ static void says_before_encoding_what_is_too_large(void **state)
     assert_int_equal(frame_check_size(&content, &fault), -EMSGSIZE);
     frame_t metadata = {.metadata = {"", (size_t) FRAME_METADATA_MAX + 1}};
     assert_int_equal(frame_check_size(&metadata, &fault), -EMSGSIZE);
-    const frame_part_t halves[] = {{"", FRAME_BODY_MAX / 2},
-                                   {"", FRAME_BODY_MAX / 2}};
+    const bytes_t halves[] = {{"", FRAME_BODY_MAX / 2},
+                              {"", FRAME_BODY_MAX / 2}};
     frame_t buffers = {.buffers = halves, .buffer_count = 2};
     assert_int_equal(frame_check_size(&buffers, &fault), -EMSGSIZE);
-    frame_part_t many[FRAME_BUFFERS_MAX + 1] = {{NULL, 0}};
+    bytes_t many[FRAME_BUFFERS_MAX + 1] = {{NULL, 0}};
     frame_t count = {.buffers = many, .buffer_count = FRAME_BUFFERS_MAX + 1};
     assert_int_equal(frame_check_size(&count, &fault), -EMSGSIZE);
     count.buffer_count--;
@@ -261,13 +295,14 @@ int main(void)
         cmocka_unit_test(decodes_in_one_piece),
         cmocka_unit_test(decodes_byte_by_byte),
         cmocka_unit_test(decodes_an_empty_frame),
-        cmocka_unit_test(decodes_what_is_larger_than_a_read),
+        cmocka_unit_test(decodes_a_frame_larger_than_one_read),
         cmocka_unit_test(asks_for_memory_as_bytes_arrive),
+        cmocka_unit_test(keeps_its_memory_within_bounds),
         cmocka_unit_test(refuses_lengths_that_break_a_limit),
         cmocka_unit_test(refuses_lengths_that_contradict_each_other),
         cmocka_unit_test(refuses_another_version),
         cmocka_unit_test(forgets_everything_when_cleared),
-        cmocka_unit_test(says_before_encoding_what_is_too_large),
+        cmocka_unit_test(reports_a_too_large_frame_before_encoding),
         cmocka_unit_test(knows_names_and_message_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

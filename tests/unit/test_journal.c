@@ -12,10 +12,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static void reads_what_was_appended(void **state)
+static void reads_appended_records(void **state)
 {
     cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
-    journal_part_t buffers[] = {{"\0\1\2", 3}, {"", 0}, {"abc", 3}};
+    bytes_t buffers[] = {{"\0\1\2", 3}, {"", 0}, {"abc", 3}};
     journal_record_t record = {
         .kind = JOURNAL_EVENT,
         .wall_us = 1234567,
@@ -73,7 +73,7 @@ static void a_reader_follows_the_writer(void **state)
     }
 }
 
-static void a_reader_starts_behind_any_record(void **state)
+static void a_reader_starts_after_any_record(void **state)
 {
     cleanup_journal journal_t *journal = journals_open(*state, 64 << 10, 0);
     journal_record_t got;
@@ -91,7 +91,7 @@ static void a_reader_starts_behind_any_record(void **state)
     assert_int_equal(journals_count(*state, 1000), 0);
 }
 
-static void holds_no_file_while_it_rests(void **state)
+static void holds_no_descriptor_while_idle(void **state)
 {
     size_t before = open_files();
     cleanup_journal journal_t *journal = journals_open(*state, 64 << 10, 0);
@@ -111,7 +111,7 @@ static void holds_no_file_while_it_rests(void **state)
     assert_int_equal(journals_count(*state, 0), 200);
 }
 
-static void is_woken_ahead_of_what_is_appended(void **state)
+static void is_woken_for_a_record_appended_after_a_wait_began(void **state)
 {
     size_t before = open_files();
     cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
@@ -128,7 +128,7 @@ static void is_woken_ahead_of_what_is_appended(void **state)
     assert_int_equal(journals_count(*state, 0), 1);
 }
 
-static void is_not_continued_when_it_was_changed_at_rest(void **state)
+static void is_not_continued_after_a_change_from_outside(void **state)
 {
     cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
     cleanup_free char *path = journals_segment_path(*state, 1);
@@ -141,9 +141,9 @@ static void is_not_continued_when_it_was_changed_at_rest(void **state)
     for (off_t change = -1; change <= 1; change++) {
         journal_rest(journal);
         assert_int_equal(truncate(path, there.st_size + change), 0);
-        assert_int_equal(
-            journals_try(journal, JOURNAL_STATE, 0, "idle", "{}", 2, &fault),
-            change ? -EBADMSG : 0);
+        assert_int_equal(journals_try(journal, JOURNAL_STATE, 0, "idle",
+                                      (bytes_t){"{}", 2}, &fault),
+                         change ? -EBADMSG : 0);
         if (change)
             assert_int_equal(open_files(), before - 3);
         assert_int_equal(stat(path, &there), 0);
@@ -174,7 +174,7 @@ static void big_parts_are_spilled(void **state)
 
     for (unsigned i = 0; i < 1000; i++)
         buffer_format(&big, "%u,", i);
-    journal_part_t buffers[] = {{big.data, 999}, {big.data, 1000}};
+    bytes_t buffers[] = {{big.data, 999}, {big.data, 1000}};
     journal_record_t record = {
         .kind = JOURNAL_EVENT,
         .type = "display_data",
@@ -202,8 +202,8 @@ static void big_parts_are_spilled(void **state)
     }
 }
 
-/* A limit on the size of files stands for a full disk: both end a write in
- * the middle of a record. */
+/* A limit on the size of files replaces a full disk: both end a write in the
+ * middle of a record. */
 static void a_full_disk_loses_nothing(void **state)
 {
     struct rlimit old;
@@ -221,8 +221,8 @@ static void a_full_disk_loses_nothing(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     journals_append(journal, JOURNAL_EVENT, 1, "stream", output);
     uint64_t bytes = journal_bytes(journal);
-    assert_int_equal(journals_try(journal, JOURNAL_EVENT, 1, "stream", output,
-                                  29999, &fault),
+    assert_int_equal(journals_try(journal, JOURNAL_EVENT, 1, "stream",
+                                  (bytes_t){output, 29999}, &fault),
                      -EFBIG);
     assert_int_equal(journal_bytes(journal), bytes);
     assert_int_equal(journals_count(*state, 0), 2);
@@ -251,8 +251,8 @@ static void a_blob_that_does_not_fit_adds_nothing(void **state)
     small = old;
     small.rlim_cur = 10000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    int result = journals_try(journal, JOURNAL_EVENT, 1, "display_data", output,
-                              30000, &fault);
+    int result = journals_try(journal, JOURNAL_EVENT, 1, "display_data",
+                              (bytes_t){output, 30000}, &fault);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(result, -EFBIG);
     assert_int_equal(journals_count_blobs(*state), 0);
@@ -280,7 +280,7 @@ static void a_record_too_big_is_refused(void **state)
     cleanup_journal journal_t *journal = journals_open(*state, 0, 0);
     journal_record_t record = {
         .kind = JOURNAL_EVENT,
-        .content = {"", (size_t) ENTRY_BODY_MAX + 1},
+        .content = {"", (size_t) RECORD_BODY_MAX + 1},
     };
     fault_t fault = {0};
 
@@ -295,12 +295,12 @@ static void a_record_too_big_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_folder(reads_what_was_appended),
+        with_folder(reads_appended_records),
         with_folder(a_reader_follows_the_writer),
-        with_folder(a_reader_starts_behind_any_record),
-        with_folder(holds_no_file_while_it_rests),
-        with_folder(is_woken_ahead_of_what_is_appended),
-        with_folder(is_not_continued_when_it_was_changed_at_rest),
+        with_folder(a_reader_starts_after_any_record),
+        with_folder(holds_no_descriptor_while_idle),
+        with_folder(is_woken_for_a_record_appended_after_a_wait_began),
+        with_folder(is_not_continued_after_a_change_from_outside),
         with_folder(a_second_writer_is_refused),
         with_folder(big_parts_are_spilled),
         with_folder(a_full_disk_loses_nothing),

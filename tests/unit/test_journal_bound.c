@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a session's journal looks like, cell by cell. */
+/* Appends a cell like those in a session's journal. */
 static void append_cell(journal_t *journal, uint64_t request,
                         const char *output)
 {
@@ -21,7 +21,7 @@ static void append_cell(journal_t *journal, uint64_t request,
                     "{\"status\":\"ok\"}");
 }
 
-static void the_oldest_outputs_give_way(void **state)
+static void the_oldest_outputs_are_removed_first(void **state)
 {
     enum {
         BOUND = 128 << 10,
@@ -117,7 +117,7 @@ static void blobs_go_with_their_records(void **state)
     for (unsigned i = 0; i < 100; i++) {
         memset(output, (int) ('0' + i), SIZE);
         assert_int_equal(journals_try(journal, JOURNAL_EVENT, i, "display_data",
-                                      output, SIZE, &fault),
+                                      (bytes_t){output, SIZE}, &fault),
                          0);
         assert_true(journal_bytes(journal) <= BOUND);
     }
@@ -127,7 +127,7 @@ static void blobs_go_with_their_records(void **state)
     assert_int_equal(journals_result(*state, journals_key), 0);
 }
 
-/* The reader stands in a segment that is rewritten under it. */
+/* The reader is in a segment that is rewritten meanwhile. */
 static void a_reader_survives_a_compaction(void **state)
 {
     enum {
@@ -144,7 +144,7 @@ static void a_reader_survives_a_compaction(void **state)
     for (unsigned i = 0; i < 100; i++) {
         memset(output, (int) ('0' + i), SIZE);
         assert_int_equal(journals_try(journal, JOURNAL_EVENT, i, "display_data",
-                                      output, SIZE, &fault),
+                                      (bytes_t){output, SIZE}, &fault),
                          0);
         if (i % 25 != 24)
             continue;
@@ -192,7 +192,7 @@ static void a_marked_record_is_found_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_folder(the_oldest_outputs_give_way),
+        with_folder(the_oldest_outputs_are_removed_first),
         with_folder(requests_alone_stay_within_the_bound),
         with_folder(blobs_go_with_their_records),
         with_folder(a_reader_survives_a_compaction),

@@ -1,5 +1,5 @@
-/* A journal that was torn, cut or changed: what is good is read, the rest is
- * told. */
+/* A journal that was torn, cut or changed: valid records are read, the rest is
+ * reported. */
 #include "tests/lib/journals.h"
 
 #include "base/buffer.h"
@@ -62,9 +62,9 @@ static void a_torn_tail_is_cut_off(void **state)
     }
 }
 
-/* What the head has noted and the log lacks is told by a record of its own,
- * and numbers that clients may have seen are not given again. */
-static void a_cut_that_the_head_knows_is_told(void **state)
+/* Records that the head names and the log lacks are reported by a record, and
+ * numbers that clients may have seen are not used again. */
+static void a_cut_that_the_head_reveals_is_reported(void **state)
 {
     cleanup_free char *path = journals_segment_path(*state, 1);
     cleanup_free char *head_path = mem_format("%s/head", (char *) *state);
@@ -157,12 +157,36 @@ static void a_changed_byte_is_found(void **state)
     }
 }
 
-static void another_key_reads_nothing(void **state)
+static void the_wrong_key_reads_no_record(void **state)
 {
     journal_t *journal = journals_open(*state, 0, 0);
     journals_append(journal, JOURNAL_STATE, 0, "idle", "{}");
     journal_destroy(&journal);
     assert_int_equal(journals_result(*state, NULL), -EBADMSG);
+}
+
+/* A session's folder that was copied below another gateway's state folder. */
+static void the_wrong_key_is_a_named_reason(void **state)
+{
+    static const uint8_t other[32] = "the key of another state folder";
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_t *journal = journals_open(*state, 0, 0);
+    journal_record_t record;
+    fault_t fault = {0};
+    uint64_t torn = 0;
+    int r;
+
+    journals_append(journal, JOURNAL_STATE, 0, "idle", "{}");
+    journal_destroy(&journal);
+    r = journal_reader_new(*state, other, 0, &reader, &fault);
+    if (r == 0)
+        r = journal_reader_next(reader, &record, &fault);
+    assert_int_equal(r, -EBADMSG);
+    assert_non_null(strstr(fault.text, "with another journal key"));
+    fault = (fault_t){0};
+    assert_int_equal(journal_open(*state, other, NULL, &journal, &torn, &fault),
+                     -EBADMSG);
+    assert_non_null(strstr(fault.text, "with another journal key"));
 }
 
 static void a_removed_record_or_segment_is_found(void **state)
@@ -176,7 +200,7 @@ static void a_removed_record_or_segment_is_found(void **state)
         journals_append(journal, JOURNAL_STATE, 0, "idle",
                         "{\"why\":\"a test\"}");
     uint64_t record =
-        ENTRY_HEADER_SIZE + strlen("{\"msg_id\":\"x\"}{\"why\":\"a test\"}");
+        RECORD_HEADER_SIZE + strlen("{\"msg_id\":\"x\"}{\"why\":\"a test\"}");
     journal_destroy(&journal);
     assert_int_equal(stat(first, &there), 0);
     assert_int_equal(truncate(first, there.st_size - (off_t) record), 0);
@@ -193,7 +217,7 @@ static void a_changed_blob_is_found(void **state)
     fault_t fault = {0};
 
     assert_int_equal(journals_try(journal, JOURNAL_EVENT, 1, "display_data",
-                                  text, 2000, &fault),
+                                  (bytes_t){text, 2000}, &fault),
                      0);
     journal_destroy(&journal);
     DIR *blobs = opendir(path);
@@ -217,10 +241,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_folder(a_torn_tail_is_cut_off),
-        with_folder(a_cut_that_the_head_knows_is_told),
+        with_folder(a_cut_that_the_head_reveals_is_reported),
         with_folder(a_tail_of_zeros_is_cut_off),
         with_folder(a_changed_byte_is_found),
-        with_folder(another_key_reads_nothing),
+        with_folder(the_wrong_key_reads_no_record),
+        with_folder(the_wrong_key_is_a_named_reason),
         with_folder(a_removed_record_or_segment_is_found),
         with_folder(a_changed_blob_is_found),
     };

@@ -14,7 +14,8 @@
 
 #define WAIT_MS 60000
 
-/* Stands for a session: an end of the first one takes until it is let go. */
+/* Represents a session: the end of the first one takes until it is permitted.
+ */
 typedef struct {
     char folder[32];
     pid_t init;
@@ -73,7 +74,7 @@ static void start(session_t *self, bool shares_user)
                        (int) syscall(SYS_pidfd_open, self->init, 0));
 }
 
-/* It has been killed, and stands where it ends. */
+/* It was killed, and waits where it ends. */
 static void finish(session_t *self)
 {
     fault_t fault;
@@ -90,7 +91,7 @@ static void finish(session_t *self)
     assert_int_equal(path_remove_tree(self->folder, &fault), 0);
 }
 
-static void ends_what_can_have_slowed_down_its_pid_1(void **state)
+static void kills_processes_that_could_have_slowed_pid_1(void **state)
 {
     struct pollfd end = {.events = POLLIN};
     session_t session;
@@ -104,7 +105,7 @@ static void ends_what_can_have_slowed_down_its_pid_1(void **state)
 }
 
 /* The system does so when pid 1 ends, which nothing below it delays. */
-static void leaves_the_rest_to_the_system(void **state)
+static void leaves_other_processes_to_the_system(void **state)
 {
     struct pollfd end = {.events = POLLIN};
     session_t session;
@@ -121,8 +122,8 @@ static void leaves_the_rest_to_the_system(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_what_can_have_slowed_down_its_pid_1),
-        cmocka_unit_test(leaves_the_rest_to_the_system),
+        cmocka_unit_test(kills_processes_that_could_have_slowed_pid_1),
+        cmocka_unit_test(leaves_other_processes_to_the_system),
     };
 
     return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Time is the test's own: a wait costs none, and something may happen in it. */
-#include "gateway/channels/bind.h"
+#include "gateway/gate/listener.h"
 #include "tests/lib/test.h"
 
 #include "base/clock.h"
@@ -42,16 +42,6 @@ static int set_up(void **state)
     return 0;
 }
 
-static connection_t connection_to(const char *transport, const char *ip)
-{
-    connection_t connection = {0};
-
-    snprintf(connection.transport, sizeof connection.transport, "%s",
-             transport);
-    snprintf(connection.ip, sizeof connection.ip, "%s", ip);
-    return connection;
-}
-
 /* A listening socket that is not libzmq's. */
 static int take_port(int *ret_port)
 {
@@ -85,137 +75,132 @@ static int connect_port(int port)
     return fd;
 }
 
-/* A word goes through, by what the connection says. */
-static void assert_reachable(zsock_t *rep, const connection_t *connection,
-                             channel_t channel)
+static void assert_reachable(int fd, int port)
 {
-    char endpoint[CONNECTION_ENDPOINT_SIZE];
-    cleanup_zsock zsock_t *req = zsock_new(ZMQ_REQ);
+    int client = connect_port(port), server;
 
-    connection_endpoint(connection, channel, endpoint);
-    zsock_set_rcvtimeo(rep, 20000);
-    zsock_set_linger(req, 0);
-    assert_int_equal(zsock_connect(req, "%s", endpoint), 0);
-    assert_int_equal(zstr_send(req, "word"), 0);
-    cleanup_free char *word = zstr_recv(rep);
-    assert_non_null(word);
-    assert_string_equal(word, "word");
+    server = accept(fd, NULL, NULL);
+    assert_true(server >= 0);
+    close(server);
+    close(client);
 }
 
-/* A session's programs do not get it, and nobody waits for a client who has
+/* A session's programs do not get it, and no thread waits for a client that has
  * gone between poll and accept. */
-static void assert_shut(zsock_t *socket)
+static void assert_shut(int fd)
 {
-    int fd = -1;
-    size_t size = sizeof fd;
-
-    assert_int_equal(
-        zmq_getsockopt(zsock_resolve(socket), ZMQ_USE_FD, &fd, &size), 0);
-    assert_true(fd >= 0);
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
-static int bind_one(zsock_t *socket, connection_t *connection, fault_t *fault)
+static void finds_a_free_port(void **state)
 {
-    return listener_bind(socket, connection, CHANNEL_SHELL, fault);
-}
-
-static void finds_a_port_for_each_channel(void **state)
-{
-    connection_t connection = connection_to("tcp", "127.0.0.1");
-    zsock_t *sockets[CHANNEL_COUNT];
+    cleanup_fd int one = -1, two = -1;
+    int port = 0, other = 0;
     fault_t fault;
 
     (void) state;
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        sockets[i] = zsock_new(ZMQ_REP);
-        assert_int_equal(
-            listener_bind(sockets[i], &connection, (channel_t) i, &fault), 0);
-        assert_in_range(connection.ports[i], 1, 65535);
-        assert_shut(sockets[i]);
-        for (int before = 0; before < i; before++)
-            assert_int_not_equal(connection.ports[before], connection.ports[i]);
-    }
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        assert_reachable(sockets[i], &connection, (channel_t) i);
-        zsock_destroy(&sockets[i]);
-    }
+    assert_int_equal(listener_open("127.0.0.1", &port, &one, &fault), 0);
+    assert_int_equal(listener_open("127.0.0.1", &other, &two, &fault), 0);
+    assert_in_range(port, 1, 65535);
+    assert_int_not_equal(port, other);
+    assert_shut(one);
+    assert_reachable(one, port);
+    assert_reachable(two, other);
 }
 
-/* Where libzmq binds, it is asked what it chose. */
-static void finds_a_port_at_an_interface(void **state)
+static int family_of(int fd)
 {
-    connection_t connection = connection_to("tcp", "lo");
-    cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
-    fault_t fault;
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *) &address, &size), 0);
+    return address.ss_family;
+}
+
+static void knows_each_form_of_an_address(void **state)
+{
+    static const struct {
+        const char *ip;
+        int family;
+    } cases[] = {
+        {"lo", AF_INET},   {"*", AF_INET},      {"0.0.0.0", AF_INET},
+        {"::1", AF_INET6}, {"[::1]", AF_INET6},
+    };
 
     (void) state;
-    assert_int_equal(bind_one(socket, &connection, &fault), 0);
-    assert_in_range(connection.ports[CHANNEL_SHELL], 1, 65535);
-    snprintf(connection.ip, sizeof connection.ip, "127.0.0.1");
-    assert_reachable(socket, &connection, CHANNEL_SHELL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cleanup_fd int fd = -1;
+        int port = 0;
+        fault_t fault;
+        int r = listener_open(cases[i].ip, &port, &fd, &fault);
+
+        if (cases[i].family == AF_INET6
+            && (r == -EADDRNOTAVAIL || r == -EAFNOSUPPORT))
+            continue; /* a machine without IPv6 */
+        assert_int_equal(r, 0);
+        assert_int_equal(family_of(fd), cases[i].family);
+        assert_in_range(port, 1, 65535);
+    }
 }
 
-/* A connection that was ended from here leaves its port behind for a minute.
+/* A connection that was ended from here leaves its port occupied for a minute.
  * It is no reason to wait. */
 static void takes_the_port_of_connections_that_were(void **state)
 {
-    connection_t connection = connection_to("tcp", "127.0.0.1");
-    cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
-    int *port = &connection.ports[CHANNEL_SHELL], given;
+    cleanup_fd int listener = -1;
+    int port, given;
     int64_t begun = now_ms;
-    int fd = take_port(port), client, server;
+    int fd = take_port(&port), client, server;
     fault_t fault;
     char byte;
 
     (void) state;
-    client = connect_port(*port);
+    client = connect_port(port);
     server = accept(fd, NULL, NULL);
     assert_true(server >= 0);
     close(fd);
     close(server);
     assert_int_equal(read(client, &byte, 1), 0);
     close(client);
-    given = *port;
-    assert_int_equal(bind_one(socket, &connection, &fault), 0);
-    assert_int_equal(*port, given);
+    given = port;
+    assert_int_equal(listener_open("127.0.0.1", &port, &listener, &fault), 0);
+    assert_int_equal(port, given);
     assert_int_equal(now_ms, begun);
-    assert_reachable(socket, &connection, CHANNEL_SHELL);
+    assert_reachable(listener, port);
 }
 
-static void waits_for_a_port_that_is_somebody_elses(void **state)
+static void waits_for_a_port_in_use(void **state)
 {
-    connection_t connection = connection_to("tcp", "127.0.0.1");
-    cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
+    cleanup_fd int listener = -1;
+    int port;
     fault_t fault;
 
     (void) state;
-    release = take_port(&connection.ports[CHANNEL_SHELL]);
+    release = take_port(&port);
     release_ms = now_ms + 4000;
-    assert_int_equal(bind_one(socket, &connection, &fault), 0);
+    assert_int_equal(listener_open("127.0.0.1", &port, &listener, &fault), 0);
     assert_int_equal(release, -1);
     assert_in_range(now_ms, release_ms, release_ms + 100);
-    assert_reachable(socket, &connection, CHANNEL_SHELL);
+    assert_reachable(listener, port);
 }
 
 static void does_not_wait_for_ever(void **state)
 {
-    connection_t connection = connection_to("tcp", "127.0.0.1");
-    cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
     int64_t begun = now_ms;
-    cleanup_fd int fd = take_port(&connection.ports[CHANNEL_SHELL]);
-    cleanup_free char *port =
-        mem_format(":%d: ", connection.ports[CHANNEL_SHELL]);
+    int port;
+    cleanup_fd int fd = take_port(&port), listener = -1;
+    cleanup_free char *named = mem_format(":%d: ", port);
     fault_t fault;
 
     (void) state;
-    assert_int_equal(bind_one(socket, &connection, &fault), -EADDRINUSE);
+    assert_int_equal(listener_open("127.0.0.1", &port, &listener, &fault),
+                     -EADDRINUSE);
     assert_in_range(now_ms, begun + 5000, begun + 5100);
-    assert_non_null(strstr(fault.text, port));
+    assert_non_null(strstr(fault.text, named));
 }
 
-static void refuses_an_address_that_is_none(void **state)
+static void refuses_an_invalid_address(void **state)
 {
     static const struct {
         const char *ip;
@@ -227,51 +212,30 @@ static void refuses_an_address_that_is_none(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        connection_t connection = connection_to("tcp", cases[i].ip);
-        cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
         int64_t begun = now_ms;
+        int port = 0, fd = -1;
         fault_t fault = {0};
-        assert_int_equal(bind_one(socket, &connection, &fault), -cases[i].code);
+
+        assert_int_equal(listener_open(cases[i].ip, &port, &fd, &fault),
+                         -cases[i].code);
         assert_true(strncmp(fault.text, "cannot bind tcp://", 18) == 0);
-        assert_int_equal(connection.ports[CHANNEL_SHELL], 0);
+        assert_int_equal(port, 0);
+        assert_int_equal(fd, -1);
         /* Only a port that is taken is worth waiting for. */
         assert_int_equal(now_ms, begun);
     }
 }
 
-static void names_a_file_where_there_are_no_ports(void **state)
-{
-    char folder[] = "/tmp/hearth-listener-XXXXXX";
-
-    (void) state;
-    assert_non_null(mkdtemp(folder));
-    cleanup_free char *prefix = mem_format("%s/ipc", folder);
-    cleanup_free char *file = mem_format("%s-7", prefix);
-    connection_t connection = connection_to("ipc", prefix);
-    cleanup_zsock zsock_t *socket = zsock_new(ZMQ_REP);
-    fault_t fault;
-    connection.ports[CHANNEL_SHELL] = 7;
-    assert_int_equal(bind_one(socket, &connection, &fault), 0);
-    assert_int_equal(connection.ports[CHANNEL_SHELL], 7);
-    assert_int_equal(access(file, F_OK), 0);
-    assert_reachable(socket, &connection, CHANNEL_SHELL);
-    zsock_destroy(&socket);
-    (void) unlink(file);
-    assert_int_equal(rmdir(folder), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(finds_a_port_for_each_channel, set_up),
-        cmocka_unit_test_setup(finds_a_port_at_an_interface, set_up),
+        cmocka_unit_test_setup(finds_a_free_port, set_up),
+        cmocka_unit_test_setup(knows_each_form_of_an_address, set_up),
         cmocka_unit_test_setup(takes_the_port_of_connections_that_were, set_up),
-        cmocka_unit_test_setup(waits_for_a_port_that_is_somebody_elses, set_up),
+        cmocka_unit_test_setup(waits_for_a_port_in_use, set_up),
         cmocka_unit_test_setup(does_not_wait_for_ever, set_up),
-        cmocka_unit_test_setup(refuses_an_address_that_is_none, set_up),
-        cmocka_unit_test_setup(names_a_file_where_there_are_no_ports, set_up),
+        cmocka_unit_test_setup(refuses_an_invalid_address, set_up),
     };
 
-    zsys_handler_set(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,24 +3,20 @@
 
 #include <string.h>
 
-static bytes_t text(const char *string)
-{
-    return (bytes_t){.bytes = string, .size = strlen(string)};
-}
-
 static void assert_text(bytes_t part, const char *expected)
 {
     assert_int_equal(part.size, strlen(expected));
     assert_memory_equal(part.bytes, expected, part.size);
 }
 
-static void keeps_its_parts_as_they_came(void **state)
+static void keeps_its_parts_unchanged(void **state)
 {
     (void) state;
     char header[] = "{ \"msg_id\":\"m\\u0031\", \"msg_type\":\"status\","
                     "\"session\":\"s\" }";
     cleanup_message message_t *message =
-        message_new(text(header), text("{\"a\":1}"), text(""), text("{ }"));
+        message_new(text_bytes(header), text_bytes("{\"a\":1}"), text_bytes(""),
+                    text_bytes("{ }"));
     char kept[sizeof header];
     memcpy(kept, header, sizeof header);
     memset(header, 'x', sizeof header); /* it has its own copy */
@@ -34,14 +30,14 @@ static void keeps_its_parts_as_they_came(void **state)
     assert_string_equal(message_session(message), "s");
 }
 
-static void has_empty_names_where_the_header_has_none(void **state)
+static void has_empty_names_for_missing_header_members(void **state)
 {
     (void) state;
     static const char *const headers[] = {
         "", "{}", "[1]", "7", "{\"msg_id\":1,\"msg_type\":null}", "no JSON"};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         cleanup_message message_t *message = message_new(
-            text(headers[i]), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
+            text_bytes(headers[i]), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
         assert_string_equal(message_id(message), "");
         assert_string_equal(message_type(message), "");
         assert_string_equal(message_session(message), "");
@@ -68,9 +64,8 @@ static void keeps_identities_and_buffers_in_order(void **state)
 
 static size_t bytes_of(const char *content, size_t identity, size_t buffer)
 {
-    cleanup_message message_t *message =
-        message_new((bytes_t){0}, (bytes_t){0}, (bytes_t){0},
-                    (bytes_t){content, strlen(content)});
+    cleanup_message message_t *message = message_new(
+        (bytes_t){0}, (bytes_t){0}, (bytes_t){0}, text_bytes(content));
     char bytes[1000] = {0};
 
     message_add_identity(message, bytes, identity);
@@ -79,7 +74,7 @@ static size_t bytes_of(const char *content, size_t identity, size_t buffer)
 }
 
 /* All that a peer may make bigger. */
-static void knows_how_much_it_takes(void **state)
+static void knows_its_size(void **state)
 {
     size_t least = bytes_of("{}", 0, 0);
 
@@ -105,9 +100,8 @@ static void writes_a_header_byte_for_byte(void **state)
         "{\"msg_id\":\"id\\\"1\",\"session\":\"s1\",\"username\":\"hearth\","
         "\"date\":\"2026-01-02T03:04:05.000006Z\",\"msg_type\":\"status\","
         "\"version\":\"5.4\"}");
-    cleanup_message message_t *message =
-        message_new((bytes_t){.bytes = out.data, .size = out.size},
-                    (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
+    cleanup_message message_t *message = message_new(
+        buffer_bytes(&out), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
     assert_string_equal(message_id(message), "id\"1");
     assert_string_equal(message_type(message), "status");
     assert_string_equal(message_session(message), "s1");
@@ -116,10 +110,10 @@ static void writes_a_header_byte_for_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_its_parts_as_they_came),
-        cmocka_unit_test(has_empty_names_where_the_header_has_none),
+        cmocka_unit_test(keeps_its_parts_unchanged),
+        cmocka_unit_test(has_empty_names_for_missing_header_members),
         cmocka_unit_test(keeps_identities_and_buffers_in_order),
-        cmocka_unit_test(knows_how_much_it_takes),
+        cmocka_unit_test(knows_its_size),
         cmocka_unit_test(writes_a_header_byte_for_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void shows_an_ordinary_name_as_it_is(void **state)
+static void shows_an_ordinary_name_unchanged(void **state)
 {
     (void) state;
     static const char name[] = "results/caf\u00e9 \u65e5\u672c \U0001F600.csv";
@@ -13,7 +13,7 @@ static void shows_an_ordinary_name_as_it_is(void **state)
     assert_string_equal(text, name);
 }
 
-/* A name, and the text that stands for it. */
+/* A name and its text. */
 static const struct {
     const char *name, *text;
 } pairs[] = {
@@ -31,7 +31,7 @@ static const struct {
     {"a\\x41", "a\\\\x41"},
 };
 
-static void escapes_what_must_not_be_shown_and_reads_it_back(void **state)
+static void escapes_control_characters_and_reads_them_back(void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -111,8 +111,8 @@ static void refuses_a_path_that_is_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shows_an_ordinary_name_as_it_is),
-        cmocka_unit_test(escapes_what_must_not_be_shown_and_reads_it_back),
+        cmocka_unit_test(shows_an_ordinary_name_unchanged),
+        cmocka_unit_test(escapes_control_characters_and_reads_them_back),
         cmocka_unit_test(refuses_a_text_that_is_no_name),
         cmocka_unit_test(makes_paths_plain),
         cmocka_unit_test(refuses_paths_that_lead_elsewhere),

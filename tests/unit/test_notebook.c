@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,7 +148,7 @@ static void nbformat_3_is_converted(void **state)
     BOOK("{\"cell_type\":\"code\",\"metadata\":{},\"source\":\"\"," rest "}")
 #define OUTPUT(output) CODE("\"outputs\":[" output "]")
 
-static void what_is_wrong_is_said(void **state)
+static void a_mistake_is_named(void **state)
 {
     static const struct {
         const char *text, *says;
@@ -276,7 +277,56 @@ static void outputs_of_a_big_file_are_read_when_they_are_wanted(void **state)
     unlink(path);
 }
 
-static void what_is_wrong_in_a_big_file_is_said(void **state)
+/* Returns how many bytes of the mapping that begins there are in memory. */
+static size_t resident(const char *map)
+{
+    cleanup_buffer buffer_t maps = BUFFER_EMPTY;
+    cleanup_free char *head = mem_format("%lx-", (unsigned long) map);
+    fault_t fault = {0};
+    unsigned long kib;
+
+    assert_int_equal(file_read("/proc/self/smaps", 64u << 20, &maps, &fault),
+                     0);
+    const char *at = strstr((char *) maps.data, head);
+    assert_non_null(at);
+    at = strstr(at, "\nRss:");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\nRss: %lu kB", &kib), 1);
+    return (size_t) kib << 10;
+}
+
+static void what_cells_gave_back_does_not_come_again(void **state)
+{
+    char path[] = "/tmp/hearth-test-notebook-XXXXXX";
+    cleanup_notebook notebook_t notebook = {0};
+    fault_t fault = {0};
+    FILE *file = fdopen(mkstemp(path), "w");
+
+    (void) state;
+    assert_non_null(file);
+    fputs("{\"cells\":[", file);
+    for (int i = 0; i < 1000; i++) {
+        fprintf(file,
+                "%s{\"cell_type\":\"code\",\"source\":\"\",\"outputs\":[{"
+                "\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"",
+                i ? ",\n" : "");
+        for (int k = 0; k < 1000; k++)
+            fputs("0123456789", file);
+        fputs("\"}]}", file);
+    }
+    fputs("],\"nbformat\":4}", file);
+    fclose(file);
+    assert_int_equal(notebook_open(path, &notebook, &fault), 0);
+    for (size_t i = 0; i < notebook.count; i++) {
+        notebook_cell_load(&notebook.cells[i]);
+        assert_int_equal(json_array_size(notebook.cells[i].outputs), 1);
+        notebook_cell_unload(&notebook.cells[i]);
+    }
+    assert_in_range(resident(notebook.map), 0, 1 << 20);
+    unlink(path);
+}
+
+static void a_mistake_in_a_big_file_is_named(void **state)
 {
     static const struct {
         const char *behind, *says;
@@ -329,10 +379,11 @@ int main(void)
         cmocka_unit_test(cells_get_the_ids_that_they_lack),
         cmocka_unit_test(every_minor_version_is_read),
         cmocka_unit_test(nbformat_3_is_converted),
-        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_mistake_is_named),
         cmocka_unit_test(a_cell_of_a_newer_kind_is_kept),
         cmocka_unit_test(outputs_of_a_big_file_are_read_when_they_are_wanted),
-        cmocka_unit_test(what_is_wrong_in_a_big_file_is_said),
+        cmocka_unit_test(what_cells_gave_back_does_not_come_again),
+        cmocka_unit_test(a_mistake_in_a_big_file_is_named),
         cmocka_unit_test(a_file_that_is_too_big_is_refused),
     };
 

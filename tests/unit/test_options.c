@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "gateway/config/option_table.h"
 #include "gateway/config/options.h"
 
 #include <errno.h>
@@ -79,8 +80,8 @@ static void reads_a_file(void **state)
     assert_int_equal(options->transport, OPTIONS_IPC);
     assert_string_equal(options->ip, "::1");
     assert_int_equal(options->drain_grace_ms, 1500);
-    assert_int_equal(options->idle_timeout_ms, 90000);
-    assert_int_equal(options->lifetime_ms, 86400000);
+    assert_int_equal(options->times.idle_timeout_ms, 90000);
+    assert_int_equal(options->times.lifetime_ms, 86400000);
     assert_int_equal(options->profiles[0]->limits.journal_bytes, 2ull << 30);
     assert_int_equal(options->restart, OPTIONS_RESTART_AUTO);
     assert_int_equal(options->profile_count, 2);
@@ -101,7 +102,7 @@ static void reads_a_file(void **state)
     assert_null(options_profile(options, "big"));
 }
 
-static void a_list_is_read_anew_each_time(void **state)
+static void a_list_is_replaced_when_read_again(void **state)
 {
     cleanup_options options_t *options = options_new();
     fault_t fault = {0};
@@ -137,17 +138,17 @@ static void has_every_default(void **state)
     (void) state;
     assert_int_equal(options_load(options, NULL, &fault), 0);
     assert_null(options->file);
-    assert_int_equal(options->idle_timeout_ms, 1200 * 1000);
-    assert_int_equal(options->lifetime_ms, 0);
+    assert_int_equal(options->times.idle_timeout_ms, 1200 * 1000);
+    assert_int_equal(options->times.lifetime_ms, 0);
     assert_int_equal(options->restart, OPTIONS_RESTART_NEVER);
     assert_int_equal(options->profiles[0]->limits.journal_bytes, 1u << 30);
     assert_int_equal(options->profiles[0]->limits.requests, 10000);
     assert_int_equal(options->profiles[0]->limits.requests_bytes, 256u << 20);
     assert_int_equal(options->spill, 1u << 20);
     assert_int_equal(options->sessions_max, 1000);
-    assert_int_equal(options->gone_keep_ms, 3600 * 1000);
-    assert_int_equal(options->gone_max, 100);
-    assert_int_equal(options->journal_keep_ms, 30LL * 86400 * 1000);
+    assert_int_equal(options->kept.gone_keep_ms, 3600 * 1000);
+    assert_int_equal(options->kept.gone_max, 100);
+    assert_int_equal(options->kept.journal_keep_ms, 30LL * 86400 * 1000);
     assert_int_equal(options->orphan_timeout_ms, 3600 * 1000);
     assert_int_equal(options->log_level, LOG_LEVEL_INFO);
     assert_string_equal(options->ip, "127.0.0.1");
@@ -158,26 +159,17 @@ static void has_every_default(void **state)
 }
 
 /* profile_new has the defaults, the table shows them: they are the same. */
-static void the_table_tells_the_defaults(void **state)
+static void the_table_has_the_defaults(void **state)
 {
     cleanup_options options_t *options = options_new();
-    options_key_t key;
+    options_item_t item;
     fault_t fault = {0};
 
     (void) state;
-    for (size_t i = 0; options_key(i, &key); i++) {
-        static const char section[] = "profile/<name>/";
-        char *name = NULL;
-        if (!*key.initial)
-            continue;
-        if (strncmp(key.key, section, sizeof(section) - 1) == 0)
-            name =
-                mem_format("profile/python3/%s", key.key + sizeof(section) - 1);
-        if (options_set(options, name ? name : key.key, key.initial, &fault)
-            < 0)
+    for (size_t i = 0; options_item(options, i, &item); i++)
+        if (*item.row->initial
+            && options_set(options, item.key, item.row->initial, &fault) < 0)
             fail_msg("%s", fault.text);
-        free(name);
-    }
     cleanup_options options_t *fresh = options_new();
     const profile_t *profile = options_profile(options, NULL);
     const profile_t *other = options_profile(fresh, NULL);
@@ -225,7 +217,7 @@ static void finds_the_file(void **state)
 
     setenv("HEARTH_CONFIG", path, 1);
     assert_int_equal(options_load(options, NULL, &fault), 0);
-    assert_int_equal(options->idle_timeout_ms, 7000);
+    assert_int_equal(options->times.idle_timeout_ms, 7000);
     setenv("HEARTH_CONFIG", "/nonexistent/hearth.cfg", 1);
     assert_int_equal(options_load(options, NULL, &fault), -ENOENT);
     assert_non_null(strstr(fault.text, "/nonexistent/hearth.cfg"));
@@ -233,7 +225,7 @@ static void finds_the_file(void **state)
                      -ENOENT);
 }
 
-static void wrong_values_say_what_is_permitted(void **state)
+static void wrong_values_are_answered_with_the_permitted_ones(void **state)
 {
     static const struct {
         const char *key, *value, *words;
@@ -309,7 +301,7 @@ static void wrong_values_say_what_is_permitted(void **state)
             fail_msg("%s: %s", cases[i].words, fault.text);
     }
     assert_int_equal(options->profile_count, 1);
-    assert_int_equal(options->idle_timeout_ms, 1200 * 1000);
+    assert_int_equal(options->times.idle_timeout_ms, 1200 * 1000);
 }
 
 static void wrong_files_say_where(void **state)
@@ -320,20 +312,24 @@ static void wrong_files_say_where(void **state)
         {"gateway\n    ip = 1\n", "hearth.cfg:2: gateway/ip = \"1\": must be"},
         {"\n\nsessions\n    idle = 1\n",
          "hearth.cfg:4: sessions/idle: there is no such key"},
-        {"session\n    idle_timeout = 1\n", "hearth.cfg:1: session:"},
-        {"session\n", "hearth.cfg:1: session:"},
+        {"session\n    idle_timeout = 1\n",
+         "hearth.cfg:1: there is no section session; did you mean sessions"},
+        {"session\n",
+         "hearth.cfg:1: there is no section session; did you mean sessions"},
         {"gateway = 1\n", "hearth.cfg:1: gateway: there is no such key"},
         {"gateway\n\tip = 1\n", "hearth.cfg:2: a tab"},
-        {"gateway\n  ip = 1\n", "hearth.cfg:2: a level is four blanks"},
-        {"gateway\n        ip = ::1\n", "hearth.cfg:2: a level is four"},
-        {"gateway\n    ip ::1\n", "hearth.cfg:2: only = can stand"},
-        {"gateway\n    ip\n", "hearth.cfg:2: gateway/ip: neither"},
+        {"gateway\n  ip = 1\n", "hearth.cfg:2: each level is indented"},
+        {"gateway\n        ip = ::1\n", "hearth.cfg:2: each level is indented"},
+        {"gateway\n    ip ::1\n", "hearth.cfg:2: only = can follow"},
+        {"gateway\n    ip\n", "hearth.cfg:2: gateway/ip has no value"},
         {"profile\n    a\n        limit\n",
-         "hearth.cfg:3: profile/a/limit: neither"},
+         "hearth.cfg:3: there is no section profile/a/limit; did you mean "
+         "limits"},
         {"gateway\n    ip =\n", "hearth.cfg:2: a value is missing"},
         {"gateway\n    ip = \"::1\n", "hearth.cfg:2: the closing quote"},
-        {"gateway\n    ip = \"::1\" x\n", "hearth.cfg:2: something stands"},
+        {"gateway\n    ip = \"::1\" x\n", "hearth.cfg:2: there is text"},
         {"gateway\n    !\n", "hearth.cfg:2: a name is"},
+        {"[sessions]\n", "hearth.cfg:1: a section is written without brackets"},
         {"profile\n    a\n        limits\n            retain = 1\n",
          "hearth.cfg:4: profile/a/limits/retain = \"1\": must be"},
     };
@@ -346,6 +342,100 @@ static void wrong_files_say_where(void **state)
         assert_int_equal(options_load(options, path, &fault), -EINVAL);
         if (!strstr(fault.text, cases[i].words))
             fail_msg("%s: %s", cases[i].words, fault.text);
+    }
+}
+
+static void all_errors_are_reported_at_once(void **state)
+{
+    static const char *const words[] = {
+        "hearth.cfg:1: a section is written without brackets",
+        "hearth.cfg:2: sessions/idle_timout: there is no such key; did you "
+        "mean sessions/idle_timeout?",
+        "hearth.cfg:4: sessions/restart has a value in ",
+        "hearth.cfg:5: there is no section htp; did you mean http?",
+        "hearth.cfg:7: idle_timeout: there is no such key; did you mean "
+        "sessions/idle_timeout?",
+        "hearth.cfg:10: profile/a/memory: there is no such key; did you mean "
+        "profile/a/limits/memory?",
+    };
+    cleanup_options options_t *options = options_new();
+    cleanup_config_report config_report_t *report = config_report_new();
+    cleanup_free char *path = write_file(*state, "[sessions]\n"
+                                                 "    idle_timout = 1m\n"
+                                                 "    restart = auto\n"
+                                                 "    restart = never\n"
+                                                 "htp\n"
+                                                 "    port = x\n"
+                                                 "idle_timeout = 1m\n"
+                                                 "profile\n"
+                                                 "    a\n"
+                                                 "        memory = 1G\n");
+    bool is_error = false;
+
+    options_read(options, path, report);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *text = config_report_at(report, i, &is_error);
+
+        if (!text || !is_error || !strstr(text, words[i]))
+            fail_msg("%s: %s", words[i], text ? text : "nothing");
+    }
+    assert_int_equal(config_report_errors(report),
+                     sizeof words / sizeof *words);
+    assert_int_equal(options->restart, OPTIONS_RESTART_AUTO);
+}
+
+static void knows_where_values_come_from(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    cleanup_config_report config_report_t *report = config_report_new();
+    cleanup_free char *path =
+        write_file(*state, "gateway\n    log_level = debug\n");
+
+    setenv("HEARTH_STATE_DIR", "/var/a", 1);
+    options_read(options, path, report);
+    unsetenv("HEARTH_STATE_DIR");
+    assert_non_null(strstr(config_report_place(report, "gateway/log_level"),
+                           "hearth.cfg:2"));
+    assert_string_equal(config_report_place(report, "gateway/state_dir"),
+                        "$HEARTH_STATE_DIR");
+    assert_null(config_report_place(report, "gateway/ip"));
+}
+
+/* A written value is read as the same value. */
+static void values_are_written_as_they_are_read(void **state)
+{
+    static const char *const values[][3] = {
+        {"sessions/idle_timeout", "5400", "90m"},
+        {"sessions/interrupt_grace", "0.4s", "0.400s"},
+        {"sessions/lifetime", "0", "0"},
+        {"gateway/log_level", "debug", "debug"},
+        {"http/enabled", "False", "no"},
+        {"http/enabled", "on", "yes"},
+        {"http/allow_origin", "https://a.example,*", "https://a.example, *"},
+        {"http/token", "a b", "a b"},
+        {"profile/python3/fresh", "true", "yes"},
+        {"profile/python3/limits/memory", "1048576K", "1G"},
+        {"profile/python3/preload", "", ""},
+    };
+    cleanup_options options_t *options = options_new();
+    options_item_t item;
+    fault_t fault;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        assert_int_equal(
+            options_set(options, values[i][0], values[i][1], &fault), 0);
+        assert_true(options_find(options, values[i][0], &item));
+        cleanup_free char *text = option_value_write(item.row, item.base);
+        assert_string_equal(text, values[i][2]);
+    }
+    for (size_t i = 0; options_item(options, i, &item); i++) {
+        cleanup_free char *text = option_value_write(item.row, item.base);
+
+        if (*text && options_set(options, item.key, text, &fault) < 0)
+            fail_msg("%s", fault.text);
+        cleanup_free char *again = option_value_write(item.row, item.base);
+        assert_string_equal(again, text);
     }
 }
 
@@ -365,26 +455,27 @@ static char *source_file(const char *name)
     return mem_format("%s/%s", folder ? folder : ".", name);
 }
 
-/* The file that is installed: every key stands in it as a comment with its
- * default, and with the marks taken away it is read. */
+/* The installed file has every key as a comment with its default; without the
+ * comment marks it can be read. */
 static void the_installed_file_shows_every_key(void **state)
 {
     cleanup_free char *path = source_file("etc/hearth.cfg");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
     cleanup_buffer buffer_t plain = BUFFER_EMPTY;
     cleanup_options options_t *options = options_new();
-    options_key_t key;
+    options_item_t item;
     fault_t fault = {0};
 
     if (options_load(options, path, &fault) < 0
         || file_read(path, 1 << 20, &text, &fault) < 0)
         fail_msg("%s", fault.text);
     const char *whole = (const char *) text.data;
-    for (size_t i = 0; options_key(i, &key); i++) {
-        const char *name = strrchr(key.key, '/') + 1;
-        cleanup_free char *line =
-            *key.initial ? mem_format("#%s = %s\n", name, key.initial)
-                         : mem_format("#%s = ", name);
+    for (size_t i = 0; options_item(options, i, &item); i++) {
+        const char *name = strrchr(item.key, '/') + 1;
+        const char *initial = item.row->initial;
+        cleanup_free char *line = *initial
+                                      ? mem_format("#%s = %s\n", name, initial)
+                                      : mem_format("#%s = ", name);
         if (!strstr(whole, line))
             fail_msg("etc/hearth.cfg lacks %s", line);
     }
@@ -402,7 +493,8 @@ static void the_manual_has_every_key(void **state)
 {
     cleanup_free char *path = source_file("man/hearth.cfg.5");
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    options_key_t key;
+    cleanup_options options_t *options = options_new();
+    options_item_t item;
     fault_t fault = {0};
     size_t count = 0;
     size_t items = 0;
@@ -410,13 +502,13 @@ static void the_manual_has_every_key(void **state)
     (void) state;
     if (file_read(path, 1 << 20, &text, &fault) < 0)
         fail_msg("%s", fault.text);
-    for (; options_key(count, &key); count++) {
-        cleanup_free char *item = mem_format(".It Va %s\n", key.key);
+    for (; options_item(options, count, &item); count++) {
+        cleanup_free char *line = mem_format(".It Va %s\n", item.row->key);
         char range[128];
-        if (!strstr((const char *) text.data, item))
-            fail_msg("hearth.cfg(5) lacks %s", key.key);
-        options_key_range(count, range, sizeof(range));
-        assert_true(range[0] && key.help[0]);
+        if (!strstr((const char *) text.data, line))
+            fail_msg("hearth.cfg(5) lacks %s", item.row->key);
+        option_value_range(item.row, range, sizeof(range));
+        assert_true(range[0] && item.row->help[0]);
     }
     for (const char *at = (const char *) text.data;
          (at = strstr(at, ".It Va ")); at++)
@@ -431,13 +523,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_folder(reads_a_file),
-        with_folder(a_list_is_read_anew_each_time),
+        with_folder(a_list_is_replaced_when_read_again),
         with_folder(has_every_default),
-        with_folder(the_table_tells_the_defaults),
+        with_folder(the_table_has_the_defaults),
         with_folder(the_environment_names_folders),
         with_folder(finds_the_file),
-        with_folder(wrong_values_say_what_is_permitted),
+        with_folder(wrong_values_are_answered_with_the_permitted_ones),
         with_folder(wrong_files_say_where),
+        with_folder(all_errors_are_reported_at_once),
+        with_folder(knows_where_values_come_from),
+        with_folder(values_are_written_as_they_are_read),
         with_folder(an_empty_file_is_fine),
         with_folder(the_installed_file_shows_every_key),
         with_folder(the_manual_has_every_key),

@@ -93,7 +93,7 @@ static void need_root(void)
     }
 }
 
-static void gives_what_is_the_users(void **state)
+static void gives_files_of_the_user(void **state)
 {
     fault_t fault = {0, ""};
 
@@ -135,7 +135,7 @@ static void follows_no_link(void **state)
 }
 
 /* protected_hardlinks may be off: what another owns stays his by each name. */
-static void leaves_what_another_owns_by_a_second_name(void **state)
+static void leaves_hard_links_of_other_owners(void **state)
 {
     cleanup_free char *theirs = at("theirs"), *name = at("work/name");
     fault_t fault = {0, ""};
@@ -166,7 +166,7 @@ static void waits_for_no_pipe_and_no_socket(void **state)
     expect_owner("work/socket", TO);
 }
 
-static void goes_deep(void **state)
+static void reaches_deep_folders(void **state)
 {
     cleanup_buffer buffer_t path = BUFFER_EMPTY;
     fault_t fault = {0, ""};
@@ -198,7 +198,7 @@ static void gives_up_in_time(void **state)
 
 /* Another process exchanges a folder and a link to one outside, as fast as it
  * can, while it is given away again and again. */
-static void reaches_nothing_outside_by_a_race(void **state)
+static void does_not_leave_the_folder_in_a_race(void **state)
 {
     cleanup_free char *folder = at("work/folder"), *trick = at("work/trick");
     cleanup_free char *work = at("work");
@@ -242,13 +242,13 @@ static void reaches_nothing_outside_by_a_race(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        OWNER_TEST(gives_what_is_the_users),
+        OWNER_TEST(gives_files_of_the_user),
         OWNER_TEST(follows_no_link),
-        OWNER_TEST(leaves_what_another_owns_by_a_second_name),
+        OWNER_TEST(leaves_hard_links_of_other_owners),
         OWNER_TEST(waits_for_no_pipe_and_no_socket),
-        OWNER_TEST(goes_deep),
+        OWNER_TEST(reaches_deep_folders),
         OWNER_TEST(gives_up_in_time),
-        OWNER_TEST(reaches_nothing_outside_by_a_race),
+        OWNER_TEST(does_not_leave_the_folder_in_a_race),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void reads_the_examples_of_the_rfc(void **state)
     assert_part("bytes=500-", FILE_SIZE, 500, 500);
     assert_part("bytes=0-0", FILE_SIZE, 0, 1);
     assert_part("bytes=-1", FILE_SIZE, 999, 1);
-    /* Units are told apart whatever their case. */
+    /* Units are compared without regard to case. */
     assert_part("Bytes=1-1", FILE_SIZE, 1, 1);
 }
 
@@ -39,7 +39,7 @@ static void ends_with_the_file(void **state)
     assert_part("bytes=0-0", 1, 0, 1);
 }
 
-static void refuses_what_begins_behind_the_end(void **state)
+static void refuses_a_range_after_the_end(void **state)
 {
     static const struct {
         const char *text;
@@ -63,8 +63,9 @@ static void refuses_what_begins_behind_the_end(void **state)
     }
 }
 
-/* RFC 9110, 14.2: a server may ignore the field, and must where it is none. */
-static void gives_the_whole_for_what_is_no_range(void **state)
+/* RFC 9110, 14.2: a server may ignore the field, and must ignore an invalid
+ * one. */
+static void gives_the_whole_file_for_an_invalid_range(void **state)
 {
     static const char *const texts[] = {
         NULL,
@@ -118,8 +119,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_examples_of_the_rfc),
         cmocka_unit_test(ends_with_the_file),
-        cmocka_unit_test(refuses_what_begins_behind_the_end),
-        cmocka_unit_test(gives_the_whole_for_what_is_no_range),
+        cmocka_unit_test(refuses_a_range_after_the_end),
+        cmocka_unit_test(gives_the_whole_file_for_an_invalid_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

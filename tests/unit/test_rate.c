@@ -1,8 +1,9 @@
-/* What others cause is told at most so often, and nothing goes uncounted. */
+/* Events that others cause are reported at a bounded rate, and all are counted.
+ */
 #include "base/rate.h"
 #include "tests/lib/test.h"
 
-static void tells_a_burst_and_then_one_at_a_time(void **state)
+static void permits_a_burst_and_then_one_at_a_time(void **state)
 {
     rate_t rate = {0};
     uint64_t count = 0, told = 0;
@@ -37,7 +38,7 @@ static void is_full_again_after_a_while(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_a_burst_and_then_one_at_a_time),
+        cmocka_unit_test(permits_a_burst_and_then_one_at_a_time),
         cmocka_unit_test(is_full_again_after_a_while),
     };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_all(const char *folder, const mask_t *mask,
+static void take_all(const char *folder, const redact_t *mask,
                      notebook_t *notebook)
 {
     recording_options_t options = {.mask = mask};
@@ -38,7 +38,7 @@ static const char *first_text(const notebook_cell_t *cell)
 static void later_records_reach_earlier_cells(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
-    journal_t *journal = recorded_open(*state);
+    journal_t *journal = recordings_open(*state);
 
     recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
                     "{\"code\":\"a\"}");
@@ -64,10 +64,10 @@ static void later_records_reach_earlier_cells(void **state)
 }
 
 /* The gateway answered for the kernel: it was gone, or the queue full. */
-static void what_never_began_is_marked(void **state)
+static void a_cell_that_never_began_is_marked(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
-    journal_t *journal = recorded_open(*state);
+    journal_t *journal = recordings_open(*state);
     const char *error = "{\"status\":\"error\",\"ename\":\"SessionGone\"}";
 
     recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
@@ -86,10 +86,10 @@ static void what_never_began_is_marked(void **state)
         json_is_true(notebook_cell_note(&notebook.cells[1], "refused")));
 }
 
-static void notes_stand_before_their_code(void **state)
+static void notes_precede_their_code(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
-    journal_t *journal = recorded_open(*state);
+    journal_t *journal = recordings_open(*state);
 
     recorded_append(journal, JOURNAL_STATE, 0, "note", "{\"text\":\"first\"}");
     recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
@@ -115,9 +115,9 @@ static void notes_stand_before_their_code(void **state)
 static void secrets_are_masked(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
-    cleanup_mask mask_t *mask = NULL;
-    journal_t *journal = recorded_open(*state);
-    mask_t *none = NULL;
+    cleanup_redact redact_t *mask = NULL;
+    journal_t *journal = recordings_open(*state);
+    redact_t *none = NULL;
     fault_t fault = {0};
 
     setenv("HEARTH_TEST_SECRET", "a.b*c", 1);
@@ -128,17 +128,17 @@ static void secrets_are_masked(void **state)
     recorded_append(journal, JOURNAL_EVENT, 1, "stream",
                     "{\"name\":\"stdout\",\"text\":\"5678.\"}");
     journal_destroy(&journal);
-    assert_int_equal(mask_new("sk-[0-9]{8}  $HEARTH_TEST_SECRET "
-                              "$HEARTH_TEST_NOTHING",
-                              &mask, &fault),
+    assert_int_equal(redact_new("sk-[0-9]{8}  $HEARTH_TEST_SECRET "
+                                "$HEARTH_TEST_NOTHING",
+                                &mask, &fault),
                      0);
     take_all(*state, mask, &notebook);
     assert_string_equal(notebook.cells[0].source,
                         "key = '[masked]' # [masked] axbbc");
     assert_string_equal(first_text(&notebook.cells[0]), "is [masked].");
-    assert_int_equal(mask_new(NULL, &none, &fault), 0);
+    assert_int_equal(redact_new(NULL, &none, &fault), 0);
     assert_null(none);
-    assert_int_equal(mask_new("a [b", &none, &fault), -EINVAL);
+    assert_int_equal(redact_new("a [b", &none, &fault), -EINVAL);
     assert_non_null(strstr(fault.text, "'[b'"));
 }
 
@@ -224,8 +224,7 @@ static json_t *export_json(const char *folder, int expected)
     return json;
 }
 
-/* What the reader refuses is no notebook, and what the seals do not cover
- * was not exported whole. */
+/* The reader must accept the notebook, and the MACs must cover all of it. */
 static void assert_holds_together(const json_t *json, const char *folder)
 {
     cleanup_free char *text = json_dumps(json, JSON_COMPACT);
@@ -282,7 +281,7 @@ static void random_records_fold_into_notebooks(void **state)
 
         seed = row;
         assert_int_equal(path_remove_tree(folder, &fault), 0);
-        journal = recorded_open(folder);
+        journal = recordings_open(folder);
         for (unsigned i = random_below(30); i > 0; i--)
             append_random(journal, &request);
         journal_destroy(&journal);
@@ -299,7 +298,7 @@ static void random_records_fold_into_notebooks(void **state)
 
 static void append_some(const char *folder)
 {
-    journal_t *journal = recorded_open(folder);
+    journal_t *journal = recordings_open(folder);
 
     for (uint64_t i = 1; i <= 3; i++) {
         recorded_append(journal, JOURNAL_REQUEST, i, "execute_request",
@@ -312,7 +311,7 @@ static void append_some(const char *folder)
     journal_destroy(&journal);
 }
 
-static void a_cut_at_any_byte_is_told(void **state)
+static void a_cut_at_any_byte_is_reported(void **state)
 {
     cleanup_free char *path =
         mem_format("%s/journal-000001.log", (char *) *state);
@@ -416,7 +415,7 @@ static void a_changed_notebook_is_found(void **state)
     assert_problem(&notebook, *state, NULL);
 
     /* The journal may grow; one that is another is found. */
-    journal = recorded_open(*state);
+    journal = recordings_open(*state);
     recorded_append(journal, JOURNAL_STATE, 0, "idle", "{}");
     journal_destroy(&journal);
     assert_problem(&notebook, *state, NULL);
@@ -430,12 +429,12 @@ static void another_journal_is_found(void **state)
 
     append_some(*state);
     read_back(*state, &notebook);
-    journal = recorded_open(other);
+    journal = recordings_open(other);
     recorded_append(journal, JOURNAL_STATE, 0, "idle", "{}");
     journal_destroy(&journal);
     assert_problem(&notebook, other, "its journal was cut off");
     append_some(other);
-    assert_problem(&notebook, other, "its journal is another one");
+    assert_problem(&notebook, other, "its journal is a different one");
 }
 
 #define with_folder(test)                                                      \
@@ -446,11 +445,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_folder(later_records_reach_earlier_cells),
-        with_folder(what_never_began_is_marked),
-        with_folder(notes_stand_before_their_code),
+        with_folder(a_cell_that_never_began_is_marked),
+        with_folder(notes_precede_their_code),
         with_folder(secrets_are_masked),
         with_folder(random_records_fold_into_notebooks),
-        with_folder(a_cut_at_any_byte_is_told),
+        with_folder(a_cut_at_any_byte_is_reported),
         with_folder(a_changed_notebook_is_found),
         with_folder(another_journal_is_found),
     };

@@ -2,26 +2,27 @@
 #include "tests/lib/test.h"
 
 #include "base/buffer.h"
-#include "notebooks/names.h"
 #include "notebooks/replay.h"
+#include "notebooks/variable_names.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Says what it was told to run. */
+/* Logs the code that it was asked to run. */
 typedef struct {
     char log[512];       /* codes, each with a semicolon */
     const char *open;    /* a cell whose display is updated by the last one */
     json_t *open_output; /* borrowed from its outputs */
     size_t slow;         /* waits before an answer */
     bool is_interrupted;
-    int breaks_at; /* calls of execute until nobody is there; 0: never */
+    int breaks_at; /* calls of execute until the kernel is gone; 0: never */
     const char *truth;
     char code[64];
 } pretender_t;
 
-static int execute(void *arg, const runner_request_t *request, fault_t *fault)
+static int execute(void *arg, const cell_executor_request_t *request,
+                   fault_t *fault)
 {
     pretender_t *self = arg;
     const json_t *answer;
@@ -45,8 +46,8 @@ static int execute(void *arg, const runner_request_t *request, fault_t *fault)
     return 0;
 }
 
-static int wait_for_end(void *arg, int timeout_ms, runner_result_t *result,
-                        fault_t *fault)
+static int wait_for_end(void *arg, int timeout_ms,
+                        cell_executor_result_t *result, fault_t *fault)
 {
     pretender_t *self = arg;
     json_t *output;
@@ -80,7 +81,18 @@ static int interrupt(void *arg, fault_t *fault)
     return 0;
 }
 
-static const runner_methods_t methods = {execute, wait_for_end, interrupt};
+static int restart(void *arg, fault_t *fault)
+{
+    pretender_t *self = arg;
+    size_t used = strlen(self->log);
+
+    (void) fault;
+    snprintf(self->log + used, sizeof self->log - used, "RESTART;");
+    return 0;
+}
+
+static const cell_executor_methods_t methods = {execute, wait_for_end,
+                                                interrupt, restart};
 
 /* The caller: notes what it hears. */
 typedef struct {
@@ -143,7 +155,7 @@ static int run(const notebook_t *notebook, pretender_t *pretender,
                const replay_options_t *options, replay_summary_t *summary,
                fault_t *fault)
 {
-    runner_t runner = {.methods = &methods, .self = pretender};
+    cell_executor_t runner = {.methods = &methods, .self = pretender};
 
     return replay_run(notebook, &runner, options, summary, fault);
 }
@@ -177,7 +189,7 @@ static void runs_code_cells_in_their_order(void **state)
     assert_int_equal(summary.first_different, 2);
 }
 
-static void begins_and_ends_where_it_is_told(void **state)
+static void begins_and_ends_at_the_given_cells(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t pretender = {0}, second = {0}, third = {0};
@@ -201,7 +213,33 @@ static void begins_and_ends_where_it_is_told(void **state)
     assert_string_equal(third.log, "a;");
 }
 
-static void leaves_out_what_is_marked_or_ended_badly(void **state)
+static void restarts_where_the_recording_has_a_fresh_kernel(void **state)
+{
+    static const char fresh[] = "{\"hearth\":{\"fresh_kernel\":true}}";
+    cleanup_notebook notebook_t notebook = {0};
+    pretender_t pretender = {0}, revived = {0};
+    listener_t listener = {.is_patient = true};
+    replay_options_t options = options_for(&listener);
+    replay_summary_t summary;
+    fault_t fault;
+
+    (void) state;
+    add(&notebook, "a", "a", "a", "{}");
+    add(&notebook, "b", "b", "b", fresh);
+    /* It never ran, and what was before it is gone all the same. */
+    add(&notebook, "c", "c", "c",
+        "{\"hearth\":{\"fresh_kernel\":true,\"refused\":true}}");
+    add(&notebook, "d", "d", "d", "{\"hearth\":{\"revival\":true}}");
+    assert_int_equal(run(&notebook, &pretender, &options, &summary, &fault), 0);
+    assert_string_equal(pretender.log, "a;RESTART;b;RESTART;");
+    assert_int_equal(summary.same, 2);
+    assert_int_equal(summary.skipped, 2);
+    options.is_revival = true;
+    assert_int_equal(run(&notebook, &revived, &options, &summary, &fault), 0);
+    assert_string_equal(revived.log, "a;b;d;");
+}
+
+static void leaves_out_marked_and_failed_cells(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t plain = {0}, all = {0}, revival = {0};
@@ -226,12 +264,12 @@ static void leaves_out_what_is_marked_or_ended_badly(void **state)
         notebook.cells[8].outputs,
         json_pack("{s:s, s:s}", "output_type", "error", "ename", "KernelDied"));
     assert_int_equal(run(&notebook, &plain, &options, &summary, &fault), 0);
-    assert_string_equal(listener.log, "1-2-3!4!5-6-7-8-9!10-");
-    assert_int_equal(summary.skipped, 7);
+    assert_string_equal(listener.log, "1-2-3!4!5-6-7-8-9-10-");
+    assert_int_equal(summary.skipped, 8);
     options.runs_all = true;
     listener.log[0] = '\0';
     assert_int_equal(run(&notebook, &all, &options, &summary, &fault), 0);
-    assert_string_equal(listener.log, "1!2!3!4!5!6!7-8-9!10-");
+    assert_string_equal(listener.log, "1!2!3!4!5!6!7-8-9-10-");
     options.is_revival = true;
     listener.log[0] = '\0';
     assert_int_equal(run(&notebook, &revival, &options, &summary, &fault), 0);
@@ -261,7 +299,7 @@ static void waits_for_displays_that_change_later(void **state)
     assert_int_equal(summary.first_different, 1);
 }
 
-static void stops_when_it_is_told_or_nobody_is_there(void **state)
+static void stops_on_request_or_without_a_kernel(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t slow = {.slow = 1000000}, gone = {.breaks_at = 2};
@@ -285,7 +323,7 @@ static json_t *know(const char *prompt, bool is_password)
     return is_password ? json_string(prompt) : NULL;
 }
 
-static void gives_the_answers_that_were_given(void **state)
+static void repeats_recorded_answers(void **state)
 {
     cleanup_notebook notebook_t notebook = {0};
     pretender_t alone = {0}, asked = {0};
@@ -337,10 +375,10 @@ static void finds_cells_by_number_and_id(void **state)
     assert_int_equal(replay_find(&notebook, "", &number, &fault), -ENOENT);
 }
 
-static void asks_what_an_expression_says(void **state)
+static void evaluates_an_expression(void **state)
 {
     pretender_t pretender = {.truth = "True"};
-    runner_t runner = {.methods = &methods, .self = &pretender};
+    cell_executor_t runner = {.methods = &methods, .self = &pretender};
     cleanup_free char *error = NULL;
     fault_t fault;
 
@@ -357,7 +395,7 @@ static void asks_what_an_expression_says(void **state)
     assert_true(replay_evaluate(&runner, "x", &error, &fault) < -1);
 }
 
-static void adds_up_what_cells_did_to_names(void **state)
+static void adds_up_changes_of_variables(void **state)
 {
     static const char *const differences[] = {
         "{\"appeared\":[{\"name\":\"a\",\"type\":\"int\"},"
@@ -377,16 +415,16 @@ static void adds_up_what_cells_did_to_names(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof differences / sizeof *differences; i++) {
         json_auto_t *difference = json_loads(differences[i], 0, NULL);
-        names_apply(expected, difference);
+        variable_names_apply(expected, difference);
     }
-    found = names_compare(expected, present, 10);
+    found = variable_names_compare(expected, present, 10);
     text = json_dumps(found, JSON_COMPACT | JSON_SORT_KEYS);
     assert_string_equal(
         text, "{\"back\":[\"a\"],\"different\":[{\"is\":{\"size\":3,\"type\":"
               "\"list\"},\"name\":\"b\",\"was\":{\"size\":2,\"type\":\"list\"}}"
               "],\"missing\":[\"d\"]}");
     json_decref(found);
-    found = names_compare(expected, present, 0);
+    found = variable_names_compare(expected, present, 0);
     assert_int_equal(json_integer_value(json_object_get(found, "more")), 3);
 }
 
@@ -394,14 +432,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_code_cells_in_their_order),
-        cmocka_unit_test(begins_and_ends_where_it_is_told),
-        cmocka_unit_test(leaves_out_what_is_marked_or_ended_badly),
+        cmocka_unit_test(begins_and_ends_at_the_given_cells),
+        cmocka_unit_test(restarts_where_the_recording_has_a_fresh_kernel),
+        cmocka_unit_test(leaves_out_marked_and_failed_cells),
         cmocka_unit_test(waits_for_displays_that_change_later),
-        cmocka_unit_test(stops_when_it_is_told_or_nobody_is_there),
-        cmocka_unit_test(gives_the_answers_that_were_given),
+        cmocka_unit_test(stops_on_request_or_without_a_kernel),
+        cmocka_unit_test(repeats_recorded_answers),
         cmocka_unit_test(finds_cells_by_number_and_id),
-        cmocka_unit_test(asks_what_an_expression_says),
-        cmocka_unit_test(adds_up_what_cells_did_to_names),
+        cmocka_unit_test(evaluates_an_expression),
+        cmocka_unit_test(adds_up_changes_of_variables),
     };
 
     return cmocka_run_group_tests_name("replay", tests, NULL, NULL);

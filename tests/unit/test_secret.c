@@ -26,6 +26,14 @@ static secret_t *make(const char *key)
     return secret;
 }
 
+static bool is_verified(const secret_t *secret, const struct iovec *of,
+                        size_t count, const void *signature, size_t size)
+{
+    uint8_t ignored[SECRET_DIGEST_SIZE];
+
+    return secret_verify(secret, of, count, signature, size, ignored);
+}
+
 static void signs_as_jupyter_does(void **state)
 {
     (void) state;
@@ -33,10 +41,24 @@ static void signs_as_jupyter_does(void **state)
     char signature[SECRET_SIGNATURE_SIZE];
     secret_sign(secret, parts, 4, signature);
     assert_memory_equal(signature, SIGNATURE, sizeof signature);
-    assert_true(secret_verify(secret, parts, 4, SIGNATURE, 64));
+    assert_true(is_verified(secret, parts, 4, SIGNATURE, 64));
     /* A second one from the same key is not disturbed by the first. */
     secret_sign(secret, parts, 4, signature);
     assert_memory_equal(signature, SIGNATURE, sizeof signature);
+}
+
+static void gives_the_bytes_of_a_signature(void **state)
+{
+    static const uint8_t bytes[] = {0x65, 0x62, 0x79, 0xcd};
+    cleanup_secret secret_t *secret = make(KEY);
+    uint8_t digest[SECRET_DIGEST_SIZE] = {0};
+
+    (void) state;
+    assert_false(secret_verify(secret, parts, 4, SIGNATURE, 63, digest));
+    assert_int_equal(digest[0], 0);
+    assert_true(secret_verify(secret, parts, 4, SIGNATURE, 64, digest));
+    assert_memory_equal(digest, bytes, sizeof bytes);
+    assert_int_equal(digest[SECRET_DIGEST_SIZE - 1], 0x86);
 }
 
 static void signs_with_a_key_longer_than_a_block(void **state)
@@ -48,10 +70,10 @@ static void signs_with_a_key_longer_than_a_block(void **state)
     char text[] = "Test Using Larger Than Block-Size Key - Hash Key First";
     const struct iovec part = {text, sizeof text - 1};
     cleanup_secret secret_t *secret = make(key);
-    assert_true(secret_verify(secret, &part, 1,
-                              "60e431591ee0b67f0d8a26aacbf5b77f"
-                              "8e0bc6213728c5140546040f0ee37f54",
-                              64));
+    assert_true(is_verified(secret, &part, 1,
+                            "60e431591ee0b67f0d8a26aacbf5b77f"
+                            "8e0bc6213728c5140546040f0ee37f54",
+                            64));
 }
 
 static void refuses_every_changed_bit(void **state)
@@ -61,11 +83,11 @@ static void refuses_every_changed_bit(void **state)
     for (size_t i = 0; i < 64; i++) {
         char changed[] = SIGNATURE;
         changed[i] ^= 1;
-        assert_false(secret_verify(secret, parts, 4, changed, 64));
+        assert_false(is_verified(secret, parts, 4, changed, 64));
     }
     for (size_t i = 0; i < sizeof header - 1; i++) {
         header[i] ^= 1;
-        assert_false(secret_verify(secret, parts, 4, SIGNATURE, 64));
+        assert_false(is_verified(secret, parts, 4, SIGNATURE, 64));
         header[i] ^= 1;
     }
 }
@@ -74,16 +96,16 @@ static void refuses_signatures_of_another_length(void **state)
 {
     (void) state;
     cleanup_secret secret_t *secret = make(KEY);
-    assert_false(secret_verify(secret, parts, 4, "", 0));
-    assert_false(secret_verify(secret, parts, 4, SIGNATURE, 63));
-    assert_false(secret_verify(secret, parts, 4, SIGNATURE "0", 65));
+    assert_false(is_verified(secret, parts, 4, "", 0));
+    assert_false(is_verified(secret, parts, 4, SIGNATURE, 63));
+    assert_false(is_verified(secret, parts, 4, SIGNATURE "0", 65));
 }
 
 static void refuses_an_upper_case_signature(void **state)
 {
     (void) state;
     cleanup_secret secret_t *secret = make(KEY);
-    assert_false(secret_verify(
+    assert_false(is_verified(
         secret, parts, 4,
         "656279CDB5B069FBBA1C958E6B909FD8A4407557F0756844E44FF30F66996F86",
         64));
@@ -94,8 +116,8 @@ static void accepts_everything_without_a_key(void **state)
     (void) state;
     cleanup_secret secret_t *secret = make("");
     assert_true(secret_is_empty(secret));
-    assert_true(secret_verify(secret, parts, 4, "", 0));
-    assert_true(secret_verify(secret, parts, 4, "junk", 4));
+    assert_true(is_verified(secret, parts, 4, "", 0));
+    assert_true(is_verified(secret, parts, 4, "junk", 4));
 }
 
 static void makes_another_random_key_each_time(void **state)
@@ -130,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signs_as_jupyter_does),
+        cmocka_unit_test(gives_the_bytes_of_a_signature),
         cmocka_unit_test(signs_with_a_key_longer_than_a_block),
         cmocka_unit_test(refuses_every_changed_bit),
         cmocka_unit_test(refuses_signatures_of_another_length),

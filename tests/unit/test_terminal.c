@@ -26,7 +26,7 @@ static void open_pair(pair_t *pair)
     assert_non_null(pair->inside);
 }
 
-/* What is shown of a text that comes in two pieces, cut at `cut`. */
+/* Shows a text that arrives in two pieces, cut at `cut`. */
 static void show(const char *text, size_t cut, char *ret_shown, size_t size)
 {
     pair_t pair;
@@ -67,7 +67,7 @@ static void passes_text_and_colours(void **state)
     expect("\033[1;38;5;3mx", "\033[1;38;5;3mx$\033[0m");
 }
 
-static void takes_out_everything_else(void **state)
+static void removes_all_other_sequences(void **state)
 {
     (void) state;
     expect("a\033[2Jb\033[10;10Hc\033[?1049hd", "abcd$");
@@ -81,7 +81,7 @@ static void takes_out_everything_else(void **state)
     expect("a\033[>4;2mb\033[?25mc", "abc$");
 }
 
-static void takes_out_what_reorders_text(void **state)
+static void removes_characters_that_reorder_text(void **state)
 {
     (void) state;
     expect("a\xe2\x80\xae"
@@ -95,13 +95,13 @@ static void takes_out_what_reorders_text(void **state)
                         "a?b\xe2\x82\xac");
 }
 
-static void shows_what_follows_a_sequence_that_never_ends(void **state)
+static void shows_text_after_an_unterminated_sequence(void **state)
 {
     (void) state;
     expect("a\033]0;no end\nb", "ab$");
 }
 
-static void leaves_files_as_they_are(void **state)
+static void leaves_output_to_files_unchanged(void **state)
 {
     static const char text[] = "a\033[2J\033]0;t\007";
     char got[64] = "";
@@ -139,10 +139,10 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_text_and_colours),
-        cmocka_unit_test(takes_out_everything_else),
-        cmocka_unit_test(takes_out_what_reorders_text),
-        cmocka_unit_test(shows_what_follows_a_sequence_that_never_ends),
-        cmocka_unit_test(leaves_files_as_they_are),
+        cmocka_unit_test(removes_all_other_sequences),
+        cmocka_unit_test(removes_characters_that_reorder_text),
+        cmocka_unit_test(shows_text_after_an_unterminated_sequence),
+        cmocka_unit_test(leaves_output_to_files_unchanged),
         cmocka_unit_test(cells_are_one_line_of_text),
     };
 

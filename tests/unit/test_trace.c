@@ -11,11 +11,6 @@
 
 #define BEGAN_US 1767323045000000
 
-static journal_part_t part(const char *text)
-{
-    return (journal_part_t){text, strlen(text)};
-}
-
 /* Records of a trace, a second apart. */
 static void add(trace_t *trace, journal_kind_t kind, uint64_t request,
                 const char *type, const char *content, const char *metadata)
@@ -25,9 +20,9 @@ static void add(trace_t *trace, journal_kind_t kind, uint64_t request,
         .kind = kind,
         .seq = trace->rows ? ++seq : (seq = 1),
         .request = request,
-        .origin = part("{\"client\":\"someone\"}"),
-        .metadata = part(metadata),
-        .content = part(content),
+        .origin = text_bytes("{\"client\":\"someone\"}"),
+        .metadata = text_bytes(metadata),
+        .content = text_bytes(content),
     };
 
     record.wall_us = BEGAN_US + (int64_t) seq * 1000000;
@@ -63,7 +58,7 @@ static double number_at(const trace_t *trace, size_t index, const char *key)
     return json_number_value(json_object_get(row(trace, index), key));
 }
 
-static void tells_what_a_cell_did(void **state)
+static void describes_what_a_cell_did(void **state)
 {
     cleanup_trace trace_t trace = {0};
     const json_t *names;
@@ -93,7 +88,7 @@ static void tells_what_a_cell_did(void **state)
     assert_null(json_object_get(row(&trace, 0), "began_us"));
 }
 
-static void counts_only_what_a_notebook_shows(void **state)
+static void counts_only_outputs_in_the_notebook(void **state)
 {
     cleanup_trace trace_t trace = {0};
 
@@ -170,7 +165,7 @@ static void a_kernel_that_died_hit_no_limit_but_its_own(void **state)
                      1);
 }
 
-static void files_of_others_are_not_the_cells(void **state)
+static void files_of_other_cells_do_not_count(void **state)
 {
     cleanup_trace trace_t trace = {0};
     const char *metadata = "{\"hearth\":{\"files\":{\"written\":"
@@ -198,7 +193,7 @@ static void files_of_others_are_not_the_cells(void **state)
     assert_true(json_equal(json_object_get(row(&trace, 4), "files"), second));
 }
 
-static void names_the_limits_that_a_kernel_told_of(void **state)
+static void names_the_limits_that_a_kernel_reported(void **state)
 {
     cleanup_trace trace_t trace = {0};
 
@@ -213,7 +208,7 @@ static void names_the_limits_that_a_kernel_told_of(void **state)
     assert_string_equal(limit_at(&trace, 1), "(none)");
 }
 
-static void takes_nothing_for_granted(void **state)
+static void accepts_records_with_missing_members(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -263,7 +258,7 @@ static void reads_a_journal(void **state)
                                .request = 1,
                                .wall_us = BEGAN_US,
                                .type = "execute_request",
-                               .content = part("{\"code\":\"1\"}")};
+                               .content = text_bytes("{\"code\":\"1\"}")};
     json_auto_t *rows = NULL;
     fault_t fault = {0};
 
@@ -282,13 +277,13 @@ static void reads_a_journal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_what_a_cell_did),
-        cmocka_unit_test(counts_only_what_a_notebook_shows),
+        cmocka_unit_test(describes_what_a_cell_did),
+        cmocka_unit_test(counts_only_outputs_in_the_notebook),
         cmocka_unit_test(names_the_limits_that_were_hit),
         cmocka_unit_test(a_kernel_that_died_hit_no_limit_but_its_own),
-        cmocka_unit_test(files_of_others_are_not_the_cells),
-        cmocka_unit_test(names_the_limits_that_a_kernel_told_of),
-        cmocka_unit_test(takes_nothing_for_granted),
+        cmocka_unit_test(files_of_other_cells_do_not_count),
+        cmocka_unit_test(names_the_limits_that_a_kernel_reported),
+        cmocka_unit_test(accepts_records_with_missing_members),
         cmocka_unit_test(shortens_long_code_between_characters),
         cmocka_unit_test(reads_a_journal),
     };

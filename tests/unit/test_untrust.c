@@ -32,7 +32,7 @@ static void takes_trust_out_of_cells(void **state)
            "{\"metadata\":{\"trusted\": false,\"trusted\": false}}] }");
 }
 
-static void sees_through_escapes_and_deep_values(void **state)
+static void compares_names_with_escapes_and_skips_deep_values(void **state)
 {
     (void) state;
     expect(
@@ -45,7 +45,7 @@ static void sees_through_escapes_and_deep_values(void **state)
            "false}}]}");
 }
 
-static void leaves_all_else_as_it_is(void **state)
+static void leaves_other_members_unchanged(void **state)
 {
     static const char *const texts[] = {
         "{}",
@@ -70,8 +70,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_trust_out_of_cells),
-        cmocka_unit_test(sees_through_escapes_and_deep_values),
-        cmocka_unit_test(leaves_all_else_as_it_is),
+        cmocka_unit_test(compares_names_with_escapes_and_skips_deep_values),
+        cmocka_unit_test(leaves_other_members_unchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

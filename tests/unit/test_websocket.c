@@ -123,7 +123,7 @@ static void reads_back_what_it_wrote(void **state)
     }
 }
 
-static void reads_what_clients_in_the_field_send(void **state)
+static void reads_messages_of_real_clients(void **state)
 {
     (void) state;
     static const struct {
@@ -156,7 +156,7 @@ static void reads_what_clients_in_the_field_send(void **state)
     }
 }
 
-static void refuses_what_is_no_message(void **state)
+static void refuses_invalid_messages(void **state)
 {
     (void) state;
     static const char *const cases[] = {
@@ -252,8 +252,8 @@ int main(void)
         cmocka_unit_test(writes_legacy_json_with_the_names_at_the_top),
         cmocka_unit_test(writes_legacy_binary_when_there_are_buffers),
         cmocka_unit_test(reads_back_what_it_wrote),
-        cmocka_unit_test(reads_what_clients_in_the_field_send),
-        cmocka_unit_test(refuses_what_is_no_message),
+        cmocka_unit_test(reads_messages_of_real_clients),
+        cmocka_unit_test(refuses_invalid_messages),
         cmocka_unit_test(drops_channels_that_there_are_not),
         cmocka_unit_test(survives_every_wrong_offset),
     };

@@ -18,7 +18,7 @@
 static void add(widgets_t *widgets, const char *type, const char *content,
                 const char *buffer)
 {
-    journal_part_t part = {buffer, buffer ? strlen(buffer) : 0};
+    bytes_t part = {buffer, buffer ? strlen(buffer) : 0};
     journal_record_t record = {.kind = JOURNAL_EVENT,
                                .content = {content, strlen(content)},
                                .buffers = &part,
@@ -64,7 +64,7 @@ static void updates_add_up(void **state)
     assert_null(widgets_json(&widgets));
 }
 
-static void binary_parts_take_each_others_place(void **state)
+static void a_binary_part_replaces_the_one_before(void **state)
 {
     cleanup_widgets widgets_t widgets = {0};
     const json_t *buffers;
@@ -86,7 +86,7 @@ static void binary_parts_take_each_others_place(void **state)
     assert_int_equal(json_array_size(buffers), 1);
 }
 
-static void what_is_no_widget_is_left_alone(void **state)
+static void other_messages_are_left_unchanged(void **state)
 {
     static const char *const contents[] = {
         "{}",
@@ -114,7 +114,7 @@ static void what_is_no_widget_is_left_alone(void **state)
 }
 
 /* Many updates in each other's place need no more room than one. */
-static void the_bound_is_on_what_is_kept(void **state)
+static void the_bound_counts_kept_bytes(void **state)
 {
     cleanup_widgets widgets_t widgets = {.bytes_max = 100};
 
@@ -139,11 +139,11 @@ static void the_bound_is_on_what_is_kept(void **state)
         "9876543210");
 }
 
-static void a_notebook_has_them_masked(void **state)
+static void widgets_are_redacted_in_a_notebook(void **state)
 {
-    journal_t *journal = recorded_open(*state);
+    journal_t *journal = recordings_open(*state);
     cleanup_notebook notebook_t notebook = {0};
-    cleanup_mask mask_t *mask = NULL;
+    cleanup_redact redact_t *mask = NULL;
     fault_t fault = {0};
 
     recorded_append(journal, JOURNAL_REQUEST, 1, "execute_request",
@@ -151,7 +151,7 @@ static void a_notebook_has_them_masked(void **state)
     recorded_append(journal, JOURNAL_EVENT, 1, "comm_open",
                     OPEN("{\"v\":\"my secret\"}", "[]"));
     journal_destroy(&journal);
-    assert_int_equal(mask_new("secret", &mask, &fault), 0);
+    assert_int_equal(redact_new("secret", &mask, &fault), 0);
     recording_options_t options = {.mask = mask};
     assert_int_equal(recording_notebook(*state, &options, &notebook, &fault),
                      0);
@@ -173,10 +173,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_add_up),
-        cmocka_unit_test(binary_parts_take_each_others_place),
-        cmocka_unit_test(what_is_no_widget_is_left_alone),
-        cmocka_unit_test(the_bound_is_on_what_is_kept),
-        cmocka_unit_test_setup_teardown(a_notebook_has_them_masked,
+        cmocka_unit_test(a_binary_part_replaces_the_one_before),
+        cmocka_unit_test(other_messages_are_left_unchanged),
+        cmocka_unit_test(the_bound_counts_kept_bytes),
+        cmocka_unit_test_setup_teardown(widgets_are_redacted_in_a_notebook,
                                         recorded_make_folder,
                                         recorded_remove_folder),
     };

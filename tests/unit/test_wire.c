@@ -34,11 +34,6 @@ static int destroy_keys(void **state)
     return 0;
 }
 
-static bytes_t text(const char *string)
-{
-    return (bytes_t){.bytes = string, .size = strlen(string)};
-}
-
 /* The frames of a list that ends with NULL. */
 static zmsg_t *frames_of(const char *const *list)
 {
@@ -50,7 +45,7 @@ static zmsg_t *frames_of(const char *const *list)
 
 /* Decodes and destroys; the message goes too unless it is asked for. */
 static wire_verdict_t decode(zmsg_t *frames, const secret_t *key,
-                             history_t *history, message_t **ret_message)
+                             replay_guard_t *history, message_t **ret_message)
 {
     cleanup_message message_t *message = NULL;
     fault_t fault = {0};
@@ -77,11 +72,12 @@ static zmsg_t *encode(const char *header, const char *parent,
                       const char *metadata, const char *content)
 {
     cleanup_message message_t *message =
-        message_new(text(header), text(parent), text(metadata), text(content));
+        message_new(text_bytes(header), text_bytes(parent),
+                    text_bytes(metadata), text_bytes(content));
     return wire_encode(message, secret);
 }
 
-static void reads_what_jupyter_signs(void **state)
+static void reads_messages_signed_by_jupyter(void **state)
 {
     (void) state;
     zmsg_t *frames = frames_of(
@@ -103,8 +99,8 @@ static void reads_what_jupyter_signs(void **state)
 static void writes_frame_by_frame_what_jupyter_reads(void **state)
 {
     (void) state;
-    cleanup_message message_t *message =
-        message_new(text(HEADER), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
+    cleanup_message message_t *message = message_new(
+        text_bytes(HEADER), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
     message_add_identity(message, "id", 2);
     message_add_buffer(message, "raw", 3);
     zmsg_t *frames = wire_encode(message, secret);
@@ -123,8 +119,8 @@ static void writes_frame_by_frame_what_jupyter_reads(void **state)
 static void signs_nothing_without_a_key(void **state)
 {
     (void) state;
-    cleanup_message message_t *message =
-        message_new(text(HEADER), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
+    cleanup_message message_t *message = message_new(
+        text_bytes(HEADER), (bytes_t){0}, (bytes_t){0}, (bytes_t){0});
     zmsg_t *frames = wire_encode(message, none);
     zmsg_first(frames);
     assert_int_equal(zframe_size(zmsg_next(frames)), 0);
@@ -135,7 +131,7 @@ static void signs_nothing_without_a_key(void **state)
         DECODE(none, "<IDS|MSG>", "junk", HEADER, "{}", "{}", "{}"), WIRE_OK);
 }
 
-static void refuses_what_has_no_delimiter(void **state)
+static void refuses_messages_without_delimiter(void **state)
 {
     (void) state;
     assert_int_equal(DECODE(secret, ""), WIRE_NO_DELIMITER);
@@ -186,8 +182,10 @@ static void verifies_before_it_parses(void **state)
 static void refuses_a_replay_once_per_history(void **state)
 {
     (void) state;
-    cleanup_history history_t *one = history_new(WIRE_HISTORY_SIZE);
-    cleanup_history history_t *two = history_new(WIRE_HISTORY_SIZE);
+    cleanup_replay_guard replay_guard_t *one =
+        replay_guard_new(WIRE_HISTORY_SIZE);
+    cleanup_replay_guard replay_guard_t *two =
+        replay_guard_new(WIRE_HISTORY_SIZE);
     assert_int_equal(decode(encode(HEADER, "", "", ""), secret, one, NULL),
                      WIRE_OK);
     assert_int_equal(decode(encode(HEADER, "", "", ""), secret, one, NULL),
@@ -199,7 +197,8 @@ static void refuses_a_replay_once_per_history(void **state)
 static void remembers_no_forged_signature(void **state)
 {
     (void) state;
-    cleanup_history history_t *history = history_new(WIRE_HISTORY_SIZE);
+    cleanup_replay_guard replay_guard_t *history =
+        replay_guard_new(WIRE_HISTORY_SIZE);
     zmsg_t *forged = frames_of((const char *const[]){
         "<IDS|MSG>", SIGNATURE, HEADER, "{}", "{}", "{\"x\":1}", NULL});
     assert_int_equal(decode(forged, secret, history, NULL), WIRE_BAD_SIGNATURE);
@@ -207,7 +206,7 @@ static void remembers_no_forged_signature(void **state)
                      WIRE_OK);
 }
 
-static void wants_four_objects(void **state)
+static void requires_four_objects(void **state)
 {
     (void) state;
     static const char *const wrong[] = {"[]",
@@ -255,7 +254,7 @@ static void refuses_deep_nesting(void **state)
                      WIRE_BAD_JSON);
 }
 
-static void wants_msg_id_and_msg_type(void **state)
+static void requires_msg_id_and_msg_type(void **state)
 {
     (void) state;
     static const char *const headers[] = {
@@ -342,7 +341,7 @@ static void has_a_name_for_each_verdict(void **state)
     assert_string_equal(wire_verdict_name((wire_verdict_t) 99), "unknown");
 }
 
-static void sends_to_a_socket_what_it_encodes(void **state)
+static void sends_the_encoded_frames(void **state)
 {
     (void) state;
     zsock_t *router = zsock_new_router("@inproc://wire");
@@ -350,11 +349,11 @@ static void sends_to_a_socket_what_it_encodes(void **state)
     zsock_set_identity(dealer, "peer");
     zsock_set_router_mandatory(router, 1);
     zsock_connect(dealer, "inproc://wire");
-    const bytes_t identity = text("peer");
-    const bytes_t buffers[] = {text("one"), {NULL, 0}};
+    const bytes_t identity = text_bytes("peer");
+    const bytes_t buffers[] = {text_bytes("one"), {NULL, 0}};
     wire_parts_t parts = {.identities = &identity,
                           .identity_count = 1,
-                          .header = text(HEADER),
+                          .header = text_bytes(HEADER),
                           .buffers = buffers,
                           .buffer_count = 2};
     for (int i = 0; i < 3; i++) {
@@ -376,7 +375,7 @@ static void sends_to_a_socket_what_it_encodes(void **state)
     zsock_destroy(&router);
 }
 
-static void says_that_the_peer_is_gone_and_goes_on(void **state)
+static void reports_a_gone_peer_and_continues(void **state)
 {
     (void) state;
     zsock_t *router = zsock_new_router("@inproc://gone");
@@ -384,12 +383,13 @@ static void says_that_the_peer_is_gone_and_goes_on(void **state)
     zsock_set_identity(dealer, "peer");
     zsock_set_router_mandatory(router, 1);
     zsock_connect(dealer, "inproc://gone");
-    bytes_t identity = text("nobody");
-    wire_parts_t parts = {
-        .identities = &identity, .identity_count = 1, .header = text(HEADER)};
+    bytes_t identity = text_bytes("nobody");
+    wire_parts_t parts = {.identities = &identity,
+                          .identity_count = 1,
+                          .header = text_bytes(HEADER)};
     void *raw = zsock_resolve(router);
     assert_int_equal(wire_send(raw, &parts, secret), -EHOSTUNREACH);
-    identity = text("peer");
+    identity = text_bytes("peer");
     assert_int_equal(wire_send(raw, &parts, secret), 0);
     assert_int_equal(decode(zmsg_recv(dealer), secret, NULL, NULL), WIRE_OK);
     zsock_destroy(&dealer);
@@ -407,9 +407,10 @@ static void says_that_the_peer_is_full_and_sends_only_wholes(void **state)
     zsock_set_identity(dealer, "peer");
     zsock_set_rcvhwm(dealer, 3);
     zsock_connect(dealer, "inproc://full");
-    const bytes_t identity = text("peer");
-    wire_parts_t parts = {
-        .identities = &identity, .identity_count = 1, .header = text(HEADER)};
+    const bytes_t identity = text_bytes("peer");
+    wire_parts_t parts = {.identities = &identity,
+                          .identity_count = 1,
+                          .header = text_bytes(HEADER)};
     void *raw = zsock_resolve(router);
     int sent = 0;
     int r = 0;
@@ -431,24 +432,24 @@ static void says_that_the_peer_is_full_and_sends_only_wholes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_jupyter_signs),
+        cmocka_unit_test(reads_messages_signed_by_jupyter),
         cmocka_unit_test(writes_frame_by_frame_what_jupyter_reads),
         cmocka_unit_test(signs_nothing_without_a_key),
-        cmocka_unit_test(refuses_what_has_no_delimiter),
+        cmocka_unit_test(refuses_messages_without_delimiter),
         cmocka_unit_test(refuses_every_truncation),
         cmocka_unit_test(refuses_unsigned_and_wrongly_signed),
         cmocka_unit_test(verifies_before_it_parses),
         cmocka_unit_test(refuses_a_replay_once_per_history),
         cmocka_unit_test(remembers_no_forged_signature),
-        cmocka_unit_test(wants_four_objects),
+        cmocka_unit_test(requires_four_objects),
         cmocka_unit_test(refuses_deep_nesting),
-        cmocka_unit_test(wants_msg_id_and_msg_type),
+        cmocka_unit_test(requires_msg_id_and_msg_type),
         cmocka_unit_test(bounds_frames_and_identities),
         cmocka_unit_test(bounds_the_header_and_the_parent),
         cmocka_unit_test(bounds_a_frame),
         cmocka_unit_test(has_a_name_for_each_verdict),
-        cmocka_unit_test(sends_to_a_socket_what_it_encodes),
-        cmocka_unit_test(says_that_the_peer_is_gone_and_goes_on),
+        cmocka_unit_test(sends_the_encoded_frames),
+        cmocka_unit_test(reports_a_gone_peer_and_continues),
         cmocka_unit_test(says_that_the_peer_is_full_and_sends_only_wholes),
     };
     return cmocka_run_group_tests(tests, make_keys, destroy_keys);

@@ -135,7 +135,7 @@ static void refuses_a_mixture(void **state)
     assert_int_equal(read_with("f6", true, rewrite, &has_grown), -ESTALE);
 }
 
-static void leaves_out_what_was_appended_when_asked_to(void **state)
+static void leaves_out_appended_bytes_on_request(void **state)
 {
     (void) state;
     bool has_grown = false;
@@ -144,7 +144,7 @@ static void leaves_out_what_was_appended_when_asked_to(void **state)
     assert_true(has_grown);
 }
 
-static void tells_holes_from_bytes(void **state)
+static void distinguishes_holes_from_data(void **state)
 {
     (void) state;
     static char bytes[4096];
@@ -223,7 +223,7 @@ static usage_t replace(const char *name)
     return writer_replaced(writer);
 }
 
-static void tells_what_made_room_for_it(void **state)
+static void names_what_was_removed_for_it(void **state)
 {
     (void) state;
     struct stat status;
@@ -310,7 +310,7 @@ static usage_t measure(const char *path)
     return measure_result(self);
 }
 
-static void measures_what_is_stored(void **state)
+static void measures_stored_bytes(void **state)
 {
     (void) state;
     usage_t before, after;
@@ -338,7 +338,7 @@ static void measures_what_is_stored(void **state)
     assert_in_range(after.bytes - before.bytes, 1 << 20, (1 << 20) + 65536);
 }
 
-static void tells_a_tree_that_is_too_deep_to_be_counted(void **state)
+static void reports_a_tree_that_is_too_deep_to_count(void **state)
 {
     (void) state;
     cleanup_buffer buffer_t path = BUFFER_EMPTY;
@@ -359,15 +359,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_in_pieces_up_to_the_length_at_the_start),
         cmocka_unit_test(refuses_a_mixture),
-        cmocka_unit_test(leaves_out_what_was_appended_when_asked_to),
-        cmocka_unit_test(tells_holes_from_bytes),
+        cmocka_unit_test(leaves_out_appended_bytes_on_request),
+        cmocka_unit_test(distinguishes_holes_from_data),
         cmocka_unit_test(a_file_appears_when_all_of_it_is_there),
         cmocka_unit_test(replaces_a_link_and_not_what_it_points_to),
-        cmocka_unit_test(tells_what_made_room_for_it),
+        cmocka_unit_test(names_what_was_removed_for_it),
         cmocka_unit_test(keeps_an_old_file_and_leaves_nothing_behind),
         cmocka_unit_test(walks_as_deep_as_it_may),
-        cmocka_unit_test(measures_what_is_stored),
-        cmocka_unit_test(tells_a_tree_that_is_too_deep_to_be_counted),
+        cmocka_unit_test(measures_stored_bytes),
+        cmocka_unit_test(reports_a_tree_that_is_too_deep_to_count),
     };
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }

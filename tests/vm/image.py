@@ -155,7 +155,8 @@ class Image:
             source,
             target,
             ignore=shutil.ignore_patterns(
-                "*.o", "*.lo", "*.la", "*.log", "*.trs", ".*", "__pycache__"
+                *("*.o", "*.lo", "*.la", "*.log", "*.trs", ".*"),
+                *("__pycache__", "node_modules"),
             ),
         )
 
@@ -239,7 +240,7 @@ def qemu_version() -> str:
 
 
 def tree_key(root: Path) -> str:
-    """Of all files' names and contents."""
+    """Return a key of all files' names and contents."""
     found = hashlib.sha256()
     for path in sorted(root.rglob("*")):
         if path.is_file() and not path.is_symlink():

@@ -281,6 +281,68 @@ dies_meanwhile() { # ID
         start_service
 }
 
+# --- An ordinary user, by the line that the doctor names --------------------
+
+as_plain_user() { # COMMAND...
+    runuser -u tester -- env HOME=/home/tester \
+        XDG_RUNTIME_DIR="/run/user/$(id -u tester)" "$@"
+}
+
+# What a gateway without control groups does not see, each more than 192 MiB.
+declare -A hold
+hold[memfds]='import os
+held = []
+while len(held) < 600:
+    held.append(os.memfd_create("unmapped"))
+    os.write(held[-1], bytes(1 << 20))
+print("all of it")'
+hold[sockets]='import socket
+held = []
+while len(held) < 450:
+    held.append(socket.socketpair())
+    for end in held[-1]:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        end.setblocking(False)
+        try:
+            while True:
+                end.send(bytes(1 << 16))
+        except BlockingIOError:
+            pass
+print("all of it")'
+hold[tables]='import mmap
+size = 200 << 30
+held = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000,
+                 mmap.PROT_READ)
+held.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, size, 2 << 20):
+    held[at]
+print("all of it")'
+
+part_scope() {
+    local line id what
+    line=$(as_plain_user "$PROGRAM" doctor 2>&1 |
+        grep -o 'systemd-run --user --scope -p Delegate=yes' | head -n 1)
+    check 'without it the doctor names the line' test -n "$line"
+    # Split into words, as in a shell.
+    # shellcheck disable=SC2086
+    check 'the line starts a gateway' \
+        as_plain_user $line "$PROGRAM" gateway start
+    check 'it has control groups of version 2' \
+        says "v2: /sys/fs/cgroup/user.slice/user-$(id -u tester).slice/" \
+        as_plain_user "$PROGRAM" gateway info
+    for what in memfds sockets tables; do
+        id=$(as_plain_user "$PROGRAM" session create)
+        check "a session ends at its memory, held as $what" \
+            says 'memory: 192 MiB reached while running cell' \
+            as_plain_user "$PROGRAM" exec "$id" -c "${hold[$what]}"
+    done
+    id=$(as_plain_user "$PROGRAM" session create)
+    check 'another one computes' \
+        says 42 as_plain_user "$PROGRAM" exec "$id" -c 'print(6 * 7)'
+    check 'the gateway stops with its sessions' \
+        as_plain_user "$PROGRAM" gateway stop --end-sessions
+}
+
 # --- The repository's tests -------------------------------------------------
 
 c_tests() {

@@ -21,7 +21,7 @@ from typing import Any, Optional
 QEMU = "qemu-system-x86_64"
 READY = "@ready"
 DONE = "@done "
-# A serial line that nobody reads for long is no reason to stop the machine.
+# A serial line that is not read for long is no reason to stop the machine.
 KERNEL = (
     "root=/dev/vda rw console=ttyS0 quiet loglevel=3 panic=-1 "
     "systemd.unified_cgroup_hierarchy=1 systemd.show_status=no "
@@ -31,7 +31,7 @@ EMULATED = "mitigations=off tsc=reliable clocksource=tsc"
 
 
 class MachineError(Exception):
-    """The machine did not do what it was told."""
+    """The machine did not execute its command."""
 
 
 KVM = ["-accel", "kvm", "-cpu", "host,-arch-capabilities"]

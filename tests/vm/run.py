@@ -3,11 +3,11 @@
 
 A virtual machine with systemd and control groups of version 2, hearth in it by
 `make install`, and the tests of sandbox and limits as the service, as root and
-as an ordinary user. Each part begins with the same state of the machine and
-may be run alone; a run that was interrupted goes on with the parts that it has
-not ended. A long part is run in shares, each for itself; N/M behind a part is
-one of them alone. FOLDER keeps Debian, the machine's states, results and logs.
-HEARTH_VM_SECONDS is what one part may take. Needs root for mmdebstrap.
+as an ordinary user. Each part begins with the same state of the machine and may
+be run alone; an interrupted run continues with the unfinished parts. A long
+part is run in shares, each on its own; N/M after a part is one of them. FOLDER
+keeps Debian, the machine's states, results and logs. HEARTH_VM_SECONDS is the
+time limit of a part. Needs root for mmdebstrap.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ PARTS = {
     "walls-user": "C tests of the sandbox as a user",
     "limits-service": "test_limits.py, the gateway as the service's user",
     "limits-user": "test_limits.py under systemd --user",
+    "scope": "an ordinary user, by the line that hearth doctor names",
     "hostile-service": "the hostile suite, the gateway as the service's user",
     "hostile-user": "the hostile suite as a user",
     "hostile-unit": "files, neighbours, secrets: with the unit's mounts",

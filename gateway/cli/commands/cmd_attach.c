@@ -4,8 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/program.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/subprocess.h"
 #include "gateway/cli/terminal.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ static char *find_console(const char *profile_name)
         if ((slash = strrchr(folder, '/')))
             *slash = '\0';
     }
-    return program_find(folder, "jupyter-console");
+    return subprocess_find(folder, "jupyter-console");
 }
 
 static gateway_exit_t open_console(const json_t *session)
@@ -43,10 +43,10 @@ static gateway_exit_t open_console(const json_t *session)
     cleanup_free char *console = find_console(member_text(session, "profile"));
 
     if (!console)
-        return complain(GATEWAY_EXIT_ENVIRONMENT,
-                        "jupyter-console is neither beside the session's "
-                        "Python nor in PATH\n'pip install jupyter-console' "
-                        "brings it.");
+        return complain(
+            GATEWAY_EXIT_ENVIRONMENT,
+            "jupyter-console is neither beside the session's Python nor in "
+            "PATH\n'pip install jupyter-console' installs it.");
     execl(console, "jupyter-console", "--existing",
           member_text(session, "connection_file"), (char *) NULL);
     return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", console,
@@ -111,7 +111,7 @@ static gateway_exit_t link_file(const json_t *viewer, const char *folder)
         return GATEWAY_EXIT_OK;
     }
     complain(GATEWAY_EXIT_FAILED, "%s: %s", path, strerror(errno));
-    (void) mgmt_request(
+    (void) management_client_request(
         false, "viewer_close",
         json_pack("{s:s}", "viewer", member_text(viewer, "name")), &reply);
     return GATEWAY_EXIT_FAILED;
@@ -128,11 +128,11 @@ static gateway_exit_t make_external(const json_t *session, const char *named,
     if (path_make_folders(folder, 0700, &fault) < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     sweep(folder);
-    status =
-        mgmt_request(false, "viewer_open",
-                     json_pack("{s:s,s:b}", "id", member_text(session, "id"),
-                               "observe", is_observing),
-                     &reply);
+    status = management_client_request(false, "viewer_open",
+                                       json_pack("{s:s,s:b}", "id",
+                                                 member_text(session, "id"),
+                                                 "observe", is_observing),
+                                       &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
     return link_file(json_object_get(reply, "viewer"), folder);
@@ -142,7 +142,7 @@ static int attach(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
     const json_t *session;
-    gateway_exit_t status = mgmt_request(
+    gateway_exit_t status = management_client_request(
         !arguments_has(arguments, "no-start"), "session_show",
         json_pack("{s:s}", "id", arguments_operand(arguments, 0)), &reply);
 
@@ -157,16 +157,19 @@ static int attach(const arguments_t *arguments)
         return make_external(session, arguments_value(arguments, "folder"),
                              arguments_has(arguments, "observe"));
     if (arguments_has(arguments, "folder"))
-        return usage_error(arguments, "--folder belongs to --external");
+        return usage_error(arguments, "--folder needs --external");
     if (arguments_has(arguments, "observe"))
-        return usage_error(arguments, "--observe belongs to --external");
+        return usage_error(arguments, "--observe needs --external");
     return open_console(session);
 }
 
 static const flag_t flags[] = {
-    {"external", 0, NULL, "show it in a Jupyter Server's list instead"},
-    {"folder", 0, "DIR", "where that looks for connection files"},
-    {"observe", 0, NULL, "there, to look only: what is executed is refused"},
+    {"external", 0, NULL,
+     "show the session in a Jupyter Server's list instead"},
+    {"folder", 0, "DIR",
+     "folder in which that server looks for connection files"},
+    {"observe", 0, NULL,
+     "with --external: read-only, requests to run code are refused"},
     FLAG_NO_START,
     {0},
 };

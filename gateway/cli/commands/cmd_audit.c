@@ -1,8 +1,9 @@
-/* hearth audit: shows the audit log, and tells whether anybody changed it. It
- * is read from the state folder; no gateway has to run. */
+/* hearth audit: shows the audit log and verifies that it was not changed. It is
+ * read from the state folder; no gateway has to run. */
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/recordings.h"
 #include "gateway/cli/terminal.h"
 #include "notebooks/journal/chained_log.h"
 
@@ -16,7 +17,7 @@
 static const flag_t verify_flags[] = {FLAG_CONFIG, FLAG_JSON, {0}};
 
 static const flag_t show_flags[] = {
-    {"session", 0, "ID", "only what concerns this session"},
+    {"session", 0, "ID", "only records of this session"},
     {"event", 0, "NAME", "only these events"},
     FLAG_CONFIG,
     FLAG_JSON,
@@ -26,7 +27,8 @@ static const flag_t show_flags[] = {
 typedef struct {
     const char *session, *event; /* NULL: all */
     bool as_json;
-    terminal_t *terminal;
+    terminal_t *terminal; /* borrowed */
+    json_t *events;       /* borrowed; the names of those that the log has */
 } view_t;
 
 static const char *text_of(const json_t *record, const char *key)
@@ -75,6 +77,9 @@ static bool show_record(void *arg, const char *line, size_t size)
     json_auto_t *record = json_loadb(line, size, 0, NULL);
     cleanup_free char *details = NULL, *text = NULL;
 
+    if (self->event)
+        json_object_set_new(self->events, text_of(record, "event"),
+                            json_true());
     if (!is_wanted(self, record))
         return true;
     if (self->as_json) {
@@ -92,37 +97,62 @@ static bool show_record(void *arg, const char *line, size_t size)
 }
 
 static gateway_exit_t read_log(const arguments_t *arguments, view_t *view,
-                               ledger_report_t *ret_report)
+                               chained_log_report_t *ret_report)
 {
     cleanup_options options_t *options = arguments_options(arguments);
-    cleanup_free char *folder = NULL, *key_path = NULL;
-    uint8_t key[CHAIN_KEY_SIZE];
+    cleanup_free char *folder = NULL, *key_path = NULL, *id = NULL;
+    uint8_t key[LOG_KEY_SIZE];
     fault_t fault;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
+    if (view && view->session
+        && (id = recordings_id_of_name(options, view->session)))
+        view->session = id;
     folder = mem_format("%s/audit", options->state_dir);
     key_path = mem_format("%s/audit.key", options->state_dir);
-    if (sodium_init() < 0 || chain_key_read(key_path, false, key, &fault) < 0
-        || ledger_read(folder, key, view ? show_record : NULL, view, ret_report,
-                       &fault)
+    if (sodium_init() < 0 || log_key_read(key_path, false, key, &fault) < 0
+        || chained_log_read(folder, key, view ? show_record : NULL, view,
+                            ret_report, &fault)
                < 0)
         return complain(GATEWAY_EXIT_ENVIRONMENT, "%s", fault.text);
     return GATEWAY_EXIT_OK;
 }
 
+/* Says that no record has the event that is asked for, and which there are. */
+static void name_events(const view_t *self)
+{
+    cleanup_buffer buffer_t names = BUFFER_EMPTY;
+    const char *name;
+    json_t *ignored;
+
+    if (!self->event || json_object_get(self->events, self->event))
+        return;
+    json_object_foreach(self->events, name, ignored)
+    {
+        buffer_format(&names, "%s%s", names.size ? ", " : "", name);
+    }
+    (void) complain(
+        GATEWAY_EXIT_OK, "no record has the event %s; the log has these: %s",
+        self->event, names.size ? (const char *) names.data : "none yet");
+}
+
 static int show(const arguments_t *arguments)
 {
     cleanup_terminal terminal_t *terminal = terminal_new(stdout);
-    ledger_report_t report = {0};
+    json_auto_t *events = json_object();
+    chained_log_report_t report = {0};
     view_t view = {
         .session = arguments_value(arguments, "session"),
         .event = arguments_value(arguments, "event"),
         .as_json = arguments_has(arguments, "json"),
         .terminal = terminal,
+        .events = events,
     };
     gateway_exit_t status = read_log(arguments, &view, &report);
 
+    if (status == GATEWAY_EXIT_OK)
+        name_events(&view);
     if (status != GATEWAY_EXIT_OK || !report.flaws)
         return status;
     return complain(GATEWAY_EXIT_FAILED,
@@ -132,7 +162,7 @@ static int show(const arguments_t *arguments)
 
 static int verify(const arguments_t *arguments)
 {
-    ledger_report_t report = {0};
+    chained_log_report_t report = {0};
     gateway_exit_t status = read_log(arguments, NULL, &report);
     json_auto_t *answer = NULL;
 
@@ -162,15 +192,15 @@ const command_t audit_commands[] = {
     {
         .name = "audit show",
         .operands = "",
-        .help = "the audit log: who did what, with which outcome",
+        .help = "print the audit log: who did what, with which outcome",
         .flags = show_flags,
         .run = show,
     },
     {
         .name = "audit verify",
         .operands = "",
-        .help = "tell whether the audit log is whole and unchanged",
-        .more = "Exits with 1 when it is not.",
+        .help = "check that the audit log is complete and unchanged",
+        .more = "Exit status 1 if it is not.",
         .flags = verify_flags,
         .run = verify,
     },

@@ -1,15 +1,17 @@
-/* hearth exec: runs code in a session over the session's own sockets, like
- * any Jupyter client, and tells by its exit status how it went. The gateway is
- * asked beforehand where the sockets are, and afterwards only when nothing is
- * heard for a while. */
+/* hearth exec: runs code in a session over the session's own sockets, like any
+ * Jupyter client. Its exit status is the outcome. It asks the gateway for the
+ * sockets before, and for the session's state only when nothing arrives for a
+ * while. */
 #include "gateway/cli/command.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "gateway/cli/answer.h"
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/outputs.h"
-#include "gateway/cli/talk.h"
+#include "gateway/cli/kernel_client.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/model_view.h"
+#include "gateway/cli/output_printer.h"
+#include "gateway/cli/prompt_input.h"
+#include "gateway/config/session_gone.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +20,7 @@
 
 #define CODE_MAX      (64u << 20)
 #define LOOK_MS       200   /* a signal is noticed at the latest then */
-#define QUESTION_MS   30    /* the same, while somebody types */
+#define QUESTION_MS   30    /* the same, while a person types */
 #define PROGRESS_MS   2000  /* silence before the progress line */
 #define DOUBT_MS      5000  /* silence before the gateway is asked */
 #define NO_GATEWAY_MS 30000 /* as long may a gateway be away */
@@ -26,13 +28,14 @@
 #define INTERRUPTS    3     /* the third Ctrl-C leaves */
 
 typedef struct {
-    const char *session;   /* borrowed; as the user named it */
-    mgmt_t *mgmt;          /* owned */
-    client_t *client;      /* owned */
-    outputs_t *outputs;    /* owned */
-    answer_t *answer;      /* owned; NULL when nobody can be asked */
-    char *request;         /* owned; id of the execute_request */
+    const char *session;             /* borrowed; as the user named it */
+    management_client_t *management; /* owned */
+    client_t *client;                /* owned */
+    output_printer_t *outputs;       /* owned */
+    prompt_input_t *answer;          /* owned; NULL if no person can be asked */
+    char *request;                   /* owned; id of the execute_request */
     json_t *reply;         /* owned; its reply's content, once it came */
+    json_t *figures;       /* owned; what the reply's metadata says, or NULL */
     json_t *revived;       /* owned; that the session was revived, or NULL */
     json_t *question;      /* owned; an input_request that is not shown yet */
     int64_t started;       /* monotonic ms */
@@ -42,9 +45,11 @@ typedef struct {
     int64_t shown;         /* the last progress line */
     bool is_idle;          /* the kernel said so for the request */
     bool has_failed;       /* a picture could not be saved */
+    bool is_json;          /* print a document at the end, nothing before */
+    bool is_for_model;     /* print a view at the end, nothing before */
     bool is_over;          /* no more to be expected: see `status` */
     gateway_exit_t status; /* when it is over without a reply */
-} run_t;
+} execution_t;
 
 /* Set by the handler, read by the loop. */
 static volatile sig_atomic_t interrupts;
@@ -63,24 +68,25 @@ static bool is_to_end(void)
     return interrupts || ending;
 }
 
-static void run_clear(run_t *self)
+static void run_clear(execution_t *self)
 {
     json_decref(self->question);
     json_decref(self->revived);
+    json_decref(self->figures);
     json_decref(self->reply);
     free(self->request);
-    answer_destroy(&self->answer);
-    outputs_destroy(&self->outputs);
+    prompt_input_destroy(&self->answer);
+    output_printer_destroy(&self->outputs);
     client_destroy(&self->client);
-    mgmt_destroy(&self->mgmt);
+    management_client_destroy(&self->management);
 }
 
-static void finish(run_t *self, gateway_exit_t status, const char *text)
+static void finish(execution_t *self, gateway_exit_t status, const char *text)
 {
     self->is_over = true;
     self->status = status;
     if (text)
-        outputs_say(self->outputs, text);
+        output_printer_say(self->outputs, text);
 }
 
 /* ---- before ---- */
@@ -117,25 +123,22 @@ static int read_code(const arguments_t *arguments, buffer_t *code,
 }
 
 /* The description of a session that can be asked; what is wrong is said. */
-static gateway_exit_t find_session(run_t *self, json_t **ret_session)
+static gateway_exit_t find_session(execution_t *self, json_t **ret_session)
 {
     json_auto_t *reply = NULL;
     gateway_exit_t status =
-        mgmt_call(self->mgmt, "session_show",
-                  json_pack("{s:s}", "id", self->session), &reply);
+        management_client_call(self->management, "session_show",
+                               json_pack("{s:s}", "id", self->session), &reply);
     json_t *session = json_object_get(reply, "session");
 
     if (status != GATEWAY_EXIT_OK)
         return status;
     if (strcmp(member_text(session, "state"), "gone") == 0) {
-        const char *detail = member_text(session, "detail");
-        cleanup_free char *text = mem_format(
-            "session %s is gone since %s (%s)%s%s; its variables were "
-            "discarded",
+        cleanup_free char *text = session_gone_text(
             member_text(session, "id"), member_text(session, "ended"),
-            member_text(session, "reason"), *detail ? ": " : "", detail);
+            member_text(session, "reason"), member_text(session, "detail"));
 
-        outputs_say(self->outputs, text);
+        output_printer_say(self->outputs, text);
         self->reply = json_pack("{s:s, s:s, s:s, s:O*, s:O*}", "status",
                                 "error", "ename", "SessionGone", "evalue", text,
                                 "reason", json_object_get(session, "reason"),
@@ -146,7 +149,7 @@ static gateway_exit_t find_session(run_t *self, json_t **ret_session)
     return GATEWAY_EXIT_OK;
 }
 
-static gateway_exit_t send_code(run_t *self, const buffer_t *code,
+static gateway_exit_t send_code(execution_t *self, const buffer_t *code,
                                 double time_limit)
 {
     json_auto_t *text =
@@ -157,19 +160,25 @@ static gateway_exit_t send_code(run_t *self, const buffer_t *code,
     const char *id;
     fault_t fault = {0};
 
-    if (!text)
-        return outputs_say(self->outputs, "the code is no UTF-8 text"),
-               GATEWAY_EXIT_USAGE;
+    if (!text) {
+        output_printer_say(self->outputs, "the code is not UTF-8 text");
+        return GATEWAY_EXIT_USAGE;
+    }
+    if (self->is_for_model) {
+        json_object_set_new(hearth, "view", json_string("model"));
+        json_object_set_new(hearth, "namespace", json_true());
+    }
     if (time_limit > 0)
         json_object_set_new(hearth, "time_limit", json_seconds(time_limit));
     content =
         json_pack("{s:O, s:b, s:b, s:{}, s:b, s:b}", "code", text, "silent", 0,
                   "store_history", 1, "user_expressions", "allow_stdin",
                   self->answer != NULL, "stop_on_error", 1);
-    if (talk_send(self->client, CHANNEL_SHELL, "execute_request", content,
-                  metadata, &id, &fault)
-        < 0)
-        return outputs_say(self->outputs, fault.text), GATEWAY_EXIT_FAILED;
+    if (kernel_client_execute(self->client, content, metadata, &id, &fault)
+        < 0) {
+        output_printer_say(self->outputs, fault.text);
+        return GATEWAY_EXIT_FAILED;
+    }
     self->request = mem_text(id);
     self->started = self->heard = self->asked = clock_monotonic_ms();
     return GATEWAY_EXIT_OK;
@@ -177,70 +186,77 @@ static gateway_exit_t send_code(run_t *self, const buffer_t *code,
 
 /* ---- while it runs ---- */
 
-/* What was printed before the question travels on another socket and may
- * arrive after it: the question is shown once it has become quiet. */
-static void show_question(run_t *self)
+/* Shows the question. Output from before it travels on another socket and may
+ * arrive later, so the question waits until the output is quiet. */
+static void show_question(execution_t *self)
 {
     json_auto_t *question = self->question;
 
     self->question = NULL;
     if (!question || !self->answer)
         return;
-    outputs_prompt(self->outputs, member_text(question, "prompt"));
-    answer_begin(self->answer,
-                 json_is_true(json_object_get(question, "password")));
+    output_printer_prompt(self->outputs, member_text(question, "prompt"));
+    prompt_input_begin(self->answer,
+                       json_is_true(json_object_get(question, "password")));
 }
 
-static void send_answer(run_t *self)
+static void send_answer(execution_t *self)
 {
     cleanup_buffer buffer_t line = BUFFER_EMPTY;
     json_t *value;
     fault_t fault = {0};
 
-    if (!answer_read(self->answer, &line))
+    if (!prompt_input_read(self->answer, &line))
         return;
-    outputs_answered(self->outputs);
+    output_printer_answered(self->outputs);
     value = json_stringn((const char *) line.data, line.size);
-    if (talk_answer(self->client, value ? value : json_string(""), &fault) < 0)
+    if (kernel_client_answer(self->client, value ? value : json_string(""),
+                             &fault)
+        < 0)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
-/* The session was gone meanwhile and is not what it was. */
-static void read_revived(run_t *self, const message_t *message)
+/* Among them: the session was gone meanwhile and is not what it was. */
+static void read_figures(execution_t *self, const message_t *message)
 {
-    json_auto_t *figures = talk_figures(message);
-    json_t *revived = json_object_get(figures, "revived");
+    json_t *revived;
 
+    json_decref(self->figures);
+    self->figures = kernel_client_figures(message);
+    revived = json_object_get(self->figures, "revived");
     if (!json_is_object(revived))
         return;
     json_decref(self->revived);
     self->revived = json_incref(revived);
 }
 
-static void on_message(run_t *self, channel_t channel, const message_t *message)
+static void on_message(execution_t *self, channel_t channel,
+                       const message_t *message)
 {
     json_auto_t *content = NULL;
-    talk_t what = talk_read(message, channel, self->request, &content);
+    kernel_client_event_t what =
+        kernel_client_read(message, channel, self->request, &content);
 
-    if (what == TALK_OTHERS)
+    if (what == KERNEL_CLIENT_OTHERS)
         return;
     self->heard = self->asked = clock_monotonic_ms();
-    if (what == TALK_REPLY) {
+    if (what == KERNEL_CLIENT_REPLY) {
         json_decref(self->reply);
         self->reply = json_incref(content);
-        read_revived(self, message);
-    } else if (what == TALK_QUESTION) {
+        read_figures(self, message);
+    } else if (what == KERNEL_CLIENT_QUESTION) {
         json_decref(self->question);
         self->question = json_incref(content);
-    } else if (what == TALK_IDLE) {
+    } else if (what == KERNEL_CLIENT_IDLE) {
         self->is_idle = true;
-    } else if (what == TALK_OUTPUT
-               && !outputs_add(self->outputs, message_type(message), content)) {
+    } else if (what == KERNEL_CLIENT_OUTPUT
+               && !output_printer_add(self->outputs, message_type(message),
+                                      content)) {
         self->has_failed = true;
     }
 }
 
-static void on_interrupt(run_t *self, int *handled)
+static void on_interrupt(execution_t *self, int *handled)
 {
     fault_t fault;
 
@@ -251,23 +267,24 @@ static void on_interrupt(run_t *self, int *handled)
                "ends it)");
         return;
     }
-    if (answer_is_open(self->answer)) {
-        answer_give_up(self->answer);
-        outputs_prompt(self->outputs, "\n");
+    if (prompt_input_is_open(self->answer)) {
+        prompt_input_give_up(self->answer);
+        output_printer_prompt(self->outputs, "\n");
     }
-    if (talk_interrupt(self->client, &fault) < 0)
+    if (kernel_client_interrupt(self->client, &fault) < 0)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
-/* Nothing was heard for long: is there still somebody who could speak? */
-static void look_at_gateway(run_t *self)
+/* Nothing has arrived for long: asks the gateway whether the session still
+ * exists. */
+static void look_at_gateway(execution_t *self)
 {
     int64_t now = clock_monotonic_ms();
     json_auto_t *reply = NULL;
     const json_t *session;
     gateway_exit_t status;
 
-    if (!mgmt_is_served(self->mgmt)) {
+    if (!management_client_is_served(self->management)) {
         if (now - self->asked > NO_GATEWAY_MS)
             finish(self, GATEWAY_EXIT_UNREACHABLE,
                    "the gateway is away; the cell goes on, its output is kept "
@@ -275,8 +292,9 @@ static void look_at_gateway(run_t *self)
         return;
     }
     self->asked = now;
-    status = mgmt_ask(self->mgmt, "session_show",
-                      json_pack("{s:s}", "id", self->session), &reply);
+    status =
+        management_client_ask(self->management, "session_show",
+                              json_pack("{s:s}", "id", self->session), &reply);
     session = json_object_get(reply, "session");
     if (status != GATEWAY_EXIT_GONE
         && strcmp(member_text(session, "state"), "gone") != 0)
@@ -288,7 +306,7 @@ static void look_at_gateway(run_t *self)
         finish(self, GATEWAY_EXIT_GONE, "the session is gone");
 }
 
-static void tick(run_t *self)
+static void tick(execution_t *self)
 {
     int64_t now = clock_monotonic_ms();
 
@@ -296,25 +314,26 @@ static void tick(run_t *self)
         self->is_idle = true;
         return;
     }
-    if (answer_is_open(self->answer))
+    if (prompt_input_is_open(self->answer))
         return;
     if (now - self->heard > PROGRESS_MS && now - self->shown >= 1000) {
         self->shown = now;
-        outputs_progress(self->outputs, (now - self->started) / 1000);
+        output_printer_progress(self->outputs, (now - self->started) / 1000);
     }
     if (now - self->heard > DOUBT_MS
-        && (now - self->asked > DOUBT_MS || !mgmt_is_served(self->mgmt)))
+        && (now - self->asked > DOUBT_MS
+            || !management_client_is_served(self->management)))
         look_at_gateway(self);
 }
 
-static void run_until_idle(run_t *self)
+static void run_until_idle(execution_t *self)
 {
     int handled = 0;
     fault_t fault = {0};
 
     while (!self->is_over && !(self->reply && self->is_idle)) {
         cleanup_message message_t *message = NULL;
-        bool is_asking = answer_is_open(self->answer);
+        bool is_asking = prompt_input_is_open(self->answer);
         bool is_quick = is_asking || self->question;
         channel_t channel;
         int r;
@@ -342,20 +361,21 @@ static void run_until_idle(run_t *self)
 
 /* ---- afterwards ---- */
 
-/* A kernel that died: a fresh one stands there, or the session ended. */
-static bool is_session_gone(run_t *self)
+/* The kernel died: returns true if the session ended and has no fresh kernel.
+ */
+static bool is_session_gone(execution_t *self)
 {
     json_auto_t *reply = NULL;
     gateway_exit_t status =
-        mgmt_ask(self->mgmt, "session_show",
-                 json_pack("{s:s}", "id", self->session), &reply);
+        management_client_ask(self->management, "session_show",
+                              json_pack("{s:s}", "id", self->session), &reply);
     const char *state = member_text(json_object_get(reply, "session"), "state");
 
     return status == GATEWAY_EXIT_GONE || strcmp(state, "gone") == 0
            || strcmp(state, "stopping") == 0;
 }
 
-static gateway_exit_t judge(run_t *self)
+static gateway_exit_t judge(execution_t *self)
 {
     const char *status = member_text(self->reply, "status");
     const char *ename = member_text(self->reply, "ename");
@@ -373,8 +393,8 @@ static gateway_exit_t judge(run_t *self)
     return GATEWAY_EXIT_FAILED;
 }
 
-/* What `obj?` shows comes with the reply. */
-static void print_pages(run_t *self)
+/* Prints the help text of `obj?`, which comes with the reply. */
+static void print_pages(execution_t *self)
 {
     const json_t *payload = json_object_get(self->reply, "payload");
     json_t *item;
@@ -382,10 +402,11 @@ static void print_pages(run_t *self)
 
     json_array_foreach(
         payload, i, item) if (strcmp(member_text(item, "source"), "page") == 0)
-        outputs_add(self->outputs, "page", item);
+        output_printer_add(self->outputs, "page", item);
 }
 
-static void print_document(run_t *self, const char *id, gateway_exit_t status)
+static void print_document(execution_t *self, const char *id,
+                           gateway_exit_t status)
 {
     static const struct {
         gateway_exit_t status;
@@ -400,9 +421,10 @@ static void print_document(run_t *self, const char *id, gateway_exit_t status)
     static const char *const members[] = {
         "execution_count", "ename", "evalue", "traceback",
         "reason",          "ended", NULL};
-    json_auto_t *document = json_pack(
-        "{s:s, s:s, s:O, s:O}", "session", id, "status", "error", "outputs",
-        outputs_list(self->outputs), "files", outputs_files(self->outputs));
+    json_auto_t *document =
+        json_pack("{s:s, s:s, s:O, s:O}", "session", id, "status", "error",
+                  "outputs", output_printer_list(self->outputs), "files",
+                  output_printer_files(self->outputs));
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].status == status)
@@ -417,84 +439,107 @@ static void print_document(run_t *self, const char *id, gateway_exit_t status)
     json_print(document);
 }
 
-static gateway_exit_t tell(run_t *self, const char *id, bool is_json)
+static void print_view(execution_t *self, const char *id, gateway_exit_t status)
+{
+    model_view_print(
+        id, output_printer_list(self->outputs), self->reply, self->figures,
+        self->started ? clock_monotonic_ms() - self->started : -1, status);
+}
+
+static gateway_exit_t print_outcome(execution_t *self, const char *id)
 {
     gateway_exit_t status = judge(self);
+    bool is_silent = self->is_json || self->is_for_model;
 
     print_pages(self);
     /* The traceback shows where the limit hit, not that it did. */
-    if (self->reply && status != GATEWAY_EXIT_OK && !is_json
+    if (self->reply && status != GATEWAY_EXIT_OK && !is_silent
         && (status == GATEWAY_EXIT_TIME_LIMIT
-            || !outputs_has_error(self->outputs))) {
+            || !output_printer_has_error(self->outputs))) {
         const char *evalue = member_text(self->reply, "evalue");
         cleanup_free char *text =
             mem_format("%s%s%s", member_text(self->reply, "ename"),
                        *evalue ? ": " : "", evalue);
 
-        outputs_say(self->outputs,
-                    *text ? text
-                          : "the cell was not run: one before it failed");
+        output_printer_say(
+            self->outputs,
+            *text ? text : "the cell was not run: one before it failed");
     }
-    if (self->revived && !is_json)
-        outputs_say(self->outputs, member_text(self->revived, "sentence"));
-    outputs_end(self->outputs);
-    if (is_json)
+    if (self->revived && !is_silent)
+        output_printer_say(self->outputs,
+                           member_text(self->revived, "sentence"));
+    output_printer_end(self->outputs);
+    if (self->is_json)
         print_document(self, id, status);
+    else if (self->is_for_model)
+        print_view(self, self->session, status);
     return status;
 }
 
 static int exec(const arguments_t *arguments)
 {
     CLEANUP(run_clear)
-    run_t self = {
+    execution_t self = {
         .session = arguments_operand(arguments, 0),
         .status = GATEWAY_EXIT_FAILED,
+        .is_json = arguments_has(arguments, "json"),
+        .is_for_model = arguments_has(arguments, "for-model"),
     };
     cleanup_buffer buffer_t code = BUFFER_EMPTY;
     json_auto_t *session = NULL;
-    bool is_json = arguments_has(arguments, "json");
     bool is_from_stdin = false;
     double seconds = 0;
     gateway_exit_t status;
     fault_t fault = {0};
 
+    if (self.is_json && self.is_for_model)
+        return usage_error(arguments, "either --json or --for-model");
     if (arguments_has(arguments, "code") && arguments_operand(arguments, 1))
         return usage_error(arguments, "either -c or a file, not both");
     if (!arguments_has(arguments, "code") && !arguments_operand(arguments, 1)
         && isatty(STDIN_FILENO))
-        return usage_error(arguments, "it needs -c CODE, a file, or -");
+        return usage_error(arguments,
+                           "there is no code: give -c CODE, a file, or - for "
+                           "standard input");
     if (arguments_seconds(arguments, "timeout", &seconds) && !(seconds > 0))
-        return usage_error(arguments, "--timeout: a cell needs some time");
+        return usage_error(arguments, "--timeout must be more than 0");
     if (read_code(arguments, &code, &is_from_stdin, &fault) < 0)
         return usage_error(arguments, "%s", fault.text);
-    self.outputs =
-        outputs_new(arguments_value(arguments, "output-dir"), is_json);
-    self.answer = answer_new(is_from_stdin);
-    if ((status = mgmt_open(!arguments_has(arguments, "no-start"), &self.mgmt))
+    self.outputs = output_printer_new(arguments_value(arguments, "output-dir"),
+                                      self.is_json || self.is_for_model);
+    self.answer = prompt_input_new(is_from_stdin);
+    if ((status = management_client_open(!arguments_has(arguments, "no-start"),
+                                         &self.management))
             != GATEWAY_EXIT_OK
         || (status = find_session(&self, &session)) != GATEWAY_EXIT_OK) {
-        if (is_json)
+        if (self.is_json)
             print_document(&self, self.session, status);
+        else if (self.is_for_model)
+            print_view(&self, self.session, status);
         return status;
     }
     if (client_new(member_text(session, "connection_file"), &self.client,
                    &fault)
-        < 0)
-        return outputs_say(self.outputs, fault.text), GATEWAY_EXIT_FAILED;
-    talk_catch_signals(on_signal);
-    talk_wait_for_welcome(self.client, is_to_end);
+        < 0) {
+        output_printer_say(self.outputs, fault.text);
+        return GATEWAY_EXIT_FAILED;
+    }
+    kernel_client_catch_signals(on_signal);
+    kernel_client_wait_for_welcome(self.client, is_to_end);
     if ((status = send_code(&self, &code, seconds)) != GATEWAY_EXIT_OK)
         return status;
     run_until_idle(&self);
-    status = tell(&self, member_text(session, "id"), is_json);
+    status = print_outcome(&self, member_text(session, "id"));
     return ending ? 128 + ending : (int) status;
 }
 
 static const flag_t flags[] = {
     {"code", 'c', "CODE", "the code itself"},
     {"output-dir", 'o', "DIR", "save pictures as DIR/1.png, DIR/2.png ..."},
-    {"timeout", 't', "TIME", "end the cell after so long (90s, 20m)"},
+    {"timeout", 't', "TIME",
+     "interrupt the cell after this time, as 90s or 20m"},
     {"json", 0, NULL, "print one JSON document at the end"},
+    {"for-model", 0, NULL, "print what a language model needs, at the end"},
     FLAG_NO_START,
     {0},
 };
@@ -503,7 +548,7 @@ const command_t exec_commands[] = {
     {
         .name = "exec",
         .operands = "ID [FILE|-]",
-        .help = "run code in a session, print what it says",
+        .help = "run code in a session and print its output",
         .more = "Exit status: 0 done, 1 the code raised, 3 the session is "
                 "gone,\n124 the time limit was reached. Ctrl-C interrupts the "
                 "cell.",

@@ -3,11 +3,11 @@
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/copy.h"
-#include "gateway/cli/mgmt.h"
+#include "gateway/cli/file_copy.h"
+#include "gateway/cli/management_client.h"
 #include "gateway/cli/progress.h"
 #include "gateway/cli/terminal.h"
-#include "notebooks/tree.h"
+#include "notebooks/json_tree.h"
 #include "workspace/name.h"
 
 #include <sodium.h>
@@ -15,40 +15,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a person typed, as the text of a path: bytes that are no UTF-8, which
- * JSON cannot carry, are escaped; escapes stay what they are. */
-static char *operand_path(const char *operand)
-{
-    cleanup_buffer buffer_t bytes = BUFFER_EMPTY;
-    buffer_t text = BUFFER_EMPTY;
-    fault_t fault;
-
-    if (name_unescape(operand, strlen(operand), &bytes, &fault) < 0) {
-        fprintf(stderr, "hearth: %s\n", fault.text);
-        return NULL;
-    }
-    name_escape(&text, bytes.data, bytes.size);
-    return text.data ? (char *) text.data : mem_text("");
-}
-
 /* ---- ls ---- */
 
 static const flag_t ls_flags[] = {
-    {"recursive", 'r', NULL, "also what is in the folders below"},
+    {"recursive", 'r', NULL, "also list folders below"},
     FLAG_JSON,
     {0},
 };
 
 /* All pages; *ret_cut says why they are not everything, "" when they are. */
-static gateway_exit_t gather(mgmt_t *mgmt, json_t *content, json_t *entries,
-                             char ret_cut[16])
+static gateway_exit_t gather(management_client_t *management, json_t *content,
+                             json_t *entries, char ret_cut[16])
 {
     json_t *question = content;
     const char *verb = "files_list";
 
     for (;;) {
         json_auto_t *reply = NULL;
-        gateway_exit_t status = mgmt_call(mgmt, verb, question, &reply);
+        gateway_exit_t status =
+            management_client_call(management, verb, question, &reply);
 
         if (status != GATEWAY_EXIT_OK)
             return status;
@@ -98,17 +83,17 @@ static void print_entries(const json_t *entries, bool as_json)
 static int ls(const arguments_t *arguments)
 {
     const char *operand = arguments_operand(arguments, 1);
-    cleanup_free char *path = operand_path(operand ? operand : "");
-    cleanup_mgmt mgmt_t *mgmt = NULL;
+    cleanup_free char *path = file_copy_path(operand ? operand : "");
+    cleanup_management_client management_client_t *management = NULL;
     json_auto_t *entries = json_array(), *ordered = NULL;
     char cut[16] = "";
     gateway_exit_t status;
 
     if (!path)
         return GATEWAY_EXIT_USAGE;
-    status = mgmt_open(false, &mgmt);
+    status = management_client_open(false, &management);
     if (status == GATEWAY_EXIT_OK)
-        status = gather(mgmt,
+        status = gather(management,
                         json_pack("{s:s,s:s,s:b}", "id",
                                   arguments_operand(arguments, 0), "path", path,
                                   "recursive",
@@ -116,7 +101,7 @@ static int ls(const arguments_t *arguments)
                         entries, cut);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    ordered = tree_sorted(entries, "path", false);
+    ordered = json_tree_sorted(entries, "path", false);
     print_entries(ordered, arguments_has(arguments, "json"));
     if (!*cut)
         return GATEWAY_EXIT_OK;
@@ -129,28 +114,30 @@ static int ls(const arguments_t *arguments)
 /* ---- get and put ---- */
 
 static const flag_t get_flags[] = {
-    {"growing", 'g', NULL, "leave out what is appended meanwhile"},
+    {"growing", 'g', NULL,
+     "copy a file that grows, up to its size at the start"},
     {0},
 };
 
 static int get(const arguments_t *arguments)
 {
     const char *local = arguments_operand(arguments, 2);
-    cleanup_free char *path = operand_path(arguments_operand(arguments, 1));
-    cleanup_mgmt mgmt_t *mgmt = NULL;
+    cleanup_free char *path = file_copy_path(arguments_operand(arguments, 1));
+    cleanup_management_client management_client_t *management = NULL;
     gateway_exit_t status;
 
     if (!path || sodium_init() < 0)
         return GATEWAY_EXIT_USAGE;
-    status = mgmt_open(false, &mgmt);
+    status = management_client_open(false, &management);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    return copy_out(mgmt, arguments_operand(arguments, 0), path,
-                    local ? local : ".", arguments_has(arguments, "growing"));
+    return file_copy_out(management, arguments_operand(arguments, 0), path,
+                         local ? local : ".",
+                         arguments_has(arguments, "growing"));
 }
 
 static const flag_t put_flags[] = {
-    {"no-replace", 'n', NULL, "fail when there is a file of that name"},
+    {"no-replace", 'n', NULL, "fail if a file of that name exists"},
     {0},
 };
 
@@ -163,8 +150,8 @@ static char *put_path(const char *local, const char *operand)
     cleanup_free char *folder = NULL, *name = NULL;
 
     if (operand && size && operand[size - 1] != '/')
-        return operand_path(operand);
-    folder = operand_path(operand ? operand : "");
+        return file_copy_path(operand);
+    folder = file_copy_path(operand ? operand : "");
     name = name_text(last);
     return folder ? mem_format("%s%s", folder, name) : NULL;
 }
@@ -174,20 +161,61 @@ static int put(const arguments_t *arguments)
     const char *local = arguments_operand(arguments, 1);
     const char *operand = arguments_operand(arguments, 2);
     cleanup_free char *path = NULL;
-    cleanup_mgmt mgmt_t *mgmt = NULL;
+    cleanup_management_client management_client_t *management = NULL;
     gateway_exit_t status;
 
     if (strcmp(local, "-") == 0 && !operand)
-        return usage_error(arguments, "what comes from standard input needs "
-                                      "a PATH to go to");
+        return usage_error(arguments, "give a PATH for standard input");
     path = put_path(local, operand);
     if (!path || sodium_init() < 0)
         return GATEWAY_EXIT_USAGE;
-    status = mgmt_open(false, &mgmt);
+    status = management_client_open(false, &management);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    return copy_in(mgmt, arguments_operand(arguments, 0), local, path,
-                   !arguments_has(arguments, "no-replace"));
+    return file_copy_in(management, arguments_operand(arguments, 0), local,
+                        path, !arguments_has(arguments, "no-replace"));
+}
+
+/* ---- rm ---- */
+
+static const flag_t rm_flags[] = {
+    {"recursive", 'r', NULL, "also remove folders, with all that is in them"},
+    {0},
+};
+
+static gateway_exit_t remove_one(management_client_t *management,
+                                 const arguments_t *arguments,
+                                 const char *operand)
+{
+    cleanup_free char *path = file_copy_path(operand);
+    json_auto_t *reply = NULL;
+
+    if (!path)
+        return GATEWAY_EXIT_USAGE;
+    return management_client_call(
+        management, "files_delete",
+        json_pack("{s:s,s:s,s:b}", "id", arguments_operand(arguments, 0),
+                  "path", path, "recursive",
+                  arguments_has(arguments, "recursive")),
+        &reply);
+}
+
+/* Removes the others too if one cannot be removed. */
+static int rm(const arguments_t *arguments)
+{
+    cleanup_management_client management_client_t *management = NULL;
+    gateway_exit_t first = management_client_open(false, &management);
+    const char *operand;
+
+    if (first != GATEWAY_EXIT_OK)
+        return first;
+    for (size_t i = 1; (operand = arguments_operand(arguments, i)); i++) {
+        gateway_exit_t status = remove_one(management, arguments, operand);
+
+        if (first == GATEWAY_EXIT_OK)
+            first = status;
+    }
+    return first;
 }
 
 static const char names_help[] =
@@ -198,7 +226,7 @@ const command_t files_commands[] = {
     {
         .name = "files ls",
         .operands = "ID [PATH]",
-        .help = "list a session's files, also when it is gone",
+        .help = "list a session's files, also if the session is gone",
         .more = names_help,
         .flags = ls_flags,
         .run = ls,
@@ -206,10 +234,11 @@ const command_t files_commands[] = {
     {
         .name = "files get",
         .operands = "ID PATH [FILE]",
-        .help = "copy a session's file to here",
-        .more = "FILE is a file, a folder, or - for standard output; without "
-                "it the current\nfolder. A file that changes meanwhile is an "
-                "error.",
+        .help = "copy a file from a session",
+        .more =
+            "FILE is a file, a folder, or - for standard output; the "
+            "default is the\ncurrent folder. A file that changes during the "
+            "copy is an error.",
         .flags = get_flags,
         .run = get,
     },
@@ -218,9 +247,17 @@ const command_t files_commands[] = {
         .operands = "ID FILE [PATH]",
         .help = "copy a file to a session",
         .more = "FILE - is standard input. A PATH that ends with a slash is a "
-                "folder. The file\nappears there when all of it has come.",
+                "folder. The file\nappears when it is complete.",
         .flags = put_flags,
         .run = put,
+    },
+    {
+        .name = "files rm",
+        .operands = "ID PATH...",
+        .help = "remove files from a session, also if its disk is full",
+        .more = "A link is removed, not what it leads to.",
+        .flags = rm_flags,
+        .run = rm,
     },
     {0},
 };

@@ -1,11 +1,13 @@
-/* hearth kernel: what a kernelspec starts. It makes a session on the ports and
- * with the key of Jupyter's connection file, stands for it as a process, and
- * ends it when it is told to end, or when whoever started it is no more. */
+/* hearth kernel: the command of a kernelspec. It makes a session on the ports
+ * and with the key of Jupyter's connection file and represents it as a process.
+ * It ends the session on a signal, or when the process that started it has
+ * ended. */
 #include "gateway/cli/command.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "gateway/cli/mgmt.h"
+#include "gateway/cli/lent_folder.h"
+#include "gateway/cli/management_client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,10 +25,15 @@
                              */
 #define NO_GATEWAY_MS 60000 /* as long is a gateway that is away waited for */
 
+#define OPEN_TO_ALL (S_IROTH | S_IXOTH)
+
+extern char **environ;
+
 static const flag_t flags[] = {
     {"connection-file", 'f', "FILE", "the connection file that Jupyter wrote"},
-    {"profile", 'p', "NAME", "which Python, with what imported"},
+    {"profile", 'p', "NAME", "profile: which Python, modules and limits"},
     {"name", 'n', "NAME", "a name for listings"},
+    {"workspace", 'w', "DIR", "working folder, instead of the profile's"},
     {0},
 };
 
@@ -53,9 +61,147 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static gateway_exit_t create(mgmt_t *mgmt, const arguments_t *arguments,
-                             char **ret_id)
+/* ---- what the kernel has of the process that was started ---- */
+
+/* Finds the profile of the new session in the gateway's answer. */
+static const json_t *find_profile(const json_t *info, const char *name)
 {
+    const json_t *profiles = json_object_get(info, "profiles"), *profile;
+    size_t i;
+
+    json_array_foreach(profiles, i, profile)
+    {
+        if (!name || strcmp(member_text(profile, "name"), name) == 0)
+            return profile;
+    }
+    return NULL;
+}
+
+/* Says why the folder is not given to a kernel that happened to be started in
+ * it: it is closed to the session's user, or holds the whole home or what the
+ * gateway keeps. NULL: it may be. */
+static const char *find_objection(const json_t *info, const char *folder)
+{
+    static const char *const names[] = {"runtime_dir", "state_dir"};
+    const char *home = getenv("HOME");
+    struct stat about;
+    cleanup_free char *whole = home ? realpath(home, NULL) : NULL;
+
+    /* A gateway that is root gives sessions users of their own. */
+    if (geteuid() == 0 && stat(folder, &about) == 0
+        && (about.st_mode & OPEN_TO_ALL) != OPEN_TO_ALL)
+        return "the session's user cannot enter it";
+    if (whole && path_is_within(whole, folder))
+        return "it is or holds the home folder";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_free char *path = realpath(member_text(info, names[i]), NULL);
+        if (path
+            && (path_is_within(path, folder) || path_is_within(folder, path)))
+            return "the gateway keeps its own files there";
+    }
+    return NULL;
+}
+
+/* Finds the folder that Jupyter started this process in, where the profile
+ * permits it; says that the kernel does not see it otherwise. */
+static char *find_folder(const json_t *info, const char *profile_name)
+{
+    const json_t *profile = find_profile(info, profile_name);
+    cleanup_free char *folder = realpath(".", NULL);
+    const char *objection = folder ? find_objection(info, folder) : NULL;
+
+    if (!folder || !profile)
+        return NULL;
+    if (!json_is_true(json_object_get(profile, "notebook_folder")))
+        fprintf(stderr,
+                "hearth: the kernel does not see %s: "
+                "profile/%s/notebook_folder is no (hearth.cfg(5)); "
+                "--workspace names a folder, too\n",
+                folder, member_text(profile, "name"));
+    else if (objection)
+        fprintf(stderr, "hearth: the kernel does not see %s: %s\n", folder,
+                objection);
+    else
+        return take_ptr(folder);
+    return NULL;
+}
+
+/* Collects the variables that the gateway lets a client set. */
+static json_t *find_environment(const json_t *info)
+{
+    const json_t *allowed = json_object_get(info, "allow_env"), *name;
+    json_t *found = json_object();
+    size_t i;
+
+    for (char *const *pair = environ; *pair; pair++) {
+        cleanup_free char *variable = mem_text(*pair);
+        char *equals = strchr(variable, '=');
+
+        if (!equals)
+            continue;
+        *equals = '\0';
+        if (options_is_kernel_variable(variable))
+            json_object_set_new(found, variable, json_string(equals + 1));
+    }
+    json_array_foreach(allowed, i, name)
+    {
+        const char *value = getenv(json_string_value(name));
+        if (value)
+            json_object_set_new(found, json_string_value(name),
+                                json_string(value));
+    }
+    return found;
+}
+
+static gateway_exit_t add_context(management_client_t *management,
+                                  const arguments_t *arguments, json_t *content,
+                                  char **ret_folder)
+{
+    const char *named = arguments_value(arguments, "workspace");
+    json_auto_t *info = NULL;
+    gateway_exit_t status = management_client_call(management, "gateway_info",
+                                                   json_object(), &info);
+
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    *ret_folder =
+        named ? realpath(named, NULL)
+              : find_folder(info, arguments_value(arguments, "profile"));
+    if (named && !*ret_folder)
+        return (gateway_exit_t) usage_error(
+            arguments, "--workspace: there is no folder %s", named);
+    if (*ret_folder)
+        json_object_set_new(content, "workspace", json_string(*ret_folder));
+    json_object_set_new(content, "environment", find_environment(info));
+    return GATEWAY_EXIT_OK;
+}
+
+/* Creates the session. If the folder was not given by the user, and the
+ * session's user cannot enter it, the session gets a workspace of its own, and
+ * a message says so. */
+static gateway_exit_t ask_for_session(management_client_t *management,
+                                      json_t *content, bool is_named,
+                                      json_t **ret_reply)
+{
+    const char *folder = member_text(content, "workspace");
+
+    if (*folder && !is_named) {
+        if (management_client_ask(management, "session_create",
+                                  json_deep_copy(content), ret_reply)
+            == GATEWAY_EXIT_OK)
+            return GATEWAY_EXIT_OK;
+        management_client_complain(management);
+        fprintf(stderr, "hearth: the kernel does not see %s\n", folder);
+        json_object_del(content, "workspace");
+    }
+    return management_client_call(management, "session_create",
+                                  json_incref(content), ret_reply);
+}
+
+static gateway_exit_t create(management_client_t *management,
+                             const arguments_t *arguments, char **ret_id)
+{
+    cleanup_free char *folder = NULL;
     cleanup_free char *path =
         realpath(arguments_value(arguments, "connection-file"), NULL);
     const char *profile = arguments_value(arguments, "profile");
@@ -71,15 +217,22 @@ static gateway_exit_t create(mgmt_t *mgmt, const arguments_t *arguments,
     content = json_pack("{s:s, s:s}", "connection_file", path, "name",
                         name ? name : "jupyter");
     if (!content)
-        return (gateway_exit_t) usage_error(arguments, "a name is no UTF-8");
+        return (gateway_exit_t) usage_error(arguments, "a name is not UTF-8");
     if (profile)
         json_object_set_new(content, "profile", json_string(profile));
-    status = mgmt_call(mgmt, "session_create", take_ptr(content), &reply);
+    status = add_context(management, arguments, content, &folder);
+    if (status == GATEWAY_EXIT_OK)
+        status = ask_for_session(management, content,
+                                 arguments_has(arguments, "workspace"), &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
+    if (folder && json_object_get(content, "workspace"))
+        lent_folder_warn(json_object_get(reply, "session"), folder);
     *ret_id = mem_text(member_text(json_object_get(reply, "session"), "id"));
     return GATEWAY_EXIT_OK;
 }
+
+/* ---- its life ---- */
 
 static json_t *named(const char *id)
 {
@@ -87,14 +240,15 @@ static json_t *named(const char *id)
 }
 
 /* Whether the session is still there; a gateway that is away is replaced. */
-static gateway_exit_t look(mgmt_t **mgmt, const char *id)
+static gateway_exit_t look(management_client_t **management, const char *id)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = mgmt_ask(*mgmt, "session_show", named(id), &reply);
+    gateway_exit_t status =
+        management_client_ask(*management, "session_show", named(id), &reply);
 
     if (status == GATEWAY_EXIT_UNREACHABLE) {
-        mgmt_destroy(mgmt);
-        status = mgmt_open(true, mgmt);
+        management_client_destroy(management);
+        status = management_client_open(true, management);
         return status == GATEWAY_EXIT_OK ? status : GATEWAY_EXIT_UNREACHABLE;
     }
     if (strcmp(member_text(json_object_get(reply, "session"), "state"), "gone")
@@ -105,7 +259,8 @@ static gateway_exit_t look(mgmt_t **mgmt, const char *id)
 
 /* Until the session, the parent, or the permission to live is gone. Returns
  * whether the session still has to be deleted. */
-static bool stand_by(mgmt_t **mgmt, const char *id, int signals, int parent)
+static bool wait_for_end(management_client_t **management, const char *id,
+                         int signals, int parent)
 {
     struct pollfd ends[] = {{signals, POLLIN, 0}, {parent, POLLIN, 0}};
     int64_t touched = clock_monotonic_ms();
@@ -113,18 +268,19 @@ static bool stand_by(mgmt_t **mgmt, const char *id, int signals, int parent)
 
     while (poll(ends, 2, LOOK_MS) <= 0) {
         int64_t now = clock_monotonic_ms();
-        gateway_exit_t status = look(mgmt, id);
+        gateway_exit_t status = look(management, id);
 
         if (status == GATEWAY_EXIT_GONE)
             return false;
         if (status == GATEWAY_EXIT_OK)
             seen = now;
-        if (!*mgmt || now - seen > NO_GATEWAY_MS)
+        if (!*management || now - seen > NO_GATEWAY_MS)
             return false;
         if (now - touched > KEEPALIVE_MS) {
             json_auto_t *reply = NULL;
 
-            mgmt_ask(*mgmt, "session_keepalive", named(id), &reply);
+            management_client_ask(*management, "session_keepalive", named(id),
+                                  &reply);
             touched = now;
         }
     }
@@ -133,28 +289,29 @@ static bool stand_by(mgmt_t **mgmt, const char *id, int signals, int parent)
 
 static int kernel(const arguments_t *arguments)
 {
-    cleanup_mgmt mgmt_t *mgmt = NULL;
+    cleanup_management_client management_client_t *management = NULL;
     cleanup_free char *id = NULL;
     cleanup_fd int parent = -1;
     cleanup_fd int signals = -1;
     gateway_exit_t status;
 
     if (!arguments_has(arguments, "connection-file"))
-        return usage_error(arguments, "it needs -f FILE");
+        return usage_error(arguments, "-f FILE is missing");
     parent = open_parent();
-    if ((status = mgmt_open(true, &mgmt)) != GATEWAY_EXIT_OK)
+    if ((status = management_client_open(true, &management)) != GATEWAY_EXIT_OK)
         return status;
-    /* Behind the first socket: czmq takes SIGTERM for itself when it opens
-     * one. */
+    /* After the first socket was opened, because czmq then installs a handler
+     * for SIGTERM. */
     signals = open_signals();
-    if ((status = create(mgmt, arguments, &id)) != GATEWAY_EXIT_OK)
+    if ((status = create(management, arguments, &id)) != GATEWAY_EXIT_OK)
         return status;
-    if (stand_by(&mgmt, id, signals, parent)) {
+    if (wait_for_end(&management, id, signals, parent)) {
         json_auto_t *reply = NULL;
 
-        status = mgmt_ask(mgmt, "session_delete", named(id), &reply);
+        status = management_client_ask(management, "session_delete", named(id),
+                                       &reply);
         if (status != GATEWAY_EXIT_OK && status != GATEWAY_EXIT_GONE) {
-            mgmt_complain(mgmt);
+            management_client_complain(management);
             return status;
         }
     }
@@ -165,10 +322,13 @@ const command_t kernel_commands[] = {
     {
         .name = "kernel",
         .operands = "",
-        .help = "be a Jupyter kernel (for kernelspecs)",
-        .more = "The session ends with this process, with the one that "
-                "started it,\nor by a shutdown request.",
+        .help = "run as a Jupyter kernel (for kernelspecs)",
+        .more =
+            "The session ends with this process, with the one that "
+            "started it,\nor by a shutdown request. Options of ipykernel are "
+            "ignored.",
         .flags = flags,
+        .passes_over = true,
         .run = kernel,
     },
     {0},

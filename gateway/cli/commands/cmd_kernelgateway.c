@@ -1,10 +1,10 @@
-/* hearth kernelgateway: Jupyter Kernel Gateway's command line and variables,
- * so that an image that runs that one runs hearth by changing one word. What
- * each option means here stands in traits.c; here they are found, as traitlets
- * would. A misspelled one is refused: a gateway must not be open because its
- * token was not understood. */
+/* hearth kernelgateway: Jupyter Kernel Gateway's command line and variables, so
+ * that an image that runs it can run hearth by a change of one word.
+ * kernelgateway_options.c has the meaning of each option; here they are found
+ * as traitlets finds them. A misspelled option is refused: a gateway must not
+ * be open because its token was not understood. */
 #include "gateway/cli/command.h"
-#include "gateway/cli/traits.h"
+#include "gateway/cli/kernelgateway_options.h"
 
 #include "base/buffer.h"
 
@@ -61,7 +61,7 @@ static int note(given_t *given, const char *trait, size_t size,
             return GATEWAY_EXIT_OK;
         }
     return wrong("Jupyter Kernel Gateway has no option '%.100s', or hearth "
-                 "does not know what to do with it",
+                 "does not know its meaning",
                  trait);
 }
 
@@ -136,7 +136,8 @@ static int note_words(given_t *given, int count, char **words)
         if (note_switch(given, words[i], &status))
             continue;
         if (strncmp(words[i], "--", 2) != 0 || !*name)
-            return wrong("what is '%.100s'? Options begin with --", words[i]);
+            return wrong("'%.100s' is not an option: options begin with --",
+                         words[i]);
         if (equals)
             status =
                 note_option(given, name, (size_t) (equals - name), equals + 1);
@@ -159,21 +160,22 @@ static void note_environment(given_t *given)
 
 /* --- The gateway --- */
 
-/* What Kernel Gateway has otherwise where nobody said anything: no token,
- * and no end for those who are idle. The file is stronger. */
-static options_t *load(fault_t *fault)
+/* Sets Kernel Gateway's defaults where they differ: no token, no idle timeout,
+ * a fresh kernel for one that died. The configuration file has priority. */
+static int load(options_t *options, config_report_t *report, fault_t *fault)
 {
-    cleanup_options options_t *options = options_new();
+    int r;
 
-    if (options_set(options, "http/auth", "none", fault) < 0
-        || options_set(options, "sessions/idle_timeout", "0", fault) < 0
-        || options_load(options, NULL, fault) < 0
-        || options_set(options, "http/enabled", "yes", fault) < 0)
-        return NULL;
-    if (options->http.token
-        && options_set(options, "http/auth", "token", fault) < 0)
-        return NULL;
-    return take_ptr(options);
+    if ((r = options_set(options, "http/auth", "none", fault)) < 0
+        || (r = options_set(options, "sessions/idle_timeout", "0", fault)) < 0
+        || (r = options_set(options, "sessions/restart", "auto", fault)) < 0)
+        return r;
+    options_read(options, NULL, report);
+    if ((r = options_set(options, "http/enabled", "yes", fault)) < 0)
+        return r;
+    return options->http.token
+               ? options_set(options, "http/auth", "token", fault)
+               : 0;
 }
 
 static int apply(options_t *options, const given_t *given, fault_t *fault)
@@ -187,7 +189,7 @@ static int apply(options_t *options, const given_t *given, fault_t *fault)
     return 0;
 }
 
-static void print_help(void)
+static int print_help(void)
 {
     puts("usage: hearth kernelgateway [--OPTION=VALUE]...\n\n"
          "run the gateway in the foreground, with the command line and the\n"
@@ -195,11 +197,14 @@ static void print_help(void)
          "--port=8888, KG_PORT=8888. hearth-kernelgateway is the same.\n\n"
          "options:");
     for (size_t i = 0; i < TRAITS; i++)
-        if (trait_is_used(&traits[i]))
-            printf("  --%-22s %s\n", traits[i].name,
-                   traits[i].variable ? traits[i].variable : "");
-    puts("\nhearth(1) says what each becomes. Without a token everybody who "
-         "reaches the\nport may use it.");
+        if (traits[i].help)
+            printf("  --%-22s %s%s%s%s\n", traits[i].name, traits[i].help,
+                   traits[i].variable ? " [" : "",
+                   traits[i].variable ? traits[i].variable : "",
+                   traits[i].variable ? "]" : "");
+    puts("\nhearth(1) says which setting each one changes. Without a token "
+         "every program\nthat reaches the port may use the gateway.");
+    return GATEWAY_EXIT_OK;
 }
 
 static int serve(int count, char **words)
@@ -212,15 +217,16 @@ static int serve(int count, char **words)
     status = note_words(&given, count, words);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    cleanup_options options_t *options = load(&fault);
-    if (!options || apply(options, &given, &fault) < 0)
+    cleanup_options options_t *options = options_new();
+    cleanup_config_report config_report_t *report = config_report_new();
+    if (load(options, report, &fault) < 0 || apply(options, &given, &fault) < 0)
         return complain(GATEWAY_EXIT_ENVIRONMENT, "%s", fault.text);
     (void) unsetenv("KG_AUTH_TOKEN");
     if (options->http.auth == OPTIONS_AUTH_NONE)
-        fputs("hearth: no token is asked for, as with Kernel Gateway; "
+        fputs("hearth: no token is required, as in Kernel Gateway; "
               "KG_AUTH_TOKEN sets one\n",
               stderr);
-    return serve_main(options);
+    return serve_main(options, report);
 }
 
 int kernelgateway_main(int count, char **words)
@@ -228,9 +234,10 @@ int kernelgateway_main(int count, char **words)
     for (int i = 0; i < count; i++) {
         if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0
             || strcmp(words[i], "--help-all") == 0)
-            return print_help(), GATEWAY_EXIT_OK;
+            return print_help();
         if (strcmp(words[i], "--version") == 0)
-            return puts("hearth " HEARTH_VERSION), GATEWAY_EXIT_OK;
+            return puts("hearth " HEARTH_VERSION) < 0 ? GATEWAY_EXIT_FAILED
+                                                      : GATEWAY_EXIT_OK;
     }
     return serve(count, words);
 }
@@ -239,7 +246,7 @@ const command_t kernelgateway_commands[] = {
     {
         .name = "kernelgateway",
         .operands = "",
-        .help = "serve, with Jupyter Kernel Gateway's command line",
+        .help = "run a gateway with Jupyter Kernel Gateway's command line",
         .run_words = kernelgateway_main,
     },
     {0},

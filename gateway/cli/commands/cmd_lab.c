@@ -8,22 +8,20 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/program.h"
-#include "gateway/cli/recorded.h"
+#include "gateway/cli/foreground.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/recordings.h"
+#include "gateway/cli/subprocess.h"
 #include "gateway/cli/terminal.h"
 #include "gateway/config/default_paths.h"
-#include "gateway/http/core/tokens.h"
+#include "gateway/http/core/token_file.h"
 #include "notebooks/export.h"
 
 #include <sodium.h>
 
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAME_CHARACTERS                                                        \
@@ -31,11 +29,11 @@
 #define NAME_MAX_BYTES 60
 #define ID_BYTES       8 /* of a session's id in a notebook's name */
 #define COPIES_MAX     1000
-#define ARGUMENTS_MAX  16
+#define OWN_MAX        16 /* options that hearth gives to JupyterLab */
+#define TOKEN_BYTES    24
 #define NOTEBOOKS      "HEARTH_LAB_NOTEBOOKS"
+#define PROGRAM        "HEARTH_LAB_PROGRAM"
 #define EXTENSIONS     "hearth_labextensions"
-
-extern char **environ;
 
 typedef struct {
     const arguments_t *arguments; /* borrowed */
@@ -45,7 +43,7 @@ typedef struct {
     char *program;                /* owned; jupyter-lab */
     char *folder;                 /* owned; of the notebooks */
     json_t *notebooks;            /* owned; file's name -> session's id */
-    char token_id[AUTH_ID_SIZE];  /* "": none was made */
+    char token_id[TOKEN_ID_SIZE]; /* "": none was made */
 } lab_t;
 
 static void lab_clear(lab_t *self)
@@ -53,7 +51,8 @@ static void lab_clear(lab_t *self)
     fault_t fault;
 
     if (*self->token_id
-        && auth_revoke(self->options->state_dir, self->token_id, &fault) < 0)
+        && token_file_revoke(self->options->state_dir, self->token_id, &fault)
+               < 0)
         complain(GATEWAY_EXIT_FAILED, "the token of this JupyterLab: %s",
                  fault.text);
     json_decref(self->notebooks);
@@ -67,12 +66,13 @@ static void lab_clear(lab_t *self)
 
 /* --- Which sessions --- */
 
-static gateway_exit_t find_one(lab_t *self, mgmt_t *mgmt, const char *id)
+static gateway_exit_t find_one(lab_t *self, management_client_t *management,
+                               const char *id)
 {
     json_auto_t *reply = NULL;
     json_t *session;
-    gateway_exit_t status =
-        mgmt_call(mgmt, "session_show", json_pack("{s:s}", "id", id), &reply);
+    gateway_exit_t status = management_client_call(
+        management, "session_show", json_pack("{s:s}", "id", id), &reply);
 
     if (status != GATEWAY_EXIT_OK)
         return status;
@@ -87,11 +87,11 @@ static gateway_exit_t find_one(lab_t *self, mgmt_t *mgmt, const char *id)
     return GATEWAY_EXIT_OK;
 }
 
-static gateway_exit_t find_all(lab_t *self, mgmt_t *mgmt)
+static gateway_exit_t find_all(lab_t *self, management_client_t *management)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = mgmt_call(mgmt, "session_list",
-                                      json_pack("{s:b}", "all", false), &reply);
+    gateway_exit_t status = management_client_call(
+        management, "session_list", json_pack("{s:b}", "all", false), &reply);
 
     if (status == GATEWAY_EXIT_OK)
         json_array_extend(self->sessions, json_object_get(reply, "sessions"));
@@ -101,18 +101,21 @@ static gateway_exit_t find_all(lab_t *self, mgmt_t *mgmt)
 static gateway_exit_t ask_gateway(lab_t *self)
 {
     const char *id = arguments_operand(self->arguments, 0);
-    cleanup_mgmt mgmt_t *mgmt = NULL;
+    cleanup_management_client management_client_t *management = NULL;
     gateway_exit_t status;
 
     self->sessions = json_array();
-    status = mgmt_open(!arguments_has(self->arguments, "no-start"), &mgmt);
+    status = management_client_open(!arguments_has(self->arguments, "no-start"),
+                                    &management);
     if (status == GATEWAY_EXIT_OK)
-        status = mgmt_call(mgmt, "gateway_info", json_object(), &self->info);
+        status = management_client_call(management, "gateway_info",
+                                        json_object(), &self->info);
     if (status == GATEWAY_EXIT_OK)
-        status = id ? find_one(self, mgmt, id) : find_all(self, mgmt);
+        status =
+            id ? find_one(self, management, id) : find_all(self, management);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    mgmt_add_http(self->info);
+    management_client_add_http(self->info);
     if (!json_object_get(self->info, "http"))
         return complain(GATEWAY_EXIT_ENVIRONMENT,
                         "the gateway does not serve HTTP: http/enabled is 0 "
@@ -149,7 +152,7 @@ static char *free_name(const char *folder, const json_t *session)
 static gateway_exit_t write_notebook(lab_t *self, const json_t *session)
 {
     const char *id = member_text(session, "id");
-    cleanup_recorded recorded_t recorded = {0};
+    cleanup_recordings recordings_t recorded = {0};
     cleanup_free char *name = free_name(self->folder, session);
     cleanup_free char *path = NULL;
     fault_t fault = {0};
@@ -160,7 +163,7 @@ static gateway_exit_t write_notebook(lab_t *self, const json_t *session)
         return complain(GATEWAY_EXIT_FAILED,
                         "%s holds %d notebooks of session %s; remove some",
                         self->folder, COPIES_MAX, id);
-    status = recorded_find(self->options, id, &recorded);
+    status = recordings_find(self->options, id, &recorded);
     if (status != GATEWAY_EXIT_OK)
         return status;
     path = mem_format("%s/%s", self->folder, name);
@@ -202,18 +205,18 @@ static gateway_exit_t make_token(lab_t *self)
 {
     const json_t *http = json_object_get(self->info, "http");
     bool is_observer = arguments_has(self->arguments, "observe");
-    unsigned scopes = AUTH_OBSERVE | (is_observer ? 0u : AUTH_EXECUTE);
+    unsigned scopes = SCOPE_OBSERVE | (is_observer ? 0u : SCOPE_EXECUTE);
     cleanup_free char *token = NULL;
     fault_t fault;
 
     if (!*member_text(http, "token"))
-        return is_observer
-                   ? complain(GATEWAY_EXIT_ENVIRONMENT,
-                              "http/auth is none: whoever reaches the gateway "
-                              "may execute, so --observe would be a pretence")
-                   : GATEWAY_EXIT_OK;
-    if (auth_create(self->options->state_dir, "hearth lab", scopes, &token,
-                    self->token_id, &fault)
+        return is_observer ? complain(
+                   GATEWAY_EXIT_ENVIRONMENT,
+                   "http/auth is none: every client that reaches the gateway "
+                   "may execute, so --observe would have no effect")
+                           : GATEWAY_EXIT_OK;
+    if (token_file_create(self->options->state_dir, "hearth lab", scopes,
+                          &token, self->token_id, &fault)
         < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     setenv("JUPYTER_GATEWAY_AUTH_TOKEN", token, 1);
@@ -221,10 +224,25 @@ static gateway_exit_t make_token(lab_t *self)
     return GATEWAY_EXIT_OK;
 }
 
+/* Lets the page have sessions revived, by this program. */
+static void offer_revival(const arguments_t *arguments)
+{
+    const char *config = arguments_value(arguments, "config");
+    cleanup_free char *program = realpath("/proc/self/exe", NULL);
+    cleanup_free char *file = config ? realpath(config, NULL) : NULL;
+
+    unsetenv(PROGRAM);
+    if (arguments_has(arguments, "observe") || !program)
+        return;
+    setenv(PROGRAM, program, 1);
+    if (file)
+        setenv("HEARTH_CONFIG", file, 1);
+}
+
 static void set_environment(const lab_t *self)
 {
     const json_t *http = json_object_get(self->info, "http");
-    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *package = default_paths_python_dir();
     cleanup_free char *notebooks = json_dumps(self->notebooks, JSON_COMPACT);
     const char *path = getenv("PYTHONPATH");
     cleanup_free char *longer =
@@ -235,62 +253,47 @@ static void set_environment(const lab_t *self)
     setenv(NOTEBOOKS, notebooks, 1);
     if (self->options->http.certificate)
         setenv("JUPYTER_GATEWAY_CA_CERTS", self->options->http.certificate, 0);
+    offer_revival(self->arguments);
+}
+
+/* Gives the server a token. For a token of its own, Jupyter would print five
+ * lines; hearth_lab.py prints the address. */
+static void give_server_token(void)
+{
+    uint8_t bytes[TOKEN_BYTES];
+    char text[2 * TOKEN_BYTES + 1];
+
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(text, sizeof text, bytes, sizeof bytes);
+    setenv("JUPYTER_TOKEN", text, 0);
+    sodium_memzero(text, sizeof text);
 }
 
 /* --- JupyterLab itself --- */
 
-static volatile sig_atomic_t server; /* its pid */
-
-static void pass_on(int signal)
+/* Returns the words of JupyterLab's command line, NULL after the last one; the
+ * caller frees the list alone. What a person has written comes last, and so
+ * counts. */
+static const char **list_words(const lab_t *self, const char *const *own)
 {
-    if (server > 0)
-        kill((pid_t) server, signal);
-}
+    size_t size = 0, count = 0;
+    const char **words, *word;
 
-/* Ctrl-C reaches it from the terminal: it asks before it ends. */
-static void heed_signals(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction forward = {.sa_handler = pass_on};
-
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
-    sigaction(SIGTERM, &forward, NULL);
-    sigaction(SIGHUP, &forward, NULL);
-}
-
-static int start(char *const *argv)
-{
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    pid_t pid = 0;
-    int code;
-
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGQUIT);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    code = posix_spawn(&pid, argv[0], NULL, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    server = pid;
-    return code;
-}
-
-static gateway_exit_t run_server(char *const *argv)
-{
-    int status = 0, code;
-
-    heed_signals();
-    if ((code = start(argv)))
-        return complain(GATEWAY_EXIT_ENVIRONMENT, "%s: %s", argv[0],
-                        strerror(code));
-    while (waitpid((pid_t) server, &status, 0) < 0 && errno == EINTR)
-        continue;
-    server = 0;
-    return WIFEXITED(status) && !WEXITSTATUS(status) ? GATEWAY_EXIT_OK
-                                                     : GATEWAY_EXIT_FAILED;
+    while (arguments_rest(self->arguments, count))
+        count++;
+    words = mem_new((OWN_MAX + count + 1) * sizeof *words);
+    for (; *own; own++)
+        words[size++] = *own;
+    /* Jupyter refuses root, whose kernels would be root's; ours are not. */
+    if (geteuid() == 0)
+        words[size++] = "--ServerApp.allow_root=True";
+    if (!arguments_has(self->arguments, "verbose"))
+        words[size++] = "--Application.log_level=WARN";
+    if (arguments_has(self->arguments, "no-browser"))
+        words[size++] = "--no-browser";
+    for (size_t i = 0; (word = arguments_rest(self->arguments, i)); i++)
+        words[size++] = word;
+    return words;
 }
 
 static gateway_exit_t open_lab(const lab_t *self)
@@ -305,10 +308,10 @@ static gateway_exit_t open_lab(const lab_t *self)
                    first ? first : "");
     cleanup_free char *listen =
         mem_format("--ServerApp.port=%s", port ? port : "");
-    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *package = default_paths_python_dir();
     cleanup_free char *extensions =
         mem_format("--LabApp.extra_labextensions_path=%s/" EXTENSIONS, package);
-    const char *argv[ARGUMENTS_MAX] = {
+    const char *const own[] = {
         self->program,
         "--ServerApp.kernel_manager_class=hearth_lab.Kernels",
         "--ServerApp.session_manager_class=hearth_lab.Sessions",
@@ -316,17 +319,17 @@ static gateway_exit_t open_lab(const lab_t *self)
          "hearth_channels.Channels"),
         "--ServerApp.contents_manager_class=hearth_lab.Contents",
         "--ServerApp.extra_services=hearth_lab",
+        /* They would be shells of the host: hearth_terminals.py has others. */
+        "--ServerApp.terminals_enabled=False",
         extensions,
         root,
         page,
+        port ? listen : NULL,
+        NULL,
     };
-    size_t size = 9;
+    cleanup_free const char **words = list_words(self, own);
 
-    if (port)
-        argv[size++] = listen;
-    if (arguments_has(self->arguments, "no-browser"))
-        argv[size++] = "--no-browser";
-    return run_server((char *const *) (uintptr_t) argv);
+    return foreground_run((char *const *) (uintptr_t) words);
 }
 
 static int lab(const arguments_t *arguments)
@@ -339,11 +342,12 @@ static int lab(const arguments_t *arguments)
         return complain(GATEWAY_EXIT_ENVIRONMENT, "libsodium cannot start");
     if (!(self.options = arguments_options(arguments)))
         return GATEWAY_EXIT_ENVIRONMENT;
-    self.program = named ? mem_text(named) : program_find(NULL, "jupyter-lab");
+    self.program =
+        named ? mem_text(named) : subprocess_find(NULL, "jupyter-lab");
     if (!self.program || access(self.program, X_OK) < 0)
         return complain(GATEWAY_EXIT_ENVIRONMENT,
-                        "%s is %s\n'pip install jupyterlab' brings it; "
-                        "--jupyter names one that stands elsewhere.",
+                        "%s is %s\n'pip install jupyterlab' installs it; "
+                        "--jupyter names one in another place.",
                         named ? named : "jupyter-lab",
                         named ? "no program" : "not in PATH");
     if ((status = ask_gateway(&self)) != GATEWAY_EXIT_OK
@@ -351,15 +355,17 @@ static int lab(const arguments_t *arguments)
         || (status = make_token(&self)) != GATEWAY_EXIT_OK)
         return status;
     set_environment(&self);
+    give_server_token();
     return open_lab(&self);
 }
 
 static const flag_t flags[] = {
-    {"observe", 0, NULL, "look only: nothing can be executed"},
-    {"folder", 0, "DIR", "where the notebooks are written"},
-    {"jupyter", 0, "FILE", "the program jupyter-lab"},
-    {"port", 0, "NUMBER", "where JupyterLab listens"},
-    {"no-browser", 0, NULL, "print the address only"},
+    {"observe", 0, NULL, "read-only: nothing can be executed"},
+    {"folder", 0, "DIR", "folder for the notebooks"},
+    {"jupyter", 0, "FILE", "path of the program jupyter-lab"},
+    {"port", 0, "NUMBER", "port of JupyterLab"},
+    {"no-browser", 0, NULL, "only print the address"},
+    {"verbose", 'v', NULL, "print all that JupyterLab's server logs"},
     FLAG_NO_START,
     FLAG_CONFIG,
     {0},
@@ -369,10 +375,10 @@ const command_t lab_commands[] = {
     {
         .name = "lab",
         .operands = "[ID]",
-        .help = "open JupyterLab on a session, or on all of them",
-        .more = "The session's notebook, as it is recorded, is connected to "
-                "its live kernel.\nThe end of JupyterLab does not end the "
-                "session.",
+        .rest = "JUPYTER_OPTION",
+        .help = "open JupyterLab on a session or on all sessions",
+        .more = "The session's recorded notebook is connected to its live "
+                "kernel.\nThe session continues after JupyterLab ends.",
         .flags = flags,
         .run = lab,
     },

@@ -1,10 +1,10 @@
-/* hearth note: a text that stands in the session's notebook before the next
- * cell, such as the reasoning that led to it. */
+/* hearth note: adds a text to the session's notebook before the next cell, such
+ * as the reasoning that led to the cell. */
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/cli/mgmt.h"
+#include "gateway/cli/management_client.h"
 #include "protocol/limits.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static int note(const arguments_t *arguments)
     const char *text = arguments_operand(arguments, 1);
     const char *by = arguments_value(arguments, "by");
     cleanup_buffer buffer_t given = BUFFER_EMPTY;
-    cleanup_mgmt mgmt_t *mgmt = NULL;
+    cleanup_management_client management_client_t *management = NULL;
     json_auto_t *content = NULL;
     json_auto_t *reply = NULL;
     gateway_exit_t status;
@@ -50,14 +50,16 @@ static int note(const arguments_t *arguments)
         json_pack("{s:s, s:s%, s:s*}", "id", arguments_operand(arguments, 0),
                   "text", (const char *) given.data, given.size, "by", by);
     if (!content)
-        return usage_error(arguments, "the note is no UTF-8 text");
-    if ((status = mgmt_open(false, &mgmt)) != GATEWAY_EXIT_OK)
+        return usage_error(arguments, "the note is not UTF-8 text");
+    if ((status = management_client_open(false, &management))
+        != GATEWAY_EXIT_OK)
         return status;
-    return mgmt_call(mgmt, "session_note", take_ptr(content), &reply);
+    return management_client_call(management, "session_note", take_ptr(content),
+                                  &reply);
 }
 
 static const flag_t flags[] = {
-    {"by", 'b', "NAME", "who wrote it"},
+    {"by", 'b', "NAME", "author of the note"},
     {0},
 };
 
@@ -65,8 +67,8 @@ const command_t note_commands[] = {
     {
         .name = "note",
         .operands = "ID TEXT|-",
-        .help = "put a text into a session's notebook, before the next cell",
-        .more = "With - it is read from standard input. At most 64 KiB.",
+        .help = "add a text to a session's notebook, before its next cell",
+        .more = "-: the text is read from standard input. At most 64 KiB.",
         .flags = flags,
         .run = note,
     },

@@ -4,22 +4,25 @@
 #include "gateway/cli/command.h"
 
 #include "base/clock.h"
-#include "gateway/cli/html.h"
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/outputs.h"
-#include "gateway/cli/recorded.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/nbconvert.h"
+#include "gateway/cli/output_printer.h"
+#include "gateway/cli/receipt_folder.h"
+#include "gateway/cli/recordings.h"
 #include "gateway/cli/terminal.h"
 #include "gateway/cli/terminal_stream.h"
 #include "notebooks/export.h"
+#include "notebooks/json_tree.h"
 #include "notebooks/output_list.h"
+#include "notebooks/receipt/receipt.h"
 #include "notebooks/summary.h"
-#include "notebooks/tree.h"
 #include "notebooks/verify.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ID_WIDTH 36
@@ -27,16 +30,16 @@
 /* ---- export ---- */
 
 static const flag_t export_flags[] = {
-    {"output", 'o', "FILE", "where to, instead of standard output"},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
     {"format", 0, "ipynb|html|md|py|jsonl",
-     "what is written (ipynb, or as the file's name ends)"},
+     "format [default: the ending of FILE's name, or ipynb]"},
     {"with-scripts", 0, NULL,
-     "HTML: leave scripts in the outputs; they run where it is opened"},
+     "HTML: keep scripts in outputs, by nbconvert; they run in the page"},
     {0},
 };
 
 /* Standard output, where it is a terminal by way of its filter. */
-static int export_print(const recorded_t *session, export_format_t format,
+static int export_print(const recordings_t *session, export_format_t format,
                         fault_t *fault)
 {
     cleanup_terminal terminal_t *terminal = terminal_new(stdout);
@@ -51,7 +54,7 @@ static int export_print(const recorded_t *session, export_format_t format,
     return r;
 }
 
-static gateway_exit_t export_to(const recorded_t *session,
+static gateway_exit_t export_to(const recordings_t *session,
                                 export_format_t format, const char *output)
 {
     fault_t fault = {0};
@@ -83,9 +86,8 @@ static int export(const arguments_t *arguments)
     const char *name = arguments_value(arguments, "format");
     bool has_scripts = arguments_has(arguments, "with-scripts");
     export_format_t format = EXPORT_IPYNB;
-    cleanup_recorded recorded_t session = {0};
+    cleanup_recordings recordings_t session = {0};
     gateway_exit_t status;
-    bool is_html;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
@@ -93,19 +95,19 @@ static int export(const arguments_t *arguments)
         output = NULL;
     if (!name)
         name = ending_of(output);
-    is_html = name && strcmp(name + (*name == '.'), "html") == 0;
-    if (name && !is_html && !export_format(name, &format))
+    if (name && !export_format(name, &format))
         return usage_error(arguments,
-                           "%s ends in none of .ipynb, .html, .md, .py and "
-                           ".jsonl: --format says what is written to it",
+                           "%s does not end with .ipynb, .html, .md, .py or "
+                           ".jsonl: choose a format with --format",
                            output);
-    if (has_scripts && !is_html)
+    if (has_scripts && format != EXPORT_PAGE)
         return usage_error(arguments, "--with-scripts is for HTML alone");
-    status = recorded_find(options, arguments_operand(arguments, 0), &session);
+    status =
+        recordings_find(options, arguments_operand(arguments, 0), &session);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    if (is_html)
-        return html_export(&session, has_scripts, output);
+    if (has_scripts)
+        return nbconvert_export(&session, output);
     return export_to(&session, format, output);
 }
 
@@ -123,14 +125,17 @@ static json_t *time_or_null(int64_t wall_us)
     return json_string(text);
 }
 
-static json_t *describe(const char *id, const summary_t *summary)
+static json_t *describe(const char *id, const json_t *session,
+                        const summary_t *summary)
 {
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:b}", "id", id, "cells",
-        (json_int_t) summary->cells, "errors", (json_int_t) summary->errors,
-        "notes", (json_int_t) summary->notes, "bytes",
-        (json_int_t) summary->bytes, "began", time_or_null(summary->began_us),
-        "last", time_or_null(summary->last_us), "reason",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:b}", "id", id,
+        "name", member_text(session, "name"), "profile",
+        member_text(session, "profile"), "cells", (json_int_t) summary->cells,
+        "errors", (json_int_t) summary->errors, "notes",
+        (json_int_t) summary->notes, "bytes", (json_int_t) summary->bytes,
+        "began", time_or_null(summary->began_us), "last",
+        time_or_null(summary->last_us), "reason",
         *summary->reason ? json_string(summary->reason) : json_null(),
         "damaged", summary->is_damaged);
 }
@@ -143,47 +148,55 @@ static bool has_sessions(const options_t *options)
     return access(sessions, F_OK) == 0;
 }
 
-/* What waits in a pool is nobody's session; one without a description is about
- * to wait, or was left by a gateway that was killed just then. */
-static bool is_pooled(const char *folder, const summary_t *summary)
+/* Returns true for a member of the pool, which has no owner yet. A session
+ * without a description is about to join the pool, or a gateway was killed
+ * while it made it. */
+static bool is_pooled(const char *path, const json_t *session,
+                      const summary_t *summary)
 {
-    cleanup_free char *path = mem_format("%s/session.json", folder);
-    json_auto_t *session = json_load_file(path, 0, NULL);
-
     if (!session && access(path, F_OK) < 0)
         return summary->cells == 0 && summary->notes == 0;
     return json_is_true(json_object_get(session, "pooled"));
 }
 
-static json_t *find_all(const options_t *options, const recorded_t *common)
+/* Adds the recording in that session's folder, unless it cannot be read. */
+static void add_recording(json_t *list, const char *folder, const char *id,
+                          const recordings_t *common)
+{
+    cleanup_free char *journal = mem_format("%s/%s/journal", folder, id);
+    cleanup_free char *path = mem_format("%s/%s/session.json", folder, id);
+    json_auto_t *session = json_load_file(path, 0, NULL);
+    summary_t summary;
+    fault_t fault;
+
+    if (summary_read(journal, common->options.key, &summary, &fault) == 0
+        && !is_pooled(path, session, &summary))
+        json_array_append_new(list, describe(id, session, &summary));
+}
+
+static json_t *find_all(const options_t *options, const recordings_t *common)
 {
     cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
     json_auto_t *list = json_array();
     DIR *folder = opendir(sessions);
     const struct dirent *item;
 
-    while (folder && (item = readdir(folder))) {
-        cleanup_free char *session =
-            mem_format("%s/%s", sessions, item->d_name);
-        cleanup_free char *journal = mem_format("%s/journal", session);
-        summary_t summary;
-        fault_t fault;
-        if (item->d_name[0] != '.'
-            && summary_read(journal, common->options.key, &summary, &fault) == 0
-            && !is_pooled(session, &summary))
-            json_array_append_new(list, describe(item->d_name, &summary));
-    }
+    while (folder && (item = readdir(folder)))
+        if (item->d_name[0] != '.')
+            add_recording(list, sessions, item->d_name, common);
     if (folder)
         closedir(folder);
-    return tree_sorted(list, "last", true);
+    return json_tree_sorted(list, "last", true);
 }
 
 static void print_row(const json_t *row)
 {
     const char *reason = member_text(row, "reason");
 
-    printf("%-36s  %5.0f  %6.0f  %9.0f  %-19.19s  %s%s\n",
+    printf("%-36s  %-12s  %-10s  %5.0f  %6.0f  %9.0f  %-19.19s  %s%s\n",
            terminal_cell(member_text(row, "id"), ID_WIDTH),
+           terminal_cell(member_text(row, "name"), 12),
+           terminal_cell(member_text(row, "profile"), 10),
            member_number(row, "cells", 0), member_number(row, "errors", 0),
            member_number(row, "bytes", 0) / 1024,
            terminal_cell(member_text(row, "last"), 19),
@@ -194,21 +207,21 @@ static void print_row(const json_t *row)
 static int list(const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
-    cleanup_recorded recorded_t common = {0};
+    cleanup_recordings recordings_t common = {0};
     size_t index;
     json_t *row;
 
     if (!options
         || (has_sessions(options)
-            && recorded_key(options, &common) != GATEWAY_EXIT_OK))
+            && recordings_key(options, &common) != GATEWAY_EXIT_OK))
         return GATEWAY_EXIT_ENVIRONMENT;
     json_auto_t *rows = find_all(options, &common);
     if (arguments_has(arguments, "json")) {
         json_print(rows);
         return GATEWAY_EXIT_OK;
     }
-    printf("%-36s  %5s  %6s  %9s  %-19s  %s\n", "ID", "CELLS", "ERRORS", "KIB",
-           "LAST", "ENDED");
+    printf("%-36s  %-12s  %-10s  %5s  %6s  %9s  %-19s  %s\n", "ID", "NAME",
+           "PROFILE", "CELLS", "ERRORS", "KIB", "LAST", "ENDED");
     json_array_foreach(rows, index, row) print_row(row);
     return GATEWAY_EXIT_OK;
 }
@@ -216,7 +229,7 @@ static int list(const arguments_t *arguments)
 /* ---- show ---- */
 
 static const flag_t show_flags[] = {
-    {"output-dir", 0, "DIR", "save pictures there"},
+    {"output-dir", 0, "DIR", "save pictures in DIR"},
     FLAG_JSON,
     {0},
 };
@@ -256,8 +269,8 @@ static void print_head(terminal_t *terminal, const notebook_cell_t *cell)
     print_line(terminal, "\033[1;32m", (char *) line.data);
 }
 
-/* What went to standard error is part of the notebook like the rest. */
-static void print_output(terminal_t *terminal, outputs_t *outputs,
+/* Prints an output. Standard error is part of the notebook like the rest. */
+static void print_output(terminal_t *terminal, output_printer_t *outputs,
                          json_t *output)
 {
     const char *type = member_text(output, "output_type");
@@ -278,12 +291,12 @@ static void print_output(terminal_t *terminal, outputs_t *outputs,
     } else {
         terminal_fresh_line(terminal);
         terminal_end(terminal);
-        outputs_add(outputs, type, output);
-        outputs_end(outputs);
+        output_printer_add(outputs, type, output);
+        output_printer_end(outputs);
     }
 }
 
-static void print_cell(terminal_t *terminal, outputs_t *outputs,
+static void print_cell(terminal_t *terminal, output_printer_t *outputs,
                        const notebook_cell_t *cell)
 {
     size_t index;
@@ -321,12 +334,13 @@ static int show(const arguments_t *arguments)
     cleanup_options options_t *options = arguments_options(arguments);
     cleanup_notebook notebook_t notebook = {0};
     cleanup_terminal terminal_t *terminal = NULL;
-    cleanup_outputs outputs_t *outputs = NULL;
+    cleanup_output_printer output_printer_t *outputs = NULL;
     gateway_exit_t status;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    status = recorded_open(options, arguments_operand(arguments, 0), &notebook);
+    status =
+        recordings_open(options, arguments_operand(arguments, 0), &notebook);
     if (status != GATEWAY_EXIT_OK)
         return status;
     if (arguments_has(arguments, "json")) {
@@ -335,7 +349,8 @@ static int show(const arguments_t *arguments)
         return GATEWAY_EXIT_OK;
     }
     terminal = terminal_new(stdout);
-    outputs = outputs_new(arguments_value(arguments, "output-dir"), false);
+    outputs =
+        output_printer_new(arguments_value(arguments, "output-dir"), false);
     for (size_t i = 0; i < notebook.count; i++) {
         notebook_cell_load(&notebook.cells[i]);
         print_cell(terminal, outputs, &notebook.cells[i]);
@@ -346,16 +361,12 @@ static int show(const arguments_t *arguments)
 
 /* ---- verify ---- */
 
-static const flag_t verify_flags[] = {FLAG_JSON, {0}};
-
-static void print_list(const json_t *list, const char *before)
-{
-    size_t index;
-    json_t *text;
-
-    json_array_foreach(list, index, text)
-        printf("%s%s\n", before, terminal_cell(json_string_value(text), 500));
-}
+static const flag_t verify_flags[] = {
+    {"public-key", 0, "FILE",
+     "a folder's receipt: check it with this key [default: the gateway's own]"},
+    FLAG_JSON,
+    {0},
+};
 
 static gateway_exit_t print_verdict(const verify_t *verdict, bool is_file,
                                     bool is_json)
@@ -377,8 +388,8 @@ static gateway_exit_t print_verdict(const verify_t *verdict, bool is_file,
             printf("whole: %llu records, the last is %llu\n",
                    (unsigned long long) verdict->records,
                    (unsigned long long) verdict->head.seq);
-        print_list(verdict->problems, "not whole: ");
-        print_list(verdict->remarks, "not known: ");
+        json_print_texts(verdict->problems, "not whole: ");
+        json_print_texts(verdict->remarks, "not known: ");
     }
     return is_whole ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
 }
@@ -403,25 +414,35 @@ static int verify_file(const options_t *options, const char *name,
                        verify_t *verdict, fault_t *fault)
 {
     cleanup_notebook notebook_t notebook = {0};
-    cleanup_recorded recorded_t common = {0};
+    cleanup_recordings recordings_t common = {0};
     int r = notebook_open(name, &notebook, fault);
 
     if (r < 0)
         return r;
-    if (recorded_key(options, &common) != GATEWAY_EXIT_OK)
-        return fault_set(fault, ENOKEY,
-                         "without the key of the journals "
-                         "nothing can be said");
+    if (recordings_key(options, &common) != GATEWAY_EXIT_OK)
+        return fault_set(
+            fault, ENOKEY,
+            "a notebook cannot be verified without the key of the journals");
     cleanup_free char *journal = journal_of(options, &notebook);
     return verify_notebook(&notebook, common.options.key, journal, verdict,
                            fault);
+}
+
+/* A word that may be a session's id names a folder if that has a receipt. */
+static bool is_folder(const char *name)
+{
+    cleanup_free char *receipt = mem_format("%s/%s", name, RECEIPT_FILE);
+    struct stat status;
+
+    return stat(name, &status) == 0 && S_ISDIR(status.st_mode)
+           && (recordings_is_file(name) || access(receipt, F_OK) == 0);
 }
 
 static int verify(const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
     const char *name = arguments_operand(arguments, 0);
-    cleanup_recorded recorded_t session = {0};
+    cleanup_recordings recordings_t session = {0};
     cleanup_verify verify_t verdict = {0};
     fault_t fault = {0};
     gateway_exit_t status;
@@ -429,10 +450,19 @@ static int verify(const arguments_t *arguments)
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    if (recorded_is_file(name)) {
+    if (is_folder(name))
+        return receipt_folder_verify(options, name,
+                                     arguments_value(arguments, "public-key"),
+                                     arguments_has(arguments, "json"));
+    if (arguments_has(arguments, "public-key"))
+        return usage_error(arguments,
+                           "--public-key is for a folder with a "
+                           "receipt, and %s has no receipt",
+                           name);
+    if (recordings_is_file(name)) {
         r = verify_file(options, name, &verdict, &fault);
     } else {
-        status = recorded_find(options, name, &session);
+        status = recordings_find(options, name, &session);
         if (status != GATEWAY_EXIT_OK)
             return status;
         r = verify_journal(session.journal, session.options.key, &verdict,
@@ -440,7 +470,7 @@ static int verify(const arguments_t *arguments)
     }
     if (r < 0)
         return complain(GATEWAY_EXIT_USAGE, "%s", fault.text);
-    return print_verdict(&verdict, recorded_is_file(name),
+    return print_verdict(&verdict, recordings_is_file(name),
                          arguments_has(arguments, "json"));
 }
 
@@ -448,14 +478,14 @@ const command_t notebook_commands[] = {
     {
         .name = "notebook list",
         .operands = "",
-        .help = "the recordings that are kept",
+        .help = "list the recordings",
         .flags = list_flags,
         .run = list,
     },
     {
         .name = "notebook show",
         .operands = "ID|FILE",
-        .help = "a recording or a notebook on the terminal",
+        .help = "print a recording or a notebook on the terminal",
         .flags = show_flags,
         .run = show,
     },
@@ -463,15 +493,16 @@ const command_t notebook_commands[] = {
         .name = "notebook export",
         .operands = "ID",
         .help = "write a session's recording as a notebook",
-        .more = "Also of a session that is gone. No gateway has to run.",
+        .more = "Also works for a session that is gone, and without a gateway.",
         .flags = export_flags,
         .run = export,
     },
     {
         .name = "notebook verify",
-        .operands = "ID|FILE",
-        .help = "whether a recording or its notebook was changed",
-        .more = "Exit status 0: it is whole; 1: it was changed or cut off; "
+        .operands = "ID|FILE|FOLDER",
+        .help = "check if a recording, its notebook or a receipt's folder was "
+                "changed",
+        .more = "Exit status 0: it is complete; 1: it was changed or cut off; "
                 "2: it cannot be read.",
         .flags = verify_flags,
         .run = verify,

@@ -2,8 +2,8 @@
  * git's external diff program. */
 #include "gateway/cli/command.h"
 
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/recorded.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/recordings.h"
 #include "gateway/cli/terminal.h"
 #include "notebooks/diff.h"
 
@@ -19,8 +19,8 @@
 #define PLAIN "\033[0m"
 
 static const flag_t diff_flags[] = {
-    {"exact", 0, NULL, "outputs are equal to the letter, or differ"},
-    {"git", 0, NULL, "the operands are those of git's external diff"},
+    {"exact", 0, NULL, "compare outputs exactly, without normalising them"},
+    {"git", 0, NULL, "take the operands of git's external diff"},
     FLAG_JSON,
     {0},
 };
@@ -134,7 +134,7 @@ static gateway_exit_t load(const options_t *options, const char *name,
     /* What git gives for a file that is not there. */
     if (strcmp(name, "/dev/null") == 0)
         return GATEWAY_EXIT_OK;
-    return recorded_open(options, name, ret_notebook);
+    return recordings_open(options, name, ret_notebook);
 }
 
 static gateway_exit_t diff_two(const arguments_t *arguments, const char *left,
@@ -160,9 +160,9 @@ static gateway_exit_t diff_two(const arguments_t *arguments, const char *left,
                                                        : GATEWAY_EXIT_FAILED;
 }
 
-/* git gives: path old-file old-hex old-mode new-file new-hex new-mode. It takes
- * any status but 0 for the death of the program; a notebook that cannot be
- * read is told and passed over. */
+/* git gives: path old-file old-hex old-mode new-file new-hex new-mode. git
+ * takes any status but 0 for a crash of the program, so a notebook that cannot
+ * be read is reported and skipped. */
 static gateway_exit_t diff_for_git(const arguments_t *arguments)
 {
     const char *path = arguments_operand(arguments, 0);
@@ -193,7 +193,7 @@ const command_t notebook_diff_commands[] = {
     {
         .name = "notebook diff",
         .operands = "ID|FILE...",
-        .help = "two runs of the same task, cell by cell",
+        .help = "compare two runs of the same task, cell by cell",
         .more =
             "Exit status 0: they show the same; 1: they do not; 2: one "
             "cannot be read.\nAs git's diff: git config diff.hearth.command "

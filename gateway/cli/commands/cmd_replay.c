@@ -1,9 +1,10 @@
-/* hearth notebook replay, hearth notebook bisect: a notebook's cells run again
- * in a fresh session, compared with what is recorded, or asked behind each
- * cell what an expression says. */
-#include "gateway/cli/rerun.h"
+/* hearth notebook replay, hearth notebook bisect: run a notebook's cells again
+ * in a fresh session. Replay compares the outputs with the recorded ones;
+ * bisect evaluates an expression after each cell. */
+#include "gateway/cli/replay_session.h"
 
 #include "base/buffer.h"
+#include "gateway/cli/option_types.h"
 #include "gateway/cli/terminal.h"
 
 #include <errno.h>
@@ -17,27 +18,31 @@
 
 static bool on_step(replay_step_t *step, void *arg)
 {
-    rerun_print(arg, step);
-    return !rerun_is_interrupted();
+    replay_session_print(arg, step);
+    return !replay_session_is_interrupted();
 }
 
-static void print_replay(const rerun_t *self, const replay_summary_t *summary,
-                         bool is_kept)
+static void print_replay(const replay_session_t *self,
+                         const replay_summary_t *summary, bool is_kept)
 {
     const char *id = member_text(self->session, "id");
 
     if (self->is_json) {
-        json_auto_t *document = json_pack(
-            "{s:s?, s:O, s:I, s:I, s:I, s:I}", "session", is_kept ? id : NULL,
-            "cells", self->cells, "same", (json_int_t) summary->same,
-            "different", (json_int_t) summary->different, "skipped",
-            (json_int_t) summary->skipped, "first_different",
-            (json_int_t) summary->first_different);
+        json_auto_t *document =
+            json_pack("{s:s?, s:O, s:I, s:I, s:I, s:I, s:I}", "session",
+                      is_kept ? id : NULL, "cells", self->cells, "same",
+                      (json_int_t) summary->same, "different",
+                      (json_int_t) summary->different, "not_recorded",
+                      (json_int_t) summary->unrecorded, "skipped",
+                      (json_int_t) summary->skipped, "first_different",
+                      (json_int_t) summary->first_different);
         json_print(document);
         return;
     }
-    printf("%zu same, %zu different, %zu skipped\n", summary->same,
-           summary->different, summary->skipped);
+    printf("%zu same, %zu different, ", summary->same, summary->different);
+    if (summary->unrecorded)
+        printf("%zu not recorded, ", summary->unrecorded);
+    printf("%zu skipped\n", summary->skipped);
     if (summary->first_different)
         printf("the first difference is at cell %zu\n",
                summary->first_different);
@@ -56,9 +61,11 @@ static int find_last(const arguments_t *arguments, const notebook_t *notebook,
     return GATEWAY_EXIT_OK;
 }
 
-static gateway_exit_t begin(rerun_t *self, const arguments_t *arguments,
-                            const char *client)
+static gateway_exit_t begin(replay_session_t *self,
+                            const arguments_t *arguments,
+                            const notebook_t *notebook, const char *client)
 {
+    const char *limit = arguments_value(arguments, "timeout");
     const char *operand = arguments_operand(arguments, 0);
     const char *slash = strrchr(operand, '/');
     cleanup_free char *name =
@@ -66,16 +73,22 @@ static gateway_exit_t begin(rerun_t *self, const arguments_t *arguments,
     gateway_exit_t status;
 
     self->is_json = arguments_has(arguments, "json");
-    status = rerun_create(self, arguments, name);
-    return status == GATEWAY_EXIT_OK ? rerun_connect(self, client, false)
-                                     : status;
+    if (limit && !option_types_seconds(limit, &self->cell_seconds))
+        return usage_error(arguments, "--timeout: %s is not a duration", limit);
+    status = replay_session_create(self, arguments, notebook, name);
+    if (status == GATEWAY_EXIT_OK)
+        status = replay_session_answer_tools(self, notebook);
+    return status == GATEWAY_EXIT_OK
+               ? replay_session_connect(self, client, false)
+               : status;
 }
 
-static gateway_exit_t run_all(rerun_t *self, const arguments_t *arguments,
+static gateway_exit_t run_all(replay_session_t *self,
+                              const arguments_t *arguments,
                               const notebook_t *notebook, size_t last)
 {
-    runner_t runner = cell_runner_methods(self->runner);
-    replay_options_t options = rerun_options(arguments);
+    cell_executor_t runner = cell_runner_methods(self->runner);
+    replay_options_t options = replay_session_options(self, arguments);
     bool is_kept = arguments_has(arguments, "keep");
     replay_summary_t summary;
     fault_t fault = {0};
@@ -87,8 +100,10 @@ static gateway_exit_t run_all(rerun_t *self, const arguments_t *arguments,
     options.stops_there = arguments_has(arguments, "stop-on-difference");
     r = replay_run(notebook, &runner, &options, &summary, &fault);
     print_replay(self, &summary, is_kept);
-    if (!is_kept)
-        rerun_delete(self);
+    if (is_kept)
+        replay_session_release_tools(self);
+    else
+        replay_session_delete(self);
     if (r < 0)
         return complain(r == -ESHUTDOWN ? GATEWAY_EXIT_GONE
                                         : GATEWAY_EXIT_FAILED,
@@ -99,17 +114,17 @@ static gateway_exit_t run_all(rerun_t *self, const arguments_t *arguments,
 static int replay(const arguments_t *arguments)
 {
     cleanup_notebook notebook_t notebook = {0};
-    cleanup_rerun rerun_t self = {0};
+    cleanup_replay_session replay_session_t self = {0};
     size_t last = 0;
-    int status =
-        rerun_read(arguments, arguments_operand(arguments, 0), &notebook);
+    int status = replay_session_read(arguments, arguments_operand(arguments, 0),
+                                     &notebook);
 
     if (status == GATEWAY_EXIT_OK)
         status = find_last(arguments, &notebook, &last);
     if (status == GATEWAY_EXIT_OK)
-        status = begin(&self, arguments, "replay");
+        status = begin(&self, arguments, &notebook, "replay");
     if (status != GATEWAY_EXIT_OK) {
-        rerun_delete(&self);
+        replay_session_delete(&self);
         return status;
     }
     return run_all(&self, arguments, &notebook, last);
@@ -118,10 +133,10 @@ static int replay(const arguments_t *arguments)
 /* ---- bisect ---- */
 
 typedef struct {
-    rerun_t *rerun; /* borrowed */
-    runner_t runner;
+    replay_session_t *session_run; /* borrowed */
+    cell_executor_t runner;
     const char *expression;
-    bool has_held;    /* behind some cell */
+    bool has_held;    /* after one of the cells */
     size_t failed_at; /* number of the cell; 0: none */
     char *id;         /* owned; of that cell */
     char *source;     /* owned; its first line */
@@ -151,15 +166,25 @@ static char *not_compared(const json_t *recorded, const json_t *now)
 static bool on_probe(replay_step_t *step, void *arg)
 {
     bisect_t *self = arg;
+    cleanup_free char *raised = replay_session_error(step->result.outputs);
     cleanup_free char *error = NULL;
+    cleanup_free char *said = NULL;
 
-    rerun_print(self->rerun, step);
-    if (step->verdict == REPLAY_SKIPPED)
-        return !rerun_is_interrupted();
+    if (step->verdict == REPLAY_SKIPPED) {
+        replay_session_print(self->session_run, step);
+        return !replay_session_is_interrupted();
+    }
     self->r =
         replay_evaluate(&self->runner, self->expression, &error, &self->fault);
     if (self->r < -1)
         return false;
+    said = mem_format("%s%sthe expression %s", raised ? raised : "",
+                      raised ? "; " : "",
+                      self->r == 1   ? "is true"
+                      : self->r == 0 ? "is false"
+                                     : error);
+    replay_session_print_as(self->session_run, step, raised ? "raised" : "ran",
+                            said);
     if (self->r == 1)
         self->has_held = true;
     if (self->r == 0 || (self->r < 0 && self->has_held)) {
@@ -170,7 +195,7 @@ static bool on_probe(replay_step_t *step, void *arg)
     }
     free(self->last_error);
     self->last_error = take_ptr(error);
-    return !rerun_is_interrupted();
+    return !replay_session_is_interrupted();
 }
 
 static void print_bisect_json(const bisect_t *self)
@@ -182,16 +207,16 @@ static void print_bisect_json(const bisect_t *self)
                                   : json_null(),
                   "id", self->id, "error",
                   self->failed_at ? self->error : self->last_error, "cells",
-                  self->rerun->cells);
+                  self->session_run->cells);
 
     json_print(document);
 }
 
-static gateway_exit_t tell_bisect(const bisect_t *self)
+static gateway_exit_t print_bisect(const bisect_t *self)
 {
     if (self->r < -1)
         return complain(GATEWAY_EXIT_GONE, "%s", self->fault.text);
-    if (self->rerun->is_json)
+    if (self->session_run->is_json)
         print_bisect_json(self);
     else if (self->failed_at) {
         printf("the expression fails first after cell %zu (%s)\n",
@@ -208,14 +233,32 @@ static gateway_exit_t tell_bisect(const bisect_t *self)
                          : "there are none");
 }
 
-static gateway_exit_t probe(rerun_t *rerun, const arguments_t *arguments,
+/* Checks the expression before any cell is run. */
+static gateway_exit_t check_expression(const replay_session_t *session_run,
+                                       const arguments_t *arguments)
+{
+    cell_executor_t runner = cell_runner_methods(session_run->runner);
+    cleanup_free char *error = NULL;
+    fault_t fault = {0};
+    int r = replay_check_expression(&runner, arguments_value(arguments, "expr"),
+                                    &error, &fault);
+
+    if (r < -1)
+        return complain(GATEWAY_EXIT_GONE, "%s", fault.text);
+    return r == 1 ? GATEWAY_EXIT_OK
+                  : usage_error(arguments, "--expr: %s",
+                                terminal_cell(error, ERROR_WIDTH));
+}
+
+static gateway_exit_t probe(replay_session_t *session_run,
+                            const arguments_t *arguments,
                             const notebook_t *notebook)
 {
     CLEANUP(bisect_clear)
-    bisect_t self = {.rerun = rerun,
-                     .runner = cell_runner_methods(rerun->runner),
+    bisect_t self = {.session_run = session_run,
+                     .runner = cell_runner_methods(session_run->runner),
                      .expression = arguments_value(arguments, "expr")};
-    replay_options_t options = rerun_options(arguments);
+    replay_options_t options = replay_session_options(session_run, arguments);
     bool is_kept = arguments_has(arguments, "keep");
     replay_summary_t summary;
     gateway_exit_t status;
@@ -226,28 +269,31 @@ static gateway_exit_t probe(rerun_t *rerun, const arguments_t *arguments,
     options.arg = &self;
     status = replay_run(notebook, &self.runner, &options, &summary, &fault) < 0
                  ? complain(GATEWAY_EXIT_FAILED, "%s", fault.text)
-                 : tell_bisect(&self);
+                 : print_bisect(&self);
     if (!is_kept)
-        rerun_delete(rerun);
-    else if (!rerun->is_json)
+        replay_session_delete(session_run);
+    else if (!session_run->is_json)
         printf("the session is kept: hearth attach %s\n",
-               member_text(rerun->session, "id"));
+               member_text(session_run->session, "id"));
     return status;
 }
 
 static int bisect(const arguments_t *arguments)
 {
     cleanup_notebook notebook_t notebook = {0};
-    cleanup_rerun rerun_t self = {0};
+    cleanup_replay_session replay_session_t self = {0};
     int status;
 
     if (!arguments_value(arguments, "expr"))
-        return usage_error(arguments, "it needs --expr EXPRESSION");
-    status = rerun_read(arguments, arguments_operand(arguments, 0), &notebook);
+        return usage_error(arguments, "--expr EXPRESSION is missing");
+    status = replay_session_read(arguments, arguments_operand(arguments, 0),
+                                 &notebook);
     if (status == GATEWAY_EXIT_OK)
-        status = begin(&self, arguments, "bisect");
+        status = begin(&self, arguments, &notebook, "bisect");
+    if (status == GATEWAY_EXIT_OK)
+        status = check_expression(&self, arguments);
     if (status != GATEWAY_EXIT_OK) {
-        rerun_delete(&self);
+        replay_session_delete(&self);
         return status;
     }
     return probe(&self, arguments, &notebook);
@@ -255,15 +301,19 @@ static int bisect(const arguments_t *arguments)
 
 #define FLAG_PROFILE                                                           \
     {                                                                          \
-        "profile", 'p', "NAME", "which Python, with what imported"             \
+        "profile", 'p', "NAME", "which Python, instead of the recording's"     \
     }
 #define FLAG_WORKSPACE                                                         \
     {                                                                          \
-        "workspace", 'w', "DIR", "the working folder, instead of a new one"    \
+        "workspace", 'w', "DIR", "a folder whose files the cells find, copied" \
+    }
+#define FLAG_TIMEOUT                                                           \
+    {                                                                          \
+        "timeout", 't', "TIME", "a cell that runs longer is interrupted"       \
     }
 #define FLAG_ALL                                                               \
     {                                                                          \
-        "all", 'a', NULL, "run cells with effects outside the session too"     \
+        "all", 'a', NULL, "also run cells with effects outside the session"    \
     }
 #define FLAG_KEEP                                                              \
     {                                                                          \
@@ -272,8 +322,9 @@ static int bisect(const arguments_t *arguments)
 
 static const flag_t replay_flags[] = {
     {"until", 'u', "CELL", "the last cell: its number or its id"},
-    {"stop-on-difference", 's', NULL, "end behind the first difference"},
+    {"stop-on-difference", 's', NULL, "stop after the first difference"},
     FLAG_KEEP,
+    FLAG_TIMEOUT,
     FLAG_ALL,
     FLAG_PROFILE,
     FLAG_WORKSPACE,
@@ -282,8 +333,10 @@ static const flag_t replay_flags[] = {
 };
 
 static const flag_t bisect_flags[] = {
-    {"expr", 'e', "EXPRESSION", "what has to hold, in Python"},
+    {"expr", 'e', "EXPRESSION",
+     "Python expression that should be true after each cell"},
     FLAG_KEEP,
+    FLAG_TIMEOUT,
     FLAG_ALL,
     FLAG_PROFILE,
     FLAG_WORKSPACE,
@@ -295,9 +348,10 @@ const command_t replay_commands[] = {
     {
         .name = "notebook replay",
         .operands = "ID|FILE",
-        .help = "run a notebook again in a fresh session, and compare",
-        .more = "Exit status: 0 all outputs are the same, 1 some differ. What "
-                "has a slash or a\ndot in it is a file, else it is a session.",
+        .help = "run a notebook again in a fresh session and compare outputs",
+        .more =
+            "Exit status: 0 all outputs are the same, 1 some differ. A "
+            "name with a slash\nor a dot is a file, any other is a session.",
         .flags = replay_flags,
         .run = replay,
     },
@@ -305,8 +359,8 @@ const command_t replay_commands[] = {
         .name = "notebook bisect",
         .operands = "ID|FILE",
         .help = "find the first cell after which an expression fails",
-        .more = "Each cell is run once, in a fresh session. Exit status: 0 it "
-                "holds to the end,\n1 a cell was found.",
+        .more = "Runs each cell once, in a fresh session. Exit status: 0 the "
+                "expression holds\nto the end, 1 a cell was found.",
         .flags = bisect_flags,
         .run = bisect,
     },

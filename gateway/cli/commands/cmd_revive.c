@@ -1,15 +1,15 @@
-/* hearth session revive: a session that is gone gets a fresh kernel, and its
- * recorded cells are run again. What became of them and of the variables is
- * told here, in the journal, and to the client whose turn is next. */
-#include "gateway/cli/rerun.h"
+/* hearth session revive: gives a gone session a fresh kernel and runs its
+ * recorded cells again. The outcome of the cells and variables is reported
+ * here, in the journal, and to the client whose request comes next. */
+#include "gateway/cli/replay_session.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "gateway/cli/recorded.h"
+#include "gateway/cli/recordings.h"
 #include "gateway/cli/terminal.h"
 #include "gateway/cli/variables.h"
-#include "notebooks/names.h"
 #include "notebooks/trace.h"
+#include "notebooks/variable_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@
 #define WHY_MAX   200 /* bytes of a reason, in the report */
 
 typedef struct {
-    rerun_t rerun;
-    recorded_t recorded;
+    replay_session_t session_run;
+    recordings_t recorded;
     notebook_t notebook;
     json_t *rows;     /* owned; the recording as a time line */
     json_t *expected; /* owned; variables at its end */
@@ -42,14 +42,14 @@ static void revive_clear(revive_t *self)
     json_decref(self->expected);
     json_decref(self->rows);
     notebook_clear(&self->notebook);
-    recorded_clear(&self->recorded);
-    rerun_clear(&self->rerun);
+    recordings_clear(&self->recorded);
+    replay_session_clear(&self->session_run);
 }
 
 /* ---- which cells made the variables ---- */
 
-/* A restart that somebody asked for threw the variables away on purpose; a
- * revival that came to its end begins with all cells before it. */
+/* Finds the first cell to run. A restart on request discarded the variables on
+ * purpose; a completed revival counts as all cells before it. */
 static json_int_t find_beginning(const json_t *rows)
 {
     json_int_t beginning = 0, reviving = 0;
@@ -108,7 +108,8 @@ static bool is_of_whole_revival(const json_t *rows, json_int_t cell)
     return false;
 }
 
-/* What it ran are cells of before, which are run anyway. */
+/* Leaves out cells of an unfinished revival: they repeat earlier cells, which
+ * are run anyway. */
 static void leave_out_broken_off(const notebook_t *notebook, const json_t *rows)
 {
     for (size_t i = 0; i < notebook->count; i++) {
@@ -149,7 +150,7 @@ static json_t *add_up(const json_t *rows, json_int_t beginning)
             continue;
         /* Those of a kernel that died count: they are to come back. */
         if (strcmp(what, "cell") == 0)
-            names_apply(names, json_object_get(row, "namespace"));
+            variable_names_apply(names, json_object_get(row, "namespace"));
     }
     return names;
 }
@@ -166,9 +167,10 @@ static gateway_exit_t read_recording(revive_t *self,
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    status = recorded_find(options, id, &self->recorded);
+    status = recordings_find(options, id, &self->recorded);
     if (status == GATEWAY_EXIT_OK)
-        status = rerun_read(arguments, self->recorded.id, &self->notebook);
+        status =
+            replay_session_read(arguments, self->recorded.id, &self->notebook);
     if (status != GATEWAY_EXIT_OK)
         return status;
     r = trace_read(self->recorded.journal, self->recorded.options.key,
@@ -194,41 +196,47 @@ static gateway_exit_t read_recording(revive_t *self,
 static gateway_exit_t start_session(revive_t *self)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = mgmt_open(true, &self->rerun.mgmt);
+    gateway_exit_t status =
+        management_client_open(true, &self->session_run.management);
 
     if (status == GATEWAY_EXIT_OK)
-        status = mgmt_call(self->rerun.mgmt, "session_revive",
-                           json_pack("{s:s}", "id", self->recorded.id), &reply);
+        status = management_client_call(
+            self->session_run.management, "session_revive",
+            json_pack("{s:s}", "id", self->recorded.id), &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
-    self->rerun.session = json_incref(json_object_get(reply, "session"));
-    return rerun_connect(&self->rerun, CLIENT, true);
+    self->session_run.session = json_incref(json_object_get(reply, "session"));
+    status = replay_session_answer_tools(&self->session_run, &self->notebook);
+    return status == GATEWAY_EXIT_OK
+               ? replay_session_connect(&self->session_run, CLIENT, true)
+               : status;
 }
 
 static bool on_step(replay_step_t *step, void *arg)
 {
     revive_t *self = arg;
 
-    rerun_print(&self->rerun, step);
+    replay_session_print(&self->session_run, step);
     if (!step->is_late)
-        names_apply(self->present,
-                    json_object_get(step->result.figures, "namespace"));
+        variable_names_apply(
+            self->present, json_object_get(step->result.figures, "namespace"));
     if (step->why && step->verdict != REPLAY_WAITING
         && json_array_size(self->odd) < CELLS_MAX)
         json_array_append_new(
             self->odd,
             json_pack("{s:I, s:s, s:s, s:o}", "number",
                       (json_int_t) step->number, "id", step->cell->id,
-                      "verdict", rerun_verdict(step->verdict), "why",
+                      "verdict", replay_session_verdict(step->verdict), "why",
                       json_sprintf("%.*s", WHY_MAX, step->why)));
-    return !rerun_is_interrupted();
+    return !replay_session_is_interrupted();
 }
 
 static int run_cells(revive_t *self, const arguments_t *arguments,
                      fault_t *fault)
 {
-    runner_t runner = cell_runner_methods(self->rerun.runner);
-    replay_options_t options = rerun_options(arguments);
+    cell_executor_t runner = cell_runner_methods(self->session_run.runner);
+    replay_options_t options =
+        replay_session_options(&self->session_run, arguments);
 
     options.on_step = on_step;
     options.arg = self;
@@ -293,8 +301,8 @@ static json_t *make_sentence(const revive_t *self, const json_t *variables,
     write_odd(self->odd, "skipped", &out);
     if (!is_complete)
         buffer_text(&out, self->is_damaged
-                              ? "; the recording is damaged, what stood behind "
-                                "is not known"
+                              ? "; the recording is damaged, and cells after "
+                                "the damage are not known"
                               : "; it was ended before the last cell");
     if (self->has_gaps)
         buffer_text(&out, "; older cells are not in the recording any more");
@@ -308,7 +316,8 @@ static json_t *make_sentence(const revive_t *self, const json_t *variables,
 
 static json_t *make_report(const revive_t *self, bool is_complete)
 {
-    json_t *variables = names_compare(self->expected, self->present, NAMES_MAX);
+    json_t *variables =
+        variable_names_compare(self->expected, self->present, NAMES_MAX);
     const replay_summary_t *summary = &self->summary;
     char now[CLOCK_ISO_SIZE];
 
@@ -336,15 +345,15 @@ static bool is_whole(const json_t *report)
            && !json_array_size(json_object_get(variables, "missing"));
 }
 
-static gateway_exit_t tell(revive_t *self, json_t *report)
+static gateway_exit_t print_outcome(revive_t *self, json_t *report)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = mgmt_call(
-        self->rerun.mgmt, "session_revived",
+    gateway_exit_t status = management_client_call(
+        self->session_run.management, "session_revived",
         json_pack("{s:s, s:O}", "id", self->recorded.id, "report", report),
         &reply);
 
-    if (self->rerun.is_json)
+    if (self->session_run.is_json)
         json_print(report);
     else
         puts(terminal_cell(member_text(report, "sentence"), 4000));
@@ -362,20 +371,22 @@ static int revive(const arguments_t *arguments)
     bool is_complete;
     int r;
 
-    self.rerun.is_json = arguments_has(arguments, "json");
+    self.session_run.is_json = arguments_has(arguments, "json");
     if ((status = read_recording(&self, arguments)) != GATEWAY_EXIT_OK
         || (status = start_session(&self)) != GATEWAY_EXIT_OK)
         return status;
     r = run_cells(&self, arguments, &fault);
+    replay_session_release_tools(&self.session_run);
     if (r < 0)
         complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
-    is_complete = r == 0 && !rerun_is_interrupted() && !self.is_damaged;
+    is_complete =
+        r == 0 && !replay_session_is_interrupted() && !self.is_damaged;
     report = make_report(&self, is_complete);
-    return tell(&self, report);
+    return print_outcome(&self, report);
 }
 
 static const flag_t flags[] = {
-    {"all", 'a', NULL, "run cells with effects outside the session too"},
+    {"all", 'a', NULL, "also run cells with effects outside the session"},
     FLAG_JSON,
     {0},
 };
@@ -384,10 +395,10 @@ const command_t revive_commands[] = {
     {
         .name = "session revive",
         .operands = "ID",
-        .help = "start a session that is gone again, from its recording",
-        .more = "It has its id, its ports and its workspace again; its cells "
-                "are run again.\nExit status: 0 all is as it was, 1 some of it "
-                "is not.",
+        .help = "restart a session that is gone, from its recording",
+        .more = "It keeps its id, ports and workspace; its cells are run "
+                "again.\nExit status: 0 all outputs are as recorded, 1 some "
+                "differ.",
         .flags = flags,
         .run = revive,
     },

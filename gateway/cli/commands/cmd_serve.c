@@ -3,40 +3,46 @@
 
 #include "base/buffer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One --set, "key=value". */
-static int set_one(options_t *options, const char *pair, fault_t *fault)
+static void set_key(options_t *options, config_report_t *report,
+                    const char *key, const char *value, const char *place)
 {
-    const char *equals = strchr(pair, '=');
-    cleanup_free char *key = NULL;
+    fault_t fault;
 
-    if (!equals)
-        return fault_set(fault, EINVAL, "--set: '%s' is no key=value", pair);
-    key = mem_copy(pair, (size_t) (equals - pair));
-    return options_set(options, key, equals + 1, fault);
+    if (options_set(options, key, value, &fault) < 0)
+        config_report_error(report, fault.code, "%s: %s", place, fault.text);
+    else
+        config_report_came(report, key, place);
+}
+
+/* Each --set, "key=value". */
+static void set_all(const arguments_t *arguments, options_t *options,
+                    config_report_t *report)
+{
+    const char *level = arguments_value(arguments, "log-level");
+    const char *pair;
+    size_t cursor = 0;
+
+    while ((pair = arguments_each(arguments, "set", &cursor))) {
+        const char *equals = strchr(pair, '=');
+        cleanup_free char *key = mem_copy(pair, (size_t) (equals - pair));
+
+        set_key(options, report, key, equals + 1, "--set");
+    }
+    if (level)
+        set_key(options, report, "gateway/log_level", level, "--log-level");
 }
 
 static int serve(const arguments_t *arguments)
 {
-    cleanup_options options_t *options = arguments_options(arguments);
-    const char *level = arguments_value(arguments, "log-level");
-    const char *pair;
-    size_t cursor = 0;
-    fault_t fault = {0};
-    int r = 0;
+    cleanup_options options_t *options = options_new();
+    cleanup_config_report config_report_t *report = config_report_new();
 
-    if (!options)
-        return GATEWAY_EXIT_ENVIRONMENT;
-    while (r >= 0 && (pair = arguments_each(arguments, "set", &cursor)))
-        r = set_one(options, pair, &fault);
-    if (r >= 0 && level)
-        r = options_set(options, "gateway/log_level", level, &fault);
-    if (r < 0)
-        return complain(GATEWAY_EXIT_ENVIRONMENT, "%s", fault.text);
-    return serve_main(options);
+    options_read(options, arguments_value(arguments, "config"), report);
+    set_all(arguments, options, report);
+    return serve_main(options, report);
 }
 
 static const flag_t flags[] = {
@@ -52,7 +58,7 @@ const command_t serve_commands[] = {
     {
         .name = "serve",
         .operands = "",
-        .help = "run the gateway, in the foreground",
+        .help = "run a gateway in the foreground",
         .more = "It takes over the sessions that an earlier one left. The "
                 "configuration is\ndescribed in hearth.cfg(5).",
         .flags = flags,

@@ -2,7 +2,9 @@
  * Each is one request to the gateway and one way to print its reply. */
 #include "gateway/cli/command.h"
 
-#include "gateway/cli/mgmt.h"
+#include "gateway/cli/lent_folder.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/session_creation.h"
 #include "gateway/cli/terminal.h"
 
 #include <stdio.h>
@@ -21,10 +23,14 @@ static json_t *for_session(const arguments_t *arguments)
     return json_pack("{s:s}", "id", arguments_operand(arguments, 0));
 }
 
-/* "16:45:10", in the reader's time zone; "-" for a time that is not set. */
-static const char *clock_time(const char *iso)
+typedef struct {
+    char text[64];
+} clock_text_t;
+
+/* Writes "16:45:10", in the reader's time zone; returns "-" for a time that is
+ * not set. */
+static const char *clock_time(clock_text_t *self, const char *iso)
 {
-    static char text[64];
     struct tm utc = {0};
     struct tm local;
     time_t when;
@@ -37,23 +43,27 @@ static const char *clock_time(const char *iso)
     utc.tm_mon -= 1;
     when = timegm(&utc);
     localtime_r(&when, &local);
-    strftime(text, sizeof text, "%H:%M:%S", &local);
-    return text;
+    strftime(self->text, sizeof self->text, "%H:%M:%S", &local);
+    return self->text;
 }
 
 /* ---- create ---- */
 
 static const flag_t create_flags[] = {
-    {"profile", 'p', "NAME", "which Python, with what imported"},
+    {"profile", 'p', "NAME", "profile: which Python, modules and limits"},
     {"name", 'n', "NAME", "a name for listings"},
-    {"idle-timeout", 0, "TIME", "discard it after so long without work (20m)"},
-    {"time-limit", 0, "TIME", "end each cell after so long"},
-    {"restart", 0, "auto|never", "a fresh kernel when one dies, or the end"},
+    {"idle-timeout", 0, "TIME",
+     "end the session after this inactivity [default: 20m]"},
+    {"time-limit", 0, "TIME", "interrupt each cell after this time, as 90s"},
+    {"restart", 0, "auto|never",
+     "whether a kernel that dies is replaced by a fresh one"},
     {"limit", 'l', "KEY=VALUE",
      "a limit lower than the profile's, as memory=512M; may be repeated"},
+    {"tools", 0, "NAME,...",
+     "the only host tools that its code may call; \"\" for none"},
     {"transport", 0, "ipc|tcp",
-     "who reaches its sockets: this user alone, or all of the machine"},
-    {"workspace", 'w', "DIR", "the working folder, instead of a new one"},
+     "who can reach its sockets: this user, or all users of the machine"},
+    {"workspace", 'w', "DIR", "working folder, instead of a new one"},
     FLAG_NO_START,
     FLAG_JSON,
     {0},
@@ -96,11 +106,31 @@ static void add_limits(const arguments_t *arguments, json_t *content)
         json_object_set(content, "limits", limits);
 }
 
+/* An empty text is an empty list: no tool. */
+static void add_tools(const arguments_t *arguments, json_t *content)
+{
+    const char *text = arguments_value(arguments, "tools");
+    json_t *tools = text ? json_array() : NULL;
+
+    while (text && *text) {
+        size_t size = strcspn(text, ", ");
+
+        if (size)
+            json_array_append_new(tools, json_stringn(text, size));
+        text += size;
+        text += strspn(text, ", ");
+    }
+    if (tools)
+        json_object_set_new(content, "tools", tools);
+}
+
 static int create(const arguments_t *arguments)
 {
+    cleanup_management_client management_client_t *management = NULL;
     json_auto_t *content = json_object();
     json_auto_t *reply = NULL;
     const char *workspace = arguments_value(arguments, "workspace");
+    cleanup_free char *folder = workspace ? realpath(workspace, NULL) : NULL;
     const json_t *session;
     gateway_exit_t status;
 
@@ -111,19 +141,21 @@ static int create(const arguments_t *arguments)
     add_text(arguments, "restart", "restart", content);
     add_text(arguments, "transport", "transport", content);
     add_limits(arguments, content);
-    if (workspace) {
-        cleanup_free char *path = realpath(workspace, NULL);
-
-        if (!path)
-            return usage_error(arguments, "--workspace: there is no folder %s",
-                               workspace);
-        json_object_set_new(content, "workspace", json_string(path));
-    }
-    status = mgmt_request(!arguments_has(arguments, "no-start"),
-                          "session_create", take_ptr(content), &reply);
+    add_tools(arguments, content);
+    if (workspace && !folder)
+        return usage_error(arguments, "--workspace: there is no folder %s",
+                           workspace);
+    if (folder)
+        json_object_set_new(content, "workspace", json_string(folder));
+    status = management_client_open(!arguments_has(arguments, "no-start"),
+                                    &management);
+    if (status == GATEWAY_EXIT_OK)
+        status = session_creation_ask(management, take_ptr(content), &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
     session = json_object_get(reply, "session");
+    if (folder)
+        lent_folder_warn(session, folder);
     if (arguments_has(arguments, "json"))
         json_print(session);
     else
@@ -134,7 +166,7 @@ static int create(const arguments_t *arguments)
 /* ---- list and show ---- */
 
 static const flag_t list_flags[] = {
-    {"all", 'a', NULL, "also those that are gone"},
+    {"all", 'a', NULL, "also sessions that are gone"},
     FLAG_JSON,
     {0},
 };
@@ -157,13 +189,15 @@ static void print_row(const json_t *session)
         printf("%5.0f MiB  ", memory / 1024);
     else
         printf("%9s  ", "-");
-    puts(is_gone ? "-" : clock_time(member_text(session, "expires_at")));
+    puts(is_gone ? "-"
+                 : clock_time(&(clock_text_t){{0}},
+                              member_text(session, "expires_at")));
 }
 
 static int list(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = mgmt_request(
+    gateway_exit_t status = management_client_request(
         false, "session_list",
         json_pack("{s:b}", "all", arguments_has(arguments, "all")), &reply);
     const json_t *sessions, *session;
@@ -185,8 +219,8 @@ static int list(const arguments_t *arguments)
 static int show(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status =
-        mgmt_request(false, "session_show", for_session(arguments), &reply);
+    gateway_exit_t status = management_client_request(
+        false, "session_show", for_session(arguments), &reply);
     json_t *session, *value;
     const char *key;
 
@@ -217,19 +251,19 @@ static int show(const arguments_t *arguments)
 static int delete (const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    return mgmt_request(false, "session_delete", for_session(arguments),
-                        &reply);
+    return management_client_request(false, "session_delete",
+                                     for_session(arguments), &reply);
 }
 
 static int restart(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    return mgmt_request(false, "session_restart", for_session(arguments),
-                        &reply);
+    return management_client_request(false, "session_restart",
+                                     for_session(arguments), &reply);
 }
 
 static const flag_t interrupt_flags[] = {
-    {"kill", 'k', NULL, "end the kernel when it does not stop"},
+    {"kill", 'k', NULL, "end the kernel if the cell does not stop"},
     FLAG_JSON,
     {0},
 };
@@ -242,7 +276,8 @@ static int interrupt(const arguments_t *arguments)
 
     if (arguments_has(arguments, "kill"))
         json_object_set_new(content, "kill", json_true());
-    status = mgmt_request(false, "session_interrupt", content, &reply);
+    status =
+        management_client_request(false, "session_interrupt", content, &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;
     json_object_del(reply, "status");
@@ -260,8 +295,8 @@ static int interrupt(const arguments_t *arguments)
 static int keepalive(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
-    gateway_exit_t status = mgmt_request(false, "session_keepalive",
-                                         for_session(arguments), &reply);
+    gateway_exit_t status = management_client_request(
+        false, "session_keepalive", for_session(arguments), &reply);
     const json_t *session = json_object_get(reply, "session");
     const char *expires;
 
@@ -273,7 +308,7 @@ static int keepalive(const arguments_t *arguments)
             json_pack("{s:s?}", "expires_at", *expires ? expires : NULL);
         json_print(answer);
     } else {
-        printf("expires at %s\n", clock_time(expires));
+        printf("expires at %s\n", clock_time(&(clock_text_t){{0}}, expires));
     }
     return GATEWAY_EXIT_OK;
 }
@@ -282,23 +317,23 @@ const command_t session_commands[] = {
     {
         .name = "session create",
         .operands = "",
-        .help = "make a session and print its id",
-        .more = "With no gateway running, one is started for the user.",
+        .help = "create a session and print its id",
+        .more = "Starts a gateway for the user if none runs.",
         .flags = create_flags,
         .run = create,
     },
     {
         .name = "session list",
         .operands = "",
-        .help = "list the sessions",
+        .help = "list sessions",
         .flags = list_flags,
         .run = list,
     },
     {
         .name = "session show",
         .operands = "ID",
-        .help = "all about one session, also about one that is gone",
-        .more = "The beginning of an ID is enough when it is the only one.",
+        .help = "show details of a session, also of one that is gone",
+        .more = "The beginning of an ID is enough if only one session has it.",
         .flags = json_flags,
         .run = show,
     },
@@ -311,20 +346,20 @@ const command_t session_commands[] = {
     {
         .name = "session interrupt",
         .operands = "ID",
-        .help = "stop the running cell, and say what became of the variables",
+        .help = "stop the running cell; says if the variables were kept",
         .flags = interrupt_flags,
         .run = interrupt,
     },
     {
         .name = "session restart",
         .operands = "ID",
-        .help = "a fresh kernel; the variables are lost",
+        .help = "restart a session's kernel; its variables are lost",
         .run = restart,
     },
     {
         .name = "session keepalive",
         .operands = "ID",
-        .help = "begin the inactivity timeout anew",
+        .help = "restart a session's inactivity timeout",
         .flags = json_flags,
         .run = keepalive,
     },

@@ -2,9 +2,10 @@
  * in the state folder; the gateway need not run. */
 #include "gateway/cli/command.h"
 
-#include "gateway/cli/mgmt.h"
+#include "base/clock.h"
+#include "gateway/cli/management_client.h"
 #include "gateway/cli/terminal.h"
-#include "gateway/http/core/tokens.h"
+#include "gateway/http/core/token_file.h"
 
 #include <sodium.h>
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 100
+#define ALL_WINDOWS    "windows"
 
 /* Where tokens are. NULL: it was said what is wrong. */
 static options_t *prepare(const arguments_t *arguments)
@@ -28,10 +30,10 @@ static int create(const arguments_t *arguments)
 {
     const char *words = arguments_value(arguments, "scope");
     const char *name = arguments_operand(arguments, 0);
-    unsigned scopes = auth_parse_scopes(words ? words : "observe,execute");
+    unsigned scopes = token_scopes_parse(words ? words : "observe,execute");
     cleanup_options options_t *options = NULL;
     cleanup_free char *token = NULL;
-    char id[AUTH_ID_SIZE];
+    char id[TOKEN_ID_SIZE];
     fault_t fault;
 
     if (!scopes)
@@ -46,12 +48,13 @@ static int create(const arguments_t *arguments)
                            NAME_MAX_BYTES);
     if (!(options = prepare(arguments)))
         return GATEWAY_EXIT_ENVIRONMENT;
-    if (auth_create(options->state_dir, name, scopes, &token, id, &fault) < 0)
+    if (token_file_create(options->state_dir, name, scopes, &token, id, &fault)
+        < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     if (arguments_has(arguments, "json")) {
         json_auto_t *made =
             json_pack("{s:s,s:s,s:s,s:o}", "id", id, "token", token, "name",
-                      name, "scopes", auth_scope_names(scopes));
+                      name, "scopes", token_scopes_names(scopes));
         json_print(made);
     } else {
         printf("%s\n", token);
@@ -88,7 +91,7 @@ static int list(const arguments_t *arguments)
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    if (auth_list(options->state_dir, &tokens, &fault) < 0)
+    if (token_file_list(options->state_dir, &tokens, &fault) < 0)
         return complain(GATEWAY_EXIT_FAILED, "%s", fault.text);
     if (arguments_has(arguments, "json")) {
         json_print(tokens);
@@ -103,13 +106,16 @@ static int list(const arguments_t *arguments)
 static int take_back(const arguments_t *arguments)
 {
     cleanup_options options_t *options = prepare(arguments);
+    const char *id = arguments_operand(arguments, 0);
     fault_t fault;
     int r;
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    r = auth_revoke(options->state_dir, arguments_operand(arguments, 0),
-                    &fault);
+    r = strcmp(id, ALL_WINDOWS) == 0
+            ? token_file_revoke_windows(options->state_dir, clock_wall_us(),
+                                        &fault)
+            : token_file_revoke(options->state_dir, id, &fault);
     if (r == -ENOENT)
         return complain(GATEWAY_EXIT_GONE, "%s", fault.text);
     if (r < 0)
@@ -118,7 +124,8 @@ static int take_back(const arguments_t *arguments)
 }
 
 static const flag_t create_flags[] = {
-    {"scope", 's', "SCOPES", "what its holder may do [observe,execute]"},
+    {"scope", 's', "SCOPES",
+     "what its holder may do [default: observe,execute]"},
     FLAG_JSON,
     FLAG_CONFIG,
     {0},
@@ -131,24 +138,24 @@ const command_t token_commands[] = {
     {
         .name = "token create",
         .operands = "[NAME]",
-        .help = "make a token for HTTP, and print it",
+        .help = "create a token for HTTP and print it",
         .more = "SCOPES: observe (see sessions), execute (use them), files "
-                "(workspaces),\nadmin, with commas between. It is told this "
-                "once.",
+                "(workspaces),\nadmin, with commas between. The token is "
+                "printed only once.",
         .flags = create_flags,
         .run = create,
     },
     {
         .name = "token list",
         .operands = "",
-        .help = "the tokens that there are",
+        .help = "list the tokens",
         .flags = list_flags,
         .run = list,
     },
     {
         .name = "token revoke",
-        .operands = "ID",
-        .help = "take a token back, at once",
+        .operands = "ID|windows",
+        .help = "revoke a token, or those of all windows; it counts at once",
         .flags = revoke_flags,
         .run = take_back,
     },

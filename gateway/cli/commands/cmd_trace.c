@@ -3,8 +3,8 @@
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/recorded.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/recordings.h"
 #include "gateway/cli/terminal.h"
 #include "gateway/cli/variables.h"
 #include "notebooks/trace.h"
@@ -56,16 +56,6 @@ static void print_figures(const json_t *row)
         printf("%9s  ", "-");
 }
 
-/* The source's first line that says something. */
-static const char *first_line(const char *source)
-{
-    static char line[4 * TEXT_WIDTH];
-
-    source += strspn(source, " \t\r\n");
-    snprintf(line, sizeof line, "%.*s", (int) strcspn(source, "\r\n"), source);
-    return terminal_cell(line, TEXT_WIDTH);
-}
-
 static void print_turn(const json_t *row)
 {
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
@@ -77,7 +67,7 @@ static void print_turn(const json_t *row)
     printf("%-10s  ",
            terminal_cell(*ename ? "error" : member_text(row, "status"), 10));
     print_figures(row);
-    puts(first_line(member_text(row, "source")));
+    puts(terminal_first_line(member_text(row, "source"), TEXT_WIDTH));
     variables_write(json_object_get(row, "namespace"), &names);
     variables_write_files(json_object_get(row, "files"), &files);
     if (*ename) {
@@ -139,8 +129,8 @@ static void print_rows(const json_t *rows)
     }
 }
 
-/* What the configuration says is not to be told. */
-static void mask_rows(const json_t *rows, const mask_t *mask)
+/* Redacts secrets that the configuration names. */
+static void mask_rows(const json_t *rows, const redact_t *mask)
 {
     static const char *const members[] = {"source", "evalue", "text", "detail",
                                           NULL};
@@ -156,8 +146,8 @@ static void mask_rows(const json_t *rows, const mask_t *mask)
 
             if (!json_is_string(text))
                 continue;
-            masked = mask_text(mask, json_string_value(text),
-                               json_string_length(text), &size);
+            masked = redact_text(mask, json_string_value(text),
+                                 json_string_length(text), &size);
             json_object_set_new(row, *key, json_stringn(masked, size));
         }
     }
@@ -166,7 +156,7 @@ static void mask_rows(const json_t *rows, const mask_t *mask)
 static int trace(const arguments_t *arguments)
 {
     cleanup_options options_t *options = arguments_options(arguments);
-    cleanup_recorded recorded_t session = {0};
+    cleanup_recordings recordings_t session = {0};
     json_auto_t *rows = NULL;
     gateway_exit_t status;
     fault_t fault = {0};
@@ -174,12 +164,13 @@ static int trace(const arguments_t *arguments)
 
     if (!options)
         return GATEWAY_EXIT_ENVIRONMENT;
-    if (recorded_is_file(arguments_operand(arguments, 0)))
+    if (recordings_is_file(arguments_operand(arguments, 0)))
         return usage_error(arguments,
                            "%s is a file: trace reads a session's recording, "
                            "and a notebook file has no time line",
                            arguments_operand(arguments, 0));
-    status = recorded_find(options, arguments_operand(arguments, 0), &session);
+    status =
+        recordings_find(options, arguments_operand(arguments, 0), &session);
     if (status != GATEWAY_EXIT_OK)
         return status;
     r = trace_read(session.journal, session.options.key, &rows, &fault);
@@ -199,7 +190,7 @@ const command_t trace_commands[] = {
     {
         .name = "notebook trace",
         .operands = "ID",
-        .help = "a session as a time line: what each cell did and cost",
+        .help = "print a session as a time line: what each cell did and cost",
         .more = "Also of a session that is gone. No gateway has to run.\n"
                 "+ a variable appeared, ~ changed, - went.",
         .flags = flags,

@@ -2,7 +2,7 @@
  * that opens nothing else (hearth attach --external makes them). */
 #include "gateway/cli/command.h"
 
-#include "gateway/cli/mgmt.h"
+#include "gateway/cli/management_client.h"
 #include "gateway/cli/terminal.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int list(const arguments_t *arguments)
     json_auto_t *reply = NULL;
     const json_t *viewers, *viewer;
     gateway_exit_t status =
-        mgmt_request(false, "viewer_list", json_object(), &reply);
+        management_client_request(false, "viewer_list", json_object(), &reply);
     size_t i;
 
     if (status != GATEWAY_EXIT_OK)
@@ -43,7 +43,7 @@ static int take_back(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
 
-    return mgmt_request(
+    return management_client_request(
         false, "viewer_close",
         json_pack("{s:s}", "viewer", arguments_operand(arguments, 0)), &reply);
 }
@@ -55,15 +55,15 @@ const command_t viewer_commands[] = {
     {
         .name = "viewer list",
         .operands = "",
-        .help = "connection files that were made for viewers",
-        .more = "hearth attach --external makes them.",
+        .help = "list the connection files of viewers",
+        .more = "hearth attach --external creates them.",
         .flags = list_flags,
         .run = list,
     },
     {
         .name = "viewer revoke",
         .operands = "VIEWER",
-        .help = "take one back: its key is worth nothing, at once",
+        .help = "revoke a viewer's connection file; its key is invalid at once",
         .flags = revoke_flags,
         .run = take_back,
     },

@@ -6,8 +6,8 @@
 #include "gateway/cli/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/mgmt.h"
-#include "gateway/cli/program.h"
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/subprocess.h"
 #include "gateway/cli/terminal.h"
 
 #include <jansson.h>
@@ -22,36 +22,6 @@
 #define SOCKET_PATH_MAX 107 /* sun_path without its NUL */
 #define SESSION_PATH    55  /* "/sessions/<uuid>/link.sock" and a little */
 #define PYTHON_MS       60000
-
-static const char *const found_names[] = {"ok", "warning", "missing"};
-
-static bool is_utf8(const char *text)
-{
-    json_auto_t *value = json_string(text);
-    return value != NULL;
-}
-
-void doctor_add(report_t *report, const char *name, found_t found,
-                const char *advice, const char *format, ...)
-{
-    char text[512];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    if (found == FOUND_MISSING)
-        report->is_missing = true;
-    /* A path may be no UTF-8, and must not take its row with it. */
-    for (char *byte = text; !is_utf8(text) && *byte; byte++)
-        if (*byte & 0x80)
-            *byte = '?';
-    json_array_append_new(report->findings,
-                          json_pack("{s:s, s:s, s:s, s:s*}", "name", name,
-                                    "state", found_names[found], "found", text,
-                                    "advice",
-                                    found == FOUND_OK ? NULL : advice));
-}
 
 /* ---- folders ---- */
 
@@ -77,37 +47,40 @@ static void check_runtime_dir(report_t *report)
 
     if (strlen(folder) + SESSION_PATH > SOCKET_PATH_MAX)
         doctor_add(report, "runtime folder", FOUND_MISSING,
-                   "choose a shorter one: HEARTH_RUNTIME_DIR",
+                   "choose a shorter folder with HEARTH_RUNTIME_DIR",
                    "%s: too long for the paths of sockets", folder);
     else if (stat(folder, &status) == 0
              && (status.st_uid != getuid() || (status.st_mode & 077)))
         doctor_add(report, "runtime folder", FOUND_MISSING,
-                   "it must be this user's alone: chmod 700, or another one by "
-                   "HEARTH_RUNTIME_DIR",
+                   "only this user may have access: chmod 700, or choose "
+                   "another folder with HEARTH_RUNTIME_DIR",
                    "%s belongs to uid %u, mode %03o", folder, status.st_uid,
                    status.st_mode & 0777);
     else
         doctor_add(report, "runtime folder",
                    is_writable(folder) ? FOUND_OK : FOUND_MISSING,
-                   "choose another one: HEARTH_RUNTIME_DIR", "%s", folder);
+                   "choose another folder with HEARTH_RUNTIME_DIR", "%s",
+                   folder);
 }
 
-/* Who can connect to a session's sockets. What is signed cannot be forged, but
- * it can be read: iopub, with code and outputs, has no key to read it. */
+/* Reports who can connect to a session's sockets. Signed messages cannot be
+ * forged but can be read: iopub, with code and outputs, is readable without a
+ * key. */
 static void check_transport(report_t *report)
 {
     const options_t *options = report->options;
 
     if (options->transport == OPTIONS_IPC)
         doctor_add(report, "transport", FOUND_OK, "",
-                   "ipc: sessions' sockets lie in the runtime folder, which is "
-                   "this user's alone");
+                   "ipc: the sockets of sessions are in the runtime folder, "
+                   "which only this user can enter");
     else
-        doctor_add(report, "transport", FOUND_LACKS,
-                   "gateway/transport = ipc, unless clients need TCP",
-                   "tcp on %s: whoever can connect there, every user of this "
-                   "machine for one, reads what sessions run and print",
-                   options->ip);
+        doctor_add(
+            report, "transport", FOUND_LACKS,
+            "gateway/transport = ipc, unless clients need TCP",
+            "tcp on %s: every client that can connect, such as each user of "
+            "this machine, can read the code and the output of sessions",
+            options->ip);
 }
 
 static void check_state_dir(report_t *report)
@@ -116,7 +89,7 @@ static void check_state_dir(report_t *report)
 
     doctor_add(report, "state folder",
                is_writable(folder) ? FOUND_OK : FOUND_MISSING,
-               "choose another one: HEARTH_STATE_DIR", "%s%s", folder,
+               "choose another folder with HEARTH_STATE_DIR", "%s%s", folder,
                is_writable(folder) ? "" : " cannot be written");
 }
 
@@ -147,7 +120,7 @@ static json_t *ask_python(const profile_t *profile, fault_t *fault)
 
     for (char **name = profile->preload; name && *name && count < 63; name++)
         argv[count++] = *name;
-    status = program_run(argv, PYTHON_MS, &output, fault);
+    status = subprocess_run(argv, PYTHON_MS, &output, fault);
     if (status < 0)
         return NULL;
     if (status > 0) {
@@ -216,17 +189,20 @@ static void check_profiles(report_t *report)
             doctor_add(
                 report, name, FOUND_MISSING,
                 "another interpreter: profile/<name>/python in hearth.cfg(5)",
-                "%s", *fault.text ? fault.text : "its answer makes no sense");
+                "%s", *fault.text ? fault.text : "its answer is not valid");
     }
 }
 
 /* ---- the report ---- */
 
 static void (*const checks[])(report_t *report) = {
-    doctor_check_kernel,   doctor_check_namespaces, doctor_check_seccomp,
-    doctor_check_landlock, doctor_check_walls,      doctor_check_cgroups,
-    doctor_check_files,    doctor_check_sockets,    doctor_check_processes,
-    check_runtime_dir,     check_transport,         check_state_dir,
+    doctor_check_kernel,    doctor_check_namespaces,
+    doctor_check_seccomp,   doctor_check_landlock,
+    doctor_check_walls,     doctor_check_cgroups,
+    doctor_check_files,     doctor_check_sockets,
+    doctor_check_processes, doctor_check_configuration,
+    check_runtime_dir,      check_state_dir,
+    check_transport,        doctor_check_http,
     check_profiles,
 };
 
@@ -256,17 +232,23 @@ static void print_table(const json_t *findings)
 static int doctor(const arguments_t *arguments)
 {
     cleanup_options options_t *options = NULL;
+    cleanup_config_report config_report_t *config = config_report_new();
     json_auto_t *findings = json_array();
     report_t report = {.findings = findings};
 
     if (arguments_has(arguments, "probe-namespaces"))
-        return doctor_probe_namespaces();
+        return doctor_probe_namespaces(
+            arguments_value(arguments, "probe-user"));
     if (arguments_has(arguments, "probe-proc"))
         return doctor_probe_proc();
-    options = arguments_options(arguments);
-    if (!options)
+    options = options_new();
+    options_read(options, arguments_value(arguments, "config"), config);
+    if (config_report_errors(config)) {
+        report_print(config, stderr);
         return GATEWAY_EXIT_ENVIRONMENT;
+    }
     report.options = options;
+    report.config = config;
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         checks[i](&report);
     if (arguments_has(arguments, "json")) {
@@ -283,6 +265,7 @@ static const flag_t flags[] = {
     FLAG_CONFIG,
     FLAG_JSON,
     {"probe-namespaces", 0, NULL, NULL},
+    {"probe-user", 0, "NUMBER", NULL},
     {"probe-proc", 0, NULL, NULL},
     {0},
 };
@@ -291,8 +274,8 @@ const command_t doctor_commands[] = {
     {
         .name = "doctor",
         .operands = "",
-        .help = "what this machine offers, and what to do about the rest",
-        .more = "Exit status 5 when something that hearth needs is missing.",
+        .help = "check this machine and suggest fixes",
+        .more = "Exit status 5 if something that hearth needs is missing.",
         .flags = flags,
         .run = doctor,
     },

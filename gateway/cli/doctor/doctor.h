@@ -1,4 +1,4 @@
-/* What the files of hearth doctor share. */
+/* Shared by the files of hearth doctor. */
 #ifndef HEARTH_GATEWAY_CLI_DOCTOR_DOCTOR_H
 #define HEARTH_GATEWAY_CLI_DOCTOR_DOCTOR_H
 
@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* FOUND_LACKS: it works without, less well; FOUND_MISSING: it does not. */
+/* FOUND_LACKS: hearth works without it, less well. FOUND_MISSING: it does not.
+ */
 typedef enum {
     FOUND_OK,
     FOUND_LACKS,
@@ -16,9 +17,10 @@ typedef enum {
 
 typedef struct {
     const options_t *options; /* borrowed */
+    config_report_t *config;  /* borrowed; from reading the options */
     json_t *findings;         /* owned by the caller */
-    bool is_missing;          /* something required */
-    bool has_namespaces;      /* what the walls are made of, as found */
+    bool is_missing;          /* something required is missing */
+    bool has_namespaces;      /* which kernel features of walls were found */
     bool has_filters;
     bool has_landlock;
 } report_t;
@@ -27,7 +29,8 @@ void doctor_add(report_t *report, const char *name, found_t found,
                 const char *advice, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Whether this process can write there, with what capabilities it has. */
+/* Returns true if this process may write to `path`, with the capabilities that
+ * it has. */
 bool doctor_may_write(const char *path);
 
 /* kernel.c */
@@ -35,9 +38,10 @@ void doctor_check_kernel(report_t *report);
 void doctor_check_namespaces(report_t *report);
 void doctor_check_seccomp(report_t *report);
 void doctor_check_landlock(report_t *report);
-/* What a process of its own tries for the check of namespaces, which starts
- * it: says on stdout what failed, and does not return or has an exit code. */
-int doctor_probe_namespaces(void);
+/* Tries what the check of namespaces needs, in a process that this check
+ * starts. Prints what failed to stdout; the outcome is the exit code. `user` is
+ * the number of a session's user, which the process becomes; NULL: none. */
+int doctor_probe_namespaces(const char *user);
 int doctor_probe_proc(void);
 
 /* limits.c */
@@ -46,7 +50,11 @@ void doctor_check_files(report_t *report);
 void doctor_check_sockets(report_t *report);
 void doctor_check_processes(report_t *report);
 
-/* walls.c, behind the checks that find what they are made of. */
+/* configuration.c */
+void doctor_check_configuration(report_t *report);
+void doctor_check_http(report_t *report);
+
+/* walls.c: called after the checks of the features that walls are made of. */
 void doctor_check_walls(report_t *report);
 
 #endif

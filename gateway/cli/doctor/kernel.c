@@ -2,17 +2,21 @@
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/program.h"
+#include "base/capability.h"
+#include "gateway/cli/subprocess.h"
 #include "gateway/config/state_files.h"
 #include "sandbox/walls.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -81,16 +85,31 @@ static int become_root(uid_t uid)
     return fd >= 0 && write(fd, map, strlen(map)) > 0 ? 0 : -1;
 }
 
+/* Lets this process be that user, as a session's: who may not map root, may map
+ * itself. */
+static int become_user(uid_t user)
+{
+    return syscall(SYS_setresgid, user, user, user) == 0
+                   && syscall(SYS_setresuid, user, user, user) == 0
+                   && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0
+               ? 0
+               : -1;
+}
+
 /* Tries, and prints what did not work. */
-static int try_namespaces(void)
+static int try_namespaces(uid_t user)
 {
     static const char *const argv[] = {"/proc/self/exe", "doctor",
                                        "--probe-proc", NULL};
     cleanup_buffer buffer_t output = BUFFER_EMPTY;
-    uid_t uid = geteuid();
+    uid_t uid = user ? user : geteuid();
     fault_t fault = {0};
     int status;
 
+    if (user && become_user(user) < 0) {
+        printf("a session's user, %u: %s", user, strerror(errno));
+        return GATEWAY_EXIT_FAILED;
+    }
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++) {
         if (unshare(namespaces[i].flag) < 0) {
             printf("a %s namespace: %s", namespaces[i].name, strerror(errno));
@@ -106,23 +125,29 @@ static int try_namespaces(void)
         printf("a mount in its own namespace: %s", strerror(errno));
         return GATEWAY_EXIT_FAILED;
     }
-    status = program_run(argv, PROBE_MS / 2, &output, &fault);
+    status = subprocess_run(argv, PROBE_MS / 2, &output, &fault);
     if (status != 0)
         fputs(output.size ? (const char *) output.data : fault.text, stdout);
+    /* The last one: this process has no files afterwards. */
+    if (status == 0
+        && (chdir("/tmp") < 0 || syscall(SYS_pivot_root, ".", ".") < 0)) {
+        printf("pivot_root: %s", strerror(errno));
+        status = 1;
+    }
     return status == 0 ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
 }
 
 /* Runs in a process of its own, which ends without the ceremonies: what is
  * registered for the end may want a thread, and in here there can be none. */
-int doctor_probe_namespaces(void)
+int doctor_probe_namespaces(const char *user)
 {
-    int status = try_namespaces();
+    int status = try_namespaces(user ? (uid_t) strtoul(user, NULL, 10) : 0);
 
     fflush(stdout);
     _exit(status);
 }
 
-/* What most likely stands in the way. */
+/* Returns the most likely reason and its remedy. */
 static const char *namespace_advice(void)
 {
     if (read_number("/proc/sys/user/max_user_namespaces", 1) == 0)
@@ -135,26 +160,36 @@ static const char *namespace_advice(void)
                "kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor "
                "profile for hearth with 'userns,'";
     return "in a container: run it with a seccomp profile that permits "
-           "unshare and mount, and with its /proc unmasked (docker: "
+           "unshare, mount and pivot_root, and with its /proc unmasked "
+           "(docker: "
            "--security-opt seccomp=unconfined --security-opt "
            "apparmor=unconfined --security-opt systempaths=unconfined)";
 }
 
 void doctor_check_namespaces(report_t *report)
 {
-    static const char *const argv[] = {"/proc/self/exe", "doctor",
-                                       "--probe-namespaces", NULL};
+    cleanup_free char *user =
+        mem_format("%" PRIu64, report->options->users.uid_first);
+    const char *const argv[] = {"/proc/self/exe", "doctor",
+                                "--probe-namespaces", NULL};
+    const char *const as_user[] = {
+        "/proc/self/exe", "doctor", "--probe-namespaces",
+        "--probe-user",   user,     NULL};
     cleanup_buffer buffer_t output = BUFFER_EMPTY;
+    cleanup_buffer buffer_t ignored = BUFFER_EMPTY;
     fault_t fault = {0};
-    int status = program_run(argv, PROBE_MS, &output, &fault);
+    int status = subprocess_run(argv, PROBE_MS, &output, &fault);
     const char *said = output.size ? (const char *) output.data : fault.text;
 
+    /* Sessions do not map root; without CAP_SETFCAP this process cannot. */
+    if (status != 0 && capability_gives_users())
+        status = subprocess_run(as_user, PROBE_MS, &ignored, &fault);
     report->has_namespaces = status == 0;
     if (status == 0)
         doctor_add(
             report, "namespaces", FOUND_OK, NULL,
             "user, mount, pid, network, ipc, uts and cgroup were made, /proc "
-            "was mounted");
+            "was mounted, pivot_root works");
     else
         doctor_add(report, "namespaces", FOUND_MISSING, namespace_advice(),
                    "%s", *said ? said : "the trial failed");

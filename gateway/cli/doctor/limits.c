@@ -102,8 +102,9 @@ void doctor_check_cgroups(report_t *report)
 void doctor_check_files(report_t *report)
 {
     const options_t *options = report->options;
-    budget_raise();
-    size_t all = budget_descriptors(), sessions = budget_sessions(options);
+    fd_limits_raise();
+    size_t all = fd_limits_descriptors(),
+           sessions = fd_limits_sessions(options);
     bool are_enough = sessions >= options->sessions_max;
     cleanup_free char *number =
         all == SIZE_MAX ? mem_text("no limit") : mem_format("%zu", all);
@@ -115,7 +116,7 @@ void doctor_check_files(report_t *report)
                "%llu) and %zu clients over HTTP",
                number, are_enough ? (size_t) options->sessions_max : sessions,
                (unsigned long long) options->sessions_max,
-               budget_connections(options));
+               fd_limits_connections(options));
 }
 
 void doctor_check_sockets(report_t *report)

@@ -3,8 +3,9 @@
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
-#include "base/privilege.h"
-#include "base/texts.h"
+#include "base/capability.h"
+#include "base/string_list.h"
+#include "gateway/config/config_check.h"
 #include "gateway/config/default_paths.h"
 #include "gateway/serve/user_namespace_setup.h"
 #include "sandbox/walls.h"
@@ -44,8 +45,8 @@ static char *name_profiles(const report_t *report, const char *wall,
     for (size_t i = 0; i < report->options->profile_count; i++) {
         const profile_t *profile = report->options->profiles[i];
 
-        if (is_left_out ? texts_have(profile->without, wall)
-                        : !texts_have(profile->accept, wall))
+        if (is_left_out ? string_list_have(profile->without, wall)
+                        : !string_list_have(profile->accept, wall))
             buffer_format(&names, "%s%s", names.size ? ", " : "",
                           profile->name);
     }
@@ -58,21 +59,20 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
     cleanup_free char *strict = name_profiles(report, wall->name, false);
     cleanup_free char *open = name_profiles(report, wall->name, true);
     cleanup_free char *advice =
-        wall->can_be_missing
-            ? mem_format("to do without it, at your risk: accept = %s in the "
-                         "profile",
-                         wall->name)
-            : mem_text("there is no sandbox without it");
+        wall->can_be_missing ? mem_format(
+            "to run without it, at your risk: accept = %s in the profile",
+            wall->name)
+                             : mem_text("there is no sandbox without it");
 
     if (!can_hold(report, wall->name))
         doctor_add(report, name,
                    *strict || !wall->can_be_missing ? FOUND_MISSING
                                                     : FOUND_LACKS,
-                   advice, "%s: not to be had here%s%s", wall->is,
+                   advice, "%s: not available here%s%s", wall->is,
                    *strict ? "; not accepted by " : ", and accepted", strict);
     else if (*open)
         doctor_add(report, name, FOUND_LACKS,
-                   "take it from `without`, which is for tests",
+                   "remove it from `without`, which is for tests",
                    "%s: left out by %s", wall->is, open);
     else
         doctor_add(report, name, FOUND_OK, NULL, "%s", wall->is);
@@ -84,21 +84,23 @@ static void check_lent_users(report_t *report)
     static const char shared[] =
         "sessions share this user: one can take descriptors in flight and pipe "
         "buffers from another, and only mounts keep their files apart";
-    cleanup_free char *package = environment_python_dir();
+    cleanup_free char *package = default_paths_python_dir();
     const options_t *options = report->options;
     uint64_t first, count;
     fault_t fault = {0, ""};
 
-    if (options->session_users == OPTIONS_USERS_GATEWAY)
+    if (options->users.session_users == OPTIONS_USERS_GATEWAY)
         doctor_add(report, "users", FOUND_LACKS,
                    "gateway/session_users = auto in hearth.cfg(5)",
-                   "%s, as gateway/session_users says", shared);
-    else if (session_users_try(options, package, &first, &count, &fault) < 0)
+                   "%s, as set by gateway/session_users", shared);
+    else if (user_namespace_setup_try(options, package, &first, &count, &fault)
+             < 0)
         doctor_add(report, "users",
-                   options->session_users == OPTIONS_USERS_OWN ? FOUND_MISSING
-                                                               : FOUND_LACKS,
-                   "lend this user numbers as subuid(5) has it and install "
-                   "newuidmap (Debian: uidmap), or run hearth as a service",
+                   options->users.session_users == OPTIONS_USERS_OWN
+                       ? FOUND_MISSING
+                       : FOUND_LACKS,
+                   "lend this user numbers (subuid(5)) and install newuidmap "
+                   "(Debian: uidmap), or run hearth as a service",
                    "%s; %s", shared, fault.text);
     else
         doctor_add(report, "users", FOUND_OK, NULL,
@@ -111,21 +113,28 @@ static void check_lent_users(report_t *report)
 /* Counters of the kernel are per user of the host. */
 static void check_users(report_t *report)
 {
-    if (!privilege_gives_users())
+    cleanup_free char *unmapped = config_refuse_users(report->options);
+
+    if (!capability_gives_users())
         check_lent_users(report);
-    else if (report->options->session_users == OPTIONS_USERS_GATEWAY)
+    else if (unmapped)
         doctor_add(report, "users", FOUND_MISSING,
-                   "take gateway/session_users = gateway from hearth.cfg(5): "
+                   "the gateway does not start without it", "%s", unmapped);
+    else if (report->options->users.session_users == OPTIONS_USERS_GATEWAY)
+        doctor_add(report, "users", FOUND_MISSING,
+                   "remove gateway/session_users = gateway from hearth.cfg(5): "
                    "the gateway does not start with it",
-                   "whoever can give users runs no kernel as itself");
+                   "a gateway that can give users to sessions runs no kernel "
+                   "as its own user");
     else
         doctor_add(report, "users",
-                   report->options->uid_count > 1 ? FOUND_OK : FOUND_LACKS,
+                   report->options->users.uid_count > 1 ? FOUND_OK
+                                                        : FOUND_LACKS,
                    "gateway/uid_count in hearth.cfg(5)",
                    "each session has a user of %llu, from %llu on; the last "
                    "is that of pid 1",
-                   (unsigned long long) report->options->uid_count,
-                   (unsigned long long) report->options->uid_first);
+                   (unsigned long long) report->options->users.uid_count,
+                   (unsigned long long) report->options->users.uid_first);
 }
 
 /* Not access(2), which leaves out the capabilities of who is no root, as does
@@ -146,24 +155,24 @@ static bool uses_groups_v1(const options_t *options)
            && doctor_may_write("/sys/fs/cgroup/memory");
 }
 
-/* As the gateway would choose, started by whoever asks. */
+/* Checks the zygotes' user, as a gateway would choose it that the calling user
+ * starts. */
 static void check_zygotes(report_t *report)
 {
     static const char advice[] = "gateway/zygote_user = own in hearth.cfg(5), "
                                  "or hearth's service, which "
                                  "has it so";
-    static const char privileged[] =
-        "have the gateway's user and privileges: the modules of `preload` are "
-        "trusted with them";
+    static const char privileged[] = "have the gateway's user and privileges: "
+                                     "the modules of `preload` have them, too";
     const options_t *options = report->options;
     const char *why =
         options_refuse_zygote_user(options, uses_groups_v1(options));
 
-    if (!privilege_gives_users())
+    if (!capability_gives_users())
         return; /* they are whose sessions are */
-    if (why && options->zygote_user == OPTIONS_ZYGOTE_OWN)
+    if (why && options->users.zygote_user == OPTIONS_ZYGOTE_OWN)
         doctor_add(report, "zygotes", FOUND_MISSING,
-                   "take gateway/zygote_user = own from hearth.cfg(5): the "
+                   "remove gateway/zygote_user = own from hearth.cfg(5): the "
                    "gateway does not start with it",
                    "cannot have a user of their own: %s", why);
     else if (why && options_wants_zygote_user(options))
@@ -171,10 +180,10 @@ static void check_zygotes(report_t *report)
     else if (!options_wants_zygote_user(options))
         doctor_add(report, "zygotes", FOUND_LACKS, advice, "%s", privileged);
     else
-        doctor_add(
-            report, "zygotes", FOUND_OK, NULL,
-            "have a user of their own, %llu, and no privilege",
-            (unsigned long long) (options->uid_first + options->uid_count - 2));
+        doctor_add(report, "zygotes", FOUND_OK, NULL,
+                   "have a user of their own, %llu, and no privilege",
+                   (unsigned long long) (options->users.uid_first
+                                         + options->users.uid_count - 2));
 }
 
 static void check_place(report_t *report, const profile_t *profile,
@@ -184,13 +193,13 @@ static void check_place(report_t *report, const profile_t *profile,
 
     if (access(path, F_OK) < 0)
         doctor_add(report, name, FOUND_MISSING,
-                   "make it, or take it from the setting: the profile does not "
-                   "start without",
+                   "make it, or remove it from the setting: the profile does "
+                   "not start without it",
                    "profile/%s/%s names it: %s", profile->name, setting,
                    strerror(errno));
 }
 
-/* What profiles show beside the system and their Python. */
+/* Checks the places that profiles show besides the system and their Python. */
 static void check_places(report_t *report, const profile_t *profile)
 {
     for (char *const *at = profile->readonly; at && *at; at++)

@@ -1,29 +1,29 @@
-/* Jupyter's contents: what a path names, and who may. Recordings are read by
- * those who may observe, files of workspaces by those who may have files; a
- * folder that both stand in by either. */
+/* Jupyter's contents API: the meaning of a path, and its scopes. Recordings
+ * need the scope observe, files of workspaces the scope files; a folder that
+ * contains both needs either. */
 #include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/api/route.h"
 #include "gateway/http/contents/contents.h"
-#include "gateway/http/server/routes.h"
 
 #include "base/clock.h"
 
 #include <string.h>
 
 #define CHECKPOINTS "/checkpoints"
-#define SCOPE_LOOK  (AUTH_OBSERVE | AUTH_FILES)
+#define SCOPE_LOOK  (SCOPE_OBSERVE | SCOPE_FILES)
 #define READ_ONLY                                                              \
     "recordings are read-only: they are what happened; /files/ downloads them"
 #define NO_PLACE                                                               \
-    "files belong into a session's workspace: " PLACE_WORKSPACES_NAME          \
-    "/SESSION/…"
+    "files belong into a session's workspace: " CONTENTS_WORKSPACES "/SESSION" \
+    "/…"
 
-/* --- Folders that no disk has --- */
+/* --- Virtual folders --- */
 
 static json_t *folder_model(const exchange_t *exchange, const char *path)
 {
     char started[CLOCK_ISO_SIZE];
 
-    clock_iso(exchange->http->started_us, started);
+    clock_iso(exchange->http->clocks.started_us, started);
     return contents_model(path, "directory", started, started, false);
 }
 
@@ -34,8 +34,8 @@ static void show_root(exchange_t *exchange, const contents_wish_t *wish)
     if (wish->content)
         contents_set_entries(
             model,
-            json_pack("[o,o]", folder_model(exchange, PLACE_RECORDINGS_NAME),
-                      folder_model(exchange, PLACE_WORKSPACES_NAME)));
+            json_pack("[o,o]", folder_model(exchange, CONTENTS_RECORDINGS),
+                      folder_model(exchange, CONTENTS_WORKSPACES)));
     exchange_json(exchange, 200, model);
 }
 
@@ -67,10 +67,10 @@ static bool cut_end(char *path, const char *end)
     return true;
 }
 
-/* What a path is about; what says so is cut off. */
+/* Finds what a path is about, and removes the suffix that says so. */
 static about_t about(exchange_t *exchange)
 {
-    char *path = exchange->parameters[0];
+    char *path = exchange->request.parameters[0];
 
     if (path && cut_end(path, CHECKPOINTS))
         return ABOUT_CHECKPOINTS;
@@ -79,33 +79,33 @@ static about_t about(exchange_t *exchange)
     return ABOUT_FILE;
 }
 
-static void show_place(exchange_t *exchange, const place_t *place,
+static void show_place(exchange_t *exchange, const contents_path_t *place,
                        const contents_wish_t *wish)
 {
     switch (place->what) {
-    case PLACE_NONE:
+    case CONTENTS_PATH_NONE:
         contents_absent(exchange);
         break;
-    case PLACE_ROOT:
+    case CONTENTS_PATH_ROOT:
         if (is_folder_wish(exchange, wish))
             show_root(exchange, wish);
         break;
-    case PLACE_RECORDINGS:
-        if (contents_may(exchange, AUTH_OBSERVE)
+    case CONTENTS_PATH_RECORDINGS:
+        if (contents_may(exchange, SCOPE_OBSERVE)
             && is_folder_wish(exchange, wish))
             recordings_show_folder(exchange, wish);
         break;
-    case PLACE_RECORDING:
-        if (contents_may(exchange, AUTH_OBSERVE))
+    case CONTENTS_PATH_RECORDING:
+        if (contents_may(exchange, SCOPE_OBSERVE))
             recordings_show(exchange, place, wish);
         break;
-    case PLACE_WORKSPACES:
-        if (contents_may(exchange, AUTH_FILES)
+    case CONTENTS_PATH_WORKSPACES:
+        if (contents_may(exchange, SCOPE_FILES)
             && is_folder_wish(exchange, wish))
             workspaces_show_folder(exchange, wish);
         break;
-    case PLACE_FILE:
-        if (contents_may(exchange, AUTH_FILES))
+    case CONTENTS_PATH_FILE:
+        if (contents_may(exchange, SCOPE_FILES))
             workspaces_show(exchange, place);
         break;
     }
@@ -114,34 +114,36 @@ static void show_place(exchange_t *exchange, const place_t *place,
 static void show(exchange_t *exchange)
 {
     about_t what = about(exchange);
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
     contents_wish_t wish;
 
     if (!contents_wish(exchange, &wish))
         return;
     if (what == ABOUT_FILE)
         show_place(exchange, &place, &wish);
-    else if (what == ABOUT_CHECKPOINT || place.what == PLACE_NONE)
+    else if (what == ABOUT_CHECKPOINT || place.what == CONTENTS_PATH_NONE)
         contents_absent(exchange);
-    else if (place.what != PLACE_FILE)
+    else if (place.what != CONTENTS_PATH_FILE)
         exchange_json(exchange, 200, json_array());
-    else if (contents_may(exchange, AUTH_FILES))
+    else if (contents_may(exchange, SCOPE_FILES))
         checkpoints_show(exchange, &place);
 }
 
-/* The file below a workspace that something is to become of; false: it is
- * none, and that was answered. */
-static bool find_file(exchange_t *exchange, place_t *ret_place)
+/* Finds the place of the new file in a workspace. Returns false if the path
+ * cannot be a file; it was then answered. */
+static bool find_file(exchange_t *exchange, contents_path_t *ret_place)
 {
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
 
-    if (place.what == PLACE_RECORDING || place.what == PLACE_RECORDINGS)
+    if (place.what == CONTENTS_PATH_RECORDING
+        || place.what == CONTENTS_PATH_RECORDINGS)
         exchange_fail(exchange, 403, "%s", READ_ONLY);
-    else if (place.what == PLACE_NONE && exchange->method != METHOD_PUT)
+    else if (place.what == CONTENTS_PATH_NONE
+             && exchange->request.method != METHOD_PUT)
         contents_absent(exchange);
-    else if (place.what != PLACE_FILE)
+    else if (place.what != CONTENTS_PATH_FILE)
         exchange_fail(exchange, 403, "%s", NO_PLACE);
-    else if (place_is_hidden(place.path))
+    else if (contents_path_is_hidden(place.path))
         exchange_fail(exchange, 400, "%.200s is hidden, and not changed here",
                       contents_path(exchange));
     else {
@@ -153,7 +155,7 @@ static bool find_file(exchange_t *exchange, place_t *ret_place)
 
 static void put(exchange_t *exchange)
 {
-    place_t place;
+    contents_path_t place;
 
     if (find_file(exchange, &place))
         workspaces_save(exchange, &place);
@@ -162,7 +164,7 @@ static void put(exchange_t *exchange)
 static void post(exchange_t *exchange)
 {
     about_t what = about(exchange);
-    place_t place;
+    contents_path_t place;
 
     if (!find_file(exchange, &place))
         return;
@@ -176,7 +178,7 @@ static void post(exchange_t *exchange)
 
 static void patch(exchange_t *exchange)
 {
-    place_t place;
+    contents_path_t place;
 
     if (find_file(exchange, &place))
         workspaces_rename(exchange, &place);
@@ -185,7 +187,7 @@ static void patch(exchange_t *exchange)
 static void discard(exchange_t *exchange)
 {
     about_t what = about(exchange);
-    place_t place;
+    contents_path_t place;
 
     if (!find_file(exchange, &place))
         return;
@@ -197,11 +199,11 @@ static void discard(exchange_t *exchange)
 
 const route_t content_routes[] = {
     {METHOD_GET, "/api/contents", SCOPE_LOOK, show},
-    {METHOD_POST, "/api/contents", AUTH_FILES, post},
+    {METHOD_POST, "/api/contents", SCOPE_FILES, post},
     {METHOD_GET, "/api/contents/{*}", SCOPE_LOOK, show},
-    {METHOD_POST, "/api/contents/{*}", AUTH_FILES, post},
-    {METHOD_PUT | ROUTE_MODEL, "/api/contents/{*}", AUTH_FILES, put},
-    {METHOD_PATCH, "/api/contents/{*}", AUTH_FILES, patch},
-    {METHOD_DELETE, "/api/contents/{*}", AUTH_FILES, discard},
+    {METHOD_POST, "/api/contents/{*}", SCOPE_FILES, post},
+    {METHOD_PUT, "/api/contents/{*}", SCOPE_FILES, put},
+    {METHOD_PATCH, "/api/contents/{*}", SCOPE_FILES, patch},
+    {METHOD_DELETE, "/api/contents/{*}", SCOPE_FILES, discard},
     {0},
 };

@@ -1,71 +1,36 @@
-/* Execution as a REST call that returns at once, in the form that Datalayer's
- * jupyter-server-nbmodel gave it: 202 and a Location, which is asked until the
- * result is there (200), input is wanted (300) or it was lost (500). With a
- * key, sent as often as one likes, it runs once. */
+/* Execution as a REST call that returns at once, in the form of Datalayer's
+ * jupyter-server-nbmodel: 202 and a Location. The client polls it until there
+ * is a result (200), a question for input (300), or the execution was lost
+ * (500). A request with a key runs once, however often it is sent. */
 #include "gateway/http/api/jupyter_models.h"
-#include "gateway/http/server/routes.h"
-#include "gateway/http/ws/executions.h"
+#include "gateway/http/api/route.h"
+#include "gateway/http/api/view_json.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
+#include "gateway/http/ws/execution_outcome.h"
+#include "gateway/http/ws/execution_request.h"
 #include "gateway/http/ws/subscription.h"
-
-#include "base/clock.h"
-
-#include <sodium.h>
 
 #include <string.h>
 
-#define KEY_MAX       255
-#define QUEUE_RETRY_S 1 /* a turn may take any time; what is short of that */
+#define QUEUE_RETRY_S 1 /* Retry-After when the queue is full */
 
-/* --- Names --- */
-
-static void format_id(uint8_t bytes[16], unsigned version,
-                      char ret_id[RUN_ID_SIZE])
-{
-    char hex[33];
-
-    bytes[6] = (uint8_t) ((bytes[6] & 0x0f) | version << 4);
-    bytes[8] = (uint8_t) ((bytes[8] & 0x3f) | 0x80);
-    sodium_bin2hex(hex, sizeof hex, bytes, 16);
-    snprintf(ret_id, RUN_ID_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8,
-             hex + 12, hex + 16, hex + 20);
-}
-
-/* The same key, the same request: it is looked for in the journal. */
-static void choose_id(const char *session, const char *key,
-                      char ret_id[RUN_ID_SIZE])
-{
-    crypto_generichash_state state;
-    uint8_t bytes[16];
-
-    if (!key) {
-        randombytes_buf(bytes, sizeof bytes);
-        format_id(bytes, 4, ret_id);
-        return;
-    }
-    crypto_generichash_init(&state, NULL, 0, sizeof bytes);
-    crypto_generichash_update(&state, (const uint8_t *) session,
-                              strlen(session) + 1);
-    crypto_generichash_update(&state, (const uint8_t *) key, strlen(key));
-    crypto_generichash_final(&state, bytes, sizeof bytes);
-    format_id(bytes, 8, ret_id);
-}
-
-/* --- What is asked --- */
+/* --- The request --- */
 
 typedef struct {
     json_t *body; /* owned */
     const char *code, *key;
-} order_t;
+} execute_request_t;
 
-static void clear_order(order_t *self)
+static void execute_request_clear(execute_request_t *self)
 {
     json_decref(self->body);
 }
 
-/* What may be given besides: the metadata, and of the content. */
+/* Optional members: the metadata, and members of the content. */
 static const struct {
     const char *name;
-    bool is_object; /* true or false otherwise */
+    bool is_object; /* a bool otherwise */
 } extras[] = {
     {"metadata", true},       {"silent", false},
     {"store_history", false}, {"user_expressions", true},
@@ -87,81 +52,58 @@ static bool check_extras(exchange_t *exchange, const json_t *body)
     return true;
 }
 
-static bool read_order(exchange_t *exchange, order_t *ret)
+static bool execute_request_read(exchange_t *exchange, execute_request_t *ret)
 {
-    if (!exchange_read_object(exchange, &ret->body))
+    execution_view_options_t view;
+    bool is_for_model;
+
+    if (!view_json_read_options(exchange, &view, &is_for_model)
+        || !exchange_read_object(exchange, &ret->body))
         return false;
     ret->code = json_string_value(json_object_get(ret->body, "code"));
-    ret->key = exchange->key;
+    ret->key = exchange->request.headers[HEADER_KEY];
     if (json_object_get(ret->body, "key"))
         ret->key = json_string_value(json_object_get(ret->body, "key"));
     if (!ret->code)
         exchange_fail(exchange, 400, "code must be the code, a text");
     else if ((json_object_get(ret->body, "key") && !ret->key)
-             || (ret->key && (!*ret->key || strlen(ret->key) > KEY_MAX)))
+             || (ret->key
+                 && (!*ret->key || strlen(ret->key) > EXECUTION_KEY_MAX)))
         exchange_fail(exchange, 400, "The key must be a text of 1 to %d bytes",
-                      KEY_MAX);
-    else
-        return check_extras(exchange, ret->body);
+                      EXECUTION_KEY_MAX);
+    else if (check_extras(exchange, ret->body)) {
+        if (is_for_model)
+            json_object_set_new(
+                ret->body, "metadata",
+                view_json_metadata(json_object_get(ret->body, "metadata")));
+        return true;
+    }
     return false;
 }
 
-static json_t *make_content(const order_t *order)
+static json_t *make_content(const execute_request_t *request)
 {
     json_t *content =
-        json_pack("{s:s,s:b,s:b,s:{},s:b,s:b}", "code", order->code, "silent",
+        json_pack("{s:s,s:b,s:b,s:{},s:b,s:b}", "code", request->code, "silent",
                   0, "store_history", 1, "user_expressions", "allow_stdin", 1,
                   "stop_on_error", 0);
 
     for (size_t i = 1; i < sizeof extras / sizeof *extras; i++) {
-        json_t *value = json_object_get(order->body, extras[i].name);
+        json_t *value = json_object_get(request->body, extras[i].name);
         if (value && !json_is_null(value))
             json_object_set(content, extras[i].name, value);
     }
     return content;
 }
 
-static message_t *make_message(const char *id, const char *session,
-                               const char *type, const json_t *parent,
-                               const json_t *metadata, const json_t *content)
-{
-    cleanup_buffer buffer_t header = BUFFER_EMPTY;
-    char *texts[3] = {NULL};
-    const json_t *const parts[] = {parent, metadata, content};
-    bytes_t bytes[3] = {{0}};
-
-    message_write_header(&header, id, session, type, clock_wall_us());
-    for (size_t i = 0; i < 3; i++) {
-        texts[i] = parts[i] ? json_dumps(parts[i], JSON_COMPACT) : NULL;
-        if (texts[i])
-            bytes[i] = (bytes_t){.bytes = texts[i], .size = strlen(texts[i])};
-    }
-    message_t *message =
-        message_new((bytes_t){.bytes = header.data, .size = header.size},
-                    bytes[0], bytes[1], bytes[2]);
-    for (size_t i = 0; i < 3; i++)
-        free(texts[i]);
-    return message;
-}
-
-static int send_message(exchange_t *exchange, const run_t *run,
-                        channel_t channel, const message_t *message,
-                        fault_t *fault)
-{
-    cleanup_free char *viewer = mem_format(RUN_VIEWER "%s", run->id);
-
-    return front_request(exchange->http->front, exchange->parameters[0], viewer,
-                         channel, message, fault);
-}
-
 /* --- Answers --- */
 
-static const char *state_name(run_state_t state)
+static const char *state_name(execution_state_t state)
 {
     static const char *const names[] = {
-        [RUN_SENT] = "queued",     [RUN_QUEUED] = "queued",
-        [RUN_RUNNING] = "running", [RUN_ASKING] = "input",
-        [RUN_DONE] = "finished",   [RUN_REFUSED] = "refused",
+        [EXECUTION_SENT] = "queued",     [EXECUTION_QUEUED] = "queued",
+        [EXECUTION_RUNNING] = "running", [EXECUTION_ASKING] = "input",
+        [EXECUTION_DONE] = "finished",   [EXECUTION_REFUSED] = "refused",
     };
 
     return names[state];
@@ -170,15 +112,15 @@ static const char *state_name(run_state_t state)
 static char *url_of(const exchange_t *exchange, const char *id)
 {
     return mem_format("%s/api/kernels/%s/requests/%s", exchange->http->base,
-                      exchange->parameters[0], id);
+                      exchange->request.parameters[0], id);
 }
 
-static bool is_pending(const run_t *run)
+static bool is_pending(const execution_t *run)
 {
-    return run->state != RUN_DONE && run->state != RUN_REFUSED;
+    return run->state != EXECUTION_DONE && run->state != EXECUTION_REFUSED;
 }
 
-static json_t *model_run(const exchange_t *exchange, const run_t *run)
+static json_t *model_run(const exchange_t *exchange, const execution_t *run)
 {
     cleanup_free char *url = url_of(exchange, run->id);
 
@@ -187,25 +129,31 @@ static json_t *model_run(const exchange_t *exchange, const run_t *run)
                      "request_url", url, "outputs", "[]");
 }
 
-static void answer_accepted(exchange_t *exchange, const run_t *run)
+static void answer_accepted(exchange_t *exchange, const execution_t *run)
 {
     cleanup_free char *url = url_of(exchange, run->id);
+    const char *tokens = exchange_argument(exchange, "view")
+                             ? exchange_argument(exchange, "max_tokens")
+                             : NULL;
 
-    exchange_header(exchange, "Location", "%s", url);
+    exchange_header(exchange, "Location", "%s%s%s%s", url,
+                    exchange_argument(exchange, "view") ? "?view=model" : "",
+                    tokens ? "&max_tokens=" : "", tokens ? tokens : "");
     exchange_json(exchange, 202, model_run(exchange, run));
 }
 
-/* The session that a reply shows, by its whole id, and its runs. NULL: there
- * are none, and that was answered. */
-static runs_t *reply_runs(exchange_t *exchange, const json_t *reply,
-                          bool must_live)
+/* Returns the executions of the session in a reply, found by its whole id.
+ * NULL if the session has no executions; the request is then answered. */
+static executions_t *reply_runs(exchange_t *exchange, const json_t *reply,
+                                bool must_live)
 {
     const json_t *session = json_object_get(reply, "session");
-    const char *id = exchange->parameters[0];
+    const char *id = exchange->request.parameters[0];
     fault_t fault;
-    runs_t *runs;
+    executions_t *runs;
 
-    if (model_is_unknown(exchange, reply) || !desk_is_ok(exchange, reply))
+    if (jupyter_model_is_unknown(exchange, reply)
+        || !registry_client_is_ok(exchange, reply))
         return NULL;
     if (strcmp(model_text(session, "id"), id) != 0) {
         exchange_fail(exchange, 404, "Kernel does not exist: %.100s", id);
@@ -216,7 +164,8 @@ static runs_t *reply_runs(exchange_t *exchange, const json_t *reply,
                       model_text(session, "detail"));
         return NULL;
     }
-    runs = runs_of(exchange->http, id, model_text(session, "journal"), &fault);
+    runs = executions_of(exchange->http, id, model_text(session, "journal"),
+                         &fault);
     if (!runs)
         exchange_fail(exchange, 500, "%s", fault.text);
     return runs;
@@ -224,20 +173,21 @@ static runs_t *reply_runs(exchange_t *exchange, const json_t *reply,
 
 /* --- POST …/execute --- */
 
-/* One that was sent before under this key. True: answered. One that the
- * session did not take has not run: it may be sent again. */
-static bool answer_known(exchange_t *exchange, runs_t *runs, const char *id,
-                         const char *code)
+/* Answers a request that was sent before under this key; returns true if it was
+ * answered. A request that the session did not accept has not run and may be
+ * sent again. */
+static bool answer_known(exchange_t *exchange, executions_t *runs,
+                         const char *id, const char *code)
 {
-    uint8_t digest[RUN_DIGEST_SIZE];
-    run_t *run = runs_find(runs, id);
+    uint8_t digest[EXECUTION_DIGEST_SIZE];
+    execution_t *run = executions_find(runs, id);
 
     if (!run)
         return false;
-    run_digest(code, digest);
+    execution_digest(code, digest);
     bool is_same = memcmp(run->digest, digest, sizeof digest) == 0;
-    if (is_same && run->state == RUN_REFUSED) {
-        runs_drop(runs, run);
+    if (is_same && run->state == EXECUTION_REFUSED) {
+        executions_drop(runs, run);
         return false;
     }
     if (is_same)
@@ -248,86 +198,92 @@ static bool answer_known(exchange_t *exchange, runs_t *runs, const char *id,
     return true;
 }
 
-static void send_order(exchange_t *exchange, runs_t *runs, const char *id,
-                       const order_t *order)
+static void send_order(exchange_t *exchange, executions_t *runs, const char *id,
+                       const execute_request_t *request)
 {
-    const watch_t *watch = watch_find(exchange->http, exchange->parameters[0]);
-    json_auto_t *content = make_content(order);
-    const json_t *metadata = json_object_get(order->body, "metadata");
-    cleanup_message message_t *message = make_message(
-        id, watch && watch->kernel_session ? watch->kernel_session : "",
+    const subscription_t *subscription =
+        subscription_find(exchange->http, exchange->request.parameters[0]);
+    json_auto_t *content = make_content(request);
+    const json_t *metadata = json_object_get(request->body, "metadata");
+    cleanup_message message_t *message = execution_request_message(
+        id,
+        subscription && subscription->kernel_session
+            ? subscription->kernel_session
+            : "",
         "execute_request", NULL, json_is_object(metadata) ? metadata : NULL,
         content);
-    run_t *run = runs_add(runs, id);
+    execution_t *run = executions_add(runs, id);
     fault_t fault;
 
-    run_digest(order->code, run->digest);
-    if (send_message(exchange, run, CHANNEL_SHELL, message, &fault) < 0) {
-        runs_drop(runs, run);
+    execution_digest(request->code, run->digest);
+    if (execution_request_send(exchange->http, exchange->request.parameters[0],
+                               run, CHANNEL_SHELL, message, &fault)
+        < 0) {
+        executions_drop(runs, run);
         exchange_fail(exchange, 503, "%s", fault.text);
         return;
     }
     answer_accepted(exchange, run);
 }
 
-/* The session can be spoken to. It was shown before: the journal's place is
- * known. */
+/* The session is attached. It was shown before, so its journal is known. */
 static void on_ready(exchange_t *exchange, const json_t *session)
 {
-    const char *kernel = exchange->parameters[0];
-    const watch_t *watch = watch_find(exchange->http, kernel);
-    CLEANUP(clear_order) order_t order = {0};
-    char id[RUN_ID_SIZE];
+    const char *kernel = exchange->request.parameters[0];
+    const subscription_t *subscription =
+        subscription_find(exchange->http, kernel);
+    CLEANUP(execute_request_clear) execute_request_t request = {0};
+    char id[EXECUTION_ID_SIZE];
     fault_t fault;
-    runs_t *runs;
+    executions_t *runs;
 
-    if (!session || !json_object_size(session) || !watch) {
+    if (!session || !json_object_size(session) || !subscription) {
         exchange_fail(exchange, session ? 503 : 404,
                       session ? "The kernel is not ready yet: %.100s"
                               : "Kernel does not exist: %.100s",
                       kernel);
         return;
     }
-    if (!read_order(exchange, &order))
+    if (!execute_request_read(exchange, &request))
         return;
-    runs = runs_of(exchange->http, kernel, watch->journal, &fault);
+    runs = executions_of(exchange->http, kernel, subscription->journal, &fault);
     if (!runs) {
         exchange_fail(exchange, 500, "%s", fault.text);
         return;
     }
-    choose_id(kernel, order.key, id);
-    if (!answer_known(exchange, runs, id, order.code))
-        send_order(exchange, runs, id, &order);
+    execution_request_id(kernel, request.key, id);
+    if (!answer_known(exchange, runs, id, request.code))
+        send_order(exchange, runs, id, &request);
 }
 
 static void on_execute_shown(exchange_t *exchange, const json_t *reply)
 {
     if (reply_runs(exchange, reply, true))
-        (void) model_await(exchange, exchange->parameters[0], AWAIT_HELLO,
-                           on_ready);
+        (void) jupyter_model_await(exchange, exchange->request.parameters[0],
+                                   AWAIT_HELLO, on_ready);
 }
 
 static void execute(exchange_t *exchange)
 {
-    CLEANUP(clear_order) order_t order = {0};
+    CLEANUP(execute_request_clear) execute_request_t request = {0};
 
-    /* What is wrong is said before anything is asked. */
-    if (read_order(exchange, &order))
-        desk_order(exchange, "session_show_request", model_id(exchange),
-                   on_execute_shown);
+    /* Mistakes of the request are answered before the registry is asked. */
+    if (execute_request_read(exchange, &request))
+        registry_client_ask(exchange, "session_show_request",
+                            jupyter_model_id(exchange), on_execute_shown);
 }
 
 /* --- GET …/execute, …/requests/ID --- */
 
 static void on_list(exchange_t *exchange, const json_t *reply)
 {
-    runs_t *runs = reply_runs(exchange, reply, false);
+    executions_t *runs = reply_runs(exchange, reply, false);
     json_t *list;
 
     if (!runs)
         return;
     list = json_array();
-    for (const run_t *at = zhashx_first(runs->table); at;
+    for (const execution_t *at = zhashx_first(runs->table); at;
          at = zhashx_next(runs->table))
         if (is_pending(at))
             json_array_append_new(list, model_run(exchange, at));
@@ -336,11 +292,12 @@ static void on_list(exchange_t *exchange, const json_t *reply)
 
 static void list(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange), on_list);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_list);
 }
 
-/* That the code failed is its result; that it did not come to its end is
- * not. */
+/* Returns true if the execution did not finish. Code that failed has a result.
+ */
 static bool was_lost(const json_t *result)
 {
     static const char *const names[] = {"KernelDied", "SessionGone"};
@@ -352,8 +309,9 @@ static bool was_lost(const json_t *result)
     return false;
 }
 
-/* Lost for now, and another time it may do: the client is told to come back. */
-static int lost_status(exchange_t *exchange, const run_t *run)
+/* Returns the status of a lost execution: one that may be possible later has a
+ * Retry-After. */
+static int lost_status(exchange_t *exchange, const execution_t *run)
 {
     if (strcmp(model_text(run->refusal, "ename"), "QueueFull") != 0)
         return 500;
@@ -361,18 +319,18 @@ static int lost_status(exchange_t *exchange, const run_t *run)
     return 503;
 }
 
-static void answer_result(exchange_t *exchange, const runs_t *runs,
-                          const run_t *run)
+static void answer_result(exchange_t *exchange, const executions_t *runs,
+                          const execution_t *run)
 {
     json_auto_t *model = model_run(exchange, run);
-    json_auto_t *result = run->state == RUN_REFUSED
+    json_auto_t *result = run->state == EXECUTION_REFUSED
                               ? json_incref(run->refusal)
-                              : run_result(exchange->http, runs, run);
-    bool is_lost = run->state == RUN_REFUSED || was_lost(result);
+                              : execution_result(exchange->http, runs, run);
+    bool is_lost = run->state == EXECUTION_REFUSED || was_lost(result);
 
     if (!result) {
         exchange_fail(exchange, 404,
-                      "What request %s has shown is no longer kept", run->id);
+                      "The outputs of request %s are no longer kept", run->id);
         return;
     }
     json_object_update(model, result);
@@ -385,23 +343,52 @@ static void answer_result(exchange_t *exchange, const runs_t *runs,
                   json_incref(model));
 }
 
+/* Answers with the view for models, in each state but that of a question. */
+static void answer_view(exchange_t *exchange, executions_t *runs,
+                        const execution_t *run,
+                        const execution_view_options_t *options)
+{
+    cleanup_execution_view execution_view_t view = {0};
+    json_t *model;
+
+    if (execution_view_make(exchange->http, runs, run, options, &view) < 0) {
+        exchange_fail(exchange, 404,
+                      "The outputs of request %s are no longer kept", run->id);
+        return;
+    }
+    model = model_run(exchange, run);
+    json_object_del(model, "outputs");
+    json_object_set_new(model, "view", view_json(&view));
+    exchange_json(exchange,
+                  run->state == EXECUTION_REFUSED ? lost_status(exchange, run)
+                  : is_pending(run)               ? 202
+                                                  : 200,
+                  model);
+}
+
 static void on_show(exchange_t *exchange, const json_t *reply)
 {
-    runs_t *runs = reply_runs(exchange, reply, false);
-    const run_t *run = runs ? runs_find(runs, exchange->parameters[1]) : NULL;
+    execution_view_options_t options;
+    bool is_for_model;
+    executions_t *runs = reply_runs(exchange, reply, false);
+    const execution_t *run =
+        runs ? executions_find(runs, exchange->request.parameters[1]) : NULL;
 
-    if (!runs)
+    if (!runs || !view_json_read_options(exchange, &options, &is_for_model))
         return;
     if (!run) {
         exchange_fail(exchange, 404,
                       "Execution request %.100s for kernel %.100s does not "
                       "exist",
-                      exchange->parameters[1], exchange->parameters[0]);
+                      exchange->request.parameters[1],
+                      exchange->request.parameters[0]);
+    } else if (is_for_model && run->state != EXECUTION_ASKING) {
+        answer_view(exchange, runs, run, &options);
     } else if (!is_pending(run)) {
         answer_result(exchange, runs, run);
-    } else if (run->state == RUN_ASKING) {
+    } else if (run->state == EXECUTION_ASKING) {
         exchange_header(exchange, "Location", "%s/api/kernels/%s/input",
-                        exchange->http->base, exchange->parameters[0]);
+                        exchange->http->base, exchange->request.parameters[0]);
         exchange_json(exchange, 300, json_incref(run->question));
     } else {
         exchange_json(exchange, 202, model_run(exchange, run));
@@ -410,52 +397,45 @@ static void on_show(exchange_t *exchange, const json_t *reply)
 
 static void show(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange), on_show);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_show);
 }
 
 /* --- POST …/input --- */
 
-static void answer_question(exchange_t *exchange, run_t *run, const char *value)
+static void answer_question(exchange_t *exchange, execution_t *run,
+                            const char *value)
 {
-    json_auto_t *content =
-        json_pack("{s:s,s:s}", "status", "ok", "value", value);
-    uint8_t bytes[16];
-    char id[RUN_ID_SIZE];
     fault_t fault;
 
-    randombytes_buf(bytes, sizeof bytes);
-    format_id(bytes, 4, id);
-    cleanup_message message_t *message = make_message(
-        id, "", "input_reply", json_object_get(run->question, "parent_header"),
-        NULL, content);
-    if (send_message(exchange, run, CHANNEL_STDIN, message, &fault) < 0) {
+    if (execution_request_answer(
+            exchange->http, exchange->request.parameters[0], run, value, &fault)
+        < 0)
         exchange_fail(exchange, 503, "%s", fault.text);
-        return;
-    }
-    run->answered_seq = run->question_seq;
-    run->state = RUN_RUNNING;
-    exchange_empty(exchange, 201);
+    else
+        exchange_empty(exchange, 201);
 }
 
 static void on_input_ready(exchange_t *exchange, const json_t *session)
 {
-    const char *kernel = exchange->parameters[0];
-    const watch_t *watch = watch_find(exchange->http, kernel);
+    const char *kernel = exchange->request.parameters[0];
+    const subscription_t *subscription =
+        subscription_find(exchange->http, kernel);
     json_auto_t *body = NULL;
     const char *value;
     fault_t fault;
-    runs_t *runs;
-    run_t *run;
+    executions_t *runs;
+    execution_t *run;
 
-    if (!session || !json_object_size(session) || !watch) {
+    if (!session || !json_object_size(session) || !subscription) {
         exchange_fail(exchange, 404, "Kernel does not exist: %.100s", kernel);
         return;
     }
     if (!exchange_read_object(exchange, &body))
         return;
     value = json_string_value(json_object_get(body, "input"));
-    runs = runs_of(exchange->http, kernel, watch->journal, &fault);
-    run = runs ? runs_asking(runs) : NULL;
+    runs = executions_of(exchange->http, kernel, subscription->journal, &fault);
+    run = runs ? executions_asking(runs) : NULL;
     if (!value)
         exchange_fail(exchange, 400, "input must be a text");
     else if (!run)
@@ -468,20 +448,20 @@ static void on_input_ready(exchange_t *exchange, const json_t *session)
 static void on_input_shown(exchange_t *exchange, const json_t *reply)
 {
     if (reply_runs(exchange, reply, true))
-        (void) model_await(exchange, exchange->parameters[0], AWAIT_HELLO,
-                           on_input_ready);
+        (void) jupyter_model_await(exchange, exchange->request.parameters[0],
+                                   AWAIT_HELLO, on_input_ready);
 }
 
 static void give_input(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange),
-               on_input_shown);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_input_shown);
 }
 
 const route_t execute_routes[] = {
-    {METHOD_POST, "/api/kernels/{}/execute", AUTH_EXECUTE, execute},
-    {METHOD_GET, "/api/kernels/{}/execute", AUTH_OBSERVE, list},
-    {METHOD_GET, "/api/kernels/{}/requests/{}", AUTH_OBSERVE, show},
-    {METHOD_POST, "/api/kernels/{}/input", AUTH_EXECUTE, give_input},
+    {METHOD_POST, "/api/kernels/{}/execute", SCOPE_EXECUTE, execute},
+    {METHOD_GET, "/api/kernels/{}/execute", SCOPE_OBSERVE, list},
+    {METHOD_GET, "/api/kernels/{}/requests/{}", SCOPE_OBSERVE, show},
+    {METHOD_POST, "/api/kernels/{}/input", SCOPE_EXECUTE, give_input},
     {0},
 };

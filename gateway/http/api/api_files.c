@@ -1,52 +1,55 @@
-/* /files/: what a path of the contents names, as bytes: whole or a range,
- * sent while it is read. Always a download and never a page: files are the
- * session's, and hostile. */
-#include "gateway/http/api/jupyter_models.h"
+/* /files/: the bytes of a file, whole or a range, sent while they are read. The
+ * file is always a download and never a page, because files of sessions are
+ * untrusted. */
+#include "gateway/http/api/file_response.h"
+#include "gateway/http/api/route.h"
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
 #include "gateway/http/core/range.h"
 #include "gateway/http/rpc/download.h"
-#include "gateway/http/server/routes.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define NAME_SIZE      200 /* bytes of a name in plain letters */
-#define NAME_MAX_CODED 700 /* of one as it is */
+#define NAME_SIZE      200 /* bytes of an ASCII name */
+#define NAME_MAX_CODED 700 /* bytes of an encoded name */
 
 typedef struct {
     exchange_t *exchange; /* borrowed */
-    pull_t *pull;         /* owned */
-} download_t;
+    char *path;           /* owned; the file's */
+    download_t *download; /* owned */
+} file_response_t;
 
-static void download_destroy(void **self_p)
+static void file_response_destroy(void **self_p)
 {
-    download_t *self = *self_p;
+    file_response_t *self = *self_p;
 
     if (!self)
         return;
-    pull_destroy(&self->pull);
+    download_destroy(&self->download);
+    free(self->path);
     free(self);
     *self_p = NULL;
 }
 
 static void on_more(void *owner)
 {
-    download_t *self = owner;
+    file_response_t *self = owner;
 
-    connection_wake(self->exchange);
+    exchange_wake(self->exchange);
 }
 
 static int more(void *state, buffer_t *out)
 {
-    download_t *self = state;
+    file_response_t *self = state;
 
-    return pull_next(self->pull, out);
+    return download_next(self->download, out);
 }
 
-/* --- Its head --- */
+/* --- Its header --- */
 
-/* For all readers in plain letters, and for those of today as it is
- * (RFC 6266). */
+/* Names the file, in ASCII for all clients and encoded for current ones (RFC
+ * 6266). */
 static void name_file(exchange_t *exchange, const char *name)
 {
     char plain[NAME_SIZE];
@@ -65,7 +68,7 @@ static void name_file(exchange_t *exchange, const char *name)
         buffer_format(&whole, is_plain ? "%c" : "%%%02X",
                       (unsigned) (unsigned char) *at);
     }
-    /* A header line has its bound; cut, it would end within a letter. */
+    /* A header line has a bound, and a cut could split a character. */
     if (whole.size > NAME_MAX_CODED)
         exchange_header(exchange, "Content-Disposition",
                         "attachment; filename=\"%s\"", plain);
@@ -75,7 +78,7 @@ static void name_file(exchange_t *exchange, const char *name)
                         plain, whole.size ? (const char *) whole.data : "");
 }
 
-/* Nothing that a browser would run, whatever its name. */
+/* Returns a type that no browser runs, whatever the name is. */
 static const char *type_of(const char *path)
 {
     static const char *const running[] = {"text/html", "text/javascript",
@@ -88,13 +91,14 @@ static const char *type_of(const char *path)
     return type;
 }
 
-/* The same file as the one that a part is there of already. */
+/* Returns true if the client's part is from the same version of the file. */
 static bool is_same(const exchange_t *exchange, const char *tag)
 {
-    return !exchange->if_range || strcmp(exchange->if_range, tag) == 0;
+    return !exchange->request.headers[HEADER_IF_RANGE]
+           || strcmp(exchange->request.headers[HEADER_IF_RANGE], tag) == 0;
 }
 
-static void send_part(download_t *self, const char *path, range_kind_t kind,
+static void send_part(file_response_t *self, range_kind_t kind,
                       const range_t *range)
 {
     exchange_t *exchange = self->exchange;
@@ -102,30 +106,36 @@ static void send_part(download_t *self, const char *path, range_kind_t kind,
     if (kind == RANGE_PART)
         exchange_header(exchange, "Content-Range",
                         "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, range->from,
-                        range->from + range->size - 1, pull_size(self->pull));
-    name_file(exchange, place_name(path));
-    pull_seek(self->pull, range->from, range->size);
-    pull_give(self->pull, self, on_more);
-    exchange_stream_sized(exchange, kind == RANGE_PART ? 206 : 200,
-                          type_of(path), range->size, more,
-                          exchange_take(exchange), download_destroy);
+                        range->from + range->size - 1,
+                        download_size(self->download));
+    name_file(exchange, contents_path_name(self->path));
+    download_seek(self->download, range->from, range->size);
+    download_give(self->download, self, on_more);
+    exchange_stream(exchange, kind == RANGE_PART ? 206 : 200,
+                    type_of(self->path),
+                    &(exchange_source_t){.next = more,
+                                         .state = exchange_take(exchange),
+                                         .end = file_response_destroy,
+                                         .has_size = true,
+                                         .size = range->size});
 }
 
 static void on_open(void *owner)
 {
-    download_t *self = owner;
+    file_response_t *self = owner;
     exchange_t *exchange = self->exchange;
-    const json_t *answer = pull_answer(self->pull);
+    const json_t *answer = download_answer(self->download);
     const json_t *entry = json_object_get(answer, "entry");
     range_t range;
 
     if (!contents_is_ok(exchange, answer))
         return;
-    uint64_t size = pull_size(self->pull);
+    uint64_t size = download_size(self->download);
     cleanup_free char *tag =
         mem_format("\"%s-%" PRIu64 "\"", model_text(entry, "modified"), size);
     range_kind_t kind = range_read(
-        is_same(exchange, tag) ? exchange->range : NULL, size, &range);
+        is_same(exchange, tag) ? exchange->request.headers[HEADER_RANGE] : NULL,
+        size, &range);
     if (kind == RANGE_NONE) {
         exchange_header(exchange, "Content-Range", "bytes */%" PRIu64, size);
         exchange_fail(exchange, 416, "The file has %" PRIu64 " bytes", size);
@@ -134,32 +144,37 @@ static void on_open(void *owner)
     exchange_header(exchange, "Accept-Ranges", "bytes");
     exchange_header(exchange, "ETag", "%s", tag);
     contents_modified(exchange, model_text(entry, "modified"));
-    send_part(self, contents_path(exchange), kind, &range);
+    send_part(self, kind, &range);
 }
 
-static void download_file(exchange_t *exchange, const place_t *place)
+void file_response_begin(exchange_t *exchange, const char *session,
+                         const char *path)
 {
-    download_t *self;
+    file_response_t *self = mem_new(sizeof *self);
 
-    if (place_is_hidden(place->path)) {
-        contents_absent(exchange);
-        return;
-    }
-    self = mem_new(sizeof *self);
     self->exchange = exchange;
-    self->pull = pull_new(exchange, place->id, place->path, self, on_open);
-    exchange_keep(exchange, self, download_destroy);
+    self->path = mem_text(path);
+    self->download = download_new(exchange, session, path, self, on_open);
+    exchange_keep(exchange, self, file_response_destroy);
+}
+
+static void download_file(exchange_t *exchange, const contents_path_t *place)
+{
+    if (contents_path_is_hidden(place->path))
+        contents_absent(exchange);
+    else
+        file_response_begin(exchange, place->id, place->path);
 }
 
 static void download(exchange_t *exchange)
 {
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
 
-    if (place.what == PLACE_RECORDING) {
-        if (contents_may(exchange, AUTH_OBSERVE))
+    if (place.what == CONTENTS_PATH_RECORDING) {
+        if (contents_may(exchange, SCOPE_OBSERVE))
             recordings_download(exchange, &place);
-    } else if (place.what == PLACE_FILE) {
-        if (contents_may(exchange, AUTH_FILES))
+    } else if (place.what == CONTENTS_PATH_FILE) {
+        if (contents_may(exchange, SCOPE_FILES))
             download_file(exchange, &place);
     } else {
         contents_absent(exchange);
@@ -167,6 +182,6 @@ static void download(exchange_t *exchange)
 }
 
 const route_t file_routes[] = {
-    {METHOD_GET, "/files/{*}", AUTH_OBSERVE | AUTH_FILES, download},
+    {METHOD_GET, "/files/{*}", SCOPE_OBSERVE | SCOPE_FILES, download},
     {0},
 };

@@ -1,21 +1,22 @@
-/* What scope `admin` is for: the gateway as a whole, its end, and the tokens
- * of others. Tokens are a small file of the state folder, which is written
- * here at once, as `hearth token` does it. */
-#include "gateway/http/api/jupyter_models.h"
-#include "gateway/http/server/routes.h"
+/* Routes of the scope `admin`: the gateway as a whole, its shutdown, and the
+ * tokens of others. Tokens are a small file in the state folder, which is
+ * written here directly, like `hearth token` does. */
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include <sodium.h>
 
 #include <errno.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 100 /* as `hearth token create` has it */
+#define NAME_MAX_BYTES 100 /* the bound of `hearth token create` */
 
 static void on_info(exchange_t *exchange, const json_t *reply)
 {
     json_auto_t *info = json_deep_copy(reply);
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     json_object_del(info, "status");
     exchange_json(exchange, 200, json_incref(info));
@@ -23,17 +24,19 @@ static void on_info(exchange_t *exchange, const json_t *reply)
 
 static void show(exchange_t *exchange)
 {
-    desk_order(exchange, "gateway_info_request", json_object(), on_info);
+    registry_client_ask(exchange, "gateway_info_request", json_object(),
+                        on_info);
 }
 
 static void on_stopping(exchange_t *exchange, const json_t *reply)
 {
-    if (desk_is_ok(exchange, reply))
+    if (registry_client_is_ok(exchange, reply))
         exchange_json(exchange, 200, json_object());
 }
 
-/* Jupyter Server's path. Its kernels end with it; hearth's sessions are there
- * for the next gateway, unless that is asked for. */
+/* Stops the gateway, at Jupyter Server's path. Jupyter Server's kernels end
+ * with it; hearth's sessions stay for the next gateway unless the request says
+ * otherwise. */
 static void stop(exchange_t *exchange)
 {
     json_auto_t *body = NULL;
@@ -45,9 +48,9 @@ static void stop(exchange_t *exchange)
         exchange_fail(exchange, 400, "end_sessions must be true or false");
         return;
     }
-    desk_order(exchange, "gateway_stop_request",
-               json_pack("{s:b}", "end_sessions", json_is_true(ends)),
-               on_stopping);
+    registry_client_ask(exchange, "gateway_stop_request",
+                        json_pack("{s:b}", "end_sessions", json_is_true(ends)),
+                        on_stopping);
 }
 
 /* --- Tokens --- */
@@ -57,20 +60,22 @@ static void list_tokens(exchange_t *exchange)
     json_t *tokens;
     fault_t fault;
 
-    if (auth_list(exchange->http->options->state_dir, &tokens, &fault) < 0)
+    if (token_file_list(exchange->http->options->state_dir, &tokens, &fault)
+        < 0)
         exchange_fail(exchange, 500, "%s", fault.text);
     else
         exchange_json(exchange, 200, tokens);
 }
 
-/* ["observe", "execute"] -> bits; 0: a word is none, or there are none. */
+/* Returns the bits of ["observe", "execute"]; 0 if the list is empty or has an
+ * unknown name. */
 static unsigned read_scopes(const json_t *names)
 {
     unsigned scopes = 0;
 
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        unsigned bit = name ? auth_parse_scopes(name) : 0;
+        unsigned bit = name ? token_scopes_parse(name) : 0;
         if (!bit)
             return 0;
         scopes |= bit;
@@ -82,7 +87,7 @@ static void create_token(exchange_t *exchange)
 {
     json_auto_t *body = NULL;
     cleanup_free char *token = NULL;
-    char id[AUTH_ID_SIZE];
+    char id[TOKEN_ID_SIZE];
     fault_t fault;
 
     if (!exchange_read_object(exchange, &body))
@@ -100,8 +105,8 @@ static void create_token(exchange_t *exchange)
                       NAME_MAX_BYTES);
         return;
     }
-    if (auth_create(exchange->http->options->state_dir, name, scopes, &token,
-                    id, &fault)
+    if (token_file_create(exchange->http->options->state_dir, name, scopes,
+                          &token, id, &fault)
         < 0) {
         exchange_fail(exchange, fault.code == EOVERFLOW ? 409 : 500, "%s",
                       fault.text);
@@ -111,15 +116,16 @@ static void create_token(exchange_t *exchange)
                     exchange->http->base, id);
     exchange_json(exchange, 201,
                   json_pack("{s:s,s:s,s:s,s:o}", "id", id, "token", token,
-                            "name", name, "scopes", auth_scope_names(scopes)));
+                            "name", name, "scopes",
+                            token_scopes_names(scopes)));
     sodium_memzero(token, strlen(token));
 }
 
 static void revoke_token(exchange_t *exchange)
 {
     fault_t fault;
-    int r = auth_revoke(exchange->http->options->state_dir,
-                        exchange->parameters[0], &fault);
+    int r = token_file_revoke(exchange->http->options->state_dir,
+                              exchange->request.parameters[0], &fault);
 
     if (r < 0)
         exchange_fail(exchange, r == -ENOENT ? 404 : 500, "%s", fault.text);
@@ -128,10 +134,10 @@ static void revoke_token(exchange_t *exchange)
 }
 
 const route_t gateway_routes[] = {
-    {METHOD_GET, "/hearth/gateway", AUTH_ADMIN, show},
-    {METHOD_POST, "/api/shutdown", AUTH_ADMIN, stop},
-    {METHOD_GET, "/hearth/tokens", AUTH_ADMIN, list_tokens},
-    {METHOD_POST, "/hearth/tokens", AUTH_ADMIN, create_token},
-    {METHOD_DELETE, "/hearth/tokens/{}", AUTH_ADMIN, revoke_token},
+    {METHOD_GET, "/hearth/gateway", SCOPE_ADMIN, show},
+    {METHOD_POST, "/api/shutdown", SCOPE_ADMIN, stop},
+    {METHOD_GET, "/hearth/tokens", SCOPE_ADMIN, list_tokens},
+    {METHOD_POST, "/hearth/tokens", SCOPE_ADMIN, create_token},
+    {METHOD_DELETE, "/hearth/tokens/{}", SCOPE_ADMIN, revoke_token},
     {0},
 };

@@ -1,7 +1,9 @@
-/* /api/kernels: a kernel is a session of hearth's, by its id. The codes are
- * those that JupyterLab's services insist on. */
+/* /api/kernels: a kernel is a session with the same id. The status codes are
+ * those that JupyterLab's services require. */
 #include "gateway/http/api/jupyter_models.h"
-#include "gateway/http/server/routes.h"
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 #include "gateway/http/ws/subscription.h"
 
 #include <string.h>
@@ -11,29 +13,32 @@ static void on_list(exchange_t *exchange, const json_t *reply)
     json_t *models, *session;
     size_t i;
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     models = json_array();
     json_array_foreach(json_object_get(reply, "sessions"), i,
                        session) if (!model_is_gone(session))
-        json_array_append_new(models, model_kernel(exchange->http, session));
+        json_array_append_new(models,
+                              jupyter_model_kernel(exchange->http, session));
     exchange_json(exchange, 200, models);
 }
 
 static void list(exchange_t *exchange)
 {
-    if (model_may_list(exchange))
-        desk_order(exchange, "session_list_request", json_object(), on_list);
+    if (jupyter_model_may_list(exchange))
+        registry_client_ask(exchange, "session_list_request", json_object(),
+                            on_list);
 }
 
-/* The model of a reply's session, unless it is gone or not even the one that
- * was asked for. */
+/* Returns the model of the session in a reply; NULL if it is gone or has
+ * another id than requested. */
 static const json_t *reply_session(exchange_t *exchange, const json_t *reply)
 {
-    const char *id = exchange->parameters[0];
+    const char *id = exchange->request.parameters[0];
     const json_t *session = model_asked(reply, id);
 
-    if (model_is_unknown(exchange, reply) || !desk_is_ok(exchange, reply))
+    if (jupyter_model_is_unknown(exchange, reply)
+        || !registry_client_is_ok(exchange, reply))
         return NULL;
     if (session && !model_is_gone(session))
         return session;
@@ -50,111 +55,161 @@ static void on_show(exchange_t *exchange, const json_t *reply)
     const json_t *session = reply_session(exchange, reply);
 
     if (session)
-        exchange_json(exchange, 200, model_kernel(exchange->http, session));
+        exchange_json(exchange, 200,
+                      jupyter_model_kernel(exchange->http, session));
 }
 
 static void show(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange), on_show);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_show);
 }
 
 static void on_create(exchange_t *exchange, const json_t *reply)
 {
     const json_t *session = json_object_get(reply, "session");
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     exchange_header(exchange, "Location", "%s/api/kernels/%s",
                     exchange->http->base, model_text(session, "id"));
-    exchange_json(exchange, 201, model_kernel(exchange->http, session));
+    exchange_json(exchange, 201, jupyter_model_kernel(exchange->http, session));
 }
 
 static void create(exchange_t *exchange)
 {
+    static const char *const texts[] = {"name", "path", NULL};
     json_auto_t *body = NULL;
     json_t *content;
 
-    if (!exchange_read_object(exchange, &body))
+    if (!exchange_read_object(exchange, &body)
+        || !jupyter_model_are_texts(exchange, body, texts))
         return;
-    content = model_creation(exchange, body,
-                             json_string_value(json_object_get(body, "name")));
+    content = jupyter_model_creation(
+        exchange, body, json_string_value(json_object_get(body, "name")));
     if (content)
-        desk_order(exchange, "session_create_request", content, on_create);
+        registry_client_ask(exchange, "session_create_request", content,
+                            on_create);
 }
 
-/* What follows needs the whole id: it is looked at first. The answer comes
- * when it is done, not when it was begun. */
+/* The session is shown first, because the next steps need its whole id. The
+ * answer is sent when the work is done, not when it has begun. */
 static void on_gone(exchange_t *exchange, const json_t *session)
 {
     (void) session;
     exchange_empty(exchange, 204);
 }
 
-static void on_ordered(exchange_t *exchange, const json_t *reply)
+static void on_requested(exchange_t *exchange, const json_t *reply)
 {
-    if (!desk_is_ok(exchange, reply))
-        watch_forget(exchange);
+    if (!registry_client_is_ok(exchange, reply))
+        subscription_forget(exchange);
+}
+
+/* Returns true if the kernel died. Its client may still delete it, or restart
+ * it under its id: Jupyter Server keeps such a kernel as dead. */
+static bool has_died(const exchange_t *exchange, const json_t *reply)
+{
+    const json_t *session = model_asked(reply, exchange->request.parameters[0]);
+
+    return session && jupyter_model_has_died(session);
 }
 
 static void on_remove_shown(exchange_t *exchange, const json_t *reply)
 {
-    if (reply_session(exchange, reply)
-        && model_await(exchange, exchange->parameters[0], AWAIT_END, on_gone))
-        desk_order(exchange, "session_delete_request", model_id(exchange),
-                   on_ordered);
+    if (has_died(exchange, reply))
+        exchange_empty(exchange, 204);
+    else if (reply_session(exchange, reply)
+             && jupyter_model_await(exchange, exchange->request.parameters[0],
+                                    AWAIT_END, on_gone))
+        registry_client_ask(exchange, "session_delete_request",
+                            jupyter_model_id(exchange), on_requested);
 }
 
 static void discard(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange),
-               on_remove_shown);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_remove_shown);
 }
 
-/* Answered when the outcome is known, whatever it is. */
+/* Answers when the outcome is known, whatever it is. */
 static void on_interrupt(exchange_t *exchange, const json_t *reply)
 {
-    if (desk_is_ok(exchange, reply))
+    if (registry_client_is_ok(exchange, reply))
         exchange_empty(exchange, 204);
 }
 
 static void on_interrupt_shown(exchange_t *exchange, const json_t *reply)
 {
     if (reply_session(exchange, reply))
-        desk_order(exchange, "session_interrupt_request", model_id(exchange),
-                   on_interrupt);
+        registry_client_ask(exchange, "session_interrupt_request",
+                            jupyter_model_id(exchange), on_interrupt);
 }
 
 static void interrupt(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange),
-               on_interrupt_shown);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_interrupt_shown);
+}
+
+static void fail_restart(exchange_t *exchange, const char *why)
+{
+    exchange_fail(exchange, 500, "Exception restarting kernel: %s", why);
+}
+
+static void answer_restart(exchange_t *exchange, const json_t *session)
+{
+    if (json_object_size(session))
+        exchange_json(exchange, 200,
+                      jupyter_model_kernel(exchange->http, session));
+    else
+        fail_restart(exchange, "it is not ready yet");
+}
+
+static void on_replaced(exchange_t *exchange, const json_t *reply)
+{
+    if (registry_client_is_ok(exchange, reply))
+        answer_restart(exchange, json_object_get(reply, "session"));
+}
+
+/* The kernel ended before the restart reached it. */
+static void on_end_shown(exchange_t *exchange, const json_t *reply)
+{
+    if (has_died(exchange, reply))
+        registry_client_ask(exchange, "session_revive_request",
+                            jupyter_model_id(exchange), on_replaced);
+    else
+        fail_restart(exchange, "its session ended");
 }
 
 static void on_restarted(exchange_t *exchange, const json_t *session)
 {
-    if (session && json_object_size(session))
-        exchange_json(exchange, 200, model_kernel(exchange->http, session));
+    if (session)
+        answer_restart(exchange, session);
     else
-        exchange_fail(exchange, 500, "Exception restarting kernel: %s",
-                      session ? "it is not ready yet" : "its session ended");
+        registry_client_ask(exchange, "session_show_request",
+                            jupyter_model_id(exchange), on_end_shown);
 }
 
 static void on_restart_shown(exchange_t *exchange, const json_t *reply)
 {
-    if (reply_session(exchange, reply)
-        && model_await(exchange, exchange->parameters[0], AWAIT_READY,
-                       on_restarted))
-        desk_order(exchange, "session_restart_request", model_id(exchange),
-                   on_ordered);
+    if (has_died(exchange, reply))
+        registry_client_ask(exchange, "session_revive_request",
+                            jupyter_model_id(exchange), on_replaced);
+    else if (reply_session(exchange, reply)
+             && jupyter_model_await(exchange, exchange->request.parameters[0],
+                                    AWAIT_READY, on_restarted))
+        registry_client_ask(exchange, "session_restart_request",
+                            jupyter_model_id(exchange), on_requested);
 }
 
 static void restart(exchange_t *exchange)
 {
-    desk_order(exchange, "session_show_request", model_id(exchange),
-               on_restart_shown);
+    registry_client_ask(exchange, "session_show_request",
+                        jupyter_model_id(exchange), on_restart_shown);
 }
 
-/* A WebSocket begins elsewhere (gateway/http/ws/ws_handshake.c). */
+/* Refuses a plain request: WebSockets begin in ws_handshake.c. */
 static void attach(exchange_t *exchange)
 {
     exchange_fail(exchange, 400,
@@ -163,12 +218,12 @@ static void attach(exchange_t *exchange)
 }
 
 const route_t kernel_routes[] = {
-    {METHOD_GET, "/api/kernels", AUTH_OBSERVE, list},
-    {METHOD_POST, "/api/kernels", AUTH_EXECUTE, create},
-    {METHOD_GET, "/api/kernels/{}", AUTH_OBSERVE, show},
-    {METHOD_DELETE, "/api/kernels/{}", AUTH_EXECUTE, discard},
-    {METHOD_POST, "/api/kernels/{}/interrupt", AUTH_EXECUTE, interrupt},
-    {METHOD_POST, "/api/kernels/{}/restart", AUTH_EXECUTE, restart},
-    {METHOD_GET, ROUTES_CHANNELS, AUTH_OBSERVE, attach},
+    {METHOD_GET, "/api/kernels", SCOPE_OBSERVE, list},
+    {METHOD_POST, "/api/kernels", SCOPE_EXECUTE, create},
+    {METHOD_GET, "/api/kernels/{}", SCOPE_OBSERVE, show},
+    {METHOD_DELETE, "/api/kernels/{}", SCOPE_EXECUTE, discard},
+    {METHOD_POST, "/api/kernels/{}/interrupt", SCOPE_EXECUTE, interrupt},
+    {METHOD_POST, "/api/kernels/{}/restart", SCOPE_EXECUTE, restart},
+    {METHOD_GET, ROUTES_CHANNELS, SCOPE_OBSERVE, attach},
     {0},
 };

@@ -1,9 +1,9 @@
 /* Profiles as Jupyter's kernelspecs, with a logo. */
-#include "gateway/http/server/routes.h"
+#include "gateway/http/api/route.h"
 
 #include <string.h>
 
-/* A hearth, 64 units square; ours, so that it needs no file. */
+/* A hearth, 64 units square; in the program, so that no file is needed. */
 static const char logo[] =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\" "
     "width=\"64\" height=\"64\">"
@@ -42,12 +42,12 @@ static void list(exchange_t *exchange)
 
 static const profile_t *find(exchange_t *exchange)
 {
-    const profile_t *profile =
-        options_profile(exchange->http->options, exchange->parameters[0]);
+    const profile_t *profile = options_profile(exchange->http->options,
+                                               exchange->request.parameters[0]);
 
     if (!profile)
         exchange_fail(exchange, 404, "Kernel spec %.100s not found",
-                      exchange->parameters[0]);
+                      exchange->request.parameters[0]);
     return profile;
 }
 
@@ -63,9 +63,9 @@ static void show_file(exchange_t *exchange)
 {
     if (!find(exchange))
         return;
-    if (strcmp(exchange->parameters[1], "logo-svg.svg") != 0) {
+    if (strcmp(exchange->request.parameters[1], "logo-svg.svg") != 0) {
         exchange_fail(exchange, 404, "Kernel spec resource %.100s not found",
-                      exchange->parameters[1]);
+                      exchange->request.parameters[1]);
         return;
     }
     exchange_header(exchange, "Cache-Control", "max-age=2592000");
@@ -73,8 +73,8 @@ static void show_file(exchange_t *exchange)
 }
 
 const route_t kernelspec_routes[] = {
-    {METHOD_GET, "/api/kernelspecs", AUTH_OBSERVE, list},
-    {METHOD_GET, "/api/kernelspecs/{}", AUTH_OBSERVE, show},
-    {METHOD_GET, "/kernelspecs/{}/{}", AUTH_OBSERVE, show_file},
+    {METHOD_GET, "/api/kernelspecs", SCOPE_OBSERVE, list},
+    {METHOD_GET, "/api/kernelspecs/{}", SCOPE_OBSERVE, show},
+    {METHOD_GET, "/kernelspecs/{}/{}", SCOPE_OBSERVE, show_file},
     {0},
 };

@@ -1,5 +1,7 @@
-/* A page that asks a person for the token, and the cookie that they get. */
-#include "gateway/http/server/routes.h"
+/* A page that asks a person for the token, and sets the cookie. */
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/authorize.h"
+#include "gateway/http/core/authorize_audit.h"
 
 #include "base/clock.h"
 #include "gateway/http/core/form.h"
@@ -20,7 +22,7 @@ static const char page[] =
     "<button>Log in</button></form>"
     "<p><code>hearth gateway info</code> tells the token.</p></body></html>\n";
 
-/* A path on this gateway, never somebody else's. */
+/* Returns true for a path on this gateway, so that no redirect leaves it. */
 static bool is_own_path(const char *path)
 {
     if (!path || path[0] != '/' || path[1] == '/' || path[1] == '\\')
@@ -33,7 +35,7 @@ static bool is_own_path(const char *path)
 
 static char *xsrf_of(exchange_t *exchange)
 {
-    char *cookie = access_cookie(exchange, "_xsrf");
+    char *cookie = authorize_cookie(exchange, "_xsrf");
     char text[33];
     uint8_t random[16];
 
@@ -59,12 +61,12 @@ static void show_page(exchange_t *exchange, int status, const char *sentence,
 
     buffer_format(&text, page, sentence, exchange->http->base, xsrf,
                   is_own_path(next) ? next : "");
-    exchange->is_page = true;
+    exchange->response.is_page = true;
     exchange_header(exchange, "Content-Security-Policy",
                     "default-src 'none'; form-action 'self'; "
                     "frame-ancestors 'none'; base-uri 'none'");
     exchange_header(exchange, "Set-Cookie",
-                    "_xsrf=%s; Path=%s/; SameSite=Lax%s", xsrf,
+                    "_xsrf=%s; Path=%s/; SameSite=Strict%s", xsrf,
                     exchange->http->base, secure(exchange));
     exchange_bytes(exchange, status, "text/html; charset=utf-8", text.data,
                    text.size);
@@ -72,15 +74,16 @@ static void show_page(exchange_t *exchange, int status, const char *sentence,
 
 static void grant(exchange_t *exchange, const char *id, const char *next)
 {
-    char who[ACCESS_WHO_SIZE];
+    char who[EXCHANGE_WHO_SIZE];
     int64_t expires = clock_wall_us() + (int64_t) COOKIE_DAYS * 86400 * 1000000;
-    cleanup_free char *name = access_cookie_name(exchange);
-    cleanup_free char *value = auth_cookie(exchange->http->auth, id, expires);
+    cleanup_free char *name = authorize_cookie_name(exchange);
+    cleanup_free char *value =
+        tokens_cookie(exchange->http->tokens, id, expires);
 
     snprintf(who, sizeof who, "token=%s", id);
-    access_note_use(exchange, "login", who, "");
+    authorize_note_use(exchange, "login", who, "");
     exchange_header(exchange, "Set-Cookie",
-                    "%s=%s; Path=%s/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+                    "%s=%s; Path=%s/; Max-Age=%d; HttpOnly; SameSite=Strict%s",
                     name, value, exchange->http->base, COOKIE_DAYS * 86400,
                     secure(exchange));
     exchange_header(exchange, "Location", "%s/%s", exchange->http->base,
@@ -92,41 +95,43 @@ static void show(exchange_t *exchange)
 {
     const char *token = exchange_argument(exchange, "token");
     const char *next = exchange_argument(exchange, "next");
-    char id[AUTH_ID_SIZE];
+    char id[TOKEN_ID_SIZE];
 
-    if (token && auth_check(exchange->http->auth, token, strlen(token), id)) {
+    if (token
+        && tokens_check(exchange->http->tokens, token, strlen(token), id)) {
         grant(exchange, id, next);
         return;
     }
     if (token)
-        access_note_refusal(exchange, "login");
+        authorize_note_refusal(exchange, "login");
     show_page(exchange, token ? 401 : 200,
               exchange->scopes ? "You are logged in." : "A token is needed.",
               next);
 }
 
-/* Jupyter calls the field password where a person types it. */
+/* Reads the token. Jupyter names the form's field password. */
 static void take(exchange_t *exchange)
 {
-    cleanup_free char *token = fields_form(&exchange->body, "token");
-    cleanup_free char *shown = fields_form(&exchange->body, "_xsrf");
-    cleanup_free char *next = fields_form(&exchange->body, "next");
-    cleanup_free char *cookie = access_cookie(exchange, "_xsrf");
-    char id[AUTH_ID_SIZE];
+    cleanup_free char *token = form_form(&exchange->request.body, "token");
+    cleanup_free char *shown = form_form(&exchange->request.body, "_xsrf");
+    cleanup_free char *next = form_form(&exchange->request.body, "next");
+    cleanup_free char *cookie = authorize_cookie(exchange, "_xsrf");
+    char id[TOKEN_ID_SIZE];
 
     if (!token || !*token) {
         free(token);
-        token = fields_form(&exchange->body, "password");
+        token = form_form(&exchange->request.body, "password");
     }
-    if (!shown || !cookie || !auth_equals(shown, cookie)) {
-        access_note_refusal(exchange, "xsrf");
+    if (!shown || !cookie || !tokens_equals(shown, cookie)) {
+        authorize_note_refusal(exchange, "xsrf");
         exchange_fail(exchange, 403, "'_xsrf' argument missing from POST");
         return;
     }
-    if (token && auth_check(exchange->http->auth, token, strlen(token), id)) {
+    if (token
+        && tokens_check(exchange->http->tokens, token, strlen(token), id)) {
         grant(exchange, id, next);
     } else {
-        access_note_refusal(exchange, "login");
+        authorize_note_refusal(exchange, "login");
         show_page(exchange, 401, "That is not the token.", next);
     }
     if (token)
@@ -135,11 +140,11 @@ static void take(exchange_t *exchange)
 
 static void leave(exchange_t *exchange)
 {
-    cleanup_free char *name = access_cookie_name(exchange);
+    cleanup_free char *name = authorize_cookie_name(exchange);
 
     exchange_header(exchange, "Set-Cookie",
-                    "%s=; Path=%s/; Max-Age=0; HttpOnly; SameSite=Lax%s", name,
-                    exchange->http->base, secure(exchange));
+                    "%s=; Path=%s/; Max-Age=0; HttpOnly; SameSite=Strict%s",
+                    name, exchange->http->base, secure(exchange));
     exchange_header(exchange, "Location", "%s/login", exchange->http->base);
     exchange_empty(exchange, 302);
 }

@@ -1,7 +1,10 @@
-/* /api/sessions: a document's path and the kernel that runs for it, as
- * front ends think of them; remembered in gateway/http/ws/resume_state.c. */
+/* /api/sessions: the path of a document and the kernel that runs for it, as
+ * Jupyter's clients define them. They are kept in
+ * gateway/http/ws/resume_state.c. */
 #include "gateway/http/api/jupyter_models.h"
-#include "gateway/http/server/routes.h"
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 #include "gateway/http/ws/resume_state.h"
 #include "gateway/http/ws/subscription.h"
 
@@ -12,21 +15,22 @@
 static void answer_unknown(exchange_t *exchange)
 {
     exchange_fail(exchange, 404, "Session not found: session_id=%.100s",
-                  exchange->parameters[0]);
+                  exchange->request.parameters[0]);
 }
 
-/* The note of the first parameter; NULL: answered. */
+/* Returns the note that the first parameter names. NULL if no session has this
+ * id; the request is then answered. */
 static json_t *find(exchange_t *exchange)
 {
-    json_t *note =
-        json_object_get(exchange->http->sessions, exchange->parameters[0]);
+    json_t *note = json_object_get(exchange->http->kept.sessions,
+                                   exchange->request.parameters[0]);
 
     if (!note)
         answer_unknown(exchange);
     return note;
 }
 
-/* `kernel` is taken. */
+/* Returns the model of a note; `kernel` is taken. */
 static json_t *model(const json_t *note, json_t *kernel)
 {
     json_t *whole =
@@ -53,37 +57,39 @@ static const json_t *find_kernel(const json_t *reply, const char *id)
     return NULL;
 }
 
-/* Notes whose kernel has gone are forgotten, as Jupyter Server does. */
+/* Forgets notes whose kernel has gone, like Jupyter Server does. */
 static void on_list(exchange_t *exchange, const json_t *reply)
 {
     json_t *models, *note;
     const char *id;
     void *next;
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     models = json_array();
-    json_object_foreach_safe(exchange->http->sessions, next, id, note)
+    json_object_foreach_safe(exchange->http->kept.sessions, next, id, note)
     {
         const json_t *session = find_kernel(reply, model_text(note, "kernel"));
         if (session)
             json_array_append_new(
-                models, model(note, model_kernel(exchange->http, session)));
+                models,
+                model(note, jupyter_model_kernel(exchange->http, session)));
         else
-            json_object_del(exchange->http->sessions, id);
+            json_object_del(exchange->http->kept.sessions, id);
     }
     exchange_json(exchange, 200, models);
 }
 
 static void list(exchange_t *exchange)
 {
-    if (model_may_list(exchange))
-        desk_order(exchange, "session_list_request", json_object(), on_list);
+    if (jupyter_model_may_list(exchange))
+        registry_client_ask(exchange, "session_list_request", json_object(),
+                            on_list);
 }
 
-/* --- What a kernel's owner says of it --- */
+/* --- What the registry replies about a kernel --- */
 
-/* The session of a reply if it is this one and lives, else NULL. */
+/* Returns the session of a reply if it has this id and is alive, else NULL. */
 static const json_t *alive(const json_t *reply, const char *id)
 {
     const json_t *session = model_asked(reply, id);
@@ -91,9 +97,9 @@ static const json_t *alive(const json_t *reply, const char *id)
     return session && !model_is_gone(session) ? session : NULL;
 }
 
-/* The reply says whether there is such a kernel. False: it says that it
- * cannot be told now, and that was answered. */
-static bool is_told(exchange_t *exchange, const json_t *reply)
+/* Returns true if the reply shows whether the kernel exists. Returns false
+ * after an error, and the request was then answered. */
+static bool is_conclusive(exchange_t *exchange, const json_t *reply)
 {
     static const char *const names[] = {"UnknownSession", "SessionGone",
                                         "AmbiguousSession"};
@@ -101,40 +107,42 @@ static bool is_told(exchange_t *exchange, const json_t *reply)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(model_text(reply, "ename"), names[i]) == 0)
             return true;
-    return desk_is_ok(exchange, reply);
+    return registry_client_is_ok(exchange, reply);
 }
 
 static void forget(exchange_t *exchange)
 {
-    json_object_del(exchange->http->sessions, exchange->parameters[0]);
-    notes_save(exchange->http);
+    json_object_del(exchange->http->kept.sessions,
+                    exchange->request.parameters[0]);
+    resume_state_save(exchange->http);
 }
 
-/* The second parameter is what was asked for: a note may have got another
- * kernel when the answer comes. */
+/* Shows the kernel that the second parameter names from now on: the note may
+ * have another kernel when the answer comes. */
 static void show_kernel(exchange_t *exchange, const char *kernel,
-                        desk_reply_fn *fn)
+                        registry_client_reply_fn *fn)
 {
-    free(exchange->parameters[1]);
-    exchange->parameters[1] = mem_text(kernel);
-    desk_order(exchange, "session_show_request",
-               json_pack("{s:s}", "id", kernel), fn);
+    free(exchange->request.parameters[1]);
+    exchange->request.parameters[1] = mem_text(kernel);
+    registry_client_ask(exchange, "session_show_request",
+                        json_pack("{s:s}", "id", kernel), fn);
 }
 
-/* The kernel of the first parameter's note, as the reply has it. NULL: that
- * was answered or is asked again by `fn`, or `ret_is_gone`: there is no note,
- * none any more when its kernel has ended. */
+/* Returns the kernel of the first parameter's note, as the reply has it. NULL
+ * if the request was answered, or `fn` asks again. `ret_is_gone` is set if
+ * there is no note any more because its kernel has ended. */
 static const json_t *note_kernel(exchange_t *exchange, const json_t *reply,
-                                 desk_reply_fn *fn, bool *ret_is_gone)
+                                 registry_client_reply_fn *fn,
+                                 bool *ret_is_gone)
 {
-    const json_t *note =
-        json_object_get(exchange->http->sessions, exchange->parameters[0]);
+    const json_t *note = json_object_get(exchange->http->kept.sessions,
+                                         exchange->request.parameters[0]);
     const char *kernel = model_text(note, "kernel");
 
     *ret_is_gone = false;
-    if (!is_told(exchange, reply))
+    if (!is_conclusive(exchange, reply))
         return NULL;
-    if (note && strcmp(kernel, exchange->parameters[1]) != 0) {
+    if (note && strcmp(kernel, exchange->request.parameters[1]) != 0) {
         show_kernel(exchange, kernel, fn);
         return NULL;
     }
@@ -148,13 +156,13 @@ static const json_t *note_kernel(exchange_t *exchange, const json_t *reply,
 static void answer_with(exchange_t *exchange, const json_t *note,
                         const json_t *session)
 {
-    bool is_new = exchange->method == METHOD_POST;
+    bool is_new = exchange->request.method == METHOD_POST;
 
     if (is_new)
         exchange_header(exchange, "Location", "%s/api/sessions/%s",
                         exchange->http->base, model_text(note, "id"));
     exchange_json(exchange, is_new ? 201 : 200,
-                  model(note, model_kernel(exchange->http, session)));
+                  model(note, jupyter_model_kernel(exchange->http, session)));
 }
 
 static void on_show(exchange_t *exchange, const json_t *reply)
@@ -176,9 +184,8 @@ static void show(exchange_t *exchange)
         show_kernel(exchange, model_text(note, "kernel"), on_show);
 }
 
-/* --- Making and changing: a note stands as it was until the kernel that it is
- * to have is known to be there; what is to become of it is the exchange's
- * task until then --- */
+/* --- Making and changing. A note stays unchanged until its new kernel is known
+ * to exist; until then the exchange's task has the change --- */
 
 static void end_change(void **self_p)
 {
@@ -192,20 +199,58 @@ static void on_dropped(exchange_t *exchange, const json_t *reply)
     (void) reply;
 }
 
-/* A kernel that a document has no more is ended, unless another one has it.
- * After the answer: nobody waits for it. */
-static void drop_kernel(exchange_t *exchange, const char *kernel)
+/* Returns true if a document has that kernel. */
+static bool has_document(const http_t *http, const char *kernel)
 {
     json_t *note;
     const char *id;
 
-    json_object_foreach(exchange->http->sessions, id, note)
+    json_object_foreach(http->kept.sessions, id, note)
     {
         if (strcmp(model_text(note, "kernel"), kernel) == 0)
-            return;
+            return true;
     }
-    desk_order(exchange, "session_delete_request",
-               json_pack("{s:s}", "id", kernel), on_dropped);
+    return false;
+}
+
+/* Ends a kernel that no document has. The request was answered: no client waits
+ * for the end. */
+static void drop_kernel(exchange_t *exchange, const char *kernel)
+{
+    if (!has_document(exchange->http, kernel))
+        registry_client_ask(exchange, "session_delete_request",
+                            json_pack("{s:s}", "id", kernel), on_dropped);
+}
+
+static void on_replaced(exchange_t *exchange, const json_t *session)
+{
+    (void) session;
+    show(exchange);
+}
+
+/* The old kernel is being ended, or did not exist any more. If its end was
+ * reported before, the second parameter is already the new kernel. */
+static void on_replacing(exchange_t *exchange, const json_t *reply)
+{
+    if (strcmp(model_text(reply, "status"), "ok") == 0
+        || strcmp(exchange->request.parameters[1],
+                  model_text(exchange->task, "replaced"))
+               != 0)
+        return;
+    subscription_forget(exchange);
+    show(exchange);
+}
+
+/* Ends the former kernel of a document and answers when it has ended. A client
+ * that lists kernels after the answer finds only the new one. */
+static void replace_kernel(exchange_t *exchange, const char *kernel)
+{
+    json_object_set_new(exchange->task, "replaced", json_string(kernel));
+    free(exchange->request.parameters[1]);
+    exchange->request.parameters[1] = mem_text(kernel);
+    if (jupyter_model_await(exchange, kernel, AWAIT_END, on_replaced))
+        registry_client_ask(exchange, "session_delete_request",
+                            json_pack("{s:s}", "id", kernel), on_replacing);
 }
 
 static json_t *note_of_path(const http_t *http, const char *path)
@@ -213,7 +258,7 @@ static json_t *note_of_path(const http_t *http, const char *path)
     json_t *note;
     const char *id;
 
-    json_object_foreach(http->sessions, id,
+    json_object_foreach(http->kept.sessions, id,
                         note) if (strcmp(model_text(note, "path"), path)
                                   == 0) return note;
     return NULL;
@@ -235,13 +280,13 @@ static void on_known(exchange_t *exchange, const json_t *reply);
 
 static void use_note(exchange_t *exchange, const json_t *note)
 {
-    free(exchange->parameters[0]);
-    exchange->parameters[0] = mem_text(model_text(note, "id"));
+    free(exchange->request.parameters[0]);
+    exchange->request.parameters[0] = mem_text(model_text(note, "id"));
     show_kernel(exchange, model_text(note, "kernel"), on_known);
 }
 
-/* The new note has its kernel. Somebody may have been faster with the same
- * path. */
+/* The new note has its kernel. Another client may have made a note with the
+ * same path meanwhile. */
 static void finish_new(exchange_t *exchange, const json_t *session,
                        bool is_made)
 {
@@ -255,18 +300,19 @@ static void finish_new(exchange_t *exchange, const json_t *session,
             drop_kernel(exchange, model_text(session, "id"));
         return;
     }
-    json_object_set(exchange->http->sessions, model_text(change, "id"), change);
-    notes_save(exchange->http);
+    json_object_set(exchange->http->kept.sessions, model_text(change, "id"),
+                    change);
+    resume_state_save(exchange->http);
     answer_with(exchange, change, session);
 }
 
 static void finish(exchange_t *exchange, const json_t *session, bool is_made)
 {
-    json_t *note =
-        json_object_get(exchange->http->sessions, exchange->parameters[0]);
+    json_t *note = json_object_get(exchange->http->kept.sessions,
+                                   exchange->request.parameters[0]);
     cleanup_free char *before = mem_text(model_text(note, "kernel"));
 
-    if (exchange->method == METHOD_POST) {
+    if (exchange->request.method == METHOD_POST) {
         finish_new(exchange, session, is_made);
         return;
     }
@@ -277,17 +323,18 @@ static void finish(exchange_t *exchange, const json_t *session, bool is_made)
         return;
     }
     json_object_update(note, exchange->task);
-    notes_save(exchange->http);
-    answer_with(exchange, note, session);
-    if (is_made)
-        drop_kernel(exchange, before);
+    resume_state_save(exchange->http);
+    if (is_made && !has_document(exchange->http, before))
+        replace_kernel(exchange, before);
+    else
+        answer_with(exchange, note, session);
 }
 
 static void on_made(exchange_t *exchange, const json_t *reply)
 {
     const json_t *session = json_object_get(reply, "session");
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     json_object_set(exchange->task, "kernel", json_object_get(session, "id"));
     finish(exchange, session, true);
@@ -297,7 +344,7 @@ static void on_joined(exchange_t *exchange, const json_t *reply)
 {
     const char *id = model_text(exchange->task, "kernel");
 
-    if (!is_told(exchange, reply))
+    if (!is_conclusive(exchange, reply))
         return;
     const json_t *session = alive(reply, id);
     if (session)
@@ -306,7 +353,8 @@ static void on_joined(exchange_t *exchange, const json_t *reply)
         exchange_fail(exchange, 400, "No such kernel: %.100s", id);
 }
 
-/* The body is Jupyter Server's: Lab shows `short_message` as a title. */
+/* Refuses a profile. The body is Jupyter Server's: JupyterLab shows
+ * `short_message` as a title. */
 static void refuse_profile(exchange_t *exchange, const char *name)
 {
     char message[512], title[256];
@@ -322,7 +370,7 @@ static void refuse_profile(exchange_t *exchange, const char *name)
                             status_text(501)));
 }
 
-/* A kernel for the change: one that there is, or a new one. */
+/* Finds the kernel for the change: an existing one, or a new one. */
 static void find_kernel_for(exchange_t *exchange, const json_t *body)
 {
     const json_t *kernel = json_object_get(body, "kernel");
@@ -334,18 +382,19 @@ static void find_kernel_for(exchange_t *exchange, const json_t *body)
         show_kernel(exchange, id, on_joined);
         return;
     }
-    if (!model_has_profile(exchange->http, name)) {
+    if (!jupyter_model_has_profile(exchange->http, name)) {
         refuse_profile(exchange, name);
         return;
     }
-    json_t *content = model_creation(exchange, body, name);
+    json_t *content = jupyter_model_creation(exchange, body, name);
     if (content)
-        desk_order(exchange, "session_create_request", content, on_made);
+        registry_client_ask(exchange, "session_create_request", content,
+                            on_made);
 }
 
 /* --- Making --- */
 
-/* The old form of the body: {"notebook": {"path"}}. */
+/* Reads the old form of the body: {"notebook": {"path"}}. */
 static const char *body_text(const json_t *body, const char *name)
 {
     const char *text = model_text(body, name);
@@ -356,18 +405,36 @@ static const char *body_text(const json_t *body, const char *name)
     return strcmp(name, "type") == 0 ? "notebook" : model_text(notebook, name);
 }
 
-/* The body was looked at before. */
+/* Checks the types of the body's members; false if one is wrong, and the
+ * request was then answered. */
+static bool check_body(exchange_t *exchange, const json_t *body)
+{
+    static const char *const texts[] = {"path", "name", "type", NULL};
+    static const char *const of_kernel[] = {"id", "name", NULL};
+    const json_t *kernel = json_object_get(body, "kernel");
+
+    if (kernel && !json_is_object(kernel) && !json_is_null(kernel)) {
+        exchange_fail(exchange, 400, "kernel must be an object");
+        return false;
+    }
+    return jupyter_model_are_texts(exchange, body, texts)
+           && jupyter_model_are_texts(exchange, kernel, of_kernel)
+           && jupyter_model_are_texts(exchange,
+                                      json_object_get(body, "notebook"), texts);
+}
+
+/* Makes the note; the body was checked before. */
 static void make(exchange_t *exchange)
 {
     json_auto_t *body = NULL;
 
     if (!exchange_read_object(exchange, &body))
         return;
-    free(exchange->parameters[0]);
-    exchange->parameters[0] = new_id();
+    free(exchange->request.parameters[0]);
+    exchange->request.parameters[0] = new_id();
     exchange_keep(exchange,
                   json_pack("{s:s,s:s,s:s,s:s,s:s}", "id",
-                            exchange->parameters[0], "path",
+                            exchange->request.parameters[0], "path",
                             body_text(body, "path"), "name",
                             body_text(body, "name"), "type",
                             body_text(body, "type"), "kernel", ""),
@@ -375,7 +442,7 @@ static void make(exchange_t *exchange)
     find_kernel_for(exchange, body);
 }
 
-/* The path has a note already, whose kernel may have ended. */
+/* The path already has a note, whose kernel may have ended. */
 static void on_known(exchange_t *exchange, const json_t *reply)
 {
     bool is_gone;
@@ -397,6 +464,8 @@ static void create(exchange_t *exchange)
         exchange_fail(exchange, 400, "No JSON data provided");
         return;
     }
+    if (!check_body(exchange, body))
+        return;
     const char *path = body_text(body, "path"), *type = body_text(body, "type");
     if (!*path || !*type) {
         exchange_fail(exchange, 400, "Missing field in JSON data: %s",
@@ -412,7 +481,7 @@ static void create(exchange_t *exchange)
 
 /* --- Changing --- */
 
-/* Nothing was asked of its kernel, which has to be there all the same. */
+/* The change keeps the kernel, which still has to exist. */
 static void on_kept(exchange_t *exchange, const json_t *reply)
 {
     bool is_gone;
@@ -424,23 +493,18 @@ static void on_kept(exchange_t *exchange, const json_t *reply)
         answer_unknown(exchange);
 }
 
-/* The texts that are to change; NULL: one is none, and that was answered. */
-static json_t *read_change(exchange_t *exchange, const json_t *body)
+/* Returns the texts to change, owned by the caller. */
+static json_t *read_change(const json_t *body)
 {
     static const char *const names[] = {"path", "name", "type"};
-    json_auto_t *change = json_object();
+    json_t *change = json_object();
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         json_t *value = json_object_get(body, names[i]);
-        if (!value || json_is_null(value))
-            continue;
-        if (!json_is_string(value)) {
-            exchange_fail(exchange, 400, "%s must be a text", names[i]);
-            return NULL;
-        }
-        json_object_set(change, names[i], value);
+        if (json_is_string(value))
+            json_object_set(change, names[i], value);
     }
-    return take_ptr(change);
+    return change;
 }
 
 static void change(exchange_t *exchange)
@@ -448,12 +512,10 @@ static void change(exchange_t *exchange)
     json_auto_t *body = NULL;
     const json_t *note = find(exchange);
 
-    if (!note || !exchange_read_object(exchange, &body))
+    if (!note || !exchange_read_object(exchange, &body)
+        || !check_body(exchange, body))
         return;
-    json_t *change = read_change(exchange, body);
-    if (!change)
-        return;
-    exchange_keep(exchange, change, end_change);
+    exchange_keep(exchange, read_change(body), end_change);
     const json_t *kernel = json_object_get(body, "kernel");
     if (*model_text(kernel, "id") || *model_text(kernel, "name"))
         find_kernel_for(exchange, body);
@@ -468,12 +530,12 @@ static void on_gone(exchange_t *exchange, const json_t *session)
     exchange_empty(exchange, 204);
 }
 
-static void on_ordered(exchange_t *exchange, const json_t *reply)
+static void on_requested(exchange_t *exchange, const json_t *reply)
 {
     if (strcmp(model_text(reply, "status"), "ok") == 0)
         return;
-    watch_forget(exchange);
-    if (!is_told(exchange, reply))
+    subscription_forget(exchange);
+    if (!is_conclusive(exchange, reply))
         return;
     forget(exchange);
     exchange_fail(exchange, 410, "Kernel deleted before session; %s",
@@ -485,16 +547,16 @@ static void discard(exchange_t *exchange)
     const json_t *note = find(exchange);
     const char *kernel = model_text(note, "kernel");
 
-    if (note && model_await(exchange, kernel, AWAIT_END, on_gone))
-        desk_order(exchange, "session_delete_request",
-                   json_pack("{s:s}", "id", kernel), on_ordered);
+    if (note && jupyter_model_await(exchange, kernel, AWAIT_END, on_gone))
+        registry_client_ask(exchange, "session_delete_request",
+                            json_pack("{s:s}", "id", kernel), on_requested);
 }
 
 const route_t session_routes[] = {
-    {METHOD_GET, "/api/sessions", AUTH_OBSERVE, list},
-    {METHOD_POST, "/api/sessions", AUTH_EXECUTE, create},
-    {METHOD_GET, "/api/sessions/{}", AUTH_OBSERVE, show},
-    {METHOD_PATCH, "/api/sessions/{}", AUTH_EXECUTE, change},
-    {METHOD_DELETE, "/api/sessions/{}", AUTH_EXECUTE, discard},
+    {METHOD_GET, "/api/sessions", SCOPE_OBSERVE, list},
+    {METHOD_POST, "/api/sessions", SCOPE_EXECUTE, create},
+    {METHOD_GET, "/api/sessions/{}", SCOPE_OBSERVE, show},
+    {METHOD_PATCH, "/api/sessions/{}", SCOPE_EXECUTE, change},
+    {METHOD_DELETE, "/api/sessions/{}", SCOPE_EXECUTE, discard},
     {0},
 };

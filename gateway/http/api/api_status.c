@@ -1,13 +1,15 @@
-/* What the gateway is and who asks. */
-#include "gateway/http/server/routes.h"
+/* Answers what the gateway is, and who the client is. */
+#include "gateway/http/api/route.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include "base/clock.h"
 #include "gateway/http/ws/subscription.h"
+#include "gateway/http/ws/terminals.h"
 
 #include <string.h>
 
-/* Front ends look at it to know what they may use: that of the Jupyter Server
- * whose interface this is. */
+/* Answers with the version of the Jupyter Server whose interface this is:
+ * clients decide by it what they may use. */
 static void answer_version(exchange_t *exchange)
 {
     exchange_json(
@@ -20,43 +22,49 @@ static void on_list(exchange_t *exchange, const json_t *reply)
     const http_t *http = exchange->http;
     char started[CLOCK_ISO_SIZE], active[CLOCK_ISO_SIZE];
     const json_t *session;
+    json_auto_t *terminals = NULL;
     unsigned connections = 0;
     size_t i;
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     json_array_foreach(json_object_get(reply, "sessions"), i, session)
-        connections += watch_viewer_count(
+        connections += subscription_client_count(
             http, json_string_value(json_object_get(session, "id")));
-    clock_iso(http->started_us, started);
-    clock_iso(http->active_us, active);
+    terminals = terminals_list(exchange->http);
+    clock_iso(http->clocks.started_us, started);
+    clock_iso(http->clocks.active_us, active);
     exchange_json(
         exchange, 200,
-        json_pack("{s:s,s:s,s:i,s:i}", "started", started, "last_activity",
+        json_pack("{s:s,s:s,s:i,s:i,s:i}", "started", started, "last_activity",
                   active, "kernels",
                   (int) json_array_size(json_object_get(reply, "sessions")),
-                  "connections", (int) connections));
+                  "connections", (int) connections, "terminals",
+                  (int) json_array_size(terminals)));
 }
 
 static void answer_status(exchange_t *exchange)
 {
-    desk_order(exchange, "session_list_request", json_object(), on_list);
+    registry_client_ask(exchange, "session_list_request", json_object(),
+                        on_list);
 }
 
-/* What somebody may do with a resource, as Jupyter Server names them. */
+/* Returns true if the scopes permit the action, in Jupyter Server's names. */
 static bool may(unsigned scopes, const char *resource, const char *action)
 {
     bool is_reading = strcmp(action, "read") == 0;
 
     if (strcmp(resource, "contents") == 0)
-        return scopes & (is_reading ? AUTH_OBSERVE | AUTH_FILES : AUTH_FILES);
+        return scopes
+               & (is_reading ? SCOPE_OBSERVE | SCOPE_FILES : SCOPE_FILES);
     if (strcmp(resource, "kernels") == 0 || strcmp(resource, "sessions") == 0
-        || strcmp(resource, "kernelspecs") == 0)
-        return scopes & (is_reading ? AUTH_OBSERVE : AUTH_EXECUTE);
-    return is_reading && scopes & AUTH_OBSERVE;
+        || strcmp(resource, "kernelspecs") == 0
+        || strcmp(resource, "terminals") == 0)
+        return scopes & (is_reading ? SCOPE_OBSERVE : SCOPE_EXECUTE);
+    return is_reading && scopes & SCOPE_OBSERVE;
 }
 
-/* {"contents": ["read", "write"]} -> those of them that are granted. */
+/* {"contents": ["read", "write"]} -> the granted ones. */
 static json_t *granted(unsigned scopes, json_t *asked)
 {
     json_t *result = json_object(), *actions, *action;
@@ -94,12 +102,12 @@ static void answer_me(exchange_t *exchange)
                             "display_name", exchange->who, "initials", "h",
                             "avatar_url", "color", "permissions",
                             granted(exchange->scopes, asked), "scopes",
-                            auth_scope_names(exchange->scopes)));
+                            token_scopes_names(exchange->scopes)));
 }
 
 const route_t status_routes[] = {
     {METHOD_GET, "/api", SCOPE_NONE, answer_version},
-    {METHOD_GET, "/api/status", AUTH_OBSERVE, answer_status},
-    {METHOD_GET, "/api/me", AUTH_OBSERVE, answer_me},
+    {METHOD_GET, "/api/status", SCOPE_OBSERVE, answer_status},
+    {METHOD_GET, "/api/me", SCOPE_OBSERVE, answer_me},
     {0},
 };

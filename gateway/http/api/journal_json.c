@@ -2,15 +2,14 @@
 #include "gateway/http/api/journal_json.h"
 
 #include "base/clock.h"
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
 #include <sodium.h>
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *record_kind_name(journal_kind_t kind)
+const char *journal_json_kind_name(journal_kind_t kind)
 {
     static const char *const names[] = {
         [JOURNAL_REQUEST] = "request", [JOURNAL_EVENT] = "event",
@@ -23,67 +22,47 @@ const char *record_kind_name(journal_kind_t kind)
                : "unknown";
 }
 
-/* Clients may have sent line ends between tokens; in strings there are none. */
-static void append_line(buffer_t *out, const void *bytes, size_t size)
+/* Writes a part of a message on one line. Clients may send line ends between
+ * tokens; a string contains no line end. */
+static void write_part(buffer_t *out, const char *name, bytes_t part)
 {
-    uint8_t *to = buffer_reserve(out, size);
+    size_t begin = out->size;
 
-    memcpy(to, bytes, size);
-    for (size_t i = 0; i < size; i++)
-        if (to[i] == '\n' || to[i] == '\r')
-            to[i] = ' ';
-    out->size += size;
+    jspan_write_raw(out, name, part);
+    for (size_t i = begin; i < out->size; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r')
+            out->data[i] = ' ';
 }
 
-static void write_part(buffer_t *out, const char *name, journal_part_t part)
-{
-    buffer_format(out, ",\"%s\":", name);
-    if (part.size)
-        append_line(out, part.bytes, part.size);
-    else
-        buffer_text(out, "{}");
-}
-
-static void write_base64(buffer_t *out, journal_part_t part)
+static void write_base64(buffer_t *out, bytes_t part)
 {
     const int variant = sodium_base64_VARIANT_ORIGINAL;
     size_t size = sodium_base64_ENCODED_LEN(part.size, variant);
 
-    buffer_text(out, "\"");
+    jspan_write_open_text(out, NULL);
     sodium_bin2base64((char *) buffer_reserve(out, size), size, part.bytes,
                       part.size, variant);
     out->size += size - 1; /* its NUL */
-    buffer_text(out, "\"");
+    jspan_write_end_text(out);
 }
 
-void record_write(buffer_t *out, const journal_record_t *record)
+void journal_json_write(buffer_t *out, const journal_record_t *record)
 {
     char time[CLOCK_ISO_SIZE];
 
     clock_iso(record->wall_us, time);
-    buffer_format(out,
-                  "{\"seq\":%" PRIu64 ",\"kind\":\"%s\",\"time\":\"%s\","
-                  "\"msg_type\":",
-                  record->seq, record_kind_name(record->kind), time);
-    json_quote_text(out, record->type);
-    buffer_format(out, ",\"request\":%" PRIu64, record->request);
+    jspan_write_begin(out);
+    jspan_write_count(out, "seq", record->seq);
+    jspan_write_text(out, "kind", journal_json_kind_name(record->kind));
+    jspan_write_text(out, "time", time);
+    jspan_write_text(out, "msg_type", record->type);
+    jspan_write_count(out, "request", record->request);
     write_part(out, "header", record->header);
     write_part(out, "metadata", record->metadata);
     write_part(out, "content", record->content);
-    buffer_text(out, ",\"buffers\":[");
-    for (size_t i = 0; i < record->buffer_count; i++) {
-        if (i)
-            buffer_text(out, ",");
+    jspan_write_array(out, "buffers");
+    for (size_t i = 0; i < record->buffer_count; i++)
         write_base64(out, record->buffers[i]);
-    }
-    buffer_text(out, "]}");
-}
-
-bool record_read_number(const char *text, uint64_t *ret_number)
-{
-    if (!text || !*text || strlen(text) > 18
-        || text[strspn(text, "0123456789")])
-        return false;
-    *ret_number = strtoull(text, NULL, 10);
-    return true;
+    jspan_write_end_array(out);
+    jspan_write_end(out);
 }

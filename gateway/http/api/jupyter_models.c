@@ -1,24 +1,40 @@
 /* hearth's sessions as Jupyter's models. */
 #include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include "gateway/config/limit_overrides.h"
+#include "gateway/config/tool_list.h"
 #include "gateway/http/ws/subscription.h"
+
+#include "protocol/limits.h"
 
 #include <string.h>
 
-const char *model_text(const json_t *object, const char *name)
+bool jupyter_model_are_texts(exchange_t *exchange, const json_t *object,
+                             const char *const *names)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
+    for (; *names; names++) {
+        const json_t *value = json_object_get(object, *names);
+        if (value && !json_is_string(value) && !json_is_null(value)) {
+            exchange_fail(exchange, 400, "%s must be a text", *names);
+            return false;
+        }
+    }
+    return true;
 }
 
-bool model_is_gone(const json_t *session)
+bool jupyter_model_has_died(const json_t *session)
 {
-    return strcmp(model_text(session, "state"), "gone") == 0;
+    static const char *const ended[] = {"deleted", "idle", "lifetime"};
+
+    for (size_t i = 0; i < sizeof ended / sizeof *ended; i++)
+        if (strcmp(model_text(session, "reason"), ended[i]) == 0)
+            return false;
+    return model_is_gone(session);
 }
 
-/* The states that front ends know. */
+/* Returns Jupyter's name of a state. */
 static const char *execution_state(const char *state)
 {
     if (strcmp(state, "stopping") == 0)
@@ -28,7 +44,7 @@ static const char *execution_state(const char *state)
     return state;
 }
 
-json_t *model_kernel(const http_t *http, const json_t *session)
+json_t *jupyter_model_kernel(const http_t *http, const json_t *session)
 {
     const char *id = model_text(session, "id");
     const char *active = model_text(session, "last_activity");
@@ -37,33 +53,34 @@ json_t *model_kernel(const http_t *http, const json_t *session)
         model_text(session, "profile"), "last_activity",
         *active ? active : model_text(session, "created"), "execution_state",
         execution_state(model_text(session, "state")), "connections",
-        (int) watch_viewer_count(http, id));
+        (int) subscription_client_count(http, id));
 
     if (*model_text(session, "detail"))
         json_object_set(model, "reason", json_object_get(session, "detail"));
     return model;
 }
 
-bool model_await(exchange_t *exchange, const char *id, await_t what,
-                 desk_reply_fn *fn)
+bool jupyter_model_await(exchange_t *exchange, const char *id, await_t what,
+                         registry_client_reply_fn *fn)
 {
     fault_t fault;
-    watch_t *watch = watch_open(exchange->http, id, &fault);
+    subscription_t *subscription =
+        subscription_open(exchange->http, id, &fault);
 
-    if (!watch) {
+    if (!subscription) {
         exchange_fail(exchange, 503, "%s", fault.text);
         return false;
     }
-    if (what == AWAIT_HELLO && watch->is_greeted) {
-        json_auto_t *session = json_pack("{s:s}", "state", watch->state);
-        fn(exchange, watch_is_alive(watch) ? session : NULL);
+    if (what == AWAIT_HELLO && subscription->is_greeted) {
+        json_auto_t *session = json_pack("{s:s}", "state", subscription->state);
+        fn(exchange, subscription_is_alive(subscription) ? session : NULL);
         return true;
     }
-    watch_await(watch, exchange, what, fn);
+    subscription_await(subscription, exchange, what, fn);
     return true;
 }
 
-bool model_may_list(exchange_t *exchange)
+bool jupyter_model_may_list(exchange_t *exchange)
 {
     if (exchange->http->options->http.list_kernels)
         return true;
@@ -72,14 +89,7 @@ bool model_may_list(exchange_t *exchange)
     return false;
 }
 
-const json_t *model_asked(const json_t *reply, const char *id)
-{
-    const json_t *session = json_object_get(reply, "session");
-
-    return strcmp(model_text(session, "id"), id) == 0 ? session : NULL;
-}
-
-bool model_is_unknown(exchange_t *exchange, const json_t *reply)
+bool jupyter_model_is_unknown(exchange_t *exchange, const json_t *reply)
 {
     const char *ename = model_text(reply, "ename");
 
@@ -87,16 +97,16 @@ bool model_is_unknown(exchange_t *exchange, const json_t *reply)
         && strcmp(ename, "AmbiguousSession") != 0)
         return false;
     exchange_fail(exchange, 404, "Kernel does not exist: %.100s",
-                  exchange->parameters[0]);
+                  exchange->request.parameters[0]);
     return true;
 }
 
-json_t *model_id(const exchange_t *exchange)
+json_t *jupyter_model_id(const exchange_t *exchange)
 {
-    return json_pack("{s:s}", "id", exchange->parameters[0]);
+    return json_pack("{s:s}", "id", exchange->request.parameters[0]);
 }
 
-/* Numbers of seconds and words that go to the registry as they are. */
+/* Copies numbers of seconds and texts for the registry unchanged. */
 static bool copy_options(exchange_t *exchange, const json_t *body,
                          json_t *content)
 {
@@ -108,9 +118,10 @@ static bool copy_options(exchange_t *exchange, const json_t *body,
         json_t *value = json_object_get(body, seconds[i]);
         if (!value || json_is_null(value))
             continue;
-        if (!json_is_number(value) || json_number_value(value) < 0) {
-            exchange_fail(exchange, 400, "%s must be seconds, 0 or more",
-                          seconds[i]);
+        if (!json_is_number(value) || json_number_value(value) < 0
+            || json_number_value(value) > SESSION_SECONDS_MAX) {
+            exchange_fail(exchange, 400, "%s must be seconds, 0 to %.0f",
+                          seconds[i], SESSION_SECONDS_MAX);
             return false;
         }
         json_object_set(content, seconds[i], value);
@@ -123,7 +134,12 @@ static bool copy_options(exchange_t *exchange, const json_t *body,
             exchange_fail(exchange, 400, "%s must be a text", words[i]);
             return false;
         }
-        /* "name" is the profile's in Jupyter's bodies. */
+        if (i == 0 && strcmp(json_string_value(value), "auto") != 0
+            && strcmp(json_string_value(value), "never") != 0) {
+            exchange_fail(exchange, 400, "restart must be auto or never");
+            return false;
+        }
+        /* In Jupyter's bodies "name" is the profile's. */
         json_object_set(content, i ? "name" : words[i], value);
     }
     return true;
@@ -139,8 +155,8 @@ static bool copy_limits(exchange_t *exchange, const json_t *body,
 
     if (!limits)
         return true;
-    if (session_limits_ask(options_profile(exchange->http->options, profile),
-                           limits, &lowered, &text, &fault)
+    if (limit_overrides_ask(options_profile(exchange->http->options, profile),
+                            limits, &lowered, &text, &fault)
         < 0) {
         exchange_fail(exchange, 400, "%s", fault.text);
         return false;
@@ -149,8 +165,27 @@ static bool copy_limits(exchange_t *exchange, const json_t *body,
     return true;
 }
 
-/* As Kernel Gateway does it: KERNEL_… and what the configuration allows comes
- * in, the rest is passed over, and the kernel learns who started it. */
+static bool copy_tools(exchange_t *exchange, const json_t *body,
+                       const char *profile, json_t *content)
+{
+    json_t *tools = json_object_get(body, "tools");
+    cleanup_free char *text = NULL;
+    fault_t fault;
+
+    if (!tools)
+        return true;
+    if (tool_list_ask(options_profile(exchange->http->options, profile), tools,
+                      &text, &fault)
+        < 0) {
+        exchange_fail(exchange, 400, "%s", fault.text);
+        return false;
+    }
+    json_object_set(content, "tools", tools);
+    return true;
+}
+
+/* Copies the environment like Kernel Gateway: KERNEL_… and variables that the
+ * configuration permits; others are ignored. KERNEL_GATEWAY is set as well. */
 static bool copy_environment(exchange_t *exchange, const json_t *body,
                              json_t *content)
 {
@@ -172,8 +207,8 @@ static bool copy_environment(exchange_t *exchange, const json_t *body,
             continue;
         if (!json_is_string(value) || !is_permitted) {
             exchange_fail(exchange, 400,
-                          "env: %.100s must be a text, and a name with KERNEL_ "
-                          "capitals, digits and _",
+                          "env: %.100s must be a text; its name is KERNEL_ "
+                          "with capitals, digits and _",
                           name);
             return false;
         }
@@ -186,36 +221,45 @@ static bool copy_environment(exchange_t *exchange, const json_t *body,
     return true;
 }
 
-bool model_has_profile(const http_t *http, const char *name)
+/* jupyter_client's own rule: the name python means the Python that is there.
+ * Returns NULL if there is no such profile. */
+static const profile_t *find_profile(const options_t *options, const char *name)
 {
-    return !*name || http->options->http.force_profile
-           || options_profile(http->options, name);
+    const profile_t *profile = options_profile(options, name);
+
+    if (profile || strcmp(name, "python") != 0)
+        return profile;
+    profile = options_profile(options, "python3");
+    return profile ? profile : options->profiles[0];
 }
 
-json_t *model_creation(exchange_t *exchange, const json_t *body,
-                       const char *profile)
+bool jupyter_model_has_profile(const http_t *http, const char *name)
 {
-    const char *forced = exchange->http->options->http.force_profile;
+    return !*name || http->options->http.force_profile
+           || find_profile(http->options, name);
+}
+
+json_t *jupyter_model_creation(exchange_t *exchange, const json_t *body,
+                               const char *profile)
+{
+    const options_t *options = exchange->http->options;
     json_auto_t *content = json_object();
 
-    if (forced)
-        profile = forced;
-    /* jupyter_client's own rule: this name means the Python that is there. */
-    if (profile && strcmp(profile, "python") == 0
-        && !options_profile(exchange->http->options, profile))
-        profile = options_profile(exchange->http->options, "python3")
-                      ? "python3"
-                      : exchange->http->options->profiles[0]->name;
+    if (options->http.force_profile)
+        profile = options->http.force_profile;
     if (profile && *profile) {
-        if (!options_profile(exchange->http->options, profile)) {
+        const profile_t *found = find_profile(options, profile);
+        if (!found) {
             exchange_fail(exchange, 500, "No such kernel named %.100s",
                           profile);
             return NULL;
         }
+        profile = found->name;
         json_object_set_new(content, "profile", json_string(profile));
     }
     if (!copy_options(exchange, body, content)
         || !copy_limits(exchange, body, profile, content)
+        || !copy_tools(exchange, body, profile, content)
         || !copy_environment(exchange, body, content))
         return NULL;
     return take_ptr(content);

@@ -1,36 +1,40 @@
-/* hearth's sessions as Jupyter's models, and what both REST resources do
- * with them. */
+/* Converts hearth's sessions into Jupyter's models, and does what the REST
+ * resources of kernels and sessions share. */
 #ifndef HEARTH_GATEWAY_HTTP_API_JUPYTER_MODELS_H
 #define HEARTH_GATEWAY_HTTP_API_JUPYTER_MODELS_H
 
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
+#include "gateway/http/rpc/registry_client.h"
 #include "gateway/http/ws/subscription.h"
 
-/* A kernel model: id, name, last_activity, execution_state, connections.
- * Given. */
-json_t *model_kernel(const http_t *http, const json_t *session);
-bool model_is_gone(const json_t *session);
-const char *model_text(const json_t *object, const char *name);
-/* A body may name this profile, or none; one that is forced counts for all. */
-bool model_has_profile(const http_t *http, const char *name);
-/* Order's content for a session that is to be made as this body says; NULL:
- * refused, and answered. Given. */
-json_t *model_creation(exchange_t *exchange, const json_t *body,
-                       const char *profile);
-/* Attaches to the session, so that what is awaited will be told; when it is
- * there already `fn` is called at once. False: refused, and answered. */
-bool model_await(exchange_t *exchange, const char *id, await_t what,
-                 desk_reply_fn *fn);
-/* Whether there are lists here; false: there are none, and that was
- * answered. */
-bool model_may_list(exchange_t *exchange);
-/* The session of a reply, if it is the one with this id and no other whose id
- * begins so: the registry takes the beginning for the whole. Lent; NULL. */
-const json_t *model_asked(const json_t *reply, const char *id);
-/* Whether the reply says that there is no such kernel as the first parameter
- * names; that was answered. */
-bool model_is_unknown(exchange_t *exchange, const json_t *reply);
-/* {"id": the first parameter}; given. */
-json_t *model_id(const exchange_t *exchange);
+/* Returns a kernel model, which the caller owns: id, name, last_activity,
+ * execution_state, connections. */
+json_t *jupyter_model_kernel(const http_t *http, const json_t *session);
+/* Returns true if the session is gone because its kernel ended by itself: not
+ * on request and not by a time limit. */
+bool jupyter_model_has_died(const json_t *session);
+/* Returns true if each of these members of the object is a text, null or
+ * absent; if not, a 400 response was sent. `names` ends with NULL. */
+bool jupyter_model_are_texts(exchange_t *exchange, const json_t *object,
+                             const char *const *names);
+/* Returns true if a body may name this profile (NULL: none). A forced profile
+ * replaces every one. */
+bool jupyter_model_has_profile(const http_t *http, const char *name);
+/* Returns the content of a request for a new session as the body describes it,
+ * which the caller owns; NULL if it was refused with an error response. */
+json_t *jupyter_model_creation(exchange_t *exchange, const json_t *body,
+                               const char *profile);
+/* Attaches to the session and waits for a state; if the state is reached
+ * already, `fn` is called at once. Returns false if it was refused with an
+ * error response. */
+bool jupyter_model_await(exchange_t *exchange, const char *id, await_t what,
+                         registry_client_reply_fn *fn);
+/* Returns true if sessions may be listed; if not, an error was sent. */
+bool jupyter_model_may_list(exchange_t *exchange);
+/* Returns true if the reply says that there is no kernel of the first
+ * parameter's id; then an error was sent. */
+bool jupyter_model_is_unknown(exchange_t *exchange, const json_t *reply);
+/* Returns {"id": the first parameter}, which the caller owns. */
+json_t *jupyter_model_id(const exchange_t *exchange);
 
 #endif

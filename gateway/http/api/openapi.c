@@ -7,24 +7,37 @@
 
 #define LINK "#/components/responses/%d"
 
-/* What is said before a route is asked, or on behalf of all of them. */
+/* Answers that come before a route runs, or are common to all routes. */
 static const struct {
     int status;
-    bool is_scoped; /* not where no token is asked for */
+    bool is_scoped; /* not if no token is required */
 } everywhere[] = {
-    {400, false}, {401, true}, {403, false}, {404, false}, {413, false},
-    {431, false}, {500, true}, {501, false}, {503, false},
+    {400, false}, {401, true}, {403, false}, {404, false},
+    {413, false}, {500, true}, {501, false}, {503, false},
 };
 
 static json_t *load(const char *text, size_t size)
 {
     json_t *object = json_loadb(text, size, 0, NULL);
 
-    assert(object); /* tests/unit/test_openapi.c has read it */
+    assert(object); /* tests/unit/test_openapi.c parses it */
     return object;
 }
 
 /* --- Paths --- */
+
+/* Makes "session" of "sessions", "process" of "processes", and "sandbox" of
+ * "sandboxes". */
+static void cut_plural(char *word)
+{
+    size_t size = strlen(word);
+    bool is_long = size > 4
+                   && (strcmp(word + size - 4, "sses") == 0
+                       || strcmp(word + size - 3, "xes") == 0);
+
+    if (size && word[size - 1] == 's')
+        word[size - (is_long ? 2 : 1)] = '\0';
+}
 
 /* "/api/kernels/{}/restart" -> "/api/kernels/{kernel}/restart"; the names are
  * the segments before them, in the singular. */
@@ -49,14 +62,14 @@ static void write_path(const char *pattern, buffer_t *out, json_t *parameters)
         } else {
             buffer_append(out, pattern, size);
             snprintf(word, sizeof word, "%.*s", (int) size - 1, pattern + 1);
-            if (*word && word[strlen(word) - 1] == 's')
-                word[strlen(word) - 1] = '\0';
+            cut_plural(word);
         }
         pattern += size;
     }
 }
 
-/* The object's member; an empty one when there is none. Lent. */
+/* Returns the member of that name, lent; adds an empty object if it is
+ * missing. */
 static json_t *member(json_t *object, const char *name)
 {
     json_t *value = json_object_get(object, name);
@@ -89,7 +102,7 @@ static void add_route(json_t *paths, const route_t *route)
     char method[16] = "";
 
     write_path(route->pattern, &path, parameters);
-    const char *text = method_text(routes_method(route));
+    const char *text = method_text(route->method);
     for (size_t i = 0; text[i] && i + 1 < sizeof method; i++)
         method[i] = (char) (text[i] | 0x20);
     json_t *operation = member(member(paths, (const char *) path.data), method);
@@ -98,21 +111,21 @@ static void add_route(json_t *paths, const route_t *route)
     add_answers(member(operation, "responses"), route);
     if (route->scope == SCOPE_NONE)
         json_object_set_new(operation, "security", json_array());
-    json_object_set_new(operation, "x-scope", auth_scope_names(route->scope));
+    json_object_set_new(operation, "x-scope", token_scopes_names(route->scope));
 }
 
-/* --- What is refused --- */
+/* --- Errors --- */
 
-/* {"message","reason"}, as exchange_fail has them. */
+/* {"message","reason"}, as exchange_fail has them, and E2B's "code". */
 static json_t *refusal_schema(int status)
 {
-    return json_pack("{s:s,s:[s,s],s:{s:{s:s,s:i},s:{s:s,s:[s]}}}", "type",
+    return json_pack("{s:s,s:[s,s],s:{s:{s:s,s:i},s:{s:s,s:[s]},s:{}}}", "type",
                      "object", "required", "message", "reason", "properties",
                      "message", "type", "string", "minLength", 1, "reason",
-                     "type", "string", "enum", status_text(status));
+                     "type", "string", "enum", status_text(status), "code");
 }
 
-/* Those that are named by their status say nothing else than any refusal. */
+/* A refusal that is only named by its status has the common schema. */
 static void fill_refusals(json_t *responses)
 {
     const char *name;
@@ -128,14 +141,13 @@ static void fill_refusals(json_t *responses)
     }
 }
 
-json_t *openapi_document(const char *base)
+json_t *openapi_document(const char *base, route_each_fn *each)
 {
     json_t *paths = load(openapi_paths, openapi_paths_size);
     json_t *components = load(openapi_components, openapi_components_size);
     size_t cursor = 0;
 
-    for (const route_t *at = routes_each(&cursor); at;
-         at = routes_each(&cursor))
+    for (const route_t *at = each(&cursor); at; at = each(&cursor))
         add_route(paths, at);
     fill_refusals(json_object_get(components, "responses"));
     return json_pack(

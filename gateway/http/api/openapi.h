@@ -1,17 +1,19 @@
-/* The interface as an OpenAPI 3 document: what openapi_paths.json and
- * openapi_components.json say of each path, and of each route what the table
- * of routes knows: its parameters, who may, and what any route may answer. */
+/* Describes the interface as an OpenAPI 3 document: each path by
+ * openapi_paths.json and openapi_components.json, and each route by the table
+ * of routes: its parameters, its scope, and the errors that every route may
+ * answer. */
 #ifndef HEARTH_GATEWAY_HTTP_API_OPENAPI_H
 #define HEARTH_GATEWAY_HTTP_API_OPENAPI_H
 
-#include "gateway/http/server/routes.h"
+#include "gateway/http/api/route.h"
 
-/* `base` is the URL without its last slash. A route that nothing was written
- * about has no summary, what was written about no route no x-scope: there are
- * none such (tests/unit/test_openapi.c). Given. */
-json_t *openapi_document(const char *base);
+/* Describes the routes that `each` returns, for the caller to own. `base` is
+ * the URL without its last slash. A route that the files lack has no summary,
+ * and a path of the files without a route has no x-scope;
+ * tests/unit/test_openapi.c finds both. */
+json_t *openapi_document(const char *base, route_each_fn *each);
 
-/* The two files, made into C when hearth is built (build-aux/embed.sh). */
+/* The two files, converted to C when hearth is built (build-aux/embed.sh). */
 extern const char openapi_paths[], openapi_components[];
 extern const size_t openapi_paths_size, openapi_components_size;
 

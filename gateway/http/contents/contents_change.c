@@ -1,8 +1,8 @@
-/* Changes of names in a workspace: what is new gets one of its own, what is
- * there another one or none; and the answer that shows what came of it. */
+/* Changes of names in a workspace. New files get a free name, existing ones are
+ * renamed or removed. The answer shows the result. */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/rpc/download.h"
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/rpc/upload.h"
@@ -10,15 +10,12 @@
 #include <string.h>
 
 #define TRIES_MAX 1000
-#define EMPTY_NOTEBOOK                                                         \
-    "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n "             \
-    "\"nbformat_minor\": 5\n}\n"
 
 /* --- The answer --- */
 
 typedef struct {
-    char id[FRONT_ID_MAX]; /* the session's */
-    char *path;            /* owned; below its workspace */
+    char id[FRONTEND_ID_MAX]; /* the session's */
+    char *path;               /* owned; below its workspace */
     int status;
 } finish_t;
 
@@ -75,12 +72,12 @@ void contents_finish(exchange_t *exchange, const char *id, const char *path,
     self->path = mem_text(path);
     self->status = status;
     exchange_keep(exchange, self, finish_destroy);
-    courier_ask(exchange, "files_stat_request",
-                json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
-                on_finish);
+    files_client_ask(exchange, "files_stat_request",
+                     json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
+                     on_finish);
 }
 
-/* --- What is new --- */
+/* --- New files --- */
 
 typedef enum {
     NEW_FILE,
@@ -90,18 +87,19 @@ typedef enum {
 } new_kind_t;
 
 typedef struct {
-    exchange_t *exchange;     /* borrowed */
-    char id[FRONT_ID_MAX];    /* the session's */
-    char *folder;             /* owned; below its workspace */
-    char *from;               /* owned; what is copied */
-    char other[FRONT_ID_MAX]; /* the session whose file that is; "": its own */
-    pull_t *pull;             /* owned; of such a file */
-    bool is_pushing;          /* a piece of it is on its way */
-    char *stem, *end;         /* owned; of the name */
+    exchange_t *exchange;        /* borrowed */
+    char id[FRONTEND_ID_MAX];    /* the session's */
+    char *folder;                /* owned; below its workspace */
+    char *from;                  /* owned; the file to copy */
+    char other[FRONTEND_ID_MAX]; /* the session that owns this file; "": the
+                                    same one */
+    download_t *download;        /* owned; of such a file */
+    bool is_pushing;             /* one of its pieces is being written */
+    char *stem, *end;            /* owned; of the name */
     new_kind_t kind;
     unsigned tries;
-    char *path;   /* owned; that is tried */
-    push_t *push; /* owned */
+    char *path;       /* owned; the name that is tried */
+    upload_t *upload; /* owned */
     unsigned steps;
 } made_t;
 
@@ -111,8 +109,8 @@ static void made_destroy(void **self_p)
 
     if (!self)
         return;
-    pull_destroy(&self->pull);
-    push_destroy(&self->push);
+    download_destroy(&self->download);
+    upload_destroy(&self->upload);
     free(self->folder);
     free(self->from);
     free(self->stem);
@@ -124,12 +122,13 @@ static void made_destroy(void **self_p)
 
 static void try_next(made_t *self);
 
-/* False: another name is tried, or it was answered. */
+/* Returns true if the file was made. Returns false if another name is tried, or
+ * the request was answered. */
 static bool is_made(made_t *self, const json_t *reply)
 {
     if (strcmp(model_text(reply, "ename"), "FileExists") != 0)
         return contents_is_ok(self->exchange, reply);
-    push_destroy(&self->push);
+    upload_destroy(&self->upload);
     if (self->tries < TRIES_MAX)
         try_next(self);
     else
@@ -141,7 +140,7 @@ static bool is_made(made_t *self, const json_t *reply)
 static void finish(made_t *self)
 {
     cleanup_free char *path = take_ptr(self->path);
-    char id[FRONT_ID_MAX];
+    char id[FRONTEND_ID_MAX];
 
     memcpy(id, self->id, sizeof id);
     contents_finish(self->exchange, id, path, 201);
@@ -155,8 +154,18 @@ static void on_made(exchange_t *exchange, const json_t *reply)
         finish(self);
 }
 
-/* A file with what it begins with: opened, written, committed. */
-static void on_push(void *owner, const json_t *reply)
+static void write_empty_notebook(buffer_t *out)
+{
+    json_auto_t *notebook =
+        json_pack("{s:[],s:{},s:i,s:i}", "cells", "metadata", "nbformat", 4,
+                  "nbformat_minor", 5);
+    cleanup_free char *text = json_dumps(notebook, JSON_INDENT(1));
+
+    buffer_format(out, "%s\n", text);
+}
+
+/* Writes a file with its initial content: opens, writes, commits. */
+static void on_upload(void *owner, const json_t *reply)
 {
     made_t *self = owner;
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -167,11 +176,11 @@ static void on_push(void *owner, const json_t *reply)
         self->steps++;
     switch (self->steps++) {
     case 0:
-        buffer_text(&text, EMPTY_NOTEBOOK);
-        push_write(self->push, &text);
+        write_empty_notebook(&text);
+        upload_write(self->upload, &text);
         break;
     case 1:
-        push_commit(self->push);
+        upload_commit(self->upload);
         break;
     default:
         finish(self);
@@ -181,25 +190,25 @@ static void on_push(void *owner, const json_t *reply)
 
 /* --- Copies of another session's file: read and written piece by piece --- */
 
-/* The next piece, when there is one and none is on its way. */
+/* Writes the next piece if it was read and no other one is being written. */
 static void go_on(made_t *self)
 {
     cleanup_buffer buffer_t piece = BUFFER_EMPTY;
     int r;
 
-    if (self->is_pushing || !self->push)
+    if (self->is_pushing || !self->upload)
         return;
-    r = pull_next(self->pull, &piece);
+    r = download_next(self->download, &piece);
     if (r < 0) {
-        contents_is_ok(self->exchange, pull_answer(self->pull));
+        contents_is_ok(self->exchange, download_answer(self->download));
         return;
     }
     self->is_pushing = piece.size || r == 0;
     if (piece.size) {
-        push_write(self->push, &piece);
+        upload_write(self->upload, &piece);
     } else if (r == 0) {
         self->steps = 1;
-        push_commit(self->push);
+        upload_commit(self->upload);
     }
 }
 
@@ -225,19 +234,19 @@ static void on_opened(void *owner)
 {
     made_t *self = owner;
 
-    if (!contents_is_ok(self->exchange, pull_answer(self->pull)))
+    if (!contents_is_ok(self->exchange, download_answer(self->download)))
         return;
-    pull_give(self->pull, self, on_more);
+    download_give(self->download, self, on_more);
     try_next(self);
 }
 
-/* From its beginning, also when a name was taken meanwhile. */
+/* Copies from the beginning, also after a name was taken. */
 static void push_other(made_t *self)
 {
-    pull_seek(self->pull, 0, pull_size(self->pull));
+    download_seek(self->download, 0, download_size(self->download));
     self->is_pushing = true;
-    self->push =
-        push_new(self->exchange, self->id, self->path, false, self, on_pushed);
+    self->upload = upload_new(self->exchange, self->id, self->path, false, self,
+                              on_pushed);
 }
 
 /* "Untitled Folder 1", "Untitled1.ipynb", "x-Copy1.ipynb" */
@@ -263,26 +272,27 @@ static void try_next(made_t *self)
     self->tries++;
     self->steps = 0;
     if (self->kind == NEW_FOLDER)
-        courier_ask(self->exchange, "files_make_folder_request",
-                    json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
-                    on_made);
-    else if (self->pull)
+        files_client_ask(
+            self->exchange, "files_make_folder_request",
+            json_pack("{s:s,s:s}", "id", self->id, "path", self->path),
+            on_made);
+    else if (self->download)
         push_other(self);
     else if (self->kind == NEW_COPY)
-        courier_ask(self->exchange, "files_copy_request",
-                    json_pack("{s:s,s:s,s:s,s:b}", "id", self->id, "from",
-                              self->from, "to", self->path, "replace", 0),
-                    on_made);
+        files_client_ask(self->exchange, "files_copy_request",
+                         json_pack("{s:s,s:s,s:s,s:b}", "id", self->id, "from",
+                                   self->from, "to", self->path, "replace", 0),
+                         on_made);
     else
-        self->push = push_new(self->exchange, self->id, self->path, false, self,
-                              on_push);
+        self->upload = upload_new(self->exchange, self->id, self->path, false,
+                                  self, on_upload);
 }
 
 static void begin(made_t *self)
 {
     if (*self->other)
-        self->pull =
-            pull_new(self->exchange, self->other, self->from, self, on_opened);
+        self->download = download_new(self->exchange, self->other, self->from,
+                                      self, on_opened);
     else
         try_next(self);
 }
@@ -299,7 +309,7 @@ static void on_folder(exchange_t *exchange, const json_t *reply)
         exchange_fail(exchange, 400, "Cannot POST to files, use PUT instead");
 }
 
-/* "x-Copy3.tar.gz" -> "x", ".tar.gz": copies of copies do not pile up. */
+/* "x-Copy3.tar.gz" -> "x", ".tar.gz": so a copy of a copy has one suffix. */
 static void split_name(made_t *self, const char *name)
 {
     const char *dot = strchr(*name ? name + 1 : name, '.');
@@ -315,11 +325,11 @@ static void split_name(made_t *self, const char *name)
 
 static bool read_copy(made_t *self, const char *from)
 {
-    place_t place = place_of(from);
+    contents_path_t place = contents_path_of(from);
 
     self->kind = NEW_COPY;
-    if (place.what != PLACE_FILE || !*place.path
-        || place_is_hidden(place.path)) {
+    if (place.what != CONTENTS_PATH_FILE || !*place.path
+        || contents_path_is_hidden(place.path)) {
         exchange_fail(self->exchange, 400,
                       "copy_from names a file of a workspace; recordings are "
                       "downloaded and saved");
@@ -328,7 +338,7 @@ static bool read_copy(made_t *self, const char *from)
     if (strcmp(place.id, self->id) != 0)
         snprintf(self->other, sizeof self->other, "%s", place.id);
     self->from = mem_text(place.path);
-    split_name(self, place_name(place.path));
+    split_name(self, contents_path_name(place.path));
     return true;
 }
 
@@ -346,10 +356,10 @@ static bool read_new(made_t *self, const json_t *body)
         self->stem = mem_text("Untitled Folder");
         self->end = mem_text("");
     } else if (strcmp(type, "notebook") == 0
-               || (!*type && strcmp(end, PLACE_SUFFIX) == 0)) {
+               || (!*type && strcmp(end, CONTENTS_SUFFIX) == 0)) {
         self->kind = NEW_NOTEBOOK;
         self->stem = mem_text("Untitled");
-        self->end = mem_text(PLACE_SUFFIX);
+        self->end = mem_text(CONTENTS_SUFFIX);
     } else if (!*type || strcmp(type, "file") == 0) {
         self->stem = mem_text("untitled");
         self->end = mem_format("%s%s", *end && *end != '.' ? "." : "", end);
@@ -361,7 +371,7 @@ static bool read_new(made_t *self, const json_t *body)
     return true;
 }
 
-void workspaces_create(exchange_t *exchange, const place_t *place)
+void workspaces_create(exchange_t *exchange, const contents_path_t *place)
 {
     made_t *self = mem_new(sizeof *self);
     json_auto_t *body = NULL;
@@ -376,12 +386,13 @@ void workspaces_create(exchange_t *exchange, const place_t *place)
     from += strspn(from, "/");
     if (*from ? !read_copy(self, from) : !read_new(self, body))
         return;
-    courier_ask(exchange, "files_stat_request",
-                json_pack("{s:s,s:s}", "id", self->id, "path", self->folder),
-                on_folder);
+    files_client_ask(
+        exchange, "files_stat_request",
+        json_pack("{s:s,s:s}", "id", self->id, "path", self->folder),
+        on_folder);
 }
 
-/* --- What is there --- */
+/* --- Existing files --- */
 
 static void on_renamed(exchange_t *exchange, const json_t *reply)
 {
@@ -390,32 +401,32 @@ static void on_renamed(exchange_t *exchange, const json_t *reply)
     if (!contents_is_ok(exchange, reply)
         || !exchange_read_object(exchange, &body))
         return;
-    place_t place = place_of(model_text(body, "path"));
+    contents_path_t place = contents_path_of(model_text(body, "path"));
     contents_finish(exchange, place.id, place.path, 200);
 }
 
-void workspaces_rename(exchange_t *exchange, const place_t *place)
+void workspaces_rename(exchange_t *exchange, const contents_path_t *place)
 {
     json_auto_t *body = NULL;
-    place_t to;
+    contents_path_t to;
 
     if (!exchange_read_object(exchange, &body))
         return;
-    to = place_of(model_text(body, "path"));
+    to = contents_path_of(model_text(body, "path"));
     if (!*model_text(body, "path"))
         exchange_fail(exchange, 400, "path names where it goes to");
-    else if (to.what != PLACE_FILE || strcmp(to.id, place->id) != 0)
+    else if (to.what != CONTENTS_PATH_FILE || strcmp(to.id, place->id) != 0)
         exchange_fail(exchange, 400,
-                      "A file stays in its workspace: " PLACE_WORKSPACES_NAME
+                      "A file stays in its workspace: " CONTENTS_WORKSPACES
                       "/%s/…; what goes elsewhere is downloaded and saved",
                       place->id);
-    else if (place_is_hidden(to.path))
+    else if (contents_path_is_hidden(to.path))
         exchange_fail(exchange, 400, "Cannot rename to a hidden file");
     else
-        courier_ask(exchange, "files_rename_request",
-                    json_pack("{s:s,s:s,s:s,s:b}", "id", place->id, "from",
-                              place->path, "to", to.path, "replace", 0),
-                    on_renamed);
+        files_client_ask(exchange, "files_rename_request",
+                         json_pack("{s:s,s:s,s:s,s:b}", "id", place->id, "from",
+                                   place->path, "to", to.path, "replace", 0),
+                         on_renamed);
 }
 
 static void on_removed(exchange_t *exchange, const json_t *reply)
@@ -424,9 +435,10 @@ static void on_removed(exchange_t *exchange, const json_t *reply)
         exchange_empty(exchange, 204);
 }
 
-void workspaces_remove(exchange_t *exchange, const place_t *place)
+void workspaces_remove(exchange_t *exchange, const contents_path_t *place)
 {
-    courier_ask(exchange, "files_delete_request",
-                json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
-                on_removed);
+    files_client_ask(
+        exchange, "files_delete_request",
+        json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+        on_removed);
 }

@@ -1,7 +1,9 @@
-/* Checkpoints of files of workspaces: one each, as Jupyter's own server has. */
+/* Checkpoints of files in workspaces: one for each file, like Jupyter Server.
+ */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/rpc/files_client.h"
 
 #include <string.h>
@@ -12,12 +14,13 @@ static json_t *checkpoint_model(const json_t *checkpoint)
                      "last_modified", model_text(checkpoint, "modified"));
 }
 
-static void order(exchange_t *exchange, const char *type, const place_t *place,
-                  desk_reply_fn *fn)
+static void ask_files(exchange_t *exchange, const char *type,
+                      const contents_path_t *place,
+                      registry_client_reply_fn *fn)
 {
-    courier_ask(exchange, type,
-                json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
-                fn);
+    files_client_ask(
+        exchange, type,
+        json_pack("{s:s,s:s}", "id", place->id, "path", place->path), fn);
 }
 
 static void on_list(exchange_t *exchange, const json_t *reply)
@@ -34,9 +37,9 @@ static void on_list(exchange_t *exchange, const json_t *reply)
     exchange_json(exchange, 200, models);
 }
 
-void checkpoints_show(exchange_t *exchange, const place_t *place)
+void checkpoints_show(exchange_t *exchange, const contents_path_t *place)
 {
-    order(exchange, "files_checkpoints_request", place, on_list);
+    ask_files(exchange, "files_checkpoints_request", place, on_list);
 }
 
 static void on_made(exchange_t *exchange, const json_t *reply)
@@ -51,9 +54,9 @@ static void on_made(exchange_t *exchange, const json_t *reply)
                   checkpoint_model(json_object_get(reply, "checkpoint")));
 }
 
-void checkpoints_make(exchange_t *exchange, const place_t *place)
+void checkpoints_make(exchange_t *exchange, const contents_path_t *place)
 {
-    order(exchange, "files_checkpoint_request", place, on_made);
+    ask_files(exchange, "files_checkpoint_request", place, on_made);
 }
 
 static void on_done(exchange_t *exchange, const json_t *reply)
@@ -62,12 +65,12 @@ static void on_done(exchange_t *exchange, const json_t *reply)
         exchange_empty(exchange, 204);
 }
 
-void checkpoints_restore(exchange_t *exchange, const place_t *place)
+void checkpoints_restore(exchange_t *exchange, const contents_path_t *place)
 {
-    order(exchange, "files_restore_request", place, on_done);
+    ask_files(exchange, "files_restore_request", place, on_done);
 }
 
-void checkpoints_forget(exchange_t *exchange, const place_t *place)
+void checkpoints_forget(exchange_t *exchange, const contents_path_t *place)
 {
-    order(exchange, "files_forget_request", place, on_done);
+    ask_files(exchange, "files_forget_request", place, on_done);
 }

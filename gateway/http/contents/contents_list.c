@@ -1,11 +1,13 @@
-/* Folders of workspaces: the live sessions, and what is in one, sent page by
- * page as it is read. Hidden files, links and special files are left out. */
+/* Folders of workspaces: the live sessions, and the entries of a folder, sent
+ * page by page. Hidden files, links and special files are left out. */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/rpc/files_client.h"
 
 #include "base/clock.h"
+#include "protocol/jspan_write.h"
 
 #include <string.h>
 
@@ -16,7 +18,7 @@ static json_t *workspace_model(const json_t *session)
     const char *active = model_text(session, "last_activity");
     const char *created = model_text(session, "created");
     cleanup_free char *path =
-        mem_format(PLACE_WORKSPACES_NAME "/%s", model_text(session, "id"));
+        mem_format(CONTENTS_WORKSPACES "/%s", model_text(session, "id"));
 
     return contents_model(path, "directory", created,
                           *active ? active : created, true);
@@ -26,8 +28,8 @@ static json_t *folder_model(const exchange_t *exchange)
 {
     char started[CLOCK_ISO_SIZE];
 
-    clock_iso(exchange->http->started_us, started);
-    return contents_model(PLACE_WORKSPACES_NAME, "directory", started, started,
+    clock_iso(exchange->http->clocks.started_us, started);
+    return contents_model(CONTENTS_WORKSPACES, "directory", started, started,
                           false);
 }
 
@@ -36,7 +38,7 @@ static void on_sessions(exchange_t *exchange, const json_t *reply)
     json_t *folder, *entries, *session;
     size_t i;
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
     folder = folder_model(exchange);
     entries = json_array();
@@ -50,8 +52,8 @@ static void on_sessions(exchange_t *exchange, const json_t *reply)
 void workspaces_show_folder(exchange_t *exchange, const contents_wish_t *wish)
 {
     if (wish->content)
-        desk_order(exchange, "session_list_request", json_object(),
-                   on_sessions);
+        registry_client_ask(exchange, "session_list_request", json_object(),
+                            on_sessions);
     else
         exchange_json(exchange, 200, folder_model(exchange));
 }
@@ -59,10 +61,10 @@ void workspaces_show_folder(exchange_t *exchange, const contents_wish_t *wish)
 /* --- A folder --- */
 
 typedef struct {
-    exchange_t *exchange;  /* borrowed */
-    char id[FRONT_ID_MAX]; /* the session's */
-    json_t *model;         /* owned; the folder's */
-    json_t *page;          /* owned; NULL: it is on its way */
+    exchange_t *exchange;     /* borrowed */
+    char id[FRONTEND_ID_MAX]; /* the session's */
+    json_t *model;            /* owned; the folder's */
+    json_t *page;             /* owned; NULL: it was requested */
     bool is_begun, has_entries;
 } listing_t;
 
@@ -72,9 +74,9 @@ static void listing_destroy(void **self_p)
 
     if (!self)
         return;
-    courier_forget(self->exchange->http, self);
+    files_client_forget(self->exchange->http, self);
     if (self->page)
-        courier_close_left(self->exchange->http, self->page);
+        files_client_close_left(self->exchange->http, self->page);
     json_decref(self->page);
     json_decref(self->model);
     free(self);
@@ -85,7 +87,7 @@ static bool is_shown(const json_t *entry)
 {
     const char *type = model_text(entry, "type");
 
-    return place_name(model_text(entry, "path"))[0] != '.'
+    return contents_path_name(model_text(entry, "path"))[0] != '.'
            && (strcmp(type, "file") == 0 || strcmp(type, "folder") == 0);
 }
 
@@ -112,18 +114,18 @@ static void on_page(void *owner, const json_t *reply, bytes_t data)
 
     (void) data;
     self->page = json_deep_copy(reply);
-    connection_wake(self->exchange);
+    exchange_wake(self->exchange);
 }
 
 static void ask_next(listing_t *self)
 {
     json_int_t page = json_integer_value(json_object_get(self->page, "page"));
 
-    courier_order(self->exchange->http, self, "files_next_request",
-                  json_pack("{s:s,s:I}", "transfer",
-                            model_text(self->page, "transfer"), "page",
-                            page + 1),
-                  NULL, on_page);
+    files_client_ask_for(self->exchange->http, self, "files_next_request",
+                         json_pack("{s:s,s:I}", "transfer",
+                                   model_text(self->page, "transfer"), "page",
+                                   page + 1),
+                         NULL, on_page);
     json_decref(self->page);
     self->page = NULL;
 }
@@ -132,11 +134,14 @@ static void write_end(const listing_t *self, buffer_t *out)
 {
     const char *cut = model_text(self->page, "cut");
 
-    buffer_text(out, "]");
-    if (*cut)
-        buffer_format(
-            out, ",\"message\":\"there is more than is told: cut by %s\"", cut);
-    buffer_text(out, "}");
+    jspan_write_end_array(out);
+    if (*cut) {
+        cleanup_free char *message =
+            mem_format("the list is not complete: cut by %s", cut);
+
+        jspan_write_text(out, "message", message);
+    }
+    jspan_write_end(out);
 }
 
 static int more(void *state, buffer_t *out)
@@ -148,7 +153,7 @@ static int more(void *state, buffer_t *out)
     if (strcmp(model_text(self->page, "status"), "ok") != 0)
         return -1;
     if (!self->is_begun) {
-        contents_begin(self->model, out);
+        model_begin_content(self->model, out);
         buffer_text(out, "[");
         self->is_begun = true;
     }
@@ -168,12 +173,14 @@ static void on_first_page(void *owner, const json_t *reply, bytes_t data)
 
     if (!contents_is_ok(exchange, reply))
         return;
-    exchange_stream(exchange, 200, "application/json", more,
-                    exchange_take(exchange), listing_destroy);
+    exchange_stream(exchange, 200, "application/json",
+                    &(exchange_source_t){.next = more,
+                                         .state = exchange_take(exchange),
+                                         .end = listing_destroy});
     on_page(owner, reply, data);
 }
 
-void workspaces_list(exchange_t *exchange, const place_t *place,
+void workspaces_list(exchange_t *exchange, const contents_path_t *place,
                      const json_t *entry)
 {
     listing_t *self = mem_new(sizeof *self);
@@ -183,7 +190,8 @@ void workspaces_list(exchange_t *exchange, const place_t *place,
     self->model = contents_entry_model(place->id, entry);
     json_object_set_new(self->model, "format", json_string("json"));
     exchange_keep(exchange, self, listing_destroy);
-    courier_begin(exchange, self, "files_list_request",
-                  json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
-                  on_first_page);
+    files_client_begin(
+        exchange, self, "files_list_request",
+        json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
+        on_first_page);
 }

@@ -1,21 +1,22 @@
-/* Jupyter's models of files, and what is refused. */
+/* Jupyter's models of files, and refusals. */
 #include "gateway/http/contents/contents.h"
-
-#include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
-/* --- What was asked for --- */
+/* --- The request --- */
 
 const char *contents_path(const exchange_t *exchange)
 {
-    return exchange->parameters[0] ? exchange->parameters[0] : "";
+    return exchange->request.parameters[0] ? exchange->request.parameters[0]
+                                           : "";
 }
 
-/* "0" or "1"; anything else is refused, as Jupyter does. */
+/* Reads "0" or "1"; other values are refused, like in Jupyter Server. */
 static bool read_flag(exchange_t *exchange, const char *name, bool otherwise,
                       bool *ret_flag)
 {
@@ -62,7 +63,7 @@ bool contents_wish(exchange_t *exchange, contents_wish_t *ret_wish)
 
 bool contents_may(exchange_t *exchange, unsigned scope)
 {
-    json_auto_t *names = auth_scope_names(scope);
+    json_auto_t *names = token_scopes_names(scope);
 
     if (exchange->scopes & scope)
         return true;
@@ -71,7 +72,7 @@ bool contents_may(exchange_t *exchange, unsigned scope)
     return false;
 }
 
-/* --- What is refused --- */
+/* --- Refusals --- */
 
 void contents_refuse(exchange_t *exchange, int status, const char *reason,
                      const char *format, ...)
@@ -115,7 +116,7 @@ bool contents_is_ok(exchange_t *exchange, const json_t *reply)
                           model_text(reply, "evalue"));
             return false;
         }
-    return desk_is_ok(exchange, reply);
+    return registry_client_is_ok(exchange, reply);
 }
 
 /* --- Models --- */
@@ -124,10 +125,10 @@ json_t *contents_model(const char *path, const char *type, const char *created,
                        const char *modified, bool is_writable)
 {
     return json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:n,s:n,s:n,s:n,s:n,s:n}",
-                     "name", place_name(path), "path", path, "type", type,
-                     "created", created, "last_modified", modified, "writable",
-                     is_writable, "size", "mimetype", "format", "content",
-                     "hash", "hash_algorithm");
+                     "name", contents_path_name(path), "path", path, "type",
+                     type, "created", created, "last_modified", modified,
+                     "writable", is_writable, "size", "mimetype", "format",
+                     "content", "hash", "hash_algorithm");
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -140,15 +141,16 @@ static bool ends_with(const char *text, const char *end)
 json_t *contents_entry_model(const char *session, const json_t *entry)
 {
     const char *below = model_text(entry, "path");
-    cleanup_free char *path = mem_format(PLACE_WORKSPACES_NAME "/%s%s%s",
-                                         session, *below ? "/" : "", below);
+    cleanup_free char *path = mem_format(CONTENTS_WORKSPACES "/%s%s%s", session,
+                                         *below ? "/" : "", below);
     const char *modified = model_text(entry, "modified");
     bool is_folder = strcmp(model_text(entry, "type"), "folder") == 0;
-    json_t *model = contents_model(path,
-                                   is_folder                       ? "directory"
-                                   : ends_with(path, PLACE_SUFFIX) ? "notebook"
-                                                                   : "file",
-                                   modified, modified, true);
+    json_t *model =
+        contents_model(path,
+                       is_folder                          ? "directory"
+                       : ends_with(path, CONTENTS_SUFFIX) ? "notebook"
+                                                          : "file",
+                       modified, modified, true);
 
     if (!is_folder)
         json_object_set(model, "size", json_object_get(entry, "size"));
@@ -202,12 +204,4 @@ void contents_modified(exchange_t *exchange, const char *iso)
         || !strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &calendar))
         return;
     exchange_header(exchange, "Last-Modified", "%s", text);
-}
-
-void contents_begin(json_t *model, buffer_t *out)
-{
-    json_object_del(model, "content");
-    cleanup_free char *text = json_dumps(model, JSON_COMPACT);
-    buffer_append(out, text, strlen(text) - 1);
-    buffer_text(out, ",\"content\":");
 }

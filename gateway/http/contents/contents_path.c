@@ -5,8 +5,9 @@
 
 #define ID_SIZE 36 /* a UUID */
 
-/* The rest behind a first component; NULL when it is another one. */
-static const char *behind(const char *path, const char *name)
+/* Returns the rest of the path after its first component; NULL if that has
+ * another name. */
+static const char *rest_after(const char *path, const char *name)
 {
     size_t size = strlen(name);
 
@@ -15,7 +16,7 @@ static const char *behind(const char *path, const char *name)
     return path + size + strspn(path + size, "/");
 }
 
-static size_t read_id(const char *text, char ret_id[FRONT_ID_MAX])
+static size_t read_id(const char *text, char ret_id[FRONTEND_ID_MAX])
 {
     size_t size = strspn(text, "0123456789abcdef-");
 
@@ -26,53 +27,53 @@ static size_t read_id(const char *text, char ret_id[FRONT_ID_MAX])
     return size;
 }
 
-static place_t recording(const char *rest)
+static contents_path_t recording(const char *rest)
 {
-    place_t place = {.what = PLACE_RECORDINGS, .path = ""};
+    contents_path_t place = {.what = CONTENTS_PATH_RECORDINGS, .path = ""};
     size_t size;
 
     if (!*rest)
         return place;
     size = read_id(rest, place.id);
-    if (size && strcmp(rest + size, PLACE_SUFFIX) == 0)
-        place.what = PLACE_RECORDING;
+    if (size && strcmp(rest + size, CONTENTS_SUFFIX) == 0)
+        place.what = CONTENTS_PATH_RECORDING;
     else
-        place = (place_t){.what = PLACE_NONE, .path = ""};
+        place = (contents_path_t){.what = CONTENTS_PATH_NONE, .path = ""};
     return place;
 }
 
-static place_t workspace(const char *rest)
+static contents_path_t workspace(const char *rest)
 {
-    place_t place = {.what = PLACE_WORKSPACES, .path = ""};
+    contents_path_t place = {.what = CONTENTS_PATH_WORKSPACES, .path = ""};
     size_t size;
 
     if (!*rest)
         return place;
     size = read_id(rest, place.id);
     if (!size || (rest[size] && rest[size] != '/'))
-        return (place_t){.what = PLACE_NONE, .path = ""};
-    place.what = PLACE_FILE;
+        return (contents_path_t){.what = CONTENTS_PATH_NONE, .path = ""};
+    place.what = CONTENTS_PATH_FILE;
     place.path = rest + size + strspn(rest + size, "/");
     return place;
 }
 
-place_t place_of(const char *path)
+contents_path_t contents_path_of(const char *path)
 {
     const char *rest;
 
     path += strspn(path, "/");
     if (!*path)
-        return (place_t){.what = PLACE_ROOT, .path = ""};
-    rest = behind(path, PLACE_RECORDINGS_NAME);
+        return (contents_path_t){.what = CONTENTS_PATH_ROOT, .path = ""};
+    rest = rest_after(path, CONTENTS_RECORDINGS);
     if (rest)
         return recording(rest);
-    rest = behind(path, PLACE_WORKSPACES_NAME);
+    rest = rest_after(path, CONTENTS_WORKSPACES);
     if (rest)
         return workspace(rest);
-    return (place_t){.what = PLACE_NONE, .path = ""};
+    return (contents_path_t){.what = CONTENTS_PATH_NONE, .path = ""};
 }
 
-bool place_is_hidden(const char *path)
+bool contents_path_is_hidden(const char *path)
 {
     while (*path) {
         size_t size = strcspn(path, "/");
@@ -83,7 +84,7 @@ bool place_is_hidden(const char *path)
     return false;
 }
 
-const char *place_name(const char *path)
+const char *contents_path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 

@@ -1,7 +1,7 @@
-/* What a path of /api/contents and /files names. Below it stands
- *   recordings/SESSION.ipynb      what happened in a session, read-only
+/* Reads a path of /api/contents and /files, which may be below
+ *   recordings/SESSION.ipynb      the recording of a session, read-only
  *   workspaces/SESSION/PATH       a file of its workspace
- * Nothing here looks at a disk: PATH is text that the thread for files judges
+ * Nothing here looks at a disk: PATH is text that the files' thread checks
  * (workspace/name.h). */
 #ifndef HEARTH_GATEWAY_HTTP_CONTENTS_CONTENTS_PATH_H
 #define HEARTH_GATEWAY_HTTP_CONTENTS_CONTENTS_PATH_H
@@ -10,31 +10,32 @@
 
 #include <stdbool.h>
 
-#define PLACE_RECORDINGS_NAME "recordings"
-#define PLACE_WORKSPACES_NAME "workspaces"
-#define PLACE_SUFFIX          ".ipynb"
+#define CONTENTS_RECORDINGS "recordings"
+#define CONTENTS_WORKSPACES "workspaces"
+#define CONTENTS_SUFFIX     ".ipynb"
 
 typedef enum {
-    PLACE_NONE,
-    PLACE_ROOT,
-    PLACE_RECORDINGS,
-    PLACE_RECORDING, /* id */
-    PLACE_WORKSPACES,
-    PLACE_FILE, /* id, path; a folder too */
-} place_what_t;
+    CONTENTS_PATH_NONE,
+    CONTENTS_PATH_ROOT,
+    CONTENTS_PATH_RECORDINGS,
+    CONTENTS_PATH_RECORDING, /* id */
+    CONTENTS_PATH_WORKSPACES,
+    CONTENTS_PATH_FILE, /* id, path; also of a folder */
+} contents_path_what_t;
 
 typedef struct {
-    place_what_t what;
-    char id[FRONT_ID_MAX]; /* a session's, whole; "" when there is none */
-    const char *path;      /* lent; below the workspace, "" for itself */
-} place_t;
+    contents_path_what_t what;
+    char id[FRONTEND_ID_MAX]; /* of a session, complete; "" if there is none */
+    const char *path;         /* lent; below the workspace, "": itself */
+} contents_path_t;
 
-/* Only what an id is made of gets into `id`, so nothing in it leads
- * elsewhere. */
-place_t place_of(const char *path);
-/* A component begins with a dot: as in Jupyter, such files are not told of. */
-bool place_is_hidden(const char *path);
-/* "/a/b/c" -> "c"; lent. */
-const char *place_name(const char *path);
+/* Reads a path. `id` gets only characters that an id may have, so it cannot
+ * lead elsewhere. */
+contents_path_t contents_path_of(const char *path);
+/* Returns true if a component begins with a dot: as in Jupyter, such files are
+ * not listed. */
+bool contents_path_is_hidden(const char *path);
+/* Returns "c" of "/a/b/c"; lent. */
+const char *contents_path_name(const char *path);
 
 #endif

@@ -1,8 +1,9 @@
-/* A folder "recordings" with the notebook of each session, live or gone, as it
- * is at the moment. They are views of journals, so nothing is written here. */
-#include "gateway/http/api/jupyter_models.h"
+/* A folder "recordings" with the notebook of each session, live or gone, in its
+ * current state. Notebooks are views of journals and cannot be written. */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
 #include "gateway/http/rpc/export_worker.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include "base/clock.h"
 
@@ -13,7 +14,7 @@ static json_t *notebook_model(const json_t *session)
     const char *active = model_text(session, "last_activity");
     const char *created = model_text(session, "created");
     cleanup_free char *path = mem_format(
-        PLACE_RECORDINGS_NAME "/%s" PLACE_SUFFIX, model_text(session, "id"));
+        CONTENTS_RECORDINGS "/%s" CONTENTS_SUFFIX, model_text(session, "id"));
 
     return contents_model(path, "notebook", created, *active ? active : created,
                           false);
@@ -28,11 +29,11 @@ static void on_list(exchange_t *exchange, const json_t *reply)
     const json_t *session;
     size_t i;
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return;
-    clock_iso(exchange->http->started_us, started);
-    folder = contents_model(PLACE_RECORDINGS_NAME, "directory", started,
-                            started, false);
+    clock_iso(exchange->http->clocks.started_us, started);
+    folder = contents_model(CONTENTS_RECORDINGS, "directory", started, started,
+                            false);
     entries = json_array();
     json_array_foreach(json_object_get(reply, "sessions"), i, session)
         json_array_append_new(entries, notebook_model(session));
@@ -44,25 +45,26 @@ void recordings_show_folder(exchange_t *exchange, const contents_wish_t *wish)
 {
     char started[CLOCK_ISO_SIZE];
 
-    clock_iso(exchange->http->started_us, started);
+    clock_iso(exchange->http->clocks.started_us, started);
     if (wish->content)
-        desk_order(exchange, "session_list_request",
-                   json_pack("{s:b}", "all", true), on_list);
+        registry_client_ask(exchange, "session_list_request",
+                            json_pack("{s:b}", "all", true), on_list);
     else
         exchange_json(exchange, 200,
-                      contents_model(PLACE_RECORDINGS_NAME, "directory",
-                                     started, started, false));
+                      contents_model(CONTENTS_RECORDINGS, "directory", started,
+                                     started, false));
 }
 
 /* --- A notebook --- */
 
-/* The session that was asked for, and no other whose id begins so. */
+/* Returns the requested session; NULL if only the beginning of its id equals.
+ */
 static const json_t *session_of(exchange_t *exchange, const json_t *reply)
 {
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
     const json_t *session = model_asked(reply, place.id);
 
-    if (!desk_is_ok(exchange, reply))
+    if (!registry_client_is_ok(exchange, reply))
         return NULL;
     if (!session)
         contents_absent(exchange);
@@ -79,8 +81,9 @@ static void on_notebook(exchange_t *exchange, const json_t *reply)
     if (!wish.content && !wish.hash)
         exchange_json(exchange, 200, notebook_model(session));
     else
-        clerk_order(exchange, wish.content ? CLERK_MODEL : CLERK_FACTS, session,
-                    notebook_model(session), wish.hash);
+        export_worker_ask(
+            exchange, wish.content ? EXPORT_WORKER_MODEL : EXPORT_WORKER_FACTS,
+            session, notebook_model(session), wish.hash);
 }
 
 static void on_download(exchange_t *exchange, const json_t *reply)
@@ -88,16 +91,17 @@ static void on_download(exchange_t *exchange, const json_t *reply)
     const json_t *session = session_of(exchange, reply);
 
     if (session)
-        clerk_order(exchange, CLERK_FILE, session, NULL, false);
+        export_worker_ask(exchange, EXPORT_WORKER_FILE, session, NULL, false);
 }
 
-static void ask_session(exchange_t *exchange, const char *id, desk_reply_fn *fn)
+static void ask_session(exchange_t *exchange, const char *id,
+                        registry_client_reply_fn *fn)
 {
-    desk_order(exchange, "session_show_request", json_pack("{s:s}", "id", id),
-               fn);
+    registry_client_ask(exchange, "session_show_request",
+                        json_pack("{s:s}", "id", id), fn);
 }
 
-void recordings_show(exchange_t *exchange, const place_t *place,
+void recordings_show(exchange_t *exchange, const contents_path_t *place,
                      const contents_wish_t *wish)
 {
     if (wish->type && strcmp(wish->type, "notebook") != 0)
@@ -108,7 +112,7 @@ void recordings_show(exchange_t *exchange, const place_t *place,
         ask_session(exchange, place->id, on_notebook);
 }
 
-void recordings_download(exchange_t *exchange, const place_t *place)
+void recordings_download(exchange_t *exchange, const contents_path_t *place)
 {
     ask_session(exchange, place->id, on_download);
 }

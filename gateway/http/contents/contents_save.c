@@ -1,29 +1,27 @@
-/* PUT: a file of a workspace is written, as a whole or in chunks; a folder is
- * made. The body's content goes to the thread for files piece by piece, and
- * the file has its new content when all of it was right. */
+/* PUT: writes a file of a workspace, whole or in chunks, or makes a folder. The
+ * content goes to the files thread piece by piece. The file changes only when
+ * the whole content was valid. */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/contents/model_decoder.h"
-#include "gateway/http/core/body_file.h"
 #include "gateway/http/rpc/chunked_uploads.h"
 #include "gateway/http/rpc/files_client.h"
 
 #include "base/clock.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define LAST_CHUNK -1
 
 typedef struct {
-    exchange_t *exchange; /* borrowed */
-    push_t *push;         /* owned */
-    content_t content;    /* in the exchange's body, or its deposit */
-    int64_t chunk;        /* 0: the whole file at once */
-    bool exists;          /* it was there before */
-    bool is_drained;      /* the content has been written */
-    bool is_committed;    /* and has its name */
+    exchange_t *exchange;    /* borrowed */
+    upload_t *upload;        /* owned */
+    model_decoder_t content; /* in the exchange's body */
+    int64_t chunk;           /* 0: the whole file at once */
+    bool exists;             /* it existed before */
+    bool is_drained;         /* the content has been written */
+    bool is_committed;       /* and has its final name */
 } save_t;
 
 static void save_destroy(void **self_p)
@@ -32,8 +30,7 @@ static void save_destroy(void **self_p)
 
     if (!self)
         return;
-    push_destroy(&self->push);
-    content_reset(&self->content);
+    upload_destroy(&self->upload);
     free(self);
     *self_p = NULL;
 }
@@ -54,9 +51,9 @@ static void answer_chunk(save_t *self)
     json_t *model =
         contents_model(contents_path(exchange), "file", now, now, true);
     json_object_set_new(model, "size",
-                        json_integer((json_int_t) push_size(self->push)));
-    if (upload_keep(exchange, contents_path(exchange), &self->push,
-                    self->chunk)) {
+                        json_integer((json_int_t) upload_size(self->upload)));
+    if (chunked_upload_keep(exchange, contents_path(exchange), &self->upload,
+                            self->chunk)) {
         exchange_json(exchange, self->chunk == 1 && !self->exists ? 201 : 200,
                       model);
     } else {
@@ -69,7 +66,7 @@ static void answer_chunk(save_t *self)
 
 static void finish(save_t *self)
 {
-    place_t place = place_of(contents_path(self->exchange));
+    contents_path_t place = contents_path_of(contents_path(self->exchange));
 
     contents_finish(self->exchange, place.id, place.path,
                     self->exists || self->chunk ? 200 : 201);
@@ -79,7 +76,7 @@ static void write_next(save_t *self)
 {
     cleanup_buffer buffer_t piece = BUFFER_EMPTY;
     fault_t fault;
-    int r = content_next(&self->content, &piece, &fault);
+    int r = model_decoder_next(&self->content, &piece, &fault);
 
     if (r < 0) {
         exchange_fail(self->exchange, 400, "Invalid content: %s", fault.text);
@@ -88,12 +85,12 @@ static void write_next(save_t *self)
     }
     self->is_drained = r == 0;
     if (piece.size) {
-        push_write(self->push, &piece);
+        upload_write(self->upload, &piece);
     } else if (self->chunk > 0) {
         answer_chunk(self);
     } else {
         self->is_committed = true;
-        push_commit(self->push);
+        upload_commit(self->upload);
     }
 }
 
@@ -111,14 +108,14 @@ static void on_step(void *owner, const json_t *reply)
         answer_chunk(self);
     } else {
         self->is_committed = true;
-        push_commit(self->push);
+        upload_commit(self->upload);
     }
 }
 
 static void on_stat(exchange_t *exchange, const json_t *reply)
 {
     save_t *self = exchange->task;
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
     const char *type = model_text(json_object_get(reply, "entry"), "type");
 
     self->exists = *type;
@@ -131,19 +128,21 @@ static void on_stat(exchange_t *exchange, const json_t *reply)
         contents_is_ok(exchange, reply);
         return;
     }
-    self->push = push_new(exchange, place.id, place.path, true, self, on_step);
+    self->upload =
+        upload_new(exchange, place.id, place.path, true, self, on_step);
 }
 
 /* --- Chunks --- */
 
-/* The next chunk of what came before. */
+/* Writes the next chunk after the earlier ones. */
 static void go_on(save_t *self)
 {
     exchange_t *exchange = self->exchange;
     int64_t before = 0;
 
-    self->push = upload_take(exchange, contents_path(exchange), &before);
-    if (!self->push) {
+    self->upload =
+        chunked_upload_take(exchange, contents_path(exchange), &before);
+    if (!self->upload) {
         exchange_fail(exchange, 409,
                       "No upload of this file is under way: it begins with "
                       "chunk 1, and waits five minutes for the next one");
@@ -151,36 +150,37 @@ static void go_on(save_t *self)
     }
     if (self->chunk != LAST_CHUNK && self->chunk != before + 1) {
         exchange_fail(exchange, 409,
-                      "Chunk %lld came, %lld was the next one; begin again "
-                      "with chunk 1",
+                      "Chunk %lld arrived, but %lld is the next one; begin "
+                      "again with chunk 1",
                       (long long) self->chunk, (long long) before + 1);
         give_up(self);
         return;
     }
-    push_give(self->push, self, on_step);
+    upload_give(self->upload, self, on_step);
     write_next(self);
 }
 
 static void begin(save_t *self)
 {
     exchange_t *exchange = self->exchange;
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
     int64_t chunk;
-    push_t *older = self->chunk
-                        ? upload_take(exchange, contents_path(exchange), &chunk)
-                        : NULL;
+    upload_t *older =
+        self->chunk
+            ? chunked_upload_take(exchange, contents_path(exchange), &chunk)
+            : NULL;
 
-    push_destroy(&older);
-    courier_ask(exchange, "files_stat_request",
-                json_pack("{s:s,s:s}", "id", place.id, "path", place.path),
-                on_stat);
+    upload_destroy(&older);
+    files_client_ask(exchange, "files_stat_request",
+                     json_pack("{s:s,s:s}", "id", place.id, "path", place.path),
+                     on_stat);
 }
 
 /* --- Folders --- */
 
 static void on_folder(exchange_t *exchange, const json_t *reply)
 {
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
     bool exists = strcmp(model_text(reply, "ename"), "FileExists") == 0;
 
     if (exists || contents_is_ok(exchange, reply))
@@ -189,22 +189,23 @@ static void on_folder(exchange_t *exchange, const json_t *reply)
 
 /* --- The body --- */
 
-/* What the model says of its content; false: it was answered. */
-static bool read_kind(save_t *self, json_span_t model, const char *type)
+/* Reads the format of the content; false if it is invalid, and the request was
+ * then answered. */
+static bool read_kind(save_t *self, jspan_t model, const char *type)
 {
     exchange_t *exchange = self->exchange;
-    cleanup_free char *format = json_text_new(json_member(model, "format"));
-    content_t *content = &self->content;
+    cleanup_free char *format = jspan_text_new(jspan_member(model, "format"));
+    model_decoder_t *content = &self->content;
     bool is_string;
 
-    content->span = json_member(model, "content");
-    is_string = json_is(content->span, JSON_KIND_STRING);
-    if (json_is(content->span, JSON_KIND_ABSENT)
-        || json_is(content->span, JSON_KIND_NULL)) {
+    content->span = jspan_member(model, "content");
+    is_string = jspan_is(content->span, JSPAN_STRING);
+    if (jspan_is(content->span, JSPAN_ABSENT)
+        || jspan_is(content->span, JSPAN_NULL)) {
         exchange_fail(exchange, 400, "No file content provided");
     } else if (strcmp(type, "notebook") == 0) {
-        content->kind = CONTENT_NOTEBOOK;
-        if (json_is(content->span, JSON_KIND_OBJECT))
+        content->kind = MODEL_DECODER_NOTEBOOK;
+        if (jspan_is(content->span, JSPAN_OBJECT))
             return true;
         exchange_fail(exchange, 400, "A notebook's content is an object");
     } else if (!format
@@ -216,17 +217,18 @@ static bool read_kind(save_t *self, json_span_t model, const char *type)
     } else if (!is_string) {
         exchange_fail(exchange, 400, "A file's content is a text");
     } else {
-        content->kind = *format == 't' ? CONTENT_TEXT : CONTENT_BASE64;
+        content->kind =
+            *format == 't' ? MODEL_DECODER_TEXT : MODEL_DECODER_BASE64;
         return true;
     }
     return false;
 }
 
-static bool read_chunk(save_t *self, json_span_t model, const char *type)
+static bool read_chunk(save_t *self, jspan_t model, const char *type)
 {
-    json_span_t chunk = json_member(model, "chunk");
+    jspan_t chunk = jspan_member(model, "chunk");
 
-    if (json_is(chunk, JSON_KIND_ABSENT) || json_is(chunk, JSON_KIND_NULL))
+    if (jspan_is(chunk, JSPAN_ABSENT) || jspan_is(chunk, JSPAN_NULL))
         return true;
     if (strcmp(type, "file") != 0) {
         exchange_fail(self->exchange, 400,
@@ -235,7 +237,7 @@ static bool read_chunk(save_t *self, json_span_t model, const char *type)
                       type);
         return false;
     }
-    if (json_to_integer(chunk, &self->chunk)
+    if (jspan_to_integer(chunk, &self->chunk)
         && (self->chunk > 0 || self->chunk == LAST_CHUNK))
         return true;
     exchange_fail(self->exchange, 400,
@@ -243,12 +245,13 @@ static bool read_chunk(save_t *self, json_span_t model, const char *type)
     return false;
 }
 
-/* The type that the model names; NULL: it was answered. */
-static char *read_type(exchange_t *exchange, json_span_t model)
+/* Returns the model's type; NULL if it is invalid, and the request was then
+ * answered. */
+static char *read_type(exchange_t *exchange, jspan_t model)
 {
-    cleanup_free char *type = json_text_new(json_member(model, "type"));
+    cleanup_free char *type = jspan_text_new(jspan_member(model, "type"));
 
-    if (!json_is(json_member(model, "copy_from"), JSON_KIND_ABSENT))
+    if (!jspan_is(jspan_member(model, "copy_from"), JSPAN_ABSENT))
         exchange_fail(exchange, 400, "Cannot copy with PUT, only POST");
     else if (!type)
         exchange_fail(exchange, 400, "No file type provided");
@@ -260,50 +263,25 @@ static char *read_type(exchange_t *exchange, json_span_t model)
     return NULL;
 }
 
-/* Of a body that was big, or came in HTTP's chunks. */
-static bool read_deposit(exchange_t *exchange, json_span_t *ret_model)
-{
-    fault_t fault;
-    int r = deposit_end(exchange->deposit, ret_model, &fault);
-    bool is_full = r == -ENOSPC || r == -EDQUOT;
-
-    if (r == 0)
-        return true;
-    if (r == -EBADMSG)
-        exchange_fail(exchange, 400, "Invalid JSON in body of request: %s",
-                      fault.text);
-    else if (r == -EBUSY) {
-        exchange_header(exchange, "Retry-After", "%d", DEPOSIT_PATIENCE);
-        exchange_fail(exchange, 503, "%s; try again later", fault.text);
-    } else
-        exchange_fail(exchange,
-                      r == -E2BIG ? 413
-                      : is_full   ? 507
-                                  : 500,
-                      "The file was not saved: %s", fault.text);
-    return false;
-}
-
-static bool read_model(exchange_t *exchange, json_span_t *ret_model)
+static bool read_model(exchange_t *exchange, jspan_t *ret_model)
 {
     fault_t fault;
 
-    if (exchange->deposit)
-        return read_deposit(exchange, ret_model);
-    if (json_check(exchange->body.data, exchange->body.size, ret_model, &fault)
+    if (jspan_check(exchange->request.body.data, exchange->request.body.size,
+                    ret_model, &fault)
             == 0
-        && json_is(*ret_model, JSON_KIND_OBJECT))
+        && jspan_is(*ret_model, JSPAN_OBJECT))
         return true;
     exchange_fail(exchange, 400, "Invalid JSON in body of request: %s",
-                  json_is(*ret_model, JSON_KIND_ABSENT) ? fault.text
-                                                        : "no object");
+                  jspan_is(*ret_model, JSPAN_ABSENT) ? fault.text
+                                                     : "no object");
     return false;
 }
 
-static void save_model(save_t *self, const place_t *place)
+static void save_model(save_t *self, const contents_path_t *place)
 {
     exchange_t *exchange = self->exchange;
-    json_span_t model = {0};
+    jspan_t model = {0};
 
     if (!read_model(exchange, &model))
         return;
@@ -311,7 +289,7 @@ static void save_model(save_t *self, const place_t *place)
     if (!type)
         return;
     if (strcmp(type, "directory") == 0) {
-        courier_ask(
+        files_client_ask(
             exchange, "files_make_folder_request",
             json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
             on_folder);
@@ -319,21 +297,19 @@ static void save_model(save_t *self, const place_t *place)
     }
     if (!read_kind(self, model, type) || !read_chunk(self, model, type))
         return;
-    if (exchange->deposit)
-        deposit_lend(exchange->deposit, &self->content);
     if (self->chunk == 0 || self->chunk == 1)
         begin(self);
     else
         go_on(self);
 }
 
-void workspaces_save(exchange_t *exchange, const place_t *place)
+void workspaces_save(exchange_t *exchange, const contents_path_t *place)
 {
     save_t *self = mem_new(sizeof *self);
 
     self->exchange = exchange;
     exchange_keep(exchange, self, save_destroy);
-    if (exchange->received)
+    if (exchange->request.received)
         save_model(self, place);
     else
         begin(self); /* an empty file */

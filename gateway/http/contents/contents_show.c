@@ -1,10 +1,10 @@
-/* Files of workspaces, shown as Jupyter's models. A model's content is sent
- * while it is read: a first pass tells what the file is (text, a notebook, its
- * hash), a second one sends it, and a file that changed between the two ends
- * the answer early. Memory holds a few pieces. */
+/* Files of workspaces as Jupyter's models. The content is sent while it is
+ * read. A first pass finds the kind of the file (text, a notebook) and its
+ * hash; a second pass sends it. A file that changes between the two ends the
+ * answer early. Memory holds a few pieces. */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/model.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/contents/json_scanner.h"
 #include "gateway/http/contents/untrust.h"
 #include "gateway/http/rpc/download.h"
@@ -17,27 +17,28 @@
 #include <string.h>
 
 #define NBFORMAT_LEAST 4
-#define BASE64_LINE    57 /* bytes in a line of 76, as Jupyter Server has them */
-#define BASE64_SIZE    77 /* and a NUL */
+#define BASE64_LINE                                                            \
+    57 /* bytes in a line of 76 characters, like Jupyter Server */
+#define BASE64_SIZE 77 /* and a NUL */
 
 typedef enum {
-    FORM_NONE, /* no content */
+    FORM_NONE, /* without content */
     FORM_NOTEBOOK,
     FORM_TEXT,
     FORM_BASE64
 } form_t;
 
-/* A file on its way out. */
+/* A file that is being sent. */
 typedef struct {
     exchange_t *exchange; /* borrowed */
-    pull_t *pull;         /* owned */
+    download_t *download; /* owned */
     json_t *model;        /* owned */
     contents_wish_t wish;
     form_t form;
-    scan_t scan;
+    json_scanner_t scan;
     untrust_t untrust;
     crypto_hash_sha256_state sum;
-    uint8_t rest[BASE64_LINE]; /* of a line that is not full */
+    uint8_t rest[BASE64_LINE]; /* of an incomplete line */
     size_t rest_size;
     bool is_begun; /* the content was */
 } show_t;
@@ -48,7 +49,7 @@ static void show_destroy(void **self_p)
 
     if (!self)
         return;
-    pull_destroy(&self->pull);
+    download_destroy(&self->download);
     json_decref(self->model);
     free(self);
     *self_p = NULL;
@@ -56,7 +57,7 @@ static void show_destroy(void **self_p)
 
 /* --- The second pass: the content --- */
 
-/* JSON text is cut between any two bytes. */
+/* Quotes JSON text that may be cut between any two bytes. */
 static void quote(buffer_t *out, const buffer_t *piece)
 {
     static const char hex[] = "0123456789abcdef";
@@ -134,11 +135,11 @@ static int more(void *state, buffer_t *out)
     int r;
 
     if (!self->is_begun) {
-        contents_begin(self->model, out);
+        model_begin_content(self->model, out);
         buffer_text(out, quotes);
         self->is_begun = true;
     }
-    r = pull_next(self->pull, &piece);
+    r = download_next(self->download, &piece);
     if (r < 0)
         return r;
     write_content(self, out, &piece);
@@ -155,20 +156,22 @@ static void on_more(void *owner)
 {
     show_t *self = owner;
 
-    connection_wake(self->exchange);
+    exchange_wake(self->exchange);
 }
 
 static void send_content(show_t *self)
 {
     exchange_t *exchange = self->exchange;
 
-    pull_seek(self->pull, 0, pull_size(self->pull));
-    pull_give(self->pull, self, on_more);
-    exchange_stream(exchange, 200, "application/json", more,
-                    exchange_take(exchange), show_destroy);
+    download_seek(self->download, 0, download_size(self->download));
+    download_give(self->download, self, on_more);
+    exchange_stream(exchange, 200, "application/json",
+                    &(exchange_source_t){.next = more,
+                                         .state = exchange_take(exchange),
+                                         .end = show_destroy});
 }
 
-/* --- The first pass: what it is --- */
+/* --- The first pass: the kind of file --- */
 
 static void set_hash(show_t *self)
 {
@@ -191,20 +194,21 @@ static void set_format(show_t *self, const char *format)
                             json_string(contents_mimetype(path, format)));
 }
 
-/* What was seen fits what was asked for; false: it was answered. */
+/* Returns true if the file has the requested type and format; false if not, and
+ * the request was then answered. */
 static bool judge(show_t *self)
 {
     exchange_t *exchange = self->exchange;
     const char *path = contents_path(exchange);
 
-    if (self->form == FORM_NOTEBOOK && !scan_is_object(&self->scan)) {
+    if (self->form == FORM_NOTEBOOK && !json_scanner_is_object(&self->scan)) {
         exchange_fail(exchange, 400,
-                      "Unreadable Notebook: %.200s is no JSON object (byte "
+                      "Unreadable Notebook: %.200s is not a JSON object (byte "
                       "%llu); type=file shows it as it is",
                       path, (unsigned long long) self->scan.at);
         return false;
     }
-    /* Jupyter Server would convert it; front ends read no other than 4. */
+    /* Jupyter Server would convert it; its clients read no format but 4. */
     if (self->form == FORM_NOTEBOOK && self->scan.nbformat
         && self->scan.nbformat < NBFORMAT_LEAST) {
         exchange_fail(exchange, 400,
@@ -214,7 +218,7 @@ static bool judge(show_t *self)
                       path, self->scan.nbformat);
         return false;
     }
-    if (self->form != FORM_TEXT || scan_is_text(&self->scan))
+    if (self->form != FORM_TEXT || json_scanner_is_text(&self->scan))
         return true;
     if (self->wish.format) {
         contents_refuse(exchange, 400, "bad format",
@@ -257,19 +261,19 @@ static void on_scan(void *owner)
 {
     show_t *self = owner;
     cleanup_buffer buffer_t piece = BUFFER_EMPTY;
-    int r = needs_scan(self) ? pull_next(self->pull, &piece) : 0;
+    int r = needs_scan(self) ? download_next(self->download, &piece) : 0;
 
     if (r < 0) {
-        contents_is_ok(self->exchange, pull_answer(self->pull));
+        contents_is_ok(self->exchange, download_answer(self->download));
         return;
     }
     if (self->wish.hash)
         crypto_hash_sha256_update(&self->sum, piece.data, piece.size);
     if (self->form == FORM_NOTEBOOK)
-        scan_json(&self->scan, piece.data, piece.size);
+        json_scanner_json(&self->scan, piece.data, piece.size);
     else
-        scan_text(&self->scan, piece.data, piece.size);
-    /* The rest tells nothing new. */
+        json_scanner_text(&self->scan, piece.data, piece.size);
+    /* The rest of the file changes nothing. */
     if (r == 0 || (!self->wish.hash && self->scan.is_broken))
         end_scan(self);
 }
@@ -291,8 +295,8 @@ static void on_open(void *owner)
 {
     show_t *self = owner;
     exchange_t *exchange = self->exchange;
-    const json_t *answer = pull_answer(self->pull);
-    place_t place = place_of(contents_path(exchange));
+    const json_t *answer = download_answer(self->download);
+    contents_path_t place = contents_path_of(contents_path(exchange));
 
     if (!contents_is_ok(exchange, answer))
         return;
@@ -301,11 +305,11 @@ static void on_open(void *owner)
     if (self->wish.type)
         json_object_set_new(self->model, "type", json_string(self->wish.type));
     self->form = choose_form(self);
-    pull_give(self->pull, self, on_scan);
+    download_give(self->download, self, on_scan);
     on_scan(self);
 }
 
-static void show_file(exchange_t *exchange, const place_t *place,
+static void show_file(exchange_t *exchange, const contents_path_t *place,
                       const contents_wish_t *wish)
 {
     show_t *self = mem_new(sizeof *self);
@@ -313,7 +317,8 @@ static void show_file(exchange_t *exchange, const place_t *place,
     self->exchange = exchange;
     self->wish = *wish;
     crypto_hash_sha256_init(&self->sum);
-    self->pull = pull_new(exchange, place->id, place->path, self, on_open);
+    self->download =
+        download_new(exchange, place->id, place->path, self, on_open);
     exchange_keep(exchange, self, show_destroy);
 }
 
@@ -327,7 +332,8 @@ static void refuse_kind(exchange_t *exchange, const char *type)
                     contents_path(exchange), type);
 }
 
-/* Whether the entry can be what was asked for; false: it was answered. */
+/* Returns true if the entry can have the requested type; false if not, and the
+ * request was then answered. */
 static bool fits(exchange_t *exchange, const char *type,
                  const contents_wish_t *wish)
 {
@@ -351,7 +357,7 @@ static void on_stat(exchange_t *exchange, const json_t *reply)
 {
     const json_t *entry = json_object_get(reply, "entry");
     const char *type = model_text(entry, "type");
-    place_t place = place_of(contents_path(exchange));
+    contents_path_t place = contents_path_of(contents_path(exchange));
     contents_wish_t wish;
 
     if (!contents_is_ok(exchange, reply) || !contents_wish(exchange, &wish)
@@ -365,12 +371,12 @@ static void on_stat(exchange_t *exchange, const json_t *reply)
         show_file(exchange, &place, &wish);
 }
 
-void workspaces_show(exchange_t *exchange, const place_t *place)
+void workspaces_show(exchange_t *exchange, const contents_path_t *place)
 {
-    if (place_is_hidden(place->path))
+    if (contents_path_is_hidden(place->path))
         contents_absent(exchange);
     else
-        courier_ask(
+        files_client_ask(
             exchange, "files_stat_request",
             json_pack("{s:s,s:s}", "id", place->id, "path", place->path),
             on_stat);

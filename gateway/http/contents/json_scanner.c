@@ -1,6 +1,9 @@
-/* See json_scanner.h. A state for each place between two bytes; RFC 8259's
- * grammar, with the same bound on depth as json_check has. */
+/* See json_scanner.h. There is one state for each place between two bytes, by
+ * RFC 8259's grammar, with the same bound on depth as jspan_check. */
 #include "gateway/http/contents/json_scanner.h"
+
+#include "base/hex.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -11,7 +14,7 @@ enum {
     FIRST_KEY,  /* a key, or } */
     KEY,
     COLON,
-    AFTER, /* a comma, or what closes */
+    AFTER, /* a comma or a closing bracket */
     STRING,
     ESCAPE,
     HEXADECIMAL,
@@ -29,45 +32,26 @@ enum {
 
 /* --- UTF-8 --- */
 
-static bool begin_character(scan_t *self, uint8_t byte)
-{
-    self->low = 0x80;
-    self->high = 0xBF;
-    if (byte < 0x80)
-        return true;
-    if (byte < 0xC2 || byte > 0xF4)
-        return false;
-    self->due = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
-    /* No overlong forms, no surrogates, nothing past U+10FFFF. */
-    if (byte == 0xE0)
-        self->low = 0xA0;
-    else if (byte == 0xED)
-        self->high = 0x9F;
-    else if (byte == 0xF0)
-        self->low = 0x90;
-    else if (byte == 0xF4)
-        self->high = 0x8F;
-    return true;
-}
-
-void scan_text(scan_t *self, const void *bytes, size_t size)
+void json_scanner_text(json_scanner_t *self, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes, *end = size ? at + size : at;
 
     self->size += size;
     for (; at < end && !self->is_broken; at++) {
-        if (!self->due) {
-            self->is_broken = !begin_character(self, *at);
-            continue;
-        }
-        self->is_broken = *at < self->low || *at > self->high;
-        self->low = 0x80;
-        self->high = 0xBF;
-        self->due--;
+        size_t length = self->due ? 0 : utf8_length(*at);
+
+        if (self->lead)
+            self->is_broken = !utf8_is_second(self->lead, *at);
+        else
+            self->is_broken = self->due
+                                  ? !utf8_is_continuation((const char *) at)
+                                  : length == 0;
+        self->due = self->due ? self->due - 1u : (unsigned) length - 1u;
+        self->lead = length > 1 ? *at : 0;
     }
 }
 
-bool scan_is_text(const scan_t *self)
+bool json_scanner_is_text(const json_scanner_t *self)
 {
     return !self->is_broken && !self->due;
 }
@@ -84,13 +68,7 @@ static bool is_digit(uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
-static bool is_hexadecimal(uint8_t byte)
-{
-    return is_digit(byte) || (byte >= 'a' && byte <= 'f')
-           || (byte >= 'A' && byte <= 'F');
-}
-
-static bool open_container(scan_t *self, bool is_object)
+static bool open_container(json_scanner_t *self, bool is_object)
 {
     if (self->depth >= JSON_DEPTH_MAX)
         return false;
@@ -99,7 +77,7 @@ static bool open_container(scan_t *self, bool is_object)
     return true;
 }
 
-static bool close_container(scan_t *self, bool is_object)
+static bool close_container(json_scanner_t *self, bool is_object)
 {
     if (!self->depth || self->is_object[self->depth - 1] != is_object)
         return false;
@@ -108,14 +86,14 @@ static bool close_container(scan_t *self, bool is_object)
     return true;
 }
 
-static bool begin_literal(scan_t *self, const char *rest)
+static bool begin_literal(json_scanner_t *self, const char *rest)
 {
     self->literal = rest;
     self->state = LITERAL;
     return true;
 }
 
-static bool begin_string(scan_t *self, bool is_key)
+static bool begin_string(json_scanner_t *self, bool is_key)
 {
     self->is_key = is_key;
     if (is_key && self->depth == 1)
@@ -124,18 +102,18 @@ static bool begin_string(scan_t *self, bool is_key)
     return true;
 }
 
-/* A digit of the object's own number of the format. */
-static void note_digit(scan_t *self, uint8_t byte)
+/* Reads a digit of the member nbformat. */
+static void note_digit(json_scanner_t *self, uint8_t byte)
 {
     static const char name[] = "nbformat";
 
     if (self->depth == 1 && self->name_size == sizeof name - 1
         && memcmp(self->name, name, sizeof name - 1) == 0
-        && self->nbformat < SCAN_NUMBER_MAX)
+        && self->nbformat < JSON_SCANNER_NUMBER_MAX)
         self->nbformat = 10 * self->nbformat + (unsigned) (byte - '0');
 }
 
-static bool begin_value(scan_t *self, uint8_t byte)
+static bool begin_value(json_scanner_t *self, uint8_t byte)
 {
     switch (byte) {
     case '{':
@@ -164,7 +142,7 @@ static bool begin_value(scan_t *self, uint8_t byte)
     }
 }
 
-static bool go_on(scan_t *self, uint8_t byte)
+static bool go_on(json_scanner_t *self, uint8_t byte)
 {
     bool is_object = self->is_object[self->depth - 1];
 
@@ -175,7 +153,7 @@ static bool go_on(scan_t *self, uint8_t byte)
     return (byte == '}' || byte == ']') && close_container(self, byte == '}');
 }
 
-static bool take_string(scan_t *self, uint8_t byte)
+static bool take_string(json_scanner_t *self, uint8_t byte)
 {
     if (byte != '"' && self->is_key && self->depth == 1
         && self->name_size < sizeof self->name)
@@ -187,21 +165,21 @@ static bool take_string(scan_t *self, uint8_t byte)
     return byte >= ' ';
 }
 
-static bool take_escape(scan_t *self, uint8_t byte)
+static bool take_escape(json_scanner_t *self, uint8_t byte)
 {
     self->state = byte == 'u' ? HEXADECIMAL : STRING;
     self->digits = 4;
     return byte && strchr("\"\\/bfnrtu", byte);
 }
 
-static bool take_hexadecimal(scan_t *self, uint8_t byte)
+static bool take_hexadecimal(json_scanner_t *self, uint8_t byte)
 {
     if (--self->digits == 0)
         self->state = STRING;
-    return is_hexadecimal(byte);
+    return hex_value((char) byte) >= 0;
 }
 
-static bool take_literal(scan_t *self, uint8_t byte)
+static bool take_literal(json_scanner_t *self, uint8_t byte)
 {
     if (byte != (uint8_t) *self->literal++)
         return false;
@@ -210,8 +188,8 @@ static bool take_literal(scan_t *self, uint8_t byte)
     return true;
 }
 
-/* What may follow in a number; false: nothing that belongs to it. */
-static bool take_number(scan_t *self, uint8_t byte)
+/* Takes a byte of a number; false if it does not belong to the number. */
+static bool take_number(json_scanner_t *self, uint8_t byte)
 {
     uint8_t state = self->state;
 
@@ -244,8 +222,8 @@ static bool is_whole_number(uint8_t state)
            || state == POWER;
 }
 
-/* Between two tokens. */
-static bool take_token(scan_t *self, uint8_t byte)
+/* Takes a byte between two tokens. */
+static bool take_token(json_scanner_t *self, uint8_t byte)
 {
     if (is_space(byte))
         return true;
@@ -270,11 +248,11 @@ static bool take_token(scan_t *self, uint8_t byte)
     case AFTER:
         return go_on(self, byte);
     default:
-        return false; /* behind the end */
+        return false; /* after the end */
     }
 }
 
-static bool take(scan_t *self, uint8_t byte)
+static bool take(json_scanner_t *self, uint8_t byte)
 {
     switch (self->state) {
     case STRING:
@@ -304,60 +282,20 @@ static bool take(scan_t *self, uint8_t byte)
     }
 }
 
-void scan_json(scan_t *self, const void *bytes, size_t size)
+void json_scanner_json(json_scanner_t *self, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
     uint64_t before = self->size;
 
-    scan_text(self, bytes, size);
+    json_scanner_text(self, bytes, size);
     for (size_t i = 0; i < size && !self->is_no_json; i++) {
         self->is_no_json = !take(self, at[i]);
         self->at = before + i;
     }
 }
 
-size_t scan_run(scan_t *self, const char *bytes, size_t size)
+bool json_scanner_is_object(const json_scanner_t *self)
 {
-    size_t count = 0;
-
-    if (self->state != STRING || self->due)
-        return 0;
-    for (; count < size; count++) {
-        uint8_t byte = (uint8_t) bytes[count];
-        if (byte < ' ' || byte > 0x7e || byte == '"' || byte == '\\')
-            break;
-    }
-    self->size += count;
-    return count;
-}
-
-scan_place_t scan_place(const scan_t *self)
-{
-    if (self->depth != 1)
-        return SCAN_ELSEWHERE;
-    switch (self->state) {
-    case FIRST_KEY:
-    case KEY:
-        return SCAN_KEY;
-    case STRING:
-    case ESCAPE:
-    case HEXADECIMAL:
-        return self->is_key ? SCAN_KEY : SCAN_ELSEWHERE;
-    case VALUE:
-        return SCAN_VALUE;
-    case AFTER:
-        return SCAN_BEHIND;
-    default:
-        return SCAN_ELSEWHERE;
-    }
-}
-
-bool scan_goes_on(const scan_t *self)
-{
-    return !self->is_broken && !self->is_no_json;
-}
-
-bool scan_is_object(const scan_t *self)
-{
-    return scan_is_text(self) && !self->is_no_json && self->state == END;
+    return json_scanner_is_text(self) && !self->is_no_json
+           && self->state == END;
 }

@@ -1,75 +1,33 @@
 /* See model_decoder.h. */
 #include "gateway/http/contents/model_decoder.h"
 
-#include "protocol/utf8.h"
+#include "base/hex.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-#define AHEAD 12 /* bytes that are looked at together: two escapes \\uXXXX */
-
-/* --- Where it is --- */
-
-static bool is_last(const content_t *self)
+/* Returns the end of the readable text: for a string, its closing quote. */
+static size_t end_of(const model_decoder_t *self)
 {
-    return !self->has_file || self->before + self->span.size == self->file_size;
-}
-
-/* Behind the last byte of the span that may be looked at; of a string at the
- * quote. */
-static size_t end_of(const content_t *self)
-{
-    if (!is_last(self))
-        return self->span.size > AHEAD ? self->span.size - AHEAD : 0;
-    return self->span.size - (self->kind != CONTENT_NOTEBOOK);
-}
-
-/* The span has what comes next. */
-static int look_on(content_t *self, fault_t *fault)
-{
-    size_t want = CONTENT_PIECE;
-
-    if (is_last(self) || self->at < end_of(self))
-        return 0;
-    self->before += self->at;
-    self->at = 0;
-    if (self->file_size - self->before < want)
-        want = (size_t) (self->file_size - self->before);
-    buffer_clear(&self->window);
-    uint8_t *to = buffer_reserve(&self->window, want);
-    for (ssize_t got; self->window.size < want;
-         self->window.size += (size_t) got) {
-        got =
-            pread(self->file, to + self->window.size, want - self->window.size,
-                  (off_t) (self->before + self->window.size));
-        if (got <= 0)
-            return fault_set(fault, got < 0 ? errno : EIO,
-                             "what came of the content cannot be read");
-    }
-    self->span.text = (const char *) self->window.data;
-    self->span.size = want;
-    return 0;
+    return self->span.size - (self->kind != MODEL_DECODER_NOTEBOOK);
 }
 
 /* --- Text --- */
 
-static unsigned hex_digit(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return (unsigned) (digit - '0');
-    return (unsigned) ((digit | 0x20) - 'a') + 10;
-}
-
-/* Of checked JSON: there are four digits. */
+/* Reads four digits of JSON that was checked. */
 static uint32_t hex_code(const char *at)
 {
-    return hex_digit(at[0]) << 12 | hex_digit(at[1]) << 8
-           | hex_digit(at[2]) << 4 | hex_digit(at[3]);
+    uint32_t code = 0;
+
+    for (size_t i = 0; i < 4; i++)
+        code = code << 4 | ((uint32_t) hex_value(at[i]) & 15);
+    return code;
 }
 
-/* Behind "\u"; -EINVAL: half of a pair, which is no character. */
-static int append_unicode(content_t *self, buffer_t *out, fault_t *fault)
+/* Reads the digits after "\u"; -EINVAL for half of a surrogate pair, which is
+ * no character. */
+static int append_unicode(model_decoder_t *self, buffer_t *out, fault_t *fault)
 {
     const char *text = self->span.text;
     uint32_t code = hex_code(text + self->at), low;
@@ -84,14 +42,14 @@ static int append_unicode(content_t *self, buffer_t *out, fault_t *fault)
         || (low = hex_code(text + self->at + 2)) < 0xDC00 || low > 0xDFFF)
         return fault_set(fault, EINVAL,
                          "the content has half of a surrogate pair, which is "
-                         "no text");
+                         "not valid text");
     self->at += 6;
     utf8_append(out, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
     return 0;
 }
 
-/* At a backslash. */
-static int append_escape(content_t *self, buffer_t *out, fault_t *fault)
+/* Reads an escape at a backslash. */
+static int append_escape(model_decoder_t *self, buffer_t *out, fault_t *fault)
 {
     static const char letters[] = "bfnrt", bytes[] = "\b\f\n\r\t";
     char letter = self->span.text[self->at + 1];
@@ -104,15 +62,15 @@ static int append_escape(content_t *self, buffer_t *out, fault_t *fault)
     return 0;
 }
 
-static int next_text(content_t *self, buffer_t *out, fault_t *fault)
+static int next_text(model_decoder_t *self, buffer_t *out, fault_t *fault)
 {
     const char *text = self->span.text;
     size_t end = end_of(self), begin = out->size;
 
-    while (self->at < end && out->size - begin < CONTENT_PIECE) {
+    while (self->at < end && out->size - begin < MODEL_DECODER_PIECE) {
         size_t from = self->at;
         while (self->at < end && text[self->at] != '\\'
-               && self->at - from < CONTENT_PIECE)
+               && self->at - from < MODEL_DECODER_PIECE)
             self->at++;
         buffer_append(out, text + from, self->at - from);
         if (self->at == end || text[self->at] != '\\')
@@ -121,7 +79,7 @@ static int next_text(content_t *self, buffer_t *out, fault_t *fault)
         if (r < 0)
             return r;
     }
-    return self->at < end || !is_last(self);
+    return self->at < end;
 }
 
 /* --- Base64 --- */
@@ -137,7 +95,7 @@ static int sextet(char letter)
     return letter == '+' ? 62 : letter == '/' ? 63 : -1;
 }
 
-static void append_quad(content_t *self, buffer_t *out)
+static void append_quad(model_decoder_t *self, buffer_t *out)
 {
     const uint8_t *quad = self->quad;
     const uint8_t bytes[3] = {(uint8_t) (quad[0] << 2 | quad[1] >> 4),
@@ -148,7 +106,7 @@ static void append_quad(content_t *self, buffer_t *out)
     self->count = 0;
 }
 
-static bool take_letter(content_t *self, char letter, buffer_t *out)
+static bool take_letter(model_decoder_t *self, char letter, buffer_t *out)
 {
     int value = sextet(letter);
 
@@ -156,7 +114,7 @@ static bool take_letter(content_t *self, char letter, buffer_t *out)
         self->padding++;
         value = 0;
     } else if (value < 0 || self->padding) {
-        return false; /* nothing stands behind the padding */
+        return false; /* nothing follows the padding */
     }
     self->quad[self->count++] = (uint8_t) value;
     if (self->count == 4)
@@ -164,9 +122,9 @@ static bool take_letter(content_t *self, char letter, buffer_t *out)
     return true;
 }
 
-/* The next letter; blanks, and line ends however they are written, are passed
- * over. '\0': that was all; 1: something that is none. */
-static char next_letter(content_t *self)
+/* Returns the next letter; skips spaces and all forms of line ends. '\0' at the
+ * end; 1 for an invalid letter. */
+static char next_letter(model_decoder_t *self)
 {
     const char *text = self->span.text;
     size_t end = end_of(self);
@@ -186,17 +144,18 @@ static char next_letter(content_t *self)
     return '\0';
 }
 
-static int next_base64(content_t *self, buffer_t *out, fault_t *fault)
+static int next_base64(model_decoder_t *self, buffer_t *out, fault_t *fault)
 {
     size_t begin = out->size;
     char letter;
 
-    while (out->size - begin < CONTENT_PIECE && (letter = next_letter(self)))
+    while (out->size - begin < MODEL_DECODER_PIECE
+           && (letter = next_letter(self)))
         if (!take_letter(self, letter, out))
             return fault_set(fault, EINVAL,
-                             "the content is no base64 (byte %llu)",
-                             (unsigned long long) (self->before + self->at));
-    if (out->size - begin >= CONTENT_PIECE || !is_last(self))
+                             "the content is not base64 (byte %llu)",
+                             (unsigned long long) self->at);
+    if (out->size - begin >= MODEL_DECODER_PIECE)
         return 1;
     if (self->count)
         return fault_set(fault, EINVAL,
@@ -206,15 +165,15 @@ static int next_base64(content_t *self, buffer_t *out, fault_t *fault)
 
 /* --- A notebook --- */
 
-static void begin_line(const content_t *self, buffer_t *out)
+static void begin_line(const model_decoder_t *self, buffer_t *out)
 {
     buffer_text(out, "\n");
     memset(buffer_reserve(out, self->depth), ' ', self->depth);
     out->size += self->depth;
 }
 
-/* A byte outside of strings. */
-static void append_token(content_t *self, buffer_t *out, char byte)
+/* Appends a byte outside of strings. */
+static void append_token(model_decoder_t *self, buffer_t *out, char byte)
 {
     bool closes = byte == '}' || byte == ']';
 
@@ -232,13 +191,13 @@ static void append_token(content_t *self, buffer_t *out, char byte)
         buffer_text(out, " ");
 }
 
-static void append_string(content_t *self, buffer_t *out)
+static void append_string(model_decoder_t *self, buffer_t *out)
 {
     const char *text = self->span.text;
     size_t from = self->at, end = end_of(self), size;
 
     while (self->is_string && self->at < end
-           && self->at - from < CONTENT_PIECE) {
+           && self->at - from < MODEL_DECODER_PIECE) {
         char byte = text[self->at++];
         if (byte == '\\')
             self->at++;
@@ -248,11 +207,11 @@ static void append_string(content_t *self, buffer_t *out)
     buffer_append(out, text + from, size);
 }
 
-static int next_notebook(content_t *self, buffer_t *out)
+static int next_notebook(model_decoder_t *self, buffer_t *out)
 {
     size_t begin = out->size, end = end_of(self);
 
-    while (self->at < end && out->size - begin < CONTENT_PIECE) {
+    while (self->at < end && out->size - begin < MODEL_DECODER_PIECE) {
         char byte = self->span.text[self->at];
         if (self->is_string) {
             append_string(self, out);
@@ -262,43 +221,25 @@ static int next_notebook(content_t *self, buffer_t *out)
         if (!strchr(" \t\r\n", byte))
             append_token(self, out, byte);
     }
-    if (self->at < end || !is_last(self))
+    if (self->at < end)
         return 1;
     buffer_text(out, "\n");
     return 0;
 }
 
-static int next_of_span(content_t *self, buffer_t *out, fault_t *fault)
+int model_decoder_next(model_decoder_t *self, buffer_t *out, fault_t *fault)
 {
-    if (self->kind != CONTENT_NOTEBOOK && !self->at && !self->before)
-        self->at = 1; /* behind the first quote */
+    if (self->kind != MODEL_DECODER_NOTEBOOK && !self->at)
+        self->at = 1; /* after the first quote */
     switch (self->kind) {
-    case CONTENT_TEXT:
+    case MODEL_DECODER_TEXT:
         return next_text(self, out, fault);
-    case CONTENT_BASE64:
+    case MODEL_DECODER_BASE64:
         return next_base64(self, out, fault);
-    case CONTENT_NOTEBOOK:
+    case MODEL_DECODER_NOTEBOOK:
         return next_notebook(self, out);
-    case CONTENT_NOTHING:
+    case MODEL_DECODER_NOTHING:
         break;
     }
     return 0;
-}
-
-int content_next(content_t *self, buffer_t *out, fault_t *fault)
-{
-    size_t begin = out->size;
-    int r;
-
-    do {
-        r = look_on(self, fault);
-        if (r == 0)
-            r = next_of_span(self, out, fault);
-    } while (r > 0 && out->size == begin);
-    return r;
-}
-
-void content_reset(content_t *self)
-{
-    buffer_reset(&self->window);
 }

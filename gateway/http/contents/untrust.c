@@ -1,11 +1,11 @@
-/* See untrust.h. The text was found to be JSON before (json_scanner.c), so only
- * brackets, keys and the ends of strings are looked for. Memory does not grow
- * with the text. */
+/* See untrust.h. The text is valid JSON (json_scanner.c), so only brackets,
+ * keys and the ends of strings matter. The memory does not grow with the text.
+ */
 #include "gateway/http/contents/untrust.h"
 
-#include "protocol/json.h"
+#include "protocol/jspan.h"
 
-/* The keys of the path, by the depth of their object; arrays have none. */
+/* The keys of the path, by the depth of their object; arrays have no keys. */
 static const char *const path_keys[UNTRUST_LEVELS + 1] = {
     [1] = "cells", [3] = "metadata", [4] = "trusted"};
 
@@ -13,29 +13,30 @@ static void open_container(untrust_t *self, bool is_object)
 {
     unsigned above = self->depth++;
     unsigned depth = self->depth;
+    bool leads_here;
 
     self->is_key = is_object;
-    if (depth > UNTRUST_LEVELS)
+    if (above >= UNTRUST_LEVELS)
         return;
+    leads_here = !above
+                 || (self->is_path[above]
+                     && (!path_keys[above] || self->is_match[above]));
     self->is_object[depth] = is_object;
     self->is_match[depth] = false;
     self->is_path[depth] =
-        is_object == (path_keys[depth] != NULL)
-        && (!above
-            || (self->is_path[above]
-                && (!path_keys[above] || self->is_match[above])));
+        leads_here && is_object == (path_keys[depth] != NULL);
 }
 
 static void end_key(untrust_t *self)
 {
-    json_span_t key = {
-        .text = self->key, .size = self->key_size, .kind = JSON_KIND_STRING};
+    jspan_t key = {
+        .text = self->key, .size = self->key_size, .kind = JSPAN_STRING};
 
     self->is_key = false;
     if (self->depth <= UNTRUST_LEVELS)
         self->is_match[self->depth] =
             path_keys[self->depth] && self->key_size <= sizeof self->key
-            && json_text_equals(key, path_keys[self->depth]);
+            && jspan_text_equals(key, path_keys[self->depth]);
 }
 
 static void note_key(untrust_t *self, char byte)
@@ -60,7 +61,8 @@ static void take_in_string(untrust_t *self, char byte)
         end_key(self);
 }
 
-/* Between strings. Returns true if the value of `trusted` is due. */
+/* Takes a byte between strings. Returns true if the value of `trusted` is next.
+ */
 static bool take_token(untrust_t *self, char byte)
 {
     bool is_near = self->depth <= UNTRUST_LEVELS;
@@ -96,14 +98,14 @@ static bool take_token(untrust_t *self, char byte)
 void untrust_add(untrust_t *self, const void *bytes, size_t size, buffer_t *out)
 {
     const char *text = bytes;
-    size_t kept = 0; /* up to here it is written, or was left out */
+    size_t kept = 0; /* the text up to here was written or left out */
 
     for (size_t i = 0; i < size; i++) {
         if (self->is_string) {
             take_in_string(self, text[i]);
             continue;
         }
-        /* The comma or bracket behind the value is written again. */
+        /* The comma or bracket after the value is written again. */
         if (self->is_skipping && self->depth == UNTRUST_LEVELS
             && (text[i] == ',' || text[i] == '}')) {
             self->is_skipping = false;

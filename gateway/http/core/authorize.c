@@ -1,37 +1,40 @@
-/* Who asks, from where, and what every answer says to browsers. A token in a
- * header or the query speaks for itself; a cookie is sent by browsers on
- * their own, so its bearer must also show that the page is ours (origin, and
- * for what changes something the XSRF token). */
-#include "gateway/http/core/internal.h"
+/* Authentication, the check of origins, and the headers that every answer has
+ * for browsers. A token in a header or the query is sufficient. A cookie is
+ * sent by browsers without the user's intent, so the request must also show
+ * that it comes from one of our pages: by its origin and, for a change, by the
+ * XSRF token. */
+#include "gateway/http/core/authorize.h"
+#include "gateway/http/core/authorize_audit.h"
 
 #include "base/clock.h"
-#include "base/texts.h"
+#include "base/string_list.h"
 #include "gateway/audit/audit.h"
 #include "gateway/http/core/form.h"
+#include "gateway/http/core/window_access.h"
 
 #include <string.h>
 
 #define XSRF_COOKIE "_xsrf"
 
-char *access_cookie_name(const exchange_t *exchange)
+char *authorize_cookie_name(const exchange_t *exchange)
 {
-    /* Ports share cookies: two gateways on one host must not share this. */
+    /* Ports share cookies: two gateways on one host need different names. */
     return mem_format("hearth-%d", exchange->http->port);
 }
 
-char *access_cookie(const exchange_t *exchange, const char *name)
+char *authorize_cookie(const exchange_t *exchange, const char *name)
 {
-    return fields_cookie(exchange->cookie, name);
+    return form_cookie(exchange->request.headers[HEADER_COOKIE], name);
 }
 
 /* --- Tokens --- */
 
-/* The token of "token X" or "Bearer X"; NULL when the header holds none: an
- * empty one is sent by clients that have no token. */
+/* Returns the token of "token X" or "Bearer X". NULL if the header or the token
+ * is missing: clients without a token send an empty one. */
 static const char *header_token(const exchange_t *exchange)
 {
     static const char *const schemes[] = {"token", "bearer"};
-    const char *text = exchange->authorization;
+    const char *text = exchange->request.headers[HEADER_AUTHORIZATION];
 
     for (size_t i = 0; text && i < sizeof schemes / sizeof *schemes; i++) {
         size_t size = strlen(schemes[i]);
@@ -44,36 +47,61 @@ static const char *header_token(const exchange_t *exchange)
     return NULL;
 }
 
-static void identify(exchange_t *exchange)
+/* Returns the token that is in a header of the door's own, NULL if there is
+ * none. */
+static const char *key_token(const exchange_t *exchange)
 {
-    auth_t *auth = exchange->http->auth;
-    const char *token = header_token(exchange);
+    static const header_t names[] = {HEADER_API_KEY, HEADER_ACCESS_TOKEN,
+                                     HEADER_TRAFFIC_TOKEN};
 
-    if (!token)
-        token = exchange_argument(exchange, "token");
-    if (token && *token) {
-        exchange->scopes =
-            auth_check(auth, token, strlen(token), exchange->who);
-        exchange->is_by_token = exchange->scopes && !auth_is_open(auth);
-        return;
-    }
-    cleanup_free char *name = access_cookie_name(exchange);
-    cleanup_free char *cookie = access_cookie(exchange, name);
-    if (cookie)
-        exchange->scopes = auth_check_cookie(auth, cookie, strlen(cookie),
-                                             clock_wall_us(), exchange->who);
-    if (!exchange->scopes)
-        exchange->scopes = auth_check(auth, "", 0, exchange->who);
+    if (!exchange->door || !exchange->door->has_keys)
+        return NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (exchange->request.headers[names[i]])
+            return exchange->request.headers[names[i]];
+    return NULL;
 }
 
-const char *access_who(const exchange_t *exchange,
-                       char ret_who[ACCESS_WHO_SIZE])
+const char *authorize_token(const exchange_t *exchange)
 {
-    if (exchange->scopes)
-        snprintf(ret_who, ACCESS_WHO_SIZE, "token=%s", exchange->who);
-    else
-        snprintf(ret_who, ACCESS_WHO_SIZE, "%s", AUDIT_UNKNOWN);
-    return ret_who;
+    const char *token = key_token(exchange);
+
+    return token ? token : header_token(exchange);
+}
+
+unsigned authorize_bearer(http_t *http, const char *token,
+                          char ret_who[TOKEN_ID_SIZE])
+{
+    unsigned scopes = tokens_check(http->tokens, token, strlen(token), ret_who);
+
+    if (scopes)
+        return scopes;
+    window_access_revoke(http->window, tokens_windows_from(http->tokens));
+    return window_access_check(http->window, token, clock_wall_us(), ret_who);
+}
+
+static void identify(exchange_t *exchange, bool is_bearer)
+{
+    tokens_t *auth = exchange->http->tokens;
+    const char *token = authorize_token(exchange);
+
+    if (!token && is_bearer)
+        token = "";
+    if (!token)
+        token = exchange_argument(exchange, "token");
+    if (token && (*token || is_bearer)) {
+        exchange->scopes =
+            authorize_bearer(exchange->http, token, exchange->who);
+        exchange->is_by_token = exchange->scopes && !tokens_is_open(auth);
+        return;
+    }
+    cleanup_free char *name = authorize_cookie_name(exchange);
+    cleanup_free char *cookie = authorize_cookie(exchange, name);
+    if (cookie)
+        exchange->scopes = tokens_check_cookie(auth, cookie, strlen(cookie),
+                                               clock_wall_us(), exchange->who);
+    if (!exchange->scopes)
+        exchange->scopes = tokens_check(auth, "", 0, exchange->who);
 }
 
 /* --- Origins --- */
@@ -83,124 +111,221 @@ static bool has_origins(const options_http_t *options)
     return options->allow_origin && *options->allow_origin;
 }
 
-/* The configuration permits pages of this origin. */
+/* Returns true if the configuration permits pages of this origin. */
 static bool is_permitted(const exchange_t *exchange)
 {
     char *const *at = exchange->http->options->http.allow_origin;
 
-    for (; exchange->origin && at && *at; at++)
-        if (strcmp(*at, "*") == 0 || strcasecmp(*at, exchange->origin) == 0)
+    for (; exchange->request.headers[HEADER_ORIGIN] && at && *at; at++)
+        if (strcmp(*at, "*") == 0
+            || strcasecmp(*at, exchange->request.headers[HEADER_ORIGIN]) == 0)
             return true;
     return false;
 }
 
 static bool is_own(const exchange_t *exchange)
 {
-    const char *authority = strstr(exchange->origin, "://");
+    const char *authority =
+        strstr(exchange->request.headers[HEADER_ORIGIN], "://");
 
-    return authority && exchange->host
-           && strcasecmp(authority + 3, exchange->host) == 0;
+    return authority && exchange->request.headers[HEADER_HOST]
+           && strcasecmp(authority + 3, exchange->request.headers[HEADER_HOST])
+                  == 0;
 }
 
-/* Names that lead to this machine alone. A name of somebody else's that was
- * made to point here (DNS rebinding) has an origin that equals the host, so
- * where no token is asked for the host itself is looked at. */
+/* --- Hosts --- */
+
+static bool is_loopback_address(const char *ip)
+{
+    return strncmp(ip, "127.", 4) == 0 || strcmp(ip, "::1") == 0
+           || strcmp(ip, "localhost") == 0;
+}
+
+/* Returns true for "127.0.0.1", "127.1.2.3" and their like. */
+static bool is_loopback_number(const char *name, size_t size)
+{
+    return size > 4 && strncmp(name, "127.", 4) == 0
+           && strspn(name, "0123456789.") == size;
+}
+
+/* Returns true for names that lead to this machine alone: "localhost" and what
+ * ends with ".localhost" (RFC 6761, 6.3), and loopback addresses. */
 static bool is_local_host(const char *host)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    static const char name[] = "localhost", v6[] = "[::1]";
+    size_t size = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    size_t length = sizeof name - 1;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t size = strlen(names[i]);
-        if (strncasecmp(host, names[i], size) == 0
-            && (!host[size] || host[size] == ':'))
+    if (size > strlen(host) || (host[size] && host[size] != ':'))
+        return false;
+    if (size == sizeof v6 - 1 && memcmp(host, v6, size) == 0)
+        return true;
+    if (size < length || strncasecmp(host + size - length, name, length) != 0)
+        return is_loopback_number(host, size);
+    return size == length || host[size - length - 1] == '.';
+}
+
+/* Returns true for the host of an origin that the configuration permits: a
+ * reverse proxy passes requests on under that name. */
+static bool is_permitted_host(const exchange_t *exchange, const char *host)
+{
+    char *const *at = exchange->http->options->http.allow_origin;
+
+    for (; at && *at; at++) {
+        const char *authority = strstr(*at, "://");
+        if (strcmp(*at, "*") == 0
+            || (authority && strcasecmp(authority + 3, host) == 0))
             return true;
     }
     return false;
 }
 
-static bool check_origin(exchange_t *exchange, bool is_websocket)
+/* On a loopback address every request must name this machine. With DNS
+ * rebinding a foreign name leads here, and its page would be one of ours. */
+bool authorize_check_host(exchange_t *exchange)
 {
-    const options_http_t *options = &exchange->http->options->http;
+    const char *host = exchange->request.headers[HEADER_HOST];
 
-    if (auth_is_open(exchange->http->auth) && exchange->host
-        && is_local_host(options->ip) && !is_local_host(exchange->host)
-        && !has_origins(options)) {
-        access_note_refusal(exchange, "host");
-        exchange_fail(exchange, 403,
-                      "The host %.100s is not this machine; http/allow_origin "
-                      "says whose pages may use a gateway without token",
-                      exchange->host);
-        return false;
-    }
-    if (!exchange->origin || exchange->is_by_token || is_own(exchange)
-        || is_permitted(exchange))
+    if (!host || !is_loopback_address(exchange->http->options->http.ip)
+        || is_local_host(host) || is_permitted_host(exchange, host))
         return true;
-    access_note_refusal(exchange, "origin");
-    /* The codes are Jupyter Server's. */
-    exchange_fail(exchange, is_websocket ? 403 : 404,
-                  "Pages of %.200s may not use this gateway; "
-                  "http/allow_origin says whose may",
-                  exchange->origin);
+    authorize_note_refusal(exchange, "host");
+    exchange_fail(exchange, 403,
+                  "The host %.100s is not this machine; if a proxy of yours "
+                  "has that name, http/allow_origin must have its origin",
+                  host);
+    return false;
+}
+
+/* --- Pages that ask --- */
+
+/* A browser says whose page asks (Fetch Metadata), also where it sends no
+ * Origin: for a picture, a script, a frame. A person who follows a link comes
+ * in a window of their own; that shows nothing to the page of the link. */
+static bool is_of_another_page(const exchange_t *exchange)
+{
+    const char *site = exchange->request.headers[HEADER_FETCH_SITE];
+    const char *mode = exchange->request.headers[HEADER_FETCH_MODE];
+    const char *dest = exchange->request.headers[HEADER_FETCH_DEST];
+
+    if (!site || exchange->request.headers[HEADER_ORIGIN]
+        || has_origins(&exchange->http->options->http)
+        || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0)
+        return false;
+    return !(exchange->request.method & (METHOD_GET | METHOD_HEAD)) || !mode
+           || strcmp(mode, "navigate") != 0 || !dest
+           || strcmp(dest, "document") != 0;
+}
+
+static bool check_origin(exchange_t *exchange, bool is_websocket,
+                         bool is_bearer)
+{
+    const char *origin = exchange->request.headers[HEADER_ORIGIN];
+
+    if (exchange->is_by_token && !is_bearer)
+        return true;
+    if (origin ? is_own(exchange) || is_permitted(exchange)
+               : !is_of_another_page(exchange))
+        return true;
+    authorize_note_refusal(exchange, "origin");
+    /* The status codes are Jupyter Server's, and MCP's. */
+    exchange_fail(exchange, is_websocket || is_bearer ? 403 : 404,
+                  "Pages of %.200s may not use this gateway; http/allow_origin "
+                  "names the permitted ones",
+                  origin ? origin : "other sites");
     return false;
 }
 
 static bool check_xsrf(exchange_t *exchange)
 {
     const unsigned harmless = METHOD_GET | METHOD_HEAD | METHOD_OPTIONS;
-    const char *shown = exchange->xsrf;
-    cleanup_free char *cookie = access_cookie(exchange, XSRF_COOKIE);
+    const char *shown = exchange->request.headers[HEADER_XSRF];
+    cleanup_free char *cookie = authorize_cookie(exchange, XSRF_COOKIE);
 
-    if (exchange->method & harmless || exchange->is_by_token
-        || auth_is_open(exchange->http->auth))
+    if (exchange->request.method & harmless || exchange->is_by_token
+        || tokens_is_open(exchange->http->tokens))
         return true;
     if (!shown)
         shown = exchange_argument(exchange, XSRF_COOKIE);
-    if (shown && cookie && *cookie && auth_equals(shown, cookie))
+    if (shown && cookie && *cookie && tokens_equals(shown, cookie))
         return true;
-    access_note_refusal(exchange, "xsrf");
+    authorize_note_refusal(exchange, "xsrf");
     if (!shown || !cookie || !*cookie) {
         exchange_fail(exchange, 403, "'_xsrf' argument missing from %s",
-                      method_text(exchange->method));
+                      method_text(exchange->request.method));
         return false;
     }
     exchange_fail(exchange, 403, "XSRF cookie does not match %s argument",
-                  method_text(exchange->method));
+                  method_text(exchange->request.method));
     return false;
 }
 
-/* --- All of it --- */
+/* --- The checks in order --- */
+
+/* Writes the names of the scopes with `between` them. */
+static void name_scopes(unsigned scope, const char *between, buffer_t *out)
+{
+    json_auto_t *names = token_scopes_names(scope);
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(names, i, name)
+    {
+        buffer_format(out, "%s%s", i ? between : "", json_string_value(name));
+    }
+}
+
+void authorize_challenge(exchange_t *exchange, unsigned scope)
+{
+    cleanup_buffer buffer_t names = BUFFER_EMPTY;
+
+    name_scopes(scope & SCOPE_ALL, " ", &names);
+    exchange_header(exchange, "WWW-Authenticate",
+                    "Bearer error=\"insufficient_scope\", scope=\"%s\"",
+                    (const char *) names.data);
+}
 
 static bool check_scope(exchange_t *exchange, unsigned scope)
 {
+    cleanup_buffer buffer_t names = BUFFER_EMPTY;
+    bool is_bearer = scope & AUTHORIZE_BEARER;
+
+    scope &= SCOPE_ALL;
     if (exchange->scopes & scope)
         return true;
-    access_note_refusal(exchange, exchange->scopes ? "scope" : "token");
+    authorize_note_refusal(exchange, exchange->scopes ? "scope" : "token");
     if (!exchange->scopes) {
+        if (is_bearer)
+            exchange_header(exchange, "WWW-Authenticate", "Bearer");
         exchange_fail(exchange, 401,
-                      "A token is needed: `hearth gateway info` tells it, and "
-                      "a request gives it as `Authorization: token ...`");
+                      "A token is needed: `hearth gateway info` shows it; send "
+                      "it as `Authorization: token ...`");
         return false;
     }
-    json_auto_t *names = auth_scope_names(scope);
-    const char *other = json_string_value(json_array_get(names, 1));
-    exchange_fail(exchange, 403, "This token lacks the scope %s%s%s",
-                  json_string_value(json_array_get(names, 0)),
-                  other ? " or " : "", other ? other : "");
+    if (is_bearer)
+        authorize_challenge(exchange, scope);
+    name_scopes(scope, " or ", &names);
+    exchange_fail(exchange, 403, "This token lacks the scope %s",
+                  (const char *) names.data);
     return false;
 }
 
-bool access_check(exchange_t *exchange, unsigned scope, bool is_websocket)
+bool authorize_check(exchange_t *exchange, unsigned scope, bool is_websocket)
 {
-    identify(exchange);
+    bool is_bearer = scope & AUTHORIZE_BEARER;
+
+    if (!authorize_check_host(exchange))
+        return false;
+    identify(exchange, is_bearer);
     if (scope && !exchange->scopes)
         return check_scope(exchange, scope);
-    return check_origin(exchange, is_websocket)
+    return check_origin(exchange, is_websocket, is_bearer)
            && (!scope
                || (check_scope(exchange, scope) && check_xsrf(exchange)));
 }
 
-/* What a browser must not do with an answer: run it, frame it, guess its
- * type, keep it. */
+/* Writes headers that forbid browsers to run, frame or store an answer, or to
+ * guess its type. */
 static void write_shields(bool is_page, bool may_be_kept, buffer_t *out)
 {
     if (!is_page)
@@ -212,12 +337,7 @@ static void write_shields(bool is_page, bool may_be_kept, buffer_t *out)
         buffer_text(out, "Cache-Control: no-store\r\n");
 }
 
-void access_shields(buffer_t *out)
-{
-    write_shields(false, false, out);
-}
-
-/* Out of the configuration as it stands, but in one line. */
+/* Writes a configured value unchanged, but on one line. */
 static void write_configured(const char *name, const char *value, buffer_t *out)
 {
     if (!value)
@@ -228,25 +348,25 @@ static void write_configured(const char *name, const char *value, buffer_t *out)
     buffer_text(out, "\r\n");
 }
 
-void access_headers(const exchange_t *exchange, buffer_t *out)
+void authorize_headers(const exchange_t *exchange, buffer_t *out)
 {
     const options_http_t *options = &exchange->http->options->http;
 
-    write_shields(
-        exchange->is_page,
-        exchange->head.size
-            && strstr((const char *) exchange->head.data, "Cache-Control"),
-        out);
+    write_shields(exchange->response.is_page,
+                  exchange->response.head.size
+                      && strstr((const char *) exchange->response.head.data,
+                                "Cache-Control"),
+                  out);
     if (!has_origins(options))
         return;
-    if (texts_have(options->allow_origin, "*")) {
+    if (string_list_have(options->allow_origin, "*")) {
         buffer_text(out, "Access-Control-Allow-Origin: *\r\n");
     } else {
         buffer_text(out, "Vary: Origin\r\n");
         if (!is_permitted(exchange))
             return;
         buffer_format(out, "Access-Control-Allow-Origin: %s\r\n",
-                      exchange->origin);
+                      exchange->request.headers[HEADER_ORIGIN]);
         if (options->allow_credentials)
             buffer_text(out, "Access-Control-Allow-Credentials: true\r\n");
     }

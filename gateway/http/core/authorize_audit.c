@@ -1,8 +1,8 @@
-/* What the audit log hears of keys on the HTTP side: who was refused and why,
- * who logged in, who attached, which tokens came and went. Never a token: its
- * id. Refusals cost nothing to make, so a minute has room for a few of them;
- * the others are counted, and one record tells how many. */
-#include "gateway/http/core/internal.h"
+/* Records of the audit log about authentication on the HTTP side: refusals with
+ * their reason, logins, attached clients, created and revoked tokens. They name
+ * a token by its id. A client can cause refusals at no cost, so a minute has a
+ * few records; the others are counted in one record. */
+#include "gateway/http/core/authorize_audit.h"
 
 #include "base/clock.h"
 #include "gateway/audit/audit.h"
@@ -12,108 +12,131 @@
 #define REFUSALS_MAX 20
 #define WINDOW_MS    60000
 
-struct access_notes {
-    scribe_t *scribe;   /* owned */
-    int64_t window_end; /* monotonic ms */
-    unsigned told;      /* in this window */
-    uint64_t untold;
+struct authorize_audit {
+    audit_writer_t *audit; /* owned */
+    int64_t window_end;    /* monotonic ms */
+    unsigned written;      /* written in this window */
+    uint64_t omitted;
 };
 
-struct access_notes *access_notes_new(void)
+struct authorize_audit *authorize_audit_new(void)
 {
-    struct access_notes *self = mem_new(sizeof *self);
+    struct authorize_audit *self = mem_new(sizeof *self);
 
-    self->scribe = scribe_new("http");
+    self->audit = audit_writer_new("http");
     return self;
 }
 
-/* A window that has passed: what it did not tell is told as a number. */
-static void begin_window(struct access_notes *self, int64_t now)
+/* Ends a window: records that were left out are written as a number. */
+static void begin_window(struct authorize_audit *self, int64_t now)
 {
     if (now < self->window_end)
         return;
-    if (self->untold)
-        scribe_note_by(self->scribe, AUDIT_UNKNOWN, "access", "", "refused",
-                       json_pack("{s:s,s:I}", "why", "flood", "count",
-                                 (json_int_t) self->untold));
-    self->untold = 0;
-    self->told = 0;
+    if (self->omitted)
+        audit_writer_note_by(self->audit, AUDIT_UNKNOWN, "access", "",
+                             "refused",
+                             json_pack("{s:s,s:I}", "why", "flood", "count",
+                                       (json_int_t) self->omitted));
+    self->omitted = 0;
+    self->written = 0;
     self->window_end = now + WINDOW_MS;
 }
 
-void access_notes_destroy(struct access_notes **self_p)
+void authorize_audit_destroy(struct authorize_audit **self_p)
 {
-    struct access_notes *self = *self_p;
+    struct authorize_audit *self = *self_p;
 
     if (!self)
         return;
     begin_window(self, self->window_end);
-    scribe_destroy(&self->scribe);
+    audit_writer_destroy(&self->audit);
     free(self);
     *self_p = NULL;
 }
 
-static json_t *describe(const exchange_t *exchange)
+static json_t *describe_from(void *wsi, unsigned method, const char *path)
 {
-    json_t *path = json_string(exchange->path); /* NULL: no UTF-8 */
+    json_t *text = json_string(path); /* NULL: not UTF-8 */
     char peer[64] = "";
 
-    lws_get_peer_simple(exchange->wsi, peer, sizeof peer);
+    lws_get_peer_simple(wsi, peer, sizeof peer);
     return json_pack("{s:s,s:s,s:o}", "from", peer, "method",
-                     method_text(exchange->method), "path",
-                     path ? path : json_null());
+                     method_text(method), "path", text ? text : json_null());
 }
 
-void access_note_refusal(const exchange_t *exchange, const char *why)
+static json_t *describe(const exchange_t *exchange)
 {
-    struct access_notes *self = exchange->http->notes_of_access;
-    char who[ACCESS_WHO_SIZE];
-    json_t *details;
+    return describe_from(exchange->wsi, exchange->request.method,
+                         exchange->request.path);
+}
 
-    if (!self)
-        return;
+/* Writes a refusal, unless this minute has many; `details` is taken. */
+static void note_refusal(struct authorize_audit *self, const char *who,
+                         const char *why, json_t *details)
+{
     begin_window(self, clock_monotonic_ms());
-    if (self->told >= REFUSALS_MAX) {
-        self->untold++;
+    if (self->written >= REFUSALS_MAX) {
+        self->omitted++;
+        json_decref(details);
         return;
     }
-    self->told++;
-    details = describe(exchange);
+    self->written++;
     json_object_set_new(details, "why", json_string(why));
-    scribe_note_by(self->scribe, access_who(exchange, who), "access", "",
-                   "refused", details);
+    audit_writer_note_by(self->audit, who, "access", "", "refused", details);
 }
 
-void access_note_use(const exchange_t *exchange, const char *event,
-                     const char *who, const char *session)
+void authorize_note_refusal(const exchange_t *exchange, const char *why)
 {
-    const struct access_notes *self = exchange->http->notes_of_access;
+    char who[EXCHANGE_WHO_SIZE];
+
+    if (exchange->http->access_log)
+        note_refusal(exchange->http->access_log, exchange_who(exchange, who),
+                     why, describe(exchange));
+}
+
+void authorize_note_socket(http_t *http, void *wsi, const char *path,
+                           const char *who)
+{
+    json_t *details = describe_from(wsi, METHOD_GET, path);
+
+    if (who)
+        audit_writer_note_by(http->access_log->audit, who, "attach", "", "ok",
+                             details);
+    else
+        note_refusal(http->access_log, AUDIT_UNKNOWN, "token", details);
+}
+
+void authorize_note_use(const exchange_t *exchange, const char *event,
+                        const char *who, const char *session)
+{
+    const struct authorize_audit *self = exchange->http->access_log;
 
     if (self)
-        scribe_note_by(self->scribe, who, event, session, "ok",
-                       describe(exchange));
+        audit_writer_note_by(self->audit, who, event, session, "ok",
+                             describe(exchange));
 }
 
 static void on_token(void *arg, const char *id, unsigned scopes, uid_t uid)
 {
-    struct access_notes *self = arg;
+    struct authorize_audit *self = arg;
     char who[32];
 
     snprintf(who, sizeof who, "uid=%u", (unsigned) uid);
-    scribe_note_by(self->scribe, who, "token", "", scopes ? "made" : "revoked",
-                   json_pack("{s:s,s:o}", "token", id, "scopes",
-                             auth_scope_names(scopes)));
+    audit_writer_note_by(self->audit, who, "token", "",
+                         scopes ? "made" : "revoked",
+                         json_pack("{s:s,s:o}", "token", id, "scopes",
+                                   token_scopes_names(scopes)));
 }
 
-void access_notes_watch(http_t *http)
+void authorize_audit_watch(http_t *http)
 {
-    auth_watch(http->auth, on_token, http->notes_of_access);
-    auth_refresh(http->auth);
+    tokens_watch(http->tokens, on_token, http->access_log);
+    tokens_refresh(http->tokens);
 }
 
-void access_notes_on_tick(http_t *http)
+void authorize_audit_on_tick(http_t *http)
 {
-    auth_refresh(http->auth);
-    if (http->notes_of_access->untold)
-        begin_window(http->notes_of_access, clock_monotonic_ms());
+    tokens_refresh(http->tokens);
+    if (http->access_log->omitted)
+        begin_window(http->access_log, clock_monotonic_ms());
 }

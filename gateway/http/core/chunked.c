@@ -1,27 +1,18 @@
-/* See chunked.h. A byte at a time but for the data. What is lenient elsewhere
- * (a lone LF, spaces, a sign before the size) is refused: two that read the
- * same bytes differently are how requests are smuggled. */
+/* See chunked.h. All but the data is parsed byte by byte. Lenient forms (a lone
+ * LF, spaces, a sign before the size) are refused: request smuggling needs two
+ * parsers that read the same bytes differently. */
 #include "gateway/http/core/chunked.h"
+
+#include "base/hex.h"
 
 #include <errno.h>
 #include <stdbool.h>
 
-#define DIGITS_MAX 15 /* a size that no int64_t holds is no size */
+#define DIGITS_MAX 15 /* larger sizes do not fit into an int64_t */
 
-static int digit(uint8_t byte)
+static int on_size(chunked_t *self, uint8_t byte)
 {
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    if (byte >= 'A' && byte <= 'F')
-        return byte - 'A' + 10;
-    return -1;
-}
-
-static int on_size(chunks_t *self, uint8_t byte)
-{
-    int value = digit(byte);
+    int value = hex_value((char) byte);
 
     if (value >= 0) {
         if (++self->digits > DIGITS_MAX)
@@ -31,83 +22,83 @@ static int on_size(chunks_t *self, uint8_t byte)
     }
     if (!self->digits || (byte != ';' && byte != '\r'))
         return -EBADMSG;
-    self->state = byte == ';' ? CHUNKS_EXTENSION : CHUNKS_SIZE_END;
+    self->state = byte == ';' ? CHUNKED_EXTENSION : CHUNKED_SIZE_END;
     return 0;
 }
 
-/* Whatever an extension says, it is passed over. */
-static int on_extension(chunks_t *self, uint8_t byte)
+/* Skips an extension. */
+static int on_extension(chunked_t *self, uint8_t byte)
 {
     if (byte == '\r')
-        self->state = CHUNKS_SIZE_END;
-    else if (byte == '\n' || byte == '\0' || ++self->line > CHUNKS_LINE_MAX)
+        self->state = CHUNKED_SIZE_END;
+    else if (byte == '\n' || byte == '\0' || ++self->line > CHUNKED_LINE_MAX)
         return -EBADMSG;
     return 0;
 }
 
-static int on_size_end(chunks_t *self, uint8_t byte)
+static int on_size_end(chunked_t *self, uint8_t byte)
 {
     if (byte != '\n')
         return -EBADMSG;
     self->line = self->digits = 0;
-    self->state = self->left ? CHUNKS_DATA : CHUNKS_TRAILER;
+    self->state = self->left ? CHUNKED_DATA : CHUNKED_TRAILER;
     return 0;
 }
 
-static int on_mark(chunks_t *self, uint8_t byte)
+static int on_mark(chunked_t *self, uint8_t byte)
 {
-    bool is_first = self->state == CHUNKS_DATA_CR;
+    bool is_first = self->state == CHUNKED_DATA_CR;
 
     if (byte != (is_first ? '\r' : '\n'))
         return -EBADMSG;
-    self->state = is_first ? CHUNKS_DATA_LF : CHUNKS_SIZE;
+    self->state = is_first ? CHUNKED_DATA_LF : CHUNKED_SIZE;
     return 0;
 }
 
-/* Fields behind the body are passed over, too. */
-static int on_trailer(chunks_t *self, uint8_t byte)
+/* Skips the trailer fields after the body. */
+static int on_trailer(chunked_t *self, uint8_t byte)
 {
-    if (++self->line > CHUNKS_TRAILER_MAX || byte == '\0')
+    if (++self->line > CHUNKED_TRAILER_MAX || byte == '\0')
         return -EBADMSG;
-    if (self->state == CHUNKS_TRAILER && byte == '\r')
-        self->state = CHUNKS_END_LF;
+    if (self->state == CHUNKED_TRAILER && byte == '\r')
+        self->state = CHUNKED_END_LF;
     else
-        self->state = byte == '\n' ? CHUNKS_TRAILER : CHUNKS_TRAILER_ROW;
+        self->state = byte == '\n' ? CHUNKED_TRAILER : CHUNKED_TRAILER_ROW;
     return 0;
 }
 
-static int on_end(chunks_t *self, uint8_t byte)
+static int on_end(chunked_t *self, uint8_t byte)
 {
     if (byte != '\n')
         return -EBADMSG;
-    self->state = CHUNKS_OVER;
+    self->state = CHUNKED_OVER;
     return 1;
 }
 
-/* One byte that is no data. */
-static int step(chunks_t *self, uint8_t byte)
+/* Takes one byte that is not data. */
+static int step(chunked_t *self, uint8_t byte)
 {
     switch ((int) self->state) {
-    case CHUNKS_SIZE:
+    case CHUNKED_SIZE:
         return on_size(self, byte);
-    case CHUNKS_EXTENSION:
+    case CHUNKED_EXTENSION:
         return on_extension(self, byte);
-    case CHUNKS_SIZE_END:
+    case CHUNKED_SIZE_END:
         return on_size_end(self, byte);
-    case CHUNKS_DATA_CR:
-    case CHUNKS_DATA_LF:
+    case CHUNKED_DATA_CR:
+    case CHUNKED_DATA_LF:
         return on_mark(self, byte);
-    case CHUNKS_TRAILER:
-    case CHUNKS_TRAILER_ROW:
+    case CHUNKED_TRAILER:
+    case CHUNKED_TRAILER_ROW:
         return on_trailer(self, byte);
-    case CHUNKS_END_LF:
+    case CHUNKED_END_LF:
         return on_end(self, byte);
     default:
         return 1;
     }
 }
 
-static size_t take_data(chunks_t *self, const uint8_t *bytes, size_t size,
+static size_t take_data(chunked_t *self, const uint8_t *bytes, size_t size,
                         buffer_t *body)
 {
     size_t taken = self->left < size ? (size_t) self->left : size;
@@ -115,22 +106,22 @@ static size_t take_data(chunks_t *self, const uint8_t *bytes, size_t size,
     buffer_append(body, bytes, taken);
     self->left -= taken;
     if (!self->left)
-        self->state = CHUNKS_DATA_CR;
+        self->state = CHUNKED_DATA_CR;
     return taken;
 }
 
-int chunks_feed(chunks_t *self, const void *bytes, size_t size, uint64_t max,
-                buffer_t *body)
+int chunked_feed(chunked_t *self, const void *bytes, size_t size, uint64_t max,
+                 buffer_t *body)
 {
     const uint8_t *at = bytes, *end = at + size;
-    int r = self->state == CHUNKS_OVER;
+    int r = self->state == CHUNKED_OVER;
 
     while (at < end && r == 0) {
-        if (self->state == CHUNKS_DATA)
+        if (self->state == CHUNKED_DATA)
             at += take_data(self, at, (size_t) (end - at), body);
         else
             r = step(self, *at++);
-        /* As soon as it is announced, not when it has come. */
+        /* As soon as the size is announced, before the data has arrived. */
         if (r == 0 && (body->size > max || self->left > max - body->size))
             r = -EMSGSIZE;
     }

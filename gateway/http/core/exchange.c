@@ -1,11 +1,11 @@
-/* A request as routes see it, and the making of answers. Writing them out is
- * response_writer.c's. */
+/* A request as routes see it, and the making of answers. response_writer.c
+ * writes them out. */
 #include "gateway/http/core/exchange.h"
 
-#include "gateway/http/core/body_file.h"
-#include "gateway/http/core/internal.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/audit/audit.h"
+#include "gateway/http/core/http.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -35,9 +35,9 @@ static const struct {
     {421, "Misdirected Request"},
     {426, "Upgrade Required"},
     {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
+    {502, "Bad Gateway"},
     {503, "Service Unavailable"},
     {507, "Insufficient Storage"},
 };
@@ -70,8 +70,8 @@ exchange_t *exchange_new(http_t *http, void *wsi)
 
     self->http = http;
     self->wsi = wsi;
-    self->file = -1;
-    self->query = json_object();
+    self->response.file = -1;
+    self->request.query = json_object();
     return self;
 }
 
@@ -81,37 +81,66 @@ void exchange_destroy(exchange_t **self_p)
 
     if (!self)
         return;
-    desk_forget(self);
-    watch_forget(self);
-    char *const texts[] = {
-        self->path,          self->host,   self->origin,
-        self->authorization, self->cookie, self->content_type,
-        self->user_agent,    self->xsrf,   self->protocols,
-        self->asked_headers, self->accept, self->last_event,
-        self->key,           self->range,  self->if_range};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free(texts[i]);
+    for (size_t i = 0; i < self->end_count; i++)
+        self->ends[i](self);
+    for (size_t i = 0; i < HEADER_COUNT; i++)
+        free(self->request.headers[i]);
+    free(self->request.path);
     for (size_t i = 0; i < EXCHANGE_PARAMETERS_MAX; i++)
-        free(self->parameters[i]);
-    if (self->source)
-        self->source_end(&self->source_state);
+        free(self->request.parameters[i]);
+    if (self->response.source.next)
+        self->response.source.end(&self->response.source.state);
     exchange_keep(self, NULL, NULL);
-    json_decref(self->query);
-    deposit_destroy(&self->deposit);
-    (void) holding_set(&self->http->holdings, &self->held, 0);
-    buffer_reset(&self->body);
-    buffer_reset(&self->head);
-    buffer_reset(&self->answer);
-    buffer_reset(&self->out);
-    if (self->file >= 0)
-        close(self->file);
+    json_decref(self->request.query);
+    (void) memory_quota_set(&self->http->memory, &self->request.held, 0);
+    buffer_reset(&self->request.body);
+    buffer_reset(&self->response.head);
+    buffer_reset(&self->response.body);
+    buffer_reset(&self->response.out);
+    if (self->response.file >= 0)
+        close(self->response.file);
     free(self);
     *self_p = NULL;
 }
 
+void exchange_on_destroy(exchange_t *self, exchange_end_fn *fn)
+{
+    for (size_t i = 0; i < self->end_count; i++)
+        if (self->ends[i] == fn)
+            return;
+    assert(self->end_count < EXCHANGE_ENDS_MAX);
+    self->ends[self->end_count++] = fn;
+}
+
+void exchange_wake(exchange_t *self)
+{
+    if (!self->wsi)
+        return;
+    lws_rx_flow_control(self->wsi, 1);
+    lws_callback_on_writable(self->wsi);
+}
+
+/* Stops reading from the connection. Otherwise a next request, or the end of
+ * the client, would wake this thread all the time. libwebsockets does not write
+ * either meanwhile. */
+void exchange_rest(exchange_t *self)
+{
+    lws_rx_flow_control(self->wsi, 0);
+}
+
+const char *exchange_who(const exchange_t *self,
+                         char ret_who[EXCHANGE_WHO_SIZE])
+{
+    if (self->scopes)
+        snprintf(ret_who, EXCHANGE_WHO_SIZE, "token=%s", self->who);
+    else
+        snprintf(ret_who, EXCHANGE_WHO_SIZE, "%s", AUDIT_UNKNOWN);
+    return ret_who;
+}
+
 const char *exchange_argument(const exchange_t *self, const char *name)
 {
-    return json_string_value(json_object_get(self->query, name));
+    return json_string_value(json_object_get(self->request.query, name));
 }
 
 bool exchange_read_json(exchange_t *self, json_t **ret_body)
@@ -119,10 +148,10 @@ bool exchange_read_json(exchange_t *self, json_t **ret_body)
     json_error_t error;
 
     *ret_body = NULL;
-    if (self->body.size == 0)
+    if (self->request.body.size == 0)
         return true;
-    *ret_body = json_loadb((const char *) self->body.data, self->body.size,
-                           JSON_DECODE_ANY, &error);
+    *ret_body = json_loadb((const char *) self->request.body.data,
+                           self->request.body.size, JSON_DECODE_ANY, &error);
     if (*ret_body)
         return true;
     exchange_fail(self, 400,
@@ -157,20 +186,20 @@ void exchange_header(exchange_t *self, const char *name, const char *format,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* Whatever came from a client must not make a line of its own. */
+    /* A control character from a client must not begin a line of the log. */
     for (char *at = text; *at; at++)
         if ((unsigned char) *at < ' ' || *at == 0x7f)
             *at = ' ';
-    buffer_format(&self->head, "%s: %s\r\n", name, text);
+    buffer_format(&self->response.head, "%s: %s\r\n", name, text);
 }
 
-/* False: it was answered before. */
+/* Begins an answer; false if the request was answered before. */
 static bool begin_answer(exchange_t *self, int status, const char *type)
 {
-    if (self->status)
+    if (self->response.status)
         return false;
-    self->status = status;
-    self->type = type;
+    self->response.status = status;
+    self->response.type = type;
     return true;
 }
 
@@ -179,8 +208,8 @@ void exchange_bytes(exchange_t *self, int status, const char *type,
 {
     if (!begin_answer(self, status, type))
         return;
-    buffer_append(&self->answer, bytes, size);
-    connection_wake(self);
+    buffer_append(&self->response.body, bytes, size);
+    exchange_wake(self);
 }
 
 void exchange_empty(exchange_t *self, int status)
@@ -205,36 +234,22 @@ void exchange_file(exchange_t *self, int status, const char *type, int *fd_p,
 
     if (!begin_answer(self, status, type))
         return;
-    self->file = take_fd(&fd);
-    self->file_size = size;
-    connection_wake(self);
+    self->response.file = take_fd(&fd);
+    self->response.file_size = size;
+    exchange_wake(self);
 }
 
 void exchange_stream(exchange_t *self, int status, const char *type,
-                     exchange_source_fn *source, void *state,
-                     exchange_destroy_fn *end)
+                     const exchange_source_t *source)
 {
+    void *state = source->state;
+
     if (!begin_answer(self, status, type)) {
-        end(&state);
+        source->end(&state);
         return;
     }
-    self->source = source;
-    self->source_state = state;
-    self->source_end = end;
-    connection_wake(self);
-}
-
-void exchange_stream_sized(exchange_t *self, int status, const char *type,
-                           uint64_t size, exchange_source_fn *source,
-                           void *state, exchange_destroy_fn *end)
-{
-    bool is_first = !self->status;
-
-    exchange_stream(self, status, type, source, state, end);
-    if (is_first) {
-        self->has_source_size = true;
-        self->source_size = size;
-    }
+    self->response.source = *source;
+    exchange_wake(self);
 }
 
 void exchange_keep(exchange_t *self, void *task, exchange_destroy_fn *end)
@@ -250,6 +265,16 @@ void *exchange_take(exchange_t *self)
     return take_ptr(self->task);
 }
 
+json_t *exchange_error(int status, const char *sentence)
+{
+    json_t *message = json_string(sentence);
+
+    if (!message) /* cut in the middle of a character, or not UTF-8 */
+        message = json_string(status_text(status));
+    return json_pack("{s:o,s:s}", "message", message, "reason",
+                     status_text(status));
+}
+
 void exchange_fail(exchange_t *self, int status, const char *format, ...)
 {
     char text[1024];
@@ -258,12 +283,10 @@ void exchange_fail(exchange_t *self, int status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    json_t *message = json_string(text);
-    if (!message) /* cut in the middle of a character, or never was UTF-8 */
-        message = json_string(status_text(status));
-    exchange_json(self, status,
-                  json_pack("{s:o,s:s}", "message", message, "reason",
-                            status_text(status)));
+    if (self->door)
+        self->door->fail(self, status, text);
+    else
+        exchange_json(self, status, exchange_error(status, text));
 }
 
 char *exchange_path(const exchange_t *self, const char *format, ...)

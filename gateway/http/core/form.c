@@ -1,11 +1,11 @@
 /* See form.h. */
 #include "gateway/http/core/form.h"
 
-#include <ctype.h>
+#include "base/hex.h"
+
 #include <string.h>
 
-/* The byte at *at, which goes on behind it; a '%' without two digits stands
- * for itself. */
+/* Decodes the byte at *at and moves on; a '%' without two digits is literal. */
 static char decode(const char **at)
 {
     const char *text = *at;
@@ -13,15 +13,13 @@ static char decode(const char **at)
     *at += 1;
     if (*text == '+')
         return ' ';
-    if (*text != '%' || !isxdigit((unsigned char) text[1])
-        || !isxdigit((unsigned char) text[2]))
+    if (*text != '%' || hex_value(text[1]) < 0 || hex_value(text[2]) < 0)
         return *text;
-    const char hex[3] = {text[1], text[2], '\0'};
     *at += 2;
-    return (char) strtoul(hex, NULL, 16);
+    return (char) (hex_value(text[1]) << 4 | hex_value(text[2]));
 }
 
-char *fields_form(const buffer_t *body, const char *name)
+char *form_form(const buffer_t *body, const char *name)
 {
     cleanup_free char *text =
         mem_copy(body->size ? body->data : (const uint8_t *) "", body->size);
@@ -41,7 +39,7 @@ char *fields_form(const buffer_t *body, const char *name)
     return NULL;
 }
 
-char *fields_cookie(const char *header, const char *name)
+char *form_cookie(const char *header, const char *name)
 {
     const char *at = header;
     size_t size = strlen(name);

@@ -5,6 +5,10 @@
 #include "gateway/metrics/histogram.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 static const double bounds[HISTOGRAM_BUCKETS] = {
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10};
@@ -39,7 +43,8 @@ void metrics_destroy(metrics_t **self_p)
     *self_p = NULL;
 }
 
-/* Labels are patterns of the table: there are only so many. */
+/* Counts an answer. Labels are patterns of the route table, so their number is
+ * bounded. */
 void metrics_count_answer(const exchange_t *exchange)
 {
     metrics_t *self = exchange->http->metrics;
@@ -47,7 +52,8 @@ void metrics_count_answer(const exchange_t *exchange)
     const char *pattern = exchange->pattern ? exchange->pattern : "";
     cleanup_free char *labels =
         mem_format("method=\"%s\",handler=\"%s\",status_code=\"%d\"",
-                   method_text(exchange->method), pattern, exchange->status);
+                   method_text(exchange->request.method), pattern,
+                   exchange->response.status);
     histogram_t *histogram = zhashx_lookup(self->requests, labels);
 
     if (!histogram) {
@@ -93,27 +99,72 @@ void metrics_histogram(const json_t *histogram, const char *name,
                   json_real_value(json_object_get(histogram, "seconds")));
 }
 
-static void write_seconds(const char *name, const char *help, double value,
-                          buffer_t *out)
+static void write_seconds(const char *name, const char *kind, const char *help,
+                          double value, buffer_t *out)
 {
-    metrics_head(name, "gauge", help, out);
+    metrics_head(name, kind, help, out);
     buffer_format(out, "%s %.6f\n", name, value);
 }
 
-/* Jupyter Server's own. It has no terminals here and no extensions. */
+static double seconds_of(struct timeval time)
+{
+    return (double) time.tv_sec + (double) time.tv_usec / 1e6;
+}
+
+/* Returns the bytes in memory, by proc(5); 0 if they are not known. */
+static uint64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
+/* Writes what Prometheus' client libraries say of a process. The kernels are
+ * processes of their own. */
+static void write_process(const http_t *http, buffer_t *out)
+{
+    struct rusage usage = {0};
+    struct rlimit files = {0};
+
+    (void) getrusage(RUSAGE_SELF, &usage);
+    (void) getrlimit(RLIMIT_NOFILE, &files);
+    write_seconds("process_cpu_seconds_total", "counter",
+                  "processor time of the gateway",
+                  seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime), out);
+    write_seconds("process_start_time_seconds", "gauge", "start of the gateway",
+                  (double) http->clocks.started_us / 1e6, out);
+    metrics_number("process_resident_memory_bytes", "gauge",
+                   "memory of the gateway", resident_bytes(), out);
+    metrics_number("process_max_fds", "gauge",
+                   "the limit of the gateway's descriptors", files.rlim_cur,
+                   out);
+    metrics_head("hearth_build_info", "gauge", "version of the gateway", out);
+    buffer_text(out, "hearth_build_info{version=\"" HEARTH_VERSION "\"} 1\n");
+}
+
+/* Writes Jupyter Server's metrics. There are no extensions here.
+ */
 static void write_server(const http_t *http, buffer_t *out)
 {
-    double active = (double) http->active_us / 1e6;
-    double started = (double) http->started_us / 1e6;
+    double active = (double) http->clocks.active_us / 1e6;
+    double started = (double) http->clocks.started_us / 1e6;
 
-    write_seconds("jupyter_server_started_timestamp_seconds", "of the gateway",
-                  started, out);
-    write_seconds("jupyter_server_last_activity_timestamp_seconds",
-                  "of the last request", active, out);
-    write_seconds("jupyter_server_active_duration_seconds",
-                  "from the start to the last request", active - started, out);
-    write_seconds("terminal_currently_running_total", "there are none", 0, out);
-    buffer_text(out, "# HELP jupyter_server_info what answers here\n"
+    write_seconds("jupyter_server_started_timestamp_seconds", "gauge",
+                  "start of the gateway", started, out);
+    write_seconds("jupyter_server_last_activity_timestamp_seconds", "gauge",
+                  "time of the last request", active, out);
+    write_seconds("jupyter_server_active_duration_seconds", "gauge",
+                  "time from the start to the last request", active - started,
+                  out);
+    write_seconds("terminal_currently_running_total", "gauge", "terminals",
+                  (double) json_object_size(http->kept.terminals), out);
+    buffer_text(out, "# HELP jupyter_server_info version of the server\n"
                      "# TYPE jupyter_server_info gauge\n"
                      "jupyter_server_info{version=\"" HEARTH_VERSION "\"} 1\n");
 }
@@ -131,13 +182,14 @@ void metrics_write(const http_t *http, buffer_t *out)
                           out);
     }
     metrics_number("hearth_http_connections", "gauge", "open connections",
-                   http->connections, out);
-    metrics_number("hearth_http_connections_max", "gauge", "that there may be",
-                   http->room, out);
+                   http->connections.count, out);
+    metrics_number("hearth_http_connections_max", "gauge",
+                   "the limit of connections", http->connections.max, out);
     metrics_number("hearth_http_held_bytes", "gauge",
-                   "sent by clients, and taken by nobody yet",
-                   http->holdings.taken, out);
-    metrics_number("hearth_http_held_bytes_max", "gauge", "that there may be",
-                   http->holdings.max, out);
+                   "bytes received and not processed yet", http->memory.taken,
+                   out);
+    metrics_number("hearth_http_held_bytes_max", "gauge",
+                   "the limit of held bytes", http->memory.max, out);
     write_server(http, out);
+    write_process(http, out);
 }

@@ -1,33 +1,21 @@
 /* See range.h. */
 #include "gateway/http/core/range.h"
 
+#include "gateway/http/core/decimal.h"
+
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define UNIT       "bytes="
-#define DIGITS_MAX 18
+#define UNIT "bytes="
 
-/* Digits up to `end`; false: there are none, or too many. */
-static bool read_number(const char **at, uint64_t *ret_number)
-{
-    size_t size = strspn(*at, "0123456789");
-
-    if (!size || size > DIGITS_MAX)
-        return false;
-    *ret_number = strtoull(*at, NULL, 10);
-    *at += size;
-    return true;
-}
-
-/* "-N": the last N bytes. */
+/* Reads "-N": the last N bytes. */
 static range_kind_t read_suffix(const char *at, uint64_t size,
                                 range_t *ret_range)
 {
     uint64_t count;
 
-    if (!read_number(&at, &count) || *at)
+    if (!decimal_take(&at, &count) || *at)
         return RANGE_WHOLE;
     if (!count || !size)
         return RANGE_NONE;
@@ -47,9 +35,9 @@ range_kind_t range_read(const char *text, uint64_t size, range_t *ret_range)
     at = text + strlen(UNIT);
     if (*at == '-')
         return read_suffix(at + 1, size, ret_range);
-    if (!read_number(&at, &from) || *at++ != '-')
+    if (!decimal_take(&at, &from) || *at++ != '-')
         return RANGE_WHOLE;
-    if (*at && (!read_number(&at, &last) || *at || last < from))
+    if (*at && (!decimal_take(&at, &last) || *at || last < from))
         return RANGE_WHOLE;
     if (from >= size)
         return RANGE_NONE;

@@ -1,5 +1,5 @@
-/* The part of a file that a request asks for (RFC 9110, section 14): one
- * range. Several at once, and what is none, mean the whole. */
+/* The part of a file that a request asks for (RFC 9110, section 14): one range.
+ * Several ranges, and an invalid one, mean the whole file. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_RANGE_H
 #define HEARTH_GATEWAY_HTTP_CORE_RANGE_H
 
@@ -8,14 +8,14 @@
 typedef enum {
     RANGE_WHOLE,
     RANGE_PART,
-    RANGE_NONE, /* it begins behind the end */
+    RANGE_NONE, /* it begins after the end */
 } range_kind_t;
 
 typedef struct {
     uint64_t from, size;
 } range_t;
 
-/* `text` is the header's value, or NULL. */
+/* Reads a range; `text` is the header's value, or NULL. */
 range_kind_t range_read(const char *text, uint64_t size, range_t *ret_range);
 
 #endif

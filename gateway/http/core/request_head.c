@@ -1,14 +1,15 @@
-/* See request_head.h. libwebsockets has parsed the lines; what they say is
- * copied, as its own copy goes when the next request comes. */
+/* See request_head.h. libwebsockets has parsed the lines. They are copied,
+ * because its own copy ends with the next request. */
 #include "gateway/http/core/request_head.h"
 
 #include "base/clock.h"
+#include "gateway/http/core/decimal.h"
 
 #include <string.h>
 
 #define PARAMETER_SIZE 4096 /* bytes of one name and value of a query */
 
-char *head_text(struct lws *wsi, enum lws_token_indexes token)
+char *request_head_text(struct lws *wsi, enum lws_token_indexes token)
 {
     int size = lws_hdr_total_length(wsi, token);
     cleanup_free char *text = NULL;
@@ -45,8 +46,8 @@ static void read_query(exchange_t *exchange, struct lws *wsi)
         char *equals = strchr(text, '=');
         if (equals)
             *equals++ = '\0';
-        /* What is no UTF-8 makes no string, and is left out. */
-        json_object_set_new(exchange->query, text,
+        /* A value that is not UTF-8 makes no string and is left out. */
+        json_object_set_new(exchange->request.query, text,
                             json_string(equals ? equals : ""));
     }
 }
@@ -69,7 +70,7 @@ static unsigned read_method(struct lws *wsi, char **ret_uri, int *ret_size)
     return methods[method];
 }
 
-bool head_is_text(const char *text)
+bool request_head_is_text(const char *text)
 {
     json_auto_t *checked = json_string(text);
 
@@ -79,13 +80,13 @@ bool head_is_text(const char *text)
     return checked != NULL;
 }
 
-/* The path below the base URL, without a slash at its end. */
+/* Returns the path below the base URL, without a slash at its end. */
 static char *read_path(const http_t *http, const char *uri, size_t size)
 {
     size_t base = strlen(http->base);
 
     if (memchr(uri, '\0', size))
-        return mem_text("\x7f"); /* head_is_text will refuse it */
+        return mem_text("\x7f"); /* request_head_is_text will refuse it */
     if (size < base || memcmp(uri, http->base, base) != 0
         || (size > base && uri[base] != '/'))
         return mem_text("");
@@ -94,52 +95,127 @@ static char *read_path(const http_t *http, const char *uri, size_t size)
     return size == base ? mem_text("/") : mem_copy(uri + base, size - base);
 }
 
-bool head_is_http(struct lws *wsi)
+bool request_head_is_http(struct lws *wsi)
 {
-    cleanup_free char *version = head_text(wsi, WSI_TOKEN_HTTP);
+    cleanup_free char *version = request_head_text(wsi, WSI_TOKEN_HTTP);
 
     return version && strlen(version) == strlen("HTTP/1.1")
            && memcmp(version, "HTTP/1.", strlen("HTTP/1.")) == 0
            && version[7] >= '0' && version[7] <= '9';
 }
 
-exchange_t *head_read(http_t *http, struct lws *wsi)
+bool request_head_is_http_1_0(struct lws *wsi)
+{
+    cleanup_free char *version = request_head_text(wsi, WSI_TOKEN_HTTP);
+
+    return version && strcmp(version, "HTTP/1.0") == 0;
+}
+
+/* Finds a NUL. libwebsockets keeps it but does not count it, so the text would
+ * end early. */
+static bool has_nul(struct lws *wsi)
+{
+    static const enum lws_token_indexes tokens[] = {
+        WSI_TOKEN_HOST,
+        WSI_TOKEN_ORIGIN,
+        WSI_TOKEN_CONNECTION,
+        WSI_TOKEN_UPGRADE,
+        WSI_TOKEN_PROTOCOL,
+        WSI_TOKEN_KEY,
+        WSI_TOKEN_VERSION,
+        WSI_TOKEN_HTTP_ACCEPT,
+        WSI_TOKEN_HTTP_AUTHORIZATION,
+        WSI_TOKEN_HTTP_COOKIE,
+        WSI_TOKEN_HTTP_CONTENT_LENGTH,
+        WSI_TOKEN_HTTP_CONTENT_TYPE,
+        WSI_TOKEN_HTTP_TRANSFER_ENCODING,
+        WSI_TOKEN_HTTP_EXPECT,
+        WSI_TOKEN_HTTP_RANGE,
+        WSI_TOKEN_HTTP_IF_RANGE,
+        WSI_TOKEN_HTTP_USER_AGENT,
+    };
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        cleanup_free char *text = request_head_text(wsi, tokens[i]);
+        if (text
+            && strlen(text) < (size_t) lws_hdr_total_length(wsi, tokens[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Finds a space before a colon, which makes the line unknown to libwebsockets.
+ * In a header that decides about the body's end or the client, a proxy may read
+ * it differently. */
+static bool has_blank_before_colon(struct lws *wsi)
+{
+    static const char *const names[] = {
+        "host",   "content-length", "transfer-encoding", "authorization",
+        "cookie", "connection",     "upgrade",           "expect",
+    };
+    char line[32];
+
+    for (size_t i = 0; i < 2 * (sizeof names / sizeof *names); i++) {
+        int size = snprintf(line, sizeof line, "%s%c:", names[i / 2],
+                            i % 2 ? '\t' : ' ');
+        if (lws_hdr_custom_length(wsi, line, size) >= 0)
+            return true;
+    }
+    return false;
+}
+
+const char *request_head_flaw(struct lws *wsi)
+{
+    if (lws_hdr_fragment_length(wsi, WSI_TOKEN_HOST, 1) > 0)
+        return "There are two Host lines";
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0
+        && !request_head_is_http_1_0(wsi))
+        return "HTTP/1.1 requires a Host line";
+    if (has_nul(wsi))
+        return "A header line has a NUL";
+    if (has_blank_before_colon(wsi))
+        return "A header line has a space before its colon";
+    return NULL;
+}
+
+static const struct {
+    enum lws_token_indexes token;
+    const char *line; /* NULL: libwebsockets has a token for it */
+} headers[HEADER_COUNT] = {
+#define X(name, token, line) [HEADER_##name] = {token, line},
+    HEADERS(X)
+#undef X
+};
+
+exchange_t *request_head_read(http_t *http, struct lws *wsi)
 {
     exchange_t *exchange = exchange_new(http, wsi);
     char *uri = NULL;
     int size = 0;
 
     exchange->begun_us = clock_monotonic_us();
-    http->active_us = clock_wall_us();
-    exchange->method = read_method(wsi, &uri, &size);
-    exchange->path = read_path(http, uri ? uri : "", uri ? (size_t) size : 0);
-    exchange->host = head_text(wsi, WSI_TOKEN_HOST);
-    exchange->origin = head_text(wsi, WSI_TOKEN_ORIGIN);
-    exchange->authorization = head_text(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
-    exchange->cookie = head_text(wsi, WSI_TOKEN_HTTP_COOKIE);
-    exchange->content_type = head_text(wsi, WSI_TOKEN_HTTP_CONTENT_TYPE);
-    exchange->user_agent = head_text(wsi, WSI_TOKEN_HTTP_USER_AGENT);
-    exchange->protocols = head_text(wsi, WSI_TOKEN_PROTOCOL);
-    exchange->asked_headers = head_text(wsi, WSI_TOKEN_HTTP_AC_REQUEST_HEADERS);
-    exchange->accept = head_text(wsi, WSI_TOKEN_HTTP_ACCEPT);
-    exchange->last_event = custom_text(wsi, "last-event-id:");
-    exchange->key = custom_text(wsi, "idempotency-key:");
-    exchange->range = head_text(wsi, WSI_TOKEN_HTTP_RANGE);
-    exchange->if_range = head_text(wsi, WSI_TOKEN_HTTP_IF_RANGE);
-    exchange->xsrf = custom_text(wsi, "x-xsrftoken:");
-    if (!exchange->xsrf)
-        exchange->xsrf = custom_text(wsi, "x-csrftoken:");
+    http->clocks.active_us = clock_wall_us();
+    exchange->request.method = read_method(wsi, &uri, &size);
+    exchange->request.path =
+        read_path(http, uri ? uri : "", uri ? (size_t) size : 0);
+    for (size_t i = 0; i < HEADER_COUNT; i++)
+        exchange->request.headers[i] =
+            headers[i].line ? custom_text(wsi, headers[i].line)
+                            : request_head_text(wsi, headers[i].token);
+    if (!exchange->request.headers[HEADER_XSRF])
+        exchange->request.headers[HEADER_XSRF] =
+            custom_text(wsi, "x-csrftoken:");
     read_query(exchange, wsi);
     return exchange;
 }
 
-int64_t head_body_size(struct lws *wsi)
+int64_t request_head_body_size(struct lws *wsi)
 {
-    cleanup_free char *text = head_text(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH);
+    cleanup_free char *text =
+        request_head_text(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH);
+
+    uint64_t size;
 
     if (!text)
         return -1;
-    if (strlen(text) > 18 || text[strspn(text, "0123456789")])
-        return -2;
-    return strtoll(text, NULL, 10);
+    return decimal_read(text, &size) ? (int64_t) size : -2;
 }

@@ -1,22 +1,27 @@
-/* A request's head: method, path, query and header lines, as an exchange that
- * has nothing else yet. */
+/* Reads a request's head: method, path, query and header lines. The result is
+ * an exchange without a body. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_REQUEST_HEAD_H
 #define HEARTH_GATEWAY_HTTP_CORE_REQUEST_HEAD_H
 
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
 
-/* The request that has come. Given. */
-exchange_t *head_read(http_t *http, struct lws *wsi);
-/* The first line ends with a version of HTTP/1. Where the path or the query has
- * an encoded CR or LF libwebsockets takes it for that line's end: what it then
- * has of the path is not what was asked for, and there is no version. */
-bool head_is_http(struct lws *wsi);
-/* A header line's value; to be freed, NULL when there is none. */
-char *head_text(struct lws *wsi, enum lws_token_indexes token);
-/* UTF-8 without control characters: everything behind may rely on it. */
-bool head_is_text(const char *text);
-/* Its Content-Length. -1: there is none; -2: it is none that one can
- * believe. */
-int64_t head_body_size(struct lws *wsi);
+/* Returns the request that has come, which the caller owns. */
+exchange_t *request_head_read(http_t *http, struct lws *wsi);
+/* Returns true if the first line ends with a version of HTTP/1. libwebsockets
+ * takes an encoded CR or LF in the path or the query for that line's end: then
+ * it has only a part of the path, and no version. */
+bool request_head_is_http(struct lws *wsi);
+bool request_head_is_http_1_0(struct lws *wsi);
+/* Returns a sentence about a header line that is wrong although libwebsockets
+ * accepts it; NULL if there is none. */
+const char *request_head_flaw(struct lws *wsi);
+/* Returns a header line's value, to be freed; NULL if there is none. */
+char *request_head_text(struct lws *wsi, enum lws_token_indexes token);
+/* Returns true if the text is UTF-8 without control characters, which all later
+ * code relies on. */
+bool request_head_is_text(const char *text);
+/* Returns the Content-Length. -1: there is none; -2: it is not a valid number.
+ */
+int64_t request_head_body_size(struct lws *wsi);
 
 #endif

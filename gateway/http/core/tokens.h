@@ -1,89 +1,58 @@
-/* Who may do what over HTTP: the gateway's own token, and scoped tokens that
- * `hearth token` makes, kept as hashes in the state folder. Belongs to one
- * thread; the file is shared with the command line. */
+/* Decides what a client may do over HTTP: the gateway's own token, and scoped
+ * tokens that `hearth token` makes (token_file.h). Belongs to one thread. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_TOKENS_H
 #define HEARTH_GATEWAY_HTTP_CORE_TOKENS_H
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "gateway/http/core/token_file.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/*   name     text       what its holder may do */
-#define AUTH_SCOPES(X)                                                         \
-    X(OBSERVE, "observe", "see sessions and their outputs")                    \
-    X(EXECUTE, "execute", "create, use and end sessions")                      \
-    X(FILES, "files", "read and write files of workspaces")                    \
-    X(ADMIN, "admin", "manage the gateway")
+typedef struct tokens tokens_t;
 
-enum {
-#define X(name, text, help) AUTH_BIT_##name,
-    AUTH_SCOPES(X)
-#undef X
-    AUTH_SCOPE_COUNT
-};
-enum {
-#define X(name, text, help) AUTH_##name = 1 << AUTH_BIT_##name,
-    AUTH_SCOPES(X)
-#undef X
-    AUTH_ALL = (1 << AUTH_SCOPE_COUNT) - 1
-};
+/* Reads the tokens. `token` is the gateway's own, with every scope; NULL: a
+ * random one. With `is_open` no client needs a token. */
+int tokens_new(const char *state_dir, const char *token, bool is_open,
+               tokens_t **ret_auth, fault_t *fault);
+void tokens_destroy(tokens_t **self_p);
+#define cleanup_tokens CLEANUP(tokens_destroy)
 
-#define AUTH_TOKENS_FILE "tokens.json" /* in the state folder, 0600 */
-#define AUTH_ID_SIZE     17            /* 16 hex digits and a NUL */
+bool tokens_is_open(const tokens_t *self);
+/* Returns the gateway's own token, lent, for the file with the gateway's URL.
+ */
+const char *tokens_token(const tokens_t *self);
 
-typedef struct auth auth_t;
+/* Returns the scopes of a client with this token, 0 if the token is not valid.
+ * `ret_id` is the token's id, for logs and cookies. Takes the same time for
+ * each wrong token. A token that was made or revoked counts at once. */
+unsigned tokens_check(tokens_t *self, const char *token, size_t size,
+                      char ret_id[TOKEN_ID_SIZE]);
 
-/* `token` is the gateway's own, with every scope; NULL: a random one. With
- * `is_open` nobody needs any. */
-int auth_new(const char *state_dir, const char *token, bool is_open,
-             auth_t **ret_auth, fault_t *fault);
-void auth_destroy(auth_t **self_p);
-#define cleanup_auth CLEANUP(auth_destroy)
+/* Gets each token that was made (with its scopes) or revoked (0), and the user
+ * who owns the file. At first it gets the tokens that exist. */
+typedef void tokens_watch_fn(void *arg, const char *id, unsigned scopes,
+                             uid_t uid);
+void tokens_watch(tokens_t *self, tokens_watch_fn *subscription, void *arg);
+/* Reads the file if it has changed; each check does this by itself. */
+void tokens_refresh(tokens_t *self);
 
-bool auth_is_open(const auth_t *self);
-/* The gateway's own token, for the file that tells it; lent. */
-const char *auth_token(const auth_t *self);
+/* Returns the time (wall clock) from which on tokens of windows count
+ * (window_access.h), because older ones were revoked. */
+int64_t tokens_windows_from(tokens_t *self);
 
-/* The scopes of whoever presents this token, 0 when nobody does. `ret_id`
- * names the token, for logs and cookies. Takes the same time for each wrong
- * token. A token that was made or revoked counts at once. */
-unsigned auth_check(auth_t *self, const char *token, size_t size,
-                    char ret_id[AUTH_ID_SIZE]);
-
-/* Who is told that a token was made (with its scopes) or revoked (0), and the
- * user whose file says so. One that was there at first is told too. */
-typedef void auth_watch_fn(void *arg, const char *id, unsigned scopes,
-                           uid_t uid);
-void auth_watch(auth_t *self, auth_watch_fn *watch, void *arg);
-/* Looks whether the file has changed; each check does so by itself. */
-void auth_refresh(auth_t *self);
-
-/* A cookie's value for the holder of token `id`, good until `expires_us`; to
- * be freed. */
-char *auth_cookie(const auth_t *self, const char *id, int64_t expires_us);
-/* The scopes of a cookie's bearer; 0: forged, expired or revoked, else
- * `ret_id` names the token that it was got for. */
-unsigned auth_check_cookie(auth_t *self, const char *value, size_t size,
-                           int64_t now_us, char ret_id[AUTH_ID_SIZE]);
-/* Length first, then constant time. */
-bool auth_equals(const char *one, const char *other);
-
-/* "observe,execute" -> bits; 0 when a word is none. */
-unsigned auth_parse_scopes(const char *text);
-/* An array of names. */
-json_t *auth_scope_names(unsigned scopes);
-
-/* For the command line. The token's text is told once, by create. */
-int auth_create(const char *state_dir, const char *name, unsigned scopes,
-                char **ret_token, char ret_id[AUTH_ID_SIZE], fault_t *fault);
-/* [{"id","name","scopes","created"}], oldest first. */
-int auth_list(const char *state_dir, json_t **ret_tokens, fault_t *fault);
-/* -ENOENT when there is none of that id. */
-int auth_revoke(const char *state_dir, const char *id, fault_t *fault);
+/* Returns a cookie's value for the holder of token `id`, valid until
+ * `expires_us`; to be freed. */
+char *tokens_cookie(const tokens_t *self, const char *id, int64_t expires_us);
+/* Returns the scopes of a cookie's bearer; 0 if it is forged, expired or
+ * revoked. Otherwise `ret_id` is the id of the token for which it was issued.
+ */
+unsigned tokens_check_cookie(tokens_t *self, const char *value, size_t size,
+                             int64_t now_us, char ret_id[TOKEN_ID_SIZE]);
+/* Compares the length first, then the text in constant time. */
+bool tokens_equals(const char *one, const char *other);
 
 #endif

@@ -8,40 +8,41 @@
 #define UPLOADS_MAX 64
 #define PATIENCE_MS (5 * 60 * 1000) /* for the next chunk */
 
-struct upload {
-    upload_t *next; /* owned */
-    char who[AUTH_ID_SIZE];
-    char *path;   /* owned */
-    push_t *push; /* owned */
+struct chunked_upload {
+    chunked_upload_t *next; /* owned */
+    char who[TOKEN_ID_SIZE];
+    char *path;     /* owned */
+    upload_t *file; /* owned */
     int64_t chunk;
-    int64_t due; /* monotonic ms; when it is given up */
+    int64_t due; /* monotonic ms; when the upload is given up */
 };
 
-static void upload_destroy(upload_t **self_p)
+static void chunked_upload_destroy(chunked_upload_t **self_p)
 {
-    upload_t *self = *self_p;
+    chunked_upload_t *self = *self_p;
 
     if (!self)
         return;
-    push_destroy(&self->push);
+    upload_destroy(&self->file);
     free(self->path);
     free(self);
     *self_p = NULL;
 }
 
-#define cleanup_upload CLEANUP(upload_destroy)
+#define cleanup_chunked_upload CLEANUP(chunked_upload_destroy)
 
-static upload_t *unlink_upload(upload_t **at)
+static chunked_upload_t *unlink_upload(chunked_upload_t **at)
 {
-    upload_t *upload = *at;
+    chunked_upload_t *upload = *at;
 
     *at = upload->next;
     return upload;
 }
 
-push_t *upload_take(exchange_t *exchange, const char *path, int64_t *ret_chunk)
+upload_t *chunked_upload_take(exchange_t *exchange, const char *path,
+                              int64_t *ret_chunk)
 {
-    upload_t **at = &exchange->http->uploads;
+    chunked_upload_t **at = &exchange->http->uploads;
 
     while (*at
            && (strcmp((*at)->who, exchange->who) != 0
@@ -49,24 +50,24 @@ push_t *upload_take(exchange_t *exchange, const char *path, int64_t *ret_chunk)
         at = &(*at)->next;
     if (!*at)
         return NULL;
-    cleanup_upload upload_t *upload = unlink_upload(at);
+    cleanup_chunked_upload chunked_upload_t *upload = unlink_upload(at);
     *ret_chunk = upload->chunk;
-    return take_ptr(upload->push);
+    return take_ptr(upload->file);
 }
 
-bool upload_keep(exchange_t *exchange, const char *path, push_t **push_p,
-                 int64_t chunk)
+bool chunked_upload_keep(exchange_t *exchange, const char *path,
+                         upload_t **upload_p, int64_t chunk)
 {
     http_t *http = exchange->http;
-    cleanup_upload upload_t *upload = mem_new(sizeof *upload);
+    cleanup_chunked_upload chunked_upload_t *upload = mem_new(sizeof *upload);
     unsigned count = 0;
 
-    upload->push = take_ptr(*push_p);
-    for (const upload_t *at = http->uploads; at; at = at->next)
+    upload->file = take_ptr(*upload_p);
+    for (const chunked_upload_t *at = http->uploads; at; at = at->next)
         count++;
     if (count >= UPLOADS_MAX)
         return false;
-    push_give(upload->push, NULL, NULL);
+    upload_give(upload->file, NULL, NULL);
     snprintf(upload->who, sizeof upload->who, "%s", exchange->who);
     upload->path = mem_text(path);
     upload->chunk = chunk;
@@ -76,12 +77,12 @@ bool upload_keep(exchange_t *exchange, const char *path, push_t **push_p,
     return true;
 }
 
-void uploads_on_tick(http_t *http)
+void chunked_uploads_on_tick(http_t *http)
 {
     int64_t now = clock_monotonic_ms();
 
-    for (upload_t **at = &http->uploads; *at;) {
-        cleanup_upload upload_t *late = NULL;
+    for (chunked_upload_t **at = &http->uploads; *at;) {
+        cleanup_chunked_upload chunked_upload_t *late = NULL;
         if ((*at)->due < now)
             late = unlink_upload(at);
         else
@@ -89,9 +90,10 @@ void uploads_on_tick(http_t *http)
     }
 }
 
-void uploads_destroy(http_t *http)
+void chunked_uploads_destroy(http_t *http)
 {
     while (http->uploads) {
-        cleanup_upload upload_t *first = unlink_upload(&http->uploads);
+        cleanup_chunked_upload chunked_upload_t *first =
+            unlink_upload(&http->uploads);
     }
 }

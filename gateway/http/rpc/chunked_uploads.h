@@ -7,14 +7,15 @@
 #include "gateway/http/rpc/upload.h"
 
 /* The exchange's upload to this file (path: as the client wrote it), of which
- * *ret_chunk were taken; NULL: there is none. Given. */
-push_t *upload_take(exchange_t *exchange, const char *path, int64_t *ret_chunk);
+ * *ret_chunk were taken; NULL if there is no such upload. Given. */
+upload_t *chunked_upload_take(exchange_t *exchange, const char *path,
+                              int64_t *ret_chunk);
 /* Until the next chunk comes, or too long none. False: there are too many, and
  * it was given up. */
-bool upload_keep(exchange_t *exchange, const char *path, push_t **push_p,
-                 int64_t chunk);
+bool chunked_upload_keep(exchange_t *exchange, const char *path,
+                         upload_t **upload_p, int64_t chunk);
 /* Each second. */
-void uploads_on_tick(http_t *http);
-void uploads_destroy(http_t *http);
+void chunked_uploads_on_tick(http_t *http);
+void chunked_uploads_destroy(http_t *http);
 
 #endif

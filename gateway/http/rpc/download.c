@@ -1,24 +1,24 @@
 /* See download.h. */
 #include "gateway/http/rpc/download.h"
+#include "gateway/http/core/model.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/rpc/files_client.h"
 
 #include <string.h>
 
-struct pull {
-    http_t *http;         /* borrowed */
-    void *owner;          /* borrowed */
-    pull_ready_fn *ready; /* of the owner */
-    json_t *answer;       /* owned; NULL: not yet */
-    char *transfer;       /* owned; NULL: not open */
-    uint64_t size;        /* of the file */
-    uint64_t asked;       /* where the next order begins */
-    uint64_t end;         /* where reading ends */
-    buffer_t piece;       /* that has come, ... */
-    uint64_t hole;        /* ... and so many zeros */
-    bool is_asked;        /* an order is under way ... */
-    bool is_stale;        /* ... whose answer nobody wants any more */
+struct download {
+    http_t *http;             /* borrowed */
+    void *owner;              /* borrowed */
+    download_ready_fn *ready; /* of the owner */
+    json_t *answer;           /* owned; NULL: not yet */
+    char *transfer;           /* owned; NULL: not open */
+    uint64_t size;            /* of the file */
+    uint64_t asked;           /* where the next request begins */
+    uint64_t end;             /* where the download ends */
+    buffer_t piece;           /* received bytes, ... */
+    uint64_t hole;            /* ... followed by this many zeros */
+    bool is_asked;            /* a request is under way ... */
+    bool is_stale;            /* ... and its answer is no longer needed */
     bool is_failed;
 };
 
@@ -27,7 +27,7 @@ static bool is_ok(const json_t *reply)
     return strcmp(model_text(reply, "status"), "ok") == 0;
 }
 
-static void set_answer(pull_t *self, const json_t *reply)
+static void set_answer(download_t *self, const json_t *reply)
 {
     json_decref(self->answer);
     self->answer = json_deep_copy(reply);
@@ -43,7 +43,7 @@ static uint64_t number(const json_t *object, const char *name)
 
 static void on_opened(void *owner, const json_t *reply, bytes_t data)
 {
-    pull_t *self = owner;
+    download_t *self = owner;
 
     (void) data;
     set_answer(self, reply);
@@ -55,28 +55,29 @@ static void on_opened(void *owner, const json_t *reply, bytes_t data)
     self->ready(self->owner);
 }
 
-pull_t *pull_new(exchange_t *exchange, const char *session, const char *path,
-                 void *owner, pull_ready_fn *ready)
+download_t *download_new(exchange_t *exchange, const char *session,
+                         const char *path, void *owner,
+                         download_ready_fn *ready)
 {
-    pull_t *self = mem_new(sizeof *self);
+    download_t *self = mem_new(sizeof *self);
 
     self->http = exchange->http;
     self->owner = owner;
     self->ready = ready;
-    courier_begin(exchange, self, "files_get_request",
-                  json_pack("{s:s,s:s}", "id", session, "path", path),
-                  on_opened);
+    files_client_begin(exchange, self, "files_get_request",
+                       json_pack("{s:s,s:s}", "id", session, "path", path),
+                       on_opened);
     return self;
 }
 
-void pull_destroy(pull_t **self_p)
+void download_destroy(download_t **self_p)
 {
-    pull_t *self = *self_p;
+    download_t *self = *self_p;
 
     if (!self)
         return;
-    courier_forget(self->http, self);
-    courier_close(self->http, self->transfer);
+    files_client_forget(self->http, self);
+    files_client_close(self->http, self->transfer);
     json_decref(self->answer);
     free(self->transfer);
     buffer_reset(&self->piece);
@@ -84,27 +85,27 @@ void pull_destroy(pull_t **self_p)
     *self_p = NULL;
 }
 
-void pull_give(pull_t *self, void *owner, pull_ready_fn *ready)
+void download_give(download_t *self, void *owner, download_ready_fn *ready)
 {
     self->owner = owner;
     self->ready = ready;
 }
 
-const json_t *pull_answer(const pull_t *self)
+const json_t *download_answer(const download_t *self)
 {
     return self->answer;
 }
 
-uint64_t pull_size(const pull_t *self)
+uint64_t download_size(const download_t *self)
 {
     return self->size;
 }
 
-static void ask(pull_t *self);
+static void ask(download_t *self);
 
 static void on_piece(void *owner, const json_t *reply, bytes_t data)
 {
-    pull_t *self = owner;
+    download_t *self = owner;
     uint64_t left = self->end - self->asked;
 
     self->is_asked = false;
@@ -118,7 +119,7 @@ static void on_piece(void *owner, const json_t *reply, bytes_t data)
     } else {
         uint64_t hole = number(reply, "hole");
 
-        /* A hole can be longer than what was asked for. */
+        /* A hole can be longer than the requested part. */
         self->hole = hole < left ? hole : left;
         buffer_append(&self->piece, data.bytes, data.size);
         self->asked += self->hole + data.size;
@@ -126,23 +127,24 @@ static void on_piece(void *owner, const json_t *reply, bytes_t data)
     self->ready(self->owner);
 }
 
-/* Once what has come was taken. */
-static void ask(pull_t *self)
+/* Requests the next piece after the last one was taken. */
+static void ask(download_t *self)
 {
     uint64_t left = self->end - self->asked;
 
     if (self->is_asked || self->is_failed || !left)
         return;
     self->is_asked = true;
-    courier_order(
-        self->http, self, "files_read_request",
-        json_pack("{s:s,s:I,s:I}", "transfer", self->transfer, "offset",
-                  (json_int_t) self->asked, "size",
-                  (json_int_t) (left < COURIER_PIECE ? left : COURIER_PIECE)),
-        NULL, on_piece);
+    files_client_ask_for(self->http, self, "files_read_request",
+                         json_pack("{s:s,s:I,s:I}", "transfer", self->transfer,
+                                   "offset", (json_int_t) self->asked, "size",
+                                   (json_int_t) (left < FILES_CLIENT_PIECE
+                                                     ? left
+                                                     : FILES_CLIENT_PIECE)),
+                         NULL, on_piece);
 }
 
-void pull_seek(pull_t *self, uint64_t from, uint64_t size)
+void download_seek(download_t *self, uint64_t from, uint64_t size)
 {
     self->asked = from;
     self->end = from + size;
@@ -151,17 +153,17 @@ void pull_seek(pull_t *self, uint64_t from, uint64_t size)
     self->is_stale = self->is_asked;
 }
 
-static void take_zeros(pull_t *self, buffer_t *out)
+static void take_zeros(download_t *self, buffer_t *out)
 {
-    size_t part =
-        self->hole < COURIER_PIECE ? (size_t) self->hole : COURIER_PIECE;
+    size_t part = self->hole < FILES_CLIENT_PIECE ? (size_t) self->hole
+                                                  : FILES_CLIENT_PIECE;
 
     memset(buffer_reserve(out, part), 0, part);
     out->size += part;
     self->hole -= part;
 }
 
-int pull_next(pull_t *self, buffer_t *out)
+int download_next(download_t *self, buffer_t *out)
 {
     if (self->is_failed)
         return -1;

@@ -1,11 +1,12 @@
-/* See export_worker.h. An actor, to which jobs are handed over whole and which
- * hands them back through a pipe; of a job in between this side touches nothing
- * but the flag that says whether anybody still waits. */
+/* See export_worker.h. An actor that owns each job while it works on it, and
+ * returns it through a pipe. Meanwhile this side changes only the flag that
+ * says whether a client still waits. */
 #include "gateway/http/rpc/export_worker.h"
+#include "gateway/http/core/model.h"
 
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/contents/contents.h"
 #include "notebooks/export.h"
+#include "protocol/jspan_write.h"
 
 #include <sodium.h>
 
@@ -22,27 +23,29 @@
 #define HASH_SIZE   (2 * crypto_hash_sha256_BYTES + 1)
 
 typedef struct job {
-    struct job *next;      /* of those that are not done; this side's */
-    exchange_t *exchange;  /* borrowed; this side's; NULL: it has gone */
-    atomic_bool is_wanted; /* somebody waits */
-    clerk_form_t form;
+    struct job *next; /* of the unfinished jobs; used by this side */
+    exchange_t
+        *exchange; /* borrowed; used by this side; NULL: the client has gone */
+    atomic_bool is_wanted; /* a client waits */
+    export_worker_form_t form;
+    export_worker_fn *fn; /* gets the document; NULL: the client does */
     bool has_hash;
-    char id[FRONT_ID_MAX]; /* the session's */
-    char *journal;         /* owned; its folder */
-    json_t *model;         /* owned */
-    int fd;                /* owned; the document, at its start, or -1 */
-    uint64_t size;         /* of it */
-    int r;                 /* negative: why there is none */
+    char id[FRONTEND_ID_MAX]; /* the session's */
+    char *journal;            /* owned; its folder */
+    json_t *model;            /* owned */
+    int fd;                   /* owned; the document, at its beginning, or -1 */
+    uint64_t size;            /* of the document */
+    int r;                    /* negative: the error */
     fault_t fault;
 } job_t;
 
-struct clerk {
+struct export_worker {
     zactor_t *actor;          /* owned */
     const options_t *options; /* borrowed */
     const uint8_t *key;       /* borrowed; of journals */
     int done[2];              /* owned; a pipe with finished jobs */
-    job_t *jobs;              /* that are not done */
-    unsigned waiting;         /* how many */
+    job_t *jobs;              /* unfinished jobs */
+    unsigned waiting;         /* their number */
 };
 
 static void job_destroy(job_t **self_p)
@@ -79,6 +82,12 @@ static int write_file(job_t *job, const recording_options_t *how, FILE *stream,
     return export_write(job->journal, how, EXPORT_IPYNB, stream, fault);
 }
 
+static int write_page(job_t *job, const recording_options_t *how, FILE *stream,
+                      fault_t *fault)
+{
+    return export_write(job->journal, how, EXPORT_PAGE, stream, fault);
+}
+
 typedef struct {
     const job_t *job; /* borrowed */
     FILE *stream;     /* borrowed */
@@ -91,7 +100,7 @@ static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
     json_auto_t *json = notebook_cell_json(cell);
 
     if (!atomic_load(&cells->job->is_wanted))
-        return fault_set(fault, ECANCELED, "nobody waits for it any more");
+        return fault_set(fault, ECANCELED, "no client waits for it any more");
     if (cells->has_cells)
         fputc(',', cells->stream);
     cells->has_cells = true;
@@ -100,40 +109,47 @@ static int write_cell(notebook_cell_t *cell, void *arg, fault_t *fault)
     return 0;
 }
 
-/* The model with its content; texts in one piece, as Jupyter Server tells
- * them. */
+/* Writes the model with its content. Texts are in one piece, like Jupyter
+ * Server's. */
 static int write_model(job_t *job, const recording_options_t *how, FILE *stream,
                        fault_t *fault)
 {
     cleanup_recording_end recording_end_t end = {0};
-    cleanup_buffer buffer_t head = BUFFER_EMPTY;
+    cleanup_buffer buffer_t head = BUFFER_EMPTY, tail = BUFFER_EMPTY;
     cells_t cells = {.job = job, .stream = stream};
     int r;
 
     json_object_set_new(job->model, "format", json_string("json"));
-    contents_begin(job->model, &head);
+    model_begin_content(job->model, &head);
+    jspan_write_object(&head, NULL);
+    jspan_write_array(&head, "cells");
     fwrite(head.data, 1, head.size, stream);
-    fputs("{\"cells\":[", stream);
     r = recording_read(job->journal, how, write_cell, &cells, &end, fault);
     if (r < 0 && r != -EBADMSG)
         return r;
-    fputs("],\"metadata\":", stream);
-    if (json_dumpf(end.metadata, stream, JSON_COMPACT) < 0)
+    cleanup_free char *metadata = json_dumps(end.metadata, JSON_COMPACT);
+    if (!metadata)
         return fault_set(fault, EIO, "the notebook could not be written");
-    fputs(",\"nbformat\":4,\"nbformat_minor\":5}}", stream);
+    jspan_write_end_array(&tail);
+    jspan_write_raw(&tail, "metadata", text_bytes(metadata));
+    jspan_write_integer(&tail, "nbformat", 4);
+    jspan_write_integer(&tail, "nbformat_minor", 5);
+    jspan_write_end(&tail);
+    jspan_write_end(&tail);
+    fwrite(tail.data, 1, tail.size, stream);
     return r;
 }
 
-/* A file without a name, at its start. */
-static int write_document(const clerk_t *self, job_t *job, write_fn *fn,
+/* Makes an unnamed file, positioned at its beginning. */
+static int write_document(const export_worker_t *self, job_t *job, write_fn *fn,
                           int *ret_fd, uint64_t *ret_size, fault_t *fault)
 {
-    cleanup_mask mask_t *mask = NULL;
+    cleanup_redact redact_t *mask = NULL;
     cleanup_fd int fd =
         open(self->options->state_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     cleanup_stream FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
-    int r = mask_new(self->options->mask, &mask, fault);
+    int r = redact_new(self->options->mask, &mask, fault);
 
     if (r < 0)
         return r;
@@ -143,7 +159,7 @@ static int write_document(const clerk_t *self, job_t *job, write_fn *fn,
     const recording_options_t how = {
         .key = self->key, .mask = mask, .session = job->id};
     r = fn(job, &how, stream, fault);
-    /* A damaged recording is shown as far as it goes, and says so. */
+    /* A damaged recording is shown up to the damage, and reports it. */
     if (r < 0 && r != -EBADMSG)
         return r;
     if (fflush(stream) != 0 || ferror(stream))
@@ -170,8 +186,8 @@ static void hash_file(int fd, char ret_hash[HASH_SIZE])
     sodium_bin2hex(ret_hash, HASH_SIZE, sum, sizeof sum);
 }
 
-/* The size is that of the notebook, as a download has it. */
-static int describe(const clerk_t *self, job_t *job, fault_t *fault)
+/* Describes the notebook; the size is that of a download. */
+static int describe(const export_worker_t *self, job_t *job, fault_t *fault)
 {
     cleanup_fd int fd = -1;
     char hash[HASH_SIZE];
@@ -189,24 +205,30 @@ static int describe(const clerk_t *self, job_t *job, fault_t *fault)
     return 0;
 }
 
-static int make(const clerk_t *self, job_t *job)
+static int make(const export_worker_t *self, job_t *job)
 {
+    static write_fn *const writers[] = {
+        [EXPORT_WORKER_FILE] = write_file,
+        [EXPORT_WORKER_PAGE] = write_page,
+        [EXPORT_WORKER_MODEL] = write_model,
+    };
+    bool has_model =
+        job->form == EXPORT_WORKER_FACTS || job->form == EXPORT_WORKER_MODEL;
     int r = 0;
 
     if (!atomic_load(&job->is_wanted))
         return -ECANCELED;
-    if (job->form != CLERK_FILE)
+    if (has_model)
         r = describe(self, job, &job->fault);
-    if (r < 0 || job->form == CLERK_FACTS)
+    if (r < 0 || job->form == EXPORT_WORKER_FACTS)
         return r;
-    return write_document(self, job,
-                          job->form == CLERK_FILE ? write_file : write_model,
-                          &job->fd, &job->size, &job->fault);
+    return write_document(self, job, writers[job->form], &job->fd, &job->size,
+                          &job->fault);
 }
 
 static void actor(zsock_t *pipe, void *args)
 {
-    clerk_t *self = args;
+    export_worker_t *self = args;
 
     zsock_signal(pipe, 0);
     for (;;) {
@@ -215,7 +237,7 @@ static void actor(zsock_t *pipe, void *args)
         if (zsock_recv(pipe, "sp", &word, &job) < 0 || !job)
             return; /* $TERM */
         job->r = make(self, job);
-        /* So few bytes go through a pipe whole or not at all. */
+        /* A write of so few bytes to a pipe is atomic. */
         while (write(self->done[1], &job, sizeof job) < 0 && errno == EINTR)
             continue;
     }
@@ -223,11 +245,11 @@ static void actor(zsock_t *pipe, void *args)
 
 /* --- The other side --- */
 
-int clerk_new(const options_t *options,
-              const uint8_t journal_key[CHAIN_KEY_SIZE], clerk_t **ret_clerk,
-              fault_t *fault)
+int export_worker_new(const options_t *options,
+                      const uint8_t journal_key[LOG_KEY_SIZE],
+                      export_worker_t **ret_worker, fault_t *fault)
 {
-    clerk_t *self = mem_new(sizeof *self);
+    export_worker_t *self = mem_new(sizeof *self);
 
     self->options = options;
     self->key = journal_key;
@@ -238,11 +260,11 @@ int clerk_new(const options_t *options,
         return fault_set(fault, code, "pipe: %s", strerror(code));
     }
     self->actor = zactor_new(actor, self);
-    *ret_clerk = self;
+    *ret_worker = self;
     return 0;
 }
 
-static job_t *take_done(clerk_t *self)
+static job_t *take_done(export_worker_t *self)
 {
     job_t *job = NULL;
 
@@ -257,15 +279,16 @@ static job_t *take_done(clerk_t *self)
     return job;
 }
 
-void clerk_destroy(clerk_t **self_p)
+void export_worker_destroy(export_worker_t **self_p)
 {
-    clerk_t *self = *self_p;
+    export_worker_t *self = *self_p;
 
     if (!self)
         return;
     for (job_t *at = self->jobs; at; at = at->next)
         atomic_store(&at->is_wanted, false);
-    /* What stands before the end in its pipe is done first, without work. */
+    /* Jobs that are in the pipe before the end are returned first, without
+     * work. */
     zactor_destroy(&self->actor);
     for (job_t *job; (job = take_done(self));)
         job_destroy(&job);
@@ -275,39 +298,14 @@ void clerk_destroy(clerk_t **self_p)
     *self_p = NULL;
 }
 
-int clerk_fd(const clerk_t *self)
+int export_worker_fd(const export_worker_t *self)
 {
     return self->done[0];
 }
 
-void clerk_order(exchange_t *exchange, clerk_form_t form, const json_t *session,
-                 json_t *model, bool has_hash)
+static void forget(const exchange_t *exchange)
 {
-    clerk_t *self = exchange->http->clerk;
-    cleanup_job job_t *job = mem_new(sizeof *job);
-
-    job->fd = -1;
-    job->model = model;
-    if (self->waiting >= WAITING_MAX) {
-        exchange_fail(exchange, 503,
-                      "Too many recordings are being read; try again later");
-        return;
-    }
-    job->exchange = exchange;
-    atomic_init(&job->is_wanted, true);
-    job->form = form;
-    job->has_hash = has_hash;
-    snprintf(job->id, sizeof job->id, "%s", model_text(session, "id"));
-    job->journal = mem_text(model_text(session, "journal"));
-    job->next = self->jobs;
-    self->jobs = job;
-    self->waiting++;
-    zsock_send(self->actor, "sp", "JOB", take_ptr(job));
-}
-
-void clerk_forget(const exchange_t *exchange)
-{
-    clerk_t *self = exchange->http->clerk;
+    export_worker_t *self = exchange->http->export_worker;
 
     for (job_t *at = self ? self->jobs : NULL; at; at = at->next)
         if (at->exchange == exchange) {
@@ -316,29 +314,90 @@ void clerk_forget(const exchange_t *exchange)
         }
 }
 
+/* Adds a job, whose session and exchange are filled in. Returns false if too
+ * many wait. */
+static bool add(exchange_t *exchange, const json_t *session, job_t **job_p)
+{
+    export_worker_t *self = exchange->http->export_worker;
+    cleanup_job job_t *job = take_ptr(*job_p);
+
+    job->fd = -1;
+    if (self->waiting >= WAITING_MAX)
+        return false;
+    job->exchange = exchange;
+    exchange_on_destroy(exchange, forget);
+    atomic_init(&job->is_wanted, true);
+    snprintf(job->id, sizeof job->id, "%s", model_text(session, "id"));
+    job->journal = mem_text(model_text(session, "journal"));
+    job->next = self->jobs;
+    self->jobs = job;
+    self->waiting++;
+    zsock_send(self->actor, "sp", "JOB", take_ptr(job));
+    return true;
+}
+
+#define TOO_MANY "Too many recordings are being read; try again later"
+
+void export_worker_ask(exchange_t *exchange, export_worker_form_t form,
+                       const json_t *session, json_t *model, bool has_hash)
+{
+    job_t *job = mem_new(sizeof *job);
+
+    job->model = model;
+    job->form = form;
+    job->has_hash = has_hash;
+    if (!add(exchange, session, &job))
+        exchange_fail(exchange, 503, TOO_MANY);
+}
+
+void export_worker_read(exchange_t *exchange, const json_t *session,
+                        export_worker_fn *fn)
+{
+    export_worker_result_t none = {.fd = -1};
+    job_t *job = mem_new(sizeof *job);
+
+    job->form = EXPORT_WORKER_FILE;
+    job->fn = fn;
+    if (add(exchange, session, &job))
+        return;
+    none.r = fault_set(&none.fault, EBUSY, TOO_MANY);
+    fn(exchange, &none);
+}
+
 static void answer(job_t *job)
 {
     exchange_t *exchange = job->exchange;
 
+    if (job->fn) {
+        job->fn(exchange, &(export_worker_result_t){.r = job->r,
+                                                    .fd = job->fd,
+                                                    .size = job->size,
+                                                    .fault = job->fault});
+        return;
+    }
     if (job->r < 0) {
         exchange_fail(exchange, 500, "%s", job->fault.text);
         return;
     }
-    if (job->form == CLERK_FACTS) {
+    if (job->form == EXPORT_WORKER_FACTS) {
         exchange_json(exchange, 200, take_ptr(job->model));
         return;
     }
-    if (job->form == CLERK_FILE)
+    bool is_page = job->form == EXPORT_WORKER_PAGE;
+    if (is_page || job->form == EXPORT_WORKER_FILE)
         exchange_header(exchange, "Content-Disposition",
-                        "attachment; filename=\"%s" PLACE_SUFFIX "\"", job->id);
-    exchange_file(exchange, 200, "application/json", &job->fd, job->size);
+                        "attachment; filename=\"%s%s\"", job->id,
+                        is_page ? ".html" : CONTENTS_SUFFIX);
+    exchange_file(exchange, 200,
+                  is_page ? "text/html; charset=utf-8" : "application/json",
+                  &job->fd, job->size);
 }
 
-void clerk_deliver(http_t *http)
+void export_worker_deliver(http_t *http)
 {
     job_t *next;
 
-    while ((next = take_done(http->clerk))) {
+    while ((next = take_done(http->export_worker))) {
         cleanup_job job_t *job = next;
         if (job->exchange)
             answer(job);

@@ -1,40 +1,40 @@
 /* See files_client.h. */
 #include "gateway/http/rpc/files_client.h"
-
-#include "gateway/http/api/jupyter_models.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define UNDER_WAY_MAX 16 /* of the 64 that the thread for files takes */
+#define UNDER_WAY_MAX 16 /* of the 64 that the files thread permits */
 
-typedef struct order {
-    struct order *next; /* owned by the line that it stands in */
+typedef struct call {
+    struct call *next; /* owned by the list that it is in */
     uint64_t tag;
-    void *owner;    /* borrowed; NULL: nobody waits */
-    courier_fn *fn; /* NULL for nobody, and for an exchange: */
-    desk_reply_fn *reply;
-    char
-        who[ACCESS_WHO_SIZE]; /* who asks; "": it goes on with what was asked */
-    const char *type;         /* of its message; static */
-    char *content;            /* owned; JSON text */
+    void *owner;         /* borrowed; NULL: no client waits */
+    files_client_fn *fn; /* NULL if no client waits, or if `reply` is set */
+    registry_client_reply_fn *reply;
+    char who[EXCHANGE_WHO_SIZE]; /* the client's name; "": a continuation of an
+                                    earlier request */
+    const char *type;            /* of its message; static */
+    char *content;               /* owned; JSON text */
     buffer_t data;
-} order_t;
+} files_call_t;
 
 typedef struct {
-    order_t *first, **end; /* owned */
-} line_t;
+    files_call_t *first, **end; /* owned */
+} call_list_t;
 
-struct courier {
-    line_t waiting;  /* to be sent */
-    line_t sent;     /* their answers are due */
-    unsigned number; /* of those */
-    bool is_full;    /* the thread for files had no room: till the next tick */
+struct files_client {
+    call_list_t waiting; /* to be sent */
+    call_list_t sent;    /* sent, without an answer yet */
+    unsigned number;     /* number of sent calls */
+    bool is_full; /* the files thread had no room: wait for the next tick */
 };
 
-static void order_destroy(order_t **self_p)
+static void files_call_destroy(files_call_t **self_p)
 {
-    order_t *self = *self_p;
+    files_call_t *self = *self_p;
 
     if (!self)
         return;
@@ -44,45 +44,45 @@ static void order_destroy(order_t **self_p)
     *self_p = NULL;
 }
 
-#define cleanup_order CLEANUP(order_destroy)
+#define cleanup_files_call CLEANUP(files_call_destroy)
 
-static void line_add(line_t *line, order_t *order)
+static void call_list_add(call_list_t *list, files_call_t *call)
 {
-    order->next = NULL;
-    *line->end = order;
-    line->end = &order->next;
+    call->next = NULL;
+    *list->end = call;
+    list->end = &call->next;
 }
 
-static order_t *line_take(line_t *line, order_t **at)
+static files_call_t *call_list_take(call_list_t *list, files_call_t **at)
 {
-    order_t *order = *at;
+    files_call_t *call = *at;
 
-    *at = order->next;
+    *at = call->next;
     if (!*at)
-        line->end = at;
-    return order;
+        list->end = at;
+    return call;
 }
 
-static void line_clear(line_t *line)
+static void line_clear(call_list_t *list)
 {
-    while (line->first) {
-        order_t *order = line_take(line, &line->first);
-        order_destroy(&order);
+    while (list->first) {
+        files_call_t *call = call_list_take(list, &list->first);
+        files_call_destroy(&call);
     }
 }
 
-courier_t *courier_new(void)
+files_client_t *files_client_new(void)
 {
-    courier_t *self = mem_new(sizeof *self);
+    files_client_t *self = mem_new(sizeof *self);
 
     self->waiting.end = &self->waiting.first;
     self->sent.end = &self->sent.first;
     return self;
 }
 
-void courier_destroy(courier_t **self_p)
+void files_client_destroy(files_client_t **self_p)
 {
-    courier_t *self = *self_p;
+    files_client_t *self = *self_p;
 
     if (!self)
         return;
@@ -94,25 +94,30 @@ void courier_destroy(courier_t **self_p)
 
 static int send_first(http_t *http, fault_t *fault)
 {
-    courier_t *self = http->courier;
-    order_t *order = self->waiting.first;
-    int r = front_order_data(
-        http->front, order->who[0] ? order->who : NULL, order->type,
-        (bytes_t){.bytes = order->content, .size = strlen(order->content)},
-        (bytes_t){.bytes = order->data.data, .size = order->data.size},
-        order->tag, fault);
+    files_client_t *self = http->files_client;
+    files_call_t *call = self->waiting.first;
+    int r =
+        frontend_call(http->frontend,
+                      &(frontend_call_t){.who = call->who[0] ? call->who : NULL,
+                                         .type = call->type,
+                                         .content = text_bytes(call->content),
+                                         .data = buffer_bytes(&call->data),
+                                         .tag = call->tag},
+                      fault);
 
     if (r < 0)
         return r;
-    line_add(&self->sent, line_take(&self->waiting, &self->waiting.first));
+    call_list_add(&self->sent,
+                  call_list_take(&self->waiting, &self->waiting.first));
     self->number++;
     return 0;
 }
 
-/* What could not be sent stays where it is, for the next tick. */
+/* Sends waiting calls. Those that do not fit stay in the list for the next
+ * tick. */
 static void send_waiting(http_t *http)
 {
-    courier_t *self = http->courier;
+    files_client_t *self = http->files_client;
     fault_t fault;
 
     while (self->waiting.first && self->number < UNDER_WAY_MAX
@@ -120,93 +125,102 @@ static void send_waiting(http_t *http)
         self->is_full = send_first(http, &fault) < 0;
 }
 
-static order_t *order_new(http_t *http, void *owner, const char *type,
-                          json_t *content)
+static files_call_t *files_call_new(http_t *http, void *owner, const char *type,
+                                    json_t *content)
 {
-    order_t *order = mem_new(sizeof *order);
+    files_call_t *call = mem_new(sizeof *call);
 
-    order->content = json_dumps(content, JSON_COMPACT);
-    assert(order->content); /* what clients sent was checked to be UTF-8 */
+    call->content = json_dumps(content, JSON_COMPACT);
+    assert(call->content); /* what clients sent was checked to be UTF-8 */
     json_decref(content);
-    order->tag = ++http->counter;
-    order->owner = owner;
-    order->type = type;
-    return order;
+    call->tag = ++http->counter;
+    call->owner = owner;
+    call->type = type;
+    return call;
 }
 
-void courier_begin(const exchange_t *exchange, void *owner, const char *type,
-                   json_t *content, courier_fn *fn)
+void files_client_begin(const exchange_t *exchange, void *owner,
+                        const char *type, json_t *content, files_client_fn *fn)
 {
-    order_t *order = order_new(exchange->http, owner, type, content);
+    files_call_t *call = files_call_new(exchange->http, owner, type, content);
 
-    access_who(exchange, order->who);
-    order->fn = fn;
-    line_add(&exchange->http->courier->waiting, order);
+    exchange_who(exchange, call->who);
+    call->fn = fn;
+    call_list_add(&exchange->http->files_client->waiting, call);
     send_waiting(exchange->http);
 }
 
-void courier_order(http_t *http, void *owner, const char *type, json_t *content,
-                   buffer_t *data, courier_fn *fn)
+void files_client_ask_for(http_t *http, void *owner, const char *type,
+                          json_t *content, buffer_t *data, files_client_fn *fn)
 {
-    order_t *order = order_new(http, owner, type, content);
+    files_call_t *call = files_call_new(http, owner, type, content);
 
-    order->fn = fn;
+    call->fn = fn;
     if (data) {
-        order->data = *data;
+        call->data = *data;
         *data = BUFFER_EMPTY;
     }
-    line_add(&http->courier->waiting, order);
+    call_list_add(&http->files_client->waiting, call);
     send_waiting(http);
 }
 
-void courier_ask(exchange_t *exchange, const char *type, json_t *content,
-                 desk_reply_fn *fn)
+static void forget_exchange(const exchange_t *exchange)
 {
-    order_t *order = order_new(exchange->http, exchange, type, content);
+    files_client_forget(exchange->http, exchange);
+}
 
-    access_who(exchange, order->who);
-    order->reply = fn;
-    line_add(&exchange->http->courier->waiting, order);
+void files_client_ask(exchange_t *exchange, const char *type, json_t *content,
+                      registry_client_reply_fn *fn)
+{
+    files_call_t *call =
+        files_call_new(exchange->http, exchange, type, content);
+
+    exchange_who(exchange, call->who);
+    exchange_on_destroy(exchange, forget_exchange);
+    call->reply = fn;
+    call_list_add(&exchange->http->files_client->waiting, call);
     send_waiting(exchange->http);
 }
 
-static void answer(const order_t *order, const json_t *reply, bytes_t data)
+static void answer(const files_call_t *call, const json_t *reply, bytes_t data)
 {
-    if (order->reply)
-        order->reply(order->owner, reply);
+    if (call->reply)
+        call->reply(call->owner, reply);
     else
-        order->fn(order->owner, reply, data);
+        call->fn(call->owner, reply, data);
 }
 
-void courier_forget(http_t *http, const void *owner)
+void files_client_forget(http_t *http, const void *owner)
 {
-    line_t *waiting = &http->courier->waiting;
+    call_list_t *waiting = &http->files_client->waiting;
 
-    for (order_t **at = &waiting->first; *at;) {
-        cleanup_order order_t *order = NULL;
+    for (files_call_t **at = &waiting->first; *at;) {
+        cleanup_files_call files_call_t *call = NULL;
         if ((*at)->owner && (*at)->owner == owner)
-            order = line_take(waiting, at);
+            call = call_list_take(waiting, at);
         else
             at = &(*at)->next;
     }
-    for (order_t *at = http->courier->sent.first; at; at = at->next)
+    for (files_call_t *at = http->files_client->sent.first; at; at = at->next)
         if (at->owner == owner)
             at->owner = NULL;
 }
 
-/* The thread for files would notice by itself, but much later. */
-void courier_close(http_t *http, const char *transfer)
+/* Closes a transfer. The files thread would notice by itself, but much later.
+ */
+void files_client_close(http_t *http, const char *transfer)
 {
     if (transfer)
-        courier_order(http, NULL, "files_close_request",
-                      json_pack("{s:s}", "transfer", transfer), NULL, NULL);
+        files_client_ask_for(http, NULL, "files_close_request",
+                             json_pack("{s:s}", "transfer", transfer), NULL,
+                             NULL);
 }
 
-void courier_close_left(http_t *http, const json_t *reply)
+void files_client_close_left(http_t *http, const json_t *reply)
 {
     if (!json_is_true(json_object_get(reply, "done")))
-        courier_close(http,
-                      json_string_value(json_object_get(reply, "transfer")));
+        files_client_close(
+            http, json_string_value(json_object_get(reply, "transfer")));
 }
 
 static bool has_no_room(const json_t *reply)
@@ -214,35 +228,35 @@ static bool has_no_room(const json_t *reply)
     return strcmp(model_text(reply, "ename"), "FilesBusy") == 0;
 }
 
-bool courier_on_answer(http_t *http, const front_event_t *event)
+bool files_client_on_answer(http_t *http, const frontend_event_t *event)
 {
-    courier_t *self = http->courier;
-    order_t **at = &self->sent.first;
+    files_client_t *self = http->files_client;
+    files_call_t **at = &self->sent.first;
 
     while (*at && (*at)->tag != event->tag)
         at = &(*at)->next;
     if (!*at)
         return false;
-    cleanup_order order_t *order = line_take(&self->sent, at);
+    cleanup_files_call files_call_t *call = call_list_take(&self->sent, at);
     self->number--;
     json_auto_t *reply =
         json_loadb(event->json.bytes, event->json.size, 0, NULL);
     if (has_no_room(reply)) {
         self->is_full = true;
-        line_add(&self->waiting, take_ptr(order));
+        call_list_add(&self->waiting, take_ptr(call));
         return true;
     }
-    if (order->owner)
-        answer(order, reply,
+    if (call->owner)
+        answer(call, reply,
                event->buffer_count ? event->buffers[0] : (bytes_t){0});
     else
-        courier_close_left(http, reply);
+        files_client_close_left(http, reply);
     send_waiting(http);
     return true;
 }
 
-void courier_on_tick(http_t *http)
+void files_client_on_tick(http_t *http)
 {
-    http->courier->is_full = false;
+    http->files_client->is_full = false;
     send_waiting(http);
 }

@@ -1,88 +1,164 @@
-/* Orders to the registry on behalf of requests. An order outlives the client
- * that made it (a session that is being created is created), its reply then
- * goes nowhere. */
-#include "gateway/http/core/internal.h"
-#include "gateway/http/rpc/chunked_uploads.h"
-#include "gateway/http/rpc/export_worker.h"
-#include "gateway/http/rpc/files_client.h"
+/* Requests to the registry on behalf of HTTP requests. A request outlives its
+ * client (a session is created anyway); its reply is then dropped. */
+#include "gateway/http/rpc/registry_client.h"
 
 #include <assert.h>
 #include <string.h>
 
-struct desk_order {
+struct registry_request {
     uint64_t tag;
+    char *name;           /* owned; under which it is asked once, or NULL */
     exchange_t *exchange; /* borrowed; NULL once the client has gone */
-    desk_reply_fn *fn;
-    desk_order_t *next; /* owned by the list's head */
+    registry_client_reply_fn *fn;
+    void *owner; /* borrowed; of a call, NULL once it is forgotten */
+    registry_client_call_fn *call_fn;
+    registry_request_t *next; /* owned by the list's head */
 };
 
-void desk_destroy(http_t *http)
+static void destroy(registry_request_t *self)
 {
-    while (http->orders) {
-        desk_order_t *order = http->orders;
-        http->orders = order->next;
-        free(order);
-    }
-    clerk_destroy(&http->clerk);
-    uploads_destroy(http);
-    courier_destroy(&http->courier);
+    free(self->name);
+    free(self);
 }
 
-void desk_forget(const exchange_t *exchange)
+void registry_client_destroy(http_t *http)
 {
-    courier_forget(exchange->http, exchange);
-    clerk_forget(exchange);
-    for (desk_order_t *at = exchange->http->orders; at; at = at->next)
+    while (http->requests) {
+        registry_request_t *request = http->requests;
+        http->requests = request->next;
+        destroy(request);
+    }
+}
+
+static void forget(const exchange_t *exchange)
+{
+    for (registry_request_t *at = exchange->http->requests; at; at = at->next)
         if (at->exchange == exchange)
             at->exchange = NULL;
 }
 
-void desk_order(exchange_t *exchange, const char *type, json_t *content,
-                desk_reply_fn *fn)
+/* Adds a request to those whose reply is due. */
+static registry_request_t *add(exchange_t *exchange, uint64_t tag,
+                               const char *name, registry_client_reply_fn *fn)
+{
+    http_t *http = exchange->http;
+    registry_request_t *request = mem_new(sizeof *request);
+
+    request->tag = tag;
+    request->name = name ? mem_text(name) : NULL;
+    request->exchange = exchange;
+    exchange_on_destroy(exchange, forget);
+    request->fn = fn;
+    request->next = http->requests;
+    http->requests = request;
+    return request;
+}
+
+static void send_request(exchange_t *exchange, const char *name,
+                         const char *type, json_t *content,
+                         registry_client_reply_fn *fn)
 {
     http_t *http = exchange->http;
     cleanup_free char *text = json_dumps(content, JSON_COMPACT);
-    desk_order_t *order = mem_new(sizeof *order);
-    char who[ACCESS_WHO_SIZE];
+    registry_request_t *request = add(exchange, ++http->counter, name, fn);
+    char who[EXCHANGE_WHO_SIZE];
     fault_t fault;
 
     json_decref(content);
     assert(text); /* what clients sent was checked to be UTF-8 */
-    order->tag = ++http->counter;
-    order->exchange = exchange;
-    order->fn = fn;
-    order->next = http->orders;
-    http->orders = order;
-    if (front_order(http->front, access_who(exchange, who), type,
-                    (bytes_t){.bytes = text, .size = strlen(text)}, order->tag,
-                    &fault)
+    if (frontend_call(http->frontend,
+                      &(frontend_call_t){.who = exchange_who(exchange, who),
+                                         .type = type,
+                                         .content = text_bytes(text),
+                                         .tag = request->tag},
+                      &fault)
         == 0)
         return;
-    http->orders = order->next;
-    free(order);
+    http->requests = request->next;
+    destroy(request);
     exchange_fail(exchange, 503, "%s", fault.text);
 }
 
-void desk_on_answer(http_t *http, const front_event_t *event)
+void registry_client_ask(exchange_t *exchange, const char *type,
+                         json_t *content, registry_client_reply_fn *fn)
 {
-    desk_order_t **at = &http->orders;
-
-    if (courier_on_answer(http, event))
-        return;
-    while (*at && (*at)->tag != event->tag)
-        at = &(*at)->next;
-    if (!*at)
-        return;
-    cleanup_free desk_order_t *order = *at;
-    *at = order->next;
-    if (!order->exchange)
-        return;
-    json_auto_t *reply =
-        json_loadb(event->json.bytes, event->json.size, 0, NULL);
-    order->fn(order->exchange, reply);
+    send_request(exchange, NULL, type, content, fn);
 }
 
-bool desk_is_ok(exchange_t *exchange, const json_t *reply)
+void registry_client_ask_once(exchange_t *exchange, const char *name,
+                              const char *type, json_t *content,
+                              registry_client_reply_fn *fn)
+{
+    for (const registry_request_t *at = exchange->http->requests; at;
+         at = at->next) {
+        if (!at->name || strcmp(at->name, name) != 0)
+            continue;
+        json_decref(content);
+        add(exchange, at->tag, name, fn);
+        return;
+    }
+    send_request(exchange, name, type, content, fn);
+}
+
+bool registry_client_call(http_t *http, void *owner, const char *type,
+                          json_t *content, registry_client_call_fn *fn)
+{
+    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
+    const frontend_call_t call = {
+        .type = type, .content = text_bytes(text), .tag = ++http->counter};
+    registry_request_t *request;
+    fault_t ignored;
+
+    json_decref(content);
+    if (frontend_call(http->frontend, &call, &ignored) < 0)
+        return false;
+    request = mem_new(sizeof *request);
+    request->tag = call.tag;
+    request->owner = owner;
+    request->call_fn = fn;
+    request->next = http->requests;
+    http->requests = request;
+    return true;
+}
+
+void registry_client_forget(http_t *http, const void *owner)
+{
+    for (registry_request_t *at = http->requests; at; at = at->next)
+        if (at->owner == owner)
+            at->owner = NULL;
+}
+
+/* Takes the request with that tag out of those whose reply is due; NULL if no
+ * such request waits. */
+static registry_request_t *take(http_t *http, uint64_t tag)
+{
+    registry_request_t **at = &http->requests, *request;
+
+    while (*at && (*at)->tag != tag)
+        at = &(*at)->next;
+    request = *at;
+    if (request)
+        *at = request->next;
+    return request;
+}
+
+void registry_client_on_answer(http_t *http, const frontend_event_t *event)
+{
+    json_auto_t *reply = NULL;
+    registry_request_t *request;
+
+    while ((request = take(http, event->tag))) {
+        if ((request->exchange || request->owner) && !reply)
+            reply = json_loadb(event->json.bytes, event->json.size, 0, NULL);
+        if (request->exchange)
+            request->fn(request->exchange, reply);
+        else if (request->owner)
+            request->call_fn(request->owner, reply);
+        destroy(request);
+    }
+}
+
+bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
 {
     static const struct {
         const char *ename;
@@ -92,6 +168,9 @@ bool desk_is_ok(exchange_t *exchange, const json_t *reply)
         {"AmbiguousSession", 404},  {"TooManySessions", 403},
         {"SessionNotStarted", 500}, {"GatewayStopping", 503},
         {"GatewayBusy", 503},       {"SessionNotResponding", 503},
+        {"BadRequest", 400},        {"NotPermitted", 403},
+        {"ToolsConflict", 409},     {"UnknownProvider", 404},
+        {"CallEnded", 409},         {"TooManyWaits", 429},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));
@@ -107,6 +186,7 @@ bool desk_is_ok(exchange_t *exchange, const json_t *reply)
         json_integer_value(json_object_get(reply, "retry_after"));
     if (seconds > 0)
         exchange_header(exchange, "Retry-After", "%lld", (long long) seconds);
-    exchange_fail(exchange, code, "%s", evalue ? evalue : "it did not work");
+    exchange_fail(exchange, code, "%s",
+                  evalue ? evalue : "the gateway could not do it");
     return false;
 }

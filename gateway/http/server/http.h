@@ -1,17 +1,25 @@
-/* The HTTP face of the gateway: Jupyter's REST interface and WebSockets, and
- * hearth's own (docs/HTTP.md). One thread of its own; it knows sessions only
- * through gateway/frontends/frontend.h. */
+/* The HTTP side of the gateway: Jupyter's REST interface and WebSockets, and
+ * hearth's own (docs/reference/http.md). It has a thread of its own, and knows
+ * sessions only through gateway/frontends/frontend.h. */
 #ifndef HEARTH_GATEWAY_HTTP_SERVER_HTTP_H
 #define HEARTH_GATEWAY_HTTP_SERVER_HTTP_H
 
 #include "base/fault.h"
+#include "base/memory_budget.h"
 #include "gateway/config/options.h"
 
 #include <czmq.h>
 
-/* Binds, tells its URL in GATEWAY_HTTP_FILE of the runtime folder, and serves
- * until zactor_destroy: then its clients are told to come back. `options` is
- * borrowed. */
-int http_new(const options_t *options, zactor_t **ret_http, fault_t *fault);
+/* Binds, writes its URL to GATEWAY_HTTP_FILE in the runtime folder, and serves
+ * until zactor_destroy; then it asks its clients to come back. `memory`, the
+ * bound of what it holds, is borrowed, and so are `options`, of which it reads
+ * what a reload never changes; it has a copy of the rest. `begun_us` is the
+ * wall clock when this gateway began: older records of a journal are those of
+ * an earlier gateway. */
+int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
+             zactor_t **ret_http, fault_t *fault);
+/* Gives it a copy of the options as they are now, and has it read certificate
+ * and key again. Returns at once. */
+void http_change(zactor_t *self, options_t *options);
 
 #endif

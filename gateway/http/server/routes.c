@@ -1,22 +1,35 @@
-/* The table of routes. A path that fits a pattern, but with no method that
- * is asked for, is 405 with those that there are; OPTIONS is answered here
- * for every path, without a token, as browsers ask before they send one. */
+/* The table of routes. A path of the table with another method is answered with
+ * 405 and the permitted methods. OPTIONS is answered here for every path
+ * without a token, because browsers send it before they send one. */
 #include "gateway/http/server/routes.h"
+#include "gateway/http/core/authorize.h"
 
-#include "gateway/http/ws/websocket.h"
+#include "gateway/http/window/feed_socket.h"
+#include "gateway/http/ws/terminal_socket.h"
+#include "gateway/http/ws/ws_handshake.h"
 
 #include <string.h>
 
 static const route_t *const tables[] = {
-    status_routes,  kernelspec_routes, kernel_routes, session_routes,
-    login_routes,   hearth_routes,     event_routes,  execute_routes,
-    metrics_routes, content_routes,    file_routes,   spec_routes,
-    gateway_routes,
+    status_routes,  kernelspec_routes, kernel_routes,   session_routes,
+    login_routes,   hearth_routes,     event_routes,    output_routes,
+    execute_routes, metrics_routes,    content_routes,  file_routes,
+    spec_routes,    gateway_routes,    mcp_routes,      tool_routes,
+    window_routes,  process_routes,    terminal_routes, e2b_routes,
 };
 
-unsigned routes_method(const route_t *route)
+static const door_t *const doors[] = {&e2b_door};
+
+void routes_find_door(exchange_t *exchange)
 {
-    return route->method & ~ROUTE_MODEL;
+    const char *path = exchange->request.path;
+
+    for (size_t i = 0; path && i < sizeof doors / sizeof *doors; i++) {
+        size_t size = strlen(doors[i]->path);
+        if (strncmp(path, doors[i]->path, size) == 0
+            && (path[size] == '/' || !path[size]))
+            exchange->door = doors[i];
+    }
 }
 
 const route_t *routes_each(size_t *cursor)
@@ -73,10 +86,11 @@ bool routes_match(const char *pattern, const char *path,
 
 static unsigned asked_method(const exchange_t *exchange)
 {
-    return exchange->method == METHOD_HEAD ? METHOD_GET : exchange->method;
+    return exchange->request.method == METHOD_HEAD ? METHOD_GET
+                                                   : exchange->request.method;
 }
 
-/* The route; *ret_methods are all that its path has. */
+/* Finds the route; *ret_methods are the methods of its path. */
 static const route_t *find(exchange_t *exchange, unsigned *ret_methods)
 {
     const route_t *found = NULL;
@@ -84,15 +98,15 @@ static const route_t *find(exchange_t *exchange, unsigned *ret_methods)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         for (const route_t *row = tables[i]; row->pattern; row++) {
             char *parameters[EXCHANGE_PARAMETERS_MAX] = {NULL};
-            if (!routes_match(row->pattern, exchange->path, parameters))
+            if (!routes_match(row->pattern, exchange->request.path, parameters))
                 continue;
-            *ret_methods |= routes_method(row);
-            if (found || routes_method(row) != asked_method(exchange)) {
+            *ret_methods |= row->method;
+            if (found || row->method != asked_method(exchange)) {
                 clear_parameters(parameters);
                 continue;
             }
             found = row;
-            memcpy(exchange->parameters, parameters, sizeof parameters);
+            memcpy(exchange->request.parameters, parameters, sizeof parameters);
         }
     }
     return found;
@@ -115,8 +129,8 @@ static void answer_options(exchange_t *exchange, unsigned methods)
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
 
     if (!methods) {
-        exchange_fail(exchange, 404, "There is nothing at %.200s",
-                      exchange->path);
+        exchange_fail(exchange, 404, "There is no route %.200s",
+                      exchange->request.path);
         return;
     }
     name_methods(methods, &names);
@@ -137,14 +151,14 @@ bool routes_permit(exchange_t *exchange)
     unsigned methods = 0;
     const route_t *route = find(exchange, &methods);
 
-    clear_parameters(exchange->parameters);
+    clear_parameters(exchange->request.parameters);
     if (route && !route->scope) {
-        exchange->body_max = ROUTES_BODY_SMALL;
+        exchange->request.body_max = ROUTES_BODY_SMALL;
         return true;
     }
     exchange->pattern = route ? route->pattern : NULL;
-    exchange->is_model = route && route->method & ROUTE_MODEL;
-    return access_check(exchange, route ? route->scope : AUTH_OBSERVE, false);
+    return authorize_check(exchange, route ? route->scope : SCOPE_OBSERVE,
+                           false);
 }
 
 void routes_dispatch(exchange_t *exchange)
@@ -152,43 +166,67 @@ void routes_dispatch(exchange_t *exchange)
     unsigned methods = 0;
     const route_t *route = find(exchange, &methods);
 
-    if (exchange->method == METHOD_OPTIONS) {
-        answer_options(exchange, methods);
+    if (exchange->request.method == METHOD_OPTIONS) {
+        if (authorize_check_host(exchange))
+            answer_options(exchange, methods);
         return;
     }
     if (route) {
         exchange->pattern = route->pattern;
-        if (access_check(exchange, route->scope, false))
+        if (authorize_check(exchange, route->scope, false))
             route->run(exchange);
         return;
     }
-    /* Who may not even look learns nothing of what there is. */
-    if (!access_check(exchange, AUTH_OBSERVE, false))
+    /* A client without the scope observe does not learn which routes exist. */
+    if (!authorize_check(exchange, SCOPE_OBSERVE, false))
         return;
     if (!methods) {
-        exchange_fail(exchange, 404, "There is nothing at %.200s",
-                      exchange->path);
+        exchange_fail(exchange, 404, "There is no route %.200s",
+                      exchange->request.path);
         return;
     }
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
     name_methods(methods, &names);
     exchange_header(exchange, "Allow", "%s", (const char *) names.data);
-    exchange_fail(exchange, 405, "%s is not for %.200s; there are %s",
-                  method_text(exchange->method), exchange->path,
+    exchange_fail(exchange, 405, "%s is not for %.200s; use %s",
+                  method_text(exchange->request.method), exchange->request.path,
                   (const char *) names.data);
 }
 
-viewer_t *routes_upgrade(exchange_t *exchange)
+/* Returns true if the request has the WebSocket's path; then it is the
+ * exchange's pattern. */
+static bool is_at(exchange_t *exchange, const char *pattern)
 {
-    exchange->pattern = ROUTES_CHANNELS;
-    if (!routes_match(ROUTES_CHANNELS, exchange->path, exchange->parameters)) {
-        if (access_check(exchange, AUTH_OBSERVE, true))
-            exchange_fail(exchange, 404, "There is no WebSocket at %.200s",
-                          exchange->path);
-        return NULL;
+    exchange->pattern = pattern;
+    return routes_match(pattern, exchange->request.path,
+                        exchange->request.parameters);
+}
+
+routes_socket_t routes_upgrade(exchange_t *exchange)
+{
+    routes_socket_t begun = {0};
+    bool is_terminal;
+
+    if (is_at(exchange, FEED_PATH)) {
+        if (authorize_check(exchange, SCOPE_NONE, true) /* a token comes */
+            && ws_client_may_begin(exchange))
+            begun.feed = feed_socket_new(exchange);
+        return begun;
     }
-    if (!access_check(exchange, AUTH_OBSERVE, true)
-        || !viewer_may_begin(exchange))
-        return NULL;
-    return viewer_new(exchange);
+    /* The path that is looked at last leaves its parameters. */
+    is_terminal = is_at(exchange, ROUTES_TERMINAL);
+    if (!is_terminal && !is_at(exchange, ROUTES_CHANNELS)) {
+        if (authorize_check(exchange, SCOPE_OBSERVE, true))
+            exchange_fail(exchange, 404, "There is no WebSocket at %.200s",
+                          exchange->request.path);
+        return begun;
+    }
+    if (!authorize_check(exchange, SCOPE_OBSERVE, true)
+        || !ws_client_may_begin(exchange))
+        return begun;
+    if (is_terminal)
+        begun.terminal = terminal_socket_new(exchange);
+    else
+        begun.ws_client = ws_client_new(exchange);
+    return begun;
 }

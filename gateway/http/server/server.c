@@ -1,143 +1,62 @@
-/* The actor: runs libwebsockets' loop. Five descriptors of our own are in it
- * as files: the front's, the actor's pipe, the clerk's, the listening socket
- * (gateway/http/core/listener.h), a clock that ticks each second. */
+/* The actor: runs libwebsockets' loop. Five of our own descriptors are in it as
+ * files: the frontend's, the actor's pipe, the export worker's, the listening
+ * socket (gateway/http/server/listener.h), and a clock that ticks each second.
+ */
 #include "gateway/http/server/server.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/config/fd_limits.h"
+#include "gateway/config/options_copy.h"
 #include "gateway/config/state_files.h"
-#include "gateway/http/core/header_overflow.h"
-#include "gateway/http/core/lingering_close.h"
-#include "gateway/http/core/listener.h"
+#include "gateway/http/core/authorize_audit.h"
 #include "gateway/http/core/metrics.h"
+#include "gateway/http/core/window_access.h"
+#include "gateway/http/e2b/sandbox.h"
+#include "gateway/http/mcp/call.h"
+#include "gateway/http/mcp/listen.h"
 #include "gateway/http/rpc/chunked_uploads.h"
 #include "gateway/http/rpc/export_worker.h"
 #include "gateway/http/rpc/files_client.h"
+#include "gateway/http/rpc/registry_client.h"
+#include "gateway/http/rpc/tools_order.h"
+#include "gateway/http/server/context.h"
 #include "gateway/http/server/http.h"
+#include "gateway/http/server/listener.h"
+#include "gateway/http/server/routes.h"
+#include "gateway/http/window/feed_socket.h"
 #include "gateway/http/ws/executions.h"
 #include "gateway/http/ws/resume_state.h"
 #include "gateway/http/ws/session_set.h"
 #include "gateway/http/ws/subscription.h"
-#include "gateway/http/ws/websocket.h"
+#include "gateway/http/ws/terminals.h"
 #include "protocol/limits.h"
-#include "protocol/websocket.h"
 
-#include <openssl/ssl.h>
 #include <sodium.h>
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define EVENTS         512         /* of the front in a row */
-#define HEADER_POOL    512         /* requests whose headers are being read */
-#define SERVICE_BUFFER (32u << 10) /* bytes that are read at once */
-#define RECEIVE_BUFFER (32u << 10)
-#define KEEPALIVE_S    75
-#define DEPOSITS       4 /* bodies of http/body_max that files may come in */
-#define HOLDINGS       2 /* the same, for what lies in memory */
-#define DESCRIPTORS_MAX                                                        \
-    (1u << 20) /* above it libwebsockets' tables are cut                       \
-                */
-#define DESCRIPTORS (1u << 17)
+#define EVENTS              512 /* of the frontend, in a row */
+#define OWN_PROTOCOL        "descriptors"
+#define MEMORY_QUOTA_BODIES 2 /* in bodies of the largest size */
 
-/* What a descriptor of our own is; their addresses are their names. */
-static char is_front, is_pipe, is_listener, is_clock, is_clerk;
+/* The kinds of our own descriptors; the addresses of these variables identify
+ * them. */
+static char is_frontend, is_pipe, is_listener, is_clock, is_export_worker;
 
-/* The first has no name: it is for those who offer none, and what has one can
- * be asked for. */
-static const struct lws_protocols protocols[] = {
-    {.name = "",
-     .callback = connection_callback,
-     .rx_buffer_size = RECEIVE_BUFFER},
-    {.name = WEBSOCKET_V1_NAME,
-     .callback = connection_callback,
-     .rx_buffer_size = RECEIVE_BUFFER},
-    {0},
-};
-
-/* --- libwebsockets --- */
-
-/* Whom this thread serves: the log of libwebsockets does not say. */
-static _Thread_local http_t *served;
-
-/* Its lines may hold what clients sent: only errors, and only when asked. */
-static void on_lws_log(int level, const char *line)
-{
-    (void) level;
-    log_debug("libwebsockets: %.200s", line);
-    if (served)
-        oversize_on_log(served, line);
-}
-
-static int make_context(http_t *self, fault_t *fault)
-{
-    const options_http_t *options = &self->options->http;
-    /* Its own pings, which it does not forgive when nobody answers them: many
-     * clients do so only while they read. Later than it can count. */
-    static const lws_retry_bo_t patience = {
-        .secs_since_valid_ping = UINT16_MAX - 1,
-        .secs_since_valid_hangup = UINT16_MAX,
-    };
-    struct rlimit limit = {0};
-    struct lws_context_creation_info info = {
-        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
-        .protocols = protocols,
-        .user = self,
-        .gid = (gid_t) -1,
-        .uid = (uid_t) -1,
-        .options =
-            LWS_SERVER_OPTION_EXPLICIT_VHOSTS
-            | LWS_SERVER_OPTION_HTTP_HEADERS_SECURITY_BEST_PRACTICES_ENFORCE,
-        .timeout_secs = (unsigned) (options->request_timeout_ms / 1000),
-        .timeout_secs_ah_idle = (unsigned) (options->request_timeout_ms / 1000),
-        .keepalive_timeout = KEEPALIVE_S,
-        .max_http_header_data2 = (unsigned) options->header_max,
-        .max_http_header_pool = HEADER_POOL,
-        .pt_serv_buf_size = SERVICE_BUFFER,
-        .retry_and_idle_policy = &patience,
-        .alpn = "http/1.1",
-        .vhost_name = "hearth",
-    };
-
-    if (options->certificate) {
-        info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
-        info.ssl_cert_filepath = options->certificate;
-        info.ssl_private_key_filepath = options->key;
-    }
-    if (options->client_ca) {
-        info.options |= LWS_SERVER_OPTION_REQUIRE_VALID_OPENSSL_CLIENT_CERT;
-        info.ssl_ca_filepath = options->client_ca;
-    }
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0
-        && limit.rlim_cur > DESCRIPTORS_MAX)
-        info.fd_limit_per_thread = DESCRIPTORS;
-    lws_set_log_level(LLL_ERR, on_lws_log);
-    self->context = lws_create_context(&info);
-    if (!self->context)
-        return fault_set(fault, EIO, "libwebsockets cannot start");
-    self->vhost = lws_create_vhost(self->context, &info);
-    if (!self->vhost)
-        return fault_set(fault, EINVAL,
-                         options->certificate
-                             ? "libwebsockets cannot start; are "
-                               "http/certificate and http/key a pair?"
-                             : "libwebsockets cannot start");
-    return 0;
-}
-
-/* libwebsockets closes what it has adopted: a copy is given. */
-static int adopt(http_t *self, int fd, char *what, fault_t *fault)
+/* Adds a copy of the descriptor, because libwebsockets closes the descriptors
+ * that it has adopted. */
+static int adopt(server_t *self, int fd, char *what, fault_t *fault)
 {
     cleanup_fd int copy = dup(fd);
     lws_adopt_desc_t info = {
-        .vh = self->vhost,
+        .vh = self->own_vhost,
         .type = LWS_ADOPT_RAW_FILE_DESC,
-        .vh_prot_name = protocols[0].name,
+        .vh_prot_name = OWN_PROTOCOL,
         .opaque = what,
     };
 
@@ -149,7 +68,7 @@ static int adopt(http_t *self, int fd, char *what, fault_t *fault)
     return 0;
 }
 
-static int adopt_clock(http_t *self, fault_t *fault)
+static int adopt_clock(server_t *self, fault_t *fault)
 {
     const struct itimerspec second = {{1, 0}, {1, 0}};
     cleanup_fd int fd =
@@ -162,124 +81,29 @@ static int adopt_clock(http_t *self, fault_t *fault)
 
 /* --- The loop --- */
 
-static void on_event(http_t *self, const front_event_t *event)
+static void on_event(http_t *http, const frontend_event_t *event)
 {
-    if (event->what == FRONT_ANSWER)
-        desk_on_answer(self, event);
-    else if (event->what == FRONT_SESSIONS)
-        roster_on_event(self, event);
+    if (event->what == FRONTEND_ANSWER
+        && (files_client_on_answer(http, event)
+            || tools_order_on_answer(http, event)))
+        return;
+    if (event->what == FRONTEND_ANSWER)
+        registry_client_on_answer(http, event);
+    else if (event->what == FRONTEND_SESSIONS)
+        session_set_on_event(http, event);
     else
-        watch_on_event(self, event);
+        subscription_on_event(http, event);
+    if (event->what == FRONTEND_SESSIONS)
+        feed_on_sessions(http);
+    calls_on_event(http, event);
 }
 
-void server_drain(http_t *self)
+static void drain(http_t *http)
 {
-    front_event_t event;
+    frontend_event_t event;
 
-    for (int i = 0; i < EVENTS && front_next(self->front, &event); i++)
-        on_event(self, &event);
-}
-
-static void read_pipe(http_t *self)
-{
-    while (zsock_events(self->pipe) & ZMQ_POLLIN) {
-        cleanup_free char *word = zstr_recv(self->pipe);
-        if (!word || strcmp(word, "$TERM") == 0) {
-            self->is_ending = true;
-            return;
-        }
-    }
-}
-
-/* Who comes before it is known which sessions there are waits in the
- * operating system's queue. */
-static void open_door(http_t *self)
-{
-    fault_t fault;
-
-    if (self->is_open || !roster_is_read(self))
-        return;
-    self->is_open = true;
-    if (adopt(self, self->listener, &is_listener, &fault) < 0)
-        log_error("http: %s", fault.text);
-}
-
-bool server_is_own(struct lws *wsi)
-{
-    const char *what = lws_get_opaque_user_data(wsi);
-
-    return what == &is_front || what == &is_pipe || what == &is_listener
-           || what == &is_clock || what == &is_clerk;
-}
-
-int server_on_descriptor(http_t *self, struct lws *wsi)
-{
-    const char *what = lws_get_opaque_user_data(wsi);
-    uint64_t ticks;
-
-    if (what == &is_front)
-        server_drain(self), open_door(self);
-    else if (what == &is_clerk)
-        clerk_deliver(self);
-    else if (what == &is_listener)
-        entrance_accept(self);
-    else if (what == &is_clock && read(lws_get_socket_fd(wsi), &ticks, 8) > 0)
-        watch_on_tick(self), runs_on_tick(self), courier_on_tick(self),
-            uploads_on_tick(self), parting_on_tick(self),
-            access_notes_on_tick(self);
-    return 0;
-}
-
-/* --- Life --- */
-
-static void destroy(http_t **self_p)
-{
-    http_t *self = *self_p;
-
-    if (!self)
-        return;
-    if (self->context)
-        lws_context_destroy(self->context);
-    parting_end(self);
-    desk_destroy(self);
-    watch_destroy_all(self);
-    zhashx_destroy(&self->runs);
-    zhashx_destroy(&self->roster);
-    if (self->is_ending)
-        notes_save(self);
-    metrics_destroy(&self->metrics);
-    json_decref(self->cursors);
-    json_decref(self->sessions);
-    front_destroy(&self->front);
-    auth_destroy(&self->auth);
-    access_notes_destroy(&self->notes_of_access);
-    if (self->listener >= 0)
-        close(self->listener);
-    free(self->url);
-    free(self->base);
-    sodium_memzero(self->journal_key, sizeof self->journal_key);
-    free(self);
-    *self_p = NULL;
-}
-
-static int check_options(const options_http_t *options, fault_t *fault)
-{
-    if (!options->certificate != !options->key)
-        return fault_set(fault, EINVAL,
-                         "http/certificate and http/key belong together");
-    if (!options->client_ca)
-        return 0;
-    if (!options->certificate)
-        return fault_set(fault, EINVAL,
-                         "http/client_ca is for HTTPS: http/certificate and "
-                         "http/key belong to it");
-    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(options->client_ca);
-    if (!names)
-        return fault_set(fault, EINVAL,
-                         "http/client_ca: %s has no certificate in PEM",
-                         options->client_ca);
-    sk_X509_NAME_pop_free(names, X509_NAME_free);
-    return 0;
+    for (int i = 0; i < EVENTS && frontend_next(http->frontend, &event); i++)
+        on_event(http, &event);
 }
 
 static uint64_t biggest_in_memory(const options_http_t *options)
@@ -290,91 +114,261 @@ static uint64_t biggest_in_memory(const options_http_t *options)
     return options->frame_max > body ? options->frame_max : body;
 }
 
-static int make(const options_t *options, http_t **ret_http, fault_t *fault)
+/* Sets the bounds that follow from the options. */
+static void set_bounds(server_t *self)
 {
-    CLEANUP(destroy) http_t *self = mem_new(sizeof *self);
+    const options_t *options = self->options;
+
+    self->http.options = options;
+    self->http.connections.max = (unsigned) fd_limits_connections(options);
+    self->http.memory.max =
+        MEMORY_QUOTA_BODIES * biggest_in_memory(&options->http);
+}
+
+/* Reads certificate and key again; connections that exist keep the former. */
+static void renew_certificate(server_t *self)
+{
+    const options_http_t *http = &self->options->http;
+    cleanup_tls tls_t *fresh = NULL;
+    fault_t fault;
+
+    if (!self->tls)
+        return;
+    if (tls_new(http->certificate, http->key, &fresh, &fault) < 0)
+        log_error("http: %s; the certificate of before stays in use",
+                  fault.text);
+    else
+        tls_renew(self->tls, &fresh);
+}
+
+static void take_options(server_t *self, options_t **options_p)
+{
+    options_destroy(&self->options);
+    self->options = take_ptr(*options_p);
+    set_bounds(self);
+    renew_certificate(self);
+}
+
+static void read_pipe(server_t *self)
+{
+    while (zsock_events(self->pipe) & ZMQ_POLLIN) {
+        cleanup_free char *word = NULL;
+        options_t *options = NULL;
+
+        if (zsock_recv(self->pipe, "sp", &word, &options) < 0 || !word
+            || strcmp(word, "$TERM") == 0) {
+            self->is_ending = true;
+            return;
+        }
+        take_options(self, &options);
+    }
+}
+
+/* Begins to accept when the sessions are known. Earlier clients wait in the
+ * operating system's queue. */
+static void start_accepting(server_t *self)
+{
+    fault_t fault;
+
+    if (self->is_open || !session_set_is_read(&self->http))
+        return;
+    self->is_open = true;
+    if (adopt(self, self->listener, &is_listener, &fault) < 0)
+        log_error("http: %s", fault.text);
+}
+
+static void on_tick(http_t *http, struct lws *wsi)
+{
+    static void (*const each[])(http_t *) = {
+        subscription_on_tick,    executions_on_tick,      files_client_on_tick,
+        chunked_uploads_on_tick, authorize_audit_on_tick, calls_on_tick,
+        terminals_on_tick,       sandboxes_on_tick,       feed_on_tick,
+    };
+    uint64_t ticks;
+
+    if (read(lws_get_socket_fd(wsi), &ticks, sizeof ticks) < 0)
+        return;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        each[i](http);
+}
+
+/* Handles one of our own descriptors that is readable. */
+static int own_callback(struct lws *wsi, enum lws_callback_reasons reason,
+                        void *user, void *in, size_t size)
+{
+    const char *what = lws_get_opaque_user_data(wsi);
+    server_t *self;
+
+    (void) user;
+    (void) in;
+    (void) size;
+    if (reason != LWS_CALLBACK_RAW_RX_FILE)
+        return 0;
+    self = lws_vhost_user(lws_get_vhost(wsi));
+    if (what == &is_frontend) {
+        drain(&self->http);
+        start_accepting(self);
+    } else if (what == &is_export_worker) {
+        export_worker_deliver(&self->http);
+    } else if (what == &is_listener) {
+        listener_accept(self);
+    } else if (what == &is_clock) {
+        on_tick(&self->http, wsi);
+    }
+    return 0;
+}
+
+static const struct lws_protocols own_protocols[] = {
+    {.name = OWN_PROTOCOL, .callback = own_callback},
+    {0},
+};
+
+/* --- Life --- */
+
+static void destroy(server_t **self_p)
+{
+    server_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->context)
+        lws_context_destroy(self->context);
+    tls_destroy(&self->tls);
+    tools_order_destroy(&self->http);
+    feed_destroy(&self->http);
+    registry_client_destroy(&self->http);
+    export_worker_destroy(&self->http.export_worker);
+    chunked_uploads_destroy(&self->http);
+    files_client_destroy(&self->http.files_client);
+    terminals_destroy(&self->http);
+    subscription_destroy_all(&self->http);
+    zhashx_destroy(&self->http.executions);
+    listen_destroy(&self->http);
+    zhashx_destroy(&self->http.session_set);
+    if (self->is_ending)
+        resume_state_save(&self->http);
+    metrics_destroy(&self->http.metrics);
+    json_decref(self->http.kept.terminals);
+    json_decref(self->http.kept.sandboxes);
+    json_decref(self->http.kept.cursors);
+    json_decref(self->http.kept.sessions);
+    frontend_destroy(&self->http.frontend);
+    window_access_destroy(&self->http.window);
+    tokens_destroy(&self->http.tokens);
+    authorize_audit_destroy(&self->http.access_log);
+    if (self->listener >= 0)
+        close(self->listener);
+    free(self->http.url);
+    free(self->http.base);
+    sodium_memzero(self->http.journal_key, sizeof self->http.journal_key);
+    options_destroy(&self->options);
+    free(self);
+    *self_p = NULL;
+}
+
+static int make(options_t *options, memory_budget_t *memory, int64_t begun_us,
+                server_t **ret_server, fault_t *fault)
+{
+    CLEANUP(destroy) server_t *self = mem_new(sizeof *self);
     const options_http_t *http = &options->http;
     cleanup_free char *key =
         mem_format("%s/" GATEWAY_JOURNAL_KEY_FILE, options->state_dir);
     int r;
 
-    self->options = options;
+    self->options = options_copy(options);
+    set_bounds(self);
+    self->http.drain = drain;
+    self->http.each_route = routes_each;
     self->listener = -1;
-    self->room = (unsigned) budget_connections(options);
-    self->deposits = (deposits_t){.folder = options->state_dir,
-                                  .max = DEPOSITS * http->body_max};
-    self->holdings.max = HOLDINGS * biggest_in_memory(http);
-    self->started_us = self->active_us = clock_wall_us();
-    self->base = mem_copy(http->base_url, strlen(http->base_url) - 1);
-    self->metrics = metrics_new();
-    self->courier = courier_new();
-    self->watches = watch_table_new();
-    self->runs = runs_table_new();
-    self->roster = roster_new();
-    self->notes_of_access = access_notes_new();
-    notes_load(self);
-    if ((r = check_options(http, fault)) < 0
-        || (r = chain_key_read(key, false, self->journal_key, fault)) < 0
-        || (r = auth_new(options->state_dir, http->token,
-                         http->auth == OPTIONS_AUTH_NONE, &self->auth, fault))
+    self->http.memory.share.budget = memory;
+    self->http.clocks = (http_clocks_t){begun_us, begun_us};
+    self->http.base = mem_copy(http->base_url, strlen(http->base_url) - 1);
+    self->http.metrics = metrics_new();
+    self->http.files_client = files_client_new();
+    self->http.subscriptions = subscription_table_new();
+    self->http.executions = executions_table_new();
+    self->http.session_set = session_set_new();
+    self->http.access_log = authorize_audit_new();
+    resume_state_load(&self->http);
+    terminals_load(&self->http);
+    if ((r = log_key_read(key, false, self->http.journal_key, fault)) < 0
+        || (r = tokens_new(options->state_dir, http->token,
+                           http->auth == OPTIONS_AUTH_NONE, &self->http.tokens,
+                           fault))
                < 0
-        || (r = clerk_new(options, self->journal_key, &self->clerk, fault)) < 0
-        || (r = front_new("http", options->runtime_dir, &self->front, fault))
+        || (r = export_worker_new(options, self->http.journal_key,
+                                  &self->http.export_worker, fault))
                < 0
-        || (r = entrance_bind(self, fault)) < 0
-        || (r = make_context(self, fault)) < 0
-        || (r = front_follow(self->front, fault)) < 0
-        || (r = adopt(self, front_fd(self->front), &is_front, fault)) < 0
-        || (r = adopt(self, clerk_fd(self->clerk), &is_clerk, fault)) < 0
+        || (r = frontend_new("http", options->runtime_dir, &self->http.frontend,
+                             fault))
+               < 0
+        || (r = listener_bind(self, fault)) < 0
+        || (r = context_make(self, own_protocols, fault)) < 0
+        || (r = frontend_follow(self->http.frontend, fault)) < 0
+        || (r = adopt(self, frontend_fd(self->http.frontend), &is_frontend,
+                      fault))
+               < 0
+        || (r = adopt(self, export_worker_fd(self->http.export_worker),
+                      &is_export_worker, fault))
+               < 0
         || (r = adopt_clock(self, fault)) < 0)
         return r;
-    access_notes_watch(self);
-    self->url = entrance_url(self);
-    if ((r = entrance_tell(self, fault)) < 0)
+    self->http.window = window_access_new(self->http.journal_key, begun_us);
+    authorize_audit_watch(&self->http);
+    self->http.url = listener_url(self);
+    if ((r = listener_publish_url(self, fault)) < 0)
         return r;
-    *ret_http = take_ptr(self);
+    *ret_server = take_ptr(self);
     return 0;
 }
 
-/* Viewers are told to come back: the sessions stay, the next gateway serves
+/* Asks viewers to reconnect: the sessions stay, and the next gateway serves
  * them. */
-static void say_goodbye(http_t *self)
+static void say_goodbye(server_t *self)
 {
     int64_t end = clock_monotonic_ms() + 2000;
 
-    entrance_hide(self);
-    watch_close_all(self, VIEWER_CLOSE_RESTART);
-    while (watch_has_viewers(self) && clock_monotonic_ms() < end)
+    listener_remove_url(self);
+    feed_close_all(&self->http);
+    subscription_close_all(&self->http, WS_CLOSE_SERVICE_RESTART);
+    while ((subscription_has_clients(&self->http)
+            || feed_has_clients(&self->http)
+            || self->http.connections.terminals)
+           && clock_monotonic_ms() < end)
         lws_service(self->context, 0);
 }
 
 static void actor(zsock_t *pipe, void *arguments)
 {
-    http_t *self = arguments;
+    server_t *self = arguments;
     fault_t fault;
 
     self->pipe = pipe;
-    served = self;
     zsock_signal(pipe, 0);
     if (adopt(self, zsock_fd(pipe), &is_pipe, &fault) < 0)
         log_error("http: %s", fault.text);
-    /* The pipe's descriptor tells of a change once: look before waiting. */
+    /* The pipe's descriptor is edge-triggered: read before waiting. */
     for (read_pipe(self); !self->is_ending; read_pipe(self))
         if (lws_service(self->context, 0) < 0)
             break;
     say_goodbye(self);
-    served = NULL;
     destroy(&self);
 }
 
-int http_new(const options_t *options, zactor_t **ret_http, fault_t *fault)
+int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
+             zactor_t **ret_http, fault_t *fault)
 {
-    http_t *self = NULL;
-    int r = make(options, &self, fault);
+    server_t *self = NULL;
+    int r = make(options, memory, begun_us, &self, fault);
 
     if (r < 0)
         return r;
-    log_notice("http at %s", self->url);
+    log_notice("http at %s", self->http.url);
     *ret_http = zactor_new(actor, self);
     return 0;
+}
+
+void http_change(zactor_t *self, options_t *options)
+{
+    zsock_send(self, "sp", "OPTIONS", options_copy(options));
 }

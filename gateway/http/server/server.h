@@ -1,15 +1,21 @@
-/* The actor's loop: libwebsockets' own, which also watches the front, the
- * pipe, the listening socket and a clock. */
+/* The actor: the loop of libwebsockets, and what only the loop has. */
 #ifndef HEARTH_GATEWAY_HTTP_SERVER_SERVER_H
 #define HEARTH_GATEWAY_HTTP_SERVER_SERVER_H
 
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
+#include "gateway/http/server/tls.h"
 
-/* Whether it is one of our own descriptors, not a client. */
-bool server_is_own(struct lws *wsi);
-/* One of our own descriptors is readable. */
-int server_on_descriptor(http_t *self, struct lws *wsi);
-/* Takes what the front has. */
-void server_drain(http_t *self);
+typedef struct {
+    http_t http;                 /* what all parts share */
+    options_t *options;          /* owned; in use until the next reload */
+    tls_t *tls;                  /* owned; NULL: no HTTPS */
+    zsock_t *pipe;               /* borrowed; of the actor */
+    struct lws_context *context; /* owned */
+    struct lws_vhost *vhost;     /* borrowed from the context; of clients */
+    struct lws_vhost *own_vhost; /* the same; of our own descriptors */
+    int listener;                /* owned until libwebsockets has it */
+    bool is_ending;              /* the loop is about to end */
+    bool is_open;                /* clients are accepted */
+} server_t;
 
 #endif

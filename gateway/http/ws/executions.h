@@ -1,69 +1,89 @@
-/* Code that is run by REST. What became of it stands in the session's journal,
- * so it outlives the gateway; this is the index that finds it: which requests
- * there are, and how far each has come. A run's id is the msg_id of its
- * execute_request, and a session runs a msg_id once. */
+/* Cells that are run by REST. Their results are in the session's journal, so
+ * they outlive the gateway. This is the index: which executions there are, and
+ * how far each one is. An execution's id is the msg_id of its execute_request,
+ * and a session runs a msg_id once. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTIONS_H
 #define HEARTH_GATEWAY_HTTP_WS_EXECUTIONS_H
 
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
 #include "notebooks/journal/writer.h"
+#include "notebooks/kernel_losses.h"
 
-#define RUN_ID_SIZE     37 /* a UUID and a NUL */
-#define RUN_DIGEST_SIZE 16
-#define RUN_VIEWER      "rest/" /* and the id: its name as a viewer */
+#define EXECUTION_ID_SIZE     37 /* a UUID and a NUL */
+#define EXECUTION_DIGEST_SIZE 16
+#define EXECUTION_CLIENT      "rest/" /* and the id: its name as a client */
 
 typedef enum {
-    RUN_SENT,    /* not in the journal yet */
-    RUN_QUEUED,  /* in the journal */
-    RUN_RUNNING, /* its execute_input has come */
-    RUN_ASKING,  /* it waits for input */
-    RUN_DONE,    /* its reply is in the journal */
-    RUN_REFUSED, /* the session has not taken it */
-} run_state_t;
+    EXECUTION_SENT,    /* not in the journal yet */
+    EXECUTION_QUEUED,  /* in the journal */
+    EXECUTION_RUNNING, /* its execute_input has come */
+    EXECUTION_ASKING,  /* it waits for input */
+    EXECUTION_DONE,    /* its reply is in the journal */
+    EXECUTION_REFUSED, /* the session has refused it */
+} execution_state_t;
 
 typedef struct {
-    char id[RUN_ID_SIZE];
-    run_state_t state;
-    uint64_t number;                 /* the request's; 0 while it is sent */
-    journal_mark_t mark;             /* where its record stands */
-    uint8_t digest[RUN_DIGEST_SIZE]; /* of its code */
+    char id[EXECUTION_ID_SIZE];
+    execution_state_t state;
+    uint64_t number;     /* the request's number; 0: not known yet */
+    uint64_t begun_seq;  /* journal number of its execute_input; 0: none yet */
+    journal_mark_t mark; /* position of its record */
+    uint8_t digest[EXECUTION_DIGEST_SIZE]; /* of its code */
+    int64_t sent_us;                       /* wall clock; of its request */
+    int64_t changed_us;                    /* of its last record */
+    size_t tokens_max;     /* that its client wants in a view; 0: as usual */
     json_t *question;      /* owned; {"parent_header","input_request"} */
-    uint64_t question_seq; /* where it stands */
-    uint64_t answered_seq; /* the last question that was answered */
-    json_t *refusal;       /* owned; content of a reply */
-} run_t;
+    uint64_t question_seq; /* its journal number */
+    uint64_t answered_seq; /* number of the last question that was answered */
+    json_t *refusal;       /* owned; content of the refusing reply */
+} execution_t;
 
-/* Those of one session. */
+/* A cell of the session, whichever client has run it. */
 typedef struct {
-    char *folder;        /* owned; its journal */
-    uint64_t read;       /* the last record that was looked at */
-    journal_mark_t mark; /* its; segment 0: none */
-    zhashx_t *table;     /* owned; id -> run_t */
-    zlistx_t *open;      /* borrowed run_t: those that are in the journal and
-                            not done */
-    int64_t used;        /* monotonic ms */
-} runs_t;
+    long long count;     /* its number, as in Out[N] */
+    uint64_t request;    /* the request's number */
+    journal_mark_t mark; /* position of its execute_input */
+} executions_cell_t;
 
-zhashx_t *runs_table_new(void);
-/* Those of a session, up to what the journal holds now. Lent until the next
- * tick. NULL: `fault`. */
-runs_t *runs_of(http_t *http, const char *session, const char *folder,
-                fault_t *fault);
-run_t *runs_find(const runs_t *self, const char *id);
-run_t *runs_add(runs_t *self, const char *id);
-/* A request that never left. */
-void runs_drop(runs_t *self, run_t *run);
-/* The run that waits for input; NULL when none does. */
-run_t *runs_asking(const runs_t *self);
+#define EXECUTIONS_CELLS_MAX 65536 /* that can be found by their numbers */
 
-void run_digest(const char *code, uint8_t ret_digest[RUN_DIGEST_SIZE]);
-/* What a run that is done has shown and replied:
- * {"status","execution_count","outputs"…}; given. NULL: it is no longer
- * kept. */
-json_t *run_result(const http_t *http, const runs_t *self, const run_t *run);
+/* The executions of one session. */
+typedef struct {
+    char *folder;        /* owned; folder of its journal */
+    uint64_t read;       /* the last record that was read */
+    journal_mark_t mark; /* its position; segment 0: none */
+    zhashx_t *table;     /* owned; id -> execution_t */
+    zlistx_t *
+        open; /* borrowed execution_t: those in the journal that are not done */
+    int64_t used;             /* monotonic ms */
+    executions_cell_t *cells; /* owned; the newest last */
+    size_t cell_count;        /* of them */
+    kernel_losses_t losses;   /* owned; of the session's variables */
+    uint64_t reported_seq;    /* the last loss that a view has reported */
+    uint64_t reported_run;    /* number of the execution whose view it was */
+} executions_t;
 
-/* A reply to what is not in the journal: the request was refused. */
-void runs_on_event(http_t *http, const front_event_t *event);
-void runs_on_tick(http_t *http);
+zhashx_t *executions_table_new(void);
+/* Returns a session's executions, up to the current end of the journal. Lent
+ * until the next tick. NULL on failure. */
+executions_t *executions_of(http_t *http, const char *session,
+                            const char *folder, fault_t *fault);
+execution_t *executions_find(const executions_t *self, const char *id);
+execution_t *executions_add(executions_t *self, const char *id);
+/* Removes an execution whose request was never sent. */
+void executions_drop(executions_t *self, execution_t *run);
+/* Returns the execution that waits for input; NULL if there is none. */
+execution_t *executions_asking(const executions_t *self);
+
+void execution_digest(const char *code,
+                      uint8_t ret_digest[EXECUTION_DIGEST_SIZE]);
+/* Returns the newest cell with that number, lent until the next change; NULL if
+ * there is none. */
+const executions_cell_t *executions_cell(const executions_t *self,
+                                         long long count);
+
+/* Handles a reply to a request that is not in the journal: it was refused. */
+void executions_on_event(http_t *http, const frontend_event_t *event);
+void executions_on_tick(http_t *http);
 
 #endif

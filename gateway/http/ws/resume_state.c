@@ -1,6 +1,6 @@
-/* See resume_state.h. The file is written when a Jupyter session changes and at
- * an orderly end: a gateway that was killed forgets cursors, and its clients
- * see what comes from then on. */
+/* See resume_state.h. The file is written when a Jupyter session or terminal
+ * changes, and at an orderly end. A gateway that was killed loses the cursors,
+ * and its clients get only later messages. */
 #include "gateway/http/ws/resume_state.h"
 
 #include "base/fd.h"
@@ -11,7 +11,7 @@
 
 #define FILE_NAME   "http.json"
 #define FILE_MAX    (16u << 20)
-#define CURSORS_MAX 4096 /* the oldest give way */
+#define CURSORS_MAX 4096 /* beyond it the oldest are removed */
 
 static char *path_of(const http_t *http)
 {
@@ -25,7 +25,7 @@ static json_t *object_or_new(json_t *whole, const char *name)
     return json_is_object(object) ? json_incref(object) : json_object();
 }
 
-void notes_load(http_t *http)
+void resume_state_load(http_t *http)
 {
     cleanup_free char *path = path_of(http);
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -37,15 +37,19 @@ void notes_load(http_t *http)
     json_auto_t *whole =
         json_loadb(content.size ? (const char *) content.data : "{}",
                    content.size ? content.size : 2, 0, NULL);
-    http->sessions = object_or_new(whole, "sessions");
-    http->cursors = object_or_new(whole, "cursors");
+    http->kept.sessions = object_or_new(whole, "sessions");
+    http->kept.cursors = object_or_new(whole, "cursors");
+    http->kept.terminals = object_or_new(whole, "terminals");
+    http->kept.sandboxes = object_or_new(whole, "sandboxes");
 }
 
-void notes_save(http_t *http)
+void resume_state_save(http_t *http)
 {
     cleanup_free char *path = path_of(http);
-    json_auto_t *whole = json_pack("{s:O,s:O}", "sessions", http->sessions,
-                                   "cursors", http->cursors);
+    json_auto_t *whole =
+        json_pack("{s:O,s:O,s:O,s:O}", "sessions", http->kept.sessions,
+                  "cursors", http->kept.cursors, "terminals",
+                  http->kept.terminals, "sandboxes", http->kept.sandboxes);
     cleanup_free char *text = json_dumps(whole, JSON_COMPACT);
     fault_t fault;
 
@@ -53,32 +57,35 @@ void notes_save(http_t *http)
         log_warning("http: %s", fault.text);
 }
 
-void notes_keep_cursor(http_t *http, const char *session, const char *viewer,
-                       uint64_t cursor, uint64_t question)
+void resume_state_keep_cursor(http_t *http, const char *session,
+                              const char *client, uint64_t cursor,
+                              uint64_t question)
 {
-    cleanup_free char *key = mem_format("%s %s", session, viewer);
+    cleanup_free char *key = mem_format("%s %s", session, client);
 
     /* Insertion order: the first one is the oldest. */
-    (void) json_object_del(http->cursors, key);
-    while (json_object_size(http->cursors) >= CURSORS_MAX)
-        json_object_del(http->cursors,
-                        json_object_iter_key(json_object_iter(http->cursors)));
+    (void) json_object_del(http->kept.cursors, key);
+    while (json_object_size(http->kept.cursors) >= CURSORS_MAX)
+        json_object_del(
+            http->kept.cursors,
+            json_object_iter_key(json_object_iter(http->kept.cursors)));
     json_object_set_new(
-        http->cursors, key,
+        http->kept.cursors, key,
         json_pack("[I,I]", (json_int_t) cursor, (json_int_t) question));
 }
 
-bool notes_take_cursor(http_t *http, const char *session, const char *viewer,
-                       uint64_t *ret_cursor, uint64_t *ret_question)
+bool resume_state_take_cursor(http_t *http, const char *session,
+                              const char *client, uint64_t *ret_cursor,
+                              uint64_t *ret_question)
 {
-    cleanup_free char *key = mem_format("%s %s", session, viewer);
-    json_t *kept = json_object_get(http->cursors, key);
+    cleanup_free char *key = mem_format("%s %s", session, client);
+    json_t *kept = json_object_get(http->kept.cursors, key);
     json_int_t cursor, question;
 
     if (json_unpack(kept, "[I,I]", &cursor, &question) < 0)
         return false;
     *ret_cursor = (uint64_t) cursor;
     *ret_question = (uint64_t) question;
-    json_object_del(http->cursors, key);
+    json_object_del(http->kept.cursors, key);
     return true;
 }

@@ -1,16 +1,16 @@
-/* The ids of the sessions that are alive, as the registry tells them: whether
- * a WebSocket may be had is known without asking anybody. */
+/* The ids of the living sessions, as the registry sends them. So it is known at
+ * once, without a request, if a WebSocket can be opened. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_SESSION_SET_H
 #define HEARTH_GATEWAY_HTTP_WS_SESSION_SET_H
 
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
 
-zhashx_t *roster_new(void);
-/* True when the registry has told all that there are. */
-bool roster_is_read(const http_t *http);
-void roster_on_event(http_t *http, const front_event_t *event);
-bool roster_has(const http_t *http, const char *session);
-/* What else was heard of a session. */
-void roster_note(http_t *http, const char *session, bool is_there);
+zhashx_t *session_set_new(void);
+/* Returns true when the registry has sent all sessions. */
+bool session_set_is_read(const http_t *http);
+void session_set_on_event(http_t *http, const frontend_event_t *event);
+bool session_set_has(const http_t *http, const char *session);
+/* Notes that a session was seen alive, or gone, in another message. */
+void session_set_note(http_t *http, const char *session, bool is_there);
 
 #endif

@@ -1,22 +1,23 @@
-/* See subscription.h. What a session tells is passed to its viewers here; what
- * a viewer does with it is websocket.c's. */
+/* See subscription.h. A session's messages are passed to its viewers here;
+ * websocket.c has what a viewer does with them. */
 #include "gateway/http/ws/subscription.h"
+#include "gateway/http/rpc/registry_client.h"
 
 #include "base/clock.h"
+#include "gateway/http/core/model.h"
 #include "gateway/http/ws/executions.h"
 #include "gateway/http/ws/session_set.h"
-#include "gateway/http/ws/websocket.h"
 
 #include <string.h>
 
-#define LINGER_MS 60000 /* an attachment without viewers */
+#define LINGER_MS 60000 /* how long an attachment without viewers stays */
 
 struct awaiting {
     exchange_t *exchange; /* borrowed */
-    desk_reply_fn *fn;
+    registry_client_reply_fn *fn;
     int64_t deadline; /* monotonic ms */
     await_t what;
-    bool was_away;    /* it has not been ready in between */
+    bool was_away;    /* the session has not been ready since */
     awaiting_t *next; /* owned */
 };
 
@@ -25,17 +26,17 @@ struct follower {
     follower_t *next;     /* owned */
 };
 
-static void wake_followers(const watch_t *self)
+static void wake_followers(const subscription_t *self)
 {
     for (const follower_t *at = self->followers; at; at = at->next)
-        connection_wake(at->exchange);
+        exchange_wake(at->exchange);
 }
 
 static void destroy(void **self_p)
 {
-    watch_t *self = *self_p;
+    subscription_t *self = *self_p;
 
-    wake_followers(self); /* they find that it is over */
+    wake_followers(self); /* they then find that the session has ended */
     while (self->followers) {
         follower_t *first = self->followers;
         self->followers = first->next;
@@ -46,8 +47,8 @@ static void destroy(void **self_p)
         self->awaiting = first->next;
         free(first);
     }
-    while (self->viewers)
-        viewer_detach(self->viewers);
+    while (self->subscribers)
+        self->subscribers->ops->detach(self->subscribers);
     free(self->farewell);
     free(self->state);
     free(self->kernel_session);
@@ -56,7 +57,7 @@ static void destroy(void **self_p)
     *self_p = NULL;
 }
 
-zhashx_t *watch_table_new(void)
+zhashx_t *subscription_table_new(void)
 {
     zhashx_t *table = zhashx_new();
 
@@ -64,94 +65,112 @@ zhashx_t *watch_table_new(void)
     return table;
 }
 
-void watch_destroy_all(http_t *http)
+void subscription_destroy_all(http_t *http)
 {
-    zhashx_destroy(&http->watches);
+    zhashx_destroy(&http->subscriptions);
 }
 
-watch_t *watch_find(const http_t *http, const char *session)
+subscription_t *subscription_find(const http_t *http, const char *session)
 {
-    return zhashx_lookup(http->watches, session);
+    return zhashx_lookup(http->subscriptions, session);
 }
 
-watch_t *watch_open(http_t *http, const char *session, fault_t *fault)
+subscription_t *subscription_open(http_t *http, const char *session,
+                                  fault_t *fault)
 {
-    watch_t *self = watch_find(http, session);
+    subscription_t *self = subscription_find(http, session);
 
     if (self && !self->is_over)
         return self;
-    if (front_attach(http->front, session, fault) < 0)
+    if (frontend_attach(http->frontend, session, fault) < 0)
         return NULL;
-    if (self) /* its viewers are on their way out */
-        zhashx_delete(http->watches, session);
+    if (self) /* its viewers are being closed */
+        zhashx_delete(http->subscriptions, session);
     self = mem_new(sizeof *self);
     self->http = http;
     snprintf(self->id, sizeof self->id, "%s", session);
     self->unused_since = clock_monotonic_ms();
-    zhashx_insert(http->watches, self->id, self);
+    zhashx_insert(http->subscriptions, self->id, self);
     return self;
 }
 
-bool watch_is_alive(const watch_t *self)
+bool subscription_is_alive(const subscription_t *self)
 {
     return self->is_greeted && !self->is_over
            && strcmp(self->state, "gone") != 0;
 }
 
-void watch_add(watch_t *self, viewer_t *viewer)
+void subscription_add(subscription_t *self, subscriber_t *subscriber)
 {
-    viewer->next = self->viewers;
-    self->viewers = viewer;
+    subscriber->next = self->subscribers;
+    self->subscribers = subscriber;
 }
 
-void watch_remove(watch_t *self, viewer_t *viewer)
+void subscription_remove(subscription_t *self, subscriber_t *subscriber)
 {
-    viewer_t **at = &self->viewers;
+    subscriber_t **at = &self->subscribers;
 
-    while (*at && *at != viewer)
+    while (*at && *at != subscriber)
         at = &(*at)->next;
     if (*at)
-        *at = viewer->next;
-    viewer->next = NULL;
-    if (!self->viewers)
+        *at = subscriber->next;
+    if (self->upcoming == subscriber)
+        self->upcoming = subscriber->next;
+    subscriber->next = NULL;
+    if (!self->subscribers)
         self->unused_since = clock_monotonic_ms();
 }
 
-unsigned watch_viewer_count(const http_t *http, const char *session)
+unsigned subscription_client_count(const http_t *http, const char *session)
 {
-    const watch_t *self = watch_find(http, session);
+    const subscription_t *self = subscription_find(http, session);
     unsigned count = 0;
 
-    for (const viewer_t *at = self ? self->viewers : NULL; at; at = at->next)
-        count++;
+    for (const subscriber_t *at = self ? self->subscribers : NULL; at;
+         at = at->next)
+        count += at->ops->is_connection;
     return count;
 }
 
 /* --- Requests that wait --- */
 
-void watch_await(watch_t *self, exchange_t *exchange, await_t what,
-                 desk_reply_fn *fn)
+void subscription_await(subscription_t *self, exchange_t *exchange,
+                        await_t what, registry_client_reply_fn *fn)
 {
     awaiting_t *item = mem_new(sizeof *item);
 
     item->exchange = exchange;
+    exchange_on_destroy(exchange, subscription_forget);
     item->fn = fn;
     item->what = what;
-    item->deadline = clock_monotonic_ms() + WATCH_PATIENCE_S * 1000;
+    item->deadline = clock_monotonic_ms() + SUBSCRIPTION_PATIENCE_S * 1000;
     item->next = self->awaiting;
     self->awaiting = item;
 }
 
-void watch_follow(watch_t *self, exchange_t *exchange)
+void subscription_follow(subscription_t *self, exchange_t *exchange)
 {
     follower_t *item = mem_new(sizeof *item);
 
     item->exchange = exchange;
+    exchange_on_destroy(exchange, subscription_forget);
     item->next = self->followers;
     self->followers = item;
 }
 
-static void forget_follower(watch_t *self, const exchange_t *exchange)
+bool subscription_is_followed(const exchange_t *exchange, const char *session)
+{
+    const subscription_t *self = subscription_find(exchange->http, session);
+
+    if (!self || self->is_over)
+        return false;
+    for (const follower_t *at = self->followers; at; at = at->next)
+        if (at->exchange == exchange)
+            return true;
+    return false;
+}
+
+static void forget_follower(subscription_t *self, const exchange_t *exchange)
 {
     follower_t **at = &self->followers;
 
@@ -165,7 +184,7 @@ static void forget_follower(watch_t *self, const exchange_t *exchange)
     self->unused_since = clock_monotonic_ms();
 }
 
-static void forget(watch_t *self, const exchange_t *exchange)
+static void forget(subscription_t *self, const exchange_t *exchange)
 {
     awaiting_t **at = &self->awaiting;
 
@@ -180,18 +199,21 @@ static void forget(watch_t *self, const exchange_t *exchange)
     }
 }
 
-void watch_forget(const exchange_t *exchange)
+void subscription_forget(const exchange_t *exchange)
 {
     http_t *http = exchange->http;
 
-    for (watch_t *self = zhashx_first(http->watches); self;
-         self = zhashx_next(http->watches))
-        forget(self, exchange), forget_follower(self, exchange);
+    for (subscription_t *self = zhashx_first(http->subscriptions); self;
+         self = zhashx_next(http->subscriptions)) {
+        forget(self, exchange);
+        forget_follower(self, exchange);
+    }
 }
 
-/* Those for whom it has come so far; `session` is NULL when it is over. An
- * answer may lead to anything, so the item goes first. */
-static void answer(watch_t *self, const json_t *session,
+/* Answers requests whose session has reached their state; `session` is NULL
+ * when it has ended. Each item is removed first, because an answer may change
+ * the list. */
+static void answer(subscription_t *self, const json_t *session,
                    bool (*is_due)(awaiting_t *item, const void *argument),
                    const void *argument)
 {
@@ -238,7 +260,23 @@ static bool is_late(awaiting_t *item, const void *argument)
     return item->deadline < *now;
 }
 
-/* --- What the session tells --- */
+/* --- Messages of the session --- */
+
+/* Begin and continue a walk over the subscribers, of which any may leave
+ * meanwhile. There is one walk at a time: the loop's events begin them. */
+static subscriber_t *next(subscription_t *self)
+{
+    subscriber_t *subscriber = self->upcoming;
+
+    self->upcoming = subscriber ? subscriber->next : NULL;
+    return subscriber;
+}
+
+static subscriber_t *first(subscription_t *self)
+{
+    self->upcoming = self->subscribers;
+    return next(self);
+}
 
 static void replace(char **text_p, const char *text)
 {
@@ -246,75 +284,81 @@ static void replace(char **text_p, const char *text)
     *text_p = mem_text(text);
 }
 
-static const char *member(const json_t *object, const char *name)
+/* Notes the state. A gone session still answers, with its reason, so its
+ * viewers stay. */
+static void on_state(subscription_t *self, const json_t *json)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
-/* A session that is gone goes on answering, with its reason, so its viewers
- * stay. */
-static void on_state(watch_t *self, const json_t *json)
-{
-    replace(&self->state, member(json, "state"));
+    replace(&self->state, model_text(json, "state"));
     if (strcmp(self->state, "gone") == 0) {
-        replace(&self->farewell, member(json, "detail"));
+        replace(&self->farewell, model_text(json, "detail"));
         answer(self, NULL, is_over, NULL);
         return;
     }
     answer(self, json, is_ready, self->state);
 }
 
-/* The first one, or again when events were left out. */
-static void on_hello(watch_t *self, const front_event_t *event,
+/* Handles the first HELLO, or another one after events were left out. */
+static void on_hello(subscription_t *self, const frontend_event_t *event,
                      const json_t *json)
 {
     bool is_first = !self->is_greeted;
 
     self->is_greeted = true;
     self->last_seq = event->seq;
-    replace(&self->journal, member(json, "journal"));
-    replace(&self->kernel_session, member(json, "kernel_session"));
+    replace(&self->journal, model_text(json, "journal"));
+    replace(&self->kernel_session, model_text(json, "kernel_session"));
     on_state(self, json);
     answer(self, json, is_greeted, NULL);
-    for (viewer_t *at = self->viewers; at; at = at->next)
-        viewer_on_hello(at, is_first);
+    for (subscriber_t *at = first(self); at; at = next(self))
+        at->ops->hello(at, is_first);
 }
 
-static void on_bye(watch_t *self, const json_t *json)
+static void end_subscribers(subscription_t *self, int status, const char *text)
 {
-    const char *reason = member(json, "reason");
+    for (subscriber_t *at = first(self); at; at = next(self))
+        at->ops->end(at, status, text);
+}
+
+static void on_bye(subscription_t *self, const json_t *json)
+{
+    const char *reason = model_text(json, "reason");
     bool is_kept =
         strcmp(reason, "drained") == 0 || strcmp(reason, "unattached") == 0;
 
     self->is_over = true;
     if (!is_kept)
-        roster_note(self->http, self->id, false);
-    replace(&self->farewell, member(json, "sentence"));
-    for (viewer_t *at = self->viewers; at; at = at->next)
-        viewer_end(at, is_kept ? VIEWER_CLOSE_RESTART : LWS_CLOSE_STATUS_NORMAL,
-                   self->farewell);
+        session_set_note(self->http, self->id, false);
+    replace(&self->farewell, model_text(json, "sentence"));
+    end_subscribers(
+        self, is_kept ? WS_CLOSE_SERVICE_RESTART : LWS_CLOSE_STATUS_NORMAL,
+        self->farewell);
     answer(self, NULL, is_over, NULL);
 }
 
-static void on_message(watch_t *self, const front_event_t *event)
+static bool is_named(const subscriber_t *self, bytes_t name)
+{
+    return strlen(self->name) == name.size
+           && memcmp(self->name, name.bytes, name.size) == 0;
+}
+
+static void on_message(subscription_t *self, const frontend_event_t *event)
 {
     if (event->seq > self->last_seq)
         self->last_seq = event->seq;
-    for (viewer_t *at = self->viewers; at; at = at->next)
-        if (!event->viewer.size || viewer_is_named(at, event->viewer))
-            viewer_on_event(at, event);
+    for (subscriber_t *at = first(self); at; at = next(self))
+        if (!event->client.size || at->ops->sees_all
+            || is_named(at, event->client))
+            at->ops->event(at, event);
 }
 
-void watch_on_event(http_t *http, const front_event_t *event)
+void subscription_on_event(http_t *http, const frontend_event_t *event)
 {
-    watch_t *self = watch_find(http, event->session);
+    subscription_t *self = subscription_find(http, event->session);
 
-    runs_on_event(http, event);
+    executions_on_event(http, event);
     if (!self)
         return;
-    if (event->what == FRONT_EVENT) {
+    if (event->what == FRONTEND_EVENT) {
         on_message(self, event);
         if (event->seq)
             wake_followers(self);
@@ -322,53 +366,52 @@ void watch_on_event(http_t *http, const front_event_t *event)
     }
     json_auto_t *json =
         json_loadb(event->json.bytes, event->json.size, 0, NULL);
-    if (event->what == FRONT_HELLO)
+    if (event->what == FRONTEND_HELLO)
         on_hello(self, event, json);
-    else if (event->what == FRONT_STATE)
+    else if (event->what == FRONTEND_STATE)
         on_state(self, json);
-    else if (event->what == FRONT_BYE)
+    else if (event->what == FRONTEND_BYE)
         on_bye(self, json);
     wake_followers(self);
 }
 
 /* --- Time --- */
 
-/* The list of ids first: removing disturbs the walk. */
-void watch_on_tick(http_t *http)
+/* The list of ids is copied first, because a removal disturbs the iteration. */
+void subscription_on_tick(http_t *http)
 {
     int64_t now = clock_monotonic_ms();
-    zlistx_t *ids = zhashx_keys(http->watches);
+    zlistx_t *ids = zhashx_keys(http->subscriptions);
 
     for (const char *id = zlistx_first(ids); id; id = zlistx_next(ids)) {
-        watch_t *self = watch_find(http, id);
+        subscription_t *self = subscription_find(http, id);
         json_auto_t *late = json_object();
         answer(self, late, is_late, &now);
-        for (viewer_t *at = self->viewers; at; at = at->next)
-            viewer_on_tick(at, now);
+        for (subscriber_t *at = first(self); at; at = next(self))
+            at->ops->tick(at, now);
         wake_followers(self);
-        if (self->viewers || self->awaiting || self->followers
+        if (self->subscribers || self->awaiting || self->followers
             || (!self->is_over && now - self->unused_since < LINGER_MS))
             continue;
         if (!self->is_over)
-            front_leave(http->front, id);
-        zhashx_delete(http->watches, id);
+            frontend_leave(http->frontend, id);
+        zhashx_delete(http->subscriptions, id);
     }
     zlistx_destroy(&ids);
 }
 
-void watch_close_all(http_t *http, int status)
+void subscription_close_all(http_t *http, int status)
 {
-    for (watch_t *self = zhashx_first(http->watches); self;
-         self = zhashx_next(http->watches))
-        for (viewer_t *at = self->viewers; at; at = at->next)
-            viewer_end(at, status, "the gateway restarts");
+    for (subscription_t *self = zhashx_first(http->subscriptions); self;
+         self = zhashx_next(http->subscriptions))
+        end_subscribers(self, status, "the gateway restarts");
 }
 
-bool watch_has_viewers(const http_t *http)
+bool subscription_has_clients(const http_t *http)
 {
-    for (watch_t *self = zhashx_first(http->watches); self;
-         self = zhashx_next(http->watches))
-        if (self->viewers)
+    for (subscription_t *self = zhashx_first(http->subscriptions); self;
+         self = zhashx_next(http->subscriptions))
+        if (self->subscribers)
             return true;
     return false;
 }

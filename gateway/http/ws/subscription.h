@@ -1,70 +1,106 @@
-/* The sessions that somebody looks at: one attachment each, however many
- * viewers. It stays for a while after the last one has gone, for clients that
- * open a connection for each call. */
+/* The sessions that have HTTP clients: one attachment per session, shared by
+ * all of its clients. It is kept for a while after the last client has gone,
+ * for clients that open a connection for each call. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_SUBSCRIPTION_H
 #define HEARTH_GATEWAY_HTTP_WS_SUBSCRIPTION_H
 
-#include "gateway/http/core/internal.h"
+#include "gateway/http/core/http.h"
+#include "gateway/http/rpc/registry_client.h"
 #include "notebooks/journal/index.h"
 
-#define WATCH_PATIENCE_S 30
+/* WebSocket close codes that libwebsockets does not list: service restart, try
+ * again later. */
+#define WS_CLOSE_SERVICE_RESTART 1012
+#define WS_CLOSE_TRY_AGAIN_LATER 1013
 
-/* A request that is answered when the session has come so far. */
-typedef struct awaiting awaiting_t;
-/* A request whose answer goes on with the session. */
-typedef struct follower follower_t;
+#define SUBSCRIPTION_PATIENCE_S 30
 
-struct watch {
-    http_t *http;          /* borrowed */
-    char id[FRONT_ID_MAX]; /* the session's */
-    bool is_greeted;       /* HELLO came */
-    bool is_over;          /* BYE came: nothing is told any more */
-    char *journal;         /* owned; its folder, once greeted */
-    char *kernel_session;  /* owned; for headers that are made here */
-    char *state;           /* owned; "idle" … */
-    char *farewell;        /* owned; why it is over, a sentence */
-    uint64_t last_seq;     /* the journal's last number as told */
-    viewer_t *viewers;     /* owned by their connections */
-    awaiting_t *awaiting;  /* owned */
-    follower_t *followers; /* owned */
-    positions_t positions; /* where in the journal things are */
-    int64_t unused_since;  /* monotonic ms, when there is no viewer */
+/* An object that gets all events of a session: a member of its owner, which the
+ * ops get. */
+typedef struct subscriber subscriber_t;
+
+typedef struct {
+    bool is_connection; /* it is a client's WebSocket */
+    bool sees_all;      /* also what is for one client alone */
+    /* The session can get requests; is_first is false if events were left out.
+     */
+    void (*hello)(subscriber_t *self, bool is_first);
+    void (*event)(subscriber_t *self, const frontend_event_t *event);
+    /* The subscriber has to end, with this code and sentence. */
+    void (*end)(subscriber_t *self, int status, const char *text);
+    /* Called each second; monotonic ms. */
+    void (*tick)(subscriber_t *self, int64_t now);
+    /* The subscription is destroyed. */
+    void (*detach)(subscriber_t *self);
+} subscriber_ops_t;
+
+struct subscriber {
+    const subscriber_ops_t *ops;
+    char name[FRONTEND_CLIENT_MAX + 1]; /* "<who>/<session_id>" */
+    subscriber_t *next;                 /* borrowed; of the same session */
 };
 
-zhashx_t *watch_table_new(void);
-/* The session's watch, attaching it when there is none yet. NULL: `fault`. */
-watch_t *watch_open(http_t *http, const char *session, fault_t *fault);
-/* Lent; NULL when nobody looks at it. */
-watch_t *watch_find(const http_t *http, const char *session);
-/* The session is alive and can be spoken to. */
-bool watch_is_alive(const watch_t *self);
-/* How many WebSockets a session has. */
-unsigned watch_viewer_count(const http_t *http, const char *session);
-void watch_add(watch_t *self, viewer_t *viewer);
-void watch_remove(watch_t *self, viewer_t *viewer);
+/* A request that is answered when the session reaches a state. */
+typedef struct awaiting awaiting_t;
+/* A request whose answer continues with the session's events. */
+typedef struct follower follower_t;
+
+struct subscription {
+    http_t *http;              /* borrowed */
+    char id[FRONTEND_ID_MAX];  /* the session's */
+    bool is_greeted;           /* HELLO has come */
+    bool is_over;              /* BYE has come: no events follow */
+    char *journal;             /* owned; its folder, once greeted */
+    char *kernel_session;      /* owned; for headers that are made here */
+    char *state;               /* owned; "idle" … */
+    char *farewell;            /* owned; why it is over, a sentence */
+    uint64_t last_seq;         /* the journal's last known number */
+    subscriber_t *subscribers; /* owned by their connections */
+    subscriber_t *upcoming;    /* borrowed; the next one of a walk over them */
+    awaiting_t *awaiting;      /* owned */
+    follower_t *followers;     /* owned */
+    journal_index_t index;     /* positions in the journal */
+    int64_t unused_since;      /* monotonic ms, while it has no client */
+};
+
+zhashx_t *subscription_table_new(void);
+/* Returns the session's subscription, and attaches to the session if there is
+ * none yet. NULL on failure. */
+subscription_t *subscription_open(http_t *http, const char *session,
+                                  fault_t *fault);
+/* Returns the session's subscription, lent; NULL if there is none. */
+subscription_t *subscription_find(const http_t *http, const char *session);
+/* Returns true if the session is alive and can get requests. */
+bool subscription_is_alive(const subscription_t *self);
+/* Returns the number of a session's WebSockets. */
+unsigned subscription_client_count(const http_t *http, const char *session);
+void subscription_add(subscription_t *self, subscriber_t *subscriber);
+void subscription_remove(subscription_t *self, subscriber_t *subscriber);
 
 typedef enum {
-    AWAIT_HELLO, /* the session can be spoken to */
+    AWAIT_HELLO, /* the session can get requests */
     AWAIT_READY, /* it is ready for the next cell after it was not */
     AWAIT_END,   /* it is over */
 } await_t;
 
-/* Answers a request later: `fn` gets the session's model when it has come so
- * far, NULL when it is over. After WATCH_PATIENCE_S `fn` gets an empty
- * object. */
-void watch_await(watch_t *self, exchange_t *exchange, await_t what,
-                 desk_reply_fn *fn);
-/* Wakes the exchange whenever the session tells something, and each second,
- * until watch_forget. */
-void watch_follow(watch_t *self, exchange_t *exchange);
-void watch_forget(const exchange_t *exchange);
+/* Answers a request later: `fn` gets the session's model when the state is
+ * reached, NULL when the session is over. After SUBSCRIPTION_PATIENCE_S `fn`
+ * gets an empty object. */
+void subscription_await(subscription_t *self, exchange_t *exchange,
+                        await_t what, registry_client_reply_fn *fn);
+/* Wakes the exchange at each event of the session, and each second, until
+ * subscription_forget. */
+void subscription_follow(subscription_t *self, exchange_t *exchange);
+/* Returns true if the exchange follows the session, whose events come. */
+bool subscription_is_followed(const exchange_t *exchange, const char *session);
+void subscription_forget(const exchange_t *exchange);
 
-void watch_on_event(http_t *http, const front_event_t *event);
-/* Each second. */
-void watch_on_tick(http_t *http);
-/* Closes every WebSocket, when what waits for it has gone out. */
-void watch_close_all(http_t *http, int status);
-bool watch_has_viewers(const http_t *http);
-void watch_destroy_all(http_t *http);
+void subscription_on_event(http_t *http, const frontend_event_t *event);
+/* Called each second. */
+void subscription_on_tick(http_t *http);
+/* Closes every WebSocket, after sending what waits for it. */
+void subscription_close_all(http_t *http, int status);
+bool subscription_has_clients(const http_t *http);
+void subscription_destroy_all(http_t *http);
 
 #endif

@@ -1,43 +1,54 @@
-/* A viewer from its handshake to its end. See websocket.h. */
+/* See websocket.h. */
 #include "gateway/http/ws/websocket.h"
 
 #include "gateway/http/ws/resume_state.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/ws/ws_catchup.h"
+#include "gateway/http/ws/ws_receive.h"
+#include "gateway/http/ws/ws_send.h"
+#include "gateway/http/ws/ws_tools.h"
 
 #include <string.h>
 
 #define VOUCH_MS (3600 * 1000)
 
-void viewer_detach(viewer_t *self)
+/* The subscriber is the first member. */
+static ws_client_t *client_of(subscriber_t *subscriber)
 {
-    if (!self->watch)
-        return;
-    if (self->is_returning && self->has_cursor)
-        notes_keep_cursor(self->http, self->watch->id, self->name,
-                          self->delivered, self->question);
-    watch_remove(self->watch, self);
-    self->watch = NULL;
+    return (ws_client_t *) subscriber;
 }
 
-void viewer_destroy(viewer_t **self_p)
+void ws_client_detach(ws_client_t *self)
 {
-    viewer_t *self = *self_p;
+    ws_tools_destroy(&self->tools);
+    if (!self->subscription)
+        return;
+    if (self->is_returning && self->is_settled)
+        resume_state_keep_cursor(self->http, self->subscription->id,
+                                 self->subscriber.name, self->delivered,
+                                 self->question);
+    subscription_remove(self->subscription, &self->subscriber);
+    self->subscription = NULL;
+}
+
+void ws_client_destroy(ws_client_t **self_p)
+{
+    ws_client_t *self = *self_p;
 
     if (!self)
         return;
-    viewer_detach(self);
-    viewer_drop_frames(self);
-    journal_reader_destroy(&self->reader);
+    ws_client_detach(self);
+    ws_client_drop_frames(self);
+    journal_follower_destroy(&self->follower);
     zlistx_destroy(&self->waiting);
     buffer_reset(&self->inbox);
-    (void) holding_set(&self->http->holdings, &self->held, 0);
+    (void) memory_quota_set(&self->http->memory, &self->held, 0);
     free(self);
     *self_p = NULL;
 }
 
-/* The reply to any request of its own ends the question: a cell asks one at a
- * time, and the next cell waits for this one. */
-static void note_question(viewer_t *self, const front_event_t *event)
+/* Notes a question. A reply to one of the client's requests ends it: a cell
+ * asks one question at a time, and the next cell waits for this one. */
+static void note_question(ws_client_t *self, const frontend_event_t *event)
 {
     if (event->seq && event->channel == CHANNEL_STDIN)
         self->question = event->seq;
@@ -45,71 +56,88 @@ static void note_question(viewer_t *self, const front_event_t *event)
         self->question = 0;
 }
 
-bool viewer_end_flooded(viewer_t *self)
+/* Returns true if a message would cost another client's connection too much.
+ * Messages for all clients about one client's request do not end the others'
+ * connections; they are left out. */
+static bool is_too_much(ws_client_t *self, const frontend_event_t *event)
 {
-    if (self->close_status || !viewer_is_flooded(self))
-        return self->close_status != 0;
-    viewer_end(self, LWS_CLOSE_STATUS_POLICY_VIOLATION,
-               "this client reads too slowly");
-    return true;
+    if (event->client.size)
+        return ws_client_end_flooded(self);
+    return event->parent.size > strlen("{}") && ws_client_is_flooded(self);
 }
 
-/* What everybody is told of somebody's request costs nobody else his
- * connection: he goes without. */
-static bool is_too_much(viewer_t *self, const front_event_t *event)
+/* Queues a live message, unless the client has it already or it waits in the
+ * journal. A message that is not journaled is small and always queued. */
+static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
 {
-    if (event->viewer.size)
-        return viewer_end_flooded(self);
-    return event->parent.size > strlen("{}") && viewer_is_flooded(self);
-}
-
-/* What is in the journal can wait there; the rest is small, and due. */
-void viewer_on_event(viewer_t *self, const front_event_t *event)
-{
+    ws_client_t *self = client_of(subscriber);
     const websocket_parts_t parts = {.header = event->header,
                                      .parent = event->parent,
                                      .metadata = event->metadata,
                                      .content = event->content,
                                      .buffers = event->buffers,
                                      .buffer_count = event->buffer_count};
-    bool is_status = event->seq == 0 && event->channel == CHANNEL_IOPUB;
+    const journal_live_t live = {.seq = event->seq,
+                                 .request = event->request,
+                                 .is_broadcast =
+                                     event->channel == CHANNEL_IOPUB,
+                                 .is_peer_full = ws_client_is_full(self)};
 
     note_question(self, event);
-    if (event->seq && event->seq <= self->cursor)
-        return;
-    if (!self->is_behind && viewer_is_full(self))
-        self->is_behind = true;
-    if (self->is_behind && (event->seq || (is_status && event->request)))
-        return;
-    if (is_status && event->request && viewer_has_idled(self, event->request))
-        return;
-    if (event->seq || !is_too_much(self, event))
-        viewer_queue(self, event->seq, event->channel, &parts);
+    if (journal_follower_take(self->follower, &live) == JOURNAL_LIVE_SEND
+        && (event->seq || !is_too_much(self, event)))
+        ws_client_queue(self, event->seq, event->channel, &parts);
 }
 
-void viewer_on_hello(viewer_t *self, bool is_first)
+/* Chooses the position: where the client stopped, its oldest request without a
+ * reply, or the next message. */
+static void choose_position(ws_client_t *self)
 {
+    const subscription_t *subscription = self->subscription;
+    uint64_t position = subscription->last_seq;
+
+    if (self->is_returning
+        && resume_state_take_cursor(self->http, subscription->id,
+                                    self->subscriber.name, &position,
+                                    &self->question)
+        && position <= subscription->last_seq) {
+        journal_follower_resume(self->follower, position, false);
+    } else if (self->is_returning
+               && (position = ws_client_find_unanswered(self))) {
+        self->is_repeating = true;
+        journal_follower_resume(self->follower, position - 1, false);
+    } else {
+        journal_follower_begin(self->follower, subscription->last_seq);
+    }
+}
+
+void ws_client_settle(ws_client_t *self)
+{
+    if (self->is_settled)
+        return;
+    self->is_settled = true;
+    choose_position(self);
+    self->delivered = journal_follower_position(self->follower);
+    if (journal_follower_is_behind(self->follower) && self->question)
+        ws_client_ask_again(self);
+}
+
+static void on_hello(subscriber_t *subscriber, bool is_first)
+{
+    ws_client_t *self = client_of(subscriber);
+
     if (is_first)
-        viewer_settle(self);
+        ws_client_settle(self);
     else
-        self->is_behind = true;
-    viewer_send_waiting(self);
-    viewer_wake(self);
+        journal_follower_fall_behind(self->follower);
+    ws_client_send_waiting(self);
+    ws_client_wake(self);
 }
 
-void viewer_end(viewer_t *self, int status, const char *text)
-{
-    if (self->close_status)
-        return;
-    self->close_status = status;
-    snprintf(self->close_text, sizeof self->close_text, "%.99s", text);
-    viewer_wake(self);
-}
-
-/* libwebsockets would part from who has shown no life for a time, which is long
- * (gateway/http/server/server.c) but not endless; that is for TCP to notice
- * (gateway/http/core/listener.c). */
-static void vouch(viewer_t *self, int64_t now)
+/* Vouches for the client. libwebsockets would disconnect a client that was
+ * silent for a long time (gateway/http/server/server.c); TCP has that task
+ * (gateway/http/server/listener.c). */
+static void vouch(ws_client_t *self, int64_t now)
 {
     if (!self->wsi || now < self->next_vouch)
         return;
@@ -117,24 +145,65 @@ static void vouch(viewer_t *self, int64_t now)
     lws_validity_confirmed(self->wsi);
 }
 
-void viewer_on_tick(viewer_t *self, int64_t now)
+static void on_tick(subscriber_t *subscriber, int64_t now)
 {
+    ws_client_t *self = client_of(subscriber);
+    int64_t interval_ms;
+
     vouch(self, now);
     if (!self->next_ping || now < self->next_ping || !self->wsi)
         return;
-    self->next_ping = now + self->http->options->http.ping_interval_ms;
+    interval_ms = self->http->options->http.ping_interval_ms;
+    self->next_ping = interval_ms ? now + interval_ms : 0;
+    if (!interval_ms)
+        return; /* a reload has switched pings off */
     self->wants_ping = true;
-    viewer_wake(self);
+    ws_client_wake(self);
 }
 
-bool viewer_is_named(const viewer_t *self, bytes_t name)
+static void on_end(subscriber_t *subscriber, int status, const char *text)
 {
-    return strlen(self->name) == name.size
-           && memcmp(self->name, name.bytes, name.size) == 0;
+    ws_client_end(client_of(subscriber), status, text);
 }
 
-int viewer_callback(viewer_t *self, struct lws *wsi,
-                    enum lws_callback_reasons reason, void *in, size_t size)
+static void on_detach(subscriber_t *subscriber)
+{
+    ws_client_detach(client_of(subscriber));
+}
+
+const subscriber_ops_t ws_client_ops = {.is_connection = true,
+                                        .hello = on_hello,
+                                        .event = on_event,
+                                        .end = on_end,
+                                        .tick = on_tick,
+                                        .detach = on_detach};
+
+/* Writes when the socket accepts more. */
+static int on_writable(ws_client_t *self)
+{
+    int r;
+
+    do {
+        if (journal_follower_is_behind(self->follower))
+            ws_client_catch_up(self);
+        r = ws_client_write(self);
+    } while (r > 0 && !lws_send_pipe_choked(self->wsi));
+    if (r < 0)
+        return -1;
+    if (self->first || journal_follower_is_behind(self->follower)) {
+        ws_client_wake(self);
+        return 0;
+    }
+    if (!self->close.status)
+        return 0;
+    lws_close_reason(self->wsi, (enum lws_close_status) self->close.status,
+                     (unsigned char *) self->close.text,
+                     strlen(self->close.text));
+    return -1;
+}
+
+int ws_client_callback(ws_client_t *self, struct lws *wsi,
+                       enum lws_callback_reasons reason, void *in, size_t size)
 {
     if (!self)
         return 0;
@@ -142,15 +211,17 @@ int viewer_callback(viewer_t *self, struct lws *wsi,
     case LWS_CALLBACK_ESTABLISHED:
         self->wsi = wsi;
         lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0);
-        viewer_wake(self);
+        ws_client_wake(self);
         return 0;
     case LWS_CALLBACK_RECEIVE:
-        return viewer_receive(self, wsi, in, size);
+        return ws_client_receive(self, wsi, in, size);
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+        return ws_client_receive_close(wsi, in, size);
     case LWS_CALLBACK_SERVER_WRITEABLE:
-        return viewer_write(self);
+        return on_writable(self);
     case LWS_CALLBACK_CLOSED:
         self->wsi = NULL;
-        viewer_detach(self);
+        ws_client_detach(self);
         return 0;
     default:
         return 0;

@@ -1,196 +1,203 @@
-/* A viewer that is behind reads the journal. What the journal does not hold
- * follows from what it does: a request makes busy, its reply makes idle. The
- * parent of an event is its request's header; when that request stands before
- * the cursor it is looked for once. */
-#include "gateway/http/ws/websocket.h"
+/* See ws_catchup.h. The follower reads and decides; here its records become
+ * frames. The parent of an event is the header of its request. */
+#include "gateway/http/ws/ws_catchup.h"
 
 #include "base/log.h"
-#include "gateway/http/ws/subscription.h"
-#include "notebooks/journal/origin.h"
-#include "protocol/json.h"
+#include "gateway/http/ws/ws_send.h"
+#include "protocol/jspan_write.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#define BATCH 256 /* records in a row, then others have their turn */
+#define SCAN_MAX 20000 /* records that are searched for a request */
+#define OPEN_MAX 64    /* requests of one client without a reply */
 
-static bytes_t part_bytes(journal_part_t part)
+static bool is_own(const ws_client_t *self, const char *client)
 {
-    return (bytes_t){.bytes = part.bytes, .size = part.size};
+    return strcmp(client, self->subscriber.name) == 0;
 }
 
-/* This viewer made it. */
-static bool is_own(const viewer_t *self, const origin_t *origin)
+static websocket_parts_t parts_of(const journal_record_t *record,
+                                  bytes_t parent)
 {
-    return origin->viewer[0] && strcmp(origin->viewer, self->name) == 0;
+    return (websocket_parts_t){.header = record->header,
+                               .parent = parent,
+                               .metadata = record->metadata,
+                               .content = record->content,
+                               .buffers = record->buffers,
+                               .buffer_count = record->buffer_count};
 }
 
-bool viewer_has_idled(const viewer_t *self, uint64_t request)
+/* --- Callbacks of the follower --- */
+
+static bool is_full(void *arg)
 {
-    for (size_t i = 0; i < VIEWER_IDLES; i++)
-        if (self->idles[i] == request)
-            return true;
-    return false;
+    return ws_client_is_full(arg);
 }
 
-static void find_origin(viewer_t *self, uint64_t number, origin_t *ret)
+static bool owns(void *arg, const char *client)
 {
-    origin_find(ret, &self->watch->positions, self->watch->journal,
-                self->http->journal_key, number, "http");
+    return is_own(arg, client);
 }
 
-static void queue_event(viewer_t *self, const journal_record_t *record,
-                        const origin_t *origin)
+static void send_status(void *arg, const char *state, bytes_t parent)
 {
-    cleanup_free bytes_t *buffers =
-        mem_new((record->buffer_count + 1) * sizeof *buffers);
-    bool is_question = strcmp(record->type, "input_request") == 0;
-
-    if (is_question && !is_own(self, origin))
-        return;
-    for (size_t i = 0; i < record->buffer_count; i++)
-        buffers[i] = part_bytes(record->buffers[i]);
-    if (is_question)
-        self->question = record->seq;
-    const websocket_parts_t parts = {.header = part_bytes(record->header),
-                                     .parent = origin_header(origin),
-                                     .metadata = part_bytes(record->metadata),
-                                     .content = part_bytes(record->content),
-                                     .buffers = buffers,
-                                     .buffer_count = record->buffer_count};
-    viewer_queue(self, record->seq, is_question ? CHANNEL_STDIN : CHANNEL_IOPUB,
-                 &parts);
+    ws_client_queue_status(arg, state, parent);
 }
 
-static void queue_reply(viewer_t *self, const journal_record_t *record,
-                        const origin_t *origin)
+/* Makes the page clear a cell's outputs: those that it has shown are sent
+ * again. */
+static void begin_request(void *arg, const journal_record_t *record,
+                          const origin_t *origin)
 {
-    const websocket_parts_t parts = {.header = part_bytes(record->header),
-                                     .parent = origin_header(origin),
-                                     .metadata = part_bytes(record->metadata),
-                                     .content = part_bytes(record->content)};
-
-    if (is_own(self, origin))
-        self->question = 0;
-    if (is_own(self, origin) && record->type[0])
-        viewer_queue(self, record->seq, origin->channel, &parts);
-    viewer_queue_status(self, "idle", origin_header(origin));
-    self->idles[self->idle_at++ % VIEWER_IDLES] = record->request;
-}
-
-/* Outputs that were given up: said where they would have stood. */
-static void queue_gap(viewer_t *self, const journal_record_t *record,
-                      const origin_t *origin)
-{
+    ws_client_t *self = arg;
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    json_span_t whole = {0};
-    int64_t records = 0;
+
+    if (!self->is_repeating || !is_own(self, origin->client)
+        || record->wall_us >= self->http->clocks.started_us
+        || strcmp(record->type, "execute_request") != 0)
+        return;
+    jspan_write_begin(&content);
+    jspan_write_bool(&content, "wait", false);
+    jspan_write_end(&content);
+    ws_client_queue_made(self, record->seq, CHANNEL_IOPUB, "clear_output",
+                         origin_header(origin), buffer_bytes(&content));
+}
+
+static void publish(void *arg, const journal_record_t *record, bytes_t parent)
+{
+    const websocket_parts_t parts = parts_of(record, parent);
+
+    ws_client_queue(arg, record->seq, CHANNEL_IOPUB, &parts);
+}
+
+static void answer(void *arg, channel_t channel, const journal_record_t *record,
+                   const origin_t *origin)
+{
+    ws_client_t *self = arg;
+    const websocket_parts_t parts = parts_of(record, origin_header(origin));
+
+    self->question = channel == CHANNEL_STDIN ? record->seq : 0;
+    if (record->type[0])
+        ws_client_queue(self, record->seq, channel, &parts);
+}
+
+static void publish_made(void *arg, uint64_t seq, const char *type,
+                         bytes_t parent, bytes_t content)
+{
+    ws_client_queue_made(arg, seq, CHANNEL_IOPUB, type, parent, content);
+}
+
+static const journal_follower_ops_t ops = {.is_full = is_full,
+                                           .owns = owns,
+                                           .send_status = send_status,
+                                           .begin_request = begin_request,
+                                           .publish = publish,
+                                           .answer = answer,
+                                           .publish_made = publish_made};
+
+void ws_client_catch_up(ws_client_t *self)
+{
+    subscription_t *subscription = self->subscription;
     fault_t fault;
 
-    if (json_check(record->content.bytes, record->content.size, &whole, &fault)
-        == 0)
-        (void) json_to_integer(json_member(whole, "records"), &records);
-    buffer_format(&content,
-                  "{\"name\":\"stderr\",\"text\":\"[hearth: %" PRId64
-                  " outputs are no longer kept]\\n\"}",
-                  records);
-    viewer_queue_made(self, record->seq, CHANNEL_IOPUB, "stream",
-                      origin_header(origin),
-                      (bytes_t){.bytes = content.data, .size = content.size});
+    if (subscription && !subscription->is_greeted)
+        return; /* nothing to read, and nothing is lost */
+    if (!subscription || !subscription->journal) {
+        journal_follower_begin(self->follower,
+                               journal_follower_position(self->follower));
+        return;
+    }
+    const journal_source_t source = {.folder = subscription->journal,
+                                     .key = self->http->journal_key,
+                                     .index = &subscription->index,
+                                     .frontend = "http"};
+    if (journal_follower_step(self->follower, &source, &ops, self, &fault) < 0)
+        log_warning("http: a journal cannot be read: %s", fault.text);
 }
 
-static void queue_record(viewer_t *self, const journal_record_t *record,
-                         origin_t *origin)
+/* --- Requests that an earlier connection left open --- */
+
+/* Requests of one client without a reply so far. */
+typedef struct {
+    uint64_t numbers[OPEN_MAX], seqs[OPEN_MAX];
+    size_t count;
+} open_requests_t;
+
+static void note_request(const ws_client_t *self,
+                         const journal_record_t *record, open_requests_t *open)
 {
-    if (record->kind == JOURNAL_REQUEST)
-        origin_read(origin, record, "http");
-    else if (!record->request)
-        origin_clear(origin);
-    else if (record->request != origin->number)
-        find_origin(self, record->request, origin);
+    cleanup_origin origin_t origin = ORIGIN_EMPTY;
 
-    if (record->kind == JOURNAL_REQUEST)
-        viewer_queue_status(self, "busy", origin_header(origin));
-    else if (record->kind == JOURNAL_EVENT)
-        queue_event(self, record, origin);
-    else if (record->kind == JOURNAL_REPLY)
-        queue_reply(self, record, origin);
-    else if (record->kind == JOURNAL_GAP)
-        queue_gap(self, record, origin);
-    if (record->seq > self->cursor)
-        self->cursor = record->seq;
+    origin_read(&origin, record, "http");
+    if (!is_own(self, origin.client) || open->count == OPEN_MAX)
+        return;
+    open->numbers[open->count] = record->request;
+    open->seqs[open->count++] = record->seq;
 }
 
-static void stop(viewer_t *self)
+static void note_reply(const journal_record_t *record, open_requests_t *open)
 {
-    self->is_behind = false;
-    journal_reader_destroy(&self->reader);
+    for (size_t i = 0; i < open->count; i++)
+        if (open->numbers[i] == record->request) {
+            open->count--;
+            memmove(open->numbers + i, open->numbers + i + 1,
+                    (open->count - i) * sizeof *open->numbers);
+            memmove(open->seqs + i, open->seqs + i + 1,
+                    (open->count - i) * sizeof *open->seqs);
+            return;
+        }
 }
 
-static bool open_journal(viewer_t *self)
-{
-    fault_t fault;
-
-    if (self->reader)
-        return true;
-    if (!self->watch || !self->watch->journal)
-        return false;
-    if (positions_open(&self->watch->positions, self->watch->journal,
-                       self->http->journal_key, self->cursor, &self->reader,
-                       &fault)
-        == 0)
-        return true;
-    log_warning("http: a journal cannot be read: %s", fault.text);
-    return false;
-}
-
-/* It stands before the cursor: what follows is read from there as ever. */
-void viewer_ask_again(viewer_t *self)
+uint64_t ws_client_find_unanswered(const ws_client_t *self)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;
-    uint64_t seq = self->question, cursor = self->cursor;
+    subscription_t *subscription = self->subscription;
+    open_requests_t open = {.count = 0};
+    journal_record_t record;
+    fault_t fault;
+
+    if (!subscription->journal
+        || journal_index_open(&subscription->index, subscription->journal,
+                              self->http->journal_key,
+                              subscription->last_seq > SCAN_MAX
+                                  ? subscription->last_seq - SCAN_MAX
+                                  : 0,
+                              &reader, &fault)
+               < 0)
+        return 0;
+    while (journal_reader_next(reader, &record, &fault) > 0
+           && record.wall_us < self->http->clocks.started_us) {
+        if (record.kind == JOURNAL_REQUEST)
+            note_request(self, &record, &open);
+        else if (record.kind == JOURNAL_REPLY)
+            note_reply(&record, &open);
+    }
+    return open.count ? open.seqs[0] : 0;
+}
+
+/* The question is before the cursor: reading goes on from there afterwards. */
+void ws_client_ask_again(ws_client_t *self)
+{
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    uint64_t seq = self->question;
     cleanup_origin origin_t origin = ORIGIN_EMPTY;
     journal_record_t record = {0};
     fault_t fault;
 
     self->question = 0;
-    if (seq > cursor
-        || positions_open(&self->watch->positions, self->watch->journal,
-                          self->http->journal_key, seq - 1, &reader, &fault)
+    if (seq > journal_follower_position(self->follower)
+        || journal_index_open(&self->subscription->index,
+                              self->subscription->journal,
+                              self->http->journal_key, seq - 1, &reader, &fault)
                < 0)
         return;
     while (journal_reader_next(reader, &record, &fault) > 0 && record.seq < seq)
         continue;
     if (record.seq != seq || record.kind != JOURNAL_EVENT)
         return;
-    find_origin(self, record.request, &origin);
-    queue_event(self, &record, &origin);
-}
-
-void viewer_catch_up(viewer_t *self)
-{
-    cleanup_origin origin_t origin = ORIGIN_EMPTY;
-    journal_record_t record;
-    fault_t fault;
-    int r = 1;
-
-    if (!open_journal(self)) {
-        /* Before HELLO there is nothing to read, and nothing is lost. */
-        if (!self->watch || self->watch->is_greeted)
-            stop(self);
-        return;
-    }
-    for (int i = 0; i < BATCH && !viewer_is_full(self); i++) {
-        r = journal_reader_next(self->reader, &record, &fault);
-        if (r <= 0)
-            break;
-        positions_note(&self->watch->positions, self->reader, &record);
-        if (record.seq > self->cursor)
-            queue_record(self, &record, &origin);
-    }
-    if (r < 0)
-        log_warning("http: a journal cannot be read: %s", fault.text);
-    /* The end: what comes from here on is told by the session. */
-    if (r <= 0)
-        stop(self);
+    origin_find(&origin, &self->subscription->index,
+                self->subscription->journal, self->http->journal_key,
+                record.request, "http");
+    if (is_own(self, origin.client))
+        answer(self, CHANNEL_STDIN, &record, &origin);
 }

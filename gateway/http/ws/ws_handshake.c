@@ -1,16 +1,16 @@
-/* How a WebSocket begins: in which form, for which session, and from where in
- * its journal. Nothing here waits: a session that nobody looks at yet says
- * HELLO later, and what the client sends until then is kept. See websocket.h.
- */
-#include "gateway/http/ws/websocket.h"
+/* How a WebSocket begins: its form, its session and its position in the
+ * journal. Nothing waits here. A session that is not attached yet sends HELLO
+ * later, and the client's messages are kept until then. See ws_handshake.h. */
+#include "gateway/http/ws/ws_handshake.h"
+#include "gateway/http/core/authorize_audit.h"
 
 #include "base/clock.h"
-#include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/core/request_head.h"
-#include "gateway/http/server/server.h"
 #include "gateway/http/ws/resume_state.h"
 #include "gateway/http/ws/session_set.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/ws/websocket.h"
+#include "gateway/http/ws/ws_receive.h"
+#include "gateway/http/ws/ws_send.h"
 
 #include <sodium.h>
 
@@ -20,9 +20,10 @@
 /* libwebsockets hangs up on longer lists. */
 #define PROTOCOLS_MAX 127
 #define VERSION       "13" /* RFC 6455 */
-#define KEY_MAX       100
+#define KEY_SIZE      16   /* bytes that Sec-WebSocket-Key encodes */
 
-/* What clients are known to bear: above it they close, or worse. */
+/* Returns the frame limit of a known client: a larger frame would end its
+ * connection. */
 static size_t known_limit(const char *user_agent)
 {
     static const struct {
@@ -52,170 +53,182 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static bool choose_form(exchange_t *exchange, websocket_form_t *ret_form)
+bool ws_client_offers(exchange_t *exchange, const char *name)
 {
-    *ret_form = WEBSOCKET_LEGACY;
-    if (!exchange->protocols)
+    const char *offers = exchange->request.headers[HEADER_PROTOCOLS];
+
+    if (!offers)
         return true;
-    *ret_form = WEBSOCKET_V1;
-    if (strlen(exchange->protocols) >= PROTOCOLS_MAX) {
+    if (strlen(offers) >= PROTOCOLS_MAX) {
         exchange_fail(exchange, 400, "Fewer than %d bytes of sub-protocols",
                       PROTOCOLS_MAX);
         return false;
     }
-    if (has_word(exchange->protocols, WEBSOCKET_V1_NAME))
+    if (has_word(offers, name))
         return true;
     exchange_fail(exchange, 400,
-                  "None of the sub-protocols that were offered is spoken "
-                  "here: " WEBSOCKET_V1_NAME ", or none for the older form");
+                  "None of the offered sub-protocols is supported "
+                  "here: %s, or none",
+                  name);
     return false;
 }
 
-static void choose_name(viewer_t *self, const exchange_t *exchange)
+static bool choose_form(exchange_t *exchange, websocket_form_t *ret_form)
+{
+    *ret_form = exchange->request.headers[HEADER_PROTOCOLS] ? WEBSOCKET_V1
+                                                            : WEBSOCKET_LEGACY;
+    return ws_client_offers(exchange, WEBSOCKET_V1_NAME);
+}
+
+static void choose_name(ws_client_t *self, const exchange_t *exchange)
 {
     const char *session = exchange_argument(exchange, "session_id");
     char random[33];
     uint8_t bytes[16];
 
     if (session && *session && strlen(session) <= SESSION_MAX) {
-        snprintf(self->name, sizeof self->name, "%s/%s", exchange->who,
-                 session);
+        snprintf(self->subscriber.name, sizeof self->subscriber.name, "%s/%s",
+                 exchange->who, session);
         self->is_returning = true;
         return;
     }
     randombytes_buf(bytes, sizeof bytes);
     sodium_bin2hex(random, sizeof random, bytes, sizeof bytes);
-    snprintf(self->name, sizeof self->name, "%s/%s", exchange->who, random);
+    snprintf(self->subscriber.name, sizeof self->subscriber.name, "%s/%s",
+             exchange->who, random);
 }
 
-/* What is attached already, or what the registry says is alive: it is attached
- * meanwhile, and HELLO settles where this viewer begins. */
-static watch_t *find_session(exchange_t *exchange, const char *id)
+/* Refuses a handshake for an unknown session. The answer has the session's fate
+ * if that is known here, because a request to the registry takes time. */
+static void refuse_unknown(exchange_t *exchange,
+                           const subscription_t *subscription)
+{
+    const char *why =
+        subscription && subscription->farewell && *subscription->farewell
+            ? subscription->farewell
+            : "GET /api/kernels/ID has the reason";
+
+    exchange_fail(exchange, 404, "Kernel does not exist: %.100s; %s",
+                  exchange->request.parameters[0], why);
+}
+
+/* Returns the session's subscription; NULL if the request was refused. A
+ * session that the registry has named is attached if it is not yet: its HELLO
+ * then decides where this client begins. */
+static subscription_t *find_session(exchange_t *exchange, const char *id)
 {
     http_t *http = exchange->http;
-    watch_t *watch = watch_find(http, id);
+    subscription_t *subscription;
+    bool is_known, is_there;
     fault_t fault;
 
-    if (watch && watch->is_greeted && !watch->is_over)
-        return watch_is_alive(watch) ? watch : NULL;
-    server_drain(http); /* what the registry has said by now */
-    if (!roster_has(http, id))
+    http->drain(http); /* applies pending messages of the registry */
+    subscription = subscription_find(http, id);
+    is_known =
+        subscription && subscription->is_greeted && !subscription->is_over;
+    is_there = is_known ? subscription_is_alive(subscription)
+                        : session_set_has(http, id);
+    if (!is_there) {
+        refuse_unknown(exchange, subscription);
         return NULL;
-    if (!(watch = watch_open(http, id, &fault)))
+    }
+    if (!is_known && !(subscription = subscription_open(http, id, &fault)))
         exchange_fail(exchange, 503, "%s", fault.text);
-    return watch;
+    return subscription;
 }
 
-static void on_declined(exchange_t *exchange, const json_t *reply)
+/* Replaces an old connection of the same client that is not yet known to be
+ * dead: the new one continues where the old one stopped. */
+static void replace_stale(ws_client_t *self, subscription_t *subscription)
 {
-    const json_t *session = json_object_get(reply, "session");
-    const char *id = exchange->parameters[0];
-    const char *why = model_text(session, "detail");
-    bool is_it = session && strcmp(model_text(session, "id"), id) == 0;
-
-    if (is_it && !model_is_gone(session)) {
-        roster_note(exchange->http, id, true);
-        exchange_header(exchange, "Retry-After", "1");
-        exchange_fail(exchange, 503, "The kernel is not ready yet: %s", id);
-        return;
-    }
-    exchange_fail(exchange, 404, "Kernel does not exist: %.100s%s%s", id,
-                  is_it ? "; " : "", is_it ? why : "");
-}
-
-void viewer_decline(exchange_t *exchange)
-{
-    desk_order(exchange, "session_show_request", model_id(exchange),
-               on_declined);
-}
-
-/* One client that comes back before its old connection was seen to be dead:
- * the new one goes on where the old one stopped. */
-static void replace_stale(viewer_t *self, watch_t *watch)
-{
-    for (viewer_t *at = watch->viewers, *next; at; at = next) {
+    for (subscriber_t *at = subscription->subscribers, *next; at; at = next) {
         next = at->next;
-        if (strcmp(at->name, self->name) != 0)
+        if (strcmp(at->name, self->subscriber.name) != 0)
             continue;
-        viewer_detach(at);
-        viewer_end(at, LWS_CLOSE_STATUS_NORMAL,
-                   "another connection took this session_id");
+        at->ops->detach(at);
+        at->ops->end(at, LWS_CLOSE_STATUS_NORMAL,
+                     "another connection uses this session_id now");
     }
 }
 
-void viewer_settle(viewer_t *self)
-{
-    const watch_t *watch = self->watch;
-
-    if (self->has_cursor)
-        return;
-    self->has_cursor = true;
-    if (self->is_returning
-        && notes_take_cursor(self->http, watch->id, self->name, &self->cursor,
-                             &self->question)
-        && self->cursor <= watch->last_seq)
-        self->is_behind = true;
-    else
-        self->cursor = watch->last_seq;
-    self->delivered = self->cursor;
-    if (self->is_behind && self->question)
-        viewer_ask_again(self);
-}
-
-static void begin(viewer_t *self, watch_t *watch)
+static void begin(ws_client_t *self, subscription_t *subscription)
 {
     if (self->is_returning)
-        replace_stale(self, watch);
-    self->watch = watch;
-    if (watch->is_greeted)
-        viewer_settle(self);
-    watch_add(watch, self);
+        replace_stale(self, subscription);
+    self->subscription = subscription;
+    if (subscription->is_greeted)
+        ws_client_settle(self);
+    subscription_add(subscription, &self->subscriber);
 }
 
-bool viewer_may_begin(exchange_t *exchange)
+static bool is_key(const char *text)
 {
-    cleanup_free char *word = head_text(exchange->wsi, WSI_TOKEN_CONNECTION);
-    cleanup_free char *version = head_text(exchange->wsi, WSI_TOKEN_VERSION);
-    cleanup_free char *key = head_text(exchange->wsi, WSI_TOKEN_KEY);
+    uint8_t bytes[KEY_SIZE];
+    size_t size;
 
-    if (!word || !strcasestr(word, "upgrade")) {
+    return text
+           && sodium_base642bin(bytes, sizeof bytes, text, strlen(text), NULL,
+                                &size, NULL, sodium_base64_VARIANT_ORIGINAL)
+                  == 0
+           && size == KEY_SIZE;
+}
+
+bool ws_client_may_begin(exchange_t *exchange)
+{
+    cleanup_free char *word =
+        request_head_text(exchange->wsi, WSI_TOKEN_CONNECTION);
+    cleanup_free char *version =
+        request_head_text(exchange->wsi, WSI_TOKEN_VERSION);
+    cleanup_free char *key = request_head_text(exchange->wsi, WSI_TOKEN_KEY);
+
+    if (exchange->request.method != METHOD_GET) {
+        exchange_fail(exchange, 400, "A WebSocket begins with GET");
+    } else if (request_head_is_http_1_0(exchange->wsi)) {
+        exchange_fail(exchange, 400, "A WebSocket begins with HTTP/1.1");
+    } else if (!word || !strcasestr(word, "upgrade")) {
         exchange_fail(exchange, 400, "\"Connection\" must be \"Upgrade\"");
     } else if (!version || strcmp(version, VERSION) != 0) {
         exchange_header(exchange, "Sec-WebSocket-Version", VERSION);
         exchange_fail(exchange, 426,
                       "The only version of WebSockets here is " VERSION);
-    } else if (!key || strlen(key) > KEY_MAX) {
-        exchange_fail(exchange, 400, "Sec-WebSocket-Key must be given");
+    } else if (!is_key(key)) {
+        exchange_fail(exchange, 400,
+                      "Sec-WebSocket-Key must be 16 bytes in Base64");
     } else {
         return true;
     }
     return false;
 }
 
-viewer_t *viewer_new(exchange_t *exchange)
+ws_client_t *ws_client_new(exchange_t *exchange)
 {
     const options_http_t *options = &exchange->http->options->http;
-    char who[ACCESS_WHO_SIZE];
+    char who[EXCHANGE_WHO_SIZE];
     websocket_form_t form;
-    watch_t *watch;
+    subscription_t *subscription;
 
     if (!choose_form(exchange, &form)
-        || !(watch = find_session(exchange, exchange->parameters[0])))
+        || !(subscription =
+                 find_session(exchange, exchange->request.parameters[0])))
         return NULL;
-    viewer_t *self = mem_new(sizeof *self);
+    ws_client_t *self = mem_new(sizeof *self);
     self->http = exchange->http;
+    self->subscriber.ops = &ws_client_ops;
     self->form = form;
     self->scopes = exchange->scopes;
     self->text_only =
-        exchange->user_agent && strstr(exchange->user_agent, "Tornado/");
-    self->frame_max = known_limit(exchange->user_agent);
+        exchange->request.headers[HEADER_USER_AGENT]
+        && strstr(exchange->request.headers[HEADER_USER_AGENT], "Tornado/");
+    self->frame_max = known_limit(exchange->request.headers[HEADER_USER_AGENT]);
     if (self->frame_max > options->frame_max)
         self->frame_max = (size_t) options->frame_max;
-    self->waiting = viewer_waiting_new();
+    self->waiting = ws_client_waiting_new();
+    self->follower = journal_follower_new();
     if (options->ping_interval_ms)
         self->next_ping = clock_monotonic_ms() + options->ping_interval_ms;
     choose_name(self, exchange);
-    access_note_use(exchange, "attach", access_who(exchange, who), watch->id);
-    begin(self, watch);
+    authorize_note_use(exchange, "attach", exchange_who(exchange, who),
+                       subscription->id);
+    begin(self, subscription);
     return self;
 }

@@ -1,23 +1,22 @@
-/* What stands for a message that its client could not take. A text keeps its
- * beginning, a MIME bundle its small parts, and both say how big the whole is
- * and where it is served. */
-#include "gateway/http/ws/websocket.h"
+/* The replacement of a message that its client could not take. A text keeps its
+ * beginning, a MIME bundle its small parts. Both state the size of the whole
+ * and the path where it is served. */
+#include "gateway/http/ws/ws_preview.h"
 
-#include "gateway/http/ws/subscription.h"
-#include "notebooks/tree.h"
+#include "notebooks/json_tree.h"
+
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define PART_MAX (32u << 10) /* bytes of a part that is kept */
 
-/* The first bytes of a text, whole characters. */
+/* Returns the beginning of a text, in whole characters. */
 static json_t *beginning(const char *text, size_t size)
 {
-    size = size < PART_MAX ? size : PART_MAX;
-    while (size && ((unsigned char) text[size] & 0xc0) == 0x80)
-        size--;
-    return json_stringn(text, size);
+    return json_stringn(text,
+                        size > PART_MAX ? utf8_cut(text, PART_MAX) : size);
 }
 
 static json_t *text_of(const buffer_t *text)
@@ -25,16 +24,16 @@ static json_t *text_of(const buffer_t *text)
     return json_stringn((const char *) text->data, text->size);
 }
 
-static char *describe(const viewer_t *viewer, uint64_t seq, size_t size)
+static char *describe(const ws_client_t *client, uint64_t seq, size_t size)
 {
-    if (!seq || !viewer->watch)
+    if (!seq || !client->subscription)
         return mem_format("[hearth: %zu bytes are more than this connection "
                           "takes]",
                           size);
     return mem_format("[hearth: %zu bytes are more than this connection takes; "
                       "the whole is at %shearth/sessions/%s/events/%" PRIu64
                       "]",
-                      size, viewer->http->url, viewer->watch->id, seq);
+                      size, client->http->url, client->subscription->id, seq);
 }
 
 static void cut_bundle(json_t *content, const char *note)
@@ -74,7 +73,7 @@ static void cut_text(json_t *content, const char *name, const char *note)
     json_object_set_new(content, name, text_of(&cut));
 }
 
-/* Of anything else only the small members are left. */
+/* Keeps the small members only. */
 static void cut_members(json_t *content)
 {
     json_t *value;
@@ -90,11 +89,11 @@ static void cut_members(json_t *content)
     }
 }
 
-void preview_write(const viewer_t *viewer, uint64_t seq, const char *type,
+void preview_write(const ws_client_t *client, uint64_t seq, const char *type,
                    bytes_t bytes, buffer_t *out)
 {
-    json_auto_t *content = tree_load(bytes.bytes, bytes.size, NULL);
-    cleanup_free char *note = describe(viewer, seq, bytes.size);
+    json_auto_t *content = json_tree_load(bytes.bytes, bytes.size, NULL);
+    cleanup_free char *note = describe(client, seq, bytes.size);
 
     if (!content)
         content = json_object();

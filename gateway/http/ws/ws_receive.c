@@ -1,16 +1,19 @@
-/* What comes in by a WebSocket: frames become requests of its session. See
+/* Incoming frames of a WebSocket become requests of its session. See
  * websocket.h. */
-#include "gateway/http/ws/websocket.h"
+#include "gateway/http/ws/ws_receive.h"
 
 #include "base/log.h"
-#include "gateway/http/ws/subscription.h"
+#include "gateway/http/ws/ws_send.h"
+#include "gateway/http/ws/ws_tools.h"
 #include "protocol/limits.h"
 #include "protocol/observer_rules.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define WAITING_MAX  64           /* requests before HELLO */
+#define WAITING_MAX  64   /* requests before HELLO */
+#define CLOSE_MIN    1000 /* codes that a client may send */
+#define CLOSE_MAX    4999
 #define SERVICE_KEEP (256u << 10) /* bytes of an inbox that are kept */
 
 /* A request that came before HELLO. */
@@ -28,7 +31,7 @@ static void destroy_waiting(void **item_p)
     *item_p = NULL;
 }
 
-zlistx_t *viewer_waiting_new(void)
+zlistx_t *ws_client_waiting_new(void)
 {
     zlistx_t *list = zlistx_new();
 
@@ -38,35 +41,41 @@ zlistx_t *viewer_waiting_new(void)
 
 /* --- Requests --- */
 
-/* The reply that a refused request gets, with all that clients wait for. */
-static void refuse_request(viewer_t *self, channel_t channel,
+/* Sends the reply of a refused request, with all messages that clients wait
+ * for. */
+static void refuse_request(ws_client_t *self, channel_t channel,
                            const message_t *message, const char *ename,
                            const char *sentence)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    char reply[REFUSAL_TYPE_SIZE];
+    char reply[OBSERVER_RULES_TYPE_SIZE];
 
-    if (!refusal_type(message_type(message), reply) || viewer_end_flooded(self))
+    if (!observer_rules_type(message_type(message), reply)
+        || ws_client_end_flooded(self))
         return;
-    refusal_write(&content, ename, sentence);
+    observer_rules_write(&content, ename, sentence);
     bytes_t text = {.bytes = content.data, .size = content.size};
-    viewer_queue_status(self, "busy", message_header(message));
-    viewer_queue_made(self, 0, channel, reply, message_header(message), text);
+    ws_client_queue_status(self, "busy", message_header(message));
+    ws_client_queue_made(self, 0, channel, reply, message_header(message),
+                         text);
     if (strcmp(message_type(message), "execute_request") == 0)
-        viewer_queue_made(self, 0, CHANNEL_IOPUB, "error",
-                          message_header(message), text);
-    viewer_queue_status(self, "idle", message_header(message));
+        ws_client_queue_made(self, 0, CHANNEL_IOPUB, "error",
+                             message_header(message), text);
+    ws_client_queue_status(self, "idle", message_header(message));
 }
 
-static void request(viewer_t *self, channel_t channel, const message_t *message)
+static void request(ws_client_t *self, channel_t channel,
+                    const message_t *message)
 {
-    bool is_there = self->watch && !self->watch->is_over;
+    bool is_there = self->subscription && !self->subscription->is_over;
     const char *ename = "KernelDied";
     fault_t fault;
     int r = -ENOTCONN;
 
-    if (!(self->scopes & AUTH_EXECUTE)
-        && !refusal_is_needless(message_type(message))) {
+    if (channel == CHANNEL_CONTROL && ws_tools_take(self, message))
+        return;
+    if (!(self->scopes & SCOPE_EXECUTE)
+        && !observer_rules_is_needless(message_type(message))) {
         refuse_request(self, channel, message, "PermissionError",
                        "this connection may only observe; executing needs a "
                        "token with the scope execute");
@@ -74,12 +83,12 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
     }
     if (channel == CHANNEL_STDIN)
         self->question = 0;
-    if (is_there && !self->watch->is_greeted)
-        ename = "KernelNotReady",
+    if (is_there && !self->subscription->is_greeted) {
+        ename = "KernelNotReady";
         fault_set(&fault, ENOTCONN, "the session has not answered yet");
-    else if (is_there)
-        r = front_request(self->http->front, self->watch->id, self->name,
-                          channel, message, &fault);
+    } else if (is_there)
+        r = frontend_request(self->http->frontend, self->subscription->id,
+                             self->subscriber.name, channel, message, &fault);
     else
         fault_set(&fault, ENOTCONN, "the session is gone");
     if (r < 0)
@@ -87,13 +96,13 @@ static void request(viewer_t *self, channel_t channel, const message_t *message)
                        r == -EBADMSG ? "ValueError" : ename, fault.text);
 }
 
-static bool hold(viewer_t *self, size_t bytes)
+static bool hold(ws_client_t *self, size_t bytes)
 {
-    return holding_set(&self->http->holdings, &self->held,
-                       self->waiting_bytes + bytes);
+    return memory_quota_set(&self->http->memory, &self->held,
+                            self->waiting_bytes + bytes);
 }
 
-void viewer_send_waiting(viewer_t *self)
+void ws_client_send_waiting(ws_client_t *self)
 {
     waiting_t *item;
 
@@ -105,7 +114,7 @@ void viewer_send_waiting(viewer_t *self)
     (void) hold(self, self->inbox.size);
 }
 
-static void on_frame(viewer_t *self)
+static void on_frame(ws_client_t *self)
 {
     cleanup_message message_t *message = NULL;
     channel_t channel;
@@ -118,10 +127,11 @@ static void on_frame(viewer_t *self)
         return;
     }
     if (r < 0) {
-        viewer_end(self, LWS_CLOSE_STATUS_INVALID_PAYLOAD, fault.text);
+        ws_client_end(self, LWS_CLOSE_STATUS_INVALID_PAYLOAD, fault.text);
         return;
     }
-    if (self->watch && !self->watch->is_greeted && !self->watch->is_over
+    if (self->subscription && !self->subscription->is_greeted
+        && !self->subscription->is_over
         && zlistx_size(self->waiting) < WAITING_MAX) {
         waiting_t *item = mem_new(sizeof *item);
         item->channel = channel;
@@ -142,20 +152,42 @@ static int part(struct lws *wsi, int status, const char *reason)
     return -1;
 }
 
-int viewer_receive(viewer_t *self, struct lws *wsi, const void *bytes,
-                   size_t size)
+/* libwebsockets has replaced codes below 3000 that a client may not send by
+ * 1002. */
+int ws_client_receive_close(struct lws *wsi, const uint8_t *bytes, size_t size)
+{
+    unsigned status;
+
+    if (!size)
+        return 0;
+    if (size == 1)
+        return part(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR,
+                    "a close frame cannot have a body of one byte");
+    status = (unsigned) bytes[0] << 8 | bytes[1];
+    if (status < CLOSE_MIN || status > CLOSE_MAX)
+        return part(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR,
+                    "there is no such code in a close frame");
+    json_auto_t *reason = json_stringn((const char *) bytes + 2, size - 2);
+    if (!reason) /* not UTF-8 */
+        return part(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD,
+                    "the reason in a close frame is not UTF-8");
+    return 0;
+}
+
+int ws_client_receive(ws_client_t *self, struct lws *wsi, const void *bytes,
+                      size_t size)
 {
     size_t left = lws_remaining_packet_payload(wsi);
 
-    if (self->close_status)
+    if (self->close.status)
         return 0;
     if (self->inbox.size + size + left > self->http->options->http.frame_max
         || self->inbox.size + size + left > WIRE_MESSAGE_MAX)
         return part(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
                     "the frame is bigger than http/frame_max");
     if (!hold(self, self->inbox.size + size))
-        return part(wsi, VIEWER_CLOSE_LATER,
-                    "too much comes in at this time; come back later");
+        return part(wsi, WS_CLOSE_TRY_AGAIN_LATER,
+                    "too many messages arrive at this time; try again later");
     buffer_append(&self->inbox, bytes, size);
     if (left || !lws_is_final_fragment(wsi))
         return 0;

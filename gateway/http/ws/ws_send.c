@@ -1,17 +1,18 @@
-/* What goes out to a WebSocket: messages become frames, which wait in a queue
- * and are written a fragment at a time. See websocket.h. */
-#include "gateway/http/ws/websocket.h"
+/* Outgoing messages of a WebSocket become frames, which wait in a queue and are
+ * written fragment by fragment. See ws_send.h. */
+#include "gateway/http/ws/ws_send.h"
 
 #include "base/clock.h"
-#include "gateway/http/ws/subscription.h"
-#include "protocol/json.h"
+#include "gateway/http/ws/ws_preview.h"
+#include "protocol/jspan.h"
 
 #include <sodium.h>
 
 #include <string.h>
 
-#define WRITE_MAX    (128u << 10) /* bytes of a fragment */
-#define LOOSE_LIMITS 4            /* so many queue_max that no journal has */
+#define WRITE_MAX (128u << 10) /* bytes of a fragment */
+#define LOOSE_LIMITS                                                           \
+    4 /* for messages that are not journaled, in units of queue_max */
 
 struct frame_node {
     frame_node_t *next; /* owned by the queue */
@@ -21,7 +22,7 @@ struct frame_node {
     buffer_t bytes; /* LWS_PRE bytes of room, then the frame */
 };
 
-static void drop_first(viewer_t *self)
+static void drop_first(ws_client_t *self)
 {
     frame_node_t *node = self->first;
 
@@ -29,13 +30,14 @@ static void drop_first(viewer_t *self)
     if (!self->first)
         self->last = NULL;
     self->queued -= node->bytes.size;
+    memory_quota_wait(&self->http->memory, -(int64_t) node->bytes.size);
     if (!node->seq)
         self->loose -= node->bytes.size;
     buffer_reset(&node->bytes);
     free(node);
 }
 
-void viewer_drop_frames(viewer_t *self)
+void ws_client_drop_frames(ws_client_t *self)
 {
     while (self->first)
         drop_first(self);
@@ -43,23 +45,51 @@ void viewer_drop_frames(viewer_t *self)
 
 /* --- Queueing --- */
 
-void viewer_wake(viewer_t *self)
+void ws_client_wake(ws_client_t *self)
 {
     if (self->wsi)
         lws_callback_on_writable(self->wsi);
 }
 
-bool viewer_is_full(const viewer_t *self)
+/* Returns true beyond the client's own bound, or beyond a small bound if the
+ * quota is used up. */
+static bool is_over(const ws_client_t *self, size_t bytes, uint64_t max)
 {
-    return self->queued >= self->http->options->http.queue_max;
+    return bytes >= max
+           || (bytes > MEMORY_QUOTA_FREE
+               && !memory_quota_has_room(&self->http->memory));
 }
 
-bool viewer_is_flooded(const viewer_t *self)
+bool ws_client_is_full(const ws_client_t *self)
 {
-    return self->loose > LOOSE_LIMITS * self->http->options->http.queue_max;
+    return is_over(self, self->queued, self->http->options->http.queue_max);
 }
 
-static frame_node_t *make_node(viewer_t *self, channel_t channel,
+bool ws_client_is_flooded(const ws_client_t *self)
+{
+    return is_over(self, self->loose,
+                   LOOSE_LIMITS * self->http->options->http.queue_max);
+}
+
+bool ws_client_end_flooded(ws_client_t *self)
+{
+    if (self->close.status || !ws_client_is_flooded(self))
+        return self->close.status != 0;
+    ws_client_end(self, LWS_CLOSE_STATUS_POLICY_VIOLATION,
+                  "this client reads too slowly");
+    return true;
+}
+
+void ws_client_end(ws_client_t *self, int status, const char *text)
+{
+    if (self->close.status)
+        return;
+    self->close.status = status;
+    snprintf(self->close.text, sizeof self->close.text, "%.99s", text);
+    ws_client_wake(self);
+}
+
+static frame_node_t *make_node(ws_client_t *self, channel_t channel,
                                const websocket_parts_t *parts)
 {
     frame_node_t *node = mem_new(sizeof *node);
@@ -73,16 +103,16 @@ static frame_node_t *make_node(viewer_t *self, channel_t channel,
 
 static char *type_of(bytes_t header)
 {
-    json_span_t whole;
+    jspan_t whole;
     fault_t fault;
 
-    if (json_check(header.bytes, header.size, &whole, &fault) < 0)
+    if (jspan_check(header.bytes, header.size, &whole, &fault) < 0)
         return NULL;
-    return json_text_new(json_member(whole, "msg_type"));
+    return jspan_text_new(jspan_member(whole, "msg_type"));
 }
 
-/* The same message, small. */
-static void shrink(viewer_t *self, uint64_t seq, channel_t channel,
+/* Queues the message in its short form. */
+static void shrink(ws_client_t *self, uint64_t seq, channel_t channel,
                    const websocket_parts_t *parts, frame_node_t **node_p)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -90,7 +120,7 @@ static void shrink(viewer_t *self, uint64_t seq, channel_t channel,
     websocket_parts_t small = *parts;
 
     preview_write(self, seq, type ? type : "", parts->content, &content);
-    small.content = (bytes_t){.bytes = content.data, .size = content.size};
+    small.content = buffer_bytes(&content);
     small.buffers = NULL;
     small.buffer_count = 0;
     buffer_reset(&(*node_p)->bytes);
@@ -98,8 +128,8 @@ static void shrink(viewer_t *self, uint64_t seq, channel_t channel,
     *node_p = make_node(self, channel, &small);
 }
 
-void viewer_queue(viewer_t *self, uint64_t seq, channel_t channel,
-                  const websocket_parts_t *parts)
+void ws_client_queue(ws_client_t *self, uint64_t seq, channel_t channel,
+                     const websocket_parts_t *parts)
 {
     frame_node_t *node = make_node(self, channel, parts);
 
@@ -113,15 +143,14 @@ void viewer_queue(viewer_t *self, uint64_t seq, channel_t channel,
         self->first = node;
     self->last = node;
     self->queued += node->bytes.size;
+    memory_quota_wait(&self->http->memory, (int64_t) node->bytes.size);
     if (!seq)
         self->loose += node->bytes.size;
-    if (seq > self->cursor)
-        self->cursor = seq;
-    viewer_wake(self);
+    ws_client_wake(self);
 }
 
-void viewer_queue_made(viewer_t *self, uint64_t seq, channel_t channel,
-                       const char *type, bytes_t parent, bytes_t content)
+void ws_client_queue_made(ws_client_t *self, uint64_t seq, channel_t channel,
+                          const char *type, bytes_t parent, bytes_t content)
 {
     cleanup_buffer buffer_t header = BUFFER_EMPTY;
     char id[33];
@@ -130,31 +159,32 @@ void viewer_queue_made(viewer_t *self, uint64_t seq, channel_t channel,
     randombytes_buf(bytes, sizeof bytes);
     sodium_bin2hex(id, sizeof id, bytes, sizeof bytes);
     message_write_header(&header, id,
-                         self->watch && self->watch->kernel_session
-                             ? self->watch->kernel_session
+                         self->subscription
+                                 && self->subscription->kernel_session
+                             ? self->subscription->kernel_session
                              : "",
                          type, clock_wall_us());
     const websocket_parts_t parts = {
         .header = {.bytes = header.data, .size = header.size},
         .parent = parent,
         .content = content};
-    viewer_queue(self, seq, channel, &parts);
+    ws_client_queue(self, seq, channel, &parts);
 }
 
-void viewer_queue_status(viewer_t *self, const char *state, bytes_t parent)
+void ws_client_queue_status(ws_client_t *self, const char *state,
+                            bytes_t parent)
 {
-    char content[64];
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
-    int size = snprintf(content, sizeof content, "{\"execution_state\":\"%s\"}",
-                        state);
-    viewer_queue_made(self, 0, CHANNEL_IOPUB, "status", parent,
-                      (bytes_t){.bytes = content, .size = (size_t) size});
+    message_write_status(&content, state);
+    ws_client_queue_made(self, 0, CHANNEL_IOPUB, "status", parent,
+                         buffer_bytes(&content));
 }
 
 /* --- Writing --- */
 
-/* One fragment of the first frame. */
-static int write_fragment(viewer_t *self)
+/* Writes a fragment of the first frame. */
+static int write_fragment(ws_client_t *self)
 {
     frame_node_t *node = self->first;
     size_t left = node->bytes.size - node->sent;
@@ -178,7 +208,7 @@ static int write_fragment(viewer_t *self)
     return 0;
 }
 
-static int write_ping(viewer_t *self)
+static int write_ping(ws_client_t *self)
 {
     uint8_t room[LWS_PRE + 1];
 
@@ -186,27 +216,12 @@ static int write_ping(viewer_t *self)
     return lws_write(self->wsi, room + LWS_PRE, 0, LWS_WRITE_PING) < 0 ? -1 : 0;
 }
 
-int viewer_write(viewer_t *self)
+/* A ping may be sent between fragments, but not within one. */
+int ws_client_write(ws_client_t *self)
 {
-    /* A ping may stand between fragments, but not in one. */
-    if (self->wants_ping)
-        return write_ping(self) < 0 ? -1 : (viewer_wake(self), 0);
-    do {
-        if (self->is_behind && !viewer_is_full(self))
-            viewer_catch_up(self);
-        if (!self->first)
-            break;
-        if (write_fragment(self) < 0)
-            return -1;
-    } while (!lws_send_pipe_choked(self->wsi));
-    if (self->first || self->is_behind) {
-        viewer_wake(self);
+    if (!self->wants_ping && !self->first)
         return 0;
-    }
-    if (!self->close_status)
-        return 0;
-    lws_close_reason(self->wsi, (enum lws_close_status) self->close_status,
-                     (unsigned char *) self->close_text,
-                     strlen(self->close_text));
-    return -1;
+    if ((self->wants_ping ? write_ping(self) : write_fragment(self)) < 0)
+        return -1;
+    return 1;
 }

@@ -83,7 +83,7 @@ class Host:
 
 
 def lock(path: Path) -> int:
-    """Of an open file, so that it is nobody's, and each /proc/locks has it."""
+    """Lock an open file; the lock has no process, and is in each /proc/locks."""
     fd = os.open(path, os.O_RDWR)
     whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
     fcntl.fcntl(fd, fcntl.F_OFD_SETLK, whole)

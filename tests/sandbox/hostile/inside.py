@@ -28,8 +28,8 @@ VICTIM = None
 BAD = 1  # an address where nothing is
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
-# By these the kernel, or who stands in front of it, says no. What else it
-# answers to a bad pointer says that it looked at the arguments.
+# The errors by which the kernel, or a filter before it, refuses. Any other
+# error for a bad pointer shows that the kernel has read the arguments.
 REFUSALS = {
     errno.EPERM,
     errno.EACCES,
@@ -180,7 +180,7 @@ def memory():
 
 
 def holds(pattern, digests):
-    """What in memory has the pattern and one of the digests."""
+    """Find memory that has the pattern and one of the digests."""
     for region in memory():
         for found in re.finditer(pattern, region):
             if hashlib.sha256(found[0]).hexdigest() in digests:

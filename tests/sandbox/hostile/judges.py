@@ -28,7 +28,7 @@ MIME = re.compile(
 
 
 def on_terminal(suite: Suite, *words: str) -> bytes:
-    """What a command of ours writes to a terminal."""
+    """Return the output of a command of ours on a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [HEARTH, *words],

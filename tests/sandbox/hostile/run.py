@@ -2,7 +2,7 @@
 
 Without options all walls stand, and what gets through is a hole. With walls
 left out, lists what gets through without them. With --table writes into
-docs/THREATS.md what each wall is for.
+docs/design/THREATS.md what each wall is for.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--table",
         action="store_true",
-        help="leave out each wall in turn, and write docs/THREATS.md",
+        help="leave out each wall in turn, and write docs/design/THREATS.md",
     )
     parser.add_argument("case", nargs="*", help="these alone, by their ids")
     return parser.parse_args()
@@ -126,7 +126,7 @@ def main() -> int:
             TABLE_MODES if os.getuid() == 0 else modes(),
             about_walls(wanted),
         )
-        threats.write(ROOT / "docs" / "THREATS.md", text)
+        threats.write(ROOT / "docs" / "design" / "THREATS.md", text)
         return 0
     if options.outside:
         report(run_outside())

@@ -78,7 +78,7 @@ class Result:
 
     @property
     def surprise(self) -> str:
-        """What is not as the table says."""
+        """Return the difference from the table."""
         if self.broken:
             return f"{self.case.id} broke off: {self.broken}"
         if self.through:
@@ -93,13 +93,14 @@ class Result:
 
 
 def landlock_abi() -> int:
-    """As landlock_create_ruleset(2) tells it; below 1: there is none."""
+    """Return the version by landlock_create_ruleset(2); below 1 there is none."""
     asked: int = ctypes.CDLL(None).syscall(444, None, 0, 1)
     return asked
 
 
 def fits(case: Case, mode: str) -> bool:
-    """What is about the service is so however it is started."""
+    """Return true if the case fits the mode: those about the service fit
+    always."""
     kind = "service" if mode == "unit" else mode
     if case.scoped and kind == "user" and landlock_abi() < SCOPES_ABI:
         return False
@@ -107,7 +108,7 @@ def fits(case: Case, mode: str) -> bool:
 
 
 def said(text: str, word: str) -> Optional[str]:
-    """What stands behind the last such word at a line's start."""
+    """Return the text after the last such word at the start of a line."""
     for line in reversed(text.splitlines()):
         if line.startswith(word + ": "):
             return line[len(word) + 2 :]

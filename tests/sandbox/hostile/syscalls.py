@@ -1,9 +1,8 @@
-"""Kernel interfaces that nobody inside needs: whose errno is it?
+"""Kernel interfaces that no code inside needs: whose errno is it?
 
-Each is called with arguments that the kernel itself would refuse in another
-way (a bad pointer, a bad descriptor), so EPERM is the filter's word. Those that
-the kernel refuses to the unprivileged before it looks at anything name
-`capabilities` or `user` too.
+Each is called with bad arguments that the kernel itself would refuse with
+another error, so EPERM is the filter's. Interfaces that the kernel refuses to
+the unprivileged before it reads an argument name `capabilities` or `user` too.
 """
 
 from .case import Case, table

@@ -1,4 +1,4 @@
-"""Into somebody's terminal."""
+"""Attempts to write into another user's terminal."""
 
 from .case import Case, table
 

@@ -1,4 +1,4 @@
-"""Which wall is for what, as a part of docs/THREATS.md."""
+"""Which wall is for what, as a part of docs/design/THREATS.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Found = dict[str, set[str]]  # the id of a case: in which modes
 
 
 def optional_walls() -> list[str]:
-    """Those that a profile can leave out, in the order of the table."""
+    """Return the walls that a profile can leave out, in the order of the table."""
     source = Path(__file__).parents[3] / "sandbox" / "wall_table.c"
     rows = ROW.findall(source.read_text())
     assert len(rows) == source.read_text().count('{"'), "not a row of the table"
@@ -33,7 +33,7 @@ def optional_walls() -> list[str]:
 
 
 def sets_of_walls(walls: list[str]) -> list[tuple[str, ...]]:
-    """Those of which the tables say that they hold a case together."""
+    """Return the sets of walls that hold a case together, by the tables."""
     found = {
         tuple(w for w in walls if w in case.walls.split()) for case in CASES
     }

@@ -1,11 +1,11 @@
-"""The control of the cases that compare two sessions' random streams: two
-forks of one Python that renew nothing.
+"""The control of the cases that compare two sessions' random streams: two forks
+of one Python that renew no stream.
 
-The fork is the C library's, behind Python's back: Python's own renews some
-streams by itself. And as root all three have the same number, each in a pid
-namespace of its own, as kernels have and a zygote could: some libraries notice
-a fork by it. What differs here too comes from the system (os.urandom), and no
-kernel of ours has to do anything for it.
+The fork is the C library's, without Python: Python's own renews some streams by
+itself. As root all three have the same number, each in a pid namespace of its
+own, like kernels have and a zygote could: some libraries notice a fork by it. A
+difference here comes from the system (os.urandom), and hearth's kernels need
+not do anything for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Somebody who has logged in by the page: cookies instead of a token."""
+"""A person who has logged in on the page: cookies instead of a token."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import jsonschema
 
 Json = dict[str, Any]
-# What a request is told that leads to no operation, by anybody on the way.
-ELSEWHERE = (400, 401, 403, 404, 413, 431, 501, 503)
+# The statuses of a request that leads to no operation, by any server on the
+# way.
+ELSEWHERE = (400, 401, 403, 404, 413, 501, 503)
 # Of any route: the token in the query, and as forms have it.
 COMMON_QUERY = {"token", "_xsrf"}
 
@@ -211,7 +212,7 @@ CONTRACTS: list[Contract] = []
 def learn(
     connection: http.client.HTTPConnection, base: str, token: Optional[str]
 ) -> None:
-    """Of the first gateway: they are all of one build."""
+    """Read the description of the first gateway: all are of one build."""
     if CONTRACTS:
         return
     sent = {"Authorization": f"token {token}"} if token else {}

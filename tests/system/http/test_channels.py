@@ -29,7 +29,7 @@ def refused(web: Web, kernel: str, **options: object) -> int:
     with pytest.raises(websocket.WebSocketBadStatusException) as caught:
         Socket(web, kernel, **options)  # type: ignore[arg-type]
     error = caught.value
-    body = json.loads(error.resp_body)
+    body = json.loads(error.resp_body or b"")
     assert all(body[name] for name in ("message", "reason")), body
     return int(error.status_code)
 
@@ -63,7 +63,7 @@ def test_a_cell(kernel: Kernel, v1: bool) -> None:  # A-U10, A-U22, A-U23
             assert message["buffers"] == []
 
 
-def test_what_smolagents_sends(kernel: Kernel) -> None:  # A-SM5, A-U12
+def test_messages_that_smolagents_sends(kernel: Kernel) -> None:  # A-SM5, A-U12
     for number in range(3):
         with Socket(
             kernel.web,
@@ -101,7 +101,7 @@ def test_what_smolagents_sends(kernel: Kernel) -> None:  # A-SM5, A-U12
                 assert message["parent_header"]["msg_id"] == msg_id
 
 
-def test_what_autogen_sends(kernel: Kernel) -> None:  # A-AG5
+def test_messages_that_autogen_sends(kernel: Kernel) -> None:  # A-AG5
     ws = kernel.socket()
     ws.ws.send(
         json.dumps(
@@ -218,7 +218,7 @@ def test_tornado_gets_text_alone(kernel: Kernel) -> None:  # A-U19
     assert opened["buffers"] == []
 
 
-def test_what_is_no_message_closes(kernel: Kernel) -> None:
+def test_an_invalid_message_closes_the_socket(kernel: Kernel) -> None:
     for frame in (b"\0\0\0", b"{", b"[]", b'{"header":{}}', b"\xff\xfe"):
         ws = kernel.socket()
         ws.ws.send(frame, websocket.ABNF.OPCODE_BINARY)
@@ -411,7 +411,7 @@ def test_replay_after_a_drop(kernel: Kernel) -> None:  # A-U21
     assert again.value("1+1") == "2"
 
 
-def test_a_new_socket_sees_nothing_old(kernel: Kernel) -> None:
+def test_a_new_socket_gets_no_earlier_messages(kernel: Kernel) -> None:
     kernel.socket().run("print('old')")
     ws = kernel.socket(query={"session_id": "another"})
     assert ws.value("1+1") == "2"
@@ -427,7 +427,7 @@ def test_a_second_connection_takes_the_session(kernel: Kernel) -> None:
     assert second.value("1+1") == "2"
 
 
-def test_half_open_sockets_harm_nobody(kernel: Kernel) -> None:
+def test_half_open_sockets_harm_no_other_client(kernel: Kernel) -> None:
     web = kernel.web
     idle = [socket.create_connection((web.host, web.port)) for _ in range(20)]
     try:

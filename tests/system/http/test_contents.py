@@ -122,7 +122,7 @@ def test_other_paths(web: Web, path: str) -> None:
         assert b"root:" not in answer.body
 
 
-def test_a_shortened_id_is_none(web: Web, kernel: Kernel) -> None:
+def test_a_shortened_id_is_not_found(web: Web, kernel: Kernel) -> None:
     short = kernel.id[:8]
     assert web.get(f"/api/contents/recordings/{short}.ipynb").status == 404
 
@@ -136,7 +136,9 @@ def test_nothing_is_written(web: Web, kernel: Kernel) -> None:
     assert web.get(f"{path}/checkpoints").json == []
 
 
-def test_who_may(gateway: Gateway, web: Web, kernel: Kernel) -> None:
+def test_scopes_are_required(
+    gateway: Gateway, web: Web, kernel: Kernel
+) -> None:
     def holder(scope: str) -> Web:
         made = gateway.json("token", "create", "--json", "--scope", scope, "t")
         return web.with_token(made["token"])

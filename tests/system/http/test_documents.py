@@ -63,7 +63,7 @@ def same(web: Web, document: dict[str, Any]) -> bool:
         ({"name": "cobol"}, 501, "The 'cobol' kernel is not available"),
     ],
 )
-def test_a_change_that_cannot_be_changes_nothing(
+def test_an_impossible_change_changes_nothing(
     clean: Web,
     document: dict[str, Any],
     kernel: dict[str, str],
@@ -78,7 +78,7 @@ def test_a_change_that_cannot_be_changes_nothing(
     assert kernels(clean) == {document["kernel"]["id"]}
 
 
-def test_a_wrong_text_changes_nothing(
+def test_an_invalid_body_changes_nothing(
     clean: Web, document: dict[str, Any]
 ) -> None:
     body = {"path": "b.ipynb", "name": 7}
@@ -88,7 +88,7 @@ def test_a_wrong_text_changes_nothing(
     assert same(clean, document)
 
 
-def test_the_beginning_of_a_kernels_id_is_none(
+def test_the_beginning_of_a_kernels_id_is_not_found(
     clean: Web, document: dict[str, Any]
 ) -> None:
     short = document["kernel"]["id"][:8]
@@ -133,8 +133,8 @@ def test_a_kernel_that_another_document_has_stays(
 def test_a_kernel_of_its_own_goes_to_another_document(
     clean: Web, document: dict[str, Any]
 ) -> None:
-    """A kernel that somebody chose by its id leaves the old one alone: that
-    may be an agent's."""
+    """A kernel that was chosen by its id leaves the old one alone: that may be
+    an agent's."""
     other = clean.create()
     body = {"kernel": {"id": other}}
     answer = clean.ask("PATCH", url(document), body)

@@ -86,6 +86,25 @@ def test_a_list(kernel: Kernel) -> None:
     assert records(kernel.web, path_of(kernel, "?since=999999999")) == []
 
 
+def test_pages_backwards(kernel: Kernel) -> None:
+    kernel.socket().run("for n in range(40): print(n, flush=True)")
+    whole = records(kernel.web, path_of(kernel))
+    pages: list[dict[str, Any]] = []
+    before = len(whole) + 1
+    while before > 1:
+        page = records(kernel.web, path_of(kernel, f"?before={before}&limit=7"))
+        assert len(page) == min(7, before - 1)
+        pages = page + pages
+        before = page[0]["seq"]
+    assert pages == whole
+    assert records(kernel.web, path_of(kernel, "?before=3")) == whole[:2]
+    assert records(kernel.web, path_of(kernel, "?before=1&limit=5")) == []
+    found = records(kernel.web, path_of(kernel, "?since=3&before=6&limit=9"))
+    assert numbers(found) == [4, 5]
+    for wrong in ("?limit=3", "?before=3&follow=1", "?before=3&wait=1"):
+        assert kernel.web.get(path_of(kernel, wrong)).status == 400, wrong
+
+
 def test_a_follower_sees_all_once_until_the_end(kernel: Kernel) -> None:
     ws = kernel.socket()
     ws.run("print('before')")
@@ -175,7 +194,7 @@ def test_one_record(kernel: Kernel) -> None:
     assert kernel.web.get(one + "?mime=image/png").status == 404
 
 
-def test_what_came_while_the_gateway_was_dead(kernel: Kernel) -> None:
+def test_events_from_while_the_gateway_was_down(kernel: Kernel) -> None:
     """A viewer's request runs on; its end is read by cursor."""
     ws = kernel.socket()
     msg_id = ws.execute("import time; print(1); time.sleep(1); print(2)")
@@ -215,7 +234,7 @@ def test_bad_questions(kernel: Kernel, query: str) -> None:
     assert "must be a number" in answer.json["message"]
 
 
-def test_who_may(kernel: Kernel, web: Web) -> None:
+def test_scopes_are_required(kernel: Kernel, web: Web) -> None:
     assert web.with_token(None).get(path_of(kernel)).status == 401
     assert web.get(f"/hearth/sessions/{UNKNOWN}/events").status == 404
     assert web.ask("HEAD", path_of(kernel)).body == b""
@@ -234,7 +253,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_who_leaves_while_he_waits_costs_nothing(
+def test_a_client_that_leaves_while_waiting_costs_nothing(
     kernel: Kernel, web: Web
 ) -> None:
     """The end of a connection can be read all the time: who would be woken
@@ -264,5 +283,9 @@ def test_notes(kernel: Kernel) -> None:
     assert any("# Plan" in json.dumps(r["content"]) for r in found)
     assert kernel.web.post(path, {}).status == 400
     assert kernel.web.post(path, {"text": 7}).status == 400
+    for wrong in ({"text": "a", "by": {}}, {"text": "a", "by": "x" * 201}):
+        answer = kernel.web.post(path, wrong)
+        assert answer.status == 400
+        assert "by" in answer.json["message"]
     unknown = f"/hearth/sessions/{UNKNOWN}/notes"
     assert kernel.web.post(unknown, {"text": "x"}).status == 404

@@ -213,14 +213,14 @@ def test_bad_bodies(kernel: Kernel, body: Any) -> None:
     assert answer.json["message"]
 
 
-def test_what_the_session_refuses(kernel: Kernel) -> None:
+def test_requests_that_the_session_refuses(kernel: Kernel) -> None:
     location = begin(kernel, "1", metadata={"hearth": {"note": 7}})
     answer = ended(kernel.web, location)
     assert answer.status == 500
     assert "hearth.note" in answer.json["error"]["evalue"]
 
 
-def test_unknown_ones(kernel: Kernel, web: Web) -> None:
+def test_unknown_executions(kernel: Kernel, web: Web) -> None:
     for ask in (
         web.post(f"/api/kernels/{UNKNOWN}/execute", {"code": "1"}),
         web.get(f"/api/kernels/{UNKNOWN}/execute"),

@@ -142,7 +142,7 @@ def without_a_word(web: Web, kernel: str, through: socket.socket) -> None:
     pass
 
 
-def test_who_vanishes_is_given_up(cable: Cable, web: Web) -> None:
+def test_a_vanished_client_is_disconnected(cable: Cable, web: Web) -> None:
     kernel = Kernel(web, web.create())
     # One that is as silent, but there: its system answers the probes.
     here = kernel.socket().ready()
@@ -171,7 +171,7 @@ def test_who_vanishes_is_given_up(cable: Cable, web: Web) -> None:
         one.close()
 
 
-def test_the_budget_is_told(gateway: Gateway, web: Web) -> None:
+def test_the_budget_is_reported(gateway: Gateway, web: Web) -> None:
     told = gateway.info()["descriptors"]
     limits = Path(f"/proc/{gateway.pid}/limits").read_text().splitlines()
     soft = next(line.split()[3] for line in limits if "open files" in line)

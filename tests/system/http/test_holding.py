@@ -1,4 +1,5 @@
-"""What comes in and nobody has taken yet has one bound for all connections."""
+"""Received bytes that no session has taken yet have one bound for all
+connections."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Callable, Iterator
 
 import pytest
 from deadline import wait_for
+from desk import Desk
 from harness import Gateway
 from web import Answer, Closed, Kernel, Web
 
@@ -42,8 +44,9 @@ def body(kernel: Kernel) -> socket.socket:
 
 
 def frame(kernel: Kernel) -> socket.socket:
-    """The same of a message to a WebSocket."""
+    """Send the beginning of such a message to a WebSocket."""
     made = kernel.socket().ws.sock
+    assert made is not None
     head = struct.pack(">BBQ4x", 0x81, 0x80 | 127, MIB)
     made.sendall(head + b" " * (MIB - 1))
     return made
@@ -53,16 +56,16 @@ def execute(kernel: Kernel, code: str) -> Answer:
     return kernel.web.post(f"/api/kernels/{kernel.id}/execute", {"code": code})
 
 
-def held_bytes(kernel: Kernel) -> int:
-    """What counts of all that has come and nobody has taken yet."""
-    told = kernel.web.get("/metrics").body.decode()
+def held_bytes(owner: Kernel | Desk) -> int:
+    """Return the counted bytes that were received and not taken."""
+    told = owner.web.get("/metrics").body.decode()
     found = re.search(r"^hearth_http_held_bytes (\d+)$", told, re.M)
     assert found
     return int(found[1])
 
 
 @pytest.mark.parametrize("some", [body, frame])
-def test_of_all_that_comes_at_a_time(
+def test_requests_of_all_clients_together_are_bounded(
     small: Kernel, some: Callable[[Kernel], socket.socket]
 ) -> None:
     held = [some(small), some(small)]
@@ -82,7 +85,7 @@ def test_of_all_that_comes_at_a_time(
             with pytest.raises(Closed) as closed:
                 ws.until(lambda message: False)
         assert closed.value.code == 1013
-        assert "come back later" in closed.value.text
+        assert "try again later" in closed.value.text
     finally:
         for one in held:
             one.close()
@@ -90,7 +93,7 @@ def test_of_all_that_comes_at_a_time(
     assert execute(small, "#" * (MIB // 2)).status == 202
 
 
-def test_what_was_taken_counts_no_more(small: Kernel) -> None:
+def test_taken_bytes_no_longer_count(small: Kernel) -> None:
     """Ten times as much as there is room for, one after the other."""
     code = "#" * (MIB // 2)
     with small.socket() as ws:

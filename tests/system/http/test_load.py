@@ -40,7 +40,8 @@ def descriptors() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    """With room for few sessions: the other descriptors are for clients."""
+    """Start a gateway with room for few sessions: the other descriptors are for
+    clients."""
     running = Gateway("--set", "sessions/sessions_max=20")
     try:
         running.start()
@@ -62,7 +63,7 @@ def kernels(web: Web) -> Iterator[list[Kernel]]:
 
 
 def work(sockets: list[Socket], rounds: int) -> None:
-    """Each in a thread of its own, so many cells each."""
+    """Run that many cells on each socket, each in a thread of its own."""
     wrong: list[object] = []
 
     def one(ws: Socket) -> None:
@@ -115,7 +116,7 @@ def test_a_thousand_wait_while_fifty_work(
         kernel.sockets.clear()
 
 
-def test_who_reads_nothing_is_bounded_and_holds_up_nobody(
+def test_a_client_that_reads_nothing_is_bounded_and_delays_no_other(
     gateway: Gateway, kernel: Kernel
 ) -> None:
     """Sixty megabytes past ten that sleep."""

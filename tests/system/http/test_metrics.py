@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from pathlib import Path
 
 from deadline import wait_for
 from harness import Gateway
@@ -42,13 +44,13 @@ def scrape(web: Web) -> tuple[Samples, dict[str, str]]:
     return samples, types
 
 
-def test_what_is_told(kernel: Kernel) -> None:
+def test_metrics_are_reported(kernel: Kernel) -> None:
     ws = kernel.socket()
     before, types = scrape(kernel.web)
     for _ in range(5):
         ws.run("1+1")
-    # A session is idle in the registry's eyes a moment later than in ours, and
-    # what its replies took is told in a while.
+    # A session is idle for the registry a moment later than for us, and the
+    # duration of its replies is reported later.
     idle = ("hearth_sessions", 'state="idle"')
     trips = ("hearth_round_trip_seconds_count", "")
     after = wait_for(
@@ -77,6 +79,20 @@ def test_what_is_told(kernel: Kernel) -> None:
         'method="POST",handler="/api/kernels",status_code="201"',
     )
     assert after[created] >= 1
+
+
+def test_the_process_is_measured(gateway: Gateway, web: Web) -> None:
+    samples, types = scrape(web)
+    assert types["process_cpu_seconds_total"] == "counter"
+    assert samples["process_cpu_seconds_total", ""] > 0
+    status = Path(f"/proc/{gateway.pid}/status").read_text()
+    (seen,) = re.findall(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
+    resident = samples["process_resident_memory_bytes", ""]
+    assert 0.5 < resident / (1024 * int(seen)) < 2
+    assert 0 <= time.time() - samples["process_start_time_seconds", ""] < 86400
+    assert samples["process_max_fds", ""] >= 256
+    version = gateway.info()["version"]
+    assert samples["hearth_build_info", f'version="{version}"'] == 1
 
 
 def test_replies_over_zeromq_count_too(gateway: Gateway, web: Web) -> None:
@@ -125,7 +141,7 @@ def hit(limit: str) -> tuple[str, str]:
 
 
 def changed(before: Samples, after: Samples) -> Samples:
-    """Of what counts sessions and limits, what is not as it was."""
+    """Return the changed counters of sessions and limits."""
     names = (STARTED[0], TIMED[0], ended("")[0], hit("")[0])
     return {
         key: value - before[key]
@@ -161,7 +177,7 @@ def test_jupyters_names(web: Web) -> None:
     assert types["hearth_sessions_ended_total"] == "counter"
 
 
-def test_sessions_are_counted_whoever_asked_for_them(web: Web) -> None:
+def test_sessions_are_counted_for_each_creator(web: Web) -> None:
     before, _ = scrape(web)
     kernel = web.create()
     session = web.gateway.create()  # not over HTTP
@@ -192,7 +208,7 @@ def test_limits_are_counted() -> None:
     gateway = Gateway(*words).start()
     try:
         web = Web.of(gateway)
-        expected = {}
+        expected: Samples = {}
         before, _ = scrape(web)
         for number in range(1, 3):
             kernel = web.create()
@@ -200,9 +216,7 @@ def test_limits_are_counted() -> None:
             with Socket(web, kernel) as ws:
                 ws.execute("x = bytearray(1 << 30)")
                 wait_for(
-                    lambda kernel=kernel: (
-                        web.get(f"/api/kernels/{kernel}").status == 404
-                    ),
+                    lambda: web.get(f"/api/kernels/{kernel}").status == 404,
                     "the end for its memory",
                 )
             expected = {
@@ -224,5 +238,5 @@ def test_limits_are_counted() -> None:
 REMEMBERED = ("hearth_sessions_remembered", 'reason="memory"')
 
 
-def test_who_may(web: Web) -> None:
+def test_scopes_are_required(web: Web) -> None:
     assert web.with_token(None).get("/metrics").status == 401

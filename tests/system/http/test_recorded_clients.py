@@ -69,7 +69,7 @@ def belongs(msg_id: str) -> Callable[[Message], bool]:
 
 @pytest.fixture
 def made(web: Web) -> Iterator[list[str]]:
-    """Kernels that a test leaves behind."""
+    """Delete the kernels that a test has made."""
     kernels: list[str] = []
     yield kernels
     for kernel in kernels:
@@ -104,7 +104,7 @@ def webui_message(code: str) -> Message:
 
 
 def webui_run(ws: Wire, code: str) -> tuple[str, str, list[str]]:
-    """What it makes of the answers: stdout, stderr, results."""
+    """Return the client's result of the answers: stdout, stderr, results."""
     message = webui_message(code)
     ws.ws.send(json.dumps(message))
     is_own = belongs(message["header"]["msg_id"])
@@ -290,7 +290,7 @@ def test_e2b(inner: Gateway) -> None:
     assert 200 <= web.ask("DELETE", path).status < 300
 
 
-def test_e2b_interrupts_what_nobody_waits_for(inner: Gateway) -> None:
+def test_e2b_interrupts_a_cell_after_its_client_left(inner: Gateway) -> None:
     """Its caller went: an interrupt by REST, and the next cell runs."""
     web = Web.of(inner)
     context = E2BContext(web)
@@ -310,7 +310,7 @@ def test_e2b_interrupts_what_nobody_waits_for(inner: Gateway) -> None:
     assert web.ask("DELETE", path).status == 204
 
 
-def test_e2b_is_told_when_its_kernel_dies(inner: Gateway) -> None:
+def test_e2b_gets_an_error_when_its_kernel_dies(inner: Gateway) -> None:
     """It waits without an end: an error, then idle (A-U26)."""
     web = Web.of(inner)
     context = E2BContext(web)

@@ -35,10 +35,13 @@ def check_busy(answer: Answer) -> None:
     assert f"try again in {seconds} s" in answer.json["message"]
 
 
-def test_who_finds_the_line_full_is_told_when_to_come_back() -> None:
+def test_a_full_queue_is_answered_with_retry_after() -> None:
     """A-U24: clients that get 503 ask again."""
-    words = ("profile/python3/pool/max=0", "gateway/starts_max=1")
-    words += ("gateway/starts_queue=1",)
+    words = (
+        "profile/python3/pool/max=0",
+        "gateway/starts_max=1",
+        "gateway/starts_queue=1",
+    )
     gateway = Gateway(*(w for word in words for w in ("--set", word))).start()
     (zygote,) = children(gateway.pid)
     answers: list[Answer] = []
@@ -73,8 +76,9 @@ def test_who_finds_the_line_full_is_told_when_to_come_back() -> None:
 
 
 def test_a_queue_that_is_full(kernel: Kernel) -> None:
-    """Who sends more than the session holds is told so, by request; the rest
-    stands, and under the same key it may be sent again."""
+    """A client that sends more than the session holds gets an error for each
+    request; the others are kept, and it may be sent again under the same key.
+    """
     path = f"/api/kernels/{kernel.id}/execute"
     body = {"code": "6 * 7", "key": "a"}
     ws = kernel.socket().ready()

@@ -46,7 +46,7 @@ def test_the_environment_of_a_kernel(web: Web) -> None:
         kernel.close()
 
 
-def test_info_tells_url_and_token(gateway: Gateway, web: Web) -> None:
+def test_info_prints_url_and_token(gateway: Gateway, web: Web) -> None:
     told = gateway.runtime / "http.json"
     assert told.stat().st_mode & 0o777 == 0o600
     assert web.token
@@ -111,12 +111,17 @@ def test_kernelspecs(web: Web) -> None:  # A-U1
     assert web.get("/kernelspecs/none/logo-svg.svg").status == 404
 
 
-def test_python_is_the_python_that_is_there(web: Web) -> None:
+def test_python_means_the_default_python(web: Web) -> None:
     """jupyter_client has the same rule, and some clients send nothing else."""
     made = web.post("/api/kernels", {"name": "python"})
     assert made.status == 201
     assert made.json["name"] == "python3"
     web.delete(made.json["id"])
+    document = {"path": "a.ipynb", "type": "notebook", "name": "a"}
+    made = web.post("/api/sessions", {**document, "kernel": {"name": "python"}})
+    assert made.status == 201, made.json
+    assert made.json["kernel"]["name"] == "python3"
+    web.delete(made.json["kernel"]["id"])
 
 
 def check_model(model: dict[str, object]) -> None:  # A-U3, A-U4
@@ -146,13 +151,14 @@ def test_kernel_life(
     model = answer.json
     check_model(model)
     path = f"/api/kernels/{model['id']}"
+    empty: dict[str, Any] = {}
     assert answer.headers["Location"] == path
     try:
         assert model["id"] in [m["id"] for m in web.get("/api/kernels").json]
         check_model(web.get(path + "?1700000000000").json)
-        for body in (None, {}):
+        for body in (None, empty):
             assert web.post(path + "/interrupt", body).status == 204
-        for body in (None, {}):
+        for body in (None, empty):
             answer = web.post(path + "/restart?1700000000000", body)
             assert answer.status == 200, answer
             check_model(answer.json)
@@ -177,7 +183,7 @@ def test_unknown_kernels(web: Web) -> None:
         assert answer.json["reason"] == "Not Found"
 
 
-def test_the_beginning_of_an_id_is_none(web: Web) -> None:
+def test_the_beginning_of_an_id_is_not_found(web: Web) -> None:
     kernel = web.create()
     try:
         for method in ("GET", "DELETE"):
@@ -211,11 +217,34 @@ def test_bad_creations(web: Web) -> None:
         (b'{"idle_timeout":-1}', 400, "idle_timeout"),
         (b'{"lifetime":"1h"}', 400, "lifetime"),
         (b'{"name":"\xff"}', 400, "Invalid JSON"),
+        (b'{"name":5}', 400, "name must be a text"),
+        (b'{"restart":"AAA"}', 400, "restart must be"),
+        (b'{"idle_timeout":1e300}', 400, "idle_timeout"),
+        (b'{"cell_time_limit":3155760001}', 400, "cell_time_limit"),
     ]:
         answer = web.ask("POST", "/api/kernels", raw=body)
         assert answer.status == status, answer
         assert word in answer.json["message"], answer
         assert answer.json["reason"]
+    assert web.get("/api/kernels").json == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"path": 5},
+        {"name": [1]},
+        {"type": {}},
+        {"kernel": "python3"},
+        {"kernel": {"name": 5}},
+        {"kernel": {"id": 5}},
+    ],
+)
+def test_bad_documents(web: Web, change: dict[str, Any]) -> None:
+    body = {"path": "a", "name": "a", "type": "x", "kernel": {}}
+    answer = web.post("/api/sessions", {**body, **change})
+    assert answer.status == 400, answer
+    assert "must be" in answer.json["message"]
     assert web.get("/api/kernels").json == []
 
 
@@ -254,7 +283,27 @@ def test_sessions(web: Web) -> None:  # A-U7
     assert web.get("/api/kernels").json == []
 
 
-def test_a_session_whose_kernel_went_first(web: Web) -> None:
+def test_a_change_is_answered_when_the_old_kernel_has_ended(web: Web) -> None:
+    body = {"path": "x", "type": "notebook", "kernel": {"name": "python3"}}
+    made = web.post("/api/sessions", body).json
+    with Kernel(web, made["kernel"]["id"]).socket() as socket:
+        # Its end takes a while.
+        socket.run("import atexit, time; atexit.register(time.sleep, 1.5)")
+    path = f"/api/sessions/{made['id']}"
+    changed = web.ask("PATCH", path, {"kernel": {"name": "python3"}})
+    assert changed.status == 200, changed
+    listed = [model["id"] for model in web.get("/api/kernels").json]
+    assert listed == [changed.json["kernel"]["id"]]
+    assert web.get(path).json["kernel"]["id"] == listed[0]
+    # The next one has ended before it is to be.
+    web.delete(listed[0])
+    answer = web.ask("PATCH", path, {"kernel": {"name": "python3"}})
+    assert answer.status == 200, answer
+    web.ask("DELETE", path)
+    assert web.get("/api/kernels").json == []
+
+
+def test_a_session_whose_kernel_ended_first(web: Web) -> None:
     body = {"path": "x", "type": "console", "name": "", "kernel": {}}
     made = web.post("/api/sessions", body).json
     assert "notebook" not in made
@@ -336,8 +385,8 @@ def ask_until_it_is_gone(web: Web, path: str, seen: set[int]) -> None:
 
 
 def test_orders_while_the_gateway_stops() -> None:
-    """A session whose thread has ended already answers no order; who asks is
-    told, and the gateway ends all the same."""
+    """A session whose thread has ended already answers no request; the client
+    gets an error, and the gateway ends all the same."""
     gateway = Gateway("--set", "profile/python3/pool/min=3").start()
     try:
         web = Web.of(gateway)

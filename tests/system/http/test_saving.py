@@ -108,7 +108,7 @@ def test_notebooks(desk: Desk) -> None:
 
 
 def test_notebooks_of_older_formats(desk: Desk) -> None:
-    """JupyterLab would show nothing of it: it is told what to do instead."""
+    """JupyterLab would not show them: the error says what to do instead."""
     old = {"nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": []}]}
     (desk.folder / "old.ipynb").write_text(json.dumps(old))
     message = refused(desk.get("/old.ipynb"), 400)
@@ -162,7 +162,7 @@ def test_an_empty_body_is_an_empty_file(desk: Desk) -> None:
         (b'{"type":"notebook","content":{},"chunk":1}', "large file"),
     ],
 )
-def test_what_cannot_be_saved(desk: Desk, body: bytes, word: str) -> None:
+def test_refused_saves(desk: Desk, body: bytes, word: str) -> None:
     (desk.folder / "file").write_text("before")
     answer = desk.web.ask("PUT", f"{desk.api}/file", raw=body)
     assert word in refused(answer, 400)
@@ -170,7 +170,7 @@ def test_what_cannot_be_saved(desk: Desk, body: bytes, word: str) -> None:
     assert desk.names() == ["file"]
 
 
-def test_nothing_is_trusted(desk: Desk) -> None:
+def test_saved_cells_are_not_trusted(desk: Desk) -> None:
     """Jupyter Server would sign the notebook: there is no such store."""
     (desk.folder / "x.ipynb").write_text("{}")
     refused(desk.ask("POST", "/x.ipynb/trust"), 404)
@@ -180,7 +180,7 @@ def test_nothing_is_trusted(desk: Desk) -> None:
 # --- Chunks ---
 
 
-def test_chunks(gateway: Gateway, desk: Desk) -> None:
+def test_chunked(gateway: Gateway, desk: Desk) -> None:
     pieces = [os.urandom(1 << 20) for _ in range(40)]
     before = memory(gateway)
     for i, piece in enumerate(pieces[:-1], 1):
@@ -219,7 +219,7 @@ def test_a_chunk_that_is_wrong_leaves_nothing(desk: Desk) -> None:
 # --- POST, PATCH, DELETE ---
 
 
-def test_new_ones(desk: Desk) -> None:
+def test_new_files_get_names(desk: Desk) -> None:
     for name in ("Untitled.ipynb", "Untitled1.ipynb"):
         answer = desk.ask("POST", "", {"type": "notebook"})
         assert saved(answer, 201)["name"] == name
@@ -333,7 +333,7 @@ def test_a_copy_whose_name_is_taken_meanwhile(
     assert taken.read_text() == "first"
 
 
-def test_copies_of_what_another_lacks(desk: Desk, other: Desk) -> None:
+def test_copies_of_missing_files(desk: Desk, other: Desk) -> None:
     (other.folder / "link").symlink_to("/etc/passwd")
     (other.folder / "folder").mkdir()
     (other.folder / ".hidden").write_text("x")
@@ -492,7 +492,7 @@ def test_checkpoints_are_out_of_reach(desk: Desk) -> None:
         )
         == "False"
     )
-    # What stands in their place leads nowhere.
+    # The entries in their place lead nowhere.
     (desk.folder / "file").unlink()
     (desk.folder / "file").symlink_to("/etc/passwd")
     refused(desk.ask("POST", "/file/checkpoints"), 400)
@@ -549,7 +549,7 @@ def test_full_workspaces(narrow: Desk) -> None:
     assert desk.get("/a/checkpoints").json == []
 
 
-def test_who_may(gateway: Gateway, desk: Desk) -> None:
+def test_scopes_are_required(gateway: Gateway, desk: Desk) -> None:
     def holder(scopes: str) -> Web:
         made = gateway.json("token", "create", "--json", "-s", scopes, "t")
         return desk.web.with_token(made["token"])

@@ -19,7 +19,12 @@ ANYBODY, OBSERVE, EXECUTE, FILES, ADMIN = "", *SCOPES
 # Written by hand: what the gateway's own table says is what is tested. A path
 # below contents is looked at twice, as what it leads to decides.
 ROUTES = {
+    "GET /": ANYBODY,
     "GET /api": ANYBODY,
+    "GET /hearth/feed": OBSERVE,
+    "GET /hearth/window": ANYBODY,
+    "GET /hearth/window/{window}": ANYBODY,
+    "POST /hearth/window": ANYBODY,
     "GET /login": ANYBODY,
     "POST /login": ANYBODY,
     "GET /logout": ANYBODY,
@@ -39,6 +44,11 @@ ROUTES = {
     "POST /api/kernels/{kernel}/interrupt": EXECUTE,
     "POST /api/kernels/{kernel}/restart": EXECUTE,
     "GET /api/kernels/{kernel}/channels": OBSERVE,
+    "GET /api/terminals": OBSERVE,
+    "POST /api/terminals": EXECUTE,
+    "GET /api/terminals/{terminal}": OBSERVE,
+    "DELETE /api/terminals/{terminal}": EXECUTE,
+    "GET /terminals/websocket/{websocket}": OBSERVE,
     "POST /api/kernels/{kernel}/execute": EXECUTE,
     "GET /api/kernels/{kernel}/execute": OBSERVE,
     "GET /api/kernels/{kernel}/requests/{request}": OBSERVE,
@@ -48,11 +58,29 @@ ROUTES = {
     "GET /api/sessions/{session}": OBSERVE,
     "PATCH /api/sessions/{session}": EXECUTE,
     "DELETE /api/sessions/{session}": EXECUTE,
+    "GET /hearth/sessions": OBSERVE,
     "GET /hearth/sessions/{session}": OBSERVE,
+    "GET /hearth/sessions/{session}/page": OBSERVE,
     "POST /hearth/sessions/{session}/keepalive": EXECUTE,
+    "POST /hearth/sessions/{session}/interrupt": EXECUTE,
+    "POST /hearth/sessions/{session}/revive": EXECUTE,
     "POST /hearth/sessions/{session}/notes": EXECUTE,
+    "GET /hearth/sessions/{session}/tools": OBSERVE,
+    "PUT /hearth/sessions/{session}/tools": EXECUTE,
+    "DELETE /hearth/sessions/{session}/tools": EXECUTE,
+    "GET /hearth/sessions/{session}/tools/calls": EXECUTE,
+    "POST /hearth/sessions/{session}/tools/calls/{call}": EXECUTE,
     "GET /hearth/sessions/{session}/events": OBSERVE,
     "GET /hearth/sessions/{session}/events/{event}": OBSERVE,
+    "GET /hearth/sessions/{session}/outputs/{output}": OBSERVE,
+    "GET /hearth/sessions/{session}/processes": OBSERVE,
+    "POST /hearth/sessions/{session}/processes": EXECUTE,
+    "GET /hearth/sessions/{session}/processes/{process}": OBSERVE,
+    "DELETE /hearth/sessions/{session}/processes/{process}": EXECUTE,
+    "GET /hearth/sessions/{session}/processes/{process}/output": OBSERVE,
+    "POST /hearth/sessions/{session}/processes/{process}/input": EXECUTE,
+    "POST /hearth/sessions/{session}/processes/{process}/signal": EXECUTE,
+    "POST /hearth/sessions/{session}/processes/{process}/resize": EXECUTE,
     "GET /api/contents": "observe files",
     "POST /api/contents": FILES,
     "GET /api/contents/{path}": "observe files",
@@ -61,6 +89,58 @@ ROUTES = {
     "PATCH /api/contents/{path}": FILES,
     "DELETE /api/contents/{path}": FILES,
     "GET /files/{path}": "observe files",
+    "POST /e2b/sandboxes": EXECUTE,
+    "GET /e2b/sandboxes": OBSERVE,
+    "POST /e2b/v2/sandboxes": EXECUTE,
+    "GET /e2b/v2/sandboxes": OBSERVE,
+    "POST /e2b/v2/sandboxes/{sandbox}/connect": EXECUTE,
+    "GET /e2b/sandboxes/{sandbox}": OBSERVE,
+    "DELETE /e2b/sandboxes/{sandbox}": EXECUTE,
+    "POST /e2b/sandboxes/{sandbox}/connect": EXECUTE,
+    "POST /e2b/sandboxes/{sandbox}/resume": EXECUTE,
+    "POST /e2b/sandboxes/{sandbox}/timeout": EXECUTE,
+    "POST /e2b/sandboxes/{sandbox}/pause": EXECUTE,
+    "POST /e2b/sandboxes/{sandbox}/fork": EXECUTE,
+    "POST /e2b/sandboxes/{sandbox}/snapshots": EXECUTE,
+    "GET /e2b/sandboxes/{sandbox}/metrics": OBSERVE,
+    "GET /e2b/sandboxes/{sandbox}/logs": OBSERVE,
+    "PUT /e2b/sandboxes/{sandbox}/network": EXECUTE,
+    "GET /e2b/health": OBSERVE,
+    "POST /e2b/execute": EXECUTE,
+    "POST /e2b/contexts": EXECUTE,
+    "GET /e2b/contexts": OBSERVE,
+    "POST /e2b/contexts/{context}/restart": EXECUTE,
+    "DELETE /e2b/contexts/{context}": EXECUTE,
+    "GET /e2b/files": FILES,
+    "POST /e2b/files": FILES,
+    "POST /e2b/filesystem.Filesystem/Stat": FILES,
+    "POST /e2b/filesystem.Filesystem/ListDir": FILES,
+    "POST /e2b/filesystem.Filesystem/MakeDir": FILES,
+    "POST /e2b/filesystem.Filesystem/Move": FILES,
+    "POST /e2b/filesystem.Filesystem/Remove": FILES,
+    "POST /e2b/filesystem.Filesystem/WatchDir": FILES,
+    "POST /e2b/filesystem.Filesystem/CreateWatcher": FILES,
+    "POST /e2b/process.Process/Start": EXECUTE,
+    "POST /e2b/process.Process/Connect": EXECUTE,
+    "POST /e2b/process.Process/List": OBSERVE,
+    "POST /e2b/process.Process/SendInput": EXECUTE,
+    "POST /e2b/process.Process/StreamInput": EXECUTE,
+    "POST /e2b/process.Process/CloseStdin": EXECUTE,
+    "POST /e2b/process.Process/SendSignal": EXECUTE,
+    "POST /e2b/process.Process/Update": EXECUTE,
+    "POST /mcp": "observe execute files",
+    "GET /mcp": "observe execute files",
+    "DELETE /mcp": "observe execute files",
+    "POST /mcp/structured": "observe execute files",
+    "GET /mcp/structured": "observe execute files",
+    "DELETE /mcp/structured": "observe execute files",
+    "POST /mcp/sessions/{session}": "observe execute files",
+    "GET /mcp/sessions/{session}": "observe execute files",
+    "DELETE /mcp/sessions/{session}": "observe execute files",
+    "GET /.well-known/oauth-protected-resource": ANYBODY,
+    "GET /.well-known/oauth-protected-resource/mcp": ANYBODY,
+    "GET /.well-known/oauth-authorization-server": ANYBODY,
+    "GET /.well-known/openid-configuration": ANYBODY,
     "GET /hearth/gateway": ADMIN,
     "POST /api/shutdown": ADMIN,
     "GET /hearth/tokens": ADMIN,
@@ -73,7 +153,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture(scope="module")
 def holders(gateway: Gateway, web: Web) -> Iterator[dict[str, Web]]:
-    """Who has this scope and no other."""
+    """Return a client for each scope, without other scopes."""
     made = {
         scope: gateway.json("token", "create", "--json", "--scope", scope, "t")
         for scope in SCOPES
@@ -94,8 +174,8 @@ def test_the_table_is_whole(web: Web) -> None:
 
 
 def ask(web: Web, route: str, below: str = "") -> Answer:
-    """Of something that is not there, with a body that is none: whoever may
-    is told of that."""
+    """Ask for a missing thing, with an invalid body: permitted clients get that
+    error."""
     method, _, path = route.partition(" ")
     path = path.replace("{path}", below)
     path = re.sub(r"\{\w+\}", UNKNOWN, path)
@@ -103,11 +183,14 @@ def ask(web: Web, route: str, below: str = "") -> Answer:
 
 
 @pytest.mark.parametrize("route", [r for r in ROUTES if "{path}" not in r])
-def test_who_may(web: Web, holders: dict[str, Web], route: str) -> None:
+def test_scopes_are_required(
+    web: Web, holders: dict[str, Web], route: str
+) -> None:
     allowed = ROUTES[route].split()
     nobody = ask(web.with_token(None), route)
     if not allowed:
-        assert nobody.status != 401, nobody
+        # The page of / is for browsers; programs learn nothing there.
+        assert nobody.status != 401 or route == "GET /", nobody
         return
     assert nobody.status == 401, nobody
     for scope, holder in holders.items():
@@ -121,7 +204,7 @@ def test_who_may(web: Web, holders: dict[str, Web], route: str) -> None:
 
 
 @pytest.mark.parametrize("route", [r for r in ROUTES if "{path}" in r])
-def test_what_lies_below_contents(holders: dict[str, Web], route: str) -> None:
+def test_scopes_below_contents(holders: dict[str, Web], route: str) -> None:
     """Files of workspaces are for files alone, recordings for observe."""
     reads = route.startswith("GET")
     for below, scope in (
@@ -241,7 +324,7 @@ def browsers(gateway: Gateway, web: Web) -> Iterator[list[Browser]]:
         gateway.run("token", "revoke", token["id"])
 
 
-def test_a_cookie_is_whose_token_it_is(browsers: list[Browser]) -> None:
+def test_a_cookie_acts_as_its_token(browsers: list[Browser]) -> None:
     for browser in browsers:
         browser.ask("GET", "/api/me")
         found = json.loads(browser.body)["identity"]
@@ -250,7 +333,7 @@ def test_a_cookie_is_whose_token_it_is(browsers: list[Browser]) -> None:
     assert len(names) == 2
 
 
-def test_viewers_by_cookie_are_told_apart(
+def test_viewers_with_cookies_are_distinguished(
     browsers: list[Browser], kernel: Kernel
 ) -> None:
     """One session_id of two people is two viewers: neither replaces the other
@@ -272,7 +355,7 @@ def test_viewers_by_cookie_are_told_apart(
         assert not of_type(other.seen, "execute_reply")[1:]
 
 
-def test_uploads_by_cookie_are_told_apart(
+def test_uploads_with_cookies_are_distinguished(
     browsers: list[Browser], kernel: Kernel
 ) -> None:
     def send(browser: Browser, chunk: int, text: str) -> int:
@@ -296,13 +379,14 @@ def test_uploads_by_cookie_are_told_apart(
 def test_websockets_of_foreign_pages_with_a_cookie(
     browsers: list[Browser], kernel: Kernel
 ) -> None:
-    """A page of somebody else's, in a browser that is logged in here."""
+    """A page of another site, in a browser that is logged in here."""
     nobody, cookie = kernel.web.with_token(None), browsers[0].cookie()
     evil = [f"{name}: {text}" for name, text in EVIL.items()]
     with pytest.raises(websocket.WebSocketBadStatusException) as refused:
         Socket(nobody, kernel.id, header=[f"Cookie: {cookie}", *evil])
     assert refused.value.status_code == 403
-    assert b"https://evil.example may not use" in refused.value.resp_body
+    body = refused.value.resp_body or b""
+    assert b"https://evil.example may not use" in body
     own = f"Origin: http://{nobody.host}:{nobody.port}"
     with Socket(nobody, kernel.id, header=[f"Cookie: {cookie}", own]) as ws:
         assert ws.value("1 + 1") == "2"

@@ -1,5 +1,5 @@
-"""A WebSocket whose client does not read: what lies for it is bounded, what
-it gets is in order, and nobody waits for it."""
+"""A WebSocket whose client does not read: its backlog is bounded and in order,
+and no other client waits for it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kernel(narrow: Gateway) -> Iterator[Kernel]:
     made.close()
 
 
-def test_what_was_left_comes_in_its_order(kernel: Kernel) -> None:
+def test_the_backlog_comes_in_order(kernel: Kernel) -> None:
     slow = kernel.socket().ready()
     msg_id = slow.execute(PRINTS)
     wait_for(
@@ -57,7 +57,7 @@ def test_what_was_left_comes_in_its_order(kernel: Kernel) -> None:
     states = [state_of([m]) for m in of_type(messages, "status")]
     assert states[-1] == "idle"
     assert states.count("idle") == 1
-    # Behind the outputs, or clients would stop listening before them.
+    # After the outputs, or clients would stop listening before them.
     assert types(messages)[-1] == "status"
     assert slow.value("6 * 9") == "54"
 
@@ -69,12 +69,12 @@ def comes_back(kernel: Kernel) -> Optional[Socket]:
         return None
 
 
-def test_who_only_asks_is_parted_from(kernel: Kernel) -> None:
+def test_a_client_that_reads_no_replies_is_disconnected(kernel: Kernel) -> None:
     """Replies that no journal has are not held without an end."""
     slow = kernel.socket(query={"session_id": "slow"}, receive_buffer=65536)
     slow.ready()
     other = kernel.socket().ready()
-    # They wait behind this cell, and the last one says that all are there.
+    # They wait after this cell, and the last one shows that all are there.
     cell = other.execute("input()", allow_stdin=True)
     question = other.until(lambda m: m["channel"] == "stdin")[-1]
     for _ in range(ASKED):
@@ -101,7 +101,7 @@ def test_who_only_asks_is_parted_from(kernel: Kernel) -> None:
     assert other.value("6 * 8") == "48"
 
 
-def test_who_may_only_look_is_no_exception(
+def test_a_slow_observer_is_no_exception(
     kernel: Kernel, narrow: Gateway
 ) -> None:
     """Refusals lie for him as replies do."""

@@ -40,14 +40,14 @@ def test_pings_go_out_and_no_pong_is_needed(quick: Gateway) -> None:
     kernel = Kernel(Web.of(quick), Web.of(quick).create())
     try:
         ws = kernel.socket()
-        times = []
+        times: list[float] = []
         while len(times) < PINGS:
             ws.ws.settimeout(DEADLINE)
             frame = ws.ws.recv_frame()
             if frame.opcode == websocket.ABNF.OPCODE_PING:
                 assert frame.data == b""
                 times.append(time.monotonic())
-        # Never earlier than told; how much later is the machine's business.
+        # Never earlier than configured; how much later depends on the machine.
         assert times[-1] - times[0] > 0.5 * (PINGS - 1)
         assert ws.value("6 * 7") == "42"
     finally:
@@ -64,7 +64,7 @@ def question(ws: Socket) -> Message:
 
 
 @pytest.mark.parametrize("how", ["drop", "close"])
-def test_a_question_is_asked_again_of_who_comes_back(
+def test_a_question_is_repeated_to_a_returning_client(
     kernel: Kernel, how: str
 ) -> None:
     query = {"session_id": "tab"}
@@ -88,7 +88,7 @@ def test_a_question_is_asked_again_of_who_comes_back(
     assert not of_type(third.seen, "input_request")
 
 
-def test_a_question_is_nobody_elses(kernel: Kernel) -> None:
+def test_a_question_goes_to_one_client_only(kernel: Kernel) -> None:
     ws = kernel.socket(query={"session_id": "tab"})
     msg_id, asked = ask(ws)
     other = kernel.socket(query={"session_id": "another"})
@@ -99,7 +99,7 @@ def test_a_question_is_nobody_elses(kernel: Kernel) -> None:
     assert not of_type(other.seen, "input_request")
 
 
-def test_who_may_only_look(kernel: Kernel) -> None:
+def test_observers(kernel: Kernel) -> None:
     """Outputs stream in; each request that runs code is refused in words, and
     with all that clients wait for."""
     token = kernel.web.gateway.json(
@@ -136,7 +136,7 @@ def test_who_may_only_look(kernel: Kernel) -> None:
     assert not of_type(seen, "execute_reply")
 
 
-def test_who_may_only_look_answers_no_question(kernel: Kernel) -> None:
+def test_an_observer_answers_no_question(kernel: Kernel) -> None:
     token = kernel.web.gateway.json(
         "token", "create", "--json", "--scope", "observe", "mute"
     )["token"]

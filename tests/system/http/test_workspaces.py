@@ -30,7 +30,7 @@ def test_workspaces_of_live_sessions(desk: Desk) -> None:
     assert {entry["type"] for entry in listed.json["content"]} == {"directory"}
 
 
-def test_what_a_cell_wrote_is_there(desk: Desk) -> None:
+def test_files_written_by_a_cell_are_listed(desk: Desk) -> None:
     desk.kernel.socket().run(
         "import os\n"
         "os.mkdir('results')\n"
@@ -131,7 +131,7 @@ def test_notebooks(desk: Desk) -> None:
     "text",
     [b"", b"{", b"[]", b'{"a":1}x', b'{"a":\xff}', b'{"\xff":1}', b'{"a":01}'],
 )
-def test_what_is_no_notebook(desk: Desk, text: bytes) -> None:
+def test_invalid_notebooks(desk: Desk, text: bytes) -> None:
     (desk.folder / "broken.ipynb").write_bytes(text)
     assert "Unreadable" in refused(desk.get("/broken.ipynb"), 400)
     assert desk.get("/broken.ipynb?type=file").status == 200
@@ -210,7 +210,7 @@ def test_names_that_are_no_text(desk: Desk) -> None:
     assert "\n" not in answer.headers["Content-Disposition"]
 
 
-def test_a_session_that_is_none(web: Web) -> None:
+def test_an_unknown_session(web: Web) -> None:
     none = "00000000-0000-4000-8000-000000000000"
     for below in (none, none[:8], none + "0", "x", f"{none}/x"):
         assert web.get(f"/api/contents/workspaces/{below}").status == 404
@@ -240,7 +240,7 @@ def test_downloads(desk: Desk) -> None:
     assert head.headers["Content-Length"] == str(len(data))
 
 
-def test_a_page_is_no_page(desk: Desk) -> None:
+def test_html_is_served_as_a_download(desk: Desk) -> None:
     for name in ("x.html", "x.svg", "x.js", "x.xml", "x.HTML"):
         (desk.folder / name).write_text("<script>alert(1)</script>")
         answer = desk.file(f"/{name}")
@@ -274,7 +274,7 @@ def test_ranges(desk: Desk, asked: str, start: int, end: int) -> None:
     assert (other.status, other.body) == (200, data)
 
 
-def test_ranges_that_are_none(desk: Desk) -> None:
+def test_invalid_ranges(desk: Desk) -> None:
     (desk.folder / "data").write_bytes(b"0123456789")
     for asked in ("bytes=10-", "bytes=99-100", "bytes=-0"):
         answer = desk.file("/data", Range=asked)
@@ -336,7 +336,7 @@ def test_a_file_that_changes_ends_the_answer(desk: Desk) -> None:
 # --- Who may ---
 
 
-def test_who_may(gateway: Gateway, desk: Desk) -> None:
+def test_scopes_are_required(gateway: Gateway, desk: Desk) -> None:
     (desk.folder / "file").write_text("x")
 
     def holder(scopes: str) -> Web:

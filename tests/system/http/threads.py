@@ -1,5 +1,4 @@
-"""One thread of a process stands still while the others go on: ptrace stops
-the thread that it is told to, and no other."""
+"""One thread of a process is stopped while the others go on, by ptrace."""
 
 from __future__ import annotations
 

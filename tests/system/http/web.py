@@ -40,8 +40,8 @@ class Answer:
 
 
 class Web:
-    """What one token may do with one gateway; every answer is held against
-    what that says of itself, unless somebody else's server is in between."""
+    """A client of one gateway with one token. Every answer is compared with the
+    gateway's description, unless another server is in between."""
 
     def __init__(
         self,
@@ -246,10 +246,12 @@ class Socket:
 
     def drop(self) -> None:
         """As a network does that goes away."""
-        self.ws.sock.setsockopt(
+        plain = self.ws.sock
+        assert plain is not None
+        plain.setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
         )
-        self.ws.sock.close()
+        plain.close()
 
     # -- sending --
 

@@ -9,5 +9,5 @@ from test_questions import *  # noqa: F403
 from test_turns import *  # noqa: F403
 
 
-def test_it_is_the_old_one() -> None:
+def test_the_client_is_the_old_version() -> None:
     assert jupyter_client.version_info[:2] == (7, 4)

@@ -20,7 +20,7 @@ RETAIN = 64 << 20
 
 
 def run_python(code, package=PACKAGE, python=sys.executable):
-    """What a Python of its own prints that runs this code on the package."""
+    """Return the output of a Python that runs this code on the package."""
     done = subprocess.run(
         [python, "-c", code],
         env={**os.environ, "PYTHONPATH": str(package)},

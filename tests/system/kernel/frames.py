@@ -1,46 +1,21 @@
-"""Frames of the kernel link in Python; docs/PROTOCOL.kernel.md."""
+"""Frames of the kernel link in Python; docs/design/PROTOCOL.kernel.md."""
 
 import dataclasses
 import json
+import re
 import struct
+from pathlib import Path
 
 HEADER = struct.Struct("<IHHQQII")
 VERSION = 1
 
-DOWN = {
-    "HELLO": 1,
-    "ACK": 2,
-    "EXECUTE": 3,
-    "COMPLETE": 4,
-    "INSPECT": 5,
-    "IS_COMPLETE": 6,
-    "HISTORY": 7,
-    "COMM_INFO": 8,
-    "COMM_OPEN_IN": 9,
-    "COMM_MSG_IN": 10,
-    "COMM_CLOSE_IN": 11,
-    "INPUT_REPLY": 12,
-    "SHUTDOWN": 13,
-    "MARK": 14,
-    "REHEARSE": 15,
-}
-UP = {
-    32: "WELCOME",
-    33: "READY",
-    34: "STREAM",
-    35: "DISPLAY",
-    36: "UPDATE",
-    37: "RESULT",
-    38: "ERROR",
-    39: "CLEAR",
-    40: "COMM_OPEN",
-    41: "COMM_MSG",
-    42: "COMM_CLOSE",
-    43: "INPUT_REQUEST",
-    44: "REPLY",
-    45: "MARKED",
-    46: "YIELDED",
-}
+# The rows of FRAME_TYPES in protocol/frame.h: name, code, direction.
+_ROWS = re.findall(
+    r"\bX\((\w+), (\d+), (UP|DOWN),",
+    (Path(__file__).resolve().parents[3] / "protocol/frame.h").read_text(),
+)
+DOWN = {name: int(code) for name, code, way in _ROWS if way == "DOWN"}
+UP = {int(code): name for name, code, way in _ROWS if way == "UP"}
 
 
 @dataclasses.dataclass

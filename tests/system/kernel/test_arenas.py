@@ -127,7 +127,7 @@ def run(code):
     return told
 
 
-def test_they_lie_together_and_leave_no_memory_behind():
+def test_objects_are_adjacent_and_leave_no_memory():
     told = run(LIES)
     assert told["resident"] > 40
     assert told["left"] < 10
@@ -138,14 +138,14 @@ def test_they_lie_together_and_leave_no_memory_behind():
     assert told["forked"] == 300_000
 
 
-def test_what_does_not_fit_lies_elsewhere():
+def test_objects_that_do_not_fit_are_elsewhere():
     told = run(FULL)
     assert told["outside"] > 100_000
     assert told["sound"]
     assert told["again"] == 700_000
 
 
-def test_they_come_to_lie_in_large_pages():
+def test_objects_end_up_in_large_pages():
     told = run(LARGE)
     # 256 MB of address space were for them, 96 of it were needed.
     assert told["less"] > 100

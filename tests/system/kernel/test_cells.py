@@ -35,7 +35,7 @@ def test_ready_is_the_first_event(kernel):
     assert ready.metadata == {"next_count": 1}
 
 
-def test_an_error_is_told_once_and_replied(kernel):
+def test_an_error_is_published_once_and_replied(kernel):
     events = kernel.run("1/0")
     assert kinds(events) == ["ERROR", "REPLY"]
     error, reply = events[0].content, events[1].content
@@ -134,7 +134,7 @@ def test_streams_keep_their_order(kernel):
     assert kinds(events)[-2:] == ["RESULT", "REPLY"]
 
 
-def test_what_is_no_text(kernel):
+def test_code_that_is_no_text(kernel):
     events = kernel.run(
         "import os\nos.write(1, b'\\xff\\xc3')\nos.write(1, b'\\xa4\\n')"
     )
@@ -208,7 +208,7 @@ def test_displays_and_updates(kernel):
     assert events[3].content["metadata"] == {"a": 1}
 
 
-def test_what_the_gateway_would_refuse_is_an_error_of_the_cell(kernel):
+def test_output_that_the_gateway_would_refuse_is_an_error_of_the_cell(kernel):
     for code in [
         "display({'nonsense': 1}, raw=True)",
         "x = []\nfor i in range(200): x = [x]\n"

@@ -1,4 +1,4 @@
-"""The code of functions that are used comes to lie together, and works on."""
+"""The code of used functions becomes adjacent, and still works."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 from conftest import run_python
 from test_immortal import PYTHONS
 
-# Of 3,000 functions, which lie between other things, every twentieth is used;
-# those that come behind need more of a function than its code.
+# Of 3,000 functions, which are between other objects, every twentieth is used;
+# the last ones need more of a function than its code.
 GATHERED = """
 import json, sys
 from hearth_kernel import codes
@@ -72,7 +72,7 @@ def told(request):
     return json.loads(run_python(GATHERED, python=request.param))
 
 
-def test_lies_in_few_pages(told):
+def test_code_is_in_few_pages(told):
     before, after = told["pages"]
     assert before > 100
     assert after < before / 3
@@ -86,7 +86,7 @@ def test_is_that_of_used_functions_alone(told):
     assert told["profile"]
 
 
-def test_does_what_it_did(told):
+def test_code_still_works(told):
     assert told["values"]
     assert told["closure"] == [15, 12, 6, 105]
     assert told["generators"] == [5, 1, None]
@@ -137,6 +137,6 @@ def test_a_child_may_be_reaped_by_the_system():
     assert run_python(REAPED) == "1 False\n"
 
 
-def test_nothing_comes_of_a_run_that_fails_or_of_another_thread():
+def test_a_failed_run_or_another_thread_changes_nothing():
     # Three streams, and the folder that is listed.
     assert run_python(FAILED) == "[0, 0, 0, 0] True 4\n"

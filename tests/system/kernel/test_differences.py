@@ -1,4 +1,4 @@
-"""What the reply tells of variables and files."""
+"""Changes of variables and files in the reply."""
 
 import pytest
 
@@ -129,7 +129,7 @@ def test_a_variable_is_not_kept_alive(kernel):
 
 def test_cells_that_are_silent_or_fail(kernel):
     assert "namespace" not in figures(kernel, "a = 1", silent=True)
-    # Told by the next one that is not.
+    # Reported by the next one that is stored.
     found = difference(kernel, "b = 2\n1 / 0", store_history=False)
     assert names(found["appeared"]) == ["a", "b"]
     assert difference(kernel, "%reset -f")["went"] == ["a", "b"]
@@ -142,7 +142,7 @@ def test_many_names_are_cut(kernel):
     )
     told = len(found["appeared"])
     assert told == 200 or found["partial"]
-    # Each is told or counted, though every look is bounded in time.
+    # Each is listed or counted, though every look is bounded in time.
     seen = told + found.get("more", 0)
     for _ in range(1000):
         found = difference(kernel, "1 + 1")

@@ -77,7 +77,7 @@ def test_a_kernel_has_its_one_thread_and_its_forks_are_whole(python):
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_what_is_known_of_another_thread_is_cleared_away(python):
+def test_state_of_other_threads_is_cleared(python):
     assert run_python(FOREIGN, python=python).split() == ["True", "True"]
 
 

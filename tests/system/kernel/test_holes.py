@@ -29,13 +29,13 @@ def told():
     return json.loads(run_python(FILLED))
 
 
-def test_none_is_left_between_objects(told):
+def test_no_hole_is_left_between_objects(told):
     before, after, _, _ = told
     assert before > 4000 * (48 + 192)
     assert after < before / 10
 
 
-def test_none_is_left_in_the_heap(told):
+def test_no_hole_is_left_in_the_heap(told):
     _, _, filled, again = told
     assert filled > 3500 * 3000
     assert again < filled / 10

@@ -107,13 +107,13 @@ def told(request):
     return found
 
 
-def test_what_has_no_end_of_its_own_is_immortal(told):
+def test_objects_without_a_finalizer_are_immortal(told):
     immortal = ["class", "many", "module", "nested", "plain", "text"]
     assert told["immortal"] == (immortal if told["has"] else [])
     assert (told["made"] > 200_000) == told["has"]
 
 
-def test_what_happens_at_an_end_happens(told):
+def test_finalizers_run_at_exit(told):
     assert told["ended"] == [1, 2]
 
 

@@ -11,7 +11,14 @@ def test_events_are_counted_and_sent_again_until_acknowledged(kernel):
     seqs = [event.seq for event in events]
     assert seqs == [2, 3, 4]
     welcome = kernel.connect(acked=2)
-    assert welcome == {"protocol": 1, "last": 4, "lost": False, "busy": 0}
+    assert welcome == {
+        "protocol": 1,
+        "last": 4,
+        "lost": False,
+        "busy": 0,
+        "awaiting": False,
+        "tools": True,
+    }
     again = [kernel.event(), kernel.event()]
     assert again == events[1:]
     # What was acknowledged is forgotten, and the kernel says so.
@@ -63,7 +70,7 @@ def test_another_protocol_is_refused(kernel):
     assert kernel.value("1") == "1"
 
 
-def test_what_is_retained_is_bounded(fork):
+def test_retained_events_are_bounded(fork):
     kernel = fork(retain=1 << 20)
     kernel.auto_ack = False
     request = kernel.execute(
@@ -115,7 +122,7 @@ def test_requests_in_a_row_are_served_in_a_row(kernel):
     assert counts == list(range(1, 101))
 
 
-def test_what_is_large_comes_whole(kernel):
+def test_large_output_arrives_whole(kernel):
     events = kernel.run(
         "display({'text/plain': 'x', 'image/png': 'A' * 20_000_000}, raw=True)"
     )

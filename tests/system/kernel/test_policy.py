@@ -23,7 +23,7 @@ def checked(fork):
 
 
 def refusal(kernel, code):
-    """What the error says; nothing of the cell was run."""
+    """Return the text of the error; no part of the cell was run."""
     events = kernel.run("marker = 'ran'\n" + code)
     reply = events[-1].content
     assert reply["status"] == "error", code
@@ -165,14 +165,14 @@ def test_magics_and_shell_commands(checked):
     accepts(kernel, "%time 1 + 1")
 
 
-def test_what_a_cell_magic_runs(checked):
+def test_code_that_a_cell_magic_runs(checked):
     kernel = checked(refuse_imports=["socket"])
     events = kernel.run("%%time\nx = 1\nimport socket")
     assert events[-1].content["evalue"].startswith("line 3: import of socket")
     accepts(kernel, "%%time\nx = 1")
 
 
-def test_a_cell_that_is_no_python_is_the_interpreters(checked):
+def test_a_syntax_error_is_the_interpreters(checked):
     kernel = checked(refuse_imports=["socket"])
     reply = kernel.run("import socket socket")[-1].content
     assert reply["ename"] == "SyntaxError"

@@ -1,6 +1,6 @@
-"""What is rehearsed: by a zygote before it forks, by a kernel that is told to.
+"""Rehearsals: by a zygote before it forks, by a kernel on request.
 
-It is seen in code, and nowhere else.
+Only code can see them.
 """
 
 import json
@@ -27,7 +27,7 @@ print(json.dumps({
     "names": sorted(name for name in shell.user_ns if name[0] != "_"),
     "inputs": shell.user_ns["In"],
     "count": shell.execution_count,
-    "request": kernel._prepared.cells.last,
+    "request": kernel._prepared.last,
     "ignored": signal.getsignal(signal.SIGINT) == signal.SIG_IGN,
     "opened": len(descriptors()) - len(before),
     "threads": len(os.listdir("/proc/self/task")),
@@ -71,7 +71,7 @@ def test_a_rehearsal_has_no_answer_and_leaves_no_trace(kernel):
     assert events[-1].content["execution_count"] == 2
 
 
-def test_a_request_behind_a_rehearsal_is_served(kernel):
+def test_a_request_after_a_rehearsal_is_served(kernel):
     code = {"code": "1 + 1", "silent": False, "store_history": True}
     for number in range(1, 4):
         kernel.socket.sendall(
@@ -80,7 +80,7 @@ def test_a_request_behind_a_rehearsal_is_served(kernel):
         assert outcome(kernel.until_reply(number)) == (["RESULT", "REPLY"], "2")
 
 
-def test_a_kernel_rehearses_when_it_is_told_to(kernel):
+def test_a_kernel_rehearses_on_request(kernel):
     kernel.run("told = []\nget_ipython().kernel.rehearse = told.append")
     deadline = time.monotonic() + LONG
     told = ""
@@ -107,7 +107,7 @@ except SystemExit as end:
 """
 
 
-def test_an_extension_that_cannot_be_loaded_is_told():
+def test_an_extension_that_cannot_be_loaded_is_reported():
     """Another architecture's, or one that is missing: in a sentence."""
     code, told = run_python(UNLOADED).split(" ", 1)
     assert code == "1"

@@ -39,7 +39,7 @@ def test_is_complete(kernel):
     assert status("%%timeit\na\n\n") == {"status": "complete"}
 
 
-def test_history(kernel):
+def test_replay_guard(kernel):
     kernel.run("first = 1")
     kernel.run("second = 2")
     kernel.run("first")
@@ -98,6 +98,92 @@ def test_comms(kernel):
     closing = {"comm_id": "one", "data": {}}
     kernel.until_reply(kernel.send("COMM_CLOSE_IN", closing))
     assert kernel.ask("COMM_INFO")["comms"] == {}
+
+
+WAITING = """
+import asyncio, comm
+future = asyncio.get_running_loop().create_future()
+channel = comm.create_comm(target_name='question')
+def heard(message):
+    data = message['content']['data']
+    print('heard', data)
+    if data == 'stuck':
+        while True:
+            pass
+    if data == 'wrong':
+        raise ValueError(data)
+    if not future.done():
+        future.set_result(data)
+channel.on_msg(heard)
+print('asked')
+answer = await future
+print('got', answer)
+"""
+
+
+def ask(kernel):
+    """Run a cell that awaits a comm message; return it and the comm's id."""
+    cell = kernel.execute(WAITING)
+    events = []
+    while "AWAITING" not in kinds(events) or "asked\n" not in text(events):
+        events.append(kernel.event())
+    assert only(events, "AWAITING").request == cell
+    return cell, only(events, "COMM_OPEN").content["comm_id"]
+
+
+def test_a_cell_that_awaits_a_comm_message_gets_it(kernel):
+    cell, comm_id = ask(kernel)
+    # Its number is past that of a cell that waits in the gateway.
+    number = kernel.number + 2
+    message = {"comm_id": comm_id, "data": "yes"}
+    kernel.send("COMM_MSG_IN", message, request=number)
+    events = kernel.until_reply(cell)
+    said = [
+        (event.request, event.kind, event.content.get("text"))
+        for event in events
+        if event.kind in ("STREAM", "REPLY")
+    ]
+    assert said == [
+        (number, "STREAM", "heard yes\n"),
+        (number, "REPLY", None),
+        (cell, "STREAM", "got yes\n"),
+        (cell, "REPLY", None),
+    ]
+    assert kernel.value("answer") == "'yes'"  # the number below is served
+    repeated = {"comm_id": comm_id, "data": "again"}
+    kernel.send("COMM_MSG_IN", repeated, request=number)
+    kernel.number += 1
+    assert "again" not in text(kernel.run("1"))
+
+
+def test_a_message_to_a_cell_that_awaits_fails_alone(kernel):
+    cell, comm_id = ask(kernel)
+    wrong = {"comm_id": comm_id, "data": "wrong"}
+    kernel.until_reply(kernel.send("COMM_MSG_IN", wrong))
+    kernel.send("COMM_MSG_IN", {"comm_id": comm_id, "data": "right"})
+    assert "got right\n" in text(kernel.until_reply(cell))
+
+
+def test_an_interrupt_ends_the_handler_and_another_one_the_cell(kernel):
+    cell, comm_id = ask(kernel)
+    stuck = kernel.send("COMM_MSG_IN", {"comm_id": comm_id, "data": "stuck"})
+    while "heard stuck\n" not in text([kernel.event()]):
+        pass
+    kernel.interrupt()
+    events = kernel.until_reply(stuck)
+    assert events[-1].content["ename"] == "KeyboardInterrupt"
+    events = kernel.interrupt_until_reply(cell)
+    assert events[-1].content["ename"] == "KeyboardInterrupt"
+    assert kernel.value("1") == "1"
+
+
+def test_a_gateway_that_comes_back_learns_that_the_cell_awaits(kernel):
+    assert kernel.connect()["awaiting"] is False
+    cell, comm_id = ask(kernel)
+    assert kernel.connect()["awaiting"] is True
+    kernel.send("COMM_MSG_IN", {"comm_id": comm_id, "data": "yes"})
+    kernel.until_reply(cell)
+    assert kernel.connect()["awaiting"] is False
 
 
 def test_an_unknown_target_is_closed(kernel):

@@ -6,8 +6,8 @@ from conftest import run_python
 
 KERNELS = Path(__file__).resolve().parents[3] / "kernels"
 
-# OpenSSL knows a fork by the process id, which can be the same in another
-# namespace: a process that has the zygote's id stands for that.
+# OpenSSL recognises a fork by the process id, which can be the same in another
+# namespace: here a process has the zygote's id.
 ASKED = """
 import os, ssl
 from hearth_kernel import reseed
@@ -24,6 +24,6 @@ os.wait()
 """
 
 
-def test_openssl_is_reseeded_where_it_sees_no_fork():
+def test_openssl_is_reseeded_if_it_does_not_notice_forks():
     told = run_python(ASKED, package=KERNELS)
     assert told.splitlines() == ["[(32, 32.0)]", "1"]

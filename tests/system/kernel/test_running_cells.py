@@ -95,7 +95,7 @@ def test_top_level_await_and_tasks_between_cells(kernel):
         "await asyncio.sleep(0)\n'done'"
     )
     first = events[-1].request
-    assert kinds(events) == ["RESULT", "REPLY"]
+    assert kinds(events) == ["AWAITING", "RESULT", "REPLY"]
     assert kernel.value("2") == "2"
     ticks = [e for e in kernel.run("go.set()") if e.kind == "STREAM"]
     while not text(ticks).endswith("tick 2\n"):
@@ -166,7 +166,7 @@ def test_two_kernels_draw_different_numbers(fork):
         assert first != second
 
 
-def test_output_behind_the_reply_is_seen_soon(kernel):
+def test_output_after_the_reply_is_sent_soon(kernel):
     kernel.run(
         "import os, threading, time\n"
         "def later():\n"
@@ -174,7 +174,7 @@ def test_output_behind_the_reply_is_seen_soon(kernel):
         "    print('late', end='')\n"
         "threading.Thread(target=later).start()"
     )
-    # Nobody asks for anything meanwhile.
+    # No request comes meanwhile.
     kernel.path.with_name("now").touch()
     assert kernel.event().content["text"] == "late"
 
@@ -248,5 +248,5 @@ def test_another_interrupt_leaves_the_traceback_alone(kernel):
     assert kernel.until_reply(request)[-1].content["status"] == "error"
 
 
-def test_who_was_not_interrupted_does_not_say_so(kernel):
+def test_a_cell_that_was_not_interrupted_does_not_claim_so(kernel):
     assert "YIELDED" not in kinds(kernel.run("raise KeyboardInterrupt"))

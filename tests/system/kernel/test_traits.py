@@ -1,4 +1,4 @@
-"""Traits that a cell reads are plain attributes; nobody can tell otherwise."""
+"""Traits that a cell reads are plain attributes, with the same behaviour."""
 
 import json
 
@@ -40,7 +40,7 @@ print(json.dumps({
 """
 
 
-def test_is_what_it_was_apart_from_them():
+def test_behaviour_is_unchanged():
     assert json.loads(run_python(SETTLED)) == {
         "values": [6, ["a"], True],
         "names": ["items", "plain"],

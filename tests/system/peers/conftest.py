@@ -42,7 +42,7 @@ def kernel_gateway() -> Iterator[KernelGateway]:
 
 @pytest.fixture
 def made() -> Iterator[KernelGateway]:
-    """One that the test starts, or that must not start."""
+    """Return a gateway that the test starts, or that must not start."""
     gateway = KernelGateway()
     yield gateway
     if gateway.process is not None:

@@ -31,7 +31,7 @@ class KernelGateway(Gateway):
     def refusal(
         self, *words: str, **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        """What it says instead of starting."""
+        """Return the message of a gateway that does not start."""
         return subprocess.run(
             [str(self.program), *words],
             env={**self.env, **variables},

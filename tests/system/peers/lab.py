@@ -17,7 +17,13 @@ from typing import Any, Optional
 from client import Client
 from deadline import DEADLINE, wait_for
 from harness import ROOT, Session
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 JUPYTER_LAB = Path(sys.executable).parent / "jupyter-lab"
 CHROMIUM = "/usr/bin/chromium"
@@ -37,7 +43,9 @@ EXTRAS = (
 WIDGETS = "@jupyter-widgets/jupyterlab-manager"
 
 
-def write_config(folder: Path) -> dict[str, str]:
+def write_config(
+    folder: Path, allow_root: bool = True, terminals: bool = False
+) -> dict[str, str]:
     """JupyterLab as it is published, with ipywidgets and nothing else, and
     without asking the network for news. Returns its environment."""
     config = folder / "config"
@@ -50,8 +58,11 @@ def write_config(folder: Path) -> dict[str, str]:
     )
     settings = {
         "ServerApp": {
-            "jpserver_extensions": dict.fromkeys(EXTRAS, False),
-            "allow_root": True,
+            "jpserver_extensions": {
+                **dict.fromkeys(EXTRAS, False),
+                "jupyter_server_terminals": terminals,
+            },
+            "allow_root": allow_root,
             "open_browser": False,
             "port": 0,
         },
@@ -132,7 +143,7 @@ class LabServer:
 
     @property
     def opened(self) -> str:
-        """What it would have shown in the browser."""
+        """Return the address that it would have opened in the browser."""
         pattern = re.escape(self.info["url"]) + r"\S*token=\w+"
         found = wait_for(
             lambda: re.search(pattern, self.log.read_text()), "its URL"
@@ -147,6 +158,7 @@ class LabServer:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=CHROMIUM,
@@ -170,13 +182,23 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def page_of(browser: Browser) -> Iterator[Page]:
-    """With cookies and storage of its own."""
+    """Open a page with cookies and storage of its own."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     context.set_default_timeout(PATIENCE * 1000)
     try:
         yield context.new_page()
     finally:
         context.close()
+
+
+SCREEN = """() => {
+    const widget = window.jupyterapp.shell.currentWidget;
+    const buffer = widget?.content?._term?.buffer;
+    const lines = [];
+    for (let at = 0; buffer && at < buffer.active.length; at++)
+        lines.push(buffer.active.getLine(at).translateToString(true));
+    return lines.join('\\n');
+}"""
 
 
 class Lab:
@@ -209,7 +231,8 @@ class Lab:
         )
 
     def wait_kernel(self, state: str = "idle") -> None:
-        """The kernel of the notebook in front is connected and so."""
+        """Wait until the kernel of the visible notebook is connected and in the
+        state."""
         self.page.wait_for_function(
             """state => {
                 const panel = window.jupyterapp.shell.currentWidget;
@@ -248,8 +271,24 @@ class Lab:
         self.page.keyboard.press("Control+Enter")
         return cell
 
+    def screen(self) -> str:
+        """Return the text of the visible terminal."""
+        found: str = self.page.evaluate(SCREEN)
+        return found
+
+    def type(self, line: str, shown: str) -> None:
+        """Types a line into the visible terminal, and waits for a text."""
+        area = self.page.locator(
+            ".jp-Terminal:not(.lm-mod-hidden) .xterm-helper-textarea"
+        )
+        # Before its prompt is there the page may give others the focus.
+        wait_for(lambda: self.screen().strip(), "a prompt", PATIENCE)
+        area.press_sequentially(line)
+        area.press("Enter")
+        wait_for(lambda: shown in self.screen(), shown, PATIENCE)
+
     def sources(self) -> list[str]:
-        """Of the notebook's cells."""
+        """Return the sources of the notebook's cells."""
         found: list[str] = self.page.evaluate(
             "() => Array.from(window.jupyterapp.shell.currentWidget"
             ".content.model.cells).map(cell => cell.sharedModel.getSource())"

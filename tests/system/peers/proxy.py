@@ -1,5 +1,5 @@
-"""Who hosts JupyterLab's front end on hearth: one address, behind it hearth
-for all about kernels and some other server for the rest."""
+"""A site that hosts JupyterLab's front end on hearth: one address, which
+forwards requests about kernels to hearth, and the rest to another server."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ KERNELS = (
     "/api/sessions",
     "/kernelspecs/",
     "/hearth/",
+    "/api/terminals",
+    "/terminals/",
 )
 FILES = ("/api/contents", "/files/")
 

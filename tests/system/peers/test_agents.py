@@ -113,6 +113,10 @@ def test_smolagents_does_not_hang_when_the_kernel_dies(  # A-U26, A-U27
 ) -> None:
     with pytest.raises(AgentError, match="Died"):
         smol.run_code_raise_errors("import os; os._exit(9)")
+    # The agent's next step has a fresh kernel.
+    assert smol.run_code_raise_errors("6 * 7").output == "42"
+    with pytest.raises(AgentError, match="NameError"):
+        smol.run_code_raise_errors("x")
 
 
 # --- AutoGen ---
@@ -153,6 +157,13 @@ def test_autogen_runs_blocks(  # A-AG2 to A-AG6
             await executor.restart()
             result = await blocks("x")
             assert "NameError" in result.output
+            result = await blocks("import os; os._exit(9)")
+            assert result.exit_code == 1
+            assert "KernelDied" in result.output
+            assert (await blocks("print(6 * 7)")).output == "42\n"
+            await blocks("import os; os._exit(9)")
+            await executor.restart()
+            assert (await blocks("print(6 * 7)")).output == "42\n"
 
     asyncio.run(run())
     assert web.get("/api/kernels").json == []  # its stop deletes the kernel
@@ -197,7 +208,7 @@ def test_autogen_survives_an_output_beyond_its_frames(  # A-U17
 def test_autogen_cell_that_runs_on_keeps_the_next_one_waiting(
     connection: JupyterConnectionInfo, kernel_gateway: KernelGateway
 ) -> None:
-    """Its time-out interrupts nothing; the next execute queues behind it."""
+    """Its time-out interrupts nothing; the next execute waits in the queue."""
 
     async def run() -> None:
         client = JupyterClient(connection)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parents[3] / "gateway/jupyter"
-AWAY = "the gateway is away"
+AWAY = "the gateway is unreachable"
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def hold(
     module: ModuleType, messages: list[Any], is_given_up: bool = False
 ) -> tuple[list[Any], list[Any]]:
-    """What is kept of them, and what the page is told."""
+    """Return the held messages, and the text that the page shows."""
     shown: list[Any] = []
 
     async def show(text: str) -> None:
@@ -48,14 +48,14 @@ def hold(
     return channels._held, shown
 
 
-def test_so_many_messages(
+def test_held_messages_are_bounded(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "HELD_MAX", 3)
     assert hold(module, list("abcde")) == (list("abc"), [AWAY, AWAY])
 
 
-def test_so_many_bytes(
+def test_held_bytes_are_bounded(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "HELD_BYTES", 10)
@@ -63,12 +63,12 @@ def test_so_many_bytes(
     assert kept == ([b"12345", b"12345"], [AWAY, AWAY])
 
 
-def test_none_for_one_that_is_not_asked_any_more(module: ModuleType) -> None:
+def test_no_message_is_held_after_giving_up(module: ModuleType) -> None:
     assert hold(module, ["a"], is_given_up=True) == ([], [AWAY])
 
 
 @pytest.mark.parametrize("held", [["a", "b"], []])
-def test_a_person_is_told_when_it_is_not_tried_any_more(
+def test_a_person_is_warned_when_attempts_end(
     module: ModuleType, held: list[str]
 ) -> None:
     shown: list[Any] = []

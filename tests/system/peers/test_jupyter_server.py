@@ -69,7 +69,7 @@ def between(
     )
 
     def answers() -> Web | None:
-        """It tells its address before it listens there."""
+        """It prints its address before it listens there."""
         assert process.poll() is None, (base / "log").read_text()
         for path in (base / "runtime").glob("jpserver-*.json"):
             try:
@@ -181,7 +181,7 @@ def test_kernel_that_went_is_noticed(  # A-GW4
 def test_socket_comes_back_after_a_lost_one(  # A-U20, A-U21
     relayed: Kernel,
 ) -> None:
-    """What is printed while nobody looks on is not lost."""
+    """Output without a connected client is not lost."""
     first = relayed.socket(query={"session_id": "e"})
     first.ready()
     running = first.execute(
@@ -290,7 +290,7 @@ def test_papermill(
 
 
 def test_plain_socket_without_any_header(open_gateway: KernelGateway) -> None:
-    """What GatewayKernelClient can say of itself: nothing."""
+    """GatewayKernelClient sends no header of its own."""
     kernel = Kernel(Web.of(open_gateway), Web.of(open_gateway).create())
     with Socket(kernel.web, kernel.id) as ws:
         ws.ready()

@@ -129,7 +129,7 @@ def test_any_origin(made: KernelGateway) -> None:
 
 
 def test_no_discovery(made: KernelGateway) -> None:
-    """7.5: what somebody has the id of is there all the same."""
+    """7.5: a client that has an id may use it all the same."""
     made.variables = {"KG_PORT": "0", "KG_LIST_KERNELS": "False"}
     made.start()
     web = Web.of(made)
@@ -179,11 +179,11 @@ def test_default_profile(made: KernelGateway) -> None:
         (["--KernelGatewayApp.auth_tokn=x"], {}, "auth_tokn"),
         (["--prot=1"], {}, "prot"),
         (["--port"], {}, "needs a value"),
-        (["8888"], {}, "Options begin with --"),
+        (["8888"], {}, "options begin with --"),
         (["--port=eight"], {}, "port: http/port"),
         (["--seed_uri=x.ipynb"], {}, "x.ipynb: No such file"),
         (["--client-ca=/nonexistent"], {}, "No such file"),
-        (["--client-ca=/etc/passwd"], {}, "http/client_ca is for HTTPS"),
+        (["--client-ca=/etc/passwd"], {}, "it is for HTTPS"),
         (["--api=kernel_gateway.notebook_http"], {}, "jupyter_websocket"),
         (["--certfile=/nonexistent"], {}, "No such file"),
         (["--KernelGatewayApp.kernel_manager_class=a.B"], {}, "classes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import ssl
 import urllib.parse
 from pathlib import Path
@@ -145,9 +146,8 @@ FILES = {"KG_CERTFILE", "KG_KEYFILE", "KG_CLIENT_CA", "KG_SEED_URI"}
 def test_every_variable_does_what_it_says_or_is_refused(
     made: KernelGateway,
 ) -> None:
-    told = made.refusal("--help").stdout.split()
-    known = {word for word in told if word[:3] == "KG_" and "=" not in word}
-    assert known == set(WORK) | FILES
+    known = re.findall(r"\[(KG_\w+)\]", made.refusal("--help").stdout)
+    assert set(known) == set(WORK) | FILES
     for name, (value, words) in REFUSED.items():
         said = made.refusal(**{name: value})
         assert said.returncode != 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -23,9 +24,9 @@ from lab import (
     write_config,
 )
 from playwright.sync_api import Browser, Page, expect
+from test_terminals import Terminal
 from web import Socket, Web, of_type
 
-expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
 
 
@@ -36,9 +37,13 @@ def session(agents_session: Session) -> Session:
 
 
 def hearth_lab(
-    gateway: Gateway, folder: Path, *arguments: str
+    gateway: Gateway,
+    folder: Path,
+    *arguments: str,
+    terminals: bool = False,
 ) -> Iterator[LabServer]:
-    env = {**write_config(folder), **gateway.env, "HOME": str(folder)}
+    config = write_config(folder, allow_root=False, terminals=terminals)
+    env = {**config, **gateway.env, "HOME": str(folder)}
     command = [HEARTH, "lab", "--no-start", "--no-browser"]
     command += ["--jupyter", str(JUPYTER_LAB), *arguments]
     before = gateway.json("token", "list", "--json")
@@ -67,7 +72,7 @@ def attached(
 
 @pytest.fixture(scope="module")
 def lab(attached: LabServer, browser: Browser) -> Iterator[Lab]:
-    """What `hearth lab` opens."""
+    """Return the page that `hearth lab` opens."""
     with page_of(browser) as page:
         made = Lab(page, attached.opened)
         made.wait_kernel()
@@ -134,6 +139,15 @@ def test_a_persons_cells_are_recorded_as_theirs(
         "notebook", "export", session.id, "-o", str(path)
     )
     assert done.returncode == 0, done.stderr
+    # And the page shows the difference.
+    theirs = lab.notebook.locator(".jp-Cell", has_text="by the agent").last
+    expect(theirs).to_have_attribute("data-hearth-by", "other")
+    expect(theirs).to_have_attribute("data-hearth-who", re.compile(r"\d:\d\d"))
+    expect(cell).to_have_attribute("data-hearth-by", "self")
+    expect(cell).to_have_attribute(
+        "data-hearth-who", re.compile(getpass.getuser() + ".*JupyterLab")
+    )
+    lab.shot("hearth-lab-badges")
     person, other = json.loads(path.read_text())["cells"][-2:]
     assert "".join(person["source"]) == "'by a person'"
     who = person["metadata"]["hearth"]["who"]
@@ -145,7 +159,7 @@ def test_a_persons_cells_are_recorded_as_theirs(
     assert "name" not in other["metadata"]["hearth"]["who"]
 
 
-def test_nothing_is_missed_and_nothing_comes_twice(
+def test_no_message_is_missed_or_repeated(
     lab: Lab, attached: LabServer, session: Session, agent: Client
 ) -> None:
     """The page is closed while the agent goes on: saved or not."""
@@ -196,10 +210,10 @@ def test_a_page_lives_while_many_cells_come(
     assert page.evaluate("() => window.seen.size") > 10
 
 
-def test_recordings_stand_in_the_file_browser(
+def test_recordings_are_in_the_file_browser(
     gateway: Gateway, attached: LabServer, agent: Client, page: Page
 ) -> None:
-    """Of live sessions, which are followed, and of those that are gone."""
+    """Recordings of live sessions, which are followed, and of gone ones."""
     live, gone = gateway.create(), gateway.create()
     live.exec("a = 41")
     gone.exec("print('long ago')")
@@ -286,9 +300,9 @@ def test_a_widget_shows_a_picture(lab: Lab, form: str) -> None:
 
 
 def upload(lab: Lab, path: Path) -> None:
-    """By FileUpload; the kernel writes down what it got, beside `path`'s name.
+    """Upload by FileUpload; the kernel writes the result beside `path`.
 
-    Nobody asks for it by running cells: the page shows all that are run."""
+    No cell is run for it: the page shows all cells that are run."""
     cell = lab.run(
         "from hashlib import sha256\nfrom ipywidgets import FileUpload\n"
         "upload = FileUpload()\n"
@@ -316,7 +330,7 @@ def test_a_person_uploads_a_file(
     assert got.read_text() == hashlib.sha256(content).hexdigest()
 
 
-def test_a_person_is_told_of_a_file_that_is_too_big(
+def test_a_person_is_warned_of_a_file_that_is_too_big(
     lab: Lab, tmp_path: Path
 ) -> None:
     """Past http/frame_max; the page is connected again."""
@@ -338,7 +352,7 @@ def through(server: LabServer, gateway: Gateway) -> Web:
 
 
 @pytest.mark.parametrize("v1", [False, True], ids=["legacy", "v1"])
-def test_what_is_sent_before_the_gateway_is_back_arrives(
+def test_messages_sent_before_the_gateway_returns_arrive(
     gateway: Gateway, attached: LabServer, session: Session, v1: bool
 ) -> None:
     """It closes on a message that is too big; JupyterLab's server waits for
@@ -396,6 +410,46 @@ def test_interrupt(lab: Lab, agent: Client) -> None:
     assert agent.value("limit.value") >= 0  # nothing was lost
 
 
+def test_a_terminal_shows_the_address_alone(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    """Also to root, whom Jupyter refuses by itself; with Jupyter's options."""
+    for server in hearth_lab(
+        gateway, tmp_path, session.id, "--", "--ServerApp.base_url=/mine/"
+    ):
+        address = server.opened
+        server.get(server.info, "api/status")
+        said = server.log.read_text()
+        assert said == f"JupyterLab: {address}\n"
+        assert "/mine/lab/tree/" in address
+        assert address.endswith(f"?token={server.info['token']}")
+
+
+def test_no_shell_of_the_host(
+    gateway: Gateway, session: Session, tmp_path: Path
+) -> None:
+    """Jupyter's own terminals would be outside of every sandbox: also where
+    its server has them, those that it opens are the session's."""
+    host = tmp_path / "of-the-host"
+    host.write_text(uuid4().hex)
+    lab = hearth_lab(gateway, tmp_path, session.id, terminals=True)
+    for server in lab:
+        web = through(server, gateway)
+        assert web.get("api/terminals").json == []
+        made = web.post("api/terminals", {"cwd": str(tmp_path)})
+        assert made.status == 200, made
+        assert made.json["session"] == session.id
+        with Terminal(web, made.json["name"]) as client:
+            client.type(f"cat {host}; pwd; echo $((6 * 7))-over\r")
+            client.until("42-over")
+            assert host.read_text() not in client.text
+            assert "No such file" in client.text
+            assert "/workspace\r\n" in client.text
+        path = f"api/terminals/{made.json['name']}"
+        assert web.ask("DELETE", path).status == 204
+        assert web.get("api/terminals").json == []
+
+
 def test_observe_only(
     gateway: Gateway,
     session: Session,
@@ -409,4 +463,18 @@ def test_observe_only(
         cell = lab.run("sales = None")
         expect(cell).to_contain_text("observe")
         lab.shot("observe")
+        # What the gateway refuses it says why, and the page stays as it was.
+        for verb, words in (
+            ("restart", "only look restarts no kernel"),
+            ("interrupt", "scope execute"),
+        ):
+            lab.page.evaluate(
+                """verb => { void window.jupyterapp.shell.currentWidget
+                    .sessionContext.session.kernel[verb]()
+                    .catch(() => undefined); }""",
+                verb,
+            )
+            told = lab.page.locator(".Toastify__toast", has_text=words)
+            expect(told).to_be_visible()
+            lab.wait_kernel()
         assert agent.value("sales is None") is False

@@ -1,4 +1,4 @@
-"""JupyterLab and hearth in the other ways that docs/JUPYTERLAB.md names."""
+"""The other ways of JupyterLab and hearth in docs/guide/for-people.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from lab import JUPYTER_LAB, PATIENCE, Lab, LabServer, write_config
 from playwright.sync_api import Page, expect
 from proxy import hosted
 
-expect.set_options(timeout=PATIENCE * 1000)
 pytestmark = pytest.mark.timeout(10 * PATIENCE)
 
 
@@ -149,7 +148,53 @@ def test_the_front_end_on_hearths_own_rest(
         server.stop()
 
 
-# What a person sees of each kind: where, and what stands there.
+def test_terminals_of_the_front_end(
+    gateway: Gateway,
+    session: Session,
+    agent: Client,
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    """File, New, Terminal: a shell in the session of the notebook beside it."""
+    http = gateway.info()["http"]
+    command = [str(JUPYTER_LAB), "--ServerApp.allow_origin=*"]
+    server = LabServer(
+        command, write_config(tmp_path, terminals=True), tmp_path
+    )
+    try:
+        rest = server.info["url"]
+        with hosted(http["url"], http["token"], rest) as proxy:
+            address = f"http://127.0.0.1:{proxy.port}/"
+            lab = Lab(page, server.url("lab").replace(rest, address))
+            lab.command("notebook:create-new", {"kernelId": session.id})
+            lab.wait_kernel()
+            agent.run("open('by-the-agent.txt', 'w').close()")
+            lab.command("terminal:create-new", {"cwd": ""})
+            lab.type("pwd; ls", "by-the-agent.txt")
+            assert "/workspace\n" in lab.screen()
+            lab.type("A=kept; echo ${A}1", "kept1")
+            lab.shot("terminal")
+            # The page is loaded anew, and finds its terminal.
+            lab.open(server.url("lab").replace(rest, address))
+            (model,) = json.loads(
+                page.evaluate(
+                    "async () => (await fetch('/api/terminals')).text()"
+                )
+            )
+            assert model["session"] == session.id
+            lab.command("terminal:create-new", {"name": model["name"]})
+            lab.type("echo ${A}2", "kept2")
+            lab.type("exit", "")
+            page.wait_for_function(
+                "async () => (await (await fetch('/api/terminals')).json())"
+                ".length === 0"
+            )
+        assert server.ask("api/terminals") == []  # it has none itself
+    finally:
+        server.stop()
+
+
+# What a person sees of each type, and where.
 SEEN = {
     "pandas": ("table", "count"),
     "matplotlib": ("img", ""),

@@ -117,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Drop the message: there is no reader."""
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_fetched_when_the_gateway_starts(
         certificate = signed(made.folder, "localhost")
         give_certificate(server, certificate)
         made.variables["SSL_CERT_FILE"] = str(certificate)
-    else:  # nobody stands between this machine and itself
+    else:  # no proxy is between this machine and itself
         made.variables["http_proxy"] = "http://127.0.0.1:1"
     made.variables["KG_SEED_URI"] = server.url("/moved", scheme)
     made.variables["KG_PORT"] = "0"

@@ -16,6 +16,9 @@
   const AGAIN_MS = [1000, 3000, 10000, 30000]; // when one failed
   const OUTPUTS = new Set(['stream', 'display_data', 'execute_result', 'error']);
 
+  // The modules beside this file.
+  const beside = new URL('.', document.currentScript.src).href;
+
   let shares;
 
   /* The module that JupyterLab itself uses. */
@@ -80,8 +83,9 @@
 
   /* One open notebook. */
   class Follower {
-    constructor(panel, fetchEvents, warn) {
+    constructor(panel, fetchEvents, warn, badge) {
       this.panel = panel;
+      this.badge = badge; // marks whose the cells are
       this.fetchEvents = fetchEvents;
       this.warn = warn;
       this.own = new Set(); // requests of this page: JupyterLab shows them
@@ -103,6 +107,7 @@
         const tick = setInterval(() => {
           if (panel.isVisible && document.visibilityState === 'visible') {
             this.ring();
+            this.badge();
           }
         }, TICK_MS);
         panel.disposed.connect(() => clearInterval(tick));
@@ -203,6 +208,7 @@
       } finally {
         if (isChanged && this.session === session) {
           this.keepCursor();
+          this.badge();
         }
       }
     }
@@ -314,6 +320,10 @@
 
     onRequest(record, content) {
       if (record.msg_type !== 'execute_request' || content.silent) {
+        return false;
+      }
+      // A recorded cell that a revival runs again stands here already.
+      if (record.metadata?.hearth?.revival === true) {
         return false;
       }
       const id = record.metadata?.cellId;
@@ -450,6 +460,10 @@
     const { INotebookTracker } = await shared('@jupyterlab/notebook');
     const { ServerConnection } = await shared('@jupyterlab/services');
     const { Notification } = await shared('@jupyterlab/apputils');
+    const { Widget } = await shared('@lumino/widgets');
+    const badges = await import(`${beside}badges.js`);
+    const endings = await import(`${beside}endings.js`);
+    const terminals = await import(`${beside}terminals.js`);
 
     return {
       id: 'hearth-follow:plugin',
@@ -458,18 +472,35 @@
       requires: [INotebookTracker],
       activate: (app, tracker) => {
         const settings = app.serviceManager.serverSettings;
-        const fetchEvents = (session, since) =>
+        const ask = (path, init = {}) =>
           ServerConnection.makeRequest(
-            `${settings.baseUrl}hearth/sessions/` +
-              `${encodeURIComponent(session)}/events?since=${since}`,
-            {},
+            `${settings.baseUrl}hearth/sessions/${path}`,
+            init,
             settings
           );
+        const fetchEvents = (session, since) =>
+          ask(`${encodeURIComponent(session)}/events?since=${since}`);
+        const refresh = async () => {
+          await app.serviceManager.kernels.refreshRunning();
+          await app.serviceManager.sessions.refreshRunning();
+        };
         const warn = text => Notification.error(text, { autoClose: false });
-        tracker.widgetAdded.connect((_, panel) => {
-          new Follower(panel, fetchEvents, warn);
-        });
-        tracker.forEach(panel => new Follower(panel, fetchEvents, warn));
+        const attend = panel => {
+          const end = new endings.Endings(
+            panel,
+            ask,
+            { Notification, Widget },
+            refresh
+          );
+          new Follower(panel, fetchEvents, warn, () =>
+            badges.mark(panel.content, end.person)
+          );
+        };
+        badges.addStyle();
+        endings.addStyle();
+        terminals.place(app.serviceManager.terminals, tracker);
+        tracker.widgetAdded.connect((_, panel) => attend(panel));
+        tracker.forEach(attend);
       }
     };
   }

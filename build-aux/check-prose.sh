@@ -1,0 +1,183 @@
+#!/bin/sh
+# Fails when a document, a manual page or a comment breaks a rule of prose that a
+# machine can see (HACKING.md, Prose). `check-prose.sh . FILE...`
+# checks only those files.
+set -eu
+cd "${1:-${srcdir:-.}}"
+[ $# -eq 0 ] || shift
+
+# One line for each breach: FILE:LINE: what.
+breaches() {
+    awk '
+function complain(what) { print FILENAME ":" start ": " what }
+function words_of(text, parts) { return split(text, parts, /[ \t]+/) }
+function look(text, is_function,    rest, at, depth, place, letter) {
+    gsub(/[a-z.]+\([1-8]\)/, "X", text)
+    gsub(/[ \t]+/, " ", text); sub(/^ /, "", text); sub(/ $/, "", text)
+    if (text == "") return
+    if (is_function && match(text, OPENERS) == 1)
+        complain("the comment of a function begins with \"" \
+                 substr(text, 1, RLENGTH) "\", not with a verb")
+    rest = " " tolower(text) " "
+    gsub(/there (is|are) none/, "", rest)
+    while (match(rest, BANNED)) {
+        complain("\"" substr(rest, RSTART + 1, RLENGTH - 2) "\"")
+        rest = substr(rest, RSTART + RLENGTH - 1)
+    }
+    for (place = 1; place <= length(text); place++) {
+        letter = substr(text, place, 1)
+        if (letter == "(" && ++depth == 2) {
+            complain("parentheses in parentheses"); break
+        }
+        if (letter == ")" && depth > 0) depth--
+    }
+    rest = text
+    while (rest != "") {
+        at = match(rest, /[.!?:][")]* /)
+        text = at ? substr(rest, 1, at) : rest
+        rest = at ? substr(rest, at + RLENGTH) : ""
+        if (tolower(text) ~ / the one .* the other[^a-z]/)
+            complain("the one ... the other")
+        if (words_of(text) > WORDS_MAX)
+            complain("a sentence of " words_of(text) " words: " \
+                     substr(text, 1, 50) "...")
+    }
+}
+function flush() { look(is_markdown ? plain(unit) : unit, 0); unit = ""; start = FNR }
+function add(text) { if (unit == "") start = FNR; unit = unit " " text }
+function plain(text) {
+    gsub(/``?[^`]+``?/, "X", text)
+    gsub(/\]\([^)]*\)/, "", text)
+    gsub(/[][*_|]/, "", text)
+    return text
+}
+function table(line,    cells, count, place) {
+    count = split(line, cells, "|")
+    start = FNR
+    for (place = 2; place < count; place++) {
+        if (length(cells[place]) - 2 > CELL_MAX)
+            complain("a table cell of " length(cells[place]) - 2 " letters")
+        look(plain(cells[place]), 0)
+    }
+}
+function markdown(line) {
+    if (line ~ /^<!-- written by/) is_written = 1
+    if (line ~ /^<!-- end of what is written/) is_written = 0
+    if (line ~ /^ *```/) { flush(); is_code = !is_code; return }
+    if (is_code || is_written || line ~ /^<!--/) return
+    if (line ~ /^    / && (was_blank || is_block)) {
+        flush(); is_block = 1; return
+    }
+    if (line !~ /^ *$/) is_block = 0
+    was_blank = line ~ /^ *$/
+    if (was_blank || line ~ /^#/) { flush(); return }
+    if (line ~ /^\|/) { flush(); table(line); return }
+    if (line ~ /^ *([-*]|[0-9]+\.) /) {
+        flush(); sub(/^ *([-*]|[0-9]+\.) /, "", line)
+    }
+    add(line)
+}
+function manual(line) {
+    if (line ~ /^\.Bd -literal/) { flush(); is_code = 1 }
+    if (line ~ /^\.Ed/) is_code = 0
+    if (line ~ /^\.Sh/) is_synopsis = line ~ /SYNOPSIS/
+    if (is_synopsis) return
+    if (is_code) return
+    if (line ~ /^\.(Sh|Ss|It|Bl|El|Pp|Dl|Ed|Dd|Dt|Os|Nd|\\")/) {
+        flush(); return
+    }
+    sub(/^\.[A-Z][a-z]+ /, "", line)
+    if (line ~ /^\./) return
+    add(line)
+    if (line ~ /[.!?:]$/) flush()
+}
+function c_source(line) {
+    if (after_comment) {
+        if (line ~ /^ *$/) return
+        look(comment, is_top && line ~ /^[a-z].*\(/ && line !~ /^(typedef|struct|enum|static const)/)
+        after_comment = 0; comment = ""
+    }
+    while (line != "") {
+        if (!in_comment) {
+            while (match(line, /\/\*|"|\047\\?"\047/) && \
+                   substr(line, RSTART, 2) != "/*") {
+                sub(/^[^"]*\047\\?"\047|^[^"]*"([^"\\]|\\.)*"?/, "", line)
+            }
+            if (!RLENGTH || !match(line, /\/\*/)) return
+            is_top = RSTART == 1; start = FNR; in_comment = 1
+            line = substr(line, RSTART + 2)
+        }
+        if (FNR > start) sub(/^ *\*[^\/]/, "", line)
+        if (match(line, /\*\//)) {
+            comment = comment " " substr(line, 1, RSTART - 1)
+            line = substr(line, RSTART + 2); in_comment = 0
+            gsub(/`[^`]*`/, "X", comment)
+            if (line !~ /^[ \\]*$/ || !is_top) { look(comment, 0); comment = "" }
+            else { after_comment = 1; return }
+        } else {
+            sub(/^ *\*/, "", line); comment = comment " " line
+            return
+        }
+    }
+}
+# Comments line by line; docstrings are functions\047 comments.
+function python(line,    rest) {
+    if (is_raw) { is_raw = line !~ /"""/; return }
+    if (in_string) {
+        in_string = !match(line, /"""/)
+        unit = unit " " (in_string ? line : substr(line, 1, RSTART - 1))
+        if (in_string && line !~ /^ *$/) return
+        look(unit, is_function); unit = ""; start = FNR; is_function = 0
+        return
+    }
+    if (line ~ /^ *# /) {
+        sub(/^ *# /, "", line); add(line)
+        return
+    }
+    look(unit, 0); unit = ""; start = FNR
+    if (match(line, /^ *[rbf]?"""/)) {
+        is_function = was_def; line = substr(line, RLENGTH + 1)
+        in_string = !match(line, /"""/)
+        unit = in_string ? line : substr(line, 1, RSTART - 1)
+        if (!in_string) { look(unit, is_function); unit = ""; is_function = 0 }
+        return
+    }
+    rest = line
+    if (gsub(/"""/, "", rest) % 2) { is_raw = 1; return }
+    if (match(line, /  # .*$/) && line !~ /["\047].*#.*["\047]/)
+        look(substr(line, RSTART + 4), 0)
+    if (line !~ /^ *$/) was_def = line ~ /^ *(async )?def / || (was_def && line !~ /^ *[a-z]+ = /)
+}
+BEGIN {
+    WORDS_MAX = 40; CELL_MAX = 120
+    OPENERS = "^(With|Of|That|Those|One that|What|Whose|Who|So many|The same)[ ,:.]"
+    BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
+             "nobody|anybody|behind|in front|told|tells|stands|parted from|" \
+             "comes to)[^a-z]"
+}
+FNR == 1 { is_code = is_written = is_block = was_blank = 0; unit = comment = ""
+           in_comment = after_comment = in_string = is_raw = was_def = 0
+           start = 1 }
+FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
+FILENAME ~ /\.[1-8]$/ { manual($0) }
+FILENAME ~ /\.[ch]$/ { c_source($0) }
+FILENAME ~ /\.py$/ { python($0) }
+' "$1" /dev/null
+}
+
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $({
+    find ./*.md docs man base protocol workspace sandbox notebooks kernels \
+        gateway \( -name '*.md' -o -name '*.[1-8]' -o -name '*.[ch]' -o \
+        -name '*.py' \)
+    find tests -name node_modules -prune -o -name '*.[ch]' -print
+} | sort)
+
+bad=0
+for file; do
+    found=$(breaches "${file#./}")
+    [ -n "$found" ] || continue
+    printf '%s\n' "$found"
+    bad=1
+done
+exit "$bad"

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Looks at the form of the tree and at what static analysis finds. clang-tidy
+# compiles as the build does: `make compile_commands.json` writes down how.
+# The functions are what `lint` calls.
+# shellcheck disable=SC2317
+# shellcheck source=build-aux/dev/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+failed=0
+
+# One check: its name, then its command.
+lint() {
+    local name=$1
+    shift
+    if "$@"; then
+        printf 'ok    %s\n' "$name"
+    else
+        printf 'FAIL  %s\n' "$name"
+        failed=1
+    fi
+}
+
+clang_format() {
+    c_files | xargs -r clang-format --dry-run --Werror
+}
+
+shell() {
+    git ls-files -z --cached --others --exclude-standard dev .ci/run '*.sh' \
+        '*.tap' ':!build-aux/tap-driver.sh' | xargs -0 shellcheck -x
+}
+
+manuals() {
+    find man -name '*.[1-8]' -print0 |
+        xargs -0 -r mandoc -T lint -W warning
+}
+
+python() {
+    .venv/bin/ruff check --quiet . && .venv/bin/ruff format --quiet --check .
+}
+
+# A finding fails.
+tidy() {
+    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-clang/compile_commands.json |
+        sort -u | xargs -r -n 1 -P "$JOBS" clang-tidy --quiet -p build-clang \
+        2>/dev/null
+}
+
+# What has an entry or a system call of its own for each architecture, for the
+# one that this machine may not be: pid 1 as the Makefile links it, and what
+# needs no library but C's.
+aarch64() {
+    local file
+    local program=build/hearth-init.aarch64
+    local flags=(-std=c11 -D_GNU_SOURCE -I. -O2 -Wall -Wextra -Werror)
+    aarch64-linux-gnu-gcc "${flags[@]}" -ffreestanding -fno-stack-protector \
+        -fPIE -nostdlib -static-pie -o "$program" sandbox/init.c || return
+    if aarch64-linux-gnu-readelf -rW "$program" | grep 'R_[A-Z]'; then
+        echo "pid 1 has relocations for aarch64"
+        return 1
+    fi
+    for file in sandbox/*.c; do
+        grep -q '<seccomp.h>' "$file" && continue
+        aarch64-linux-gnu-gcc "${flags[@]}" -c -o /dev/null "$file" ||
+            return
+    done
+}
+
+# Folder by folder: some have modules of the same name, and find those of
+# others by the path that their tests run with. Those that are left out are not
+# typed throughout.
+tests_mypy() {
+    local folder
+    local -x MYPYPATH=tests/system:tests/system/http:tests/lib:tests/bench
+    MYPYPATH=$MYPYPATH:kernels:clients/python/src
+    for folder in tests/{bench,demo,docs,lib,mutants,soak,vm} \
+        tests/system{,/http,/peers,/sdk}; do
+        .venv/bin/mypy --follow-imports=silent "$folder"/*.py || return
+    done
+}
+
+"$DEV/deps.sh" lint
+"$DEV/build.sh" clang compile_commands.json
+lint client build-aux/check-client.sh .
+lint layers build-aux/check-layers.sh .
+lint bans build-aux/check-bans.sh .
+lint prose build-aux/check-prose.sh .
+lint dist build-aux/check-dist.sh .
+lint documents build-aux/check-docs.sh .
+lint clang-format clang_format
+lint shellcheck shell
+lint mandoc manuals
+lint ruff python
+lint mypy .venv/bin/mypy
+lint mypy-client .venv/bin/mypy --config-file clients/python/pyproject.toml \
+    clients/python/src/hearth examples/codeact/agent.py
+lint mypy-tests tests_mypy
+lint aarch64 aarch64
+lint clang-tidy tidy
+exit "$failed"

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Runs pytest as one of automake's tests, in the build folder: pytest-tap.sh
+# NAME VENV ARGUMENT... prints TAP, a line a test. What pytest writes is in
+# logs/NAME.log and logs/NAME.xml. HEARTH_TEST_PYTHON is an interpreter that has
+# what the tests need where the tree has no VENV.
+set -eu
+name=$1
+build=$(pwd)
+source=$(cd "${srcdir:-.}" && pwd)
+python=${HEARTH_TEST_PYTHON:-$source/$2/bin/python}
+shift 2
+if ! "$python" -c 'import pytest, pytest_timeout' 2>/dev/null; then
+    echo "1..0 # SKIP no pytest in $python: ./dev install-deps makes it"
+    exit 0
+fi
+: "${HEARTH:=$build/hearth}"
+: "${HEARTH_PYTHON_DIR:=$(dirname "$HEARTH")/python}"
+: "${HEARTH_PYTHON_PATH:=$HEARTH_PYTHON_DIR}"
+export HEARTH HEARTH_PYTHON_DIR HEARTH_PYTHON_PATH
+logs=$build/logs
+mkdir -p "$logs"
+rm -f "$logs/$name.xml"
+cd "$source"
+set -- "$python" -m pytest -p tests.lib.tap -o cache_dir="$logs/$name.cache" \
+    -o junit_family=xunit2 --junitxml="$logs/$name.xml" -ra --timeout=900 "$@"
+# Tests have deadlines: of those that `make -j` starts, one after the other.
+case ${MAKEFLAGS:-} in
+*jobserver*) set -- flock --close "$logs/.lock" "$@" ;;
+esac
+status=0
+"$@" 3>&1 >"$logs/$name.log" 2>&1 || status=$?
+# What failed stands in the TAP, and so does that there was nothing to run.
+case $status in
+1 | 5) exit 0 ;;
+esac
+exit "$status"

@@ -1,0 +1,126 @@
+"""Where the gateway is: the rules of the command line.
+
+HEARTH_URL and HEARTH_TOKEN name one. Otherwise it is the gateway of this user:
+the program `hearth` knows where (HEARTH_CONFIG, HEARTH_RUNTIME_DIR) and starts
+one if none runs, unless HEARTH_AUTOSTART is `no`. Without the program the file
+<runtime folder>/http.json says where one runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+from urllib.parse import urlsplit
+
+from hearth.errors import GatewayNotFound
+
+_UNREACHABLE = 4  # exit status of hearth(1): no gateway runs
+_START_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """A gateway's URL, and a token for it (None: it needs none)."""
+
+    url: str
+    token: Optional[str]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is certainly on this machine."""
+        host = urlsplit(self.url).hostname or ""
+        return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def is_near() -> bool:
+    """Return whether the gateway that find() returns is on this machine."""
+    url = os.environ.get("HEARTH_URL")
+    return not url or Address(url, None).is_local
+
+
+def find(program: Optional[str] = None, start: bool = True) -> Address:
+    """Return the gateway of this user; start one if that is permitted.
+
+    Raises GatewayNotFound.
+    """
+    url = os.environ.get("HEARTH_URL")
+    if url:
+        return Address(url, os.environ.get("HEARTH_TOKEN") or None)
+    hearth = program or shutil.which("hearth")
+    if hearth is None:
+        return _read(_runtime_folder() / "http.json")
+    if os.environ.get("HEARTH_AUTOSTART") == "no":
+        start = False
+    done = _run(hearth, "gateway", "info", "--json")
+    if done.returncode == _UNREACHABLE and start:
+        started = _run(hearth, "gateway", "start")
+        if started.returncode != 0:
+            raise GatewayNotFound(_sentence(started.stderr))
+        done = _run(hearth, "gateway", "info", "--json")
+    if done.returncode != 0:
+        raise GatewayNotFound(_sentence(done.stderr))
+    return _address(json.loads(done.stdout).get("http"))
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_START_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GatewayNotFound(
+            f"`{' '.join(command)}` did not end in {_START_SECONDS:.0f} s."
+        ) from error
+    except OSError as error:
+        raise GatewayNotFound(f"{command[0]}: {error.strerror}.") from error
+
+
+def _sentence(text: str) -> str:
+    line = (text.strip().splitlines() or ["No gateway runs"])[0]
+    return line.rstrip(".") + "."
+
+
+def _address(http: Any) -> Address:
+    if not isinstance(http, dict) or not isinstance(http.get("url"), str):
+        raise GatewayNotFound("The gateway runs without HTTP (http/listen).")
+    return Address(http["url"], http.get("token"))
+
+
+def _runtime_folder() -> Path:
+    own = os.environ.get("HEARTH_RUNTIME_DIR", "")
+    if own.startswith("/"):
+        return Path(own)
+    shared = os.environ.get("XDG_RUNTIME_DIR", "")
+    if shared.startswith("/"):
+        return Path(shared) / "hearth"
+    return Path(f"/tmp/hearth-{os.getuid()}")  # noqa: S108
+
+
+def _read(path: Path) -> Address:
+    """Read the file of a gateway. In /tmp anybody could have made it: it must
+    be this user's own, and no other's to write."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW)) as file:
+            status = os.fstat(file.fileno())
+            text = file.read(64 << 10)
+    except OSError as error:
+        raise GatewayNotFound(f"{path}: {error.strerror}.") from error
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise GatewayNotFound(f"{path} is not this user's own file.")
+    if not stat.S_ISREG(status.st_mode):
+        raise GatewayNotFound(f"{path} is no file.")
+    try:
+        return _address(json.loads(text))
+    except ValueError as error:
+        raise GatewayNotFound(f"{path} is not JSON.") from error

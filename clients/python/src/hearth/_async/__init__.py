@@ -1,0 +1,1 @@
+"""The client; see hearth.aio for the names that are public."""

@@ -1,0 +1,157 @@
+"""Host tools: functions of this process that code in the session calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Callable, Optional, TypeVar
+from uuid import uuid4
+
+from hearth._answers import json_of
+from hearth._async.link import AsyncSessionLink
+from hearth._background import (
+    AsyncBackground,
+    async_invoke,
+    async_sleep,
+)
+from hearth._schemas import schema_of
+from hearth.errors import GatewayError, HearthError
+
+Tool = TypeVar("Tool", bound=Callable[..., Any])
+
+_WAIT = 10  # seconds that one request waits for calls
+_PAUSE = 0.5  # after a failure, in seconds
+
+
+class AsyncTools:
+    """Session.tools. What is added here can be called in the session as
+    `from hearth import tools`, then `tools.name(...)`. Keys and the network
+    stay with this process.
+
+    Arguments and results are JSON values. An exception of the function is a
+    `hearth.ToolError` in the session, with its text. Calls come at the same
+    time, each in a thread (functions that are coroutines: in a task).
+    """
+
+    def __init__(self, session: AsyncSessionLink) -> None:
+        self._session = session
+        self._path = f"/hearth/sessions/{session.id}/tools"
+        self._provider = f"python-{uuid4().hex[:12]}"
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._described: dict[str, dict[str, Any]] = {}
+        self._background: Optional[AsyncBackground] = None
+
+    async def add(
+        self,
+        function: Tool,
+        *,
+        name: Optional[str] = None,
+        description: Optional[str] = None,
+        schema: Optional[Mapping[str, Any]] = None,
+    ) -> Tool:
+        """Offer a function from now on, and return it.
+
+        Parameters:
+            function: is called with the arguments by name.
+            name: that of the function without one.
+            description: its docstring without one.
+            schema: JSON Schema of the arguments; made of the function's
+                annotations without one.
+
+        Raises BadRequest (a bad name or schema), NotPermitted, and what any
+        request of the session raises.
+        """
+        called = name or function.__name__
+        described = {
+            **self._described,
+            called: {
+                "name": called,
+                "description": description or (function.__doc__ or "").strip(),
+                "inputSchema": dict(schema or schema_of(function)),
+            },
+        }
+        await self._register(described)
+        self._described = described
+        self._functions[called] = function
+        if self._background is None:
+            self._background = AsyncBackground()
+            self._background.spawn(self._serve)
+        return function
+
+    async def remove(self, name: str) -> None:
+        """Offer a function no longer."""
+        described = {**self._described}
+        del described[name]
+        await self._register(described)
+        self._described = described
+        del self._functions[name]
+
+    async def _register(self, described: Mapping[str, Any]) -> None:
+        await self._session.ask(
+            "PUT",
+            self._path,
+            json={
+                "provider": self._provider,
+                "tools": list(described.values()),
+            },
+        )
+
+    async def aclose(self) -> None:
+        """Offer nothing any more. Calls without an answer fail at once."""
+        background, self._background = self._background, None
+        if background is None:
+            return
+        background.is_over = True
+        try:
+            await self._session.transport.send(
+                "DELETE", self._path, params={"provider": self._provider}
+            )
+        except GatewayError:
+            pass  # it removes the provider when its grace is over
+        await background.aclose()
+
+    async def _serve(self) -> None:
+        """Wait for calls and begin to answer them, until aclose()."""
+        background = self._background
+        after = 0
+        while background is not None and not background.is_over:
+            try:
+                response = await self._session.ask(
+                    "GET",
+                    f"{self._path}/calls",
+                    seconds=_WAIT,
+                    params={
+                        "provider": self._provider,
+                        "worker": self._provider,
+                        "after": after,
+                        "wait": _WAIT,
+                    },
+                )
+            except GatewayError:
+                await async_sleep(_PAUSE)  # it may come again
+                continue
+            except HearthError:
+                return  # the session has ended
+            for call in json_of(response)["calls"]:
+                after = call["call"]
+                background.spawn(self._answer, call)
+
+    async def _answer(self, call: Mapping[str, Any]) -> None:
+        body: dict[str, Any]
+        try:
+            function = self._functions[call["name"]]
+            result = await async_invoke(function, call["arguments"])
+            body = {"result": result}
+            json.dumps(body, allow_nan=False)
+        except Exception as error:
+            body = {"error": f"{type(error).__name__}: {error}"}
+        try:
+            await self._session.ask(
+                "POST",
+                f"{self._path}/calls/{call['call']}",
+                accepted=(200, 409),
+                is_safe=True,
+                json=body,
+            )
+        except HearthError:
+            pass  # the gateway fails the call at its time limit

@@ -1,0 +1,164 @@
+"""Requests to one gateway, also over its restarts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Callable, Optional
+
+import httpx
+
+from hearth._address import Address
+from hearth._answers import error_of, retry_after
+from hearth._background import async_call, async_sleep
+from hearth.errors import GatewayError, GatewayNotFound, GatewayUnreachable
+
+_PAUSE_FIRST = 0.05  # seconds, then twice as long each time
+_PAUSE_MAX = 1.0
+_SAFE = ("GET", "PUT", "DELETE")
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout)
+
+
+class AsyncTransport:
+    """Sends requests. A gateway that restarts is found again: it may have
+    another port and another token."""
+
+    def __init__(
+        self,
+        locate: Callable[[], Address],
+        can_move: bool,
+        is_local: bool,
+        retry_seconds: float,
+        request_seconds: float,
+    ) -> None:
+        self._locate = locate
+        self._can_move = can_move
+        self._retry_seconds = retry_seconds
+        self._request_seconds = request_seconds
+        self._address: Optional[Address] = None
+        self._was_there = False
+        self._is_closed = False
+        # A proxy of the environment leads to no gateway of this machine.
+        self._client = httpx.AsyncClient(trust_env=not is_local)
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        await self._client.aclose()
+
+    async def address(self) -> Address:
+        if self._address is None:
+            self._address = await async_call(self._locate)
+        return self._address
+
+    def _forget(self) -> None:
+        """Look for the gateway anew before the next request."""
+        if self._can_move:
+            self._address = None
+
+    async def _build(
+        self, method: str, path: str, seconds: float, options: Mapping[str, Any]
+    ) -> httpx.Request:
+        if self._is_closed:
+            raise GatewayUnreachable("This connection was closed.")
+        address = await self.address()
+        request = self._client.build_request(
+            method,
+            address.url.rstrip("/") + path,
+            timeout=httpx.Timeout(seconds, connect=self._request_seconds),
+            **options,
+        )
+        if address.token is not None:
+            request.headers["Authorization"] = f"Bearer {address.token}"
+        return request
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        is_safe: Optional[bool] = None,
+        retry_busy: bool = True,
+        stream: bool = False,
+        seconds: float = 0.0,
+        **options: Any,
+    ) -> httpx.Response:
+        """Send a request until there is an answer, whatever its status.
+
+        A request that does the same when it is sent twice (`is_safe`) is sent
+        again when the connection breaks, and (`retry_busy`) when the gateway
+        has no room or is stopping; any other only if it was certainly not
+        sent. `seconds` is what the answer may take beyond the time of any
+        request.
+
+        Raises GatewayUnreachable, GatewayNotFound, TokenRefused.
+        """
+        safe = method in _SAFE if is_safe is None else is_safe
+        until = time.monotonic() + self._retry_seconds
+        pause = _PAUSE_FIRST
+        has_new_token = False
+        while True:
+            wait = pause
+            is_over = time.monotonic() + pause > until
+            try:
+                request = await self._build(
+                    method, path, self._request_seconds + seconds, options
+                )
+                response = await self._client.send(request, stream=stream)
+            except RuntimeError as error:
+                if not self._is_closed:
+                    raise
+                raise GatewayUnreachable(
+                    "This connection was closed."
+                ) from error
+            except (httpx.TransportError, GatewayNotFound) as error:
+                if is_over or not self._may_repeat(error, safe):
+                    raise _as_ours(error, f"{method} {path}") from error
+                self._forget()
+            else:
+                self._was_there = True
+                status = response.status_code
+                if status == 401 and self._can_move and not has_new_token:
+                    has_new_token = True  # another gateway has its place
+                    await response.aclose()
+                    self._forget()
+                    continue
+                if status == 401:
+                    await response.aread()
+                    raise error_of(response)
+                if status != 503 or is_over or not (safe and retry_busy):
+                    return response
+                wait = min(pause, retry_after(response))
+                await response.aclose()
+            await async_sleep(wait)
+            pause = min(pause * 2, _PAUSE_MAX)
+
+    def _may_repeat(self, error: Exception, safe: bool) -> bool:
+        if isinstance(error, GatewayNotFound):
+            return self._was_there  # it is being started again, perhaps
+        return safe or isinstance(error, _NOT_SENT)
+
+    @asynccontextmanager
+    async def streamed(
+        self, path: str, seconds: float = 0.0, **options: Any
+    ) -> AsyncIterator[httpx.Response]:
+        """Open an answer that is read piece by piece."""
+        response = await self.send(
+            "GET", path, stream=True, seconds=seconds, **options
+        )
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+
+def _as_ours(error: Exception, what: str) -> GatewayError:
+    if isinstance(error, GatewayError):
+        return error
+    words = str(error) or type(error).__name__
+    if isinstance(error, _NOT_SENT):
+        return GatewayUnreachable(f"{what} could not be sent: {words}.")
+    return GatewayUnreachable(
+        f"{what} was sent and not answered ({words}): whether it was done is"
+        " unknown."
+    )

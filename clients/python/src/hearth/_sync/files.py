@@ -1,0 +1,164 @@
+# Made by generate.py from _async/files.py; change that instead.
+"""A session's files: the folder in which its code runs."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Union
+from urllib.parse import quote
+
+import httpx
+
+from hearth._answers import error_of, json_of, sentence_of
+from hearth._sync.link import SessionLink
+from hearth.errors import (
+    FileDenied,
+    FileExists,
+    FileNotFound,
+    HearthError,
+    PathRefused,
+    WorkspaceFull,
+)
+from hearth.values import FileInfo, file_info
+
+_PIECE = 4 << 20  # bytes of a file that one request writes
+
+
+class Files:
+    """Session.files. Paths begin at the session's folder, with `/` between
+    names. The files of a session that is gone are there while they are kept.
+
+    Every method raises FileNotFound, PathRefused (a link, `..`, a device),
+    FileDenied, and what any request of the session raises; those that write
+    raise FileExists and WorkspaceFull.
+    """
+
+    def __init__(self, session: SessionLink) -> None:
+        self._session = session
+        self._root = f"workspaces/{session.id}"
+
+    def _below(self, path: str) -> str:
+        """Return the path below the gateway's folder of workspaces. A URL's
+        `..` would lead to another session's files."""
+        names = [name for name in path.split("/") if name not in ("", ".")]
+        if ".." in names:
+            raise PathRefused(f"{path!r} has `..` in it.")
+        return "/".join([self._root, *names])
+
+    def _path(self, path: str) -> str:
+        return quote(self._below(path), safe="/")
+
+    def _ask(
+        self, method: str, path: str, **options: Any
+    ) -> httpx.Response:
+        response = self._session.transport.send(method, path, **options)
+        if response.status_code < 300:
+            return response
+        if response.status_code == 404:
+            self._session.info()  # raises SessionUnknown
+        raise _file_error(response)
+
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes."""
+        return (self._ask("GET", f"/files/{self._path(path)}")).content
+
+    def read_text(self, path: str, encoding: str = "utf-8") -> str:
+        """Return a file's text."""
+        return (self.read(path)).decode(encoding)
+
+    def write(self, path: str, data: Union[bytes, str]) -> None:
+        """Write a file; what was there is replaced when all has arrived.
+        Folders above it are made."""
+        content = data.encode() if isinstance(data, str) else data
+        try:
+            self._write(path, content)
+        except FileNotFound:
+            folder = path.strip("/").rpartition("/")[0]
+            if not folder:
+                raise
+            self.make_folder(folder)
+            self._write(path, content)
+
+    def _write(self, path: str, content: bytes) -> None:
+        pieces = range(0, len(content), _PIECE) or range(1)
+        for number, start in enumerate(pieces, 1):
+            piece = content[start : start + _PIECE]
+            body: dict[str, Any] = {
+                "type": "file",
+                "format": "base64",
+                "content": base64.b64encode(piece).decode(),
+            }
+            if len(pieces) > 1:
+                body["chunk"] = -1 if number == len(pieces) else number
+            # A last piece that is sent twice would be refused.
+            self._ask(
+                "PUT",
+                f"/api/contents/{self._path(path)}",
+                is_safe=len(pieces) == 1,
+                json=body,
+            )
+
+    def list(self, path: str = "") -> list[FileInfo]:
+        """List a folder by name, without hidden files and links."""
+        model = self._model(path, content=1, type="directory")
+        entries = [file_info(entry, self._root) for entry in model["content"]]
+        return sorted(entries, key=lambda entry: entry.name)
+
+    def info(self, path: str) -> FileInfo:
+        """Describe a file or a folder."""
+        return file_info(self._model(path, content=0), self._root)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is such a file or folder."""
+        try:
+            self.info(path)
+        except FileNotFound:
+            return False
+        return True
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it; one that is there stays."""
+        made = ""
+        for name in path.strip("/").split("/"):
+            made = f"{made}/{name}"
+            self._ask(
+                "PUT",
+                f"/api/contents/{self._path(made)}",
+                json={"type": "directory"},
+            )
+
+    def rename(self, path: str, to: str) -> None:
+        """Give a file another path; nothing is replaced (FileExists)."""
+        self._ask(
+            "PATCH",
+            f"/api/contents/{self._path(path)}",
+            json={"path": self._below(to)},
+        )
+
+    def remove(self, path: str, recursive: bool = False) -> None:
+        """Remove a file, an empty folder, or with `recursive` what is in a
+        folder too."""
+        if recursive and (self.info(path)).is_folder:
+            for entry in self.list(path):
+                self.remove(entry.path, recursive=True)
+        self._ask("DELETE", f"/api/contents/{self._path(path)}")
+
+    def _model(self, path: str, **query: Any) -> Any:
+        response = self._ask(
+            "GET", f"/api/contents/{self._path(path)}", params=query
+        )
+        return json_of(response)
+
+
+def _file_error(response: httpx.Response) -> HearthError:
+    types: dict[int, type[HearthError]] = {
+        400: PathRefused,
+        404: FileNotFound,
+        409: FileExists,
+        507: WorkspaceFull,
+    }
+    text = sentence_of(response)
+    if response.status_code == 403 and "scope" not in text:
+        return FileDenied(text)
+    kind = types.get(response.status_code)
+    return kind(text) if kind else error_of(response)

@@ -1,0 +1,197 @@
+# Made by generate.py from _async/session.py; change that instead.
+"""A session: a kernel with its variables and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Callable, Optional, Union
+from urllib.parse import quote
+from uuid import uuid4
+
+from hearth._answers import error_of, json_of, sentence_of
+from hearth._sync.files import Files
+from hearth._sync.link import SessionLink
+from hearth._sync.processes import Processes
+from hearth._sync.run import Run
+from hearth._sync.tools import Tools
+from hearth._sync.transport import Transport
+from hearth.errors import KeyConflict
+from hearth.values import Finished, Output, Result, SessionInfo, session_info
+
+
+class Session(SessionLink):
+    """A session of a gateway. Gateway.session() and attach() make one.
+
+    Every method raises SessionGone if the session has ended, SessionUnknown if
+    the gateway does not know it, and the errors of any request:
+    GatewayNotFound, GatewayUnreachable, GatewayBusy, GatewayFailed,
+    TokenRefused, NotPermitted, BadRequest.
+    """
+
+    def __init__(self, transport: Transport, session: str) -> None:
+        super().__init__(transport, session)
+        self.files = Files(self)
+        self.processes = Processes(self)
+        self.tools = Tools(self)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.end()
+
+    def __repr__(self) -> str:
+        return f"<hearth session {self.id}>"
+
+    # ---- code ----
+
+    def run(
+        self,
+        code: str,
+        *,
+        timeout: Optional[float] = None,
+        key: Optional[str] = None,
+        max_tokens: Optional[int] = None,
+        on_output: Optional[Callable[[Output], object]] = None,
+        on_input: Optional[Callable[[str], str]] = None,
+    ) -> Result:
+        """Run code and return what came of it, once it has ended.
+
+        It is run exactly once, also if the gateway is killed in between. Code
+        that raises, runs out of time or ends its kernel is a result, too;
+        Result.check() makes an exception of that.
+
+        Parameters:
+            timeout: seconds after which the code is interrupted; the variables
+                are kept.
+            key: names this run, 1 to 255 characters. The same code under the
+                same key, from any client at any time, is the same run.
+            max_tokens: about the size of Result.for_model (4000).
+            on_output: is called with each output as it comes.
+            on_input: answers `input()`; without it that is an error in the
+                code.
+
+        Raises KeyConflict, QueueFull, RunRefused, RunForgotten.
+        """
+        started = self.start(
+            code,
+            timeout=timeout,
+            key=key,
+            max_tokens=max_tokens,
+            allow_input=on_input is not None,
+        )
+        return started.result(on_output=on_output, on_input=on_input)
+
+    def start(
+        self,
+        code: str,
+        *,
+        timeout: Optional[float] = None,
+        key: Optional[str] = None,
+        max_tokens: Optional[int] = None,
+        allow_input: bool = False,
+    ) -> Run:
+        """Begin to run code, and return while it runs. See run()."""
+        name = key or uuid4().hex
+        body: dict[str, Any] = {
+            "code": code,
+            "key": name,
+            "allow_stdin": allow_input,
+        }
+        if timeout is not None:
+            body["metadata"] = {"hearth": {"time_limit": timeout}}
+        params: dict[str, Any] = {"view": "model"}
+        if max_tokens is not None:
+            params["max_tokens"] = max_tokens
+        response = self.ask(
+            "POST",
+            f"/api/kernels/{self.id}/execute",
+            accepted=(202, 409),
+            is_safe=True,
+            json=body,
+            params=params,
+        )
+        if response.status_code == 409:
+            raise KeyConflict(sentence_of(response))
+        model = json_of(response)
+        return Run(
+            self,
+            model["request_id"],
+            name,
+            max_tokens,
+            is_new=model["request_status"] != "finished",
+        )
+
+    # ---- life ----
+
+    def keepalive(self) -> SessionInfo:
+        """Begin the idle time anew."""
+        response = self.ask(
+            "POST", f"/hearth/sessions/{self.id}/keepalive", is_safe=True
+        )
+        return session_info(json_of(response))
+
+    def note(self, text: str, by: str = "") -> None:
+        """Record why: the text is in the notebook before the next cell."""
+        body = {"text": text, **({"by": by} if by else {})}
+        self.ask(
+            "POST",
+            f"/hearth/sessions/{self.id}/notes",
+            accepted=(201,),
+            json=body,
+        )
+
+    def restart(self) -> None:
+        """Give the session a fresh kernel, also after its kernel died. The
+        variables are lost, the files stay."""
+        self.ask("POST", f"/api/kernels/{self.id}/restart")
+
+    def end(self) -> None:
+        """End the session. It is no error if it has ended already."""
+        self.close()
+        response = self.transport.send(
+            "DELETE", f"/api/kernels/{self.id}"
+        )
+        if response.status_code not in (204, 404):
+            raise error_of(response)
+
+    def close(self) -> None:
+        """Offer no host tools any more. The session lives on."""
+        self.tools.close()
+
+    # ---- what it has ----
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        timeout: Optional[float] = None,
+        input: Union[bytes, str, None] = None,
+    ) -> Finished:
+        """Run a program beside the kernel. See Session.processes.run()."""
+        return self.processes.run(
+            argv, cwd=cwd, env=env, timeout=timeout, input=input
+        )
+
+    def notebook(self) -> dict[str, Any]:
+        """Return the session's notebook, in the form of nbformat 4: each cell
+        with its outputs, and who ran it. Also of a session that is gone."""
+        path = f"recordings/{self.id}.ipynb"
+        response = self.ask("GET", f"/api/contents/{path}")
+        notebook: dict[str, Any] = json_of(response)["content"]
+        return notebook
+
+    def read_image(self, ref: str) -> bytes:
+        """Read an image that a view for models names, whatever its size."""
+        response = self.ask(
+            "GET", f"/hearth/sessions/{self.id}/outputs/{quote(ref)}"
+        )
+        return response.content

@@ -1,0 +1,479 @@
+"""What the gateway answers, as values with types.
+
+Times are in UTC, durations in seconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Optional, Union
+
+from hearth.errors import CodeFailed, CodeTimedOut, StateLost
+
+_CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+TABLE = "text/vnd.hearth.table"
+
+
+def read_time(text: Any) -> Optional[datetime]:
+    """Read a time of the gateway's; None if there is no such text."""
+    if not isinstance(text, str) or not text:
+        return None
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+# ---- the state of the variables ----
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The variables are those that the last run has left."""
+
+    kept: bool = field(default=True, init=False)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The kernel has ended since the last run, or in this one. The result of
+    the first run after a loss says so, and no later one."""
+
+    #: Why, as a part of a sentence: `memory limit reached`.
+    cause: str
+    #: When the kernel ended; None if that is not known.
+    at: Optional[datetime]
+    #: The names of the variables that are gone.
+    variables: tuple[str, ...]
+    kept: bool = field(default=False, init=False)
+
+
+State = Union[Kept, Lost]
+
+
+# ---- outputs ----
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a run: what was printed, shown, returned or raised."""
+
+    #: `stream`, `display_data`, `execute_result`, `error`, as in a notebook.
+    kind: str
+    #: Of a stream: `stdout` or `stderr`.
+    name: str = ""
+    #: Of a stream: what was written.
+    text: str = ""
+    #: The bundle: a value for each MIME type. Images are Base64.
+    data: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def image(self, mime: str) -> Optional[bytes]:
+        """Return the bytes of an image of this type, or None."""
+        found = self.data.get(mime)
+        return base64.b64decode(found) if isinstance(found, str) else None
+
+    @property
+    def png(self) -> Optional[bytes]:
+        return self.image("image/png")
+
+    @property
+    def svg(self) -> Optional[str]:
+        found = self.data.get("image/svg+xml")
+        return found if isinstance(found, str) else None
+
+    @property
+    def html(self) -> Optional[str]:
+        found = self.data.get("text/html")
+        return found if isinstance(found, str) else None
+
+
+@dataclass(frozen=True)
+class CellError:
+    """What the code raised."""
+
+    #: The name of the exception's type.
+    name: str
+    #: Its text.
+    value: str
+    #: The traceback as plain text, without colours.
+    traceback: str
+
+
+@dataclass(frozen=True)
+class ModelImage:
+    """An image of a view for models."""
+
+    #: Names it: `Session.read_image(ref)` reads one that has no data here.
+    ref: str
+    mime: str
+    #: Bytes of the image.
+    size: int
+    #: Pixels; None if unknown.
+    width: Optional[int]
+    height: Optional[int]
+    #: The image, if it is small enough to be given with the text.
+    data: Optional[bytes]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """A run as a language model should read it: text, and then the images."""
+
+    text: str
+    images: tuple[ModelImage, ...]
+    #: True if the code raised, ran out of time, or lost its kernel.
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The names of variables that a run has changed."""
+
+    appeared: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    went: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a run."""
+
+    #: The run's id: the `msg_id` in the journal.
+    id: str
+    #: The key under which the code runs once.
+    key: str
+    #: `ok`, `error` (it raised), `timeout` or `lost` (its kernel ended).
+    status: str
+    #: The number of the cell, as in `Out[3]`; 0 if it has none.
+    cell: int
+    outputs: tuple[Output, ...]
+    #: What it raised; None if it did not.
+    error: Optional[CellError]
+    #: What became of the variables.
+    state: State
+    #: The text and the images for a language model.
+    for_model: ModelView
+    #: Which variables it changed.
+    changes: Changes
+    #: How long it ran; None if it did not begin.
+    seconds: Optional[float]
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    @property
+    def text(self) -> Optional[str]:
+        """The value of the last expression as text; None if it has none."""
+        for output in self.outputs:
+            if output.kind == "execute_result":
+                found = output.data.get("text/plain")
+                return found if isinstance(found, str) else None
+        return None
+
+    @property
+    def stdout(self) -> str:
+        return self._stream("stdout")
+
+    @property
+    def stderr(self) -> str:
+        return self._stream("stderr")
+
+    def _stream(self, name: str) -> str:
+        return "".join(o.text for o in self.outputs if o.name == name)
+
+    @property
+    def images(self) -> tuple[Output, ...]:
+        """The outputs that have an image, in the order they were shown."""
+        return tuple(
+            output
+            for output in self.outputs
+            if any(mime.startswith("image/") for mime in output.data)
+        )
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The compact texts of the DataFrames that were shown."""
+        return tuple(
+            output.data[TABLE]
+            for output in self.outputs
+            if isinstance(output.data.get(TABLE), str)
+        )
+
+    def check(self) -> Result:
+        """Return the result itself if the code ended well.
+
+        Raises CodeFailed, CodeTimedOut or StateLost.
+        """
+        if self.status == "ok":
+            return self
+        error = self.error or CellError(self.status, "", "")
+        if self.status == "timeout":
+            raise CodeTimedOut(error.value or "The time limit was reached.")
+        if self.status == "lost":
+            cause = self.state.cause if isinstance(self.state, Lost) else ""
+            raise StateLost(f"The kernel ended: {cause or error.value}.")
+        raise CodeFailed(error.name, error.value, error.traceback)
+
+
+# ---- sessions ----
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """A session as the gateway describes it."""
+
+    id: str
+    name: str
+    profile: str
+    #: `starting`, `idle`, `busy`, `stopping`, `gone`.
+    state: str
+    created: Optional[datetime]
+    #: When it ends unless it is used; None while it runs code.
+    expires_at: Optional[datetime]
+    #: The number of the last cell.
+    cells: int
+    #: Bytes of memory that the kernel has; None if unknown.
+    memory: Optional[int]
+    #: Its folder of files, on the gateway's machine.
+    workspace: str
+    #: Of one that is gone: a word, a sentence, and when.
+    reason: Optional[str]
+    detail: Optional[str]
+    ended: Optional[datetime]
+
+    @property
+    def is_gone(self) -> bool:
+        return self.state == "gone"
+
+
+# ---- from JSON ----
+
+
+def session_info(model: Mapping[str, Any]) -> SessionInfo:
+    memory = model.get("memory_kib")
+    return SessionInfo(
+        id=model["id"],
+        name=model["name"],
+        profile=model["profile"],
+        state=model["state"],
+        created=read_time(model.get("created")),
+        expires_at=read_time(model.get("expires_at")),
+        cells=model.get("execution_count", 0),
+        memory=None if memory is None else memory * 1024,
+        workspace=model["workspace"],
+        reason=model.get("reason"),
+        detail=model.get("detail"),
+        ended=read_time(model.get("ended")),
+    )
+
+
+def read_output(model: Mapping[str, Any]) -> Output:
+    return Output(
+        kind=model["output_type"],
+        name=model.get("name", ""),
+        text=model.get("text", ""),
+        data=model.get("data", {}),
+        metadata=model.get("metadata", {}),
+    )
+
+
+def read_state(model: Mapping[str, Any]) -> State:
+    if model["kept"]:
+        return Kept()
+    return Lost(
+        cause=model.get("cause", ""),
+        at=read_time(model.get("at")),
+        variables=tuple(model["lost"]),
+    )
+
+
+def _image(model: Mapping[str, Any]) -> ModelImage:
+    data = model.get("data")
+    return ModelImage(
+        ref=model["ref"],
+        mime=model["mime"],
+        size=model["bytes"],
+        width=model.get("width"),
+        height=model.get("height"),
+        data=None if data is None else base64.b64decode(data),
+    )
+
+
+def read_view(model: Mapping[str, Any]) -> ModelView:
+    return ModelView(
+        text=model["text"],
+        images=tuple(_image(image) for image in model["images"]),
+        is_error=model["is_error"],
+    )
+
+
+def _names(entries: Any) -> tuple[str, ...]:
+    return tuple(
+        entry if isinstance(entry, str) else entry["name"]
+        for entry in entries or ()
+    )
+
+
+def _error(raw: Mapping[str, Any]) -> Optional[CellError]:
+    if not raw.get("ename"):
+        return None
+    lines = "\n".join(raw.get("traceback") or ())
+    return CellError(
+        raw["ename"], raw.get("evalue", ""), _CONTROLS.sub("", lines)
+    )
+
+
+def read_result(
+    key: str,
+    view: Mapping[str, Any],
+    raw: Mapping[str, Any],
+    outputs: list[Mapping[str, Any]],
+) -> Result:
+    """Make a result of a run's view for models, its raw result, and the
+    outputs in that."""
+    changes = view.get("namespace") or {}
+    milliseconds = view.get("ms")
+    return Result(
+        id=raw["request_id"],
+        key=key,
+        status=view["status"],
+        cell=view["cell"],
+        outputs=tuple(read_output(output) for output in outputs),
+        error=_error(raw),
+        state=read_state(view["state"]),
+        for_model=read_view(view),
+        changes=Changes(
+            _names(changes.get("appeared")),
+            _names(changes.get("changed")),
+            _names(changes.get("went")),
+        ),
+        seconds=None if milliseconds is None else milliseconds / 1000,
+    )
+
+
+# ---- files ----
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """A file or a folder of a session."""
+
+    name: str
+    #: From the session's folder on.
+    path: str
+    is_folder: bool
+    #: Bytes; None for a folder.
+    size: Optional[int]
+    modified: Optional[datetime]
+
+
+def file_info(model: Mapping[str, Any], root: str) -> FileInfo:
+    return FileInfo(
+        name=model["name"],
+        path=model["path"][len(root) :].strip("/"),
+        is_folder=model["type"] == "directory",
+        size=model.get("size"),
+        modified=read_time(model.get("last_modified")),
+    )
+
+
+# ---- processes ----
+
+
+@dataclass(frozen=True)
+class ProcessInfo:
+    """A program beside the kernel."""
+
+    number: int
+    argv: tuple[str, ...]
+    #: `starting`, `running`, `ended`.
+    state: str
+    #: Of one that exited; None if it runs, or was ended by a signal.
+    exit_code: Optional[int]
+    #: The signal that ended it.
+    signal: Optional[int]
+    #: Why it ended: `itself`, `timeout`, `request`, `cell_output`, `kernel`,
+    #: `lost`.
+    cause: Optional[str]
+    #: How it ended, as a sentence.
+    sentence: Optional[str]
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state == "ended"
+
+
+@dataclass(frozen=True)
+class ProcessOutput:
+    """A piece of a program's output."""
+
+    stdout: bytes
+    stderr: bytes
+    #: The offset of what comes next.
+    next: int
+    #: Bytes that are not in this piece.
+    left_out: int
+    process: ProcessInfo
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that has ended, with its output."""
+
+    process: ProcessInfo
+    stdout: bytes
+    stderr: bytes
+    #: Bytes of output that are not here.
+    left_out: int
+
+    @property
+    def ok(self) -> bool:
+        return self.process.exit_code == 0
+
+    @property
+    def exit_code(self) -> Optional[int]:
+        return self.process.exit_code
+
+    @property
+    def text(self) -> str:
+        """The standard output, as UTF-8."""
+        return self.stdout.decode(errors="replace")
+
+
+def process_info(model: Mapping[str, Any]) -> ProcessInfo:
+    return ProcessInfo(
+        number=model["process"],
+        argv=tuple(model["argv"]),
+        state=model["state"],
+        exit_code=model.get("exit_code"),
+        signal=model.get("signal"),
+        cause=model.get("cause"),
+        sentence=model.get("sentence"),
+    )
+
+
+def process_output(model: Mapping[str, Any], since: int = 0) -> ProcessOutput:
+    """Read a piece that was asked for from an offset on. It begins later if
+    what is between is no longer kept."""
+    overtaken = max(model["from"] - since, 0)
+    return ProcessOutput(
+        stdout=base64.b64decode(model["stdout"]),
+        stderr=base64.b64decode(model["stderr"]),
+        next=model["next"],
+        left_out=overtaken
+        + model["stdout_left_out"]
+        + model["stderr_left_out"],
+        process=process_info(model["process"]),
+    )
+
+
+def finished(process: ProcessInfo, pieces: list[ProcessOutput]) -> Finished:
+    return Finished(
+        process=process,
+        stdout=b"".join(piece.stdout for piece in pieces),
+        stderr=b"".join(piece.stderr for piece in pieces),
+        left_out=sum(piece.left_out for piece in pieces),
+    )

@@ -1,0 +1,11 @@
+/* What the sockets of a session have in common, and what each type needs. */
+#ifndef HEARTH_GATEWAY_CHANNELS_SOCKET_OPTIONS_H
+#define HEARTH_GATEWAY_CHANNELS_SOCKET_OPTIONS_H
+
+#include <czmq.h>
+
+/* Sets the options of a socket of that type, ZMQ_ROUTER, ZMQ_XPUB or ZMQ_REP,
+ * before it is bound. */
+void socket_options_set(zsock_t *socket, int type);
+
+#endif

@@ -1,0 +1,138 @@
+/* hearth ps, hearth kill: the processes beside a session's kernel. */
+#include "gateway/cli/command.h"
+
+#include "gateway/cli/management_client.h"
+#include "gateway/cli/process_client.h"
+#include "gateway/cli/terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMAND_WIDTH 200
+
+static char *command_line(const json_t *process)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    json_t *word;
+    size_t i;
+
+    json_array_foreach(json_object_get(process, "argv"), i, word)
+    {
+        if (i)
+            buffer_text(&text, " ");
+        buffer_text(&text, json_string_value(word));
+    }
+    return mem_text(text.size ? (const char *) text.data : "");
+}
+
+static const char *outcome(const json_t *process, char ret_text[32])
+{
+    const json_t *code = json_object_get(process, "exit_code");
+    const json_t *number = json_object_get(process, "signal");
+    const char *cause = member_text(process, "cause");
+
+    if (strcmp(member_text(process, "state"), "ended") != 0)
+        return member_text(process, "state");
+    if (code)
+        snprintf(ret_text, 32, "exit %d", (int) json_integer_value(code));
+    else if (strcmp(cause, "timeout") == 0 || !number)
+        snprintf(ret_text, 32, "%.20s", *cause ? cause : "ended");
+    else
+        snprintf(ret_text, 32, "signal %d", (int) json_integer_value(number));
+    return ret_text;
+}
+
+static void print_row(const json_t *process)
+{
+    cleanup_free char *line = command_line(process);
+    char text[32];
+
+    printf("%-9" JSON_INTEGER_FORMAT "%-12s%-21.19s%s\n",
+           json_integer_value(json_object_get(process, "process")),
+           terminal_cell(outcome(process, text), 11),
+           terminal_cell(member_text(process, "started"), 19),
+           terminal_cell(line, COMMAND_WIDTH));
+}
+
+static int list(const arguments_t *arguments)
+{
+    cleanup_process_client process_client_t *client = NULL;
+    json_auto_t *reply = NULL;
+    const json_t *processes, *process;
+    gateway_exit_t status =
+        process_client_open(arguments_operand(arguments, 0), false, &client);
+    size_t i;
+
+    if (status == GATEWAY_EXIT_OK)
+        status = process_client_ask(client, "list", json_object(), &reply);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    processes = json_object_get(reply, "processes");
+    if (arguments_has(arguments, "json")) {
+        json_print(processes);
+        return GATEWAY_EXIT_OK;
+    }
+    if (json_array_size(processes))
+        printf("%-9s%-12s%-21s%s\n", "PROCESS", "STATE", "STARTED", "PROGRAM");
+    json_array_foreach(processes, i, process) print_row(process);
+    return GATEWAY_EXIT_OK;
+}
+
+static int end(const arguments_t *arguments)
+{
+    cleanup_process_client process_client_t *client = NULL;
+    json_auto_t *reply = NULL;
+    const char *word = arguments_operand(arguments, 1);
+    const char *name = arguments_value(arguments, "signal");
+    char *rest;
+    long long number = strtoll(word, &rest, 10);
+    char *rest_of_name = NULL;
+    long signal_number = name ? strtol(name, &rest_of_name, 10) : 0;
+    json_t *content;
+    gateway_exit_t status;
+
+    if (number <= 0 || *rest)
+        return usage_error(arguments,
+                           "'%s' is not the number of a process; `hearth ps` "
+                           "lists the numbers",
+                           terminal_cell(word, 40));
+    status =
+        process_client_open(arguments_operand(arguments, 0), false, &client);
+    if (status != GATEWAY_EXIT_OK)
+        return status;
+    content = json_pack("{s:I}", "process", (json_int_t) number);
+    if (!name)
+        return process_client_ask(client, "stop", content, &reply);
+    json_object_set_new(content, "signal",
+                        signal_number > 0 && !*rest_of_name
+                            ? json_integer(signal_number)
+                            : json_string(name));
+    return process_client_ask(client, "signal", content, &reply);
+}
+
+static const flag_t list_flags[] = {FLAG_JSON, {0}};
+static const flag_t end_flags[] = {
+    {"signal", 's', "SIGNAL", "send this signal instead, as INT or 2"},
+    {0},
+};
+
+const command_t process_commands[] = {
+    {
+        .name = "ps",
+        .operands = "ID",
+        .help = "list the programs beside a session's kernel",
+        .more = "Those that have ended stay for a while.",
+        .flags = list_flags,
+        .run = list,
+    },
+    {
+        .name = "kill",
+        .operands = "ID PROCESS",
+        .help = "end a program beside a session's kernel",
+        .more = "SIGTERM, and SIGKILL after 5 s, for all that it has started.",
+        .flags = end_flags,
+        .run = end,
+    },
+    {0},
+};

@@ -1,0 +1,128 @@
+/* See config_check.h. */
+#include "gateway/config/config_check.h"
+
+#include "base/buffer.h"
+#include "base/capability.h"
+#include "gateway/config/config_tls.h"
+#include "gateway/config/tool_server_file.h"
+#include "notebooks/redact.h"
+#include "sandbox/subid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Checks the redaction patterns: an invalid pattern hides nothing, and neither
+ * does a variable that is not set. */
+static void check_mask(const options_t *options, config_report_t *report)
+{
+    cleanup_free char *place = config_report_prefix(report, "sessions/mask");
+    cleanup_free char *words = mem_text(options->mask);
+    cleanup_redact redact_t *mask = NULL;
+    char *rest = words;
+    fault_t fault;
+
+    if (!options->mask)
+        return;
+    if (redact_new(options->mask, &mask, &fault) < 0)
+        config_report_error(report, EINVAL, "%ssessions/mask: %s", place,
+                            fault.text);
+    for (const char *word; (word = strtok_r(rest, " ", &rest));)
+        if (*word == '$' && word[1] && !getenv(word + 1))
+            config_report_warning(report,
+                                  "%ssessions/mask: %s is not set here, and "
+                                  "hides nothing",
+                                  place, word);
+}
+
+static void check_profiles(const options_t *options, config_report_t *report)
+{
+    const char *forced = options->http.force_profile;
+    cleanup_free char *place =
+        config_report_prefix(report, "http/force_profile");
+
+    if (forced && !options_profile(options, forced))
+        config_report_error(report, EINVAL,
+                            "%shttp/force_profile = \"%.64s\": there is no "
+                            "such profile",
+                            place, forced);
+    for (size_t i = 0; i < options->profile_count; i++) {
+        const profile_t *profile = options->profiles[i];
+        cleanup_free char *key =
+            mem_format("profile/%s/pool/min", profile->name);
+        cleanup_free char *at = config_report_prefix(report, key);
+
+        if (profile->pool.max && profile->pool.min > profile->pool.max)
+            config_report_warning(
+                report, "%s%s is more than pool/max, which holds", at, key);
+    }
+}
+
+/* Reports what one server of a profile lacks. */
+static void check_server(const tool_server_t *server, const char *at,
+                         config_report_t *report)
+{
+    cleanup_free char *program = tool_server_program(server);
+
+    if (!program)
+        config_report_warning(report,
+                              "%s: server %s: there is no program %s, so its "
+                              "tools are missing",
+                              at, server->name, server->argv[0]);
+    if (server->missing)
+        config_report_warning(report,
+                              "%s: server %s: the variable %s is not set here, "
+                              "and empty for it",
+                              at, server->name, server->missing);
+}
+
+static void check_servers(const options_t *options, config_report_t *report)
+{
+    for (size_t i = 0; i < options->profile_count; i++) {
+        const profile_t *profile = options->profiles[i];
+        cleanup_free char *key =
+            mem_format("profile/%s/tools/servers", profile->name);
+        cleanup_free char *prefix = config_report_prefix(report, key);
+        cleanup_free char *at = mem_format("%s%s", prefix, key);
+        cleanup_tool_server_file tool_server_file_t *file = NULL;
+        fault_t fault;
+
+        int r =
+            profile->tool_servers
+                ? tool_server_file_read(profile->tool_servers, &file, &fault)
+                : 0;
+
+        if (r == -EINVAL)
+            config_report_error(report, EINVAL, "%s: %s", at, fault.text);
+        else if (r < 0)
+            config_report_warning(report, "%s: %s; its tools are missing", at,
+                                  fault.text);
+        for (size_t k = 0; file && k < file->size; k++)
+            check_server(&file->servers[k], at, report);
+    }
+}
+
+void config_check(const options_t *options, config_report_t *report)
+{
+    check_servers(options, report);
+    check_mask(options, report);
+    check_profiles(options, report);
+    if (options->http.enabled)
+        config_tls_check(&options->http, report);
+}
+
+char *config_refuse_users(const options_t *options)
+{
+    const subid_t range = {options->users.uid_first, options->users.uid_count};
+    subid_t longest;
+
+    if (options->users.lends_subids || !capability_gives_users()
+        || subid_is_mapped(range, &longest))
+        return NULL;
+    return mem_format("gateway/uid_first and uid_count: %" PRIu64
+                      " users from %" PRIu64
+                      " on are not all in /proc/self/uid_map and gid_map of "
+                      "this container; the longest range there is %" PRIu64
+                      " from %" PRIu64 " on: set both in hearth.cfg(5)",
+                      range.count, range.first, longest.count, longest.first);
+}

@@ -1,0 +1,20 @@
+/* The keys of the configuration by their names: which row a key has, and what a
+ * key that does not exist probably meant. */
+#ifndef HEARTH_GATEWAY_CONFIG_OPTION_KEYS_H
+#define HEARTH_GATEWAY_CONFIG_OPTION_KEYS_H
+
+#include "base/fault.h"
+#include "gateway/config/option_value.h"
+
+#include <stddef.h>
+
+/* Finds the row whose key equals `key` after its first `skip` letters; NULL if
+ * there is none. */
+const option_value_t *option_keys_find(const option_value_t *table,
+                                       size_t count, size_t skip,
+                                       const char *key);
+/* Returns -EINVAL, and says that there is no such key, with the one that was
+ * probably meant or that replaces a former one. */
+int option_keys_refuse(const char *key, fault_t *fault);
+
+#endif

@@ -1,0 +1,27 @@
+/* The syntax of texts, and of items of lists, in the configuration. */
+#ifndef HEARTH_GATEWAY_CONFIG_OPTION_SYNTAX_H
+#define HEARTH_GATEWAY_CONFIG_OPTION_SYNTAX_H
+
+#include <stdbool.h>
+
+#define NAME_LETTERS                                                           \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
+/* "numpy", "scipy.stats". */
+bool option_is_module(const char *name);
+/* The name of a host tool, or its beginning and *. */
+bool option_is_tool(const char *name);
+/* The name of a variable that kernels may have. */
+bool option_is_variable(const char *name);
+/* An origin as a browser writes it, or *. */
+bool option_is_origin(const char *text);
+/* An absolute path. */
+bool option_is_path(const char *text);
+/* SOURCE:TARGET, absolute paths without "..". */
+bool option_is_mount(const char *text);
+/* The path of a URL that begins and ends with a slash. */
+bool option_is_base(const char *text);
+/* An IPv4 or IPv6 address. */
+bool option_is_address(const char *text);
+
+#endif

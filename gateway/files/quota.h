@@ -1,0 +1,34 @@
+/* How much the workspaces hold: those with a limit are measured again and
+ * again. */
+#ifndef HEARTH_GATEWAY_FILES_QUOTA_H
+#define HEARTH_GATEWAY_FILES_QUOTA_H
+
+#include "gateway/files/file_ops.h"
+
+typedef struct quotas quotas_t;
+
+quotas_t *quotas_new(void);
+void quotas_destroy(quotas_t **self_p);
+
+/* Measures the workspace from now on. */
+void quota_add(files_thread_t *self, const char *session, const char *workspace,
+               files_limits_t limits);
+/* Notes that the session is gone: from now on its workspace is measured only
+ * when a file is uploaded. */
+void quota_leave(files_thread_t *self, const char *session);
+/* Like quota_add and quota_leave, for a session that was gone before. */
+void quota_meet(files_thread_t *self, const char *session,
+                const char *workspace, files_limits_t limits);
+/* Forgets workspaces of ended sessions that no client has used lately. */
+void quota_sweep(files_thread_t *self);
+/* Returns -EDQUOT if `more` would exceed the limit, beside existing files and
+ * running uploads; -EBUSY while the workspace of an ended session is still
+ * being measured. */
+int quota_check(files_thread_t *self, const char *session, usage_t more,
+                fault_t *fault);
+/* Counts uploaded bytes, and those that they replaced: the next measurement may
+ * have begun before. */
+void quota_count(files_thread_t *self, const char *session, usage_t came,
+                 usage_t replaced);
+
+#endif

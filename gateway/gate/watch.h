@@ -1,0 +1,24 @@
+/* What epoll waits for at one socket of the gate, and to whom it is reported.
+ */
+#ifndef HEARTH_GATEWAY_GATE_WATCH_H
+#define HEARTH_GATEWAY_GATE_WATCH_H
+
+#include <stdint.h>
+
+typedef enum {
+    WATCH_PORT,
+    WATCH_PEER,
+    WATCH_INNER
+} watch_kind_t;
+
+typedef struct {
+    watch_kind_t kind;
+    void *owner;     /* borrowed; the port or the link */
+    uint32_t events; /* that epoll waits for; 0: it does not know the socket */
+} watch_t;
+
+/* Waits for other events at the socket. With 0 errors are not reported either,
+ * so a socket on which nothing can be done does not wake the thread. */
+void watch_set(watch_t *self, int epoll, int fd, uint32_t events);
+
+#endif

@@ -1,0 +1,210 @@
+/* Host tools: the agent's process registers functions for the code of a
+ * session, waits for calls and answers them. Arguments, results and schemas
+ * pass as the JSON text that they are. */
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/decimal.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
+#include "gateway/http/rpc/tools_order.h"
+
+#include "protocol/jspan.h"
+
+#include <string.h>
+
+#define JSON_TYPE "application/json"
+
+/* Sends the order, which is taken. */
+static void ask(exchange_t *exchange, json_t *order,
+                registry_client_reply_fn *fn)
+{
+    registry_client_ask(exchange, TOOLS_ORDER_REQUEST, order, fn);
+}
+
+static json_t *order_new(const exchange_t *exchange, const char *order)
+{
+    return tools_order_new(exchange->request.parameters[0], order);
+}
+
+/* Returns the value of a query; `otherwise` if the request does not have it. */
+static const char *argument(const exchange_t *exchange, const char *name,
+                            const char *otherwise)
+{
+    const char *value = exchange_argument(exchange, name);
+
+    return value ? value : otherwise;
+}
+
+/* Reads the body as an object. Returns false if the request was answered with
+ * what is wrong. */
+static bool read_body(exchange_t *exchange, jspan_t *ret_body)
+{
+    const buffer_t *body = &exchange->request.body;
+    fault_t fault;
+
+    if (jspan_check(body->data, body->size, ret_body, &fault) < 0)
+        exchange_fail(exchange, 400, "Invalid JSON in body of request: %s",
+                      fault.text);
+    else if (!jspan_is(*ret_body, JSPAN_OBJECT))
+        exchange_fail(exchange, 400, "the body must be a JSON object");
+    else
+        return true;
+    return false;
+}
+
+/* ---- tools ---- */
+
+static void on_list(exchange_t *exchange, const json_t *reply)
+{
+    const char *list = model_text(reply, "list");
+
+    if (registry_client_is_ok(exchange, reply))
+        exchange_bytes(exchange, 200, JSON_TYPE, list, strlen(list));
+}
+
+static void list(exchange_t *exchange)
+{
+    ask(exchange, order_new(exchange, "list"), on_list);
+}
+
+static void put(exchange_t *exchange)
+{
+    cleanup_free char *provider = NULL;
+    jspan_t body, name, tools;
+
+    if (!read_body(exchange, &body))
+        return;
+    name = jspan_member(body, "provider");
+    tools = jspan_member(body, "tools");
+    if (!jspan_is(name, JSPAN_ABSENT) && !jspan_is(name, JSPAN_STRING)) {
+        exchange_fail(exchange, 400, "provider must be a text");
+        return;
+    }
+    if (!jspan_is(tools, JSPAN_ARRAY)) {
+        exchange_fail(exchange, 400,
+                      "tools must be an array of {\"name\", \"description\", "
+                      "\"inputSchema\"}");
+        return;
+    }
+    provider = jspan_text_new(name);
+    json_t *order = order_new(exchange, "register");
+    tools_order_set_text(order, "provider",
+                         provider ? text_bytes(provider)
+                                  : text_bytes(TOOLS_ORDER_PROVIDER));
+    tools_order_set_text(order, "text", (bytes_t){tools.text, tools.size});
+    ask(exchange, order, on_list);
+}
+
+static void on_removed(exchange_t *exchange, const json_t *reply)
+{
+    if (registry_client_is_ok(exchange, reply))
+        exchange_empty(exchange, 204);
+}
+
+static void discard(exchange_t *exchange)
+{
+    json_t *order = order_new(exchange, "remove");
+
+    tools_order_set_text(
+        order, "provider",
+        text_bytes(argument(exchange, "provider", TOOLS_ORDER_PROVIDER)));
+    ask(exchange, order, on_removed);
+}
+
+/* ---- calls ---- */
+
+static void on_calls(exchange_t *exchange, const json_t *reply)
+{
+    cleanup_free char *text = NULL;
+
+    if (!registry_client_is_ok(exchange, reply))
+        return;
+    text = mem_format("{\"calls\":%s}", model_text(reply, "calls"));
+    exchange_bytes(exchange, 200, JSON_TYPE, text, strlen(text));
+}
+
+/* Reads a number of a query. Returns false likewise. */
+static bool read_number(exchange_t *exchange, const char *name, uint64_t max,
+                        uint64_t *ret_number)
+{
+    if (decimal_read(argument(exchange, name, "0"), ret_number)
+        && *ret_number <= max)
+        return true;
+    exchange_fail(exchange, 400, "%s must be a whole number, 0 to %llu", name,
+                  (unsigned long long) max);
+    return false;
+}
+
+static void set_place(const exchange_t *exchange, json_t *order)
+{
+    tools_order_set_text(
+        order, "provider",
+        text_bytes(argument(exchange, "provider", TOOLS_ORDER_PROVIDER)));
+    tools_order_set_text(order, "place",
+                         text_bytes(argument(exchange, "worker", "rest")));
+}
+
+/* Sends "leave" if the client has gone while it waited. */
+static void leave(const exchange_t *exchange)
+{
+    json_t *order;
+
+    if (exchange->response.status)
+        return;
+    order = order_new(exchange, "leave");
+    set_place(exchange, order);
+    tools_order_send(exchange->http, NULL, order);
+}
+
+static void take(exchange_t *exchange)
+{
+    uint64_t after, seconds;
+    json_t *order;
+
+    if (!read_number(exchange, "after", INT64_MAX, &after)
+        || !read_number(exchange, "wait", TOOLS_ORDER_WAIT_MAX_S, &seconds))
+        return;
+    order = order_new(exchange, "take");
+    set_place(exchange, order);
+    json_object_set_new(order, "number", json_integer((json_int_t) after));
+    json_object_set_new(order, "wait_ms",
+                        json_integer((json_int_t) seconds * 1000));
+    exchange_on_destroy(exchange, leave);
+    ask(exchange, order, on_calls);
+}
+
+static void on_answered(exchange_t *exchange, const json_t *reply)
+{
+    if (registry_client_is_ok(exchange, reply))
+        exchange_json(exchange, 200, json_pack("{s:b}", "accepted", 1));
+}
+
+/* {"result": any JSON} or {"error": "a sentence"}. */
+static void answer(exchange_t *exchange)
+{
+    uint64_t number;
+    jspan_t body;
+    json_t *order;
+
+    if (!read_body(exchange, &body))
+        return;
+    if (!decimal_read(exchange->request.parameters[1], &number)) {
+        exchange_fail(exchange, 404, "no call has this number");
+        return;
+    }
+    order = tools_order_answer(exchange->request.parameters[0], number, body);
+    if (order)
+        ask(exchange, order, on_answered);
+    else
+        exchange_fail(exchange, 400,
+                      "an answer has either `result`, any JSON, or `error`, a "
+                      "text of at most 64 KiB");
+}
+
+const route_t tool_routes[] = {
+    {METHOD_GET, "/hearth/sessions/{}/tools", SCOPE_OBSERVE, list},
+    {METHOD_PUT, "/hearth/sessions/{}/tools", SCOPE_EXECUTE, put},
+    {METHOD_DELETE, "/hearth/sessions/{}/tools", SCOPE_EXECUTE, discard},
+    {METHOD_GET, "/hearth/sessions/{}/tools/calls", SCOPE_EXECUTE, take},
+    {METHOD_POST, "/hearth/sessions/{}/tools/calls/{}", SCOPE_EXECUTE, answer},
+    {0},
+};

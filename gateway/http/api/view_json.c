@@ -1,0 +1,98 @@
+/* See view_json.h. */
+#include "gateway/http/api/view_json.h"
+
+#include "gateway/http/core/decimal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool view_json_read_options(exchange_t *exchange,
+                            execution_view_options_t *ret_options,
+                            bool *ret_is_wanted)
+{
+    const char *view = exchange_argument(exchange, "view");
+    const char *tokens = exchange_argument(exchange, "max_tokens");
+    uint64_t tokens_max = 0;
+
+    if (view && strcmp(view, "model") != 0) {
+        exchange_fail(exchange, 400, "view must be model, not %.30s", view);
+        return false;
+    }
+    if (tokens
+        && (!decimal_read(tokens, &tokens_max) || !tokens_max
+            || tokens_max > MODELVIEW_TOKENS_MAX)) {
+        exchange_fail(exchange, 400, "max_tokens must be a number, 1 to %d",
+                      MODELVIEW_TOKENS_MAX);
+        return false;
+    }
+    *ret_is_wanted = view != NULL;
+    *ret_options =
+        (execution_view_options_t){.session = exchange->request.parameters[0],
+                                   .hint = "ask again",
+                                   .tokens_max = (size_t) tokens_max};
+    return true;
+}
+
+static const char *status_name(modelview_status_t status)
+{
+    static const char *const names[] = {
+        [MODELVIEW_OK] = "ok",         [MODELVIEW_ERROR] = "error",
+        [MODELVIEW_QUEUED] = "queued", [MODELVIEW_RUNNING] = "running",
+        [MODELVIEW_ASKING] = "input",  [MODELVIEW_TIMEOUT] = "timeout",
+        [MODELVIEW_LOST] = "lost",
+    };
+
+    return names[status];
+}
+
+static json_t *image_json(const modelview_image_t *image)
+{
+    json_t *json = json_pack("{s:s,s:s,s:I}", "ref", image->ref, "mime",
+                             image->mime, "bytes", (json_int_t) image->size);
+
+    if (image->width && image->height) {
+        json_object_set_new(json, "width", json_integer(image->width));
+        json_object_set_new(json, "height", json_integer(image->height));
+    }
+    if (image->is_inline)
+        json_object_set_new(json, "data",
+                            json_stringn(image->base64, image->base64_size));
+    return json;
+}
+
+json_t *view_json(const execution_view_t *view)
+{
+    const buffer_t *text = &view->view.text;
+    json_t *namespace =
+        json_object_get(json_object_get(view->metadata, "hearth"), "namespace");
+    json_t *images = json_array();
+    json_t *json;
+
+    for (size_t i = 0; i < view->view.image_count; i++)
+        json_array_append_new(images, image_json(&view->view.images[i]));
+    json = json_pack("{s:o,s:b,s:s,s:I,s:o,s:o}", "text",
+                     json_stringn((const char *) text->data, text->size),
+                     "is_error", view->view.is_error, "status",
+                     status_name(view->status), "cell", (json_int_t) view->cell,
+                     "images", images, "state", execution_view_state(view));
+    if (view->duration_us >= 0)
+        json_object_set_new(json, "ms",
+                            json_real((double) view->duration_us / 1000));
+    if (json_is_object(namespace))
+        json_object_set(json, "namespace", namespace);
+    return json;
+}
+
+json_t *view_json_metadata(const json_t *metadata)
+{
+    json_t *copy =
+        json_is_object(metadata) ? json_deep_copy(metadata) : json_object();
+    json_t *own = json_object_get(copy, "hearth");
+
+    if (!json_is_object(own)) {
+        own = json_object();
+        json_object_set_new(copy, "hearth", own);
+    }
+    json_object_set_new(own, "view", json_string("model"));
+    return copy;
+}

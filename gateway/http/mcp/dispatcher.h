@@ -1,0 +1,14 @@
+/* Answers a JSON-RPC request by the offer of its endpoint: the methods that
+ * every endpoint has are here, the others are the offer's. */
+#ifndef HEARTH_GATEWAY_HTTP_MCP_DISPATCHER_H
+#define HEARTH_GATEWAY_HTTP_MCP_DISPATCHER_H
+
+#include "gateway/http/mcp/offer.h"
+
+/* Answers the call, now or later. */
+void dispatcher_run(mcp_call_t *call);
+/* Returns true if the token has one of the scopes; else the call is answered
+ * with 403 and the scopes that would do. */
+bool dispatcher_permits(mcp_call_t *call, unsigned scope);
+
+#endif

@@ -1,0 +1,116 @@
+/* See tools_order.h. Results travel as text: jansson would refuse long integers
+ * and round others. */
+#include "gateway/http/rpc/tools_order.h"
+
+#define ERROR_MAX (64u << 10) /* bytes */
+
+struct tools_request {
+    tools_request_t *next; /* owned by the list's head */
+    uint64_t tag;
+    void *owner; /* borrowed; NULL: it was forgotten */
+    tools_order_reply_fn *fn;
+    buffer_t note;
+};
+
+json_t *tools_order_new(const char *session, const char *order)
+{
+    return json_pack("{s:s,s:s}", "id", session, "order", order);
+}
+
+void tools_order_set_text(json_t *order, const char *key, bytes_t text)
+{
+    json_object_set_new(order, key, json_stringn(text.bytes, text.size));
+}
+
+json_t *tools_order_answer(const char *session, uint64_t call, jspan_t answer)
+{
+    jspan_t result = jspan_member(answer, "result");
+    jspan_t error = jspan_member(answer, "error");
+    bool has_result = !jspan_is(result, JSPAN_ABSENT);
+    cleanup_free char *sentence = jspan_text_new(error);
+    json_t *order;
+
+    if (has_result != jspan_is(error, JSPAN_ABSENT)
+        || (!has_result && (!sentence || error.size > ERROR_MAX)))
+        return NULL;
+    order = tools_order_new(session, has_result ? "answer" : "fail");
+    json_object_set_new(order, "number", json_integer((json_int_t) call));
+    tools_order_set_text(order, "text",
+                         has_result ? (bytes_t){result.text, result.size}
+                                    : text_bytes(sentence));
+    return order;
+}
+
+uint64_t tools_order_send(http_t *http, const char *who_or_null, json_t *order)
+{
+    cleanup_free char *content = json_dumps(order, JSON_COMPACT);
+    frontend_call_t call = {.who = who_or_null,
+                            .type = TOOLS_ORDER_REQUEST,
+                            .content = text_bytes(content),
+                            .tag = ++http->counter};
+    fault_t ignored;
+
+    json_decref(order);
+    return frontend_call(http->frontend, &call, &ignored) == 0 ? call.tag : 0;
+}
+
+bool tools_order_ask(http_t *http, const char *who, json_t *order,
+                     const tools_order_reply_t *reply)
+{
+    uint64_t tag = tools_order_send(http, who, order);
+    tools_request_t *request;
+
+    if (!tag)
+        return false;
+    request = mem_new(sizeof *request);
+    request->tag = tag;
+    request->owner = reply->owner;
+    request->fn = reply->fn;
+    buffer_append(&request->note, reply->note.bytes, reply->note.size);
+    request->next = http->tools_requests;
+    http->tools_requests = request;
+    return true;
+}
+
+void tools_order_forget(http_t *http, const void *owner)
+{
+    for (tools_request_t *at = http->tools_requests; at; at = at->next)
+        if (at->owner == owner)
+            at->owner = NULL;
+}
+
+static void destroy_request(tools_request_t *request)
+{
+    buffer_reset(&request->note);
+    free(request);
+}
+
+bool tools_order_on_answer(http_t *http, const frontend_event_t *event)
+{
+    tools_request_t **at = &http->tools_requests, *request;
+
+    while (*at && (*at)->tag != event->tag)
+        at = &(*at)->next;
+    request = *at;
+    if (!request)
+        return false;
+    *at = request->next;
+    if (request->owner) {
+        json_auto_t *reply =
+            json_loadb(event->json.bytes, event->json.size, 0, NULL);
+
+        request->fn(request->owner, buffer_bytes(&request->note), reply);
+    }
+    destroy_request(request);
+    return true;
+}
+
+void tools_order_destroy(http_t *http)
+{
+    while (http->tools_requests) {
+        tools_request_t *request = http->tools_requests;
+
+        http->tools_requests = request->next;
+        destroy_request(request);
+    }
+}

@@ -1,0 +1,46 @@
+/* Orders about host tools to a session, by way of the registry: what REST and
+ * WebSockets have in common. */
+#ifndef HEARTH_GATEWAY_HTTP_RPC_TOOLS_ORDER_H
+#define HEARTH_GATEWAY_HTTP_RPC_TOOLS_ORDER_H
+
+#include "gateway/http/core/http.h"
+#include "protocol/jspan.h"
+
+#define TOOLS_ORDER_REQUEST    "session_tools_request"
+#define TOOLS_ORDER_PROVIDER   "agent" /* where no other name is given */
+#define TOOLS_ORDER_WAIT_MAX_S 60
+
+/* Returns an order about a session, which the caller owns. */
+json_t *tools_order_new(const char *session, const char *order);
+/* Sets a member to UTF-8 text. */
+void tools_order_set_text(json_t *order, const char *key, bytes_t text);
+/* Returns the order that answers a call with {"result": any JSON} or {"error":
+ * "a sentence"}, which the caller owns; NULL if the object is neither. */
+json_t *tools_order_answer(const char *session, uint64_t call, jspan_t answer);
+/* Sends an order, which is taken. Returns the tag that its answer has; 0 if it
+ * could not be sent. */
+uint64_t tools_order_send(http_t *http, const char *who_or_null, json_t *order);
+
+/* Gets the session's reply. `note` is the copy that came with the order. */
+typedef void tools_order_reply_fn(void *owner, bytes_t note,
+                                  const json_t *reply);
+
+/* Who gets a reply, and what for. */
+typedef struct {
+    void *owner;
+    tools_order_reply_fn *fn;
+    bytes_t note; /* copied */
+} tools_order_reply_t;
+
+/* Sends an order, which is taken, and calls `reply->fn` with the session's
+ * reply unless the owner was forgotten. Returns false if it could not be sent.
+ */
+bool tools_order_ask(http_t *http, const char *who, json_t *order,
+                     const tools_order_reply_t *reply);
+/* Drops the replies that an owner waits for. */
+void tools_order_forget(http_t *http, const void *owner);
+/* Takes a reply of the registry. Returns false if it is for no such order. */
+bool tools_order_on_answer(http_t *http, const frontend_event_t *event);
+void tools_order_destroy(http_t *http);
+
+#endif

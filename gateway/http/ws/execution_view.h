@@ -1,0 +1,57 @@
+/* A run of executions.h as a language model reads it, in whatever state it is,
+ * and more of an output by its reference. A loss of variables is part of the
+ * views of the first run after it. */
+#ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTION_VIEW_H
+#define HEARTH_GATEWAY_HTTP_WS_EXECUTION_VIEW_H
+
+#include "gateway/http/ws/executions.h"
+#include "notebooks/modelview/modelview.h"
+
+typedef struct {
+    const char *session; /* borrowed; its id, as the client is to name it */
+    bool is_new_session; /* it was made for this run */
+    const char *hint;    /* borrowed; for a run that is not done; or NULL */
+    size_t tokens_max;   /* about; 0: MODELVIEW_TOKENS */
+} execution_view_options_t;
+
+typedef struct {
+    modelview_status_t status;
+    long long cell;      /* its number; 0: none yet */
+    modelview_t view;    /* owned */
+    json_t *outputs;     /* owned; the images are parts of them */
+    json_t *reply;       /* owned; content of the reply, NULL without one */
+    json_t *metadata;    /* owned; of the reply; "hearth" has "namespace" */
+    int64_t duration_us; /* that it took, or takes so far; < 0: unknown */
+    json_t *loss; /* owned; {"cause","lost","at"} that is reported, or NULL */
+} execution_view_t;
+
+void execution_view_clear(execution_view_t *self);
+#define cleanup_execution_view CLEANUP(execution_view_clear)
+
+/* Makes the view of a run. Returns -ENOENT if what a run that is done has shown
+ * is no longer kept. */
+int execution_view_make(const http_t *http, executions_t *runs,
+                        const execution_t *run,
+                        const execution_view_options_t *options,
+                        execution_view_t *ret_view);
+
+/* Returns {"kept","lost"} for programs, owned by the caller; "cause" and "at"
+ * (if it is known) follow a loss. */
+json_t *execution_view_state(const execution_view_t *self);
+
+/* Appends the part of an output to *out, or a sentence that says why there is
+ * none (modelview_read_output). Any cell of the session can be read. Returns
+ * -ENOENT if there is no such output or it is no longer kept, -EINVAL if the
+ * reference or the pattern is wrong. */
+int execution_view_read(const http_t *http, const executions_t *runs,
+                        const char *ref, const modelview_range_t *range,
+                        buffer_t *out);
+
+/* Reads an image by its reference. The image is a part of *ret_outputs, which
+ * the caller owns. Returns -ENOENT if there is no such image, -EINVAL if the
+ * reference is wrong. */
+int execution_view_image(const http_t *http, const executions_t *runs,
+                         const char *ref, modelview_image_t *ret_image,
+                         json_t **ret_outputs);
+
+#endif

@@ -1,0 +1,29 @@
+/* How a gateway stops: all sessions are kept or ended, and those that do not
+ * answer are not waited for. Belongs to the main thread. */
+#ifndef HEARTH_GATEWAY_REGISTRY_CLOSING_H
+#define HEARTH_GATEWAY_REGISTRY_CLOSING_H
+
+#include "gateway/config/options.h"
+#include "gateway/registry/session_table.h"
+
+#include <czmq.h>
+
+typedef struct closing closing_t;
+
+/* All are borrowed; `loop` is ended when all sessions are done, or have had
+ * their time. */
+closing_t *closing_new(const options_t *options, session_table_t *table,
+                       zloop_t *loop);
+void closing_destroy(closing_t **self_p);
+#define cleanup_closing CLEANUP(closing_destroy)
+
+/* Asks all sessions to keep their kernels, or to end; does nothing if that was
+ * done before. */
+void closing_begin(closing_t *self, bool ends_sessions);
+/* Returns true if the gateway stops and waits for no session any more. */
+bool closing_is_done(const closing_t *self);
+/* Ends the threads of all sessions and empties the table. Returns false if one
+ * does not end in its time. */
+bool closing_end_threads(closing_t *self);
+
+#endif

@@ -1,0 +1,34 @@
+/* Management requests about one session (session_show_request …). Its actor
+ * answers; for a session without an actor its files do. */
+#ifndef HEARTH_GATEWAY_REGISTRY_SESSION_API_H
+#define HEARTH_GATEWAY_REGISTRY_SESSION_API_H
+
+#include "gateway/registry/parts.h"
+#include "protocol/message.h"
+
+#include <jansson.h>
+
+/* Each takes the request, and passes it to the session's actor or answers it.
+ */
+void session_api_on_show(const registry_parts_t *parts, json_t *content,
+                         message_t **request_p);
+void session_api_on_delete(const registry_parts_t *parts, json_t *content,
+                           message_t **request_p);
+void session_api_on_interrupt(const registry_parts_t *parts, json_t *content,
+                              message_t **request_p);
+void session_api_on_restart(const registry_parts_t *parts, json_t *content,
+                            message_t **request_p);
+void session_api_on_keepalive(const registry_parts_t *parts, json_t *content,
+                              message_t **request_p);
+void session_api_on_note(const registry_parts_t *parts, json_t *content,
+                         message_t **request_p);
+void session_api_on_revive(const registry_parts_t *parts, json_t *content,
+                           message_t **request_p);
+void session_api_on_revived(const registry_parts_t *parts, json_t *content,
+                            message_t **request_p);
+void session_api_on_tools(const registry_parts_t *parts, json_t *content,
+                          message_t **request_p);
+void session_api_on_attach(const registry_parts_t *parts, json_t *content,
+                           message_t **request_p);
+
+#endif

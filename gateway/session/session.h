@@ -1,0 +1,92 @@
+/* A session: its parts, each with its own header, and what its acting files
+ * share. The parts decide; the acting files do what was decided. In the order
+ * of Makemodule.am a file calls only files before its own. One thread owns all
+ * of it. */
+#ifndef HEARTH_GATEWAY_SESSION_SESSION_H
+#define HEARTH_GATEWAY_SESSION_SESSION_H
+
+#include "base/buffer.h"
+#include "base/cpu_affinity.h"
+#include "gateway/channels/channels.h"
+#include "gateway/frontends/frontends.h"
+#include "gateway/session/audit_events.h"
+#include "gateway/session/backpressure.h"
+#include "gateway/session/end_cause.h"
+#include "gateway/session/held_memory.h"
+#include "gateway/session/interrupt.h"
+#include "gateway/session/kernel_link.h"
+#include "gateway/session/latency.h"
+#include "gateway/session/notify.h"
+#include "gateway/session/output_limit.h"
+#include "gateway/session/process.h"
+#include "gateway/session/publisher.h"
+#include "gateway/session/request_queue.h"
+#include "gateway/session/resource_monitor.h"
+#include "gateway/session/revive.h"
+#include "gateway/session/seed_runner.h"
+#include "gateway/session/spec.h"
+#include "gateway/session/state.h"
+#include "gateway/session/stream_merge.h"
+#include "gateway/session/timers.h"
+#include "gateway/session/tool_calls.h"
+#include "gateway/session/tool_providers.h"
+#include "gateway/session/tool_recording.h"
+#include "gateway/session/unlogged_replies.h"
+#include "protocol/czmq_cleanup.h"
+
+/* Points in time, monotonic in ms unless they say otherwise. */
+typedef struct {
+    int64_t active_us; /* wall clock; the inactivity clock began */
+    int64_t launched;  /* a kernel's first launch; 0: it is ready */
+    int64_t stuck;     /* the journal could not be written */
+    int64_t drained;   /* the grace for the running cell is over */
+} session_clocks_t;
+
+/* The host tools of a session. */
+typedef struct {
+    tool_providers_t *providers; /* owned */
+    tool_calls_t *calls;         /* owned */
+    tool_recording_t *recording; /* owned; answers while it is there; or NULL */
+    bool is_known;               /* the kernel takes TOOLS and CALLED */
+} session_tools_t;
+
+typedef struct {
+    zloop_t *loop;                /* owned */
+    timers_t *timers;             /* owned */
+    session_spec_t *spec;         /* owned */
+    session_state_t *state;       /* owned */
+    end_cause_t cause;            /* of the end that is on its way, or was */
+    notify_t *notify;             /* owned; the line to the registry */
+    channels_t *channels;         /* owned; NULL before they are bound */
+    frontends_t *frontends;       /* owned */
+    journal_t *journal;           /* owned */
+    publisher_t *publisher;       /* owned */
+    kernel_link_t *link;          /* owned */
+    request_queue_t *requests;    /* owned */
+    processes_t *processes;       /* owned; beside the kernel */
+    interrupt_t *interrupt;       /* owned */
+    backpressure_t *backpressure; /* owned */
+    held_memory_t *memory;        /* owned */
+    output_limit_t *output_limit; /* owned */
+    stream_merge_t *merge;        /* owned */
+    unlogged_replies_t *unlogged; /* owned */
+    resource_monitor_t *monitor;  /* owned */
+    audit_events_t *audit;        /* owned */
+    seed_runner_t *seed;          /* owned */
+    revive_t *revival;            /* owned */
+    session_tools_t tools;
+    struct recovery *recovery; /* owned; NULL unless it was taken over */
+    latency_t latency;         /* of replies, until the registry has it */
+    buffer_t info; /* content of kernel_info_reply; empty until READY */
+    session_phase_t announced_phase; /* that the frontends know */
+    cpu_affinity_t processors;       /* that this thread may use */
+    session_clocks_t clocks;
+} session_t;
+
+/* Returns the kernel, lent; NULL if there is none. */
+static inline kernel_t *session_kernel(const session_t *self)
+{
+    return kernel_link_kernel(self->link);
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* The connection to the gateway. */
+#ifndef HEARTH_KERNEL_LINK_CONNECTION_H
+#define HEARTH_KERNEL_LINK_CONNECTION_H
+
+#include "kernels/hearth_kernel/link_state.h"
+
+/* Has Python's loop and the thread wait for the gateway: what comes wakes the
+ * loop while it waits, and the thread while it does not. */
+void link_watch_connection(link_t *self);
+void link_close_connection(link_t *self);
+/* Sends until the socket is full; then the thread goes on when it is not. */
+void link_send_events(link_t *self);
+
+#endif

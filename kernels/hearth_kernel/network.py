@@ -1,0 +1,79 @@
+"""What a session may do of the network, when an error comes from there.
+
+"Name or service not known" sends its reader to look for another name. Whether
+there is a network is looked up for each error, never assumed. In doubt the
+error has no text.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Optional
+
+from hearth_kernel.room import Reached, is_of_system
+
+_INSTEAD = (
+    "what is needed from outside can come as a file in /workspace, or through "
+    "a host tool"
+)
+_NONE = (
+    "this session has no network and no loopback (network = none in its "
+    f"profile): {_INSTEAD}"
+)
+_LOOPBACK = (
+    "this session has no network beyond its own loopback (network = loopback "
+    f"in its profile): {_INSTEAD}"
+)
+# Of getaddrinfo(3): a name has no address, or no server answered.
+_UNKNOWN_NAMES = {
+    socket.EAI_NONAME,
+    socket.EAI_AGAIN,
+    socket.EAI_FAIL,
+    getattr(socket, "EAI_NODATA", socket.EAI_NONAME),
+}
+
+
+def _has_family() -> Optional[bool]:
+    """Whether sockets of the Internet can be made; None: not known now."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()
+    except OSError as error:
+        return False if error.errno == errno.EAFNOSUPPORT else None
+    return True
+
+
+def _has_loopback_alone() -> bool:
+    """By netdevice(7): /proc/net/dev has two lines, then one a device."""
+    try:
+        with open("/proc/net/dev", encoding="ascii") as file:
+            lines = file.read().splitlines()[2:]
+    except (OSError, ValueError):
+        return False
+    return {line.partition(":")[0].strip() for line in lines} <= {"lo"}
+
+
+def _reached() -> list[Reached]:
+    has_family = _has_family()
+    if has_family is None or not _has_loopback_alone():
+        return []
+    return [Reached(_LOOPBACK if has_family else _NONE)]
+
+
+def explain_name(error: OSError) -> list[Reached]:
+    """A name that was not found, since no server can be asked for it."""
+    if error.errno not in _UNKNOWN_NAMES or not is_of_system(error):
+        return []
+    return _reached()
+
+
+def explain_route(error: OSError) -> list[Reached]:
+    """An address to which no way leads."""
+    return _reached() if is_of_system(error) else []
+
+
+def explain_family(error: OSError) -> list[Reached]:
+    """A socket of a kind that cannot be made here."""
+    if not is_of_system(error) or _has_family() is not False:
+        return []
+    return _reached()

@@ -1,0 +1,22 @@
+/* Trees (jansson's) of JSON as Python writes it, which takes whole numbers of
+ * any size and any letter in a string. */
+#ifndef HEARTH_NOTEBOOKS_JSON_TREE_H
+#define HEARTH_NOTEBOOKS_JSON_TREE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Any value. NULs in strings stay. Whole numbers beyond 64 bits become
+ * floating-point ones; a number that is too big for these, too, becomes a
+ * string with its digits, NaN and Infinity strings of that name. NULL when it
+ * is no JSON; *ret_error, which may be NULL, says where and why. The caller's.
+ */
+json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error);
+
+/* Returns a list of the same objects, sorted by the text of that member, owned
+ * by the caller. A missing member counts as empty. */
+json_t *json_tree_sorted(const json_t *list, const char *member,
+                         bool is_falling);
+
+#endif

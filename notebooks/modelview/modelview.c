@@ -1,0 +1,231 @@
+/* See modelview.h. The outputs are passed once, from the first to the last; the
+ * error is folded before them, so that they get what it leaves. */
+#include "notebooks/modelview/modelview.h"
+
+#include "notebooks/modelview/bundle.h"
+#include "notebooks/modelview/header.h"
+#include "notebooks/modelview/line_cut.h"
+#include "notebooks/modelview/traceback.h"
+
+#include <string.h>
+
+#define ERROR_TOKENS 1000 /* kept free for the error */
+#define ERROR_TEXT_MAX                                                         \
+    10800 /* bytes: a client cuts errors at 11,000 letters                     \
+           */
+#define TOKENS_MIN 50
+#define BYTES_OF(tokens)                                                       \
+    ((tokens) *36 / 10) /* a token has 3.6 bytes, about                        \
+                         */
+#define IMAGES_ROOM 16
+
+void modelview_clear(modelview_t *self)
+{
+    buffer_reset(&self->text);
+    free(self->images);
+    *self = (modelview_t){0};
+}
+
+static bool is_type(const json_t *output, const char *type)
+{
+    const char *name =
+        json_string_value(json_object_get(output, "output_type"));
+
+    return name && strcmp(name, type) == 0;
+}
+
+/* --- Images --- */
+
+static void decide_inline(const modelview_t *self, modelview_image_t *image)
+{
+    size_t count = 0, size = 0;
+
+    for (size_t i = 0; i < self->image_count; i++)
+        if (self->images[i].is_inline) {
+            count++;
+            size += self->images[i].size;
+        }
+    image->is_inline =
+        image->size <= MODELVIEW_IMAGE_MAX && image->width <= MODELVIEW_SIDE_MAX
+        && image->height <= MODELVIEW_SIDE_MAX && count < MODELVIEW_IMAGES_MAX
+        && size + image->size <= MODELVIEW_IMAGE_BYTES;
+}
+
+static void add_image(modelview_t *self, const modelview_image_t *image)
+{
+    if (self->image_count % IMAGES_ROOM == 0)
+        self->images = mem_resize(
+            self->images, (self->image_count + IMAGES_ROOM) * sizeof *image);
+    self->images[self->image_count++] = *image;
+}
+
+static void name_image(const modelview_image_t *image, buffer_t *out)
+{
+    const char *kind = image->mime + strlen("image/");
+
+    buffer_text(out, "[image ");
+    if (image->width && image->height)
+        buffer_format(out, "%u×%u ", image->width, image->height);
+    buffer_format(out, "%s ", kind);
+    line_cut_size(out, image->size);
+    buffer_format(out, ", %s%s]", image->ref,
+                  image->is_inline ? "" : ", not shown here");
+}
+
+/* Names what has no form for a model, such as a drawing or a widget. */
+static void name_other(const bundle_t *bundle, const char *ref, buffer_t *out)
+{
+    buffer_text(out, "[");
+    for (const char *at = bundle->mime; *at && at < bundle->mime + 60; at++)
+        if (*at > ' ' && *at < 127 && !strchr("[]·", *at))
+            buffer_append(out, at, 1);
+    if (json_is_string(bundle->value)) {
+        buffer_text(out, " ");
+        line_cut_size(out, json_string_length(bundle->value));
+    }
+    buffer_format(out, ", %s, not shown here]", ref);
+}
+
+/* --- Outputs --- */
+
+static void write_ref(char *ref, long long cell, size_t output)
+{
+    snprintf(ref, MODELVIEW_REF_SIZE, "out:%lld.%zu", cell, output);
+}
+
+static void add_bundle(modelview_t *self, line_cut_t *cut, long long cell,
+                       size_t number, const json_t *output)
+{
+    cleanup_bundle bundle_t bundle;
+    cleanup_buffer buffer_t line = BUFFER_EMPTY;
+    modelview_image_t image;
+    char ref[MODELVIEW_REF_SIZE];
+
+    write_ref(ref, cell, number);
+    if (!bundle_choose(output, &bundle))
+        return;
+    if (!bundle.mime) {
+        line_cut_add(cut, number, bundle.text, !bundle.made.size);
+        return;
+    }
+    if (bundle.is_image) {
+        bundle_image(&bundle, &image);
+        memcpy(image.ref, ref, sizeof ref);
+        decide_inline(self, &image);
+        add_image(self, &image);
+        name_image(&image, &line);
+    } else {
+        name_other(&bundle, ref, &line);
+    }
+    line_cut_add_own(cut, number, (char *) line.data);
+}
+
+/* An error that was shown and that the cell has outlived. */
+static void add_error(line_cut_t *cut, long long cell, size_t number,
+                      const json_t *output)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    char ref[MODELVIEW_REF_SIZE];
+
+    write_ref(ref, cell, number);
+    traceback_fold(output, ref, BYTES_OF(ERROR_TOKENS), &text);
+    line_cut_add_own(cut, number, (char *) text.data + 1);
+}
+
+bool modelview_image(const json_t *outputs, long long cell, size_t output,
+                     modelview_image_t *ret_image)
+{
+    cleanup_bundle bundle_t bundle = {0};
+
+    if (output == 0
+        || !bundle_choose(json_array_get(outputs, output - 1), &bundle)
+        || !bundle.is_image)
+        return false;
+    bundle_image(&bundle, ret_image);
+    write_ref(ret_image->ref, cell, output);
+    ret_image->is_inline = true;
+    return true;
+}
+
+/* Returns the position of the error that ended the cell, 1 for the first; 0 if
+ * the outputs have none. */
+static size_t find_error(const modelview_cell_t *cell)
+{
+    size_t number = json_array_size(cell->outputs);
+
+    while (number
+           && !is_type(json_array_get(cell->outputs, number - 1), "error"))
+        number--;
+    return number;
+}
+
+static void fold_error(const modelview_cell_t *cell, size_t number,
+                       buffer_t *out)
+{
+    const json_t *error =
+        number ? json_array_get(cell->outputs, number - 1) : cell->reply;
+    char ref[MODELVIEW_REF_SIZE];
+
+    /* The loss in the header says the same. */
+    if (cell->status == MODELVIEW_LOST && cell->loss)
+        return;
+    if (!number && !json_is_string(json_object_get(cell->reply, "ename")))
+        return;
+    write_ref(ref, cell->cell, number);
+    traceback_fold(error, ref, BYTES_OF(ERROR_TOKENS), out);
+}
+
+static void add_outputs(modelview_t *self, const modelview_cell_t *cell,
+                        size_t error, size_t bytes_max)
+{
+    cleanup_line_cut line_cut_t cut;
+    size_t i;
+    json_t *output;
+
+    line_cut_init(&cut, bytes_max);
+    json_array_foreach(cell->outputs, i, output)
+    {
+        if (i + 1 == error)
+            continue;
+        if (is_type(output, "error"))
+            add_error(&cut, cell->cell, i + 1, output);
+        else
+            add_bundle(self, &cut, cell->cell, i + 1, output);
+    }
+    line_cut_finish(&cut, cell->cell, &self->text);
+}
+
+static size_t bytes_for_outputs(const modelview_cell_t *cell, size_t used,
+                                bool is_error)
+{
+    size_t tokens = cell->tokens_max ? cell->tokens_max : MODELVIEW_TOKENS;
+    size_t bytes;
+
+    if (tokens < TOKENS_MIN)
+        tokens = TOKENS_MIN;
+    if (tokens > MODELVIEW_TOKENS_MAX)
+        tokens = MODELVIEW_TOKENS_MAX;
+    bytes = BYTES_OF(tokens);
+    if (is_error && bytes > ERROR_TEXT_MAX)
+        bytes = ERROR_TEXT_MAX;
+    return bytes > used ? bytes - used : 0;
+}
+
+void modelview_make(const modelview_cell_t *cell, modelview_t *ret_view)
+{
+    modelview_t self = {.is_error = cell->status == MODELVIEW_ERROR
+                                    || cell->status == MODELVIEW_TIMEOUT
+                                    || cell->status == MODELVIEW_LOST};
+    cleanup_buffer buffer_t error = BUFFER_EMPTY;
+    size_t number = self.is_error ? find_error(cell) : 0;
+
+    header_write(cell, &self.text);
+    if (self.is_error)
+        fold_error(cell, number, &error);
+    if (cell->status != MODELVIEW_RUNNING && cell->status != MODELVIEW_QUEUED)
+        add_outputs(&self, cell, number,
+                    bytes_for_outputs(cell, self.text.size + error.size,
+                                      self.is_error));
+    buffer_append(&self.text, error.data, error.size);
+    *ret_view = self;
+}

@@ -1,0 +1,165 @@
+/* See statement.h. */
+#include "notebooks/receipt/statement.h"
+
+#include "notebooks/receipt/digest.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define STATEMENT_V1  "https://in-toto.io/Statement/v1"
+#define PROVENANCE_V1 "https://slsa.dev/provenance/v1"
+#define BUILD_TYPE    "urn:hearth:session:1"
+
+bool statement_is_name(const char *name)
+{
+    return *name && !strchr(name, '/') && strcmp(name, ".") != 0
+           && strcmp(name, "..") != 0;
+}
+
+/* The code of each cell by its hash, which the notebook's code has too. */
+static json_t *describe_cells(const notebook_t *notebook)
+{
+    json_t *cells = json_array();
+
+    for (size_t i = 0; i < notebook->count; i++) {
+        const notebook_cell_t *cell = &notebook->cells[i];
+        char hex[DIGEST_SIZE + 1];
+
+        if (cell->kind != NOTEBOOK_CODE)
+            continue;
+        digest_bytes(
+            (bytes_t){(const uint8_t *) cell->source, cell->source_size}, hex);
+        json_array_append_new(cells, json_pack("{s:s, s:{s:s}}", "id", cell->id,
+                                               "digest", "sha256", hex));
+    }
+    return cells;
+}
+
+/* The Python that ran it, as the kernel named itself: a package URL. */
+static json_t *describe_python(const notebook_t *notebook)
+{
+    const json_t *language =
+        json_object_get(notebook->metadata, "language_info");
+    const char *version =
+        json_string_value(json_object_get(language, "version"));
+    cleanup_free char *uri = NULL;
+
+    if (!version || !*version
+        || strspn(version, "0123456789.abrc+") != strlen(version))
+        return json_array();
+    uri = mem_format("pkg:generic/python@%s", version);
+    return json_pack("[{s:s, s:s}]", "name", "python", "uri", uri);
+}
+
+/* When it was, by the notebook; what is not known is left out. */
+static json_t *describe_times(const json_t *own, const char *session)
+{
+    json_t *times = json_pack("{s:s}", "invocationId", session);
+    json_t *began = json_object_get(own, "began");
+    json_t *ended = json_object_get(own, "ended");
+
+    if (json_is_string(began))
+        json_object_set(times, "startedOn", began);
+    if (json_is_string(ended))
+        json_object_set(times, "finishedOn", ended);
+    return times;
+}
+
+/* The end of the journal that the notebook was made of. With the journal and
+ * its key it shows whether this is the same run. */
+static json_t *describe_journal(const json_t *own)
+{
+    const json_t *head = json_object_get(own, "head");
+
+    return json_pack("[{s:s, s:{s:O*, s:O*}}]", "name", "journal",
+                     "annotations", "seq", json_object_get(head, "seq"),
+                     "chain", json_object_get(head, "chain"));
+}
+
+json_t *statement_new(const notebook_t *notebook, json_t *subjects,
+                      const statement_author_t *author)
+{
+    const json_t *own = json_object_get(notebook->metadata, "hearth");
+    const char *session = json_string_value(json_object_get(own, "session"));
+    cleanup_free char *builder =
+        mem_format("urn:hearth:gateway:%s", author->key_id);
+    json_t *definition = json_pack(
+        "{s:s, s:{s:s*, s:O*, s:o}, s:o}", "buildType", BUILD_TYPE,
+        "externalParameters", "session", session, "profile",
+        json_object_get(own, "profile"), "cells", describe_cells(notebook),
+        "resolvedDependencies", describe_python(notebook));
+    json_t *run =
+        json_pack("{s:{s:s, s:{s:s}}, s:o, s:o}", "builder", "id", builder,
+                  "version", "hearth", author->version, "metadata",
+                  describe_times(own, session ? session : ""), "byproducts",
+                  describe_journal(own));
+
+    return json_pack("{s:s, s:O, s:s, s:{s:o, s:o}}", "_type", STATEMENT_V1,
+                     "subject", subjects, "predicateType", PROVENANCE_V1,
+                     "predicate", "buildDefinition", definition, "runDetails",
+                     run);
+}
+
+static bool has_text(const json_t *object, const char *key, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+
+    return value && strcmp(value, text) == 0;
+}
+
+static bool is_subject(const json_t *subject)
+{
+    const char *name = json_string_value(json_object_get(subject, "name"));
+    const json_t *digest =
+        json_object_get(json_object_get(subject, "digest"), "sha256");
+    const char *hex = json_string_value(digest);
+
+    return name && statement_is_name(name)
+           && json_string_length(digest) == DIGEST_SIZE
+           && strspn(hex, "0123456789abcdef") == DIGEST_SIZE;
+}
+
+static const json_t *definition_of(const json_t *statement)
+{
+    return json_object_get(json_object_get(statement, "predicate"),
+                           "buildDefinition");
+}
+
+int statement_parse(bytes_t text, json_t **ret_statement, fault_t *fault)
+{
+    json_auto_t *json = json_loadb((const char *) text.bytes, text.size,
+                                   JSON_REJECT_DUPLICATES, NULL);
+    const json_t *subjects = json_object_get(json, "subject");
+
+    if (!has_text(json, "_type", STATEMENT_V1)
+        || !has_text(json, "predicateType", PROVENANCE_V1)
+        || !has_text(definition_of(json), "buildType", BUILD_TYPE))
+        return fault_set(fault, EINVAL,
+                         "what was signed is no statement about a session");
+    if (json_array_size(subjects) == 0)
+        return fault_set(fault, EINVAL, "the statement names no file");
+    for (size_t i = 0; i < json_array_size(subjects); i++)
+        if (!is_subject(json_array_get(subjects, i)))
+            return fault_set(fault, EINVAL,
+                             "the statement's subject %zu has no name of a "
+                             "file, or no SHA-256",
+                             i + 1);
+    *ret_statement = json_incref(json);
+    return 0;
+}
+
+json_t *statement_subjects(const json_t *statement)
+{
+    return json_object_get(statement, "subject");
+}
+
+const char *statement_session(const json_t *statement)
+{
+    const json_t *parameters =
+        json_object_get(definition_of(statement), "externalParameters");
+    const char *session =
+        json_string_value(json_object_get(parameters, "session"));
+
+    return session ? session : "";
+}

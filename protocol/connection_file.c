@@ -1,0 +1,180 @@
+/* The connection file of a Jupyter kernel, as jupyter_client writes and reads
+ * it. It holds the key: mode 0600, replaced atomically. */
+#include "protocol/connection_file.h"
+
+#include "base/fd.h"
+#include "protocol/jspan.h"
+#include "protocol/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PORT_MAX 65535
+
+static const char *const port_keys[CHANNEL_COUNT] = {
+#define X(name, text, kernel, client, key) key,
+    CHANNELS(X)
+#undef X
+};
+
+void connection_file_clear(connection_file_t *self)
+{
+    secret_destroy(&self->secret);
+    *self = (connection_file_t){0};
+}
+
+/* Copies a string field into `size` bytes; if it is absent, `text` is
+ * unchanged. */
+static int read_text(jspan_t file, const char *key, char *text, size_t size,
+                     fault_t *fault)
+{
+    jspan_t value = jspan_member(file, key);
+    if (jspan_is(value, JSPAN_ABSENT))
+        return 0;
+    cleanup_free char *found = jspan_text_new(value);
+    if (found == NULL)
+        return fault_set(fault, EINVAL, "%s is not a string", key);
+    cleanup_buffer buffer_t whole = BUFFER_EMPTY;
+    jspan_text(value, &whole);
+    if (strlen(found) != whole.size)
+        return fault_set(fault, EINVAL, "%s holds a NUL", key);
+    if (whole.size >= size)
+        return fault_set(fault, EINVAL,
+                         "%s has %zu bytes; at most %zu are permitted", key,
+                         whole.size, size - 1);
+    memcpy(text, found, whole.size + 1);
+    return 0;
+}
+
+static int read_transport(jspan_t file, connection_file_t *connection,
+                          fault_t *fault)
+{
+    int r = read_text(file, "transport", connection->transport,
+                      sizeof connection->transport, fault);
+    if (r < 0)
+        return r;
+    if (strcmp(connection->transport, "tcp") != 0
+        && strcmp(connection->transport, "ipc") != 0)
+        return fault_set(fault, EINVAL, "transport is neither tcp nor ipc");
+    r = read_text(file, "ip", connection->ip, sizeof connection->ip, fault);
+    if (r < 0)
+        return r;
+    if (connection->ip[0] == '\0')
+        return fault_set(fault, EINVAL, "ip is empty");
+    for (const char *at = connection->ip; *at != '\0'; at++)
+        if ((unsigned char) *at < ' ' || *at == 127)
+            return fault_set(fault, EINVAL, "ip holds a control character");
+    return 0;
+}
+
+static int read_ports(jspan_t file, connection_file_t *connection,
+                      fault_t *fault)
+{
+    for (size_t i = 0; i < CHANNEL_COUNT; i++) {
+        jspan_t value = jspan_member(file, port_keys[i]);
+        int64_t port = 0;
+        if (!jspan_to_integer(value, &port) || port < 0 || port > PORT_MAX)
+            return fault_set(fault, EINVAL, "%s is not a number from 0 to %d",
+                             port_keys[i], PORT_MAX);
+        connection->ports[i] = (int) port;
+    }
+    return 0;
+}
+
+static int read_key(jspan_t file, connection_file_t *connection, fault_t *fault)
+{
+    char scheme[32] = "hmac-sha256";
+    int r = read_text(file, "signature_scheme", scheme, sizeof scheme, fault);
+    if (r < 0)
+        return r;
+    if (strcmp(scheme, "hmac-sha256") != 0)
+        return fault_set(fault, EINVAL,
+                         "signature_scheme is not hmac-sha256, the one that "
+                         "hearth knows");
+    /* An absent key is not taken for an empty one, which would switch
+     * authentication off. */
+    jspan_t key = jspan_member(file, "key");
+    if (!jspan_is(key, JSPAN_STRING))
+        return fault_set(fault, EINVAL, "key is not a string");
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    jspan_text(key, &text);
+    r = memchr(text.data, '\0', text.size) != NULL
+            ? fault_set(fault, EINVAL, "key holds a NUL")
+            : secret_new((const char *) text.data, text.size,
+                         &connection->secret, fault);
+    explicit_bzero(text.data, text.capacity);
+    return r;
+}
+
+int connection_file_parse(const void *text, size_t size,
+                          connection_file_t *ret_connection, fault_t *fault)
+{
+    jspan_t file;
+    if (size > CONNECTION_FILE_MAX)
+        return fault_set(fault, EINVAL, "%zu bytes; at most %u are permitted",
+                         size, CONNECTION_FILE_MAX);
+    if (jspan_check(text, size, &file, fault) < 0) {
+        fault->code = EINVAL;
+        return fault_wrap(fault, "no JSON");
+    }
+    if (!jspan_is(file, JSPAN_OBJECT))
+        return fault_set(fault, EINVAL, "no JSON object");
+
+    cleanup_connection_file connection_file_t connection = {.transport = "tcp",
+                                                            .ip = "127.0.0.1"};
+    int r = read_transport(file, &connection, fault);
+    if (r < 0 || (r = read_ports(file, &connection, fault)) < 0
+        || (r = read_text(file, "kernel_name", connection.kernel_name,
+                          sizeof connection.kernel_name, fault))
+               < 0
+        || (r = read_key(file, &connection, fault)) < 0)
+        return r;
+    *ret_connection = connection;
+    connection.secret = NULL;
+    return 0;
+}
+
+int connection_file_read(const char *path, connection_file_t *ret_connection,
+                         fault_t *fault)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    int r = file_read(path, CONNECTION_FILE_MAX, &text, fault);
+    if (r < 0)
+        return r;
+    r = connection_file_parse(text.data, text.size, ret_connection, fault);
+    explicit_bzero(text.data, text.capacity);
+    return r < 0 ? fault_wrap(fault, "connection file %s", path) : 0;
+}
+
+int connection_file_write(const connection_file_t *self, const char *path,
+                          fault_t *fault)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    /* Reserved at once, so that no copy of the key is left in freed memory. */
+    buffer_reserve(&text, CONNECTION_FILE_MAX);
+    buffer_text(&text, "{\n");
+    for (size_t i = 0; i < CHANNEL_COUNT; i++)
+        buffer_format(&text, "  \"%s\": %d,\n", port_keys[i], self->ports[i]);
+    buffer_text(&text, "  \"ip\": ");
+    jspan_quote_text(&text, self->ip);
+    buffer_text(&text, ",\n  \"key\": ");
+    jspan_quote_text(&text, secret_text(self->secret));
+    buffer_text(&text, ",\n  \"transport\": ");
+    jspan_quote_text(&text, self->transport);
+    buffer_text(&text, ",\n  \"signature_scheme\": \"hmac-sha256\",\n"
+                       "  \"kernel_name\": ");
+    jspan_quote_text(&text, self->kernel_name);
+    buffer_text(&text, "\n}\n");
+    int r = file_replace(path, 0600, text.data, text.size, fault);
+    explicit_bzero(text.data, text.capacity);
+    return r;
+}
+
+void connection_file_endpoint(const connection_file_t *self, channel_t channel,
+                              char ret_endpoint[CONNECTION_ENDPOINT_SIZE])
+{
+    char separator = strcmp(self->transport, "ipc") == 0 ? '-' : ':';
+    (void) snprintf(ret_endpoint, CONNECTION_ENDPOINT_SIZE, "%s://%s%c%d",
+                    self->transport, self->ip, separator, self->ports[channel]);
+}

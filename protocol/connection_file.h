@@ -1,0 +1,35 @@
+/* The standard Jupyter connection file: transport, ip, five ports, key,
+ * signature scheme. Mode 0600, written atomically. */
+#ifndef HEARTH_PROTOCOL_CONNECTION_FILE_H
+#define HEARTH_PROTOCOL_CONNECTION_FILE_H
+
+#include "base/fault.h"
+#include "protocol/channel.h"
+#include "protocol/secret.h"
+
+#include <stddef.h>
+
+#define CONNECTION_ENDPOINT_SIZE 160
+
+typedef struct {
+    char transport[8];        /* "tcp" or "ipc" */
+    char ip[108];             /* address, or the path prefix of ipc */
+    int ports[CHANNEL_COUNT]; /* by channel_t; 0: the kernel chooses */
+    char kernel_name[64];
+    secret_t *secret; /* owned */
+} connection_file_t;
+
+/* Reads and checks: every field's type and range; -EINVAL names the field. */
+int connection_file_read(const char *path, connection_file_t *ret_connection,
+                         fault_t *fault);
+int connection_file_parse(const void *text, size_t size,
+                          connection_file_t *ret_connection, fault_t *fault);
+int connection_file_write(const connection_file_t *self, const char *path,
+                          fault_t *fault);
+/* "tcp://127.0.0.1:5000" or "ipc://prefix-1". */
+void connection_file_endpoint(const connection_file_t *self, channel_t channel,
+                              char ret_endpoint[CONNECTION_ENDPOINT_SIZE]);
+void connection_file_clear(connection_file_t *self);
+#define cleanup_connection_file CLEANUP(connection_file_clear)
+
+#endif

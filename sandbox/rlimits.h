@@ -1,0 +1,12 @@
+/* Resource limits of each process. */
+#ifndef HEARTH_SANDBOX_RLIMITS_H
+#define HEARTH_SANDBOX_RLIMITS_H
+
+#include "sandbox/entry.h"
+
+/* Fills in what `limits` leaves at 0. */
+void rlimits_resolve(sandbox_limits_t *limits,
+                     const sandbox_limits_t *defaults);
+step_fn rlimits_apply;
+
+#endif

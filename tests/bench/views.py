@@ -1,0 +1,204 @@
+"""Views for models: tokens of the samples, and the time of a large output.
+
+Tokens are counted by a real tokenizer (o200k), which has its vocabulary in its
+package and an environment of its own: .venv-tokens, made by ./dev bench.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from clients import BenchError
+from figures import OURS, Figure
+from sides import Hearth, Side, kernel_of
+
+ROOT = Path(__file__).resolve().parents[2]
+COUNT = (
+    "import json, sys, bpe_openai\n"
+    "encoding = bpe_openai.get_encoding('o200k_base')\n"
+    "print(json.dumps([len(encoding.encode_ordinary(text)) "
+    "for text in json.load(sys.stdin)]))"
+)
+RAW = "as Jupyter has it"
+MEGABYTES = 10
+PATIENCE_S = 60.0
+
+FRAME = (
+    "import pandas as pd\n"
+    "df = pd.DataFrame({'id': range(10000), 'value': range(10000)})\n"
+)
+FAILING = "try: df['nope']\nexcept KeyError: get_ipython().showtraceback()"
+# Name, code, and how many tokens a sample of the design has.
+SAMPLES = (
+    ("table", FRAME + "df", 78),
+    ("error", "df.groupby('nope').sum()", 71),
+    (
+        "plot",
+        "import matplotlib.pyplot as plt\nax = plt.gca()\nax.plot([1, 2]);",
+        35,
+    ),
+    ("cut", "for i in range(10000): print(f'{i:40}')", 58),
+)
+
+
+class Rest:
+    """Runs cells of one session by REST."""
+
+    def __init__(self, side: Hearth) -> None:
+        about = json.loads((side.runtime / "http.json").read_text())
+        self.base = about["url"].rstrip("/")
+        self.token = about["token"]
+        self.kernel = self.ask("POST", "/api/kernels", {})["id"]
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        request = urllib.request.Request(
+            self.base + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"token {self.token}"},
+        )
+        with urllib.request.urlopen(request) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def begin(self, code: str) -> str:
+        path = f"/api/kernels/{self.kernel}/execute?view=model"
+        answer = self.ask("POST", path, {"code": code})
+        return f"{answer['request_url']}"
+
+    def wait(self, url: str, query: str = "?view=model") -> Any:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            answer = self.ask("GET", url + query)
+            if not answer["pending"]:
+                return answer
+            time.sleep(0.01)
+        raise BenchError("a cell does not end")
+
+    def view(self, code: str) -> tuple[str, str]:
+        """The view's text, and all texts of the outputs."""
+        url = self.begin(code)
+        text = self.wait(url)["view"]["text"]
+        outputs = json.loads(self.wait(url, "")["outputs"])
+        return text, "\n".join(map(raw_text, outputs))
+
+
+def raw_text(output: dict[str, Any]) -> str:
+    """Return the text of an output for a client that passes it on."""
+    texts = [output.get("text", ""), *output.get("traceback", [])]
+    for kind, value in output.get("data", {}).items():
+        if kind in ("text/plain", "text/html"):
+            texts.append(value)
+    return "\n".join(text for text in texts if text)
+
+
+def count_tokens(texts: list[str]) -> list[int]:
+    python = ROOT / ".venv-tokens/bin/python"
+    done = subprocess.run(
+        [str(python), "-c", COUNT],
+        input=json.dumps(texts),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    counts: list[int] = json.loads(done.stdout)
+    return counts
+
+
+def frame_of(text: str) -> str:
+    """The lines that are hearth's own, where most were left out."""
+    lines = text.split("\n")
+    return "\n".join([lines[0], *(at for at in lines if at.startswith("…"))])
+
+
+def collect(rest: Rest) -> list[tuple[str, int, str, str]]:
+    found = []
+    for name, code, wanted in SAMPLES:
+        text, raw = rest.view(code)
+        found.append(
+            (name, wanted, frame_of(text) if name == "cut" else text, raw)
+        )
+    code = "import time\nprint('epoch 12/100 loss 0.31', flush=True)\n"
+    url = rest.begin(code + "time.sleep(1)")
+    text = ""
+    while "so far" not in text:
+        text = rest.ask("GET", url + "?view=model")["view"]["text"]
+    found.append(("long", 38, text, ""))
+    rest.wait(url)
+    rest.ask("POST", f"/api/kernels/{rest.kernel}/restart")
+    found.append(("lost", 53, rest.view("1")[0], ""))
+    return found
+
+
+def measure_tokens(side: Hearth) -> list[Figure]:
+    rest = Rest(side)
+    try:
+        samples = collect(rest)
+    finally:
+        rest.ask("DELETE", f"/api/kernels/{rest.kernel}")
+    # The samples of the design have an id of four letters.
+    short = [
+        text.replace(rest.kernel, rest.kernel[:4]) for *_, text, _ in samples
+    ]
+    whole = count_tokens([text for *_, text, _ in samples])
+    counts = count_tokens(short)
+    raw = count_tokens([text for *_, text in samples])
+    figures = []
+    for (name, wanted, *_), ours, theirs, full in zip(
+        samples, counts, raw, whole
+    ):
+        figure = Figure(f"tokens of a view: {name}", "", f"{wanted}")
+        figure.add(OURS, ours)
+        if theirs:
+            figure.add(RAW, theirs)
+        figure.note = f"{full} with the session's whole id"
+        figures.append(figure)
+    return figures
+
+
+def measure_large_view(program: Path, rounds: int) -> Figure:
+    figure = Figure(f"view of a {MEGABYTES} MB output", "ms", "20 ms")
+    done = subprocess.run(
+        [
+            str(program.parent / "tests/bench/view_output"),
+            str(MEGABYTES),
+            str(rounds),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    for line in done.stdout.split():
+        figure.add(OURS, float(line))
+    return figure
+
+
+def measure_first_error(sides: list[Side], rounds: int) -> list[Figure]:
+    """A session's first error, and the same one once more.
+
+    The cell shows its traceback by itself, so that it counts as done.
+    """
+    first = Figure("a session's first KeyError of pandas", "ms", "15 ms")
+    second = Figure("the same once more", "ms", "")
+    for _ in range(rounds):
+        for side in sides:
+            with kernel_of(side) as kernel:
+                kernel.client.execute(FRAME)
+                for figure in (first, second):
+                    outcome = kernel.client.execute(FAILING)
+                    figure.add(side.name, outcome.seconds * 1000)
+    return [first, second]
+
+
+def measure_views(side: Hearth, sides: list[Side], rounds: int) -> list[Figure]:
+    """All of them; `sides` are hearth and ipykernel."""
+    return [
+        *measure_tokens(side),
+        measure_large_view(side.program, rounds),
+        *measure_first_error(sides, min(rounds, 5)),
+    ]

@@ -1,0 +1,90 @@
+"""What build-aux/check-cycles.sh finds, in trees of a few small files."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECK = ROOT / "build-aux" / "check-cycles.sh"
+LOOP = {
+    "low/one.c": "int two(void); int one(void) { return two(); }",
+    "low/two.c": "int three(void); int two(void) { return three(); }",
+    "high/three.c": "int one(void); int three(void) { return one(); }",
+}
+LINE = {
+    "low/one.c": "int one(void); int one(void) { return 1; }",
+    "low/two.c": "int one(void); int (*two)(void) = one;",
+}
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Compiles files into a tree, and runs the check over it."""
+
+    def run(files):
+        for name, text in files.items():
+            source = tmp_path / name
+            target = tmp_path / "build" / name
+            target = target.parent / ".libs" / target.with_suffix(".o").name
+            source.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.write_text(text)
+            subprocess.run(["cc", "-c", "-o", target, source], check=True)
+        return subprocess.run(
+            [CHECK, tmp_path, tmp_path / "build"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_passes_files_in_a_line(check):
+    result = check(LINE)
+    assert (result.returncode, result.stdout) == (0, "0 files are in a loop\n")
+
+
+def test_names_a_loop_and_what_closes_it(check):
+    result = check(LOOP)
+    assert result.returncode == 1
+    assert result.stdout == (
+        "high/three.c is in a loop:\n"
+        "    high/three.c needs low/one.c: one\n"
+        "    low/one.c needs low/two.c: two\n"
+        "    low/two.c needs high/three.c: three\n"
+        "3 files are in a loop\n"
+    )
+
+
+def test_a_table_of_functions_counts(check):
+    files = {**LINE, "low/one.c": "extern int (*two)(void);"}
+    files["low/one.c"] += " int one(void); int one(void) { return two(); }"
+    result = check(files)
+    assert result.returncode == 1
+    assert "low/two.c needs low/one.c: one" in result.stdout
+
+
+def test_a_file_between_two_loops_is_not_reported(check):
+    files = {
+        "a.c": "int b(void); int a(void) { return b(); }",
+        "b.c": "int a(void), m(void); int b(void) { return a() + m(); }",
+        "m.c": "int c(void); int m(void) { return c(); }",
+        "c.c": "int d(void); int c(void) { return d(); }",
+        "d.c": "int c(void); int d(void) { return c(); }",
+    }
+    result = check(files)
+    assert "m.c is in a loop" not in result.stdout
+    assert result.stdout.endswith("4 files are in a loop\n")
+
+
+def test_objects_of_sources_that_are_gone_do_not_count(check, tmp_path):
+    check(LOOP)
+    (tmp_path / "high" / "three.c").unlink()
+    result = check({})
+    assert (result.returncode, result.stdout) == (0, "0 files are in a loop\n")
+
+
+def test_a_build_without_objects_fails(check):
+    assert check({}).returncode == 1

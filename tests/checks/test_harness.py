@@ -1,0 +1,161 @@
+"""The results that build-aux/pytest-tap.sh reports to automake, and those that
+./dev refuses."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def tap(tmp_path):
+    """Runs tests from a file as automake does; gives status and TAP."""
+
+    def run(text, python=sys.executable):
+        (tmp_path / "test_it.py").write_text(text)
+        done = subprocess.run(
+            [ROOT / "build-aux/pytest-tap.sh", "it", ".venv", tmp_path],
+            cwd=tmp_path,
+            env={**os.environ, "srcdir": ROOT, "HEARTH_TEST_PYTHON": python},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    return run
+
+
+def results(output):
+    """The lines that are no diagnostics, without the file's name."""
+    lines = [line for line in output.splitlines() if not line.startswith("#")]
+    return [re.sub(r"- \S*::", "", line) for line in lines]
+
+
+def test_each_test_has_a_line(tap):
+    status, output = tap(
+        "import pytest\n"
+        "def test_one(): print('not ok 1 - of its own')\n"
+        "def test_two(): assert 1 == 2\n"
+        "def test_three(): pytest.skip('no such machine')\n"
+        "@pytest.fixture\n"
+        "def broken(): yield; raise OSError('left behind')\n"
+        "def test_four(broken): pass\n"
+    )
+    assert status == 0
+    lines = results(output)
+    assert lines[0] == "ok 1 test_one"
+    assert lines[1] == "not ok 2 test_two"
+    assert lines[2].startswith("ok 3 test_three # SKIP")
+    assert lines[2].endswith("no such machine")
+    assert lines[3] == "ok 4 test_four"
+    assert lines[4] == "not ok 5 test_four (teardown)"
+    assert lines[5:] == ["1..5"]
+    assert "assert 1 == 2" in output
+
+
+def test_a_test_that_would_pass_the_second_time_has_failed(tap):
+    _, output = tap(
+        "import pathlib\n"
+        "def test_it():\n"
+        "    seen = pathlib.Path(__file__).parent / 'seen'\n"
+        "    was_seen = seen.exists()\n"
+        "    seen.touch()\n"
+        "    assert was_seen\n"
+    )
+    assert results(output) == ["not ok 1 test_it", "1..1"]
+
+
+def test_a_file_that_does_not_load_has_failed(tap):
+    status, output = tap("import no_such_module\n")
+    assert (status, results(output)[-1]) == (2, "1..1")
+    assert output.startswith("not ok 1 - ")
+
+
+def test_no_tests_are_skipped(tap):
+    assert tap("") == (0, "1..0 # SKIP there is nothing to run\n")
+
+
+def test_a_missing_pytest_is_reported(tap):
+    status, output = tap("def test_it(): pass\n", python="/nonexistent/python")
+    assert status == 0
+    assert output.startswith("1..0 # SKIP no pytest in /nonexistent/python")
+
+
+def dev(*arguments):
+    return subprocess.run(
+        [ROOT / "dev", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def layers():
+    return dev("test", "--layers").stdout.split()
+
+
+def test_a_layer_that_is_not_there_is_refused():
+    done = dev("test", "checks", "nothing")
+    assert done.returncode == 1
+    assert "there is no layer nothing; there are: checks unit" in done.stderr
+
+
+def test_every_layer_is_documented_and_has_its_target():
+    table = (ROOT / "HACKING.md").read_text()
+    targets = (ROOT / "tests" / "Makemodule.am").read_text()
+    of_their_own = ("clang", "asan", "tsan")
+    assert len(layers()) > 10
+    for layer in layers():
+        assert f"\n| {layer} | " in table
+        assert layer in of_their_own or f"\ncheck-{layer}:" in targets
+
+
+def test_a_command_that_is_not_there_is_refused():
+    done = dev("nothing")
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: ./dev COMMAND")
+
+
+def test_every_command_of_the_usage_has_its_script():
+    commands = re.findall(r"^  ([\w-]+) ", dev("help").stdout, re.M)
+    assert len(commands) > 10
+    for name in commands:
+        script = {"install-deps": "deps"}.get(name, name)
+        path = ROOT / "build-aux" / "dev" / f"{script}.sh"
+        assert os.access(path, os.X_OK), name
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="./dev works in a checkout"
+)
+def test_a_layer_that_counts_nothing_has_failed(tmp_path):
+    """make ends badly before a test was run."""
+    make = tmp_path / "make"
+    make.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *check-docs*) exit 2 ;; esac\n'
+        f'PATH=${{PATH#{tmp_path}:}} exec make "$@"\n'
+    )
+    make.chmod(0o755)
+    environment = {k: v for k, v in os.environ.items() if k[:4] != "MAKE"}
+    environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [ROOT / "build-aux/dev/test.sh", "docs"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAIL: layer docs ended with status 1" in done.stdout
+    assert done.stdout.endswith(
+        "\n== what failed\nFAIL: layer docs ended with status 1\n"
+        "\n0 passed, 1 failed, 0 skipped\n"
+    )

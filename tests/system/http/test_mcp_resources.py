@@ -1,0 +1,432 @@
+"""Resources of the Model Context Protocol: notebooks and files, and what their
+clients are notified of."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+from typing import Iterator, Optional
+
+import pytest
+from deadline import DEADLINE
+from harness import Gateway
+from rpc import LEGACY, META, Json, Rpc, session_of, text_of
+from web import Web
+
+TASKS: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+
+@pytest.fixture
+def rpc(web: Web) -> Rpc:
+    return Rpc(web)
+
+
+@pytest.fixture
+def session(rpc: Rpc) -> Iterator[str]:
+    """The whole id of a session."""
+    made = session_of(rpc.call("execute", code="kept = 41"))
+    yield next(
+        one["id"]
+        for one in rpc.web.get("/api/kernels").json
+        if one["id"].startswith(made)
+    )
+    rpc.call("session", action="end", session=made)
+
+
+def read(rpc: Rpc, uri: str) -> Json:
+    result = rpc.result("resources/read", {"uri": uri})
+    (content,) = result["contents"]
+    assert content["uri"] == uri
+    assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
+    found: Json = content
+    return found
+
+
+# ---- reading ----
+
+
+def test_a_notebook_is_a_resource(rpc: Rpc, session: str) -> None:
+    rpc.call("execute", code="print('in it')", session=session)
+    listed = rpc.result("resources/list")["resources"]
+    uri = f"hearth://sessions/{session}/notebook.ipynb"
+    assert uri in [one["uri"] for one in listed]
+    content = read(rpc, uri)
+    assert content["mimeType"] == "application/x-ipynb+json"
+    notebook = json.loads(content["text"])
+    assert notebook["nbformat"] == 4
+    assert "in it" in json.dumps(notebook["cells"][-1]["outputs"])
+
+
+def test_files_are_resources(rpc: Rpc, session: str) -> None:
+    code = (
+        "import os, pathlib\n"
+        "os.makedirs('a b'); pathlib.Path('a b/ä.txt').write_text('zwölf')\n"
+        "pathlib.Path('x.bin').write_bytes(bytes(range(256)))\n"
+        "pathlib.Path('zero.txt').write_bytes(b'a\\0b')\n"
+        "pathlib.Path('empty').touch()\n"
+        "with open('big', 'wb') as file: file.truncate((8 << 20) + 1)"
+    )
+    assert not rpc.call("execute", code=code, session=session)["isError"]
+    files = f"hearth://sessions/{session}/files"
+    content = read(rpc, f"{files}/a%20b/%C3%A4.txt")
+    assert content["text"] == "zwölf"
+    assert content["mimeType"].startswith("text/plain")
+    content = read(rpc, f"{files}/x.bin")
+    assert base64.b64decode(content["blob"]) == bytes(range(256))
+    assert base64.b64decode(read(rpc, f"{files}/zero.txt")["blob"]) == b"a\0b"
+    assert read(rpc, f"{files}/empty")["text"] == ""
+    answer = rpc.ask("resources/read", {"uri": f"{files}/big"})
+    assert answer.status == 413, answer
+    assert "8388609 bytes" in answer.json["error"]["message"]
+    assert "tool files" in answer.json["error"]["message"]
+
+
+def test_files_that_are_no_resources(
+    rpc: Rpc, session: str, gateway: Gateway
+) -> None:
+    rpc.call(
+        "execute",
+        code="import os; os.symlink('/etc/passwd', 'out'); os.mkdir('in')",
+        session=session,
+    )
+    files = f"hearth://sessions/{session}/files"
+    for path in (
+        "none",
+        "../journal",
+        "..%2f..%2fetc%2fpasswd",
+        "%2fetc%2fpasswd",
+        "out",
+        "in",
+        ".",
+        "a%00b",
+        "%",
+        "%1b%5d8;;http:%2f%2fevil%07",
+    ):
+        answer = rpc.ask("resources/read", {"uri": f"{files}/{path}"})
+        assert answer.status == 400, (path, answer)
+        assert answer.json["error"]["code"] == -32602
+        assert "\x1b" not in answer.json["error"]["message"]
+        assert "root:" not in answer.body.decode()
+    for scope, path, status in (
+        ("observe", "files/none", 403),
+        ("observe", "notebook.ipynb", 200),
+        ("files", "files/none", 400),
+        ("files", "notebook.ipynb", 403),
+    ):
+        made = gateway.json("token", "create", "--json", "--scope", scope, "t")
+        other = Rpc(rpc.web.with_token(made["token"]))
+        uri = f"hearth://sessions/{session}/{path}"
+        assert other.ask("resources/read", {"uri": uri}).status == status
+        gateway.run("token", "revoke", made["id"])
+
+
+# ---- notifications ----
+
+
+class Stream:
+    """The messages of an answer, as they come."""
+
+    def __init__(self, link: http.client.HTTPConnection) -> None:
+        self.link = link
+        self.response = link.getresponse()
+        assert self.response.status == 200, self.response.read()
+        kind = self.response.headers["Content-Type"]
+        assert kind == "text/event-stream"
+
+    def next(self) -> Json:
+        for line in self.response:
+            if line.startswith(b"data: "):
+                found: Json = json.loads(line[len(b"data: ") :])
+                return found
+        raise AssertionError("the stream has ended")
+
+
+@contextlib.contextmanager
+def connected(rpc: Rpc) -> Iterator[http.client.HTTPConnection]:
+    link = http.client.HTTPConnection(
+        rpc.web.host, rpc.web.port, timeout=DEADLINE
+    )
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+@contextlib.contextmanager
+def listening(
+    rpc: Rpc, wanted: Json, declared: Optional[Json] = None
+) -> Iterator[tuple[Stream, Json]]:
+    """A stream, and what of it was acknowledged."""
+    params = {"notifications": wanted}
+    meta = {f"{META}clientCapabilities": declared or {}}
+    sent = rpc.headers("subscriptions/listen", params)
+    sent["Content-Type"] = "application/json"
+    body = rpc.body("subscriptions/listen", params, meta)
+    with connected(rpc) as link:
+        link.request("POST", rpc.path, json.dumps(body), sent)
+        stream = Stream(link)
+        first = stream.next()
+        method = "notifications/subscriptions/acknowledged"
+        assert first["method"] == method
+        assert first["params"]["_meta"] == {SUBSCRIPTION: body["id"]}
+        yield stream, first["params"]["notifications"]
+
+
+def updated(stream: Stream) -> str:
+    message = stream.next()
+    while message["method"] == "notifications/resources/list_changed":
+        message = stream.next()
+    assert message["method"] == "notifications/resources/updated", message
+    uri: str = message["params"]["uri"]
+    return uri
+
+
+def test_each_finished_cell_is_notified(rpc: Rpc, session: str) -> None:
+    uri = f"hearth://sessions/{session}/notebook.ipynb"
+    with listening(rpc, {"resourceSubscriptions": [uri]}) as (stream, taken):
+        assert taken == {"resourceSubscriptions": [uri]}
+        for value in ("first", "second"):
+            rpc.call("execute", code=f"print('{value}')", session=session)
+            assert updated(stream) == uri
+            assert value in read(rpc, uri)["text"]
+        rpc.call("execute", code="1 / 0", session=session)
+        assert updated(stream) == uri
+
+
+def test_a_session_and_the_list_are_notified(rpc: Rpc, web: Web) -> None:
+    wanted: Json = {"resourcesListChanged": True, "toolsListChanged": True}
+    with listening(rpc, wanted) as (stream, taken):
+        assert taken == {"resourcesListChanged": True}
+        made = session_of(rpc.call("execute", code="1"))
+        changed = "notifications/resources/list_changed"
+        assert stream.next()["method"] == changed
+        whole = next(
+            one["id"]
+            for one in web.get("/api/kernels").json
+            if one["id"].startswith(made)
+        )
+        uri = f"hearth://sessions/{whole}"
+        with listening(rpc, {"resourceSubscriptions": [uri]}) as (other, _):
+            rpc.call("session", action="end", session=made)
+            assert updated(other) == uri
+        while stream.next()["method"] != changed:
+            pass
+
+
+def test_a_bound_endpoint_hears_of_its_session_alone(
+    rpc: Rpc, web: Web
+) -> None:
+    """Its list has one session: others come and go without a word. In both
+    eras, also by a shortened id."""
+    made = session_of(rpc.call("execute", code="1"))
+    whole = web.gateway.json("session", "show", "--json", made)["id"]
+    uri = f"hearth://sessions/{whole}/notebook.ipynb"
+    path = f"/mcp/sessions/{made}"
+    changed = "notifications/resources/list_changed"
+    wanted: Json = {"resourcesListChanged": True}
+    old = Old(web)
+    with (
+        connected(old) as link,
+        listening(
+            Rpc(web, path), {**wanted, "resourceSubscriptions": [uri]}
+        ) as (stream, _),
+    ):
+        sent = {**old.headers("", {}), "Accept": "text/event-stream"}
+        link.request("GET", path, headers=sent)
+        older = Stream(link)
+        assert old.result("resources/subscribe", {"uri": uri}) == {}
+        with listening(rpc, wanted) as (every, _):
+            other = session_of(rpc.call("execute", code="1"))
+            assert every.next()["method"] == changed
+            rpc.call("session", action="end", session=other)
+            assert every.next()["method"] == changed
+        rpc.call("execute", code="2", session=made)
+        for bound in (stream, older):
+            first = bound.next()
+            assert first["method"] == "notifications/resources/updated"
+        rpc.call("session", action="end", session=made)
+        for bound in (stream, older):
+            while bound.next()["method"] != changed:
+                pass
+
+
+def test_what_never_changes_is_not_acknowledged(rpc: Rpc, session: str) -> None:
+    good = f"hearth://sessions/{session}"
+    wrong: list[object] = [
+        f"hearth://sessions/{session}/outputs/1.1",
+        f"hearth://sessions/{session}/files/a",
+        "hearth://sessions/00000000-0000-0000-0000-000000000000",
+        "file:///etc/passwd",
+        7,
+        None,
+    ]
+    wanted: Json = {"resourceSubscriptions": [*wrong, good]}
+    with listening(rpc, wanted) as (_, taken):
+        assert taken == {"resourceSubscriptions": [good]}
+    other = session_of(rpc.call("execute", code="1"))
+    bound = Rpc(rpc.web, f"/mcp/sessions/{other}")
+    with listening(bound, wanted) as (_, taken):
+        assert taken == {"resourceSubscriptions": []}
+    rpc.call("session", action="end", session=other)
+
+
+def test_an_endpoint_of_a_session_by_its_name(
+    rpc: Rpc, session: str, gateway: Gateway
+) -> None:
+    """The name, or the beginning of the id, is the session here, too."""
+    made = gateway.json("session", "create", "--json", "--name", "mine")
+    own = f"hearth://sessions/{made['id']}"
+    other = f"hearth://sessions/{session}"
+    for word in ("mine", made["id"][:12], made["id"]):
+        bound = Rpc(rpc.web, f"/mcp/sessions/{word}")
+        listed = bound.result("resources/list")["resources"]
+        assert [one["uri"] for one in listed] == [own, f"{own}/notebook.ipynb"]
+        assert json.loads(read(bound, own)["text"])["id"] == made["id"]
+        refused = bound.ask("resources/read", {"uri": other})
+        assert refused.json["error"]["code"] == -32602
+        wanted: Json = {"resourceSubscriptions": [own, other]}
+        with listening(bound, wanted) as (_, taken):
+            assert taken == {"resourceSubscriptions": [own]}
+    nowhere = Rpc(rpc.web, "/mcp/sessions/nobody")
+    assert nowhere.result("resources/list")["resources"] == []
+    assert "no session nobody" in text_of(nowhere.call("execute", code="1"))
+    rpc.call("session", action="end", session=made["id"])
+
+
+def test_how_much_is_watched_is_bounded(rpc: Rpc, session: str) -> None:
+    """The same one again is one; the others differ in nothing that counts."""
+    whole = f"hearth://sessions/{session}"
+    tasks = [f"{session}.{i:08x}-0000-4000-8000-{i:012x}" for i in range(100)]
+    wanted: Json = {
+        "resourceSubscriptions": 200 * [whole],
+        "taskIds": tasks,
+    }
+    with listening(rpc, wanted, TASKS) as (_, taken):
+        assert len(taken["resourceSubscriptions"]) == 200
+        assert len(taken["taskIds"]) == 63
+    assert rpc.call("execute", code="1", session=session)
+
+
+def test_requests_to_listen_that_are_refused(rpc: Rpc) -> None:
+    answer = rpc.ask("subscriptions/listen", {})
+    assert answer.json["error"]["code"] == -32602
+    wanted: Json = {"notifications": {"taskIds": []}}
+    answer = rpc.ask("subscriptions/listen", wanted)
+    assert answer.json["error"]["code"] == -32021
+    wanted = {"notifications": {}}
+    plain = {"Accept": "application/json"}
+    answer = rpc.ask("subscriptions/listen", wanted, None, plain)
+    assert answer.json["error"]["code"] == -32600
+
+
+def test_a_task_is_notified(rpc: Rpc, session: str) -> None:
+    gateway = Gateway("--set", "mcp/block=0.1s").start()
+    try:
+        rpc = Rpc(Web.of(gateway))
+        declared = {f"{META}clientCapabilities": TASKS}
+        code = (
+            "import os, time\n"
+            "while not os.path.exists('go'): time.sleep(0.01)\n"
+            "print('done')"
+        )
+        made = rpc.call("execute", declared, code=code)
+        task = made["taskId"]
+        with listening(rpc, {"taskIds": [task, "x"]}, TASKS) as (stream, took):
+            assert took == {"taskIds": [task]}
+            first = stream.next()
+            assert first["method"] == "notifications/tasks"
+            assert first["params"]["status"] == "working"
+            rpc.call(
+                "files",
+                session=task.split(".")[0],
+                action="write",
+                path="go",
+                content="1",
+            )
+            last = stream.next()["params"]
+            assert last.pop("_meta")[SUBSCRIPTION] == rpc.count - 1
+            assert last["status"] == "completed"
+            assert "done" in text_of(last["result"])
+            found = rpc.ask("tasks/get", {"taskId": task}, declared)
+            result = found.json["result"]
+            assert {**last, "_meta": 0} == {
+                **{k: v for k, v in result.items() if k != "resultType"},
+                "_meta": 0,
+            }
+    finally:
+        gateway.end()
+
+
+# ---- before 2026-07-28 ----
+
+
+class Old(Rpc):
+    """A client of an older revision, with its name."""
+
+    def __init__(self, web: Web) -> None:
+        super().__init__(web, era=LEGACY)
+        asked = {"protocolVersion": LEGACY, "capabilities": {}}
+        answer = self.ask("initialize", asked)
+        offered = answer.json["result"]["capabilities"]["resources"]
+        assert offered == {"subscribe": True, "listChanged": True}
+        self.name = answer.headers["Mcp-Session-Id"]
+
+    def headers(self, method: str, params: Json) -> dict[str, str]:
+        made = super().headers(method, params)
+        if hasattr(self, "name"):
+            made["Mcp-Session-Id"] = self.name
+        return made
+
+    @contextlib.contextmanager
+    def listen(self) -> Iterator[Stream]:
+        with connected(self) as link:
+            sent = {**self.headers("", {}), "Accept": "text/event-stream"}
+            link.request("GET", "/mcp", headers=sent)
+            yield Stream(link)
+
+
+def test_older_clients_subscribe(web: Web, session: str) -> None:
+    old = Old(web)
+    uri = f"hearth://sessions/{session}/notebook.ipynb"
+    with old.listen() as stream:
+        assert old.result("resources/subscribe", {"uri": uri}) == {}
+        old.call("execute", code="1", session=session)
+        assert updated(stream) == uri
+    # What was subscribed to is there on the next stream; something may have
+    # happened in between.
+    with old.listen() as stream:
+        assert updated(stream) == uri
+        old.call("execute", code="2", session=session)
+        assert updated(stream) == uri
+        with old.listen() as newer:
+            assert updated(newer) == uri
+            old.call("execute", code="3", session=session)
+            assert updated(newer) == uri
+            old.result("resources/unsubscribe", {"uri": uri})
+            old.call("execute", code="4", session=session)
+            made = session_of(old.call("execute", code="5"))
+            changed = newer.next()
+            assert changed["method"] == "notifications/resources/list_changed"
+            assert "params" not in changed or "_meta" not in changed["params"]
+    old.call("session", action="end", session=made)
+
+
+def test_older_clients_that_are_refused(web: Web, session: str) -> None:
+    old = Old(web)
+    for uri in ("file:///x", f"hearth://sessions/{session}/files/a", 7):
+        answer = old.ask("resources/subscribe", {"uri": uri})
+        assert answer.json["error"]["code"] == -32602
+    nameless = Rpc(web, era=LEGACY)
+    uri = f"hearth://sessions/{session}"
+    answer = nameless.ask("resources/subscribe", {"uri": uri})
+    assert answer.json["error"]["code"] == -32600
+    # More clients than are remembered.
+    for _ in range(300):
+        other = Rpc(web, era=LEGACY)
+        named = {"Mcp-Session-Id": f"{_:032x}"}
+        asked = other.ask("resources/subscribe", {"uri": uri}, None, named)
+        assert asked.json["result"] == {}
+    assert old.result("resources/subscribe", {"uri": uri}) == {}

@@ -1,0 +1,195 @@
+"""Programs beside a kernel, over REST and over its WebSocket."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from typing import Any
+
+import pytest
+from deadline import DEADLINE, wait_for
+from web import Answer, Kernel, Web
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def path(kernel: Kernel, rest: str = "") -> str:
+    return f"/hearth/sessions/{kernel.id}/processes{rest}"
+
+
+def start(kernel: Kernel, *argv: str, wait: bool = True, **more: Any) -> Answer:
+    query = f"?wait={min(DEADLINE, 300)}" if wait else ""
+    return kernel.web.post(path(kernel, query), {"argv": list(argv), **more})
+
+
+def ended(kernel: Kernel, number: int) -> Any:
+    def look() -> Any:
+        shown = kernel.web.get(path(kernel, f"/{number}")).json
+        return shown if shown["state"] == "ended" else None
+
+    return wait_for(look, "the end of the process")
+
+
+def test_starts_and_waits(kernel: Kernel) -> None:
+    answer = start(
+        kernel, "sh", "-c", "echo $A; pwd; echo no >&2; exit 4",
+        env={"A": "b"}, cwd="/tmp",
+    )  # fmt: skip
+
+    assert answer.status == 201, answer
+    told = answer.json
+    assert told["stdout"] == "b\n/tmp\n"
+    assert told["stderr"] == "no\n"
+    assert told["process"]["exit_code"] == 4
+    assert told["process"]["sentence"] == "it exited with 4"
+    assert (told["from"], told["next"]) == (0, 10)
+
+
+def test_bytes_that_are_no_text(kernel: Kernel) -> None:
+    asked = {"argv": ["printf", "\\377\\000x"]}
+    text = kernel.web.post(path(kernel, "?wait=60"), asked).json
+    raw = kernel.web.post(path(kernel, "?wait=60&encoding=base64"), asked).json
+
+    assert text["stdout"] == "\ufffd\x00x"
+    assert base64.b64decode(raw["stdout"]) == b"\xff\0x"
+
+
+def test_more_than_an_answer_has(kernel: Kernel) -> None:
+    answer = start(kernel, "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x")
+
+    assert len(answer.json["stdout"]) == 1 << 20
+    assert answer.json["stdout_left_out"] == 3_000_000 - (1 << 20)
+
+
+def test_waits_no_longer_than_was_asked(kernel: Kernel) -> None:
+    answer = kernel.web.post(
+        path(kernel, "?wait=0.2"), {"argv": ["sh", "-c", "echo a; sleep 600"]}
+    )
+
+    assert answer.status == 201
+    assert answer.json["process"]["state"] == "running"
+    number = answer.json["process"]["process"]
+    assert kernel.web.ask("DELETE", path(kernel, f"/{number}")).status == 204
+    assert ended(kernel, number)["cause"] == "request"
+
+
+def test_is_listed_followed_written_to_and_ended(kernel: Kernel) -> None:
+    started = start(kernel, "cat", wait=False, input=True)
+    number = started.json["process"]
+    one = path(kernel, f"/{number}")
+
+    assert started.status == 201
+    assert [p["process"] for p in kernel.web.get(path(kernel)).json] == [number]
+    said = kernel.web.post(one + "/input", {"text": "héllo\n"})
+    assert said.status == 204, said
+    raw = kernel.web.post(
+        one + "/input", raw=b"\xff\n",
+        headers={"Content-Type": "application/octet-stream"},
+    )  # fmt: skip
+    assert raw.status == 204
+    found = b""
+    while not found.endswith(b"\xff\n"):
+        part = kernel.web.get(
+            one + f"/output?from={len(found)}&wait=60&encoding=base64"
+        ).json
+        assert part["from"] == len(found)
+        found += base64.b64decode(part["stdout"])
+    assert found == "héllo\n".encode() + b"\xff\n"
+    assert kernel.web.post(one + "/input", {"end": True}).status == 204
+    assert ended(kernel, number)["exit_code"] == 0
+    again = kernel.web.get(one + "/output").json
+    assert again["stdout"] == "héllo\n\ufffd\n"
+    late = kernel.web.post(one + "/input", {"text": "x"})
+    assert late.status == 409
+
+
+def test_signals(kernel: Kernel) -> None:
+    number = start(kernel, "sleep", "600", wait=False).json["process"]
+    one = path(kernel, f"/{number}")
+
+    for wrong in (0, 99, "NOPE", (1 << 32) + 9):
+        said = kernel.web.post(one + "/signal", {"signal": wrong})
+        assert said.status == 400, wrong
+    assert kernel.web.post(one + "/signal", {"signal": "USR1"}).status == 204
+    assert ended(kernel, number)["signal"] == 10
+    late = kernel.web.post(one + "/signal", {"signal": "USR1"})
+    assert late.status == 409
+
+
+def test_terminals_have_a_size(kernel: Kernel) -> None:
+    answer = start(
+        kernel, "sh", "-c", "stty size; echo $TERM; test -t 0 && echo yes",
+        terminal={"rows": 11, "columns": 33},
+    )  # fmt: skip
+
+    assert answer.json["stdout"] == "11 33\r\nxterm-256color\r\nyes\r\n"
+    plain = start(kernel, "sleep", "600", wait=False).json["process"]
+    one = path(kernel, f"/{plain}")
+    sized = kernel.web.post(one + "/resize", {"rows": 2, "columns": 3})
+    assert sized.status == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {}, {"argv": []}, {"argv": "ls"}, {"argv": [3]}, {"argv": [""]},
+        {"argv": ["a\0b"]}, {"argv": ["x" * 100_000]},
+        {"argv": ["ls"], "env": {"A": 3}}, {"argv": ["ls"], "cwd": ""},
+        {"argv": ["ls"], "timeout": -1}, {"argv": ["ls"], "terminal": "yes"},
+        {"argv": ["no-such-program"]}, {"argv": ["ls"], "cwd": "nowhere"},
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(kernel: Kernel, body: Any) -> None:
+    answer = kernel.web.post(path(kernel), body)
+
+    assert answer.status == 400, answer
+    assert len(answer.json["message"]) > 10
+
+
+def test_what_is_not_there(kernel: Kernel, web: Web) -> None:
+    for number in ("1", "0", "x", "-1", "99999999999999999999"):
+        answer = web.get(path(kernel, f"/{number}"))
+        assert answer.status == 404, number
+    assert web.get(f"/hearth/sessions/{UNKNOWN}/processes").status == 404
+
+
+def test_no_more_than_some_follow(kernel: Kernel) -> None:
+    """The last one is refused, and is not left without a word."""
+    number = start(kernel, "sleep", "600", wait=False).json["process"]
+    with contextlib.ExitStack() as stack:
+        statuses = []
+        for _ in range(9):
+            socket = stack.enter_context(kernel.socket())
+            socket.send(
+                "process_attach_request",
+                {"process": number},
+                channel="control",
+            )
+            reply = socket.until(
+                lambda m: m["header"]["msg_type"] == "process_attach_reply"
+            )[-1]["content"]
+            statuses.append(reply.get("ename", reply["status"]))
+
+    assert statuses == ["ok"] * 8 + ["ProcessBusy"]
+
+
+def test_over_its_websocket(kernel: Kernel) -> None:
+    """Binary output, beside a cell that computes."""
+    with kernel.socket() as socket:
+        busy = socket.execute("while True: pass")
+        asked = socket.send(
+            "process_start_request",
+            {"argv": ["printf", "\\377"], "follow": True},
+            channel="control",
+        )
+        messages = socket.until(
+            lambda m: m["header"]["msg_type"] == "process_ended"
+        )
+        own = [m for m in messages if m["parent_header"].get("msg_id") == asked]
+
+        assert [m["header"]["msg_type"] for m in own] == [
+            "process_start_reply", "process_output", "process_ended",
+        ]  # fmt: skip
+        assert own[2]["content"]["exit_code"] == 0
+        kernel.web.post(f"/api/kernels/{kernel.id}/interrupt")
+        socket.finish(busy)

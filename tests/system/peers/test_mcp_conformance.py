@@ -1,0 +1,82 @@
+"""The official conformance suite of the Model Context Protocol, unmodified,
+against the gateway's dispatcher with the tools that the suite asks for."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from deadline import DEADLINE
+from harness import HEARTH, Gateway
+
+HERE = Path(__file__).resolve().parent
+MODULES = HERE / "node" / "node_modules"
+# Debian's own Node is too old for the suite.
+ARCHITECTURE = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
+NODE = MODULES / f"node-linux-{ARCHITECTURE}" / "bin" / "node"
+SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+# Not in what the revision requires, and passed nevertheless.
+BEYOND = ("http-header-validation", "json-schema-2020-12")
+# How many scenarios a revision requires of a server.
+REQUIRED = {"2026-07-28": 37, "2025-11-25": 30}
+LINE = re.compile(r"^([✓✗]) ([\w-]+): (\d+) passed, (\d+) failed$", re.M)
+
+
+class Everything(Gateway):
+    """The gateway with another offer; no token, as the suite sends none."""
+
+    command = (str(Path(HEARTH).parent / "hearth-everything"), "serve")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    gateway = Everything("--set", "http/auth=none").start()
+    try:
+        yield f"{gateway.info()['http']['url']}mcp"
+    finally:
+        gateway.end()
+
+
+def run(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [NODE, SUITE, "server", *words, "-o", folder],
+        capture_output=True,
+        text=True,
+        timeout=10 * DEADLINE,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("revision", sorted(REQUIRED))
+def test_requirements_of_a_revision(
+    url: str, tmp_path: Path, revision: str
+) -> None:
+    shown = run(tmp_path, "--url", url, "--requirements", revision)
+    summary, _, unscored = shown.partition("=== SUMMARY ===")[2].partition(
+        "Not scored"
+    )
+    counts = {
+        name: (int(passed), int(failed))
+        for _, name, passed, failed in LINE.findall(summary)
+    }
+    left_out = re.findall(r"^  [✓✗] ([\w-]+) \(", unscored, re.M)
+    required = {n: c for n, c in counts.items() if n not in left_out}
+    assert len(required) == REQUIRED[revision], required
+    assert not {n: c for n, c in required.items() if c[1] or not c[0]}
+
+
+@pytest.mark.parametrize("scenario", BEYOND)
+def test_optional_parts(url: str, tmp_path: Path, scenario: str) -> None:
+    shown = run(
+        tmp_path,
+        *("--url", url, "--scenario", scenario),
+        *("--spec-version", "2026-07-28"),
+    )
+    assert "0 failed" in shown, shown

@@ -1,0 +1,240 @@
+"""`hearth mcp`: the Model Context Protocol over standard input and output, and
+a gateway that is killed in the middle of a call."""
+
+from __future__ import annotations
+
+import json
+from typing import Iterator
+
+import pytest
+from deadline import wait_for
+from harness import Gateway
+from pipe import META, Pipe, session_of, text_of
+
+
+@pytest.fixture
+def pipe(gateway: Gateway) -> Iterator[Pipe]:
+    made = Pipe(gateway)
+    yield made
+    made.close()
+
+
+def end(pipe: Pipe, session: str) -> None:
+    pipe.ask(
+        "tools/call",
+        {"name": "session", "arguments": {"action": "end", "session": session}},
+    )
+
+
+def test_both_eras(pipe: Pipe) -> None:
+    found = pipe.ask("server/discover")["result"]
+    assert "2026-07-28" in found["supportedVersions"]
+    assert found["capabilities"]["resources"]["listChanged"] is True
+    assert found["capabilities"]["tools"] == {"listChanged": False}
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    found = pipe.ask("initialize", asked, modern=False)["result"]
+    assert found["protocolVersion"] == "2025-06-18"
+    # It opens no stream by GET, on which notifications would come.
+    offered = found["capabilities"]
+    assert offered["resources"] == {"subscribe": False, "listChanged": False}
+    assert offered["tools"] == {"listChanged": False}
+    pipe.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert pipe.ask("ping", modern=False)["result"] == {}
+    assert len(pipe.ask("tools/list", modern=False)["result"]["tools"]) == 5
+
+
+def test_the_list_of_resources_is_notified(pipe: Pipe) -> None:
+    """Since 2026-07-28 a request opens the stream, also here."""
+    wanted = {"resourcesListChanged": True, "toolsListChanged": True}
+    listening = pipe.send("subscriptions/listen", {"notifications": wanted})
+    taken = pipe.read()
+    assert taken["method"] == "notifications/subscriptions/acknowledged"
+    assert taken["params"]["notifications"] == {"resourcesListChanged": True}
+    number = pipe.execute("1")
+    changed = pipe.read()
+    assert changed["method"] == "notifications/resources/list_changed"
+    meta = changed["params"]["_meta"]
+    assert meta[f"{META}subscriptionId"] == listening
+    answer = pipe.read()
+    while answer.get("id") != number:
+        answer = pipe.read()
+    cancelled = {"requestId": listening}
+    pipe.write(
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": cancelled,
+        }
+    )
+    session = session_of(answer)
+    arguments = {"action": "end", "session": session}
+    number = pipe.send(
+        "tools/call", {"name": "session", "arguments": arguments}
+    )
+    while pipe.read().get("id") != number:
+        pass
+
+
+def test_an_invalid_message_is_answered(pipe: Pipe) -> None:
+    assert pipe.process.stdin
+    pipe.process.stdin.write("{\n")
+    pipe.process.stdin.flush()
+    answer = pipe.read()
+    assert answer["error"]["code"] == -32700
+    assert answer["id"] is None
+    assert pipe.ask("server/discover")["result"]
+
+
+def test_calls_do_not_wait_for_each_other(pipe: Pipe) -> None:
+    slow = pipe.execute("import time; time.sleep(1); 'slow'")
+    fast = pipe.send("server/discover")
+    assert pipe.read()["id"] == fast
+    answer = pipe.read()
+    assert answer["id"] == slow
+    assert "slow" in text_of(answer)
+    end(pipe, session_of(answer))
+
+
+def test_a_cancelled_call_is_interrupted(pipe: Pipe) -> None:
+    pipe.execute("kept = 1")
+    session = session_of(pipe.read())
+    number = pipe.execute(
+        "import time\nwhile True: time.sleep(0.01)", session=session
+    )
+
+    def shown() -> str:
+        return text_of(
+            pipe.ask(
+                "tools/call",
+                {
+                    "name": "session",
+                    "arguments": {"action": "show", "session": session},
+                },
+            )
+        )
+
+    wait_for(lambda: "busy" in shown(), "a busy session")
+    pipe.write(
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": number},
+        }
+    )
+    wait_for(lambda: "idle" in shown(), "an idle session")
+    pipe.execute("kept + 1", session=session)
+    assert text_of(pipe.read()).splitlines()[1] == "2"
+    end(pipe, session)
+
+
+def test_a_pipe_of_one_session(gateway: Gateway, pipe: Pipe) -> None:
+    pipe.execute("kept = 41")
+    session = session_of(pipe.read())
+    bound = Pipe(gateway, "--session", session)
+    bound.execute("kept + 1")
+    assert text_of(bound.read()).splitlines()[1] == "42"
+    bound.close()
+    end(pipe, session)
+
+
+def test_without_a_gateway() -> None:
+    gateway = Gateway()
+    try:
+        pipe = Pipe(gateway)
+        # Nothing was asked: nothing is looked for.
+        pipe.close()
+    finally:
+        gateway.sweep()
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "cursor", "vscode"])
+def test_tools_for_agents(gateway: Gateway, agent: str) -> None:
+    shown = gateway.run("mcp", "config", agent).stdout
+    assert "mcp" in shown
+    assert "hearth" in shown
+    if agent in ("cursor", "vscode"):
+        key = "servers" if agent == "vscode" else "mcpServers"
+        assert json.loads(shown)[key]["hearth"]["args"] == ["mcp"]
+    assert gateway.run("mcp", "config", "nonsense").returncode == 2
+
+
+def test_a_gateway_that_is_killed_in_the_middle() -> None:
+    """The call is answered by the next gateway, and its code has run once."""
+    call = {
+        "name": "execute",
+        "arguments": {
+            "code": "import os, time\n"
+            "open('runs', 'a').write('x')\n"
+            "while not os.path.exists('go'): time.sleep(0.01)\n"
+            "len(open('runs').read())"
+        },
+        "_meta": {"hearth/key": "a turn"},
+    }
+    gateway = Gateway().start()
+    try:
+        pipe = Pipe(gateway)
+        number = pipe.send("tools/call", call)
+        wait_for(
+            lambda: [
+                s
+                for s in gateway.json("session", "list", "--json")
+                if s["state"] == "busy"
+            ],
+            "a busy session",
+        )
+        (shown,) = gateway.json("session", "list", "--json")
+        gateway.note_namespace(shown["pid"])
+        gateway.kill()
+        gateway.start()
+        gateway.run("files", "put", shown["id"], "/dev/null", "go")
+        answer = pipe.read()
+        assert answer["id"] == number
+        # A machine that is very slow answers RUNNING, or that it is not ready.
+        while " ok " not in text_of(answer).split("\n", maxsplit=1)[0]:
+            assert "STATE LOST" not in text_of(answer), answer
+            answer = pipe.ask("tools/call", call)
+        assert text_of(answer).splitlines()[-1] == "1"
+        pipe.close()
+    finally:
+        gateway.end()
+
+
+def test_a_command_under_a_gateway_that_is_killed() -> None:
+    """The call is sent to the next gateway; the command has run once."""
+    gateway = Gateway().start()
+    try:
+        pipe = Pipe(gateway)
+        pipe.execute("1")
+        session = session_of(pipe.read())
+        gateway.note_namespace(
+            gateway.json("session", "show", "--json", session)["pid"]
+        )
+        call = {
+            "name": "session",
+            "arguments": {
+                "action": "run",
+                "session": session,
+                "command": "read line; echo $line >> runs\n"
+                "until test -e go; do sleep 0.1; done; cat runs",
+                "input": "once\n",
+                "seconds": 300,
+            },
+            "_meta": {"hearth/key": "a turn"},
+        }
+        number = pipe.send("tools/call", call)
+        wait_for(
+            lambda: gateway.run("files", "get", session, "runs", "-").stdout,
+            "a command that has begun",
+        )
+        gateway.kill()
+        gateway.start()
+        gateway.run("files", "put", session, "/dev/null", "go")
+        answer = pipe.read()
+        assert answer["id"] == number
+        # A machine that is very slow answers that it is not ready.
+        while "it exited with 0" not in text_of(answer):
+            answer = pipe.ask("tools/call", call)
+        assert text_of(answer).splitlines()[1:] == ["once"]
+        pipe.close()
+    finally:
+        gateway.end()

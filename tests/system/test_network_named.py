@@ -1,0 +1,104 @@
+"""A cell that looks for a network reads that its session has no network, and
+what it can do instead. An error with another cause is unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from client import Client, Turn
+from harness import Gateway
+
+NONE = "this session has no network and no loopback (network = none in its"
+LOOPBACK = "this session has no network beyond its own loopback (network ="
+INSTEAD = "from outside can come as a file in /workspace, or through a host"
+NAMES = [
+    "import urllib.request as r; r.urlopen('http://example.com/')",
+    "import socket; socket.gethostbyname('example.com')",
+    "import http.client as h; h.HTTPConnection('a.test').request('GET', '/')",
+    "import asyncio; await asyncio.open_connection('example.com', 80)",
+    "try:\n"
+    "    import socket; socket.create_connection(('example.com', 80))\n"
+    "except OSError as error:\n"
+    "    raise ValueError('no data') from error",
+]
+ADDRESSES = [
+    "import urllib.request as r; r.urlopen('http://192.0.2.1/')",
+    "import socket; socket.create_connection(('192.0.2.1', 80))",
+    "import socket as s\n"
+    "s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
+    "import asyncio; await asyncio.open_connection('192.0.2.1', 80)",
+]
+OTHER_CAUSES = [
+    "import errno; raise OSError(errno.ENETUNREACH, 'Network is unreachable')",
+    "import errno; raise OSError(errno.EAFNOSUPPORT, 'no such family')",
+    "import socket; raise socket.gaierror(socket.EAI_NONAME, 'not known')",
+    "import socket; socket.getaddrinfo('127.0.0.1', 'no service')",
+    "import socket as s; s.socket(s.AF_UNIX).connect('/tmp/nothing')",
+]
+HERE = "import socket; socket.create_connection(('127.0.0.1', 81))"
+
+
+@pytest.fixture(scope="module", params=["none", "loopback"])
+def network(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def gateway(network: str) -> Iterator[Gateway]:
+    profile = "profile/python3/"
+    running = Gateway(
+        *("--set", f"{profile}preload="),
+        *("--set", f"{profile}network={network}"),
+    )
+    try:
+        yield running.start()
+    finally:
+        running.end()
+
+
+def told(turn: Turn) -> str:
+    """What follows the error's own text, which its traceback ends with too."""
+    assert turn.status == "error"
+    own, _, added = str(turn.content["evalue"]).partition("\n")
+    assert own
+    if added:
+        assert turn.content["traceback"][-1] == added
+    return added
+
+
+@pytest.mark.parametrize("code", NAMES + ADDRESSES)
+def test_there_is_no_network(client: Client, network: str, code: str) -> None:
+    turn = client.run(code)
+    sentence = told(turn)
+    assert sentence.startswith(NONE if network == "none" else LOOPBACK)
+    assert INSTEAD in sentence
+    # Once, and of this error alone.
+    assert sentence.count("this session has") == 1
+    assert client.run("1 / 0").content["evalue"] == "division by zero"
+
+
+@pytest.mark.parametrize("code", OTHER_CAUSES)
+def test_other_causes_are_not_the_network(client: Client, code: str) -> None:
+    assert told(client.run(code)) == ""
+
+
+def test_a_loopback_has_its_own_errors(client: Client, network: str) -> None:
+    turn = client.run(HERE)
+    sentence = told(turn)
+    if network == "none":
+        assert sentence.startswith(NONE)
+    else:
+        assert sentence == ""
+        assert turn.content["ename"] == "ConnectionRefusedError"
+
+
+def test_a_model_reads_it(gateway: Gateway, network: str) -> None:
+    session = gateway.create()
+    try:
+        done = gateway.run("exec", "--for-model", session.id, "-c", NAMES[0])
+        assert "Name or service not known" in done.stdout
+        assert (NONE if network == "none" else LOOPBACK) in done.stdout
+        assert INSTEAD in done.stdout
+    finally:
+        session.delete()

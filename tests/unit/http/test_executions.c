@@ -1,0 +1,128 @@
+/* Code that is run by REST: what is known of each run before its journal is
+ * read. */
+#include "gateway/http/ws/executions.h"
+
+#include "tests/lib/test.h"
+
+#include <sodium.h>
+
+#include <string.h>
+
+#define SESSION "8d2f9f3e-5b1c-4b0e-9a43-0e1f3c5d7a90"
+#define RUN     "11111111-2222-4333-8444-555555555555"
+
+static options_t options;
+static http_t http = {.options = &options};
+static executions_t *runs;
+
+static int prepare(void **state)
+{
+    char folder[] = "/tmp/hearth-runs-XXXXXX";
+    fault_t fault;
+
+    (void) state;
+    if (sodium_init() < 0 || !mkdtemp(folder))
+        return -1;
+    http.executions = executions_table_new();
+    runs = executions_of(&http, SESSION, folder, &fault);
+    return rmdir(folder) || !runs;
+}
+
+static int clean_up(void **state)
+{
+    (void) state;
+    zhashx_destroy(&http.executions);
+    return 0;
+}
+
+static void tell(const char *client, channel_t channel, const char *content)
+{
+    const frontend_event_t event = {.what = FRONTEND_EVENT,
+                                    .session = SESSION,
+                                    .channel = channel,
+                                    .client = {client, strlen(client)},
+                                    .content = {content, strlen(content)}};
+
+    executions_on_event(&http, &event);
+}
+
+static void finds_added_executions(void **state)
+{
+    execution_t *run = executions_add(runs, RUN);
+
+    (void) state;
+    assert_int_equal(run->state, EXECUTION_SENT);
+    assert_string_equal(run->id, RUN);
+    assert_ptr_equal(executions_find(runs, RUN), run);
+    assert_null(executions_find(runs, "another"));
+    assert_null(executions_asking(runs));
+    executions_drop(runs, run);
+    assert_null(executions_find(runs, RUN));
+}
+
+static void distinguishes_different_code(void **state)
+{
+    uint8_t one[EXECUTION_DIGEST_SIZE], same[EXECUTION_DIGEST_SIZE],
+        other[EXECUTION_DIGEST_SIZE];
+
+    (void) state;
+    execution_digest("1 + 1", one);
+    execution_digest("1 + 1", same);
+    execution_digest("1 + 1 ", other);
+    assert_memory_equal(one, same, sizeof one);
+    assert_memory_not_equal(one, other, sizeof one);
+}
+
+static void keeps_a_refusal(void **state)
+{
+    execution_t *run = executions_add(runs, RUN);
+
+    (void) state;
+    tell(EXECUTION_CLIENT RUN, CHANNEL_SHELL, "{\"ename\":\"QueueFull\"}");
+    assert_int_equal(run->state, EXECUTION_REFUSED);
+    assert_string_equal(
+        json_string_value(json_object_get(run->refusal, "ename")), "QueueFull");
+}
+
+static void recognises_only_refusals_as_refusals(void **state)
+{
+    execution_t *run = executions_add(runs, RUN);
+    const char *text = "{\"ename\":\"QueueFull\"}";
+
+    (void) state;
+    tell(EXECUTION_CLIENT RUN, CHANNEL_IOPUB, text);
+    tell(EXECUTION_CLIENT "another", CHANNEL_SHELL, text);
+    tell(RUN, CHANNEL_SHELL, text);
+    tell(EXECUTION_CLIENT, CHANNEL_SHELL, text);
+    tell(EXECUTION_CLIENT RUN "0", CHANNEL_SHELL, text);
+    assert_int_equal(run->state, EXECUTION_SENT);
+    /* What is in the journal is known from there. */
+    run->state = EXECUTION_RUNNING;
+    tell(EXECUTION_CLIENT RUN, CHANNEL_SHELL, text);
+    assert_int_equal(run->state, EXECUTION_RUNNING);
+    assert_null(run->refusal);
+}
+
+static void drops_an_unused_index(void **state)
+{
+    (void) state;
+    executions_on_tick(&http);
+    assert_int_equal(zhashx_size(http.executions), 1);
+    runs->used -= 3600 * 1000;
+    executions_on_tick(&http);
+    assert_int_equal(zhashx_size(http.executions), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(finds_added_executions),
+        TEST(distinguishes_different_code),
+        TEST(keeps_a_refusal),
+        TEST(recognises_only_refusals_as_refusals),
+        TEST(drops_an_unused_index),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

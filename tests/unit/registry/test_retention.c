@@ -1,0 +1,148 @@
+/* What is left of a gone session is moved aside when its time is over. */
+#include "gateway/registry/retention.h"
+
+#include "tests/lib/folder.h"
+#include "tests/lib/registry_fakes.h"
+#include "tests/lib/test.h"
+
+#include <sys/stat.h>
+
+#define KEEP_MS 100000
+
+static int removals;
+
+void __wrap_remover_run(remover_t *self);
+
+void __wrap_remover_run(remover_t *self)
+{
+    (void) self;
+    removals++;
+}
+
+static int begin(void **state)
+{
+    removals = 0;
+    return fake_begin(state) == 0 ? make_folder(state) : -1;
+}
+
+/* A session's state folder; `ended_us` 0: it has not ended. */
+static void leave(const char *id, int64_t ended_us)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    fault_t fault;
+
+    snprintf(spec->id, sizeof spec->id, "%s", id);
+    spec->profile = &fake_profile;
+    spec->name = mem_text(id);
+    spec->state_folder = session_state_folder(folder, id);
+    spec->runtime_folder = mem_text("/run");
+    spec->workspace = mem_text("/tmp");
+    spec->connection_file = mem_text("/run/connection.json");
+    spec->end.ended_us = ended_us;
+    if (ended_us)
+        snprintf(spec->end.reason, sizeof spec->end.reason, "idle");
+    assert_int_equal(path_make_folders(spec->state_folder, 0700, &fault), 0);
+    assert_int_equal(session_spec_write(spec, &fault), 0);
+}
+
+static bool is_there(const char *path)
+{
+    cleanup_free char *whole = inside(path);
+    struct stat status;
+
+    return stat(whole, &status) == 0;
+}
+
+static retention_t *make(const session_table_t *table)
+{
+    cleanup_free char *aside = inside("discarded");
+    retention_t *retention = retention_new(folder, aside, KEEP_MS, table, NULL);
+
+    retention_begin(retention, 1000000000, 0);
+    return retention;
+}
+
+static void removes_expired_sessions_only(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+
+    (void) state;
+    leave("over", 1000000000 - KEEP_MS * 1000LL - 1);
+    leave("just", 1000000000 - KEEP_MS * 1000LL);
+    leave("alive", 0);
+    leave("known", 1);
+    fake_add(table, "known", FAKE_GONE, 0);
+    assert_int_equal(retention_step(retention, 1000000000, 0), KEEP_MS / 10);
+    assert_false(is_there("sessions/over"));
+    assert_true(is_there("discarded/over"));
+    assert_true(is_there("sessions/just"));
+    assert_true(is_there("sessions/alive"));
+    assert_true(is_there("sessions/known"));
+    assert_int_equal(removals, 1);
+    assert_int_equal(retention_step(retention, 1000000000, 1), KEEP_MS / 10);
+    assert_int_equal(removals, 1);
+    assert_int_equal(retention_step(retention, 1000000001, 1), KEEP_MS / 10);
+    assert_false(is_there("sessions/just"));
+    assert_int_equal(removals, 2);
+}
+
+static void ignores_a_clock_that_was_set_forward(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+
+    (void) state;
+    leave("young", 1000000000);
+    retention_step(retention, 9000000000000, 1000);
+    assert_true(is_there("sessions/young"));
+    retention_step(retention, 9000000000000, KEEP_MS + 1);
+    assert_false(is_there("sessions/young"));
+}
+
+static void looks_at_a_few_in_a_row(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+    int slices = 1;
+
+    (void) state;
+    for (int i = 0; i < 40; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "s%d", i);
+        leave(id, 1);
+    }
+    while (retention_step(retention, 1000000000, 0) == 50)
+        slices++;
+    assert_in_range(slices, 3, 4);
+    assert_int_equal(removals, 1);
+    assert_true(is_there("discarded/s0"));
+    assert_true(is_there("discarded/s39"));
+}
+
+static void does_nothing_without_sessions(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+
+    (void) state;
+    assert_int_equal(retention_step(retention, 1000000000, 0), KEEP_MS / 10);
+    assert_int_equal(removals, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(removes_expired_sessions_only, begin,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(ignores_a_clock_that_was_set_forward,
+                                        begin, remove_folder),
+        cmocka_unit_test_setup_teardown(looks_at_a_few_in_a_row, begin,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(does_nothing_without_sessions, begin,
+                                        remove_folder),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/* Requests about a session, its files and its viewers: passed on to the one
+ * that has the answer, or refused with what is wrong. */
+#include "gateway/registry/session_api.h"
+
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "gateway/files/news.h"
+#include "gateway/registry/capacity.h"
+#include "gateway/registry/endpoints_api.h"
+#include "gateway/registry/files_api.h"
+#include "gateway/registry/pending_requests.h"
+#include "gateway/registry/stats.h"
+#include "gateway/session/spec.h"
+#include "tests/lib/registry_rig.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+#define DID(text)     assert_string_equal(deeds_take(), text)
+#define SAID(text)    assert_string_equal(fake_said(), text)
+#define ANSWERS(text) assert_string_equal(rig_answers(), text)
+
+typedef void handler_fn(const registry_parts_t *parts, json_t *content,
+                        message_t **request_p);
+
+static void ask(handler_fn *handler, const registry_parts_t *parts,
+                const char *content)
+{
+    message_t *request = rig_request("request", content);
+    json_auto_t *json = json_loads(content, 0, NULL);
+
+    assert_non_null(json);
+    handler(parts, json, &request);
+    message_destroy(&request); /* where it was not taken */
+}
+
+static int begin(void **state)
+{
+    const registry_parts_t *parts;
+
+    if (rig_begin(state) < 0)
+        return -1;
+    parts = *state;
+    fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
+    fake_add(parts->table, "aa2", FAKE_TAKEN, 0);
+    fake_add(parts->table, "gone", FAKE_GONE, 0);
+    return 0;
+}
+
+/* The file of a session that has no actor any more. */
+static void leave(const char *id, const char *reason, bool is_pooled)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    static char name[] = "python3";
+    static profile_t profile = {.name = name};
+    fault_t fault;
+
+    snprintf(spec->id, sizeof spec->id, "%s", id);
+    spec->profile = &profile;
+    spec->name = mem_text("its name");
+    spec->state_folder = session_state_folder(rig_outside.folder, id);
+    spec->runtime_folder = mem_text("/run/x");
+    spec->workspace = mem_text("/w");
+    spec->connection_file = mem_text("/run/x/kernel.json");
+    spec->is_pooled = is_pooled;
+    snprintf(spec->end.reason, sizeof spec->end.reason, "%s", reason);
+    spec->end.detail = mem_text("the detail");
+    assert_int_equal(path_make_folders(spec->state_folder, 0700, &fault), 0);
+    assert_int_equal(session_spec_write(spec, &fault), 0);
+}
+
+static size_t count_none(void *arg)
+{
+    (void) arg;
+    return 0;
+}
+
+static const char *sent(const char *command)
+{
+    const char *said = fake_said();
+
+    return strncmp(said, command, strlen(command)) == 0 ? "" : said;
+}
+
+static void each_request_is_a_command(void **state)
+{
+    static const struct {
+        handler_fn *handler;
+        const char *content, *command;
+    } requests[] = {
+        {session_api_on_show, "{\"id\":\"aa1\"}", "aa1 SHOW"},
+        {session_api_on_delete, "{\"id\":\"aa1\"}", "aa1 DELETE"},
+        {session_api_on_interrupt, "{\"id\":\"aa1\"}", "aa1 INTERRUPT"},
+        {session_api_on_restart, "{\"id\":\"aa2\"}", "aa2 RESTART"},
+        {session_api_on_keepalive, "{\"id\":\"aa2\"}", "aa2 TOUCH"},
+        {session_api_on_note, "{\"id\":\"aa2\",\"text\":\"t\"}", "aa2 NOTE"},
+        {session_api_on_revived, "{\"id\":\"aa2\",\"report\":{}}",
+         "aa2 REVIVED"},
+        {session_api_on_attach, "{\"id\":\"aa2\",\"front\":\"http\"}",
+         "aa2 ATTACH"},
+        {session_api_on_show, "{\"id\":\"gone\"}", "gone SHOW"},
+    };
+
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        ask(requests[i].handler, *state, requests[i].content);
+        assert_string_equal(sent(requests[i].command), "");
+    }
+    ANSWERS("");
+}
+
+static void only_a_show_request_has_a_deadline(void **state)
+{
+    const registry_parts_t *parts = *state;
+    const session_entry_t *entry = session_table_find(parts->table, "aa1");
+
+    ask(session_api_on_delete, parts, "{\"id\":\"aa1\"}");
+    assert_int_equal(pending_requests_deadline(parts->pending), INT64_MAX);
+    assert_int_equal(entry->response.asked_ms, 0);
+    ask(session_api_on_show, parts, "{\"id\":\"aa1\"}");
+    assert_true(pending_requests_deadline(parts->pending) > rig_outside.now_ms);
+    assert_int_equal(entry->response.asked_ms, rig_outside.now_ms);
+}
+
+static void a_session_is_found_by_the_beginning_of_its_id(void **state)
+{
+    ask(session_api_on_show, *state, "{\"id\":\"go\"}");
+    assert_string_equal(sent("gone SHOW"), "");
+    ask(session_api_on_show, *state, "{\"id\":\"aa\"}");
+    SAID("");
+    ANSWERS("AmbiguousSession");
+    ask(session_api_on_show, *state, "{\"id\":\"zz\"}");
+    ANSWERS("UnknownSession");
+    ask(session_api_on_show, *state, "{}");
+    ANSWERS("UnknownSession");
+    ask(session_api_on_show, *state, "{\"id\":7}");
+    ANSWERS("UnknownSession");
+}
+
+static void a_session_that_is_kept_answers_later(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    session_table_set_drained(parts->table,
+                              session_table_find(parts->table, "aa1"));
+    ask(session_api_on_show, parts, "{\"id\":\"aa1\"}");
+    SAID("");
+    ANSWERS("GatewayStopping");
+}
+
+static void a_tombstone_is_read_from_its_file(void **state)
+{
+    leave("old", "memory", false);
+    ask(session_api_on_show, *state, "{\"id\":\"old\"}");
+    {
+        const char *text = fake_answered();
+
+        assert_non_null(strstr(text, "\"state\":\"gone\""));
+        assert_non_null(strstr(text, "\"reason\":\"memory\""));
+        assert_non_null(strstr(text, "\"detail\":\"the detail\""));
+        assert_non_null(strstr(text, "\"name\":\"its name\""));
+        assert_non_null(strstr(text, "\"profile\":\"python3\""));
+    }
+    ask(session_api_on_delete, *state, "{\"id\":\"old\"}");
+    ANSWERS("SessionGone");
+    leave("lost", "", false);
+    ask(session_api_on_show, *state, "{\"id\":\"lost\"}");
+    assert_non_null(strstr(fake_answered(), "\"reason\":\"lost\""));
+}
+
+static void no_client_had_a_member_of_the_pool(void **state)
+{
+    leave("member", "idle", true);
+    ask(session_api_on_show, *state, "{\"id\":\"member\"}");
+    ANSWERS("UnknownSession");
+}
+
+static void a_note_is_a_text_with_bounds(void **state)
+{
+    static const char *const flawed[] = {
+        "{\"id\":\"aa1\"}",
+        "{\"id\":\"aa1\",\"text\":7}",
+        "{\"id\":\"aa1\",\"text\":\"\"}",
+        "{\"id\":\"aa1\",\"text\":\"t\",\"by\":7}",
+    };
+    cleanup_free char *longest = mem_format(
+        "{\"id\":\"aa1\",\"text\":\"%065536d\",\"by\":\"%0200d\"}", 0, 0);
+    cleanup_free char *too_long =
+        mem_format("{\"id\":\"aa1\",\"text\":\"%065537d\"}", 0);
+    cleanup_free char *by_too_long =
+        mem_format("{\"id\":\"aa1\",\"text\":\"t\",\"by\":\"%0201d\"}", 0);
+
+    for (size_t i = 0; i < sizeof flawed / sizeof *flawed; i++) {
+        ask(session_api_on_note, *state, flawed[i]);
+        ANSWERS("BadRequest");
+    }
+    ask(session_api_on_note, *state, too_long);
+    ask(session_api_on_note, *state, by_too_long);
+    ANSWERS("BadRequest BadRequest");
+    SAID("");
+    ask(session_api_on_note, *state, longest);
+    assert_string_equal(sent("aa1 NOTE"), "");
+}
+
+static void a_report_is_an_object_with_a_bound(void **state)
+{
+    cleanup_free char *too_long =
+        mem_format("{\"id\":\"aa1\",\"report\":{\"a\":\"%065536d\"}}", 0);
+
+    ask(session_api_on_revived, *state, "{\"id\":\"aa1\"}");
+    ask(session_api_on_revived, *state, "{\"id\":\"aa1\",\"report\":[]}");
+    ask(session_api_on_revived, *state, too_long);
+    ANSWERS("BadRequest BadRequest BadRequest");
+    SAID("");
+}
+
+/* --- Revival --- */
+
+static void a_session_that_is_gone_is_revived(void **state)
+{
+    const registry_parts_t *parts = *state;
+    const session_entry_t *entry = session_table_find(parts->table, "gone");
+
+    ask(session_api_on_revive, parts, "{\"id\":\"gone\"}");
+    DID("announce gone; hold 99 for gone");
+    assert_string_equal(sent("gone REVIVE"), "");
+    assert_int_not_equal(entry->create_token, 0);
+    assert_false(session_entry_is_gone(entry));
+    ask(session_api_on_revive, parts, "{\"id\":\"gone\"}");
+    ANSWERS("SessionAlive");
+}
+
+static void a_revival_has_its_conditions(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    ask(session_api_on_revive, parts, "{\"id\":\"aa1\"}");
+    ANSWERS("SessionAlive");
+    ask(session_api_on_revive, parts, "{\"id\":\"aa\"}");
+    ANSWERS("AmbiguousSession");
+    ask(session_api_on_revive, parts, "{\"id\":\"zz\"}");
+    ask(session_api_on_revive, parts, "{}");
+    ANSWERS("UnknownSession UnknownSession");
+    session_table_find(parts->table, "gone")->is_external = true;
+    ask(session_api_on_revive, parts, "{\"id\":\"gone\"}");
+    ANSWERS("SessionNotStarted");
+    SAID("");
+}
+
+static void a_revival_needs_room(void **state)
+{
+    registry_parts_t *parts = *state;
+
+    capacity_destroy(&parts->capacity);
+    parts->capacity = capacity_new(parts->table, 0, 0, count_none, NULL);
+    /* One that has its actor needs no descriptors more. */
+    ask(session_api_on_revive, parts, "{\"id\":\"zz\"}");
+    ANSWERS("TooManySessions");
+    ask(session_api_on_revive, parts, "{\"id\":\"gone\"}");
+    ANSWERS("");
+    fake_options.sessions_max = 3;
+    fake_add(parts->table, "gone2", FAKE_GONE, 0);
+    ask(session_api_on_revive, parts, "{\"id\":\"gone2\"}");
+    ANSWERS("TooManySessions");
+}
+
+/* --- Files --- */
+
+static void file_requests_are_for_the_workspace(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    ask(files_api_make, parts, "{\"id\":\"aa1\"}");
+    DID("files of 'aa1' in '/state/aa1/workspace'");
+    ask(files_api_make, parts, "{\"id\":\"gone\"}");
+    DID("files of 'gone' in '/state/gone/workspace'");
+    ask(files_api_make, parts, "{\"transfer\":\"t\"}");
+    DID("files of '' in ''");
+    leave("old", "memory", false);
+    ask(files_api_make, parts, "{\"id\":\"old\"}");
+    DID("files of 'old' in '/w'");
+    ask(files_api_make, parts, "{\"id\":\"aa\"}");
+    ask(files_api_make, parts, "{\"id\":\"zz\"}");
+    ask(files_api_make, parts, "{}");
+    ANSWERS("AmbiguousSession UnknownSession UnknownSession");
+    rig_outside.is_files_busy = true;
+    ask(files_api_make, parts, "{\"id\":\"aa1\"}");
+    ANSWERS("FilesBusy");
+    DID("");
+}
+
+static void come(const registry_parts_t *parts, files_word_t word,
+                 const char *session)
+{
+    files_news_t *news = mem_new(sizeof *news);
+
+    news->word = word;
+    snprintf(news->session, sizeof news->session, "%s", session);
+    snprintf(news->text, sizeof news->text, "it is full");
+    news->note = mem_text("{}");
+    if (word == FILES_ANSWER) {
+        news->request = rig_request("files_read_request", "{}");
+        news->answer = json_string("done");
+        buffer_text(&news->data, "abc");
+    }
+    rig_outside.news = news;
+    assert_int_equal(files_api_on_files(NULL, NULL, (void *) (uintptr_t) parts),
+                     0);
+}
+
+static void news_of_files_are_passed_on(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    come(parts, FILES_ANSWER, "");
+    DID("answer done with 3 bytes");
+    come(parts, FILES_DONE, "aa1");
+    come(parts, FILES_FULL, "aa2");
+    SAID("aa1 FILE; aa2 FULL");
+    come(parts, FILES_DONE, "zz");
+    come(parts, FILES_FULL, "zz");
+    come(parts, FILES_DONE, "gone");
+    come(parts, FILES_FULL, "gone");
+    session_table_set_drained(parts->table,
+                              session_table_find(parts->table, "aa1"));
+    come(parts, FILES_DONE, "aa1");
+    SAID("");
+    assert_int_equal(files_api_on_files(NULL, NULL, *state), 0); /* none */
+    DID("");
+}
+
+/* --- Viewers --- */
+
+static void a_viewer_gets_an_endpoint(void **state)
+{
+    ask(endpoints_api_on_open, *state, "{\"id\":\"aa1\"}");
+    DID("open aa1 of python3 for uid=7");
+    ask(endpoints_api_on_open, *state, "{\"id\":\"aa2\",\"observe\":true}");
+    DID("open aa2 of python3 for uid=7, to observe");
+    ask(endpoints_api_on_open, *state, "{\"id\":\"aa\"}");
+    ask(endpoints_api_on_open, *state, "{\"id\":\"zz\"}");
+    ask(endpoints_api_on_open, *state, "{}");
+    ask(endpoints_api_on_open, *state, "{\"id\":\"gone\"}");
+    ANSWERS("AmbiguousSession UnknownSession UnknownSession SessionGone");
+    DID("");
+}
+
+static void an_endpoint_needs_descriptors(void **state)
+{
+    registry_parts_t *parts = *state;
+
+    capacity_destroy(&parts->capacity);
+    parts->capacity = capacity_new(parts->table, 0, 0, count_none, NULL);
+    ask(endpoints_api_on_open, parts, "{\"id\":\"aa1\"}");
+    ANSWERS("TooManyViewers");
+}
+
+static void endpoints_are_listed_and_closed(void **state)
+{
+    ask(endpoints_api_on_list, *state, "{}");
+    ask(endpoints_api_on_close, *state, "{\"viewer\":\"v\"}");
+    DID("list endpoints; close v for uid=7");
+    ask(endpoints_api_on_close, *state, "{}");
+    ANSWERS("BadRequest");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, rig_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_request_is_a_command),
+        TEST(only_a_show_request_has_a_deadline),
+        TEST(a_session_is_found_by_the_beginning_of_its_id),
+        TEST(a_session_that_is_kept_answers_later),
+        TEST(a_tombstone_is_read_from_its_file),
+        TEST(no_client_had_a_member_of_the_pool),
+        TEST(a_note_is_a_text_with_bounds),
+        TEST(a_report_is_an_object_with_a_bound),
+        TEST(a_session_that_is_gone_is_revived),
+        TEST(a_revival_has_its_conditions),
+        TEST(a_revival_needs_room),
+        TEST(file_requests_are_for_the_workspace),
+        TEST(news_of_files_are_passed_on),
+        TEST(a_viewer_gets_an_endpoint),
+        TEST(an_endpoint_needs_descriptors),
+        TEST(endpoints_are_listed_and_closed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

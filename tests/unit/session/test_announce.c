@@ -1,0 +1,289 @@
+/* What the registry, frontends and the audit log learn of a session, and when;
+ * how it is shown; its clocks. */
+#include "gateway/session/announce.h"
+
+#include "gateway/session/activity.h"
+#include "gateway/session/session_info.h"
+#include "tests/lib/session_fakes.h"
+#include "tests/lib/test.h"
+
+#include <jansson.h>
+
+#include <string.h>
+
+#define DID(text) assert_string_equal(deeds_take(), text)
+
+static int begin(void **state)
+{
+    if (fake_session_begin(state) < 0)
+        return -1;
+    fake_session_ready(*state);
+    fake_outside.has_frontend = true;
+    return 0;
+}
+
+static const char *text(const json_t *model, const char *name)
+{
+    const char *value = json_string_value(json_object_get(model, name));
+
+    return value ? value : "";
+}
+
+static json_int_t number(const json_t *model, const char *name)
+{
+    return json_integer_value(json_object_get(model, name));
+}
+
+static void a_session_is_shown(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *model = NULL;
+
+    self->spec->times.idle_timeout_ms = 90000;
+    activity_touch(self);
+    request_queue_set_next_count(self->requests, 4);
+    model = session_info_of(self);
+    assert_string_equal(text(model, "id"), "s1");
+    assert_string_equal(text(model, "name"), "a name");
+    assert_string_equal(text(model, "profile"), "python");
+    assert_string_equal(text(model, "state"), "idle");
+    assert_string_equal(text(model, "last_activity"),
+                        "2023-11-14T22:13:20.000000Z");
+    assert_string_equal(text(model, "expires_at"),
+                        "2023-11-14T22:14:50.000000Z");
+    assert_int_equal(number(model, "execution_count"), 3);
+    assert_int_equal(number(model, "pid"), 4711);
+    assert_true(json_is_null(json_object_get(model, "created")));
+    assert_string_equal(text(model, "kernel_session"),
+                        publisher_kernel_session(self->publisher));
+    assert_null(json_object_get(model, "host_uid"));
+    assert_null(json_object_get(model, "limits"));
+    assert_null(json_object_get(model, "tools"));
+    assert_null(json_object_get(model, "reason"));
+    assert_null(json_object_get(model, "memory_kib"));
+}
+
+static void known_values_are_shown(void **state)
+{
+    session_t *self = *state;
+    session_spec_t *spec = self->spec;
+    json_auto_t *model = NULL;
+
+    spec->process.has_ids = true;
+    spec->process.host_uid = 1234;
+    spec->asked.limits = mem_text("{\"memory\":\"1G\"}");
+    spec->asked.tools = mem_text("a, b");
+    spec->times.created_us = fake_outside.now_ms * 1000;
+    snprintf(spec->end.reason, sizeof spec->end.reason, "memory");
+    spec->end.detail = mem_text("too much");
+    spec->end.ended_us = fake_outside.now_ms * 1000;
+    model = session_info_measured(self);
+    assert_int_equal(number(model, "host_uid"), 1234);
+    assert_int_equal(number(model, "memory_kib"), 4321);
+    assert_string_equal(text(json_object_get(model, "limits"), "memory"), "1G");
+    assert_int_equal(json_array_size(json_object_get(model, "tools")), 2);
+    assert_string_equal(text(model, "reason"), "memory");
+    assert_string_equal(text(model, "detail"), "too much");
+    assert_string_equal(text(model, "ended"), "2023-11-14T22:13:20.000000Z");
+    assert_string_equal(text(model, "created"), "2023-11-14T22:13:20.000000Z");
+}
+
+static void without_a_kernel_there_is_no_memory(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *model = NULL;
+
+    kernel_link_close(self->link);
+    model = session_info_measured(self);
+    assert_null(json_object_get(model, "memory_kib"));
+}
+
+static void a_busy_session_does_not_expire(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *busy = NULL, *gone = NULL;
+
+    self->spec->times.idle_timeout_ms = 90000;
+    activity_touch(self);
+    session_state_step(self->state, STATE_ON_BEGIN);
+    busy = session_info_of(self);
+    assert_true(json_is_null(json_object_get(busy, "expires_at")));
+    session_state_step(self->state, STATE_ON_EXIT);
+    gone = session_info_of(self);
+    assert_true(json_is_null(json_object_get(gone, "expires_at")));
+}
+
+static void a_session_with_a_seed_is_not_ready(void **state)
+{
+    session_t *self = *state;
+    json_auto_t *seeding = NULL, *stopping = NULL;
+
+    self->spec->is_seeding = true;
+    seeding = session_info_of(self);
+    assert_string_equal(text(seeding, "state"), "starting");
+    session_state_step(self->state, STATE_ON_STOP);
+    stopping = session_info_of(self);
+    assert_string_equal(text(stopping, "state"), "stopping");
+}
+
+static void frontends_learn_each_state_once(void **state)
+{
+    session_t *self = *state;
+
+    announce_state(self);
+    DID("");
+    session_state_step(self->state, STATE_ON_BEGIN);
+    announce_state(self);
+    DID(""); /* `status` messages say busy and idle */
+    session_state_step(self->state, STATE_ON_STOP);
+    announce_state(self);
+    DID("state stopping");
+    announce_state(self);
+    DID("");
+    session_state_step(self->state, STATE_ON_EXIT);
+    fake_outside.has_frontend = false;
+    announce_state(self);
+    DID("");
+    assert_int_equal(self->announced_phase, PHASE_GONE);
+    fake_outside.has_frontend = true;
+    session_state_step(self->state, STATE_ON_RELAUNCH);
+    announce_state(self);
+    session_state_step(self->state, STATE_ON_READY);
+    self->spec->is_seeding = true;
+    announce_state(self);
+    DID("state starting");
+    self->spec->is_seeding = false;
+    announce_state(self);
+    DID("state idle");
+}
+
+static void readiness_is_reported_with_the_session(void **state)
+{
+    session_t *self = *state;
+
+    self->announced_phase = PHASE_STARTING;
+    announce_ready(self);
+    DID("state idle; READY");
+    assert_true(timers_is_running(self->timers, TIMER_START));
+    announce_start(self);
+    DID("audit session_start ok by gateway");
+    announce_start(self);
+    DID("");
+}
+
+static void a_member_of_the_pool_starts_when_it_is_handed_out(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->is_pooled = true;
+    announce_ready(self);
+    assert_false(timers_is_running(self->timers, TIMER_START));
+}
+
+static void a_start_is_noted_by_its_timer(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->asker = mem_text("uid=7");
+    announce_on_start(self);
+    DID("audit session_start ok by uid=7");
+}
+
+static void a_limit_is_counted_and_noted(void **state)
+{
+    session_t *self = *state;
+
+    announce_limit(self, "processes", 9);
+    DID("LIMIT processes; audit limit refused by kernel");
+    assert_non_null(strstr(deeds_content("limit"), "\"max\":9"));
+}
+
+static void latencies_are_handed_over_once(void **state)
+{
+    const request_t request = {.is_execute = true,
+                               .came_us = (fake_outside.now_ms - 5) * 1000};
+    session_t *self = *state;
+
+    announce_latency(self);
+    DID("");
+    latency_count(&self->latency, &request, fake_outside.now_ms * 1000);
+    timers_start(self->timers, TIMER_LATENCY, 1000);
+    announce_on_latency(self);
+    DID("LATENCY");
+    assert_false(timers_is_running(self->timers, TIMER_LATENCY));
+    announce_latency(self);
+    DID("");
+}
+
+static void a_frontend_is_greeted(void **state)
+{
+    announce_greet(*state, "http");
+    DID("greet http");
+}
+
+static void answers_have_the_token(void **state)
+{
+    announce_session(*state, 3);
+    announce_created(*state, 4);
+    DID("ANSWERED 3 ok; ANSWERED 4 ok");
+}
+
+/* --- Clocks --- */
+
+static void a_session_without_a_timeout_has_no_timer(void **state)
+{
+    session_t *self = *state;
+
+    activity_touch(self);
+    activity_count_lifetime(self);
+    assert_false(timers_is_running(self->timers, TIMER_IDLE));
+    assert_false(timers_is_running(self->timers, TIMER_LIFETIME));
+    assert_int_equal(self->clocks.active_us, fake_outside.now_ms * 1000);
+}
+
+static void a_tombstone_does_not_time_out(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->times.idle_timeout_ms = 5;
+    session_state_step(self->state, STATE_ON_EXIT);
+    activity_touch(self);
+    assert_false(timers_is_running(self->timers, TIMER_IDLE));
+}
+
+static void a_lifetime_counts_from_its_beginning(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->times.lifetime_ms = 10000;
+    self->spec->times.created_us = (fake_outside.now_ms - 4000) * 1000;
+    activity_count_lifetime(self);
+    assert_int_equal(fake_outside.delay_ms, 6000);
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, begin, fake_session_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_session_is_shown),
+        TEST(known_values_are_shown),
+        TEST(without_a_kernel_there_is_no_memory),
+        TEST(a_busy_session_does_not_expire),
+        TEST(a_session_with_a_seed_is_not_ready),
+        TEST(frontends_learn_each_state_once),
+        TEST(readiness_is_reported_with_the_session),
+        TEST(a_member_of_the_pool_starts_when_it_is_handed_out),
+        TEST(a_start_is_noted_by_its_timer),
+        TEST(a_limit_is_counted_and_noted),
+        TEST(latencies_are_handed_over_once),
+        TEST(a_frontend_is_greeted),
+        TEST(answers_have_the_token),
+        TEST(a_session_without_a_timeout_has_no_timer),
+        TEST(a_tombstone_does_not_time_out),
+        TEST(a_lifetime_counts_from_its_beginning),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

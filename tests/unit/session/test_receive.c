@@ -1,0 +1,513 @@
+/* What a session does with what clients send: taken, answered at once, put off
+ * or refused with a reason. */
+#include "gateway/session/receive.h"
+
+#include "gateway/session/kernel_events.h"
+#include "tests/lib/session_fakes.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+#define DID(text)     assert_string_equal(deeds_take(), text)
+#define HAS(text, of) assert_non_null(strstr(deeds_content(of), text))
+
+static void request(session_t *self, const char *id, const char *type,
+                    const char *content)
+{
+    fake_client_sends(CHANNEL_SHELL, id, type, content);
+    receive_on_shell(NULL, NULL, self);
+}
+
+static void send_control(session_t *self, const char *id, const char *type,
+                         const char *content)
+{
+    fake_client_sends(CHANNEL_CONTROL, id, type, content);
+    receive_on_control(NULL, NULL, self);
+}
+
+/* A cell that runs. */
+static void run(session_t *self)
+{
+    request(self, "cell", "execute_request", "{\"code\":\"input()\"}");
+    (void) deeds_take();
+}
+
+static void reply(session_t *self)
+{
+    fake_kernel_replies(fake_running(self), "{\"status\":\"ok\"}", "");
+    kernel_events_read(self);
+}
+
+static void a_request_with_a_flaw_is_refused(void **state)
+{
+    session_t *self = *state;
+
+    request(self, "m1", "execute_request", "{\"code\":7}");
+    DID("iopub busy; iopub error; shell execute_reply error; iopub idle");
+    HAS("BadRequest", "execute_reply");
+}
+
+static void more_requests_than_may_wait_are_refused(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->limits.requests = 1;
+    run(self);
+    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
+    DID("");
+    request(self, "m2", "execute_request", "{\"code\":\"2\"}");
+    DID("LIMIT requests; audit limit refused by gateway; iopub busy; "
+        "iopub error; shell execute_reply error; iopub idle");
+    HAS("1 requests wait already", "execute_reply");
+    HAS("limits/requests of profile python", "execute_reply");
+    assert_int_equal(request_queue_size(self->requests), 1);
+    /* The audit log has the first of a row. */
+    request(self, "m3", "execute_request", "{\"code\":\"3\"}");
+    DID("LIMIT requests; iopub busy; iopub error; "
+        "shell execute_reply error; iopub idle");
+}
+
+static void more_bytes_than_may_wait_are_refused(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->limits.requests_bytes = 1;
+    run(self);
+    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
+    DID(""); /* one may have any size */
+    request(self, "m2", "execute_request", "{\"code\":\"2\"}");
+    DID("LIMIT requests_bytes; audit limit refused by gateway; iopub busy; "
+        "iopub error; shell execute_reply error; iopub idle");
+    HAS("bytes of requests wait already", "execute_reply");
+    assert_int_equal(request_queue_size(self->requests), 1);
+}
+
+static void a_request_without_memory_is_refused(void **state)
+{
+    session_t *self = *state;
+    cleanup_memory_budget memory_budget_t *budget =
+        memory_budget_new(300 << 10);
+    cleanup_free char *content = mem_format("{\"code\":\"%0500000d\"}", 0);
+
+    held_memory_destroy(&self->memory);
+    self->memory = held_memory_new(budget, 1000);
+    request(self, "m1", "execute_request", content);
+    DID("LIMIT message_memory; audit limit refused by gateway; iopub busy; "
+        "iopub error; shell execute_reply error; iopub idle");
+    HAS("gateway/message_memory", "execute_reply");
+    assert_int_equal(request_queue_size(self->requests), 0);
+    assert_int_equal(journal_last_seq(self->journal), 2); /* error and reply */
+    held_memory_destroy(&self->memory);
+    self->memory = held_memory_new(NULL, 1000);
+}
+
+static void a_used_msg_id_is_answered_from_the_journal(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    fake_kernel_says(FRAME_STREAM, fake_running(self),
+                     "{\"name\":\"stdout\",\"text\":\"hi\"}");
+    reply(self);
+    (void) deeds_take();
+    run(self);
+    request(self, "cell", "execute_request", "{\"code\":\"input()\"}");
+    DID("iopub busy; iopub execute_input; iopub stream; "
+        "shell execute_reply ok; iopub idle");
+    request(self, "cell", "execute_request", "{\"code\":\"other\"}");
+    DID("iopub busy; iopub error; shell execute_reply error; iopub idle");
+    HAS("the same msg_id", "execute_reply");
+}
+
+static void a_repeated_msg_id_is_queued_once(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    request(self, "cell", "execute_request", "{\"code\":\"input()\"}");
+    DID("");
+    assert_int_equal(request_queue_size(self->requests), 0);
+    request(self, "cell", "execute_request", "{\"code\":\"other\"}");
+    DID("iopub busy; iopub error; shell execute_reply error; iopub idle");
+}
+
+/* Its reply could not be written, or was given up. */
+static void a_used_msg_id_without_a_reply_is_not_run_again(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    fake_kernel_replies(fake_running(self), "{\"status\":\"ok\"}", "");
+    request_queue_note_id(self->requests, "lost");
+    reply(self);
+    (void) deeds_take();
+    request(self, "lost", "execute_request", "{\"code\":\"1\"}");
+    DID("iopub busy; shell execute_reply error; iopub idle");
+    HAS("JournalError", "execute_reply");
+}
+
+static void a_note_comes_before_its_cell(void **state)
+{
+    session_t *self = *state;
+
+    fake_client_sends_with(CHANNEL_SHELL, "m1", "execute_request",
+                           "{\"code\":\"1\"}",
+                           "{\"hearth\":{\"note\":\"why\"}}");
+    receive_on_shell(NULL, NULL, self);
+    assert_int_equal(journal_last_seq(self->journal), 3);
+    fake_client_sends_with(CHANNEL_SHELL, "m2", "execute_request",
+                           "{\"code\":\"1\"}", "{\"hearth\":{\"note\":7}}");
+    (void) deeds_take();
+    receive_on_shell(NULL, NULL, self);
+    HAS("hearth.note", "execute_reply");
+}
+
+static void a_session_that_is_gone_says_why(void **state)
+{
+    session_t *self = *state;
+
+    snprintf(self->spec->end.reason, sizeof self->spec->end.reason, "deleted");
+    self->spec->end.detail = mem_text("ended on request");
+    session_state_step(self->state, STATE_ON_EXIT);
+    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
+    DID("iopub busy; iopub error; shell execute_reply error; iopub idle");
+    HAS("SessionGone", "execute_reply");
+    HAS("ended on request", "execute_reply");
+    request(self, "m2", "execute_request", "{\"code\":\"1\",\"silent\":true}");
+    DID("iopub busy; shell execute_reply error; iopub idle");
+    send_control(self, "m3", "kernel_info_request", "{}");
+    DID("iopub busy; control kernel_info_reply error; iopub idle");
+}
+
+/* --- Answers that the gateway gives --- */
+
+static void kernel_info_waits_for_its_turn(void **state)
+{
+    session_t *self = *state;
+
+    request(self, "m1", "kernel_info_request", "{}");
+    DID("iopub busy; shell kernel_info_reply ok; iopub idle");
+    run(self);
+    request(self, "m2", "kernel_info_request", "{}");
+    DID("");
+    send_control(self, "m3", "kernel_info_request", "{}");
+    DID("iopub busy; control kernel_info_reply ok; iopub idle");
+    reply(self);
+    DID("shell execute_reply ok; iopub idle; audit cell_end ok by client=me; "
+        "iopub busy; shell kernel_info_reply ok; iopub idle");
+}
+
+static void kernel_info_is_answered_at_once_when_the_queue_is_full(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->limits.requests = 0;
+    run(self);
+    self->spec->limits.requests = 1;
+    run(self);
+    request(self, "m1", "execute_request", "{\"code\":\"1\"}");
+    request(self, "m2", "kernel_info_request", "{}");
+    assert_non_null(strstr(deeds_take(), "shell kernel_info_reply ok"));
+    buffer_clear(&self->info);
+    request(self, "m3", "kernel_info_request", "{}");
+    assert_non_null(strstr(deeds_take(), "shell kernel_info_reply error"));
+}
+
+static void the_ports_are_said(void **state)
+{
+    session_t *self = *state;
+
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        self->spec->connection.ports[i] = 5000 + i;
+    request(self, "m1", "connect_request", "{}");
+    DID("iopub busy; shell connect_reply ok; iopub idle");
+    {
+        cleanup_free char *shell = mem_format(
+            "\"shell_port\":%d", self->spec->connection.ports[CHANNEL_SHELL]);
+        HAS(shell, "connect_reply");
+    }
+}
+
+static void debug_requests_are_refused(void **state)
+{
+    session_t *self = *state;
+
+    send_control(self, "m1", "debug_request", "{}");
+    DID("iopub busy; control debug_reply; iopub idle");
+    assert_string_equal(deeds_content("debug_reply"), "{}");
+}
+
+static void an_unknown_request_has_no_reply(void **state)
+{
+    session_t *self = *state;
+
+    request(self, "m1", "dance_request", "{}");
+    DID("iopub busy; iopub idle");
+}
+
+static void an_interrupt_reaches_a_running_cell(void **state)
+{
+    session_t *self = *state;
+
+    send_control(self, "m1", "interrupt_request", "{}");
+    DID("iopub busy; control interrupt_reply ok; iopub idle");
+    run(self);
+    send_control(self, "m2", "interrupt_request", "{}");
+    DID("iopub busy; command I; kernel MARK; control interrupt_reply ok; "
+        "iopub idle");
+}
+
+static void an_end_is_said_to_all(void **state)
+{
+    session_t *self = *state;
+
+    send_control(self, "m1", "shutdown_request", "{\"restart\":true}");
+    DID("iopub busy; control shutdown_reply ok; iopub shutdown_reply; "
+        "kernel SHUTDOWN; iopub idle");
+    HAS("\"restart\":true", "shutdown_reply");
+    HAS("{\"restart\":true}", "SHUTDOWN");
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
+}
+
+/* --- Answers to questions --- */
+
+static void answer(session_t *self, const char *content)
+{
+    fake_client_sends(CHANNEL_STDIN, "a", "input_reply", content);
+    receive_on_stdin(NULL, NULL, self);
+}
+
+static void ask(session_t *self, const char *content)
+{
+    fake_kernel_says(FRAME_INPUT_REQUEST, fake_running(self), content);
+    kernel_events_read(self);
+}
+
+static void an_answer_reaches_the_cell_that_asked(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    answer(self, "{\"value\":\"too early\"}");
+    DID("");
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    DID("stdin input_request");
+    answer(self, "{\"value\":\"yes\"}");
+    DID("kernel INPUT_REPLY");
+    HAS("\"value\":\"yes\"", "INPUT_REPLY");
+    answer(self, "{\"value\":\"again\"}");
+    DID("");
+}
+
+static char *last_record(session_t *self)
+{
+    cleanup_free char *folder =
+        mem_format("%s/journal", self->spec->state_folder);
+    cleanup_journal_reader journal_reader_t *reader = NULL;
+    journal_record_t record;
+    char *text = NULL;
+    fault_t fault;
+
+    assert_int_equal(journal_reader_new(folder, self->spec->journal_key,
+                                        journal_last_seq(self->journal) - 1,
+                                        &reader, &fault),
+                     0);
+    while (journal_reader_next(reader, &record, &fault) > 0) {
+        free(text);
+        text = mem_format("%s %.*s", record.type, (int) record.content.size,
+                          (const char *) record.content.bytes);
+    }
+    return text;
+}
+
+/* The question stays open, also for the next gateway. */
+static void an_answer_that_was_not_sent_is_in_no_journal(void **state)
+{
+    session_t *self = *state;
+    uint64_t last;
+
+    run(self);
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    DID("stdin input_request");
+    last = journal_last_seq(self->journal);
+    fake_outside.is_mute = true;
+    answer(self, "{\"value\":\"lost\"}");
+    DID("");
+    assert_int_equal(journal_last_seq(self->journal), last);
+    fake_outside.is_mute = false;
+    answer(self, "{\"value\":\"again\"}");
+    DID("kernel INPUT_REPLY");
+    HAS("\"value\":\"again\"", "INPUT_REPLY");
+    assert_int_equal(journal_last_seq(self->journal), last + 1);
+}
+
+static void a_password_is_in_no_journal(void **state)
+{
+    session_t *self = *state;
+    uint64_t number;
+
+    run(self);
+    number = fake_running(self);
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    answer(self, "{\"value\":\"yes\"}");
+    {
+        cleanup_free char *text = last_record(self);
+        cleanup_free char *expected =
+            mem_format("input_reply {\"request\":%llu,\"value\":\"yes\"}",
+                       (unsigned long long) number);
+        assert_string_equal(text, expected);
+    }
+    ask(self, "{\"prompt\":\"?\",\"password\":true}");
+    answer(self, "{\"value\":\"secret\"}");
+    {
+        cleanup_free char *text = last_record(self);
+
+        assert_null(strstr(text, "secret"));
+        assert_non_null(strstr(text, "\"password\":true"));
+    }
+    DID("stdin input_request; kernel INPUT_REPLY; stdin input_request; "
+        "kernel INPUT_REPLY");
+}
+
+static void an_answer_of_another_client_is_dropped(void **state)
+{
+    session_t *self = *state;
+    message_t *message;
+
+    run(self);
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    (void) deeds_take();
+    message = request_queue_running(self->requests)->message;
+    message_add_identity(message, "x", 1); /* not the first one */
+    snprintf(request_queue_running(self->requests)->frontend, 5, "http");
+    answer(self, "{\"value\":\"yes\"}");
+    DID("");
+}
+
+static void an_answer_that_no_person_types_is_not_recorded(void **state)
+{
+    static const char *const contents[] = {"{\"value\":7}", "{}"};
+    session_t *self = *state;
+
+    run(self);
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        ask(self, "{\"prompt\":\"?\",\"password\":false}");
+        answer(self, contents[i]);
+        {
+            cleanup_free char *text = last_record(self);
+
+            assert_null(strstr(text, "value"));
+        }
+    }
+}
+
+static void an_answer_needs_a_kernel(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    kernel_link_close(self->link);
+    (void) deeds_take();
+    answer(self, "{\"value\":\"yes\"}");
+    DID("");
+}
+
+/* --- Frontends --- */
+
+static void frontend(session_t *self, channel_t channel, const char *id,
+                     const char *type, const char *content)
+{
+    fake_frontend_sends(channel, id, type, content);
+    receive_on_frontend(NULL, NULL, self);
+}
+
+static void a_viewers_requests_are_answered_by_its_frontend(void **state)
+{
+    session_t *self = *state;
+
+    fake_outside.has_frontend = true;
+    frontend(self, CHANNEL_CONTROL, "m1", "kernel_info_request", "{}");
+    assert_non_null(strstr(deeds_take(), "control of http: kernel_info_reply"));
+    frontend(self, CHANNEL_SHELL, "m2", "execute_request", "{\"code\":\"1\"}");
+    assert_non_null(strstr(deeds_take(), "kernel EXECUTE"));
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    assert_non_null(strstr(deeds_take(), "stdin of http: input_request"));
+    answer(self, "{\"value\":\"of another client\"}");
+    DID("");
+    frontend(self, CHANNEL_STDIN, "m3", "input_reply", "{\"value\":\"v\"}");
+    DID("kernel INPUT_REPLY");
+    frontend(self, CHANNEL_IOPUB, "m4", "execute_request", "{\"code\":\"1\"}");
+    DID("");
+}
+
+static void a_frontend_that_was_slow_is_greeted_again(void **state)
+{
+    session_t *self = *state;
+
+    fake_outside.has_frontend = fake_outside.is_frontend_slow = true;
+    receive_take_all(self);
+    DID("greet http");
+}
+
+static void a_frontend_that_left_is_forgotten(void **state)
+{
+    session_t *self = *state;
+
+    fake_outside.has_frontend = fake_outside.is_frontend_gone = true;
+    receive_take_all(self);
+    DID("drop");
+    receive_take_all(self);
+    DID("");
+}
+
+static void only_an_answer_is_taken_on_stdin(void **state)
+{
+    session_t *self = *state;
+
+    run(self);
+    ask(self, "{\"prompt\":\"?\",\"password\":false}");
+    (void) deeds_take();
+    fake_client_sends(CHANNEL_STDIN, "a", "execute_request",
+                      "{\"code\":\"1\"}");
+    receive_on_stdin(NULL, NULL, self);
+    DID("");
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, fake_session_begin_ready,            \
+                                    fake_session_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_request_with_a_flaw_is_refused),
+        TEST(more_requests_than_may_wait_are_refused),
+        TEST(more_bytes_than_may_wait_are_refused),
+        TEST(a_request_without_memory_is_refused),
+        TEST(a_used_msg_id_is_answered_from_the_journal),
+        TEST(a_repeated_msg_id_is_queued_once),
+        TEST(a_used_msg_id_without_a_reply_is_not_run_again),
+        TEST(a_note_comes_before_its_cell),
+        TEST(a_session_that_is_gone_says_why),
+        TEST(kernel_info_waits_for_its_turn),
+        TEST(kernel_info_is_answered_at_once_when_the_queue_is_full),
+        TEST(the_ports_are_said),
+        TEST(debug_requests_are_refused),
+        TEST(an_unknown_request_has_no_reply),
+        TEST(an_interrupt_reaches_a_running_cell),
+        TEST(an_end_is_said_to_all),
+        TEST(an_answer_reaches_the_cell_that_asked),
+        TEST(an_answer_that_was_not_sent_is_in_no_journal),
+        TEST(a_password_is_in_no_journal),
+        TEST(an_answer_of_another_client_is_dropped),
+        TEST(only_an_answer_is_taken_on_stdin),
+        TEST(an_answer_that_no_person_types_is_not_recorded),
+        TEST(an_answer_needs_a_kernel),
+        TEST(a_viewers_requests_are_answered_by_its_frontend),
+        TEST(a_frontend_that_was_slow_is_greeted_again),
+        TEST(a_frontend_that_left_is_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

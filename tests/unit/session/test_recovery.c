@@ -1,0 +1,227 @@
+/* What the next gateway makes of a session's journal: the queue, the request
+ * that the kernel has, what goes out once more, and what is refused. */
+#include "gateway/session/recovery.h"
+
+#include "gateway/session/kernel_events.h"
+#include "tests/lib/session_steps.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+#define DID(text)     assert_string_equal(deeds_take(), text)
+#define HAS(text, of) assert_non_null(strstr(deeds_content(of), text))
+
+static void a_request_without_a_reply_runs(void **state)
+{
+    session_t *self = *state;
+    uint64_t number;
+
+    fake_session_request(self, "m1", "execute_request");
+    number = fake_running(self);
+    fake_session_request(self, "m2", "complete_request");
+    fake_session_request(self, "m3", "execute_request");
+    fake_outside.now_ms += 1000;
+    fake_session_take_over(self);
+    assert_int_equal(fake_running(self), number);
+    assert_true(session_state_is(self->state, PHASE_BUSY));
+    assert_true(request_queue_running(self->requests)->is_started);
+    assert_int_equal(request_queue_running(self->requests)->begun_us,
+                     (fake_outside.now_ms - 1000) * 1000);
+    assert_int_equal(request_queue_size(self->requests), 2);
+    assert_true(request_queue_knows_id(self->requests, "m1"));
+    assert_false(request_queue_knows_id(self->requests, "m4"));
+    assert_int_equal(kernel_link_seq(self->link), 1);
+    assert_true(self->info.size > 0);
+}
+
+/* The answer can come to this gateway; of a line, and of a secret. */
+static void a_question_that_waits_is_still_asked(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_request(self, "m1", "execute_request");
+    fake_kernel_says(FRAME_INPUT_REQUEST, fake_running(self),
+                     "{\"prompt\":\"\",\"password\":true}");
+    kernel_events_read(self);
+    fake_session_take_over(self);
+    assert_int_equal(request_queue_input(self->requests),
+                     REQUEST_QUEUE_PASSWORD);
+    fake_session_note(self, "input_reply", 0,
+                      "{\"request\":1,\"password\":true}");
+    fake_session_take_over(self);
+    assert_int_equal(request_queue_input(self->requests),
+                     REQUEST_QUEUE_NO_INPUT);
+}
+
+static void a_count_goes_on(void **state)
+{
+    session_t *self = *state;
+    int64_t count;
+
+    fake_session_request(self, "m1", "execute_request");
+    fake_session_reply(self);
+    count = request_queue_next_count(self->requests);
+    fake_session_take_over(self);
+    assert_int_equal(request_queue_next_count(self->requests), count);
+    assert_int_equal(fake_running(self), 0);
+    assert_true(session_state_is(self->state, PHASE_IDLE));
+}
+
+static void replies_of_the_last_second_go_out_again(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_request(self, "m1", "execute_request");
+    fake_session_reply(self);
+    fake_outside.now_ms += 1001;
+    fake_session_request(self, "m2", "complete_request");
+    fake_session_reply(self);
+    fake_session_take_over(self);
+    recovery_repeat(self);
+    DID("shell complete_reply ok; iopub idle");
+    recovery_repeat(self);
+    DID("");
+}
+
+static void a_kernel_that_was_not_ready_runs_nothing(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_request(self, "m1", "execute_request");
+    fake_session_note(self, "restart", 0, "{}");
+    fake_session_take_over(self);
+    assert_int_equal(fake_running(self), 0);
+    assert_int_equal(request_queue_size(self->requests), 1);
+    assert_true(session_state_is(self->state, PHASE_STARTING));
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
+    assert_int_equal(self->info.size, 0);
+    assert_int_equal(kernel_link_seq(self->link), 0);
+}
+
+static void a_launch_that_is_not_done_is_no_restart(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_note(self, "restart", 0, "{}");
+    fake_session_note(self, "launch", 0, "{}");
+    fake_session_take_over(self);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_BY_PROFILE);
+}
+
+static void a_kernel_that_is_ready_is_no_restart(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_note(self, "restart", 0, "{}");
+    fake_session_note(self, "ready", 1, "{}");
+    fake_session_take_over(self);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_BY_PROFILE);
+    fake_session_note(self, "restart", 0, "{}");
+    fake_session_note(self, "ready", 1, "{}");
+    self->spec->process.pid = 0; /* the gateway was killed before it knew it */
+    fake_session_take_over(self);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
+}
+
+static void an_end_that_was_asked_for_goes_on(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_request(self, "m1", "execute_request");
+    fake_session_note(self, "leaving", 0, "{\"restart\":false}");
+    fake_session_take_over(self);
+    assert_true(recovery_is_leaving(self->recovery));
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+    assert_int_equal(fake_running(self), 0);
+}
+
+static void requests_for_a_restarted_kernel_fail(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_request(self, "m1", "execute_request");
+    fake_session_request(self, "m2", "execute_request");
+    fake_session_note(self, "leaving", 0, "{\"restart\":true}");
+    session_state_step(self->state, STATE_ON_STOP);
+    fake_session_request(self, "m3", "execute_request");
+    fake_session_take_over(self);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
+    self->cause = (end_cause_t){.reason = END_REASON_DELETED};
+    recovery_refuse_old(self);
+    DID("iopub error; shell execute_reply error; iopub idle; "
+        "iopub busy; iopub error; shell execute_reply error; iopub idle");
+    assert_int_equal(request_queue_size(self->requests), 1);
+}
+
+static void replies_that_were_noted_late_count(void **state)
+{
+    session_t *self = *state;
+    uint64_t number;
+
+    fake_session_request(self, "m1", "execute_request");
+    number = fake_running(self);
+    fake_session_request(self, "m2", "execute_request");
+    fake_session_request(self, "m3", "execute_request");
+    {
+        cleanup_free char *text = mem_format("{\"requests\":[[%llu,%llu]]}",
+                                             (unsigned long long) number,
+                                             (unsigned long long) number + 1);
+        fake_session_note(self, "answered", 0, text);
+    }
+    fake_session_take_over(self);
+    assert_int_equal(fake_running(self), number + 2);
+    assert_int_equal(request_queue_size(self->requests), 0);
+}
+
+static void a_report_of_a_revival_waits_for_a_reply(void **state)
+{
+    static const request_t cell = {.is_execute = true};
+    session_t *self = *state;
+    cleanup_buffer buffer_t extended = BUFFER_EMPTY;
+    bytes_t metadata;
+
+    fake_session_note(self, "reviving", 0, "{\"is_complete\":false}");
+    fake_session_note(self, "revived", 0, "{\"is_complete\":true}");
+    fake_session_note(self, "ready", 1, "{}");
+    fake_session_take_over(self);
+    metadata = revive_extend(self->revival, &cell, text_bytes("{}"), &extended);
+    assert_non_null(memmem(metadata.bytes, metadata.size, "true", 4));
+}
+
+static void requests_to_a_gone_session_are_answered(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_request(self, "m1", "execute_request");
+    snprintf(self->spec->end.reason, sizeof self->spec->end.reason, "memory");
+    self->spec->end.detail = mem_text("too much");
+    fake_session_take_over(self);
+    assert_int_equal(fake_running(self), 0);
+    recovery_refuse(self);
+    DID("iopub error; shell execute_reply error; iopub idle");
+    HAS("SessionGone", "execute_reply");
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, fake_session_begin_recorded,         \
+                                    fake_session_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_request_without_a_reply_runs),
+        TEST(a_question_that_waits_is_still_asked),
+        TEST(a_count_goes_on),
+        TEST(replies_of_the_last_second_go_out_again),
+        TEST(a_kernel_that_was_not_ready_runs_nothing),
+        TEST(a_launch_that_is_not_done_is_no_restart),
+        TEST(a_kernel_that_is_ready_is_no_restart),
+        TEST(an_end_that_was_asked_for_goes_on),
+        TEST(requests_for_a_restarted_kernel_fail),
+        TEST(replies_that_were_noted_late_count),
+        TEST(a_report_of_a_revival_waits_for_a_reply),
+        TEST(requests_to_a_gone_session_are_answered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* The end of a kernel on request, or its restart: who is asked to leave, who is
+ * killed, and what is noted for the next gateway. */
+#include "gateway/session/shutdown.h"
+
+#include "gateway/session/stop.h"
+#include "gateway/session/termination.h"
+#include "tests/lib/session_steps.h"
+#include "tests/lib/test.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define DID(text)     assert_string_equal(deeds_take(), text)
+#define HAS(text, of) assert_non_null(strstr(deeds_content(of), text))
+
+static void an_idle_kernel_is_asked_to_leave(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, false);
+    DID("kernel SHUTDOWN");
+    HAS("{\"restart\":false}", "SHUTDOWN");
+    assert_true(session_state_is(self->state, PHASE_STOPPING));
+    assert_int_equal(fake_outside.delay_ms, 1000);
+    shutdown_on_timer(self);
+    DID("kill");
+    fake_session_die(self, SIGSEGV);
+    DID("audit session_end deleted by gateway; kill; iopub dead; GONE deleted");
+    assert_string_equal(self->spec->end.detail, "ended on request");
+    shutdown_begin(self, false);
+    DID("");
+}
+
+static void a_busy_kernel_is_killed(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    shutdown_begin(self, false);
+    DID("kill");
+    assert_int_equal(self->cause.reason, END_REASON_DELETED);
+}
+
+static void a_restart_fails_earlier_requests(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    shutdown_begin(self, true);
+    DID("iopub error; shell execute_reply error; iopub idle; kill");
+    HAS("a fresh kernel takes over", "execute_reply");
+}
+
+static void an_end_takes_the_place_of_a_restart(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, true);
+    shutdown_begin(self, false);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+    assert_string_equal(self->cause.detail, "ended on request");
+    /* And not the other way round. */
+    shutdown_begin(self, true);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+}
+
+static void a_limit_stays_what_ended_it(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->restarts = true;
+    stop_begin(self, END_REASON_MEMORY, "too much");
+    shutdown_begin(self, false);
+    assert_int_equal(self->cause.reason, END_REASON_MEMORY);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+}
+
+static void a_kernel_that_cannot_be_asked_is_killed(void **state)
+{
+    session_t *self = *state;
+
+    session_state_step(self->state, STATE_ON_HELLO);
+    shutdown_begin(self, false);
+    DID("kill");
+}
+
+static void a_kernel_that_is_not_ready_is_killed(void **state)
+{
+    session_t *self = *state;
+
+    buffer_clear(&self->info);
+    shutdown_begin(self, false);
+    DID("kill");
+}
+
+static void a_session_without_a_kernel_ends_too(void **state)
+{
+    session_t *self = *state;
+
+    kernel_link_close(self->link);
+    (void) deeds_take();
+    shutdown_begin(self, false);
+    DID("");
+    assert_true(session_state_is(self->state, PHASE_STOPPING));
+    assert_int_equal(self->cause.reason, END_REASON_DELETED);
+}
+
+/* The next gateway takes no member of the pool over. */
+static void the_end_is_noted_unless_it_is_pooled(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, false);
+    assert_int_equal(journal_last_seq(self->journal), 1);
+    self->spec->is_pooled = true;
+    shutdown_begin(self, false);
+    assert_int_equal(journal_last_seq(self->journal), 1);
+}
+
+static void a_launchers_kernel_is_not_restarted(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->is_external = true;
+    shutdown_begin(self, true);
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+}
+
+static void an_end_that_another_gateway_began_goes_on(void **state)
+{
+    session_t *self = *state;
+
+    session_state_step(self->state, STATE_ON_WANT_RESTART);
+    shutdown_go_on(self);
+    DID("kill");
+    assert_string_equal(self->cause.detail, "restarted on request");
+}
+
+static void an_end_without_a_process_is_awaited(void **state)
+{
+    session_t *self = *state;
+
+    kernel_link_close(self->link);
+    (void) deeds_take();
+    shutdown_go_on(self);
+    DID("");
+    assert_true(timers_is_running(self->timers, TIMER_STOP));
+    assert_string_equal(self->cause.detail, "ended on request");
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, fake_session_begin_ready,            \
+                                    fake_session_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_idle_kernel_is_asked_to_leave),
+        TEST(a_busy_kernel_is_killed),
+        TEST(a_restart_fails_earlier_requests),
+        TEST(an_end_takes_the_place_of_a_restart),
+        TEST(a_limit_stays_what_ended_it),
+        TEST(a_kernel_that_cannot_be_asked_is_killed),
+        TEST(a_kernel_that_is_not_ready_is_killed),
+        TEST(a_session_without_a_kernel_ends_too),
+        TEST(the_end_is_noted_unless_it_is_pooled),
+        TEST(a_launchers_kernel_is_not_restarted),
+        TEST(an_end_that_another_gateway_began_goes_on),
+        TEST(an_end_without_a_process_is_awaited),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

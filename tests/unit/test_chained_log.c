@@ -1,0 +1,389 @@
+/* A log that shows whether it was changed. */
+#include "base/fd.h"
+#include "notebooks/journal/chained_log.h"
+#include "notebooks/journal/log_key.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const uint8_t key[LOG_KEY_SIZE] = "a key of thirty-two bytes, fixed";
+static char parent[64];
+static char *folder; /* a fresh one for each test */
+
+static int make_folder(void **state)
+{
+    static int count;
+
+    (void) state;
+    if (!parent[0]) {
+        (void) snprintf(parent, sizeof parent,
+                        "/tmp/hearth-test-ledger-XXXXXX");
+        if (sodium_init() < 0 || !mkdtemp(parent))
+            return -1;
+    }
+    folder = mem_format("%s/%d", parent, ++count);
+    return 0;
+}
+
+static int forget_folder(void **state)
+{
+    (void) state;
+    free(take_ptr(folder));
+    return 0;
+}
+
+static int remove_all(void **state)
+{
+    (void) state;
+    fault_t fault;
+
+    return parent[0] ? path_remove_tree(parent, &fault) : 0;
+}
+
+static chained_log_t *open_ledger(uint64_t file_bytes, uint64_t files_max)
+{
+    chained_log_t *ledger = NULL;
+    fault_t fault;
+
+    assert_int_equal(
+        chained_log_open(folder, key, file_bytes, files_max, &ledger, &fault),
+        0);
+    return ledger;
+}
+
+static void append(chained_log_t *ledger, int from, int to)
+{
+    fault_t fault;
+
+    for (int i = from; i <= to; i++) {
+        cleanup_free char *members = mem_format("\"event\":\"e\",\"i\":%d", i);
+        assert_int_equal(chained_log_append(ledger, members, &fault), 0);
+    }
+}
+
+/* Writes a log with that many records besides those of its files. */
+static void write_log(int records, uint64_t file_bytes, uint64_t files_max)
+{
+    cleanup_chained_log chained_log_t *ledger =
+        open_ledger(file_bytes, files_max);
+
+    append(ledger, 1, records);
+}
+
+static chained_log_report_t verify(void)
+{
+    chained_log_report_t report;
+    fault_t fault;
+
+    assert_int_equal(chained_log_read(folder, key, NULL, NULL, &report, &fault),
+                     0);
+    return report;
+}
+
+static char *file(int number)
+{
+    return mem_format("%s/%06d.log", folder, number);
+}
+
+static void read_all(int number, buffer_t *ret_content)
+{
+    cleanup_free char *path = file(number);
+    fault_t fault;
+
+    assert_int_equal(file_read(path, 1 << 20, ret_content, &fault), 0);
+}
+
+static void write_all(int number, const void *bytes, size_t size)
+{
+    cleanup_free char *path = file(number);
+    fault_t fault;
+
+    assert_int_equal(file_replace(path, 0600, bytes, size, &fault), 0);
+}
+
+static bool count_records(void *arg, const char *line, size_t size)
+{
+    assert_memory_equal(line + size - 2, "\"}", 2);
+    return ++*(int *) arg < 3;
+}
+
+static void verifies_its_own_records(void **state)
+{
+    (void) state;
+    chained_log_report_t report;
+    fault_t fault;
+    int shown = 0;
+
+    write_log(5, 1 << 20, 4);
+    assert_int_equal(
+        chained_log_read(folder, key, count_records, &shown, &report, &fault),
+        0);
+    assert_int_equal(report.flaws, 0);
+    assert_int_equal(report.records, 6);
+    assert_int_equal(report.last, 6);
+    assert_int_equal(shown, 3);
+}
+
+static void continues_an_existing_file(void **state)
+{
+    (void) state;
+    write_log(3, 1 << 20, 4);
+    {
+        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+        assert_string_equal(chained_log_flaw(ledger), "");
+        append(ledger, 4, 5);
+    }
+    assert_int_equal(verify().flaws, 0);
+    assert_int_equal(verify().records, 6);
+    assert_int_equal(verify().files, 1);
+}
+
+static void the_wrong_key_verifies_no_record(void **state)
+{
+    (void) state;
+    static const uint8_t other[LOG_KEY_SIZE] = "another";
+    chained_log_report_t report;
+    fault_t fault;
+
+    write_log(3, 1 << 20, 4);
+    assert_int_equal(
+        chained_log_read(folder, other, NULL, NULL, &report, &fault), 0);
+    assert_int_equal(report.records, 0);
+    assert_true(report.flaws > 0);
+}
+
+static void shows_a_change_of_any_byte(void **state)
+{
+    (void) state;
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+
+    write_log(3, 1 << 20, 4);
+    read_all(1, &content);
+    for (size_t i = 0; i < content.size; i++) {
+        content.data[i] ^= 1;
+        write_all(1, content.data, content.size);
+        assert_true(verify().flaws > 0);
+        content.data[i] ^= 1;
+    }
+    write_all(1, content.data, content.size);
+    assert_int_equal(verify().flaws, 0);
+}
+
+/* The content without its line number `line`, from 1. */
+static void remove_line(int number, int line)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    uint8_t *at, *end;
+
+    read_all(number, &content);
+    at = content.data;
+    for (int i = 1; i < line; i++)
+        at = (uint8_t *) memchr(at, '\n',
+                                (size_t) (content.data + content.size - at))
+             + 1;
+    end = (uint8_t *) memchr(at, '\n',
+                             (size_t) (content.data + content.size - at))
+          + 1;
+    memmove(at, end, (size_t) (content.data + content.size - end));
+    write_all(number, content.data, content.size - (size_t) (end - at));
+}
+
+static void shows_a_record_that_was_removed(void **state)
+{
+    (void) state;
+    write_log(4, 1 << 20, 4);
+    remove_line(1, 3);
+    assert_true(verify().flaws > 0);
+}
+
+static void shows_that_the_last_records_were_removed(void **state)
+{
+    (void) state;
+    write_log(4, 1 << 20, 4);
+    remove_line(1, 5);
+    assert_int_equal(verify().flaws, 1);
+    assert_non_null(strstr(verify().text, "records at the end are missing"));
+    /* And goes on to do so when more has come since. */
+    {
+        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+        fault_t fault;
+
+        assert_true(chained_log_is_damaged(ledger));
+        assert_int_equal(
+            chained_log_append(ledger,
+                               "\"event\":\"log\",\"who\":\"audit\","
+                               "\"outcome\":\"damaged\"",
+                               &fault),
+            0);
+        append(ledger, 5, 6);
+    }
+    assert_int_equal(verify().flaws, 1);
+    assert_non_null(strstr(verify().text, "found the log damaged"));
+}
+
+/* It is not taken for a file that a crash left unfinished. */
+static void keeps_a_file_with_an_invalid_first_line(void **state)
+{
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+    cleanup_chained_log chained_log_t *ledger = NULL;
+    cleanup_free char *head = NULL;
+
+    (void) state;
+    write_log(2, 1 << 20, 4);
+    read_all(1, &content);
+    content.data[0] = 'x';
+    write_all(1, content.data, content.size);
+    head = mem_format("%s/head", folder);
+    assert_int_equal(unlink(head), 0);
+    ledger = open_ledger(1 << 20, 4);
+    assert_true(chained_log_is_damaged(ledger));
+    assert_int_equal(verify().files, 2);
+    assert_true(verify().flaws > 0);
+}
+
+/* The head alone is left: a log begins anew, but not as if there had been
+ * none. */
+static void shows_that_all_records_were_removed(void **state)
+{
+    cleanup_free char *path = NULL;
+
+    (void) state;
+    write_log(4, 1 << 20, 4);
+    path = mem_format("%s/000001.log", folder);
+    for (int is_emptied = 0; is_emptied < 2; is_emptied++) {
+        if (is_emptied)
+            write_all(1, "", 0);
+        else
+            assert_int_equal(unlink(path), 0);
+        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+        assert_true(chained_log_is_damaged(ledger));
+        assert_non_null(strstr(chained_log_flaw(ledger), "missing"));
+        append(ledger, 1, 2);
+    }
+}
+
+static void truncates_a_record_torn_by_a_crash(void **state)
+{
+    (void) state;
+    cleanup_buffer buffer_t content = BUFFER_EMPTY;
+
+    write_log(3, 1 << 20, 4);
+    read_all(1, &content);
+    buffer_text(&content, "{\"n\":5,\"event\":\"half");
+    write_all(1, content.data, content.size);
+    {
+        cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+        assert_non_null(strstr(chained_log_flaw(ledger), "unfinished"));
+        assert_false(chained_log_is_damaged(ledger));
+        append(ledger, 4, 4);
+    }
+    assert_int_equal(verify().flaws, 0);
+    assert_int_equal(verify().last, 5);
+}
+
+static void rotates_and_keeps_the_newest(void **state)
+{
+    (void) state;
+    struct stat status;
+    chained_log_report_t report;
+
+    write_log(400, 4096, 3);
+    report = verify();
+    assert_int_equal(report.flaws, 0);
+    assert_int_equal(report.files, 3);
+    assert_true(report.first > 1);
+    assert_true(report.last > 400);
+    for (int i = 1; i < 100; i++) {
+        cleanup_free char *path = file(i);
+        if (stat(path, &status) == 0)
+            assert_in_range(status.st_size, 1, 4096 + CHAINED_LOG_LINE_MAX);
+    }
+    {
+        cleanup_chained_log chained_log_t *ledger = open_ledger(4096, 3);
+        assert_string_equal(chained_log_flaw(ledger), "");
+        append(ledger, 401, 500);
+    }
+    assert_int_equal(verify().flaws, 0);
+}
+
+static void shows_a_file_that_was_removed(void **state)
+{
+    (void) state;
+    cleanup_free char *middle = file(2), *oldest = file(1);
+
+    write_log(200, 4096, 100);
+    assert_int_equal(verify().flaws, 0);
+    assert_int_equal(rename(middle, parent), -1); /* it is there */
+    {
+        cleanup_buffer buffer_t content = BUFFER_EMPTY;
+        read_all(2, &content);
+        assert_int_equal(unlink(middle), 0);
+        assert_true(verify().flaws > 0);
+        write_all(2, content.data, content.size);
+    }
+    assert_int_equal(verify().flaws, 0);
+    assert_int_equal(unlink(oldest), 0);
+    assert_int_equal(verify().flaws, 1);
+    assert_non_null(strstr(verify().text, "oldest records are missing"));
+}
+
+static void refuses_an_invalid_line(void **state)
+{
+    (void) state;
+    cleanup_chained_log chained_log_t *ledger = open_ledger(1 << 20, 4);
+    cleanup_free char *large = mem_new(CHAINED_LOG_LINE_MAX + 1);
+    fault_t fault;
+
+    memset(large, 'x', CHAINED_LOG_LINE_MAX);
+    assert_int_equal(chained_log_append(ledger, large, &fault), -EMSGSIZE);
+    assert_int_equal(chained_log_append(ledger, "\"a\":\"\n\"", &fault),
+                     -EMSGSIZE);
+    assert_int_equal(verify().flaws, 0);
+    assert_int_equal(verify().records, 1);
+}
+
+static void a_key_is_made_once_and_for_its_owner_alone(void **state)
+{
+    uint8_t made[LOG_KEY_SIZE], read[LOG_KEY_SIZE] = {0};
+    struct stat status;
+    fault_t fault = {0};
+
+    (void) state;
+    assert_int_equal(log_key_read(folder, false, made, &fault), -ENOENT);
+    assert_int_equal(log_key_read(folder, true, made, &fault), 0);
+    assert_int_equal(stat(folder, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(log_key_read(folder, true, read, &fault), 0);
+    assert_memory_equal(made, read, sizeof made);
+    assert_int_equal(file_write_atomic(folder, 0600, made, 31, &fault), 0);
+    assert_int_equal(log_key_read(folder, true, read, &fault), -EINVAL);
+    assert_non_null(strstr(fault.text, "has 31 bytes, 32 are right"));
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, make_folder, forget_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(verifies_its_own_records),
+        TEST(continues_an_existing_file),
+        TEST(the_wrong_key_verifies_no_record),
+        TEST(shows_a_change_of_any_byte),
+        TEST(shows_a_record_that_was_removed),
+        TEST(shows_that_the_last_records_were_removed),
+        TEST(keeps_a_file_with_an_invalid_first_line),
+        TEST(shows_that_all_records_were_removed),
+        TEST(truncates_a_record_torn_by_a_crash),
+        TEST(rotates_and_keeps_the_newest),
+        TEST(shows_a_file_that_was_removed),
+        TEST(refuses_an_invalid_line),
+        TEST(a_key_is_made_once_and_for_its_owner_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_all);
+}

@@ -1,0 +1,161 @@
+#include "notebooks/kernel_losses.h"
+
+#include "base/buffer.h"
+
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+static uint64_t seq;
+
+static int begin(void **state)
+{
+    (void) state;
+    seq = 0;
+    return 0;
+}
+
+static void add(kernel_losses_t *losses, journal_kind_t kind, const char *type,
+                const char *metadata, const char *content)
+{
+    seq++;
+    journal_record_t record = {.kind = kind,
+                               .seq = seq,
+                               .wall_us = (int64_t) seq * 1000000,
+                               .metadata = text_bytes(metadata),
+                               .content = text_bytes(content)};
+
+    snprintf(record.type, sizeof record.type, "%s", type);
+    kernel_losses_add(losses, &record);
+}
+
+static void add_state(kernel_losses_t *losses, const char *type,
+                      const char *content)
+{
+    add(losses, JOURNAL_STATE, type, "{}", content);
+}
+
+/* A cell that makes the variables of `names`. */
+static void add_cell(kernel_losses_t *losses, int count, const char *names)
+{
+    cleanup_free char *input = mem_format("{\"execution_count\":%d}", count);
+    cleanup_free char *metadata =
+        mem_format("{\"hearth\":{\"namespace\":{\"appeared\":[%s]}}}", names);
+
+    add(losses, JOURNAL_EVENT, "execute_input", "{}", input);
+    add(losses, JOURNAL_REPLY, "execute_reply", metadata,
+        "{\"status\":\"ok\"}");
+}
+
+static void assert_names(const kernel_losses_t *losses, const char *expected)
+{
+    cleanup_free char *names = json_dumps(losses->loss.names, JSON_COMPACT);
+
+    assert_string_equal(names, expected);
+}
+
+static void names_variables_lost_by_a_restart(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"df\"},{\"name\":\"a\"}");
+    assert_int_equal(losses.loss.seq, 0);
+    add_state(&losses, "restart", "{\"detail\":\"restarted on request\"}");
+    assert_int_equal(losses.loss.seq, 4);
+    assert_int_equal(losses.loss.fresh_seq, 0);
+    assert_int_equal(losses.loss.wall_us, 4000000);
+    add_state(&losses, "ready", "{}");
+    assert_int_equal(losses.loss.fresh_seq, 5);
+    assert_string_equal(losses.loss.cause, "restarted on request");
+    assert_names(&losses, "[\"a\",\"df\"]");
+    /* The next one begins without them. */
+    add_cell(&losses, 1, "{\"name\":\"b\"}");
+    add_state(&losses, "restart", "{\"detail\":\"again\"}");
+    assert_names(&losses, "[\"b\"]");
+}
+
+static void names_the_cell_in_which_the_kernel_died(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 5, "{\"name\":\"df\"}");
+    add(&losses, JOURNAL_EVENT, "execute_input", "{}",
+        "{\"execution_count\":6}");
+    add(&losses, JOURNAL_REPLY, "execute_reply", "{}",
+        "{\"status\":\"error\",\"ename\":\"KernelDied\"}");
+    add_state(&losses, "gone", "{\"detail\":\"memory limit 512M reached\"}");
+    assert_string_equal(losses.loss.cause,
+                        "memory limit 512M reached, in cell 6");
+}
+
+static void does_not_name_variables_restored_by_a_revival(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"df\"},{\"name\":\"model\"}");
+    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add_state(&losses, "revived", "{\"variables\":{\"missing\":[]}}");
+    assert_int_equal(losses.loss.fresh_seq, 0);
+    add_state(&losses, "gone", "{\"detail\":\"idle\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add_state(&losses, "revived", "{\"variables\":{\"missing\":[\"model\"]}}");
+    assert_int_equal(losses.loss.fresh_seq, seq);
+    assert_names(&losses, "[\"model\"]");
+}
+
+static void reports_a_revival_that_runs_no_cell(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add_state(&losses, "ready", "{}");
+    add_cell(&losses, 1, "{\"name\":\"df\"}");
+    add_state(&losses, "gone", "{\"detail\":\"killed\"}");
+    add_state(&losses, "reviving", "{}");
+    add_state(&losses, "ready", "{}");
+    add(&losses, JOURNAL_REQUEST, "execute_request",
+        "{\"hearth\":{\"revival\":true}}", "{}");
+    assert_int_equal(losses.loss.fresh_seq, 0);
+    add(&losses, JOURNAL_REQUEST, "execute_request", "{}", "{}");
+    assert_int_equal(losses.loss.fresh_seq, seq);
+    assert_names(&losses, "[\"df\"]");
+}
+
+static void outlives_records_of_any_form(void **state)
+{
+    cleanup_kernel_losses kernel_losses_t losses = {0};
+
+    (void) state;
+    add(&losses, JOURNAL_REPLY, "execute_reply", "[1]", "7");
+    add(&losses, JOURNAL_REPLY, "execute_reply",
+        "{\"hearth\":{\"namespace\":[1]}}", "");
+    add(&losses, JOURNAL_EVENT, "execute_input", "", "[]");
+    add_state(&losses, "gone", "[]");
+    add_state(&losses, "ready", "");
+    add_state(&losses, "revived", "\"x\"");
+    assert_string_equal(losses.loss.cause, "");
+    assert_names(&losses, "[]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(names_variables_lost_by_a_restart, begin),
+        cmocka_unit_test_setup(names_the_cell_in_which_the_kernel_died, begin),
+        cmocka_unit_test_setup(does_not_name_variables_restored_by_a_revival,
+                               begin),
+        cmocka_unit_test_setup(reports_a_revival_that_runs_no_cell, begin),
+        cmocka_unit_test_setup(outlives_records_of_any_form, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
