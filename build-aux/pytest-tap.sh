@@ -1,9 +1,14 @@
 #!/bin/sh
 # Runs pytest as one of automake's tests, in the build folder: pytest-tap.sh
-# NAME VENV ARGUMENT... prints TAP, a line a test. What pytest writes is in
-# logs/NAME.log and logs/NAME.xml. HEARTH_TEST_PYTHON is an interpreter that has
-# what the tests need where the tree has no VENV.
+# [--beside] NAME VENV ARGUMENT... prints TAP, a line a test. With --beside as
+# many files as TEST_WORKERS says (twice the processors) run side by side. What
+# pytest writes is in logs/NAME.log and logs/NAME.xml. HEARTH_TEST_PYTHON is an
+# interpreter that has what the tests need where the tree has no VENV.
+# HEARTH_TEST_AGAIN=N runs only what failed in the run before, one by one, with
+# logs of its own.
 set -eu
+beside=
+[ "$1" != --beside ] || { beside=yes && shift; }
 name=$1
 build=$(pwd)
 source=$(cd "${srcdir:-.}" && pwd)
@@ -19,9 +24,21 @@ fi
 export HEARTH HEARTH_PYTHON_DIR HEARTH_PYTHON_PATH
 logs=$build/logs
 mkdir -p "$logs"
+cache=$logs/$name.cache
+if [ -n "${HEARTH_TEST_AGAIN:-}" ]; then
+    name=$name-again$HEARTH_TEST_AGAIN
+    set -- "$@" --last-failed --last-failed-no-failures=none
+else
+    rm -rf "$cache"
+    [ -z "$beside" ] || set -- "$@" --dist=loadfile \
+        --numprocesses="${TEST_WORKERS:-$((2 * $(nproc)))}"
+fi
 rm -f "$logs/$name.xml"
+# A worker holds the sockets of all the clients that its tests have made.
+# shellcheck disable=SC3045 # dash has -S and -H
+ulimit -S -n "$(($(ulimit -H -n) < 8192 ? $(ulimit -H -n) : 8192))"
 cd "$source"
-set -- "$python" -m pytest -p tests.lib.tap -o cache_dir="$logs/$name.cache" \
+set -- "$python" -m pytest -p tests.lib.tap -o cache_dir="$cache" \
     -o junit_family=xunit2 --junitxml="$logs/$name.xml" -ra --timeout=900 "$@"
 # Tests have deadlines: of those that `make -j` starts, one after the other.
 case ${MAKEFLAGS:-} in

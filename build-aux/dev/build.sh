@@ -54,6 +54,7 @@ configure() {
 }
 
 "$DEV/deps.sh" build venv
+[ "$configuration" = gcc ] || "$DEV/deps.sh" clang
 mkdir -p build "$folder"
 # One at a time: two calls of dev share the tree, and a folder of it.
 (

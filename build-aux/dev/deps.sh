@@ -11,11 +11,11 @@ readonly BUILD_PACKAGES=(
     python3-dev python3-venv
 )
 readonly TEST_PACKAGES=(
-    libcmocka-dev clang libclang-rt-14-dev llvm strace util-linux mandoc uidmap
-    zsh fish
+    libcmocka-dev strace util-linux mandoc uidmap zsh fish
     # Kernels of Debian's own Python, with Debian's own packages.
     python3-ipython python3-comm python3-numpy python3-pandas python3-matplotlib
 )
+readonly CLANG_PACKAGES=(clang libclang-rt-14-dev llvm)
 readonly VM_PACKAGES=(qemu-system-x86 qemu-utils mmdebstrap e2fsprogs)
 readonly LINT_PACKAGES=(
     clang-format clang-tidy shellcheck mandoc
@@ -136,12 +136,13 @@ node() {
     printf '%s\n' "$stamp" >"$folder/node_modules/.stamp"
 }
 
-[ "$#" -gt 0 ] || set -- build venv test lint newer jc7 peers
+[ "$#" -gt 0 ] || set -- build venv test clang lint newer jc7 peers
 for group in "$@"; do
     case $group in
     build) packages "${BUILD_PACKAGES[@]}" ;;
     venv) venv .venv "$REQUIREMENTS/tests.lock" ;;
     test) packages "${TEST_PACKAGES[@]}" ;;
+    clang) packages "${CLANG_PACKAGES[@]}" ;;
     lint) packages "${LINT_PACKAGES[@]}" ;;
     format) packages clang-format ;;
     newer) newer_venv ;;

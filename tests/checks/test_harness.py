@@ -16,12 +16,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def tap(tmp_path):
     """Runs tests from a file as automake does; gives status and TAP."""
 
-    def run(text, python=sys.executable):
+    def run(text, *options, python=sys.executable, again=""):
         (tmp_path / "test_it.py").write_text(text)
+        script = ROOT / "build-aux/pytest-tap.sh"
+        environment = {
+            **{k: v for k, v in os.environ.items() if "PYTEST" not in k},
+            "srcdir": ROOT,
+            "HEARTH_TEST_PYTHON": python,
+            "HEARTH_TEST_AGAIN": again,
+        }
         done = subprocess.run(
-            [ROOT / "build-aux/pytest-tap.sh", "it", ".venv", tmp_path],
+            [script, *options, "it", ".venv", tmp_path],
             cwd=tmp_path,
-            env={**os.environ, "srcdir": ROOT, "HEARTH_TEST_PYTHON": python},
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -71,6 +78,30 @@ def test_a_test_that_would_pass_the_second_time_has_failed(tap):
     assert results(output) == ["not ok 1 test_it", "1..1"]
 
 
+def test_again_runs_what_failed_alone(tap):
+    text = (
+        "import os\n"
+        "def test_good(): pass\n"
+        "def test_bad(): assert os.environ.get('HEARTH_TEST_AGAIN') == '2'\n"
+    )
+    assert results(tap(text)[1]) == [
+        "ok 1 test_good", "not ok 2 test_bad", "1..2"
+    ]  # fmt: skip
+    assert results(tap(text, again="1")[1]) == ["not ok 1 test_bad", "1..1"]
+    assert results(tap(text, again="2")[1]) == ["ok 1 test_bad", "1..1"]
+    assert tap(text, again="3")[1].startswith("1..0 # SKIP")
+
+
+def test_a_worker_that_dies_is_a_failure_of_its_test(tap):
+    _, output = tap(
+        "import os\ndef test_good(): pass\ndef test_bad(): os.abort()\n",
+        "--beside",
+    )
+    # xdist gives it to other workers too, which die of it.
+    found = {re.sub(r"\d+ ", "", line) for line in results(output)}
+    assert {"ok test_good", "not ok test_bad (???)"} < found
+
+
 def test_a_file_that_does_not_load_has_failed(tap):
     status, output = tap("import no_such_module\n")
     assert (status, results(output)[-1]) == (2, "1..1")
@@ -97,23 +128,31 @@ def dev(*arguments):
 
 
 def layers():
-    return dev("test", "--layers").stdout.split()
+    """The layers of each depth."""
+    lines = dev("test", "--layers").stdout.splitlines()
+    return {
+        depth: names.split()
+        for depth, _, names in (line.partition(": ") for line in lines)
+    }
 
 
 def test_a_layer_that_is_not_there_is_refused():
     done = dev("test", "checks", "nothing")
     assert done.returncode == 1
-    assert "there is no layer nothing; there are: checks unit" in done.stderr
+    assert "no layer nothing; there are: all checks unit" in done.stderr
 
 
 def test_every_layer_is_documented_and_has_its_target():
     table = (ROOT / "HACKING.md").read_text()
     targets = (ROOT / "tests" / "Makemodule.am").read_text()
     of_their_own = ("clang", "asan", "tsan")
-    assert len(layers()) > 10
-    for layer in layers():
-        assert f"\n| {layer} | " in table
-        assert layer in of_their_own or f"\ncheck-{layer}:" in targets
+    found = layers()
+    assert list(found) == ["./dev test", "./dev test all"]
+    for names in found.values():
+        assert len(names) > 5
+        for layer in names:
+            assert f"\n| {layer} | " in table
+            assert layer in of_their_own or f"\ncheck-{layer}:" in targets
 
 
 def test_a_command_that_is_not_there_is_refused():
@@ -154,8 +193,5 @@ def test_a_layer_that_counts_nothing_has_failed(tmp_path):
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "FAIL: layer docs ended with status 1" in done.stdout
-    assert done.stdout.endswith(
-        "\n== what failed\nFAIL: layer docs ended with status 1\n"
-        "\n0 passed, 1 failed, 0 skipped\n"
-    )
+    assert "FAILED: layer docs: make ended with status 2\n" in done.stdout
+    assert done.stdout.endswith("\n0 passed, 1 failed, 0 skipped\n")

@@ -61,5 +61,7 @@ class Tap:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return  # one of several beside each other, which report to the first
     os.set_inheritable(3, False)
     config.pluginmanager.register(Tap(os.fdopen(3, "w")))

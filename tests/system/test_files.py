@@ -339,6 +339,7 @@ def test_a_sparse_petabyte(session: Session, tmp_path: Path) -> None:
     big.unlink()
 
 
+@pytest.mark.deep
 def test_a_hundred_thousand_files_are_listed(session: Session) -> None:
     many = session.workspace / "many"
     many.mkdir()

@@ -175,6 +175,7 @@ def hanging(shim: Path) -> Iterator[Gateway]:
         made.end()
 
 
+@pytest.mark.deep
 def test_a_session_that_hangs_delays_no_other(hanging: Gateway) -> None:
     """Its thread waits for a disk; lists, other sessions and the gateway's end
     do not wait for it, and the next gateway has it again."""

@@ -102,6 +102,7 @@ def test_half_a_frame_in_each_session(
     assert "9000000" in other.exec("len(kept)").stdout
 
 
+@pytest.mark.deep
 def test_requests_that_wait_in_each_session(
     gateway: Gateway, others: ExitStack
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_folder_of_one_s_own_is_not_pooled(tmp_path: Path) -> None:
         assert pool(gateway)["forked"] == 1
 
 
+@pytest.mark.deep
 def test_the_pool_follows_the_arrivals() -> None:
     with gateway_with(pool_min=1, pool_max=4) as gateway:
         wait_ready(gateway, 1)
@@ -249,6 +250,7 @@ def test_a_member_that_dies_is_replaced() -> None:
         )
 
 
+@pytest.mark.deep
 def test_starts_in_vain_become_rare() -> None:
     """On a system that has no filters any more, no session begins."""
     if not shutil.which("strace"):

@@ -16,9 +16,10 @@ from harness import Gateway
 # is one (`./dev install-deps`); more by HEARTH_PYTHONS, paths with colons
 # between them (each with IPython and matplotlib).
 NEWER = Path(__file__).parents[2] / ".venv-newer/bin/python3"
-PYTHONS = ["/usr/bin/python3", str(NEWER)] + [
-    path for path in os.environ.get("HEARTH_PYTHONS", "").split(":") if path
-]
+PYTHONS = [
+    "/usr/bin/python3",
+    pytest.param(str(NEWER), marks=pytest.mark.deep),
+] + [path for path in os.environ.get("HEARTH_PYTHONS", "").split(":") if path]
 
 
 def version_of(python: str) -> str:

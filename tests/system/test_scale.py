@@ -177,6 +177,7 @@ def opened_of_groups(gateway: Gateway, trace: Path) -> list[str]:
     return re.findall(r'"(/sys/fs/cgroup/[^"]*)"', trace.read_text())
 
 
+@pytest.mark.alone
 def test_idle_sessions_are_rarely_measured(
     gateway: Gateway, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ SECONDS = float(WANTED or 20)
 SEEDS = [int(time.time())] if WANTED else [1, 20261121]
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(SECONDS + 300)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_agents(seed: int) -> None:

@@ -261,6 +261,7 @@ def test_a_session_is_deleted_while_it_is_restarted(gateway: Gateway) -> None:
     assert (gone["reason"], gone["detail"]) == ("deleted", "ended on request")
 
 
+@pytest.mark.deep
 def test_a_gateway_is_killed_at_random_moments_of_restarts(
     gateway: Gateway,
 ) -> None:

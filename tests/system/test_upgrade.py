@@ -2,8 +2,8 @@
 run, sessions that are gone, their recordings, connection files and the
 configuration.
 
-HEARTH_BEFORE is a program of the version before; `./dev test system` builds
-the one that build-aux/version-before names, where the history has it.
+HEARTH_BEFORE is a program of the version before; `./dev test deep` builds the
+one that build-aux/version-before names, where the history has it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from harness import HEARTH, Gateway, Session
 
 BEFORE = os.environ.get("HEARTH_BEFORE", "")
 
-pytestmark = pytest.mark.skipif(
-    not BEFORE, reason="no version before to take over from: HEARTH_BEFORE"
-)
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(
+        not BEFORE, reason="no version before to take over from: HEARTH_BEFORE"
+    ),
+]
 
 # Keys that both versions know; each with another value than its default.
 CONFIGURATION = """\

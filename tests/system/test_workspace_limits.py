@@ -129,6 +129,7 @@ def test_files_count_from_the_end_of_the_session() -> None:
         assert list(ls(session)) == ["a"]
 
 
+@pytest.mark.deep
 def test_many_files_are_counted_before_a_put() -> None:
     with limited(workspace_files="10603") as running:
         session = running.create()

@@ -22,6 +22,8 @@ BUSY = 50
 ROUNDS = 20
 MB = 1_000_000
 
+pytestmark = pytest.mark.alone
+
 
 def resident(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -24,7 +24,7 @@ def starts(name):
 
 # This one, and those that have such objects, where there are any.
 PYTHONS = [sys.executable] + [
-    name
+    pytest.param(name, marks=pytest.mark.deep)
     for name in (
         str(ROOT / ".venv-newer" / "bin" / "python"),
         *os.environ.get("HEARTH_PYTHONS", "").split(":"),
