@@ -130,7 +130,11 @@ def run_cells(shell: ZMQInteractiveShell) -> None:
 def _introspect(shell: ZMQInteractiveShell) -> None:
     from hearth_kernel import introspection
 
-    introspection.complete(shell, {"code": "import os; os.pa"})
+    # Of what is in the namespace: a module that is only named in the code would
+    # be read by jedi, which takes as long again as all of this.
+    introspection.complete(shell, {"code": "pri"})
+    if "pandas" in sys.modules:
+        introspection.complete(shell, {"code": "frame.he"})
     introspection.inspect(shell, {"code": "print"})
     introspection.is_complete(shell, {"code": "for i in x:"})
 
