@@ -29,8 +29,15 @@ DEATHS = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
+    with patient_gateway() as running:
+        yield running
+
+
+@pytest.fixture
+def own() -> Iterator[Gateway]:
+    """For a test that starts it again, with settings of its own."""
     with patient_gateway() as running:
         yield running
 
@@ -102,11 +109,11 @@ kept = 5
 """
 
 
-def test_a_traceback_may_take_its_time(gateway: Gateway) -> None:
+def test_a_traceback_may_take_its_time(own: Gateway) -> None:
     """More than the grace: the cell's own code is over, and that was said."""
-    gateway.terminate()
-    gateway.start("--set", "sessions/interrupt_grace=0.2s")
-    session = gateway.create()
+    own.terminate()
+    own.start("--set", "sessions/interrupt_grace=0.2s")
+    session = own.create()
     with session.client() as client:
         client.run(SLOW_TRACEBACK)
         turn = client.ask(
@@ -273,20 +280,20 @@ def test_restart_auto(gateway: Gateway, code: str) -> None:
         assert session.show()["state"] in ("idle", "busy")
 
 
-def test_memory_limit(gateway: Gateway) -> None:
-    gateway.terminate()
-    gateway.start("--set", "profile/python3/limits/address_space=2G")
-    session = gateway.create()
+def test_memory_limit(own: Gateway) -> None:
+    own.terminate()
+    own.start("--set", "profile/python3/limits/address_space=2G")
+    session = own.create()
     with session.client() as client:
         turn = client.run("x = bytearray(8 << 30)", timeout=SOON)
         assert turn.content["ename"] == "MemoryError"
         assert client.run("1").result == "1"
 
 
-def test_processor_time_limit(gateway: Gateway) -> None:
-    gateway.terminate()
-    gateway.start("--set", "profile/python3/limits/cpu_seconds=2")
-    session = gateway.create()
+def test_processor_time_limit(own: Gateway) -> None:
+    own.terminate()
+    own.start("--set", "profile/python3/limits/cpu_seconds=2")
+    session = own.create()
     with session.client() as client:
         turn = client.run("while True: pass", timeout=DEADLINE)
         assert turn.status == "error"
@@ -294,10 +301,10 @@ def test_processor_time_limit(gateway: Gateway) -> None:
         assert model["reason"] == "cpu"
 
 
-def test_lifetime(gateway: Gateway) -> None:
-    gateway.terminate()
-    gateway.start("--set", "sessions/lifetime=10s")
-    session = gateway.create()
+def test_lifetime(own: Gateway) -> None:
+    own.terminate()
+    own.start("--set", "sessions/lifetime=10s")
+    session = own.create()
     with session.client() as client:
         turn = client.run("import time; time.sleep(600)", timeout=SOON)
         assert turn.content["ename"] == "SessionGone"
