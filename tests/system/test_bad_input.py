@@ -9,6 +9,7 @@ import os
 import socket
 import stat
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any, Iterator, Optional
 
@@ -447,7 +448,7 @@ def test_management_socket_needs_the_key(gateway: Gateway) -> None:
     context.term()
     for path in gateway.runtime.rglob("*"):
         # A socket is made and then closed to others, in a folder that is.
-        wait_for(lambda path=path: is_own(path), f"{path} for its user alone")
+        wait_for(partial(is_own, path), f"{path} for its user alone")
 
 
 def test_others_are_served_meanwhile(gateway: Gateway, client: Client) -> None:
