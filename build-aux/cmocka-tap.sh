@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a cmocka program and mends its TAP: cmocka 1.1.5 writes a skipped test
 # as "not ok 2 # SKIP name", which TAP readers count as a failure. A last line
-says how long it took.
+# says how long it took.
 set -eu
 begun=$(date +%s%N)
 exec 3>&1

@@ -118,6 +118,22 @@ def test_a_missing_pytest_is_reported(tap):
     assert output.startswith("1..0 # SKIP no pytest in /nonexistent/python")
 
 
+def test_a_cmocka_program_is_mended_and_timed():
+    done = subprocess.run(
+        [
+            ROOT / "build-aux/cmocka-tap.sh", "sh", "-c",
+            "echo 'ok 1 - one'; echo 'not ok 2 # SKIP two'; exit 3",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["ok 1 - one", "ok 2 # SKIP two"]
+    assert re.fullmatch(r"# took \d+ ms", lines[2])
+
+
 def dev(*arguments):
     return subprocess.run(
         [ROOT / "dev", *arguments],
