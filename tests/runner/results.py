@@ -2,7 +2,7 @@
 
 A program has a .trs with the word of each of its tests, and a .log in which the
 TAP driver repeats them with their names. What make prints is not read for it:
-lines of programs that run side by side may lie in each other.
+programs that run side by side write to it at the same time.
 """
 
 from __future__ import annotations

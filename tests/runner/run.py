@@ -111,7 +111,7 @@ class LayerRun:
         return None
 
     def make(self, log: Path, arguments: list[str]) -> Outcome:
-        """Run tests by automake's harness, and read what it prints."""
+        """Run tests by automake's harness, and read the results it keeps."""
         outcome = Outcome()
         folder = ROOT / self.layer.folder
         forget(folder)
