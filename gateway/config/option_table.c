@@ -39,6 +39,10 @@ const option_value_t option_rows[] = {
      .initial = "30s",
      .help = "how long an orderly stop waits for running cells",
      .is_reread = true},
+    {.key = "gateway/stop_sessions", .kind = VALUE_CHOICE,
+     .offset = AT(stop_sessions), .words = "keep|end", .initial = "keep",
+     .help = "what an orderly stop does with sessions: keep them for the next "
+             "gateway, or end them", .is_reread = true},
     {.key = "gateway/cgroups", .kind = VALUE_CHOICE, .offset = AT(cgroups),
      .words = "auto|v2|v1|none", .initial = "auto",
      .help = "control groups that limit a session as a whole; none: the "

@@ -38,6 +38,11 @@ typedef enum {
 } options_restart_t;
 
 typedef enum {
+    OPTIONS_STOP_KEEP, /* for the next gateway */
+    OPTIONS_STOP_END
+} options_stop_t;
+
+typedef enum {
     OPTIONS_AUTH_TOKEN,
     OPTIONS_AUTH_NONE
 } options_auth_t;
@@ -123,6 +128,7 @@ typedef struct {
     char *ip;                  /* owned; address that new sessions bind to */
     int64_t orphan_timeout_ms; /* of a kernel without a gateway; 0: for ever */
     int64_t drain_grace_ms;    /* for running cells at an orderly stop */
+    int stop_sessions;         /* options_stop_t; at an orderly stop */
     int cgroups;               /* cgroup_mode_t */
     options_audit_t audit;
     options_users_t users;

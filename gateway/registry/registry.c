@@ -93,7 +93,9 @@ static void stop(void *arg, bool ends_sessions)
 {
     const registry_t *self = arg;
 
-    closing_begin(self->closing, ends_sessions);
+    closing_begin(self->closing, ends_sessions
+                                     || self->parts.options->stop_sessions
+                                            == OPTIONS_STOP_END);
 }
 
 /* Reads the configuration again, and ends pool members that were made with the

@@ -161,14 +161,19 @@ static void note_environment(given_t *given)
 /* --- The gateway --- */
 
 /* Sets Kernel Gateway's defaults where they differ: no token, no idle timeout,
- * a fresh kernel for one that died. The configuration file has priority. */
+ * a fresh kernel for one that died, and kernels that end with the gateway, also
+ * when it is killed: a program that starts it as its child relies on that. The
+ * configuration file has priority. */
 static int load(options_t *options, config_report_t *report, fault_t *fault)
 {
     int r;
 
     if ((r = options_set(options, "http/auth", "none", fault)) < 0
         || (r = options_set(options, "sessions/idle_timeout", "0", fault)) < 0
-        || (r = options_set(options, "sessions/restart", "auto", fault)) < 0)
+        || (r = options_set(options, "sessions/restart", "auto", fault)) < 0
+        || (r = options_set(options, "gateway/stop_sessions", "end", fault)) < 0
+        || (r = options_set(options, "gateway/orphan_timeout", "10s", fault))
+               < 0)
         return r;
     options_read(options, NULL, report);
     if ((r = options_set(options, "http/enabled", "yes", fault)) < 0)
