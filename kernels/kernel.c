@@ -6,12 +6,12 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/memory_budget.h"
+#include "base/pidfd.h"
 #include "kernels/proc_tree.h"
 #include "protocol/jspan_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,75 +77,47 @@ int kernel_new(const char *folder, bool shares_user, kernel_t **ret_kernel,
     return 0;
 }
 
-/* Reads field 22 of /proc/PID/stat. The name in field 2 may contain anything,
- * so the count begins after its last parenthesis. */
-static uint64_t read_start_time(pid_t pid)
-{
-    cleanup_buffer buffer_t content = BUFFER_EMPTY;
-    char path[64];
-    fault_t fault;
-    const char *at;
-    unsigned long long ticks = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int) pid);
-    if (file_read(path, 4096, &content, &fault) < 0 || !content.size)
-        return 0;
-    at = strrchr((const char *) content.data, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (!at || sscanf(at, "%llu", &ticks) != 1)
-        return 0;
-    return ticks;
-}
-
 void kernel_set_process(kernel_t *self, pid_t pid, int pidfd)
 {
     if (self->pidfd >= 0)
         close(self->pidfd);
     self->pid = pid;
     self->pidfd = pidfd;
-    self->start_time = read_start_time(pid);
+    self->start_time = pidfd_start_time(pid);
 }
 
 int kernel_adopt_process(kernel_t *self, pid_t pid, uint64_t start_time,
                          fault_t *fault)
 {
-    cleanup_fd int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+    int pidfd;
+    int r = pidfd_find(pid, start_time, &pidfd, fault);
 
-    if (pidfd < 0)
-        return fault_set(fault, errno, "process %d is gone", (int) pid);
-    /* Read after the pidfd is held: the number cannot be given to another
-     * process between the two. */
-    if (read_start_time(pid) != start_time)
-        return fault_set(fault, ESRCH,
-                         "process %d is a different process by now", (int) pid);
-    kernel_set_process(self, pid, take_fd(&pidfd));
-    return 0;
+    if (r == 0)
+        kernel_set_process(self, pid, pidfd);
+    return r;
 }
 
 bool kernel_lives(pid_t pid, uint64_t start_time, int wait_ms)
 {
-    cleanup_fd int pidfd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
-    struct pollfd look = {pidfd, POLLIN, 0};
+    cleanup_fd int pidfd = -1;
+    fault_t fault;
 
-    return pidfd >= 0 && start_time != 0 && read_start_time(pid) == start_time
-           && poll(&look, 1, wait_ms) == 0;
+    return pidfd_find(pid, start_time, &pidfd, &fault) == 0
+           && !pidfd_ends(pidfd, wait_ms);
 }
 
 void kernel_kill_stray(pid_t pid, uint64_t start_time)
 {
-    cleanup_fd int pidfd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
+    cleanup_fd int pidfd = -1;
+    fault_t fault;
 
-    if (pidfd >= 0 && read_start_time(pid) == start_time)
+    if (pidfd_find(pid, start_time, &pidfd, &fault) == 0)
         (void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
 bool kernel_is_alive(const kernel_t *self)
 {
-    struct pollfd look = {self->pidfd, POLLIN, 0};
-
-    /* A pidfd is readable once its process has ended (pidfd_open(2)). */
-    return self->pidfd >= 0 && poll(&look, 1, 0) == 0;
+    return self->pidfd >= 0 && !pidfd_ends(self->pidfd, 0);
 }
 
 pid_t kernel_pid(const kernel_t *self)

@@ -178,3 +178,31 @@ void connection_file_endpoint(const connection_file_t *self, channel_t channel,
     (void) snprintf(ret_endpoint, CONNECTION_ENDPOINT_SIZE, "%s://%s%c%d",
                     self->transport, self->ip, separator, self->ports[channel]);
 }
+
+static bool is_anywhere(const char *ip)
+{
+    return strcmp(ip, "0.0.0.0") == 0 || strcmp(ip, "*") == 0;
+}
+
+/* Compares the addresses; with ipc, they are the beginning of a path. */
+static bool has_same_address(const connection_file_t *self,
+                             const connection_file_t *other)
+{
+    if (strcmp(self->transport, other->transport) != 0)
+        return false;
+    return strcmp(self->ip, other->ip) == 0
+           || (strcmp(self->transport, "tcp") == 0
+               && (is_anywhere(self->ip) || is_anywhere(other->ip)));
+}
+
+bool connection_file_collides(const connection_file_t *self,
+                              const connection_file_t *other)
+{
+    if (!has_same_address(self, other))
+        return false;
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        for (int k = 0; k < CHANNEL_COUNT; k++)
+            if (self->ports[i] && self->ports[i] == other->ports[k])
+                return true;
+    return false;
+}

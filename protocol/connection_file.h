@@ -7,6 +7,7 @@
 #include "protocol/channel.h"
 #include "protocol/secret.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CONNECTION_ENDPOINT_SIZE 160
@@ -29,6 +30,10 @@ int connection_file_write(const connection_file_t *self, const char *path,
 /* "tcp://127.0.0.1:5000" or "ipc://prefix-1". */
 void connection_file_endpoint(const connection_file_t *self, channel_t channel,
                               char ret_endpoint[CONNECTION_ENDPOINT_SIZE]);
+/* Returns true if both have a port at the same address, or at all addresses of
+ * the machine, so that only one of them can be bound. */
+bool connection_file_collides(const connection_file_t *self,
+                              const connection_file_t *other);
 void connection_file_clear(connection_file_t *self);
 #define cleanup_connection_file CLEANUP(connection_file_clear)
 

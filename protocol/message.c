@@ -40,7 +40,8 @@ struct message {
     size_t session;
     list_t identities;
     list_t buffers;
-    char *sender; /* owned, or NULL */
+    char *sender;         /* owned, or NULL */
+    pid_t sender_process; /* 0: unknown */
     uint8_t text[];
 };
 
@@ -214,15 +215,21 @@ bytes_t message_content(const message_t *self)
     return self->parts[PART_CONTENT];
 }
 
-void message_set_sender(message_t *self, const char *sender)
+void message_set_sender(message_t *self, const char *sender, pid_t process)
 {
     free(self->sender);
     self->sender = mem_text(sender);
+    self->sender_process = process;
 }
 
 const char *message_sender(const message_t *self)
 {
     return self->sender != NULL ? self->sender : "";
+}
+
+pid_t message_sender_process(const message_t *self)
+{
+    return self->sender_process;
 }
 
 jspan_t message_metadata_json(const message_t *self)

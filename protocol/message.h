@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define MESSAGE_PROTOCOL_VERSION "5.4" /* header.version that hearth writes */
 
@@ -49,9 +50,10 @@ bytes_t message_content(const message_t *self);
 jspan_t message_metadata_json(const message_t *self);
 jspan_t message_content_json(const message_t *self);
 /* Sets the sender that the receiver has determined; "" if it is unknown. It is
- * not part of the message. */
-void message_set_sender(message_t *self, const char *sender);
+ * not part of the message. `process` is 0 if it is unknown, or this one. */
+void message_set_sender(message_t *self, const char *sender, pid_t process);
 const char *message_sender(const message_t *self);
+pid_t message_sender_process(const message_t *self);
 /* Returns its approximate memory. */
 size_t message_bytes(const message_t *self);
 size_t message_identity_count(const message_t *self);

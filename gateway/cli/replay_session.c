@@ -163,6 +163,8 @@ gateway_exit_t replay_session_create(replay_session_t *self,
     if (status != GATEWAY_EXIT_OK)
         return status;
     add_profile(self, arguments, notebook, content);
+    json_object_set_new(content, "held",
+                        json_boolean(!arguments_has(arguments, "keep")));
     status = session_creation_ask(self->management, take_ptr(content), &reply);
     if (status != GATEWAY_EXIT_OK)
         return status;

@@ -9,6 +9,7 @@
 #include "gateway/registry/capacity.h"
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/pending_requests.h"
+#include "gateway/registry/replacements.h"
 #include "gateway/registry/session_factory.h"
 #include "gateway/registry/session_feed.h"
 
@@ -25,6 +26,7 @@ struct create {
     const registry_parts_t *parts; /* borrowed */
     waiting_t *first, **end;       /* owned; the queue, and where it ends */
     size_t count;                  /* in the queue */
+    replacements_t *replacements;  /* owned; requests that wait for an end */
     double start_ms;               /* how long starts take, a moving average */
 };
 
@@ -34,6 +36,7 @@ create_t *create_new(const registry_parts_t *parts)
 
     self->parts = parts;
     self->end = &self->first;
+    self->replacements = replacements_new(parts->table);
     return self;
 }
 
@@ -61,13 +64,14 @@ void create_destroy(create_t **self_p)
         message_destroy(&first->request);
         free(first);
     }
+    replacements_destroy(&self->replacements);
     free(self);
     *self_p = NULL;
 }
 
 size_t create_waiting(const create_t *self)
 {
-    return self->count;
+    return self->count + replacements_waiting(self->replacements);
 }
 
 void create_count_start(create_t *self, int64_t ms)
@@ -100,13 +104,16 @@ static session_command_t *make_hand(const registry_parts_t *parts,
     session_command_t *command;
 
     spec->profile = profile;
-    if (session_factory_fill_wishes(parts->options, content, spec, fault) < 0)
+    if (session_factory_fill_wishes(parts->options, content, request, spec,
+                                    fault)
+        < 0)
         return NULL;
     command = session_command_new(SESSION_HAND, 0);
     command->hand =
         (session_hand_t){.name = mem_text(name),
                          .asker = mem_text(message_sender(request)),
                          .tools = take_ptr(spec->asked.tools),
+                         .holder = spec->holder,
                          .idle_timeout_ms = spec->times.idle_timeout_ms,
                          .lifetime_ms = spec->times.lifetime_ms,
                          .cell_limit_ms = spec->times.cell_limit_ms,
@@ -148,8 +155,8 @@ static void fork_one(create_t *self, json_t *content, message_t **request_p,
 {
     const registry_parts_t *parts = self->parts;
     fault_t fault;
-    session_entry_t *entry = session_factory_start(
-        parts, content, message_sender(*request_p), &fault);
+    session_entry_t *entry =
+        session_factory_start(parts, content, *request_p, &fault);
 
     if (!entry) {
         management_answer(parts->management, request_p,
@@ -252,6 +259,8 @@ void create_make(create_t *self, json_t *content, message_t **request_p)
     bool has_member =
         profile && fits_pool(content) && pool_find(parts->pool, profile);
 
+    if (replacements_take(self->replacements, content, &request))
+        return;
     capacity_forget_gone(parts->capacity);
     if (profile)
         pool_count_arrival(parts->pool, profile, clock_monotonic_ms());
@@ -268,16 +277,36 @@ void create_make(create_t *self, json_t *content, message_t **request_p)
     }
 }
 
+static json_t *read_content(const message_t *request)
+{
+    bytes_t bytes = message_content(request);
+
+    return json_loadb(bytes.bytes, bytes.size, 0, NULL);
+}
+
+/* Makes the sessions that waited for the end of older ones. */
+static void make_replacements(create_t *self)
+{
+    message_t *request;
+
+    while ((request = replacements_next(self->replacements))) {
+        json_auto_t *content = read_content(request);
+
+        create_make(self, content, &request);
+    }
+}
+
 void create_next(create_t *self)
 {
     const registry_parts_t *parts = self->parts;
 
+    if (!session_table_is_closing(parts->table))
+        make_replacements(self);
     while (self->first && !session_table_is_closing(parts->table)
            && session_table_starting(parts->table)
                   < parts->options->starts_max) {
         waiting_t *first = take_first(self);
-        bytes_t bytes = message_content(first->request);
-        json_auto_t *content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
+        json_auto_t *content = read_content(first->request);
 
         make(self, content, &first->request, first->asked_us);
         free(first);

@@ -23,7 +23,8 @@ extern const pool_source_t create_pool_source;
 
 /* Takes a request for a session. Requests are served in the order they came. */
 void create_make(create_t *self, json_t *content, message_t **request_p);
-/* A start is over: starts sessions for those that wait, as far as permitted. */
+/* A start is over, or a session was removed: starts sessions for those that
+ * wait, as far as permitted. */
 void create_next(create_t *self);
 /* Counts how long a start took, for the advice when to try again. */
 void create_count_start(create_t *self, int64_t ms);

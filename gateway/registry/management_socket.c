@@ -23,7 +23,13 @@
 #include <unistd.h>
 
 #define PATH_MAX_IPC 107 /* sun_path without its NUL */
-#define WHO_SIZE     64
+
+/* The process at the other end of a connection. */
+typedef struct {
+    char who[64];     /* "uid=0 pid=7", for the audit log */
+    pid_t process;    /* 0: unknown, or in another PID namespace */
+    bool is_external; /* it is no thread of the gateway */
+} peer_t;
 
 struct management {
     zsock_t *socket;            /* owned */
@@ -117,11 +123,11 @@ zsock_t *management_socket(const management_t *self)
     return self->socket;
 }
 
-/* Names the process at the other end: libzmq asks the operating system about an
- * ipc connection and gives "localhost:uid:gid:pid". Returns false if it is a
- * thread of the gateway. */
-static bool name_peer(zmsg_t *frames, char ret_who[WHO_SIZE])
+/* Finds the process at the other end: libzmq asks the operating system about an
+ * ipc connection and gives "localhost:uid:gid:pid". */
+static peer_t find_peer(zmsg_t *frames)
 {
+    peer_t peer = {.who = AUDIT_GATEWAY};
     /* Not in the first frame, which the ROUTER has added. */
     zframe_t *last = zmsg_last(frames);
     const char *address = last ? zframe_meta(last, "Peer-Address") : NULL;
@@ -129,49 +135,51 @@ static bool name_peer(zmsg_t *frames, char ret_who[WHO_SIZE])
     unsigned uid, gid, pid;
 
     if (!address)
-        return false;
-    snprintf(ret_who, WHO_SIZE, AUDIT_UNKNOWN);
-    if (numbers && sscanf(numbers, ":%u:%u:%u", &uid, &gid, &pid) == 3)
-        snprintf(ret_who, WHO_SIZE, "uid=%u pid=%u", uid, pid);
-    return true;
+        return peer;
+    peer.is_external = true;
+    snprintf(peer.who, sizeof peer.who, AUDIT_UNKNOWN);
+    if (numbers && sscanf(numbers, ":%u:%u:%u", &uid, &gid, &pid) == 3) {
+        snprintf(peer.who, sizeof peer.who, "uid=%u pid=%u", uid, pid);
+        peer.process = (pid_t) pid;
+    }
+    return peer;
 }
 
 /* Names the sender. A frontend of the gateway names its client itself; a
  * process is named by the operating system. */
-static void name_sender(message_t *message, bool is_peer, const char *peer)
+static void name_sender(message_t *message, const peer_t *peer)
 {
     cleanup_free char *who = NULL;
 
-    if (!is_peer)
+    if (!peer->is_external)
         who = jspan_text_new(
             jspan_member(message_metadata_json(message), "hearth_who"));
-    message_set_sender(message, is_peer ? peer : who ? who : AUDIT_GATEWAY);
+    message_set_sender(message, who ? who : peer->who, peer->process);
 }
 
 message_t *management_receive(management_t *self)
 {
     while (zsock_events(self->socket) & ZMQ_POLLIN) {
         cleanup_zmsg zmsg_t *frames = zmsg_recv(self->socket);
-        char who[WHO_SIZE] = AUDIT_GATEWAY;
         message_t *message = NULL;
-        bool is_peer;
         wire_verdict_t verdict;
+        peer_t peer;
         uint64_t count;
         fault_t fault;
 
         if (!frames)
             return NULL;
-        is_peer = name_peer(frames, who);
+        peer = find_peer(frames);
         verdict =
             wire_decode(frames, self->secret, self->history, &message, &fault);
         if (verdict == WIRE_OK) {
-            name_sender(message, is_peer, who);
+            name_sender(message, &peer);
             return message;
         }
         if (!rate_allows(&self->log_rate, clock_monotonic_ms(), &count))
             continue;
         if (self->watch)
-            self->watch(self->watch_arg, who, wire_verdict_name(verdict));
+            self->watch(self->watch_arg, peer.who, wire_verdict_name(verdict));
         log_warning("management: dropped verdict=\"%s\" count=%" PRIu64,
                     wire_verdict_name(verdict), count);
     }

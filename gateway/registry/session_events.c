@@ -185,6 +185,7 @@ static void remove_entry(const registry_parts_t *parts, session_entry_t *entry)
     if (is_pooled)
         (void) path_remove_tree(state_folder, &fault);
     management_api_redo(parts->management_api, id);
+    create_next(parts->create);
 }
 
 static void on_broken(const registry_parts_t *parts, session_entry_t *entry,

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "gateway/config/limit_overrides.h"
 #include "gateway/config/tool_list.h"
 #include "gateway/files/actor.h"
@@ -209,11 +210,30 @@ static bool is_one_line(const char *name)
     return true;
 }
 
+/* Notes the process that asks, if the session is to end with it. */
+static int fill_holder(json_t *content, const message_t *request,
+                       session_spec_t *spec, fault_t *fault)
+{
+    pid_t pid = request ? message_sender_process(request) : 0;
+
+    if (!json_is_true(json_object_get(content, "held")))
+        return 0;
+    spec->holder = (holder_id_t){pid, pidfd_start_time(pid)};
+    if (spec->holder.start_time)
+        return 0;
+    return fault_set(fault, ESRCH,
+                     "a session that is `held` ends with the process that asks "
+                     "for it, and the gateway does not see that process: start "
+                     "it in the gateway's PID namespace");
+}
+
 int session_factory_fill_wishes(const options_t *options, json_t *content,
-                                session_spec_t *spec, fault_t *fault)
+                                const message_t *request, session_spec_t *spec,
+                                fault_t *fault)
 {
     const char *restart =
         json_string_value(json_object_get(content, "restart"));
+    int r;
 
     if (restart && strcmp(restart, "auto") != 0
         && strcmp(restart, "never") != 0)
@@ -235,6 +255,8 @@ int session_factory_fill_wishes(const options_t *options, json_t *content,
                          SESSION_SECONDS_MAX);
     spec->restarts = restart ? strcmp(restart, "auto") == 0
                              : options->restart == OPTIONS_RESTART_AUTO;
+    if ((r = fill_holder(content, request, spec, fault)) < 0)
+        return r;
     return tool_list_ask(spec->profile, json_object_get(content, "tools"),
                          &spec->asked.tools, fault);
 }
@@ -284,7 +306,8 @@ static int fill_environment(const registry_parts_t *parts, json_t *content,
 }
 
 static int fill_spec(const registry_parts_t *parts, json_t *content,
-                     session_spec_t *spec, uid_t host_uid, fault_t *fault)
+                     const message_t *request, session_spec_t *spec,
+                     uid_t host_uid, fault_t *fault)
 {
     const char *profile =
         json_string_value(json_object_get(content, "profile"));
@@ -297,7 +320,8 @@ static int fill_spec(const registry_parts_t *parts, json_t *content,
                          "there is no profile \"%s\"; `hearth "
                          "gateway info` lists them",
                          profile);
-    if ((r = session_factory_fill_wishes(parts->options, content, spec, fault))
+    if ((r = session_factory_fill_wishes(parts->options, content, request, spec,
+                                         fault))
             < 0
         || (r = fill_environment(parts, content, spec, fault)) < 0
         || (r = limit_overrides_ask(spec->profile,
@@ -356,7 +380,8 @@ static void remove_folders(const session_spec_t *spec)
 }
 
 session_entry_t *session_factory_start(const registry_parts_t *parts,
-                                       json_t *content, const char *asker,
+                                       json_t *content,
+                                       const message_t *request_or_null,
                                        fault_t *fault)
 {
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
@@ -364,9 +389,10 @@ session_entry_t *session_factory_start(const registry_parts_t *parts,
         parts->users, json_is_string(json_object_get(content, "workspace")));
     session_entry_t *entry;
 
-    spec->is_pooled = !asker;
-    spec->asker = asker ? mem_text(asker) : NULL;
-    if (fill_spec(parts, content, spec, host_uid, fault) < 0) {
+    spec->is_pooled = !request_or_null;
+    spec->asker =
+        request_or_null ? mem_text(message_sender(request_or_null)) : NULL;
+    if (fill_spec(parts, content, request_or_null, spec, host_uid, fault) < 0) {
         remove_folders(spec);
         return NULL;
     }

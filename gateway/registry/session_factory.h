@@ -5,6 +5,7 @@
 
 #include "gateway/registry/parts.h"
 #include "gateway/registry/session_table.h"
+#include "protocol/message.h"
 
 #include <jansson.h>
 
@@ -14,9 +15,11 @@ const profile_t *session_factory_profile(const options_t *options,
 /* Fills in what the configuration says, not the session. */
 void session_factory_fill_settings(const registry_parts_t *parts,
                                    session_spec_t *spec);
-/* Fills in what a request says of the session's life. */
+/* Fills in what a request says of the session's life. `request` has that
+ * content; NULL: no client asks. */
 int session_factory_fill_wishes(const options_t *options, json_t *content,
-                                session_spec_t *spec, fault_t *fault);
+                                const message_t *request, session_spec_t *spec,
+                                fault_t *fault);
 /* Fills in fresh ports and a fresh key, or those of a client's connection file
  * `file`. `transport` is "ipc", "tcp" or NULL: as the options say. */
 int session_factory_make_connection(const options_t *options,
@@ -31,10 +34,11 @@ int session_factory_add(const registry_parts_t *parts, session_spec_t **spec_p,
  * measured. */
 void session_factory_announce(const registry_parts_t *parts,
                               session_entry_t *entry);
-/* Makes a session as a request wishes it. `asker` is who wants it; NULL: it is
- * made for the pool. Returns NULL, and sets the fault, if that fails. */
+/* Makes a session as a request with that content wishes it; NULL: it is made
+ * for the pool. Returns NULL, and sets the fault, if that fails. */
 session_entry_t *session_factory_start(const registry_parts_t *parts,
-                                       json_t *content, const char *asker,
+                                       json_t *content,
+                                       const message_t *request_or_null,
                                        fault_t *fault);
 /* Makes ahead what the next fork needs, if it is like most. */
 void session_factory_prealloc(const registry_parts_t *parts);

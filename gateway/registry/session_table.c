@@ -40,6 +40,7 @@ void session_entry_destroy(session_entry_t **entry_p)
     free(entry->runtime_folder);
     free(entry->workspace);
     free(entry->name);
+    free(entry->connection_file);
     json_decref(entry->environment);
     responses_clear(&entry->response);
     free(entry);
@@ -104,6 +105,11 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
     if (spec->environment)
         entry->environment = json_loads(spec->environment, 0, NULL);
     entry->is_external = spec->is_external;
+    if (spec->is_external) {
+        entry->connection_file = mem_text(spec->connection_file);
+        entry->connection = spec->connection;
+        entry->connection.secret = NULL;
+    }
     entry->is_pooled = spec->is_pooled;
     entry->started_ms = now_ms;
     entry->state = is_start ? SESSION_ENTRY_STARTING : SESSION_ENTRY_WAITING;

@@ -10,6 +10,7 @@
 #include "gateway/registry/responses.h"
 #include "gateway/session/actor.h"
 #include "gateway/session/messages.h"
+#include "protocol/connection_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,14 +52,16 @@ typedef struct session_entry {
     uid_t host_uid;           /* the user of its code */
     bool holds_user;          /* host_uid is reserved for it (launch_users.h) */
     bool is_external;         /* its connection file was given by a client */
-    bool is_pooled;           /* it waits in the pool and has no owner */
-    bool is_announced;        /* the feed has reported it (session_feed.h) */
-    int64_t started_ms;       /* monotonic; when it was made */
-    int64_t gone_ms;          /* monotonic; when it went */
-    uint64_t create_token;    /* the request that waits for READY; 0: none */
-    uint64_t hand_token;      /* the request that got it from the pool; 0: none
-                               */
-    response_t response;      /* what it owes */
+    char *connection_file;    /* owned; then its path, else NULL */
+    connection_file_t connection; /* likewise, without the key */
+    bool is_pooled;               /* it waits in the pool and has no owner */
+    bool is_announced;     /* the feed has reported it (session_feed.h) */
+    int64_t started_ms;    /* monotonic; when it was made */
+    int64_t gone_ms;       /* monotonic; when it went */
+    uint64_t create_token; /* the request that waits for READY; 0: none */
+    uint64_t hand_token;   /* the request that got it from the pool; 0: none
+                            */
+    response_t response;   /* what it owes */
     session_launch_t launch;
     struct session_entry *next_member; /* borrowed; in its profile's pool */
     struct session_entry *next;        /* owned; in the table */

@@ -12,6 +12,7 @@
 #include "gateway/session/dispatch.h"
 #include "gateway/session/escalation.h"
 #include "gateway/session/flow_control.h"
+#include "gateway/session/holding.h"
 #include "gateway/session/host_tools.h"
 #include "gateway/session/kernel_events.h"
 #include "gateway/session/launch.h"
@@ -240,6 +241,7 @@ static int begin(session_t *self, fault_t *fault)
     if (r < 0)
         return r;
     subscribers_open(self);
+    holding_begin(self);
     return 0;
 }
 
@@ -297,6 +299,7 @@ static session_t *session_new(zsock_t *pipe, session_spec_t *spec)
     zloop_set_nonstop(self->loop, true);
     self->timers = timers_new(self->loop, timer_handlers, self);
     self->state = session_state_new();
+    self->holder = holder_new(self->loop, holding_on_end, self);
     self->notify = notify_new(pipe);
     self->frontends = frontends_new(spec->id);
     self->link = kernel_link_new(self->loop, &link_ops, self);
@@ -337,6 +340,7 @@ static void session_destroy(session_t **self_p)
     audit_events_destroy(&self->audit);
     request_queue_destroy(&self->requests);
     zloop_destroy(&self->loop);
+    holder_destroy(&self->holder);
     timers_destroy(&self->timers);
     notify_destroy(&self->notify);
     publisher_destroy(&self->publisher);

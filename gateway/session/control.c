@@ -10,6 +10,7 @@
 #include "gateway/session/announce.h"
 #include "gateway/session/dispatch.h"
 #include "gateway/session/escalation.h"
+#include "gateway/session/holding.h"
 #include "gateway/session/launch.h"
 #include "gateway/session/persist.h"
 #include "gateway/session/receive.h"
@@ -120,6 +121,7 @@ static void on_hand(session_t *self, session_command_t *command)
     }
     spec->asker = take_ptr(hand->asker);
     spec->asked.tools = take_ptr(hand->tools);
+    spec->holder = hand->holder;
     spec->times.idle_timeout_ms = hand->idle_timeout_ms;
     spec->times.lifetime_ms = hand->lifetime_ms;
     spec->times.cell_limit_ms = hand->cell_limit_ms;
@@ -135,6 +137,7 @@ static void on_hand(session_t *self, session_command_t *command)
     announce_created(self, command->token);
     rehearse(self);
     announce_start_soon(self);
+    holding_begin(self);
 }
 
 static bool refuse_if_gone(session_t *self, uint64_t token)
@@ -197,6 +200,11 @@ static void on_delete(session_t *self, session_command_t *command)
         return;
     shutdown_begin(self, false);
     announce_session(self, command->token);
+}
+
+static void on_end(session_t *self, session_command_t *command)
+{
+    shutdown_at_once(self, command->text);
 }
 
 static void on_keepalive(session_t *self, session_command_t *command)
@@ -319,12 +327,12 @@ static void (*const handlers[SESSION_COMMANDS])(session_t *self,
     [SESSION_FAILED] = on_failed,       [SESSION_AGAIN] = on_again,
     [SESSION_HAND] = on_hand,           [SESSION_SHOW] = on_show,
     [SESSION_INTERRUPT] = on_interrupt, [SESSION_RESTART] = on_restart,
-    [SESSION_DELETE] = on_delete,       [SESSION_TOUCH] = on_keepalive,
-    [SESSION_NOTE] = on_note,           [SESSION_ATTACH] = on_attach,
-    [SESSION_REVIVE] = on_revive,       [SESSION_REVIVED] = on_revived,
-    [SESSION_DRAIN] = on_drain,         [SESSION_FULL] = on_full,
-    [SESSION_FILE] = on_file,           [SESSION_TOOLS] = on_tools,
-    [SESSION_FORGET] = on_forget,
+    [SESSION_DELETE] = on_delete,       [SESSION_END] = on_end,
+    [SESSION_TOUCH] = on_keepalive,     [SESSION_NOTE] = on_note,
+    [SESSION_ATTACH] = on_attach,       [SESSION_REVIVE] = on_revive,
+    [SESSION_REVIVED] = on_revived,     [SESSION_DRAIN] = on_drain,
+    [SESSION_FULL] = on_full,           [SESSION_FILE] = on_file,
+    [SESSION_TOOLS] = on_tools,         [SESSION_FORGET] = on_forget,
 };
 
 void control_take(session_t *self, session_command_t **command_p)

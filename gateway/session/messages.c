@@ -60,6 +60,7 @@ static void clear_command(session_command_t *self)
     case SESSION_NOTE:
     case SESSION_ATTACH:
     case SESSION_REVIVED:
+    case SESSION_END:
     case SESSION_FULL:
     case SESSION_FILE:
         free(self->text);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "gateway/metrics/histogram.h"
+#include "gateway/session/holder.h"
 
 #include <jansson.h>
 
@@ -25,6 +26,7 @@ typedef enum {
     SESSION_INTERRUPT, /* interrupt: the running cell, or one request */
     SESSION_RESTART,
     SESSION_DELETE,
+    SESSION_END,     /* text: why it ends at once */
     SESSION_TOUCH,   /* it is in use: its idle time begins anew */
     SESSION_NOTE,    /* text: JSON, for the journal */
     SESSION_ATTACH,  /* text: name of a frontend that looks at it */
@@ -56,6 +58,7 @@ typedef struct {
     char *name;  /* owned; or NULL: as it is called */
     char *asker; /* owned; who gets it, for the audit log */
     char *tools; /* owned; session_wishes_t */
+    holder_id_t holder;
     int64_t idle_timeout_ms;
     int64_t lifetime_ms;
     int64_t cell_limit_ms;

@@ -7,6 +7,7 @@
 #include "gateway/session/dispatch.h"
 #include "gateway/session/error_reply.h"
 #include "gateway/session/flow_control.h"
+#include "gateway/session/holding.h"
 #include "gateway/session/local_replies.h"
 #include "gateway/session/process_requests.h"
 #include "gateway/session/replay.h"
@@ -169,6 +170,16 @@ static void refuse_gone(session_t *self, request_t *request)
     publisher_status(self->publisher, "idle", message_header(request->message));
 }
 
+/* Returns true for a request that no kernel of this session may answer: a
+ * client of Jupyter asks until the next kernel on the ports of its connection
+ * file says that it is there. */
+static bool is_for_next_kernel(session_t *self, const request_t *request)
+{
+    return holding_is_over(self) && self->spec->is_external
+           && strcmp(message_type(request->message), "kernel_info_request")
+                  == 0;
+}
+
 static void on_request(session_t *self, const char *frontend, channel_t channel,
                        message_t **message_p)
 {
@@ -177,7 +188,9 @@ static void on_request(session_t *self, const char *frontend, channel_t channel,
 
     snprintf(request->frontend, sizeof request->frontend, "%s", frontend);
     request->came_us = clock_monotonic_us();
-    if (session_state_is(self->state, PHASE_GONE)) {
+    if (is_for_next_kernel(self, request)) {
+        return;
+    } else if (session_state_is(self->state, PHASE_GONE)) {
         refuse_gone(self, request);
     } else if (process_requests_serve(self, &request)) {
         return;

@@ -13,6 +13,7 @@
 #include "gateway/session/backpressure.h"
 #include "gateway/session/end_cause.h"
 #include "gateway/session/held_memory.h"
+#include "gateway/session/holder.h"
 #include "gateway/session/interrupt.h"
 #include "gateway/session/kernel_link.h"
 #include "gateway/session/latency.h"
@@ -55,6 +56,7 @@ typedef struct {
     timers_t *timers;             /* owned */
     session_spec_t *spec;         /* owned */
     session_state_t *state;       /* owned */
+    holder_t *holder;             /* owned */
     end_cause_t cause;            /* of the end that is on its way, or was */
     notify_t *notify;             /* owned; the line to the registry */
     channels_t *channels;         /* owned; NULL before they are bound */

@@ -104,6 +104,20 @@ void shutdown_begin(session_t *self, bool restart)
     stop_await(self, TIMER_LEAVE, LEAVE_MS);
 }
 
+void shutdown_at_once(session_t *self, const char *why)
+{
+    if (session_state_is(self->state, PHASE_GONE))
+        return;
+    session_state_step(self->state, STATE_ON_WANT_END);
+    /* A limit that ended the session stays the reason. */
+    if (self->cause.reason == END_REASON_DELETED)
+        end_cause_set(&self->cause, END_REASON_DELETED, "%s", why);
+    /* A kernel that was killed is not given more time by each request. */
+    if (!session_state_is(self->state, PHASE_STOPPING)
+        || !timers_is_running(self->timers, TIMER_STOP))
+        stop_begin(self, END_REASON_DELETED, "%s", why);
+}
+
 void shutdown_go_on(session_t *self)
 {
     explain(self, wants_restart(self));

@@ -9,6 +9,8 @@
 
 /* Asks the kernel to leave; with `restart` a fresh one follows. */
 void shutdown_begin(session_t *self, bool restart);
+/* Ends the kernel without asking it; `why` is a sentence. */
+void shutdown_at_once(session_t *self, const char *why);
 /* Goes on with what another gateway has begun before it was killed. */
 void shutdown_go_on(session_t *self);
 /* Handles TIMER_LEAVE; `session` is it. */

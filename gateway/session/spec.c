@@ -76,6 +76,8 @@ void session_spec_destroy(session_spec_t **self_p)
     X(start_time, process.start_time)                                          \
     X(host_uid, process.host_uid)                                              \
     X(init_uid, process.init_uid)                                              \
+    X(holder_pid, holder.pid)                                                  \
+    X(holder_start_time, holder.start_time)                                    \
     X(seed_count, seed_count)                                                  \
     X(subscribers, subscribers)                                                \
     X(ended_us, end.ended_us)

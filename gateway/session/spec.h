@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory_budget.h"
+#include "gateway/session/holder.h"
 #include "kernels/profile.h"
 #include "notebooks/journal/log_key.h"
 #include "notebooks/journal/writer.h"
@@ -92,6 +93,7 @@ typedef struct {
     uint8_t journal_key[LOG_KEY_SIZE];
     bool is_adopted; /* another gateway has left it */
     session_process_t process;
+    holder_id_t holder;      /* the session ends with it */
     unsigned subscribers;    /* of iopub when it was left */
     char kernel_session[64]; /* id in the headers */
     session_tombstone_t end;

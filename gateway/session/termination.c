@@ -102,6 +102,7 @@ static void write_tombstone(session_t *self)
     spec->end.detail = mem_text(self->cause.detail);
     spec->end.ended_us = clock_wall_us();
     spec->process.pid = 0;
+    spec->holder = (holder_id_t){0};
 }
 
 static void end_tool_waits(session_t *self)
@@ -123,6 +124,10 @@ static void leave_tombstone(session_t *self)
     note(self, "gone");
     write_tombstone(self);
     end_tool_waits(self);
+    /* The ports of another's connection file go to the next kernel: the session
+     * answers no client that waits for that. */
+    if (!spec->is_external)
+        holder_forget(self->holder);
     timers_stop(self->timers, TIMER_IDLE);
     timers_stop(self->timers, TIMER_LIFETIME);
     publisher_status(self->publisher, "dead", (bytes_t){0});

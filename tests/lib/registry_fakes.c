@@ -115,15 +115,26 @@ void __wrap_mailbox_line_destroy(mailbox_line_t **self_p)
 }
 
 static const char *const names[SESSION_COMMANDS] = {
-    [SESSION_LAUNCHING] = "LAUNCHING", [SESSION_LAUNCHED] = "LAUNCHED",
-    [SESSION_FAILED] = "FAILED",       [SESSION_AGAIN] = "AGAIN",
-    [SESSION_HAND] = "HAND",           [SESSION_SHOW] = "SHOW",
-    [SESSION_INTERRUPT] = "INTERRUPT", [SESSION_RESTART] = "RESTART",
-    [SESSION_DELETE] = "DELETE",       [SESSION_TOUCH] = "TOUCH",
-    [SESSION_NOTE] = "NOTE",           [SESSION_ATTACH] = "ATTACH",
-    [SESSION_REVIVE] = "REVIVE",       [SESSION_REVIVED] = "REVIVED",
-    [SESSION_DRAIN] = "DRAIN",         [SESSION_FULL] = "FULL",
-    [SESSION_FILE] = "FILE",           [SESSION_FORGET] = "FORGET",
+    [SESSION_LAUNCHING] = "LAUNCHING",
+    [SESSION_LAUNCHED] = "LAUNCHED",
+    [SESSION_FAILED] = "FAILED",
+    [SESSION_AGAIN] = "AGAIN",
+    [SESSION_HAND] = "HAND",
+    [SESSION_SHOW] = "SHOW",
+    [SESSION_INTERRUPT] = "INTERRUPT",
+    [SESSION_RESTART] = "RESTART",
+    [SESSION_DELETE] = "DELETE",
+    [SESSION_TOUCH] = "TOUCH",
+    [SESSION_NOTE] = "NOTE",
+    [SESSION_ATTACH] = "ATTACH",
+    [SESSION_REVIVE] = "REVIVE",
+    [SESSION_REVIVED] = "REVIVED",
+    [SESSION_DRAIN] = "DRAIN",
+    [SESSION_FULL] = "FULL",
+    [SESSION_FILE] = "FILE",
+    [SESSION_FORGET] = "FORGET",
+    [SESSION_END] = "END",
+    [SESSION_TOOLS] = "TOOLS",
 };
 
 void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)

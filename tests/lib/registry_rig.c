@@ -58,7 +58,7 @@ message_t *rig_request(const char *type, const char *content)
     message_t *request = message_new(text_bytes(header), text_bytes("{}"),
                                      text_bytes("{}"), text_bytes(content));
 
-    message_set_sender(request, "uid=7");
+    message_set_sender(request, "uid=7", 0);
     return request;
 }
 
@@ -106,7 +106,7 @@ int __wrap_zloop_timer_end(zloop_t *loop, int id)
 
 session_entry_t *__wrap_session_factory_start(const registry_parts_t *self,
                                               json_t *content,
-                                              const char *asker,
+                                              const message_t *request,
                                               fault_t *fault);
 void __wrap_session_factory_prealloc(const registry_parts_t *self);
 void __wrap_session_factory_announce(const registry_parts_t *self,
@@ -129,7 +129,8 @@ bool __wrap_prealloc_is_there(const prealloc_t *self);
 
 session_entry_t *__wrap_session_factory_start(const registry_parts_t *self,
                                               json_t *content,
-                                              const char *asker, fault_t *fault)
+                                              const message_t *request,
+                                              fault_t *fault)
 {
     cleanup_free char *id = mem_format("s%u", ++made);
 
@@ -138,8 +139,9 @@ session_entry_t *__wrap_session_factory_start(const registry_parts_t *self,
         fault_set(fault, ENOSPC, "no space left");
         return NULL;
     }
-    deeds_note("start %s for %s", id, asker ? asker : "the pool");
-    return fake_add(self->table, id, asker ? FAKE_FRESH : FAKE_POOLED,
+    deeds_note("start %s for %s", id,
+               request ? message_sender(request) : "the pool");
+    return fake_add(self->table, id, request ? FAKE_FRESH : FAKE_POOLED,
                     rig_outside.now_ms);
 }
 

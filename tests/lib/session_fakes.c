@@ -249,6 +249,7 @@ static void make_parts(session_t *self, session_spec_t *spec)
                      0);
     self->timers = timers_new(NULL, no_handlers, self);
     self->state = session_state_new();
+    self->holder = holder_new(NULL, NULL, self);
     self->notify = notify_new(NULL);
     self->frontends = frontends_new(spec->id);
     self->publisher = publisher_new(self->channels, self->frontends,
@@ -293,6 +294,7 @@ static void destroy_parts(session_t *self)
     publisher_destroy(&self->publisher);
     frontends_destroy(&self->frontends);
     notify_destroy(&self->notify);
+    holder_destroy(&self->holder);
     session_state_destroy(&self->state);
     timers_destroy(&self->timers);
     journal_destroy(&self->journal);

@@ -176,6 +176,59 @@ static void names_the_file_that_is_wrong(void **state)
                      -EFBIG);
 }
 
+static connection_file_t place(const char *transport, const char *ip, int port)
+{
+    connection_file_t connection = {.ports = {1, 2, port, 4, 5}};
+
+    snprintf(connection.transport, sizeof connection.transport, "%s",
+             transport);
+    snprintf(connection.ip, sizeof connection.ip, "%s", ip);
+    return connection;
+}
+
+static void collides_if_one_port_is_the_same(void **state)
+{
+    const connection_file_t mine = place("tcp", "127.0.0.1", 700);
+    connection_file_t other = place("tcp", "127.0.0.1", 0);
+
+    (void) state;
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        other.ports[i] = 100 + i;
+    assert_false(connection_file_collides(&mine, &other));
+    other.ports[4] = 700;
+    assert_true(connection_file_collides(&mine, &other));
+    assert_true(connection_file_collides(&other, &mine));
+}
+
+static void collides_at_the_same_address_alone(void **state)
+{
+    const connection_file_t mine = place("tcp", "127.0.0.1", 700);
+    const connection_file_t pipe = place("ipc", "/a/z", 700);
+    const connection_file_t elsewhere = place("tcp", "127.0.0.2", 700);
+    const connection_file_t anywhere = place("tcp", "0.0.0.0", 700);
+    const connection_file_t other_pipe = place("ipc", "/b/z", 700);
+
+    (void) state;
+    assert_true(connection_file_collides(&mine, &mine));
+    assert_true(connection_file_collides(&pipe, &pipe));
+    assert_true(connection_file_collides(&mine, &anywhere));
+    assert_true(connection_file_collides(&anywhere, &mine));
+    assert_false(connection_file_collides(&mine, &elsewhere));
+    assert_false(connection_file_collides(&mine, &pipe));
+    assert_false(connection_file_collides(&pipe, &other_pipe));
+}
+
+static void collides_not_by_ports_that_are_chosen_later(void **state)
+{
+    connection_file_t mine = place("tcp", "127.0.0.1", 0);
+    connection_file_t other = place("tcp", "127.0.0.1", 0);
+
+    (void) state;
+    for (int i = 0; i < CHANNEL_COUNT; i++)
+        mine.ports[i] = other.ports[i] = 0;
+    assert_false(connection_file_collides(&mine, &other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +239,9 @@ int main(void)
         cmocka_unit_test(refuses_json_that_is_no_object),
         cmocka_unit_test(refuses_every_truncation),
         cmocka_unit_test(names_the_file_that_is_wrong),
+        cmocka_unit_test(collides_if_one_port_is_the_same),
+        cmocka_unit_test(collides_at_the_same_address_alone),
+        cmocka_unit_test(collides_not_by_ports_that_are_chosen_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* hearth kernel: the command of a kernelspec. It makes a session on the ports
- * and with the key of Jupyter's connection file and represents it as a process.
- * It ends the session on a signal, or when the process that started it has
- * ended. */
+ * and with the key of Jupyter's connection file and represents it as a process:
+ * SIGINT interrupts the session, SIGTERM and SIGHUP end it, as does the end of
+ * the process that started this one. The gateway watches this process and ends
+ * the session when it is killed. */
 #include "gateway/cli/command.h"
 
 #include "base/clock.h"
@@ -54,10 +55,8 @@ static int open_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    /* An interrupt is a message (interrupt_mode); the signal that a terminal
-     * sends to the whole group must not end the kernel. */
-    signal(SIGINT, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -214,8 +213,8 @@ static gateway_exit_t create(management_client_t *management,
         return (gateway_exit_t) usage_error(
             arguments, "%s: %s", arguments_value(arguments, "connection-file"),
             strerror(errno));
-    content = json_pack("{s:s, s:s}", "connection_file", path, "name",
-                        name ? name : "jupyter");
+    content = json_pack("{s:s, s:b, s:s}", "connection_file", path, "held",
+                        true, "name", name ? name : "jupyter");
     if (!content)
         return (gateway_exit_t) usage_error(arguments, "a name is not UTF-8");
     if (profile)
@@ -257,16 +256,47 @@ static gateway_exit_t look(management_client_t **management, const char *id)
     return status;
 }
 
+/* Handles a signal; returns true if the session has to end. Jupyter's clients
+ * interrupt a kernel by a message (interrupt_mode); others send SIGINT. That of
+ * a terminal is for each program of its group, and is not meant. */
+static bool on_signal(management_client_t *management, const char *id,
+                      const struct signalfd_siginfo *signal)
+{
+    json_auto_t *reply = NULL;
+
+    if (signal->ssi_signo != SIGINT)
+        return true;
+    if (signal->ssi_code != SI_KERNEL)
+        (void) management_client_ask(management, "session_interrupt", named(id),
+                                     &reply);
+    return false;
+}
+
+/* Waits for a signal or the end of the parent, at most LOOK_MS. Returns true if
+ * the session has to end. */
+static bool wait_for_news(management_client_t *management, const char *id,
+                          int signals, int parent)
+{
+    struct pollfd news[] = {{signals, POLLIN, 0}, {parent, POLLIN, 0}};
+    struct signalfd_siginfo signal;
+
+    if (poll(news, 2, LOOK_MS) <= 0)
+        return false;
+    if (news[1].revents)
+        return true;
+    return read(signals, &signal, sizeof signal) == (ssize_t) sizeof signal
+           && on_signal(management, id, &signal);
+}
+
 /* Until the session, the parent, or the permission to live is gone. Returns
  * whether the session still has to be deleted. */
 static bool wait_for_end(management_client_t **management, const char *id,
                          int signals, int parent)
 {
-    struct pollfd ends[] = {{signals, POLLIN, 0}, {parent, POLLIN, 0}};
     int64_t touched = clock_monotonic_ms();
     int64_t seen = touched;
 
-    while (poll(ends, 2, LOOK_MS) <= 0) {
+    while (!wait_for_news(*management, id, signals, parent)) {
         int64_t now = clock_monotonic_ms();
         gateway_exit_t status = look(management, id);
 

@@ -2,6 +2,8 @@
  * refusal that says why. */
 #include "gateway/registry/create.h"
 
+#include "base/buffer.h"
+#include "base/fd.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/stats.h"
 #include "tests/lib/registry_rig.h"
@@ -224,6 +226,119 @@ static void a_member_is_handed_out_while_others_start(void **state)
     assert_int_equal(create_waiting(parts->create), 0);
 }
 
+/* --- Connection files of older sessions --- */
+
+#define PORTS(first)                                                           \
+    "{\"transport\":\"tcp\",\"ip\":\"127.0.0.1\",\"key\":\"k\","               \
+    "\"shell_port\":" first "1,\"iopub_port\":" first                          \
+    "2,\"stdin_port\":" first "3,\"control_port\":" first                      \
+    "4,\"hb_port\":" first "5}"
+
+/* Writes such a file into the state folder; returns its path, for the caller to
+ * free. */
+static char *write_file(const char *name, const char *text)
+{
+    char *path = mem_format("%s/%s", rig_outside.folder, name);
+    fault_t fault;
+
+    assert_int_equal(file_write_atomic(path, 0600, text, strlen(text), &fault),
+                     0);
+    return path;
+}
+
+/* Adds a session that was made with that file. */
+static session_entry_t *add_external(const registry_parts_t *parts,
+                                     const char *id, const char *path)
+{
+    session_entry_t *entry =
+        fake_add(parts->table, id, FAKE_TAKEN, rig_outside.now_ms);
+    fault_t fault;
+
+    entry->connection_file = mem_text(path);
+    assert_int_equal(connection_file_read(path, &entry->connection, &fault), 0);
+    secret_destroy(&entry->connection.secret);
+    return entry;
+}
+
+static void ask_with(const registry_parts_t *parts, const char *path)
+{
+    cleanup_free char *content =
+        mem_format("{\"connection_file\":\"%s\"}", path);
+
+    ask_for(parts, content);
+}
+
+static void an_older_session_of_the_same_ports_ends_first(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *old = write_file("old.json", PORTS("700"));
+    cleanup_free char *new = write_file("new.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", old);
+
+    ask_with(parts, new);
+    SAID("old END");
+    DID("");
+    assert_int_equal(create_waiting(parts->create), 1);
+    /* It is gone, and has its ports yet. */
+    session_table_set_gone(parts->table, entry, rig_outside.now_ms);
+    create_next(parts->create);
+    DID("");
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("start s1 for uid=7; launch s1");
+    assert_int_equal(create_waiting(parts->create), 0);
+    ANSWERS("");
+}
+
+static void an_older_session_of_the_same_file_ends_first(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+
+    add_external(parts, "old", path);
+    free(write_file("c.json", PORTS("800")));
+    ask_with(parts, path);
+    SAID("old END");
+    DID("");
+}
+
+static void a_session_of_the_same_key_goes_on(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *old = write_file("old.json", PORTS("700"));
+    cleanup_free char *new = write_file("new.json", PORTS("800"));
+
+    add_external(parts, "old", old);
+    ask_with(parts, new);
+    SAID("");
+    DID("start s1 for uid=7; launch s1");
+}
+
+static void a_file_that_is_wrong_waits_for_nothing(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+
+    add_external(parts, "old", path);
+    free(write_file("c.json", "{}"));
+    ask_with(parts, path);
+    SAID("");
+    DID("start s1 for uid=7; launch s1");
+}
+
+static void a_gateway_that_stops_replaces_nothing(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    ask_with(parts, path);
+    session_table_close(parts->table);
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("");
+}
+
 /* --- Limits --- */
 
 static size_t count_none(void *arg)
@@ -321,6 +436,11 @@ int main(void)
         TEST(waiting_creations_are_served_in_order),
         TEST(no_creation_overtakes_a_waiting_one),
         TEST(a_member_is_handed_out_while_others_start),
+        TEST(an_older_session_of_the_same_ports_ends_first),
+        TEST(an_older_session_of_the_same_file_ends_first),
+        TEST(a_session_of_the_same_key_goes_on),
+        TEST(a_file_that_is_wrong_waits_for_nothing),
+        TEST(a_gateway_that_stops_replaces_nothing),
         TEST(no_more_sessions_than_permitted),
         TEST(waiting_creations_count_as_sessions),
         TEST(no_more_sessions_than_descriptors_permit),

@@ -3,6 +3,7 @@
 #include "gateway/session/receive.h"
 
 #include "gateway/session/kernel_events.h"
+#include "gateway/session/termination.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 
@@ -10,6 +11,16 @@
 
 #define DID(text)     assert_string_equal(deeds_take(), text)
 #define HAS(text, of) assert_non_null(strstr(deeds_content(of), text))
+
+static bool holder_ended;
+
+bool __wrap_holder_has_ended(const holder_t *self);
+
+bool __wrap_holder_has_ended(const holder_t *self)
+{
+    (void) self;
+    return holder_ended;
+}
 
 static void request(session_t *self, const char *id, const char *type,
                     const char *content)
@@ -211,6 +222,39 @@ static void kernel_info_is_answered_at_once_when_the_queue_is_full(void **state)
     buffer_clear(&self->info);
     request(self, "m3", "kernel_info_request", "{}");
     assert_non_null(strstr(deeds_take(), "shell kernel_info_reply error"));
+}
+
+static void a_held_session_ends_before_the_next_request(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->holder.pid = 7;
+    holder_ended = true;
+    request(self, "m1", "execute_request", "{\"code\":\"x\"}");
+    holder_ended = false;
+    /* It is not sent to the kernel. */
+    DID("kill");
+    assert_true(session_state_is(self->state, PHASE_STOPPING));
+    assert_string_equal(self->cause.detail, "its process, pid 7, has ended");
+    termination_finish(self);
+    HAS("its process, pid 7, has ended", "execute_reply");
+}
+
+/* A client takes any reply for the sign that the next kernel is there. */
+static void kernel_info_is_for_the_next_kernel(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->is_external = true;
+    holder_ended = true;
+    request(self, "m1", "kernel_info_request", "{}");
+    send_control(self, "m2", "kernel_info_request", "{}");
+    DID("kill");
+    termination_finish(self);
+    (void) deeds_take();
+    request(self, "m3", "kernel_info_request", "{}");
+    holder_ended = false;
+    DID("");
 }
 
 static void the_ports_are_said(void **state)
@@ -492,6 +536,8 @@ int main(void)
         TEST(a_session_that_is_gone_says_why),
         TEST(kernel_info_waits_for_its_turn),
         TEST(kernel_info_is_answered_at_once_when_the_queue_is_full),
+        TEST(a_held_session_ends_before_the_next_request),
+        TEST(kernel_info_is_for_the_next_kernel),
         TEST(the_ports_are_said),
         TEST(debug_requests_are_refused),
         TEST(an_unknown_request_has_no_reply),

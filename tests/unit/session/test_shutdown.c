@@ -51,6 +51,33 @@ static void a_restart_fails_earlier_requests(void **state)
     HAS("a fresh kernel takes over", "execute_reply");
 }
 
+static void an_end_at_once_asks_no_kernel(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    DID("kill");
+    assert_true(session_state_is(self->state, PHASE_STOPPING));
+    fake_session_die(self, SIGKILL);
+    assert_non_null(strstr(deeds_take(), "GONE deleted"));
+    assert_string_equal(self->spec->end.detail,
+                        "its process, pid 7, has ended");
+    shutdown_at_once(self, "again");
+    DID("");
+}
+
+static void an_end_at_once_cancels_a_restart(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->restarts = true;
+    fake_session_run(self);
+    shutdown_begin(self, true);
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+    assert_string_equal(self->cause.detail, "its process, pid 7, has ended");
+}
+
 static void an_end_takes_the_place_of_a_restart(void **state)
 {
     session_t *self = *state;
@@ -158,6 +185,8 @@ int main(void)
         TEST(an_idle_kernel_is_asked_to_leave),
         TEST(a_busy_kernel_is_killed),
         TEST(a_restart_fails_earlier_requests),
+        TEST(an_end_at_once_asks_no_kernel),
+        TEST(an_end_at_once_cancels_a_restart),
         TEST(an_end_takes_the_place_of_a_restart),
         TEST(a_limit_stays_what_ended_it),
         TEST(a_kernel_that_cannot_be_asked_is_killed),
