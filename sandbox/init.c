@@ -34,6 +34,7 @@
 #include <time.h>
 
 #define EXIT_NOT_ENTERED 70 /* as in launch.c */
+#define ORDERS_MAX       16 /* that are read at once */
 
 #if defined __x86_64__
 #define OWN_ARCH AUDIT_ARCH_X86_64
@@ -64,6 +65,7 @@ typedef struct {
     pid_t payload;        /* 0: it has ended */
     int64_t orphan_ms;    /* how long without a gateway; 0: for ever */
     int64_t orphan_since; /* when the last one went, monotonic ms */
+    bool is_unowned;      /* the end of the gateway is the end of all */
     char line[96];        /* the line for the gateway */
     size_t size;          /* of it */
 } init_t;
@@ -93,19 +95,21 @@ static int64_t now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void drop_gateway(init_t *self)
-{
-    if (self->gateway < 0)
-        return;
-    CALL1(__NR_close, self->gateway);
-    self->gateway = -1;
-    self->orphan_since = now_ms();
-}
-
 static _Noreturn void end_all(void)
 {
     signal_process(-1, SIGKILL);
     end(0);
+}
+
+static void drop_gateway(init_t *self)
+{
+    if (self->gateway < 0)
+        return;
+    if (self->is_unowned)
+        end_all();
+    CALL1(__NR_close, self->gateway);
+    self->gateway = -1;
+    self->orphan_since = now_ms();
 }
 
 /* Sends the line; after the last one the work is done. */
@@ -122,28 +126,43 @@ static void send_line(init_t *self)
         end_all();
 }
 
+static void obey(init_t *self, char order)
+{
+    switch (order) {
+    case 'O':
+        self->is_unowned = false;
+        break;
+    case 'U':
+        self->is_unowned = true;
+        break;
+    case 'K':
+        self->is_unowned = true;
+        signal_process(-1, SIGKILL);
+        break;
+    case 'I':
+    case 'T':
+        if (self->payload != 0)
+            signal_process(-self->payload, order == 'I' ? SIGINT : SIGTERM);
+        break;
+    default:
+        drop_gateway(self);
+    }
+}
+
+/* Reads the orders that are there: those before the end of the connection hold,
+ * too. */
 static void on_gateway(init_t *self)
 {
-    char command = 0;
-    long got =
-        CALL6(__NR_recvfrom, self->gateway, &command, 1, MSG_DONTWAIT, 0, 0);
+    char orders[ORDERS_MAX];
+    long got = CALL6(__NR_recvfrom, self->gateway, orders, sizeof orders,
+                     MSG_DONTWAIT, 0, 0);
 
     if (got == -EAGAIN || got == -EINTR)
         return;
-    if (got <= 0) {
+    if (got <= 0)
         drop_gateway(self);
-        return;
-    }
-    if (command == 'K')
-        signal_process(-1, SIGKILL);
-    else if (self->payload == 0)
-        return;
-    else if (command == 'I')
-        signal_process(-self->payload, SIGINT);
-    else if (command == 'T')
-        signal_process(-self->payload, SIGTERM);
-    else
-        drop_gateway(self);
+    for (long i = 0; i < got && self->gateway >= 0; i++)
+        obey(self, orders[i]);
 }
 
 static void on_listener(init_t *self)
@@ -155,7 +174,7 @@ static void on_listener(init_t *self)
     /* The newer gateway is the one that lives. */
     drop_gateway(self);
     self->gateway = fd;
-    /* It may have given its order and gone already. */
+    /* It may have given its orders and gone already. */
     on_gateway(self);
     send_line(self);
 }

@@ -74,7 +74,8 @@ void cgroup_sweep_destroy(cgroup_sweep_t **self_p)
 }
 
 /* Returns true if the group "<session>.<number>" belongs to a session that is
- * alive, or to the one that is forked next. */
+ * alive, or to the one that is forked next. A session without an owner does not
+ * outlive the gateway. */
 static bool is_kept(void *arg, const char *leaf)
 {
     const cgroup_sweep_t *self = arg;
@@ -86,7 +87,8 @@ static bool is_kept(void *arg, const char *leaf)
     if (prealloc_is_there(self->prealloc) && strcmp(id, next) == 0)
         return true;
     entry = session_table_find_any(self->table, id);
-    return entry && !session_entry_is_gone(entry);
+    return entry && !session_entry_is_gone(entry)
+           && !(entry->is_pooled && session_table_is_closing(self->table));
 }
 
 /* Returns how many groups are left. */

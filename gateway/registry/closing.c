@@ -5,28 +5,32 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "gateway/config/state_files.h"
 #include "gateway/session/spec.h"
 
 #include <stdlib.h>
 
-#define END_MS     8000  /* how long ended sessions are waited for */
+#define END_MS     8000  /* how long ends and launches are waited for */
+#define SPARE_MS   2000  /* beyond all waiting of sessions */
 #define SILENT_MS  5000  /* and sessions that do not answer */
 #define THREADS_MS 10000 /* and their threads */
 
 struct closing {
-    const options_t *options; /* borrowed */
-    session_table_t *table;   /* borrowed */
-    zloop_t *loop;            /* borrowed */
-    bool ends_all;            /* no session is kept */
+    const options_t *options;    /* borrowed */
+    session_table_t *table;      /* borrowed */
+    pending_requests_t *pending; /* borrowed */
+    zloop_t *loop;               /* borrowed */
+    bool ends_all;               /* no session is kept */
 };
 
 closing_t *closing_new(const options_t *options, session_table_t *table,
-                       zloop_t *loop)
+                       pending_requests_t *pending, zloop_t *loop)
 {
     closing_t *self = mem_new(sizeof *self);
 
     self->options = options;
     self->table = table;
+    self->pending = pending;
     self->loop = loop;
     return self;
 }
@@ -74,28 +78,52 @@ static session_command_t *make_drain(int64_t grace_ms)
     return command;
 }
 
+/* Takes a session from the client that waits for its start. What a client
+ * would get now would not be there when it looks. */
+static void disown(const closing_t *self, session_entry_t *entry)
+{
+    pending_requests_fail(self->pending, entry->create_token, "GatewayStopping",
+                          GATEWAY_EXIT_UNREACHABLE,
+                          "the gateway stops; the session was not started");
+    entry->create_token = 0;
+    session_table_disown(self->table, entry);
+}
+
+static void ask(const closing_t *self, session_entry_t *entry)
+{
+    /* A revived session has WAITING, and its client has it already. */
+    if (entry->state == SESSION_ENTRY_STARTING && !entry->is_external)
+        disown(self, entry);
+    responses_asked(&entry->response, clock_monotonic_ms());
+    mailbox_line_send(entry->line,
+                      self->ends_all || entry->is_external || entry->is_pooled
+                          ? session_command_new(SESSION_DELETE, 0)
+                          : make_drain(self->options->drain_grace_ms));
+    mailbox_line_send(entry->line, session_command_new(SESSION_SHOW, 0));
+}
+
+/* Returns when nothing is waited for any more: a cell has its grace, and what
+ * is being made or ended has END_MS. */
+static size_t deadline(const closing_t *self)
+{
+    int64_t grace_ms = self->ends_all ? 0 : self->options->drain_grace_ms;
+
+    return (size_t) ((grace_ms > END_MS ? grace_ms : END_MS) + SPARE_MS);
+}
+
 void closing_begin(closing_t *self, bool ends_sessions)
 {
-    int64_t grace_ms = self->options->drain_grace_ms;
 
     if (session_table_is_closing(self->table))
         return;
     session_table_close(self->table);
     self->ends_all = ends_sessions;
     for (session_entry_t *at = session_table_first(self->table); at;
-         at = session_table_next(at)) {
-        if (session_entry_is_gone(at))
-            continue;
-        responses_asked(&at->response, clock_monotonic_ms());
-        mailbox_line_send(at->line,
-                          ends_sessions || at->is_external || at->is_pooled
-                              ? session_command_new(SESSION_DELETE, 0)
-                              : make_drain(grace_ms));
-        mailbox_line_send(at->line, session_command_new(SESSION_SHOW, 0));
-    }
+         at = session_table_next(at))
+        if (!session_entry_is_gone(at))
+            ask(self, at);
     zloop_timer(self->loop, SILENT_MS, 0, on_look, self);
-    zloop_timer(self->loop, (size_t) (ends_sessions ? END_MS : grace_ms + 2000),
-                1, on_deadline, self);
+    zloop_timer(self->loop, deadline(self), 1, on_deadline, self);
     log_notice("stopping, sessions are %s", ends_sessions ? "ended" : "kept");
 }
 

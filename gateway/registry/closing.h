@@ -1,9 +1,12 @@
-/* How a gateway stops: all sessions are kept or ended, and those that do not
- * answer are not waited for. Belongs to the main thread. */
+/* How a gateway stops: sessions are kept or ended, and those that do not answer
+ * are not waited for. What no client has does not outlive the gateway: members
+ * of the pool, and sessions that have not started yet. Belongs to the main
+ * thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CLOSING_H
 #define HEARTH_GATEWAY_REGISTRY_CLOSING_H
 
 #include "gateway/config/options.h"
+#include "gateway/registry/pending_requests.h"
 #include "gateway/registry/session_table.h"
 
 #include <czmq.h>
@@ -13,12 +16,12 @@ typedef struct closing closing_t;
 /* All are borrowed; `loop` is ended when all sessions are done, or have had
  * their time. */
 closing_t *closing_new(const options_t *options, session_table_t *table,
-                       zloop_t *loop);
+                       pending_requests_t *pending, zloop_t *loop);
 void closing_destroy(closing_t **self_p);
 #define cleanup_closing CLEANUP(closing_destroy)
 
-/* Asks all sessions to keep their kernels, or to end; does nothing if that was
- * done before. */
+/* Asks the sessions to keep their kernels, or to end; does nothing if that was
+ * done before. Requests for sessions that have not started are refused. */
 void closing_begin(closing_t *self, bool ends_sessions);
 /* Returns true if the gateway stops and waits for no session any more. */
 bool closing_is_done(const closing_t *self);

@@ -198,6 +198,23 @@ static bool has_all_sessions(const create_t *self)
            >= self->parts->options->sessions_max;
 }
 
+static json_t *describe_stop(void)
+{
+    return management_error("GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
+                            "the gateway stops; the session was not started");
+}
+
+void create_stop(create_t *self)
+{
+    while (self->first) {
+        waiting_t *first = take_first(self);
+
+        management_answer(self->parts->management, &first->request,
+                          describe_stop());
+        free(first);
+    }
+}
+
 static json_t *describe_busy(const create_t *self)
 {
     unsigned seconds = retry_after(self);
@@ -264,8 +281,10 @@ void create_make(create_t *self, json_t *content, message_t **request_p)
     capacity_forget_gone(parts->capacity);
     if (profile)
         pool_count_arrival(parts->pool, profile, clock_monotonic_ms());
-    if (has_all_sessions(self)
-        || (!capacity_is_left(parts->capacity) && !has_member)) {
+    if (session_table_is_closing(parts->table)) {
+        management_answer(parts->management, &request, describe_stop());
+    } else if (has_all_sessions(self)
+               || (!capacity_is_left(parts->capacity) && !has_member)) {
         refuse(self, request);
     } else if (self->first || (is_full && !has_member)) {
         if (self->count >= parts->options->starts_queue)

@@ -26,6 +26,8 @@ void create_make(create_t *self, json_t *content, message_t **request_p);
 /* A start is over, or a session was removed: starts sessions for those that
  * wait, as far as permitted. */
 void create_next(create_t *self);
+/* Refuses the requests that wait, because the gateway stops. */
+void create_stop(create_t *self);
 /* Counts how long a start took, for the advice when to try again. */
 void create_count_start(create_t *self, int64_t ms);
 /* Returns how many requests wait. */

@@ -96,6 +96,7 @@ static void stop(void *arg, bool ends_sessions)
     closing_begin(self->closing, ends_sessions
                                      || self->parts.options->stop_sessions
                                             == OPTIONS_STOP_END);
+    create_stop(self->parts.create);
 }
 
 /* Reads the configuration again, and ends pool members that were made with the
@@ -255,7 +256,8 @@ static int make_parts(registry_t *self, fault_t *fault)
     parts->pool = pool_new(parts->loop, options, parts->table, parts->capacity,
                            &create_pool_source, parts->create);
     parts->management_api = management_api_new(parts);
-    self->closing = closing_new(options, parts->table, parts->loop);
+    self->closing =
+        closing_new(options, parts->table, parts->pending, parts->loop);
     return 0;
 }
 

@@ -218,7 +218,11 @@ void session_api_on_revive(const registry_parts_t *parts, json_t *content,
 
     if (refuse_if_full(parts, !entry, request_p))
         return;
-    if (is_ambiguous)
+    if (session_table_is_closing(parts->table))
+        refuse(parts, request_p, "GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
+               "the gateway stops; the session can be revived when one is "
+               "started on the same state");
+    else if (is_ambiguous)
         management_answer(parts->management, request_p,
                           session_table_ambiguous(parts->table, id));
     else if (entry && (!session_entry_is_gone(entry) || entry->create_token))

@@ -24,7 +24,8 @@
 
 #include <jansson.h>
 
-#define DRAIN_MS 20 /* between two checks of the running cell */
+#define DRAIN_MS  20   /* between two checks of what is waited for */
+#define SETTLE_MS 8000 /* for a start or an end that is under way */
 
 static void on_attach(session_t *self, session_command_t *command)
 {
@@ -109,6 +110,7 @@ static void on_hand(session_t *self, session_command_t *command)
 {
     session_hand_t *hand = &command->hand;
     session_spec_t *spec = self->spec;
+    fault_t fault;
 
     if (!session_state_is(self->state, PHASE_IDLE)
         || !kernel_is_alive(session_kernel(self))) {
@@ -132,6 +134,7 @@ static void on_hand(session_t *self, session_command_t *command)
     activity_touch(self);
     activity_count_lifetime(self);
     persist_now(self);
+    (void) kernel_command(session_kernel(self), 'O', &fault);
     notify_send(self->notify,
                 session_report_new(SESSION_HANDED, command->token));
     announce_created(self, command->token);
@@ -278,8 +281,29 @@ static void on_file(session_t *self, session_command_t *command)
         log_warning("session=%s file: %s", self->spec->id, fault.text);
 }
 
+/* Returns true if the kernel is being made, and its pid is not known yet. */
+static bool awaits_process(const session_t *self)
+{
+    return session_state_is(self->state, PHASE_STARTING)
+           && !self->spec->process.pid;
+}
+
+static bool has_grace_left(const session_t *self)
+{
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (session_state_is(self->state, PHASE_BUSY))
+        return now_ms < self->clocks.drained;
+    if (session_state_is(self->state, PHASE_STOPPING) || awaits_process(self))
+        return now_ms < self->clocks.settled;
+    return false;
+}
+
+/* The next gateway finds a kernel by its pid: one without would be left. */
 static void finish_drain(session_t *self)
 {
+    if (session_kernel(self) && awaits_process(self))
+        kernel_kill(session_kernel(self));
     kernel_link_hold(self->link, true);
     persist_now(self);
     notify_report(self->notify, SESSION_DRAINED);
@@ -290,8 +314,9 @@ void control_on_drain(void *session)
 {
     session_t *self = session;
 
-    if (session_state_is(self->state, PHASE_BUSY)
-        && clock_monotonic_ms() < self->clocks.drained)
+    if (session_state_is(self->state, PHASE_GONE))
+        return; /* its end was reported */
+    if (has_grace_left(self))
         timers_start(self->timers, TIMER_DRAIN, DRAIN_MS);
     else
         finish_drain(self);
@@ -299,11 +324,13 @@ void control_on_drain(void *session)
 
 /* Stops and keeps the kernel. Requests that have arrived are accepted and wait
  * in the journal for the next gateway; a running cell gets the grace time to
- * finish. */
+ * finish. An end that is under way is waited for, because pid 1 would keep its
+ * report until there is another gateway. */
 static void on_drain(session_t *self, session_command_t *command)
 {
     session_state_step(self->state, STATE_ON_DRAIN);
     self->clocks.drained = clock_monotonic_ms() + command->grace_ms;
+    self->clocks.settled = clock_monotonic_ms() + SETTLE_MS;
     timers_start(self->timers, TIMER_DRAIN, 1);
 }
 

@@ -61,6 +61,8 @@ void launch_begin(session_t *self, int status, const char *group)
             stop_begin(self, END_REASON_LAUNCH, "%s", fault.text);
         return;
     }
+    if (spec->is_pooled)
+        (void) kernel_command(session_kernel(self), 'U', &fault);
     if (launch_connect(self, &fault) < 0 && fault.code != ECONNREFUSED)
         stop_begin(self, END_REASON_LAUNCH, "%s", fault.text);
 }

@@ -41,6 +41,7 @@ typedef struct {
     int64_t launched;  /* a kernel's first launch; 0: it is ready */
     int64_t stuck;     /* the journal could not be written */
     int64_t drained;   /* the grace for the running cell is over */
+    int64_t settled;   /* that for a start or an end under way is over */
 } session_clocks_t;
 
 /* The host tools of a session. */

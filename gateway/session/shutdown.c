@@ -71,6 +71,7 @@ void shutdown_begin(session_t *self, bool restart)
 {
     bool is_busy = session_state_is(self->state, PHASE_BUSY);
     bool was_repeated;
+    fault_t fault;
 
     if (session_state_is(self->state, PHASE_GONE))
         return;
@@ -99,6 +100,9 @@ void shutdown_begin(session_t *self, bool restart)
         stop_begin(self, END_REASON_DELETED, "%s", "ended on request");
         return;
     }
+    /* The end of a session that is deleted waits for no other gateway. */
+    if (!wants_restart(self))
+        (void) kernel_command(session_kernel(self), 'U', &fault);
     session_state_step(self->state, STATE_ON_STOP);
     announce_state(self);
     stop_await(self, TIMER_LEAVE, LEAVE_MS);

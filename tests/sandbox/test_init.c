@@ -143,6 +143,44 @@ static void ends_all_without_a_gateway(void **state)
     inside_end(&inside);
 }
 
+/* K as well: who ends it does not want its report in any case. */
+static void ends_what_has_no_owner_with_the_gateway(void **state)
+{
+    static const char *const orders[] = {"U", "K", "OU"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        inside_t inside;
+        int gateway;
+
+        start(&inside, wait_for_signals, ORPHAN_SECONDS);
+        await_probe(&inside);
+        gateway = connect_to(&inside);
+        assert_int_equal(write(gateway, orders[i], strlen(orders[i])),
+                         strlen(orders[i]));
+        close(gateway);
+        expect_end(&inside);
+        inside_end(&inside);
+    }
+}
+
+static void keeps_what_has_an_owner(void **state)
+{
+    inside_t inside;
+    int gateway;
+
+    (void) state;
+    start(&inside, wait_for_signals, ORPHAN_SECONDS);
+    await_probe(&inside);
+    gateway = connect_to(&inside);
+    assert_int_equal(write(gateway, "UO", 2), 2);
+    close(gateway);
+    gateway = connect_to(&inside);
+    expect_line(gateway, "running 3\n");
+    close(gateway);
+    inside_end(&inside);
+}
+
 static void takes_the_newer_gateway(void **state)
 {
     inside_t inside;
@@ -380,6 +418,8 @@ int main(void)
         cmocka_unit_test(passes_signals_on),
         cmocka_unit_test(keeps_the_end_for_a_later_gateway),
         cmocka_unit_test(ends_all_without_a_gateway),
+        cmocka_unit_test(ends_what_has_no_owner_with_the_gateway),
+        cmocka_unit_test(keeps_what_has_an_owner),
         cmocka_unit_test(takes_the_newer_gateway),
         cmocka_unit_test(drops_a_gateway_that_talks_nonsense),
         cmocka_unit_test(kills_processes_that_the_payload_left),

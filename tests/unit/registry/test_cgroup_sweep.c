@@ -184,6 +184,18 @@ static void the_group_that_was_made_ahead_is_kept(void **state)
         "removed");
 }
 
+static void groups_without_an_owner_end_with_the_gateway(void **state)
+{
+    (void) state;
+    fake_add(table, "alive", FAKE_TAKEN, 0);
+    fake_add(table, "lost", FAKE_POOLED, 0);
+    cgroup_sweep_run(sweep);
+    assert_null(strstr(deeds_take(), "remove lost.2"));
+    session_table_close(table);
+    cgroup_sweep_run(sweep);
+    assert_non_null(strstr(deeds_take(), "remove lost.2"));
+}
+
 static void a_sweep_is_repeated_until_none_is_left(void **state)
 {
     (void) state;
@@ -252,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(groups_of_sessions_that_live_are_kept),
         TEST(the_group_that_was_made_ahead_is_kept),
+        TEST(groups_without_an_owner_end_with_the_gateway),
         TEST(a_sweep_is_repeated_until_none_is_left),
         TEST(the_limits_are_named_by_what_holds_them),
         TEST(groups_are_named_after_the_state_folder),

@@ -59,6 +59,7 @@ void __wrap_mailbox_line_stop(mailbox_line_t *self)
 }
 
 static session_table_t *table;
+static pending_requests_t *pending;
 static closing_t *closing;
 
 static int begin(void **state)
@@ -73,7 +74,8 @@ static int begin(void **state)
     stops = ends = 0;
     thread_hangs = false;
     table = session_table_new(NULL);
-    closing = closing_new(&fake_options, table, NULL);
+    pending = pending_requests_new(NULL, table, NULL);
+    closing = closing_new(&fake_options, table, pending, NULL);
     return 0;
 }
 
@@ -82,6 +84,7 @@ static int end(void **state)
     (void) state;
     closing_destroy(&closing);
     assert_null(closing);
+    pending_requests_destroy(&pending);
     session_table_destroy(&table);
     return 0;
 }
@@ -110,7 +113,8 @@ static void sessions_are_kept(void **state)
     SAID("c DELETE; c SHOW; b DELETE; b SHOW; a DRAIN; a SHOW");
     assert_true(session_table_is_closing(table));
     assert_int_equal(delays[0], 5000);
-    assert_int_equal(delays[1], 5000); /* the grace and two seconds */
+    /* For what is under way, and two seconds. */
+    assert_int_equal(delays[1], 10000);
     assert_false(closing_is_done(closing));
     assert_int_equal(handlers[0](NULL, 0, args[0]), 0);
     session_table_set_drained(table, kept);
@@ -129,8 +133,45 @@ static void sessions_are_ended(void **state)
     add("a", FAKE_TAKEN);
     closing_begin(closing, true);
     SAID("a DELETE; a SHOW");
-    assert_int_equal(delays[1], 8000);
+    assert_int_equal(delays[1], 10000);
     assert_int_equal(handlers[1](NULL, 0, args[1]), -1);
+}
+
+static void a_running_cell_has_its_grace(void **state)
+{
+    (void) state;
+    fake_options.drain_grace_ms = 30000;
+    closing_begin(closing, false);
+    assert_int_equal(delays[1], 32000);
+}
+
+/* Its client is refused, so no client would have it. */
+static void a_session_that_has_not_started_is_ended(void **state)
+{
+    session_entry_t *entry = add("a", FAKE_FRESH);
+    message_t *request = fake_request(7);
+
+    (void) state;
+    entry->create_token = pending_requests_add_start(pending, &request, 0);
+    closing_begin(closing, false);
+    SAID("a DELETE; a SHOW");
+    assert_true(entry->is_pooled);
+    assert_int_equal(entry->create_token, 0);
+    assert_non_null(
+        strstr(fake_answered(), "7 {\"ename\":\"GatewayStopping\""));
+}
+
+/* Its client has its journal and its files. */
+static void a_session_that_is_being_revived_is_kept(void **state)
+{
+    session_entry_t *entry = add("a", FAKE_GONE);
+
+    (void) state;
+    session_table_revive(table, entry);
+    entry->create_token = 7;
+    closing_begin(closing, false);
+    SAID("a DRAIN; a SHOW");
+    assert_int_equal(entry->create_token, 7);
 }
 
 static void a_session_that_does_not_answer_is_not_waited_for(void **state)
@@ -199,7 +240,7 @@ static void only_expired_sessions_are_removed(void **state)
         closing_destroy(&closing);
         session_table_destroy(&table);
         table = session_table_new(NULL);
-        closing = closing_new(&fake_options, table, NULL);
+        closing = closing_new(&fake_options, table, pending, NULL);
         timers = 0;
         make_folders(add("alive", FAKE_TAKEN), "r1");
         make_folders(add("gone", FAKE_GONE), "r2");
@@ -242,6 +283,9 @@ int main(void)
         TEST(a_running_gateway_is_not_done_closing),
         TEST(sessions_are_kept),
         TEST(sessions_are_ended),
+        TEST(a_running_cell_has_its_grace),
+        TEST(a_session_that_has_not_started_is_ended),
+        TEST(a_session_that_is_being_revived_is_kept),
         TEST(a_session_that_does_not_answer_is_not_waited_for),
         TEST(a_gateway_without_sessions_is_done_at_once),
         TEST(all_threads_end),

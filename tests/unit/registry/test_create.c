@@ -136,6 +136,23 @@ static void invalid_requests_are_refused_by_the_fork(void **state)
     DID("start s1 for uid=7; launch s1");
 }
 
+/* Refuses those that wait, too: what they got would end at once. */
+static void a_gateway_that_stops_makes_no_sessions(void **state)
+{
+    const registry_parts_t *parts = *state;
+
+    fake_options.starts_max = 1;
+    ask_for(parts, "{}");
+    ask_for(parts, "{}");
+    assert_int_equal(create_waiting(parts->create), 1);
+    session_table_close(parts->table);
+    create_stop(parts->create);
+    assert_int_equal(create_waiting(parts->create), 0);
+    ANSWERS("GatewayStopping");
+    ask_for(parts, "{}");
+    ANSWERS("GatewayStopping");
+}
+
 static void a_missing_profile_is_refused_by_the_fork(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -430,6 +447,7 @@ int main(void)
         TEST(a_name_that_is_no_text_is_not_taken_over),
         TEST(some_requests_fit_no_pool_member),
         TEST(invalid_requests_are_refused_by_the_fork),
+        TEST(a_gateway_that_stops_makes_no_sessions),
         TEST(a_missing_profile_is_refused_by_the_fork),
         TEST(few_sessions_start_at_a_time),
         TEST(a_refusal_says_when_to_try_again),

@@ -3,6 +3,7 @@
 
 #include "gateway/session/escalation.h"
 #include "gateway/session/receive.h"
+#include "gateway/session/shutdown.h"
 #include "gateway/session/termination.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
@@ -268,7 +269,7 @@ static void a_member_of_the_pool_gets_a_client(void **state)
 
     self->spec->is_pooled = true;
     take(self, hand());
-    DID("HANDED; ANSWERED 7 ok; kernel REHEARSE");
+    DID("command O; HANDED; ANSWERED 7 ok; kernel REHEARSE");
     assert_string_equal(spec->name, "mine");
     assert_string_equal(spec->asker, "uid=1");
     assert_string_equal(spec->asked.tools, "a");
@@ -332,6 +333,61 @@ static void a_running_cell_has_the_grace(void **state)
     fake_outside.now_ms += 1;
     control_on_drain(self);
     DID("DRAINED");
+}
+
+/* Pid 1 would keep the report of its end until there is another gateway. */
+static void a_session_that_ends_is_not_left(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, false);
+    (void) deeds_take();
+    drain(self);
+    fake_outside.now_ms += 7999;
+    control_on_drain(self);
+    DID("");
+    end(self);
+    control_on_drain(self);
+    DID("");
+}
+
+static void an_end_that_takes_long_is_not_waited_for(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_begin(self, false);
+    (void) deeds_take();
+    drain(self);
+    fake_outside.now_ms += 8000;
+    control_on_drain(self);
+    DID("DRAINED");
+}
+
+/* The next gateway finds a kernel by its pid. */
+static void a_kernel_that_is_being_made_gets_its_pid(void **state)
+{
+    session_t *self = *state;
+
+    session_state_step(self->state, STATE_ON_RELAUNCH);
+    self->spec->process.pid = 0;
+    drain(self);
+    control_on_drain(self);
+    DID("");
+    self->spec->process.pid = 4711;
+    control_on_drain(self);
+    DID("DRAINED");
+}
+
+static void a_kernel_that_is_not_made_in_time_ends(void **state)
+{
+    session_t *self = *state;
+
+    session_state_step(self->state, STATE_ON_RELAUNCH);
+    self->spec->process.pid = 0;
+    drain(self);
+    fake_outside.now_ms += 8000;
+    control_on_drain(self);
+    DID("kill; DRAINED");
 }
 
 static void only_a_tombstone_is_forgotten(void **state)
@@ -416,6 +472,10 @@ int main(void)
         TEST(a_member_that_is_dead_is_not_handed_out),
         TEST(a_drained_session_keeps_its_kernel),
         TEST(a_running_cell_has_the_grace),
+        TEST(a_session_that_ends_is_not_left),
+        TEST(an_end_that_takes_long_is_not_waited_for),
+        TEST(a_kernel_that_is_being_made_gets_its_pid),
+        TEST(a_kernel_that_is_not_made_in_time_ends),
         TEST(only_a_tombstone_is_forgotten),
         TEST(a_session_that_is_alive_is_not_revived),
         TEST(a_session_that_could_not_begin_reads_no_requests),

@@ -51,6 +51,16 @@ static void a_launch_connects_before_there_is_a_process(void **state)
     assert_int_equal(fake_outside.delay_ms, 30000);
 }
 
+/* Until it is handed out, no client has it. */
+static void a_member_of_the_pool_ends_with_the_gateway(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->is_pooled = true;
+    launching(self);
+    DID("command U; kernel HELLO 0");
+}
+
 static void a_fresh_python_has_more_time(void **state)
 {
     session_t *self = *state;
@@ -180,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_launch_connects_before_there_is_a_process),
+        TEST(a_member_of_the_pool_ends_with_the_gateway),
         TEST(a_fresh_python_has_more_time),
         TEST(a_kernel_that_is_ready_is_not_late),
         TEST(a_kernel_is_looked_at_before_it_is_ready),

@@ -18,7 +18,7 @@ static void an_idle_kernel_is_asked_to_leave(void **state)
     session_t *self = *state;
 
     shutdown_begin(self, false);
-    DID("kernel SHUTDOWN");
+    DID("kernel SHUTDOWN; command U");
     HAS("{\"restart\":false}", "SHUTDOWN");
     assert_true(session_state_is(self->state, PHASE_STOPPING));
     assert_int_equal(fake_outside.delay_ms, 1000);
