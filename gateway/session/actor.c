@@ -9,6 +9,7 @@
 #include "gateway/session/announce.h"
 #include "gateway/session/control.h"
 #include "gateway/session/deadlines.h"
+#include "gateway/session/deletion.h"
 #include "gateway/session/dispatch.h"
 #include "gateway/session/escalation.h"
 #include "gateway/session/flow_control.h"
@@ -68,6 +69,7 @@ static timers_handler_t *const timer_handlers[TIMER_COUNT] = {
     [TIMER_INTERRUPT] = escalation_on_timer,
     [TIMER_STOP] = termination_on_stop,
     [TIMER_LEAVE] = shutdown_on_timer,
+    [TIMER_DELETION] = deletion_on_timer,
     [TIMER_LINK] = kernel_events_on_link,
     [TIMER_TOMBSTONE] = termination_on_tombstone,
     [TIMER_DRAIN] = control_on_drain,
@@ -356,6 +358,7 @@ static void session_destroy(session_t **self_p)
     seed_runner_destroy(&self->seed);
     session_state_destroy(&self->state);
     buffer_reset(&self->info);
+    buffer_reset(&self->deletions);
     session_spec_destroy(&self->spec);
     free(self);
     *self_p = NULL;

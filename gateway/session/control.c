@@ -8,6 +8,7 @@
 #include "gateway/frontends/handover.h"
 #include "gateway/session/activity.h"
 #include "gateway/session/announce.h"
+#include "gateway/session/deletion.h"
 #include "gateway/session/dispatch.h"
 #include "gateway/session/escalation.h"
 #include "gateway/session/holding.h"
@@ -201,8 +202,8 @@ static void on_delete(session_t *self, session_command_t *command)
 {
     if (refuse_if_gone(self, command->token))
         return;
+    deletion_await(self, command->token);
     shutdown_begin(self, false);
-    announce_session(self, command->token);
 }
 
 static void on_end(session_t *self, session_command_t *command)

@@ -80,7 +80,8 @@ typedef struct {
     session_tools_t tools;
     struct recovery *recovery; /* owned; NULL unless it was taken over */
     latency_t latency;         /* of replies, until the registry has it */
-    buffer_t info; /* content of kernel_info_reply; empty until READY */
+    buffer_t info;      /* content of kernel_info_reply; empty until READY */
+    buffer_t deletions; /* tokens of requests that wait for the end */
     session_phase_t announced_phase; /* that the frontends know */
     cpu_affinity_t processors;       /* that this thread may use */
     session_clocks_t clocks;

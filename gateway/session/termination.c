@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "gateway/session/activity.h"
 #include "gateway/session/announce.h"
+#include "gateway/session/deletion.h"
 #include "gateway/session/dispatch.h"
 #include "gateway/session/escalation.h"
 #include "gateway/session/host_tools.h"
@@ -130,11 +131,13 @@ static void leave_tombstone(session_t *self)
         holder_forget(self->holder);
     timers_stop(self->timers, TIMER_IDLE);
     timers_stop(self->timers, TIMER_LIFETIME);
-    publisher_status(self->publisher, "dead", (bytes_t){0});
     persist_now(self);
     workspace_owner_end(spec);
     announce_latency(self);
+    /* First: who learns of the end may have the registry revive the session. */
     notify_gone(self->notify, spec->end.reason, spec->end.detail);
+    deletion_answer(self);
+    publisher_status(self->publisher, "dead", (bytes_t){0});
     /* The ports of `hearth kernel` belong to its launcher, which may need them
      * for the next kernel at once. */
     termination_keep_tombstone(self, spec->is_external || spec->is_pooled

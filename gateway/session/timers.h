@@ -21,6 +21,7 @@
     X(INTERRUPT)    /* the grace between two steps of an interrupt */          \
     X(STOP)         /* a kernel that was killed has to have ended */           \
     X(LEAVE)        /* a kernel that was asked to leave has to have ended */   \
+    X(DELETION)     /* a deleted session has to have ended */                  \
     X(LINK)         /* a kernel that closed its link has to have ended */      \
     X(TOMBSTONE)    /* a session that is gone gives up its ports */            \
     X(DRAIN)        /* a look whether the running cell has ended */            \

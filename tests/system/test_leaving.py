@@ -47,6 +47,30 @@ def test_delete(gateway: Gateway) -> None:
         expect_gone(client, session, "deleted")
 
 
+def test_a_delete_answers_when_the_session_is_gone(gateway: Gateway) -> None:
+    """So whatever is asked next finds it gone, and it can be revived."""
+    session = gateway.create()
+    for _ in range(10):
+        session.exec("1")
+        done = gateway.run("session", "delete", session.id)
+        assert done.returncode == 0, done.stderr
+        assert session.show()["state"] == "gone"
+        assert session.id not in [model["id"] for model in gateway.sessions()]
+        revived = gateway.run("session", "revive", session.id)
+        assert revived.returncode == 0, revived.stderr
+    session.delete()
+
+
+def test_a_slow_delete_says_so(gateway: Gateway) -> None:
+    """It is bounded, though no process of the session can end."""
+    session = gateway.create()
+    with frozen(session):
+        done = gateway.run("session", "delete", session.id)
+        state = session.show()["state"]
+    assert (done.returncode == 0) == (state == "gone"), done.stderr
+    session.wait_state("gone")
+
+
 def test_delete_while_busy(gateway: Gateway) -> None:
     session = gateway.create()
     namespace = session.namespace()

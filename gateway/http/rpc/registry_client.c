@@ -168,9 +168,10 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         {"AmbiguousSession", 404},  {"TooManySessions", 403},
         {"SessionNotStarted", 500}, {"GatewayStopping", 503},
         {"GatewayBusy", 503},       {"SessionNotResponding", 503},
-        {"BadRequest", 400},        {"NotPermitted", 403},
-        {"ToolsConflict", 409},     {"UnknownProvider", 404},
-        {"CallEnded", 409},         {"TooManyWaits", 429},
+        {"SessionNotEnded", 503},   {"BadRequest", 400},
+        {"NotPermitted", 403},      {"ToolsConflict", 409},
+        {"UnknownProvider", 404},   {"CallEnded", 409},
+        {"TooManyWaits", 429},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));

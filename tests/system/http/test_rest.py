@@ -169,6 +169,30 @@ def test_kernel_life(
     assert web.get("/api/kernels").json == []
 
 
+@pytest.mark.parametrize("door", ["kernels", "sessions"])
+def test_a_kernel_that_was_deleted_can_be_revived(web: Web, door: str) -> None:
+    """The answer comes when it is gone, so a revival finds it so."""
+    for number in range(10):
+        if door == "sessions":
+            made = web.post(
+                "/api/sessions",
+                {
+                    "path": f"{number}.ipynb",
+                    "name": "",
+                    "type": "notebook",
+                    "kernel": {"name": "python3"},
+                },
+            )
+            assert made.status == 201, made
+            kernel, path = made.json["kernel"]["id"], made.json["id"]
+        else:
+            kernel = path = web.create()
+        assert web.ask("DELETE", f"/api/{door}/{path}").status == 204
+        revived = web.post(f"/hearth/sessions/{kernel}/revive")
+        assert revived.status == 200, revived
+        web.delete(kernel)
+
+
 def test_unknown_kernels(web: Web) -> None:
     path = f"/api/kernels/{UNKNOWN}"
     for method, tail in [

@@ -1,6 +1,7 @@
 /* What the registry's commands do, and which answer each has. */
 #include "gateway/session/control.h"
 
+#include "gateway/session/deletion.h"
 #include "gateway/session/escalation.h"
 #include "gateway/session/receive.h"
 #include "gateway/session/shutdown.h"
@@ -234,8 +235,38 @@ static void ends_and_restarts_begin(void **state)
     DID("kernel SHUTDOWN; ANSWERED 7 ok");
     assert_int_equal(session_state_sequel(self->state), SEQUEL_RESTART);
     command(self, SESSION_DELETE);
-    DID("ANSWERED 7 ok");
+    DID("");
     assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
+}
+
+/* Each of them: then a revival, the next request, finds it gone. */
+static void a_deletion_is_answered_when_the_session_is_gone(void **state)
+{
+    session_t *self = *state;
+
+    command(self, SESSION_DELETE);
+    take(self, session_command_new(SESSION_DELETE, 8));
+    DID("kernel SHUTDOWN; command U");
+    assert_true(timers_is_running(self->timers, TIMER_DELETION));
+    fake_session_die(self, 0);
+    DID("audit session_end deleted by gateway; kill; GONE deleted; "
+        "ANSWERED 7 ok; ANSWERED 8 ok; iopub dead");
+    assert_false(timers_is_running(self->timers, TIMER_DELETION));
+    command(self, SESSION_DELETE);
+    DID("ANSWERED 7 error SessionGone");
+}
+
+static void a_deletion_that_takes_long_says_so(void **state)
+{
+    session_t *self = *state;
+
+    command(self, SESSION_DELETE);
+    (void) deeds_take();
+    deletion_on_timer(self);
+    DID("ANSWERED 7 error SessionNotEnded");
+    fake_session_die(self, 0);
+    DID("audit session_end deleted by gateway; kill; GONE deleted; "
+        "iopub dead");
 }
 
 static void a_full_workspace_ends_the_session(void **state)
@@ -467,6 +498,8 @@ int main(void)
         TEST(each_command_is_answered),
         TEST(a_session_that_is_gone_refuses),
         TEST(ends_and_restarts_begin),
+        TEST(a_deletion_is_answered_when_the_session_is_gone),
+        TEST(a_deletion_that_takes_long_says_so),
         TEST(a_full_workspace_ends_the_session),
         TEST(a_member_of_the_pool_gets_a_client),
         TEST(a_member_that_is_dead_is_not_handed_out),

@@ -156,8 +156,8 @@ static void a_launch_that_fails_ends_the_session(void **state)
     launching(self);
     (void) deeds_take();
     take(self, session_command_new_text(SESSION_FAILED, 7, "no zygote"));
-    DID("kill; audit session_end launch by gateway; kill; iopub dead; "
-        "GONE launch");
+    DID("kill; audit session_end launch by gateway; kill; "
+        "GONE launch; iopub dead");
     assert_string_equal(self->spec->end.detail, "no zygote");
 }
 

@@ -25,7 +25,7 @@ static void an_idle_kernel_is_asked_to_leave(void **state)
     shutdown_on_timer(self);
     DID("kill");
     fake_session_die(self, SIGSEGV);
-    DID("audit session_end deleted by gateway; kill; iopub dead; GONE deleted");
+    DID("audit session_end deleted by gateway; kill; GONE deleted; iopub dead");
     assert_string_equal(self->spec->end.detail, "ended on request");
     shutdown_begin(self, false);
     DID("");

@@ -130,7 +130,7 @@ static void an_end_while_it_is_held_follows(void **state)
     DID("listen shell; listen control; "
         "audit cell_end lost by client=me; audit session_end lost by gateway; "
         "iopub error; "
-        "shell execute_reply error; iopub idle; iopub dead; GONE lost");
+        "shell execute_reply error; iopub idle; GONE lost; iopub dead");
 }
 
 static void a_tombstone_answers_when_it_is_released(void **state)

@@ -32,7 +32,7 @@ static void a_kernel_that_died_leaves_a_tombstone(void **state)
     DID("audit cell_end lost by client=me; audit session_end signal by "
         "gateway; "
         "iopub error; shell execute_reply error; iopub idle; kill; "
-        "iopub dead; GONE signal");
+        "GONE signal; iopub dead");
     HAS("KernelDied", "execute_reply");
     HAS("by signal 11", "execute_reply");
     assert_true(session_state_is(self->state, PHASE_GONE));
@@ -67,7 +67,7 @@ static void a_member_of_the_pool_is_ended_at_once(void **state)
     self->spec->is_pooled = true;
     fake_session_die(self, SIGSEGV);
     assert_int_equal(fake_outside.delay_ms, 1);
-    DID("kill; iopub dead; GONE signal");
+    DID("kill; GONE signal; iopub dead");
 }
 
 static void the_profile_replaces_a_kernel(void **state)
@@ -114,7 +114,7 @@ static void a_limit_is_counted_once(void **state)
     stop_begin(self, END_REASON_CPU, "too long");
     DID("kill");
     fake_session_die(self, SIGSEGV);
-    DID("audit session_end memory by gateway; kill; iopub dead; GONE memory");
+    DID("audit session_end memory by gateway; kill; GONE memory; iopub dead");
     assert_string_equal(self->spec->end.detail, "too much");
 }
 
@@ -125,7 +125,7 @@ static void a_limit_is_known_by_the_signal(void **state)
     self->spec->limits.cpu_seconds = 9;
     fake_session_die(self, SIGXCPU);
     DID("audit limit cpu by kernel; LIMIT cpu; "
-        "audit session_end cpu by gateway; kill; iopub dead; GONE cpu");
+        "audit session_end cpu by gateway; kill; GONE cpu; iopub dead");
     assert_non_null(strstr(self->spec->end.detail, "9 s of processor time"));
 }
 
@@ -140,7 +140,7 @@ static void a_limit_of_the_output_is_not_counted_twice(void **state)
     assert_true(output_limit_is_over(self->output_limit));
     fake_session_die(self, SIGXCPU);
     DID("audit limit cpu by kernel; audit session_end cpu by gateway; kill; "
-        "iopub dead; GONE cpu");
+        "GONE cpu; iopub dead");
 }
 
 /* Only a control group knows that no limit was reached. */
@@ -198,7 +198,7 @@ static void a_missing_answer_is_given_up(void **state)
     stop_begin(self, END_REASON_LAUNCH, "stale");
     (void) deeds_take();
     termination_on_stop(self);
-    DID("audit session_end launch by gateway; kill; iopub dead; GONE launch");
+    DID("audit session_end launch by gateway; kill; GONE launch; iopub dead");
 }
 
 static void the_last_output_of_a_kernel_is_published(void **state)
@@ -222,8 +222,8 @@ static void a_kernel_that_broke_the_protocol_is_not_heard(void **state)
     fake_kernel_says(FRAME_STREAM, 0, "{\"name\":\"stderr\",\"text\":\"x\"}");
     fake_session_die(self, SIGSEGV);
     DID("audit protocol protocol by kernel; kill; "
-        "audit session_end protocol by gateway; kill; iopub dead; "
-        "GONE protocol");
+        "audit session_end protocol by gateway; kill; "
+        "GONE protocol; iopub dead");
 }
 
 /* The launch reports a fault. */
@@ -295,8 +295,8 @@ static void a_tombstone_keeps_nothing_of_its_kernel(void **state)
     }
     self->clocks.launched = 5;
     fake_session_die(self, SIGSEGV);
-    DID("audit session_end signal by gateway; kill; iopub dead; LATENCY; "
-        "GONE signal");
+    DID("audit session_end signal by gateway; kill; LATENCY; "
+        "GONE signal; iopub dead");
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
         assert_false(timers_is_running(self->timers, timers[i]));
     for (size_t i = 0; i < 2; i++) {
@@ -400,8 +400,8 @@ static void only_a_clients_cell_is_lost(void **state)
     request_queue_running(self->requests)->is_seed = true;
     fake_session_die(self, SIGSEGV);
     DID("audit session_end signal by gateway; iopub error; "
-        "shell execute_reply error; iopub idle; kill; iopub dead; "
-        "GONE signal");
+        "shell execute_reply error; iopub idle; kill; "
+        "GONE signal; iopub dead");
 }
 
 static void what_is_no_cell_is_not_lost(void **state)
@@ -414,7 +414,7 @@ static void what_is_no_cell_is_not_lost(void **state)
     (void) deeds_take();
     fake_session_die(self, SIGSEGV);
     DID("audit session_end signal by gateway; shell complete_reply error; "
-        "iopub idle; kill; iopub dead; GONE signal");
+        "iopub idle; kill; GONE signal; iopub dead");
 }
 
 /* --- Revival --- */
