@@ -35,6 +35,9 @@
 
 #define EXIT_NOT_ENTERED 70 /* as in launch.c */
 #define ORDERS_MAX       16 /* that are read at once */
+/* How long the first gateway is waited for. It connects while the sandbox is
+ * made, so one that does not come has ended, and no client has the session. */
+#define FIRST_MS 60000
 
 #if defined __x86_64__
 #define OWN_ARCH AUDIT_ARCH_X86_64
@@ -64,6 +67,7 @@ typedef struct {
     int gateway;          /* the connection; -1: none */
     pid_t payload;        /* 0: it has ended */
     int64_t orphan_ms;    /* how long without a gateway; 0: for ever */
+    int64_t patience_ms;  /* the same, and less before the first gateway */
     int64_t orphan_since; /* when the last one went, monotonic ms */
     bool is_unowned;      /* the end of the gateway is the end of all */
     char line[96];        /* the line for the gateway */
@@ -173,6 +177,7 @@ static void on_listener(init_t *self)
         return;
     /* The newer gateway is the one that lives. */
     drop_gateway(self);
+    self->patience_ms = self->orphan_ms;
     self->gateway = fd;
     /* It may have given its orders and gone already. */
     on_gateway(self);
@@ -233,9 +238,9 @@ static const struct timespec *patience(const init_t *self,
 {
     int64_t left;
 
-    if (self->gateway >= 0 || self->orphan_ms == 0)
+    if (self->gateway >= 0 || self->patience_ms == 0)
         return NULL;
-    left = self->orphan_since + self->orphan_ms - now_ms();
+    left = self->orphan_since + self->patience_ms - now_ms();
     if (left <= 0)
         end_all();
     buffer->tv_sec = left / 1000;
@@ -370,6 +375,9 @@ void bare_main(const long *stack)
     self.listener = numbers[0];
     self.payload = numbers[3];
     self.orphan_ms = numbers[4] * 1000LL;
+    self.patience_ms = self.orphan_ms == 0 || self.orphan_ms > FIRST_MS
+                           ? FIRST_MS
+                           : self.orphan_ms;
     self.orphan_since = now_ms();
     self.signal_fd = watch_children(numbers[1]);
     if ((r = load_filter()) < 0)

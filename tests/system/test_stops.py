@@ -32,6 +32,7 @@ def gateway() -> Iterator[Gateway]:
         *("--set", "profile/python3/preload="),
         *("--set", "profile/python3/pool/min=1"),
         *("--set", "profile/python3/pool/max=2"),
+        *("--set", "sessions/gone_keep=0"),
     )
     try:
         running.start()
@@ -141,6 +142,11 @@ def delete(clients: Clients) -> None:
 DEEDS: list[Callable[[Clients], None]] = [start, refill, delete]
 
 
+def is_filled(gateway: Gateway) -> bool:
+    pool = gateway.info()["profiles"][0]["pool"]
+    return bool(pool["ready"] >= pool["target"] > 0)
+
+
 def is_warm(gateway: Gateway) -> bool:
     state: str = gateway.info()["profiles"][0]["state"]
     return state == "ready"
@@ -220,19 +226,18 @@ def test_a_stop_refuses_a_start_that_takes_long(gateway: Gateway) -> None:
 def test_a_second_signal_changes_nothing(gateway: Gateway) -> None:
     session = gateway.create()
     session.exec("import atexit, time; atexit.register(time.sleep, 0.5)")
-    begin(gateway, "session", "delete", session.id).wait(DEADLINE)
+    command = begin(gateway, "session", "delete", session.id)
+    session.wait_state("stopping")
     os.kill(gateway.pid, signal.SIGTERM)
     gateway.terminate()
+    command.communicate(timeout=DEADLINE)
     assert not inside(gateway.folder)
 
 
 def test_a_killed_gateway_leaves_no_pool(gateway: Gateway) -> None:
     """What was never handed out does not wait for another gateway."""
     kept = gateway.create()
-    wait_for(
-        lambda: gateway.info()["profiles"][0]["pool"]["ready"],
-        "a member of the pool",
-    )
+    wait_for(lambda: is_filled(gateway), "a pool that is full")
     gateway.kill()
     wait_for(
         lambda: all(kept.id in mounts(pid) for pid in inside(gateway.folder)),
