@@ -3,7 +3,10 @@
  * out. */
 #include "tests/sandbox/inside.h"
 
+#include <dirent.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/un.h>
 
 /* A line for everything that worked. */
@@ -113,6 +116,66 @@ static void keeps_a_writable_mount_closed(void **state)
     assert_int_equal(path_remove_tree(folder, &fault), 0);
 }
 
+static void *wait_for_the_end(void *end)
+{
+    char byte;
+
+    return read(*(int *) end, &byte, 1) < 0 ? end : NULL;
+}
+
+/* Names itself, and opens what it could write if its comm could be: the files
+ * of another thread. A line for each that it can open. */
+static void open_files_of_a_thread(int out, void *argument)
+{
+    static const char *const files[] = {"comm", "mem", "oom_score_adj"};
+    char name[16] = "";
+    int end[2];
+    pthread_t other;
+
+    (void) argument;
+    if (prctl(PR_SET_NAME, "itself") == 0 && prctl(PR_GET_NAME, name) == 0)
+        dprintf(out, "%s\n", name);
+    if (pipe(end) < 0
+        || pthread_create(&other, NULL, wait_for_the_end, &end[0]) != 0)
+        return;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        DIR *threads = opendir("/proc/self/task");
+        struct dirent *thread;
+        int opened = 0;
+
+        while (threads != NULL && (thread = readdir(threads)) != NULL)
+            if (thread->d_name[0] != '.') {
+                cleanup_free char *path = mem_format("/proc/self/task/%s/%s",
+                                                     thread->d_name, files[i]);
+                int fd = open(path, O_WRONLY | O_TRUNC);
+
+                opened += fd >= 0;
+                close(fd);
+            }
+        closedir(threads);
+        dprintf(out, "%s %s\n", files[i], opened == 2 ? "opened" : "closed");
+    }
+    close(end[1]);
+    pthread_join(other, NULL);
+}
+
+/* The name of a thread is beside its memory, and the rule is for both. */
+static void keeps_the_files_of_threads_closed(void **state)
+{
+    cleanup_sandbox sandbox_t *closed = inside_describe();
+    cleanup_sandbox sandbox_t *open = describe_without("landlock", NULL);
+
+    (void) state;
+    if (sandbox_landlock_abi() == 0)
+        skip();
+    inside_expect_of(closed, open_files_of_a_thread, NULL, NULL,
+                     "itself\ncomm closed\nmem closed\n"
+                     "oom_score_adj closed\n");
+    inside_expect_of(open, open_files_of_a_thread, NULL, NULL,
+                     "itself\ncomm opened\nmem opened\n"
+                     "oom_score_adj opened\n");
+}
+
 static void refuses_a_missing_wall_that_was_not_accepted(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
@@ -143,6 +206,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_a_writable_mount_closed),
         cmocka_unit_test(keeps_sockets_and_signals_out),
+        cmocka_unit_test(keeps_the_files_of_threads_closed),
         cmocka_unit_test(refuses_a_missing_wall_that_was_not_accepted),
         cmocka_unit_test(names_each_wall_once),
     };

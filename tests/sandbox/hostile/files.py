@@ -167,6 +167,23 @@ CASES = table(
         "landlock",
     ),
     Case(
+        # A rule that permitted this would permit all files beside it.
+        "name-of-another-thread",
+        "import threading\n"
+        "over = threading.Event()\n"
+        "thread = threading.Thread(target=over.wait)\n"
+        "thread.start()\n"
+        "place = f'/proc/self/task/{thread.native_id}/comm'\n"
+        "try:\n"
+        "    os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))\n"
+        "    return 'named'\n"
+        "finally:\n"
+        "    over.set()\n"
+        "    thread.join()",
+        "EACCES",
+        "landlock",
+    ),
+    Case(
         "own-program",
         "return os.open('/proc/self/exe', os.O_WRONLY | os.O_APPEND)",
         "EACCES EROFS ETXTBSY",
