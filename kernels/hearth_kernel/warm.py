@@ -8,7 +8,6 @@ import gc
 import importlib
 import logging
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 _MADV_COLLAPSE = 25  # Linux 6.1
 _LARGE_PAGE = 2 << 20
+_CACHES = 8  # names of cache folders that are tried
 
 _CELLS = (
     "1 + 1",
@@ -80,19 +80,21 @@ def preload(names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
     return loaded, missing
 
 
-def make_shell() -> ZMQInteractiveShell:
-    """IPython's shell, configured, with an empty user namespace."""
+def make_shell(folder: str) -> ZMQInteractiveShell:
+    """IPython's shell, configured, with an empty user namespace.
+
+    IPython makes empty folders in `folder`, where they stay: a zygote that is
+    killed could not remove them.
+    """
     config: Any = Config()
     config.IPKernelApp = Config()
     config.InteractiveShell.enable_html_pager = False
     config.InteractiveShell.banner2 = ""
-    folder = tempfile.mkdtemp(prefix="hearth-zygote-")
-    try:
-        shell: ZMQInteractiveShell = ZMQInteractiveShell.instance(
-            ipython_dir=folder, config=config
-        )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    place = os.path.join(folder, "ipython")
+    os.makedirs(place, mode=0o700, exist_ok=True)
+    shell: ZMQInteractiveShell = ZMQInteractiveShell.instance(
+        ipython_dir=place, config=config
+    )
     return shell
 
 
@@ -158,20 +160,31 @@ def forget_files() -> None:
             cached.cache_clear()
 
 
-def cache_folder() -> str:
-    """Return a folder that no other user can write to: it has pickles in it."""
-    path = f"/tmp/hearth-cache-{os.geteuid()}"
+def _is_own(path: str) -> bool:
+    """Make the folder, or look whether it is this user's alone."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
         found = os.lstat(path)
-        if (
-            not stat.S_ISDIR(found.st_mode)
-            or found.st_uid != os.geteuid()
-            or found.st_mode & 0o077
-        ):
-            return tempfile.mkdtemp(prefix="hearth-cache-")
-    return path
+        return (
+            stat.S_ISDIR(found.st_mode)
+            and found.st_uid == os.geteuid()
+            and not found.st_mode & 0o077
+        )
+    return True
+
+
+def cache_folder(place: str = "/tmp") -> str:
+    """Return a folder that no other user can write to: it has pickles in it.
+
+    It stays, for the next zygote. Another user may have the same number: in a
+    user namespace it has another meaning.
+    """
+    path = os.path.join(place, f"hearth-cache-{os.geteuid()}")
+    for candidate in (path, *(f"{path}-{n}" for n in range(1, _CACHES))):
+        if _is_own(candidate):
+            return candidate
+    return tempfile.mkdtemp(prefix="hearth-cache-", dir=place)
 
 
 def start_openssl() -> None:
@@ -219,7 +232,7 @@ def warm(
     logging.getLogger("Comm").addHandler(logging.NullHandler())
     comms.install()
     tracebacks.install()
-    shell = make_shell()
+    shell = make_shell(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loaded, missing = preload(names)

@@ -1,5 +1,6 @@
 /* A folder of its own for each test, under /tmp: the setup and the teardown of
- * a cmocka test, and the paths in it. */
+ * a cmocka test or of a group, and the paths in it. A test of a group that has
+ * a folder may have another one. */
 #ifndef HEARTH_TESTS_LIB_FOLDER_H
 #define HEARTH_TESTS_LIB_FOLDER_H
 
@@ -9,12 +10,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static char folder[64];
+static char outer_folder[64]; /* the group's, while a test has its own */
 
 static inline int make_folder(void **state)
 {
     (void) state;
+    (void) memcpy(outer_folder, folder, sizeof folder);
     (void) snprintf(folder, sizeof folder, "/tmp/hearth-test-XXXXXX");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
@@ -23,7 +27,11 @@ static inline int remove_folder(void **state)
 {
     (void) state;
     fault_t fault;
-    return path_remove_tree(folder, &fault);
+    int r = path_remove_tree(folder, &fault);
+
+    (void) memcpy(folder, outer_folder, sizeof folder);
+    outer_folder[0] = '\0';
+    return r;
 }
 
 /* The caller frees it. */
