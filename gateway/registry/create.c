@@ -206,6 +206,8 @@ static json_t *describe_stop(void)
 
 void create_stop(create_t *self)
 {
+    message_t *request;
+
     while (self->first) {
         waiting_t *first = take_first(self);
 
@@ -213,6 +215,8 @@ void create_stop(create_t *self)
                           describe_stop());
         free(first);
     }
+    while ((request = replacements_give_up(self->replacements)))
+        management_answer(self->parts->management, &request, describe_stop());
 }
 
 static json_t *describe_busy(const create_t *self)
@@ -276,13 +280,13 @@ void create_make(create_t *self, json_t *content, message_t **request_p)
     bool has_member =
         profile && fits_pool(content) && pool_find(parts->pool, profile);
 
-    if (replacements_take(self->replacements, content, &request))
-        return;
     capacity_forget_gone(parts->capacity);
     if (profile)
         pool_count_arrival(parts->pool, profile, clock_monotonic_ms());
     if (session_table_is_closing(parts->table)) {
         management_answer(parts->management, &request, describe_stop());
+    } else if (replacements_take(self->replacements, content, &request)) {
+        return;
     } else if (has_all_sessions(self)
                || (!capacity_is_left(parts->capacity) && !has_member)) {
         refuse(self, request);

@@ -42,14 +42,12 @@ static message_t *take(replacements_t *self, replacement_t **place)
 void replacements_destroy(replacements_t **self_p)
 {
     replacements_t *self = *self_p;
+    message_t *request;
 
     if (!self)
         return;
-    while (self->first) {
-        message_t *request = take(self, &self->first);
-
+    while ((request = replacements_give_up(self)))
         message_destroy(&request);
-    }
     free(self);
     *self_p = NULL;
 }
@@ -120,6 +118,11 @@ message_t *replacements_next(replacements_t *self)
         if (!still_waits(self, (*place)->request))
             return take(self, place);
     return NULL;
+}
+
+message_t *replacements_give_up(replacements_t *self)
+{
+    return self->first ? take(self, &self->first) : NULL;
 }
 
 size_t replacements_waiting(const replacements_t *self)

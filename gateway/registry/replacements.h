@@ -27,6 +27,8 @@ bool replacements_take(replacements_t *self, const json_t *content,
 /* Returns a request that does not have to wait any more, which the caller owns;
  * NULL if there is none. */
 message_t *replacements_next(replacements_t *self);
+/* Returns a request that waits, whatever it waits for, likewise. */
+message_t *replacements_give_up(replacements_t *self);
 /* Returns how many requests wait. */
 size_t replacements_waiting(const replacements_t *self);
 

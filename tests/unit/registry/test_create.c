@@ -351,9 +351,12 @@ static void a_gateway_that_stops_replaces_nothing(void **state)
 
     ask_with(parts, path);
     session_table_close(parts->table);
+    create_stop(parts->create);
+    ANSWERS("GatewayStopping");
     session_table_remove(parts->table, &entry);
     create_next(parts->create);
     DID("");
+    assert_int_equal(create_waiting(parts->create), 0);
 }
 
 /* --- Limits --- */
