@@ -7,10 +7,13 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/ws/executions.h"
 #include "gateway/http/ws/session_set.h"
+#include "protocol/jspan.h"
 
 #include <string.h>
 
-#define LINGER_MS 60000 /* how long an attachment without viewers stays */
+#define LINGER_MS     60000 /* how long an attachment without viewers stays */
+#define RUNNING_OTHER UINT64_MAX /* a request whose `busy` has not come here   \
+                                  */
 
 struct awaiting {
     exchange_t *exchange; /* borrowed */
@@ -94,10 +97,21 @@ subscription_t *subscription_open(http_t *http, const char *session,
     return self;
 }
 
+static bool is_at_work(const char *state)
+{
+    return strcmp(state, "idle") == 0 || strcmp(state, "busy") == 0;
+}
+
 bool subscription_is_alive(const subscription_t *self)
 {
     return self->is_greeted && !self->is_over
            && strcmp(self->state, "gone") != 0;
+}
+
+bool subscription_is_idle(const subscription_t *self)
+{
+    return subscription_is_alive(self) && is_at_work(self->state)
+           && !self->running;
 }
 
 void subscription_add(subscription_t *self, subscriber_t *subscriber)
@@ -241,7 +255,7 @@ static bool is_over(awaiting_t *item, const void *argument)
 static bool is_ready(awaiting_t *item, const void *argument)
 {
     const char *state = argument;
-    bool is_working = strcmp(state, "idle") == 0 || strcmp(state, "busy") == 0;
+    bool is_working = is_at_work(state);
 
     item->was_away |= !is_working;
     return item->what == AWAIT_READY && is_working && item->was_away;
@@ -289,6 +303,10 @@ static void replace(char **text_p, const char *text)
 static void on_state(subscription_t *self, const json_t *json)
 {
     replace(&self->state, model_text(json, "state"));
+    self->running = strcmp(self->state, "busy") == 0 ? RUNNING_OTHER : 0;
+    for (subscriber_t *at = first(self); at; at = next(self))
+        if (at->ops->state)
+            at->ops->state(at);
     if (strcmp(self->state, "gone") == 0) {
         replace(&self->farewell, model_text(json, "detail"));
         answer(self, NULL, is_over, NULL);
@@ -341,10 +359,32 @@ static bool is_named(const subscriber_t *self, bytes_t name)
            && memcmp(self->name, name.bytes, name.size) == 0;
 }
 
+/* Notes busy and idle of a request, which are in `status` messages alone. A
+ * request that is answered beside the kernel's work has no number there. */
+static void note_turn(subscription_t *self, const frontend_event_t *event)
+{
+    jspan_t content, state;
+    fault_t ignored;
+
+    if (event->seq || !event->request || event->channel != CHANNEL_IOPUB
+        || jspan_check(event->content.bytes, event->content.size, &content,
+                       &ignored)
+               < 0)
+        return;
+    state = jspan_member(content, "execution_state");
+    if (jspan_text_equals(state, "busy"))
+        self->running = event->request;
+    else if (jspan_text_equals(state, "idle")
+             && (self->running == event->request
+                 || self->running == RUNNING_OTHER))
+        self->running = 0;
+}
+
 static void on_message(subscription_t *self, const frontend_event_t *event)
 {
     if (event->seq > self->last_seq)
         self->last_seq = event->seq;
+    note_turn(self, event);
     for (subscriber_t *at = first(self); at; at = next(self))
         if (!event->client.size || at->ops->sees_all
             || is_named(at, event->client))

@@ -28,6 +28,8 @@ typedef struct {
     void (*event)(subscriber_t *self, const frontend_event_t *event);
     /* The subscriber has to end, with this code and sentence. */
     void (*end)(subscriber_t *self, int status, const char *text);
+    /* The session's state has changed; NULL if that is not wanted. */
+    void (*state)(subscriber_t *self);
     /* Called each second; monotonic ms. */
     void (*tick)(subscriber_t *self, int64_t now);
     /* The subscription is destroyed. */
@@ -55,6 +57,7 @@ struct subscription {
     char *state;               /* owned; "idle" … */
     char *farewell;            /* owned; why it is over, a sentence */
     uint64_t last_seq;         /* the journal's last known number */
+    uint64_t running;          /* the request that the kernel works on, or 0 */
     subscriber_t *subscribers; /* owned by their connections */
     subscriber_t *upcoming;    /* borrowed; the next one of a walk over them */
     awaiting_t *awaiting;      /* owned */
@@ -72,6 +75,8 @@ subscription_t *subscription_open(http_t *http, const char *session,
 subscription_t *subscription_find(const http_t *http, const char *session);
 /* Returns true if the session is alive and can get requests. */
 bool subscription_is_alive(const subscription_t *self);
+/* Returns true if the session's kernel is ready and works on no request. */
+bool subscription_is_idle(const subscription_t *self);
 /* Returns the number of a session's WebSockets. */
 unsigned subscription_client_count(const http_t *http, const char *session);
 void subscription_add(subscription_t *self, subscriber_t *subscriber);

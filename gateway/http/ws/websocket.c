@@ -3,6 +3,7 @@
 
 #include "gateway/http/ws/resume_state.h"
 #include "gateway/http/ws/ws_catchup.h"
+#include "gateway/http/ws/ws_greeting.h"
 #include "gateway/http/ws/ws_receive.h"
 #include "gateway/http/ws/ws_send.h"
 #include "gateway/http/ws/ws_tools.h"
@@ -41,6 +42,7 @@ void ws_client_destroy(ws_client_t **self_p)
     journal_follower_destroy(&self->follower);
     zlistx_destroy(&self->waiting);
     buffer_reset(&self->inbox);
+    buffer_reset(&self->greeting);
     (void) memory_quota_set(&self->http->memory, &self->held, 0);
     free(self);
     *self_p = NULL;
@@ -87,6 +89,7 @@ static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
     if (journal_follower_take(self->follower, &live) == JOURNAL_LIVE_SEND
         && (event->seq || !is_too_much(self, event)))
         ws_client_queue(self, event->seq, event->channel, &parts);
+    ws_client_greet_idle(self);
 }
 
 /* Chooses the position: where the client stopped, its oldest request without a
@@ -108,6 +111,7 @@ static void choose_position(ws_client_t *self)
         journal_follower_resume(self->follower, position - 1, false);
     } else {
         journal_follower_begin(self->follower, subscription->last_seq);
+        ws_client_greet(self);
     }
 }
 
@@ -132,6 +136,11 @@ static void on_hello(subscriber_t *subscriber, bool is_first)
         journal_follower_fall_behind(self->follower);
     ws_client_send_waiting(self);
     ws_client_wake(self);
+}
+
+static void on_state(subscriber_t *subscriber)
+{
+    ws_client_greet_idle(client_of(subscriber));
 }
 
 /* Vouches for the client. libwebsockets would disconnect a client that was
@@ -175,6 +184,7 @@ const subscriber_ops_t ws_client_ops = {.is_connection = true,
                                         .hello = on_hello,
                                         .event = on_event,
                                         .end = on_end,
+                                        .state = on_state,
                                         .tick = on_tick,
                                         .detach = on_detach};
 
@@ -186,6 +196,7 @@ static int on_writable(ws_client_t *self)
     do {
         if (journal_follower_is_behind(self->follower))
             ws_client_catch_up(self);
+        ws_client_greet_idle(self);
         r = ws_client_write(self);
     } while (r > 0 && !lws_send_pipe_choked(self->wsi));
     if (r < 0)

@@ -36,6 +36,7 @@ struct ws_client {
     uint64_t delivered;           /* all up to here was handed to the socket */
     bool is_settled;              /* where it begins is known: HELLO has come */
     uint64_t question;            /* unanswered input_request, or 0 */
+    buffer_t greeting;            /* its parent, until its idle was queued */
     ws_tools_t *tools;            /* owned; or NULL */
     bool is_repeating;            /* it may have sent what it reads already */
     struct {

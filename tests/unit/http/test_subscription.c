@@ -147,6 +147,65 @@ static void greets_all_and_again_after_a_gap(void **state)
     assert_int_equal(subscription_client_count(&http, ID), 2);
 }
 
+/* Sends busy or idle of a request. */
+static void turn(uint64_t request, const char *state)
+{
+    cleanup_free char *content =
+        mem_format("{\"execution_state\":\"%s\"}", state);
+    const frontend_event_t event = {.what = FRONTEND_EVENT,
+                                    .session = ID,
+                                    .channel = CHANNEL_IOPUB,
+                                    .request = request,
+                                    .content = {content, strlen(content)}};
+
+    subscription_on_event(&http, &event);
+}
+
+static void is_idle_while_no_request_runs(void **state)
+{
+    (void) state;
+    assert_false(subscription_is_idle(subscription));
+    say_hello("starting");
+    assert_false(subscription_is_idle(subscription));
+    tell(FRONTEND_STATE, "{\"state\":\"idle\"}");
+    assert_true(subscription_is_idle(subscription));
+    turn(1, "busy");
+    assert_false(subscription_is_idle(subscription));
+    turn(0, "idle"); /* answered beside the kernel's work */
+    turn(2, "idle");
+    assert_false(subscription_is_idle(subscription));
+    turn(1, "idle");
+    assert_true(subscription_is_idle(subscription));
+    say_hello("busy"); /* with a request whose busy was left out */
+    assert_false(subscription_is_idle(subscription));
+    turn(3, "idle");
+    assert_true(subscription_is_idle(subscription));
+    tell(FRONTEND_STATE, "{\"state\":\"gone\",\"detail\":\"\"}");
+    assert_false(subscription_is_idle(subscription));
+}
+
+static void notes_a_change_of_state(subscriber_t *self)
+{
+    note(self, 's');
+}
+
+static void reports_a_change_of_state(void **state)
+{
+    subscriber_ops_t curious = ops;
+
+    (void) state;
+    curious.state = notes_a_change_of_state;
+    one.subscriber.ops = &curious;
+    subscription_add(subscription, &one.subscriber);
+    subscription_add(subscription, &other.subscriber);
+    say_hello("starting");
+    tell(FRONTEND_STATE, "{\"state\":\"idle\"}");
+    assert_string_equal(one.told, "sHs");
+    assert_string_equal(other.told, "H");
+    subscription_remove(subscription, &one.subscriber);
+    subscription_remove(subscription, &other.subscriber);
+}
+
 static void delivers_a_message_to_its_client(void **state)
 {
     (void) state;
@@ -318,6 +377,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(greets_all_and_again_after_a_gap),
+        TEST(is_idle_while_no_request_runs),
+        TEST(reports_a_change_of_state),
         TEST(delivers_a_message_to_its_client),
         TEST(goes_on_when_subscribers_leave),
         TEST(shows_all_messages_to_who_watches),
