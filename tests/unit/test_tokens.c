@@ -274,8 +274,12 @@ a_cookie_is_good_until_it_expires_or_its_token_is_revoked(void **state)
     assert_int_equal(check_cookie(self->auth, own, 1001), 0);
     assert_int_equal(check_cookie(self->auth, scoped, 999), SCOPE_OBSERVE);
     assert_null(strstr(scoped, token));
+    assert_true(tokens_has(self->auth, "gateway"));
+    assert_true(tokens_has(self->auth, id));
+    assert_false(tokens_has(self->auth, "window-1"));
     assert_int_equal(token_file_revoke(self->folder, id, &fault), 0);
     assert_int_equal(check_cookie(self->auth, scoped, 999), 0);
+    assert_false(tokens_has(self->auth, id));
 }
 
 /* Each character of it changed, each one cut off. */

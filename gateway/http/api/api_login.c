@@ -3,14 +3,12 @@
 #include "gateway/http/core/authorize.h"
 #include "gateway/http/core/authorize_audit.h"
 
-#include "base/clock.h"
 #include "gateway/http/core/form.h"
+#include "gateway/http/core/login_cookie.h"
 
 #include <sodium.h>
 
 #include <string.h>
-
-#define COOKIE_DAYS 30
 
 static const char page[] =
     "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -35,7 +33,7 @@ static bool is_own_path(const char *path)
 
 static char *xsrf_of(exchange_t *exchange)
 {
-    char *cookie = authorize_cookie(exchange, "_xsrf");
+    char *cookie = authorize_cookie(exchange, LOGIN_COOKIE_XSRF);
     char text[33];
     uint8_t random[16];
 
@@ -46,11 +44,6 @@ static char *xsrf_of(exchange_t *exchange)
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(text, sizeof text, random, sizeof random);
     return mem_text(text);
-}
-
-static const char *secure(const exchange_t *exchange)
-{
-    return exchange->http->options->http.certificate ? "; Secure" : "";
 }
 
 static void show_page(exchange_t *exchange, int status, const char *sentence,
@@ -67,25 +60,14 @@ static void show_page(exchange_t *exchange, int status, const char *sentence,
                     "frame-ancestors 'none'; base-uri 'none'");
     exchange_header(exchange, "Set-Cookie",
                     "_xsrf=%s; Path=%s/; SameSite=Strict%s", xsrf,
-                    exchange->http->base, secure(exchange));
+                    exchange->http->base, login_cookie_secure(exchange));
     exchange_bytes(exchange, status, "text/html; charset=utf-8", text.data,
                    text.size);
 }
 
 static void grant(exchange_t *exchange, const char *id, const char *next)
 {
-    char who[EXCHANGE_WHO_SIZE];
-    int64_t expires = clock_wall_us() + (int64_t) COOKIE_DAYS * 86400 * 1000000;
-    cleanup_free char *name = authorize_cookie_name(exchange);
-    cleanup_free char *value =
-        tokens_cookie(exchange->http->tokens, id, expires);
-
-    snprintf(who, sizeof who, "token=%s", id);
-    authorize_note_use(exchange, "login", who, "");
-    exchange_header(exchange, "Set-Cookie",
-                    "%s=%s; Path=%s/; Max-Age=%d; HttpOnly; SameSite=Strict%s",
-                    name, value, exchange->http->base, COOKIE_DAYS * 86400,
-                    secure(exchange));
+    login_cookie_give(exchange, id);
     exchange_header(exchange, "Location", "%s/%s", exchange->http->base,
                     is_own_path(next) ? next + 1 : "login");
     exchange_empty(exchange, 302);
@@ -109,13 +91,17 @@ static void show(exchange_t *exchange)
               next);
 }
 
-/* Reads the token. Jupyter names the form's field password. */
+/* Reads the token. Jupyter names the form's field password, and a program shows
+ * the XSRF token in a header. */
 static void take(exchange_t *exchange)
 {
     cleanup_free char *token = form_form(&exchange->request.body, "token");
-    cleanup_free char *shown = form_form(&exchange->request.body, "_xsrf");
+    cleanup_free char *field =
+        form_form(&exchange->request.body, LOGIN_COOKIE_XSRF);
+    const char *shown =
+        field && *field ? field : exchange->request.headers[HEADER_XSRF];
     cleanup_free char *next = form_form(&exchange->request.body, "next");
-    cleanup_free char *cookie = authorize_cookie(exchange, "_xsrf");
+    cleanup_free char *cookie = authorize_cookie(exchange, LOGIN_COOKIE_XSRF);
     char id[TOKEN_ID_SIZE];
 
     if (!token || !*token) {
@@ -140,11 +126,7 @@ static void take(exchange_t *exchange)
 
 static void leave(exchange_t *exchange)
 {
-    cleanup_free char *name = authorize_cookie_name(exchange);
-
-    exchange_header(exchange, "Set-Cookie",
-                    "%s=; Path=%s/; Max-Age=0; HttpOnly; SameSite=Strict%s",
-                    name, exchange->http->base, secure(exchange));
+    login_cookie_clear(exchange);
     exchange_header(exchange, "Location", "%s/login", exchange->http->base);
     exchange_empty(exchange, 302);
 }

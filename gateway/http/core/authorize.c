@@ -10,17 +10,10 @@
 #include "base/string_list.h"
 #include "gateway/audit/audit.h"
 #include "gateway/http/core/form.h"
+#include "gateway/http/core/login_cookie.h"
 #include "gateway/http/core/window_access.h"
 
 #include <string.h>
-
-#define XSRF_COOKIE "_xsrf"
-
-char *authorize_cookie_name(const exchange_t *exchange)
-{
-    /* Ports share cookies: two gateways on one host need different names. */
-    return mem_format("hearth-%d", exchange->http->port);
-}
 
 char *authorize_cookie(const exchange_t *exchange, const char *name)
 {
@@ -95,11 +88,7 @@ static void identify(exchange_t *exchange, bool is_bearer)
         exchange->is_by_token = exchange->scopes && !tokens_is_open(auth);
         return;
     }
-    cleanup_free char *name = authorize_cookie_name(exchange);
-    cleanup_free char *cookie = authorize_cookie(exchange, name);
-    if (cookie)
-        exchange->scopes = tokens_check_cookie(auth, cookie, strlen(cookie),
-                                               clock_wall_us(), exchange->who);
+    exchange->scopes = login_cookie_check(exchange, exchange->who);
     if (!exchange->scopes)
         exchange->scopes = tokens_check(auth, "", 0, exchange->who);
 }
@@ -240,13 +229,13 @@ static bool check_xsrf(exchange_t *exchange)
 {
     const unsigned harmless = METHOD_GET | METHOD_HEAD | METHOD_OPTIONS;
     const char *shown = exchange->request.headers[HEADER_XSRF];
-    cleanup_free char *cookie = authorize_cookie(exchange, XSRF_COOKIE);
+    cleanup_free char *cookie = authorize_cookie(exchange, LOGIN_COOKIE_XSRF);
 
     if (exchange->request.method & harmless || exchange->is_by_token
         || tokens_is_open(exchange->http->tokens))
         return true;
     if (!shown)
-        shown = exchange_argument(exchange, XSRF_COOKIE);
+        shown = exchange_argument(exchange, LOGIN_COOKIE_XSRF);
     if (shown && cookie && *cookie && tokens_equals(shown, cookie))
         return true;
     authorize_note_refusal(exchange, "xsrf");
@@ -310,6 +299,15 @@ static bool check_scope(exchange_t *exchange, unsigned scope)
     return false;
 }
 
+/* Returns true if one of the gateway's own pages asks, or no page. A page of
+ * another origin may send a token and gets no cookie for it. */
+static bool is_own_request(const exchange_t *exchange)
+{
+    return exchange->request.headers[HEADER_ORIGIN]
+               ? is_own(exchange)
+               : !is_of_another_page(exchange);
+}
+
 bool authorize_check(exchange_t *exchange, unsigned scope, bool is_websocket)
 {
     bool is_bearer = scope & AUTHORIZE_BEARER;
@@ -319,9 +317,15 @@ bool authorize_check(exchange_t *exchange, unsigned scope, bool is_websocket)
     identify(exchange, is_bearer);
     if (scope && !exchange->scopes)
         return check_scope(exchange, scope);
-    return check_origin(exchange, is_websocket, is_bearer)
-           && (!scope
-               || (check_scope(exchange, scope) && check_xsrf(exchange)));
+    if (!check_origin(exchange, is_websocket, is_bearer))
+        return false;
+    if (!scope)
+        return true;
+    if (!check_scope(exchange, scope) || !check_xsrf(exchange))
+        return false;
+    if (!is_bearer && !is_websocket && is_own_request(exchange))
+        login_cookie_offer(exchange);
+    return true;
 }
 
 /* Writes headers that forbid browsers to run, frame or store an answer, or to

@@ -29,7 +29,5 @@ const char *authorize_token(const exchange_t *exchange);
 void authorize_headers(const exchange_t *exchange, buffer_t *out);
 /* Returns a cookie of the request, to be freed; NULL if there is none. */
 char *authorize_cookie(const exchange_t *exchange, const char *name);
-/* Returns the name of the login cookie, to be freed. */
-char *authorize_cookie_name(const exchange_t *exchange);
 
 #endif

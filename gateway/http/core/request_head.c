@@ -111,6 +111,35 @@ bool request_head_is_http_1_0(struct lws *wsi)
     return version && strcmp(version, "HTTP/1.0") == 0;
 }
 
+/* Returns the value of a header's line of that index, from 0 on; NULL if there
+ * is none. libwebsockets leaves blanks at the beginning of later ones. */
+static char *line_text(struct lws *wsi, enum lws_token_indexes token, int index)
+{
+    int size = lws_hdr_fragment_length(wsi, token, index);
+    cleanup_free char *text = size > 0 ? mem_new((size_t) size + 1) : NULL;
+
+    if (!text || lws_hdr_copy_fragment(wsi, text, size + 1, token, index) < 0)
+        return NULL;
+    return mem_text(text + strspn(text, " \t"));
+}
+
+/* Returns the header Authorization. A request has one; Emacs sends the same
+ * line twice, which counts as one. NULL if lines differ: none of them counts.
+ */
+static char *read_authorization(struct lws *wsi)
+{
+    const enum lws_token_indexes token = WSI_TOKEN_HTTP_AUTHORIZATION;
+    cleanup_free char *first = line_text(wsi, token, 0);
+    int index = 1;
+
+    while (first && lws_hdr_fragment_length(wsi, token, index) > 0) {
+        cleanup_free char *other = line_text(wsi, token, index++);
+        if (!other || strcmp(first, other) != 0)
+            return NULL;
+    }
+    return take_ptr(first);
+}
+
 /* Finds a NUL. libwebsockets keeps it but does not count it, so the text would
  * end early. */
 static bool has_nul(struct lws *wsi)
@@ -201,6 +230,8 @@ exchange_t *request_head_read(http_t *http, struct lws *wsi)
         exchange->request.headers[i] =
             headers[i].line ? custom_text(wsi, headers[i].line)
                             : request_head_text(wsi, headers[i].token);
+    free(exchange->request.headers[HEADER_AUTHORIZATION]);
+    exchange->request.headers[HEADER_AUTHORIZATION] = read_authorization(wsi);
     if (!exchange->request.headers[HEADER_XSRF])
         exchange->request.headers[HEADER_XSRF] =
             custom_text(wsi, "x-csrftoken:");

@@ -186,6 +186,11 @@ static unsigned scopes_of(tokens_t *self, const char *id)
     return 0;
 }
 
+bool tokens_has(tokens_t *self, const char *id)
+{
+    return scopes_of(self, id) != 0;
+}
+
 unsigned tokens_check_cookie(tokens_t *self, const char *value, size_t size,
                              int64_t now_us, char ret_id[TOKEN_ID_SIZE])
 {

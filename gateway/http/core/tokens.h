@@ -44,6 +44,10 @@ void tokens_refresh(tokens_t *self);
  * (window_access.h), because older ones were revoked. */
 int64_t tokens_windows_from(tokens_t *self);
 
+/* Returns true if there is a token of this id. A token of a window has none
+ * here. */
+bool tokens_has(tokens_t *self, const char *id);
+
 /* Returns a cookie's value for the holder of token `id`, valid until
  * `expires_us`; to be freed. */
 char *tokens_cookie(const tokens_t *self, const char *id, int64_t expires_us);

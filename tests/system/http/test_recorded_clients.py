@@ -166,6 +166,41 @@ def test_open_webui(web: Web, made: list[str], by: str) -> None:
     assert 200 <= browser.status < 400
 
 
+# --- Emacs ---
+
+
+@pytest.mark.parametrize("by", ["password", "token"])
+def test_emacs(web: Web, made: list[str], by: str) -> None:
+    """emacs-jupyter/jupyter, jupyter-rest-api.el: the page to log in for its
+    XSRF token, which is shown in a header from then on; a password by that
+    page, a token in each request. Its WebSocket has the cookies, and a token
+    twice (jupyter-api-add-websocket-headers)."""
+    emacs = Browser(web)
+    emacs.ask("GET", "/login")
+    shown = {"X-XSRFTOKEN": emacs.cookies["_xsrf"]}
+    lines = [f"X-XSRFTOKEN: {emacs.cookies['_xsrf']}"]
+    if by == "password":
+        headers = emacs.ask(
+            "POST", "/login", f"password={web.token}", headers=shown
+        )
+        assert emacs.status == 302
+        emacs.ask("GET", headers["Location"])
+    else:
+        shown["Authorization"] = f"token {web.token}"
+        lines += [f"Authorization: token {web.token}"] * 2
+    for path in ("/api/kernelspecs", "/api/kernels", "/api/sessions"):
+        emacs.ask("GET", path, headers=shown)
+        assert emacs.status == 200, path
+    emacs.ask("POST", "/api/kernels", headers=shown)
+    kernel = note(web, made, json.loads(emacs.body)["id"])
+    cookies = emacs.cookie()
+    assert "hearth-" in cookies
+    path = f"/api/kernels/{kernel}/channels?session_id=emacs"
+    for own in (lines, [line for line in lines if "token " not in line]):
+        with Wire(web, path, *own, f"Cookie: {cookies}") as ws:
+            assert "42" in webui_run(ws, "6 * 7")[2]
+
+
 # --- E2B's server in its template ---
 
 

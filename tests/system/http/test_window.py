@@ -234,6 +234,15 @@ def test_cookies_stay_on_the_site(web: Web) -> None:
     assert all("SameSite=Strict" in cookie for cookie in cookies)
 
 
+def test_a_window_gets_no_cookie(web: Web) -> None:
+    """Also where a person has opened the page to log in."""
+    window = trade(web, code_of(web))
+    shown = {"Cookie": "_xsrf=" + "0" * 32}
+    answer = window.get("/api/kernels", headers=shown)
+    assert answer.status == 200
+    assert "Set-Cookie" not in answer.headers
+
+
 def test_no_page_of_another_origin_gets_a_token(web: Web) -> None:
     code = code_of(web)
     stranger = web.with_token(None)
