@@ -236,8 +236,8 @@ const option_value_t option_rows[] = {
      .is_reread = true},
     {.key = "http/frame_max", .kind = VALUE_SIZE, .offset = AT(http.frame_max),
      .min = 64 * KIB, .max = 256 * MIB, .initial = "64M",
-     .help = "size of a message to a WebSocket; a bigger one becomes a "
-             "preview", .is_reread = true},
+     .help = "size of a message to a WebSocket; a longer stream is split, "
+             "another message becomes a preview", .is_reread = true},
     {.key = "http/queue_max", .kind = VALUE_SIZE, .offset = AT(http.queue_max),
      .min = 64 * KIB, .max = GIB, .initial = "4M",
      .help = "bytes that may wait for a slow WebSocket", .is_reread = true},

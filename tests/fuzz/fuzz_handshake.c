@@ -136,7 +136,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     exchange_t *exchange = make(protocols, agent, session, who);
     cleanup_free char *name = mem_format("%s/%s", exchange->who, session);
     json_object_clear(http.kept.cursors);
-    resume_state_keep_cursor(&http, SESSION, name, cursor, 0);
+    resume_state_keep_cursor(&http, SESSION, name,
+                             &(resume_cursor_t){.seq = cursor});
     ws_client_t *first = ws_client_new(exchange), *second = NULL;
     check(exchange, first);
     if (first && first->is_returning && cursor <= LAST

@@ -58,8 +58,7 @@ void resume_state_save(http_t *http)
 }
 
 void resume_state_keep_cursor(http_t *http, const char *session,
-                              const char *client, uint64_t cursor,
-                              uint64_t question)
+                              const char *client, const resume_cursor_t *cursor)
 {
     cleanup_free char *key = mem_format("%s %s", session, client);
 
@@ -69,23 +68,31 @@ void resume_state_keep_cursor(http_t *http, const char *session,
         json_object_del(
             http->kept.cursors,
             json_object_iter_key(json_object_iter(http->kept.cursors)));
-    json_object_set_new(
-        http->kept.cursors, key,
-        json_pack("[I,I]", (json_int_t) cursor, (json_int_t) question));
+    json_object_set_new(http->kept.cursors, key,
+                        json_pack("[I,I,I,I]", (json_int_t) cursor->seq,
+                                  (json_int_t) cursor->question,
+                                  (json_int_t) cursor->partial,
+                                  (json_int_t) cursor->bytes));
+}
+
+static uint64_t number_at(const json_t *list, size_t index)
+{
+    return (uint64_t) json_integer_value(json_array_get(list, index));
 }
 
 bool resume_state_take_cursor(http_t *http, const char *session,
-                              const char *client, uint64_t *ret_cursor,
-                              uint64_t *ret_question)
+                              const char *client, resume_cursor_t *ret_cursor)
 {
     cleanup_free char *key = mem_format("%s %s", session, client);
-    json_t *kept = json_object_get(http->kept.cursors, key);
-    json_int_t cursor, question;
+    const json_t *kept = json_object_get(http->kept.cursors, key);
 
-    if (json_unpack(kept, "[I,I]", &cursor, &question) < 0)
+    if (json_array_size(kept) < 2)
         return false;
-    *ret_cursor = (uint64_t) cursor;
-    *ret_question = (uint64_t) question;
+    /* An earlier version has written the first two. */
+    *ret_cursor = (resume_cursor_t){.seq = number_at(kept, 0),
+                                    .question = number_at(kept, 1),
+                                    .partial = number_at(kept, 2),
+                                    .bytes = number_at(kept, 3)};
     json_object_del(http->kept.cursors, key);
     return true;
 }

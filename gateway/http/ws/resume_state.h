@@ -10,14 +10,20 @@
 void resume_state_load(http_t *http);
 void resume_state_save(http_t *http);
 
-/* Where a client stopped, and the question that it was asked and has not
- * answered: its number in the journal, or 0. */
+/* Where a client stopped. */
+typedef struct {
+    uint64_t seq;      /* all messages up to this number were sent */
+    uint64_t question; /* the input_request that it has not answered, or 0 */
+    uint64_t partial;  /* the stream message that was sent in part, or 0 */
+    uint64_t bytes;    /* sent of that one's text (stream_pieces.h) */
+} resume_cursor_t;
+
 void resume_state_keep_cursor(http_t *http, const char *session,
-                              const char *client, uint64_t cursor,
-                              uint64_t question);
-/* False when nothing is known of it; it is forgotten when it is taken. */
+                              const char *client,
+                              const resume_cursor_t *cursor);
+/* Returns false if nothing is known of the client. The cursor is forgotten when
+ * it is taken. */
 bool resume_state_take_cursor(http_t *http, const char *session,
-                              const char *client, uint64_t *ret_cursor,
-                              uint64_t *ret_question);
+                              const char *client, resume_cursor_t *ret_cursor);
 
 #endif

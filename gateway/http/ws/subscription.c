@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define LINGER_MS     60000 /* how long an attachment without viewers stays */
-#define RUNNING_OTHER UINT64_MAX /* a request whose `busy` has not come here   \
-                                  */
+#define RUNNING_OTHER UINT64_MAX /* a request whose busy was left out */
 
 struct awaiting {
     exchange_t *exchange; /* borrowed */

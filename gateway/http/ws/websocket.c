@@ -25,8 +25,7 @@ void ws_client_detach(ws_client_t *self)
         return;
     if (self->is_returning && self->is_settled)
         resume_state_keep_cursor(self->http, self->subscription->id,
-                                 self->subscriber.name, self->delivered,
-                                 self->question);
+                                 self->subscriber.name, &self->cursor);
     subscription_remove(self->subscription, &self->subscriber);
     self->subscription = NULL;
 }
@@ -53,9 +52,9 @@ void ws_client_destroy(ws_client_t **self_p)
 static void note_question(ws_client_t *self, const frontend_event_t *event)
 {
     if (event->seq && event->channel == CHANNEL_STDIN)
-        self->question = event->seq;
+        self->cursor.question = event->seq;
     else if (event->seq && event->channel == CHANNEL_SHELL)
-        self->question = 0;
+        self->cursor.question = 0;
 }
 
 /* Returns true if a message would cost another client's connection too much.
@@ -97,14 +96,15 @@ static void on_event(subscriber_t *subscriber, const frontend_event_t *event)
 static void choose_position(ws_client_t *self)
 {
     const subscription_t *subscription = self->subscription;
-    uint64_t position = subscription->last_seq;
+    resume_cursor_t cursor;
+    uint64_t position;
 
     if (self->is_returning
         && resume_state_take_cursor(self->http, subscription->id,
-                                    self->subscriber.name, &position,
-                                    &self->question)
-        && position <= subscription->last_seq) {
-        journal_follower_resume(self->follower, position, false);
+                                    self->subscriber.name, &cursor)
+        && cursor.seq <= subscription->last_seq) {
+        self->cursor = cursor;
+        journal_follower_resume(self->follower, cursor.seq, false);
     } else if (self->is_returning
                && (position = ws_client_find_unanswered(self))) {
         self->is_repeating = true;
@@ -121,8 +121,8 @@ void ws_client_settle(ws_client_t *self)
         return;
     self->is_settled = true;
     choose_position(self);
-    self->delivered = journal_follower_position(self->follower);
-    if (journal_follower_is_behind(self->follower) && self->question)
+    self->cursor.seq = journal_follower_position(self->follower);
+    if (journal_follower_is_behind(self->follower) && self->cursor.question)
         ws_client_ask_again(self);
 }
 

@@ -76,7 +76,7 @@ static void answer(void *arg, channel_t channel, const journal_record_t *record,
     ws_client_t *self = arg;
     const websocket_parts_t parts = parts_of(record, origin_header(origin));
 
-    self->question = channel == CHANNEL_STDIN ? record->seq : 0;
+    self->cursor.question = channel == CHANNEL_STDIN ? record->seq : 0;
     if (record->type[0])
         ws_client_queue(self, record->seq, channel, &parts);
 }
@@ -179,12 +179,12 @@ uint64_t ws_client_find_unanswered(const ws_client_t *self)
 void ws_client_ask_again(ws_client_t *self)
 {
     cleanup_journal_reader journal_reader_t *reader = NULL;
-    uint64_t seq = self->question;
+    uint64_t seq = self->cursor.question;
     cleanup_origin origin_t origin = ORIGIN_EMPTY;
     journal_record_t record = {0};
     fault_t fault;
 
-    self->question = 0;
+    self->cursor.question = 0;
     if (seq > journal_follower_position(self->follower)
         || journal_index_open(&self->subscription->index,
                               self->subscription->journal,

@@ -6,6 +6,7 @@
 #define HEARTH_GATEWAY_HTTP_WS_WS_CLIENT_H
 
 #include "gateway/http/core/http.h"
+#include "gateway/http/ws/resume_state.h"
 #include "gateway/http/ws/subscription.h"
 #include "notebooks/journal/follower.h"
 #include "protocol/websocket.h"
@@ -33,9 +34,8 @@ struct ws_client {
     size_t queued;              /* bytes in it */
     size_t loose;               /* bytes of it that no journal has */
     journal_follower_t *follower; /* owned; how far messages are queued */
-    uint64_t delivered;           /* all up to here was handed to the socket */
+    resume_cursor_t cursor;       /* what was handed to the socket */
     bool is_settled;              /* where it begins is known: HELLO has come */
-    uint64_t question;            /* unanswered input_request, or 0 */
     buffer_t greeting;            /* its parent, until its idle was queued */
     ws_tools_t *tools;            /* owned; or NULL */
     bool is_repeating;            /* it may have sent what it reads already */

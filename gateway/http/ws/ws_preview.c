@@ -1,6 +1,7 @@
-/* The replacement of a message that its client could not take. A text keeps its
- * beginning, a MIME bundle its small parts. Both state the size of the whole
- * and the path where it is served. */
+/* The replacement of a message that its client could not take and that cannot
+ * be split (stream_pieces.h). A text keeps its beginning, a MIME bundle its
+ * small parts. Both state the size of the whole and the path where it is
+ * served. */
 #include "gateway/http/ws/ws_preview.h"
 
 #include "notebooks/json_tree.h"

@@ -82,7 +82,7 @@ static void request(ws_client_t *self, channel_t channel,
         return;
     }
     if (channel == CHANNEL_STDIN)
-        self->question = 0;
+        self->cursor.question = 0;
     if (is_there && !self->subscription->is_greeted) {
         ename = "KernelNotReady";
         fault_set(&fault, ENOTCONN, "the session has not answered yet");

@@ -3,6 +3,7 @@
 #include "gateway/http/ws/ws_send.h"
 
 #include "base/clock.h"
+#include "gateway/http/ws/stream_pieces.h"
 #include "gateway/http/ws/ws_preview.h"
 #include "protocol/jspan.h"
 
@@ -13,10 +14,12 @@
 #define WRITE_MAX (128u << 10) /* bytes of a fragment */
 #define LOOSE_LIMITS                                                           \
     4 /* for messages that are not journaled, in units of queue_max */
+#define ID_ROOM 64 /* by which the ids of a piece are longer */
 
 struct frame_node {
     frame_node_t *next; /* owned by the queue */
     uint64_t seq;       /* 0: not in the journal */
+    uint64_t end;       /* not 0: a piece, and where the next one begins */
     bool is_text;
     size_t sent;
     buffer_t bytes; /* LWS_PRE bytes of room, then the frame */
@@ -111,6 +114,14 @@ static char *type_of(bytes_t header)
     return jspan_text_new(jspan_member(whole, "msg_type"));
 }
 
+/* Destroys a node that no queue has. */
+static void destroy_node(frame_node_t **node_p)
+{
+    buffer_reset(&(*node_p)->bytes);
+    free(*node_p);
+    *node_p = NULL;
+}
+
 /* Queues the message in its short form. */
 static void shrink(ws_client_t *self, uint64_t seq, channel_t channel,
                    const websocket_parts_t *parts, frame_node_t **node_p)
@@ -123,18 +134,13 @@ static void shrink(ws_client_t *self, uint64_t seq, channel_t channel,
     small.content = buffer_bytes(&content);
     small.buffers = NULL;
     small.buffer_count = 0;
-    buffer_reset(&(*node_p)->bytes);
-    free(*node_p);
+    destroy_node(node_p);
     *node_p = make_node(self, channel, &small);
 }
 
-void ws_client_queue(ws_client_t *self, uint64_t seq, channel_t channel,
-                     const websocket_parts_t *parts)
+/* Takes the node. */
+static void append_node(ws_client_t *self, uint64_t seq, frame_node_t *node)
 {
-    frame_node_t *node = make_node(self, channel, parts);
-
-    if (node->bytes.size - LWS_PRE > self->frame_max)
-        shrink(self, seq, channel, parts, &node);
     node->seq = seq;
     node->sent = LWS_PRE;
     if (self->last)
@@ -147,6 +153,49 @@ void ws_client_queue(ws_client_t *self, uint64_t seq, channel_t channel,
     if (!seq)
         self->loose += node->bytes.size;
     ws_client_wake(self);
+}
+
+/* Queues a stream message in pieces, without those that an earlier connection
+ * of the client took. `rest` is the size of its frame without the content.
+ * Returns false if it cannot be split. At least half of a frame is content, so
+ * that all pieces together stay below twice the message and a frame. */
+static bool queue_pieces(ws_client_t *self, uint64_t seq, channel_t channel,
+                         const websocket_parts_t *parts, size_t rest)
+{
+    cleanup_stream_pieces stream_pieces_t *pieces = NULL;
+    uint64_t skip = seq == self->cursor.partial ? self->cursor.bytes : 0;
+    websocket_parts_t piece;
+    uint64_t end;
+
+    if (rest + ID_ROOM > self->frame_max / 2)
+        return false;
+    pieces = stream_pieces_new(parts, self->frame_max - rest - ID_ROOM, skip);
+    if (!pieces)
+        return false;
+    while (stream_pieces_next(pieces, &piece, &end)) {
+        frame_node_t *node = make_node(self, channel, &piece);
+        node->end = end;
+        append_node(self, seq, node);
+    }
+    return true;
+}
+
+void ws_client_queue(ws_client_t *self, uint64_t seq, channel_t channel,
+                     const websocket_parts_t *parts)
+{
+    frame_node_t *node = make_node(self, channel, parts);
+    size_t size = node->bytes.size - LWS_PRE;
+    bool is_begun = seq && seq == self->cursor.partial;
+
+    if ((size > self->frame_max || is_begun)
+        && queue_pieces(self, seq, channel, parts,
+                        size - parts->content.size)) {
+        destroy_node(&node);
+        return;
+    }
+    if (size > self->frame_max)
+        shrink(self, seq, channel, parts, &node);
+    append_node(self, seq, node);
 }
 
 void ws_client_queue_made(ws_client_t *self, uint64_t seq, channel_t channel,
@@ -183,6 +232,17 @@ void ws_client_queue_status(ws_client_t *self, const char *state,
 
 /* --- Writing --- */
 
+/* Notes a frame that was handed to the socket as a whole. */
+static void note_delivery(resume_cursor_t *cursor, const frame_node_t *node)
+{
+    if (node->end) {
+        cursor->partial = node->seq;
+        cursor->bytes = node->end;
+    } else if (node->seq > cursor->seq) {
+        cursor->seq = node->seq;
+    }
+}
+
 /* Writes a fragment of the first frame. */
 static int write_fragment(ws_client_t *self)
 {
@@ -202,8 +262,7 @@ static int write_fragment(ws_client_t *self)
     node->sent += size;
     if (size < left)
         return 0;
-    if (node->seq > self->delivered)
-        self->delivered = node->seq;
+    note_delivery(&self->cursor, node);
     drop_first(self);
     return 0;
 }

@@ -294,10 +294,63 @@ def test_oversize_becomes_a_preview(kernel: Kernel) -> None:  # A-U17
     assert "sandbox" in whole.headers["Content-Security-Policy"]
     assert kernel.web.get("/hearth" + path + "0000").status == 404
     assert kernel.id in note
-    assert len(text_of(ws.run("print('y' * 3_000_000)"))) < 1 << 20
-    cut = text_of(ws.run("print('a\\0b' + 'y' * 3_000_000)"))
-    assert cut.startswith("a\0by")
-    assert len(cut) < 1 << 20
+
+
+# As Python's websockets names itself, whose frames have 1 MiB.
+SMALL = ["User-Agent: Python/3.11 websockets/12.0"]
+
+
+@FORMS
+def test_a_long_stream_comes_in_pieces(kernel: Kernel, v1: bool) -> None:
+    whole = kernel.socket().ready()
+    ws = kernel.socket(v1=v1, header=SMALL)
+    msg_id = ws.execute("print('y' * (5 << 20))\nprint('\\0é😀\\\\' * 300_000)")
+    messages = ws.finish(msg_id)
+    expected = "y" * (5 << 20) + "\n" + "\0é😀\\" * 300_000 + "\n"
+    assert text_of(messages) == expected
+    streams = of_type(messages, "stream")
+    assert len(streams) > 5
+    assert max(m["size"] for m in streams) < 1 << 20
+    assert len({m["header"]["msg_id"] for m in streams}) == len(streams)
+    for message in streams:
+        assert message["content"]["name"] == "stdout"
+        assert message["parent_header"]["msg_id"] == msg_id
+        assert message["channel"] == "iopub"
+        assert message["header"]["date"]
+    whole.until_idle(msg_id)
+    assert text_of(whole.seen) == expected
+    parents = {m["header"]["msg_id"] for m in of_type(whole.seen, "stream")}
+    assert {m["header"]["msg_id"] for m in streams} >= parents
+
+
+LINES = "".join(f"{n} é😀\\ \0\n" for n in range(200_000))
+
+
+@pytest.mark.parametrize("then", [SMALL, []], ids=["small", "whole"])
+def test_a_socket_returns_in_the_middle_of_a_stream(
+    kernel: Kernel, then: list[str]
+) -> None:
+    """It gets the pieces that it has not, also if it then takes all at once."""
+    query = {"session_id": "tab"}
+    ws = kernel.socket(query=query, header=SMALL, receive_buffer=1 << 16)
+    code = (
+        "print(''.join(f'{n} é😀\\\\ \\0\\n' for n in range(200_000)), end='')"
+    )
+    msg_id = ws.execute(code)
+    ws.until(lambda m: m["header"]["msg_type"] == "stream")
+    # What the gateway has written comes before its answer to the close, or
+    # before the end if it waits too long for room for that.
+    ws.ws.send_close()
+    with pytest.raises((Closed, websocket.WebSocketConnectionClosedException)):
+        ws.until(lambda m: False)
+    before = text_of(ws.seen)
+    assert len(before) < len(LINES)
+    again = kernel.socket(query=query, header=then)
+    after = again.finish(msg_id)
+    assert before + text_of(after) == LINES
+    assert again.value("1+1") == "2"
+    names = [m["header"]["msg_id"] for m in ws.seen + again.seen]
+    assert len(names) == len(set(names))
 
 
 def test_two_viewers_see_the_same(kernel: Kernel) -> None:

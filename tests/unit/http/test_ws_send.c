@@ -38,8 +38,8 @@ static int clean_up(void **state)
     return 0;
 }
 
-/* Queues a message of at least that size. */
-static void queue(uint64_t seq, size_t size)
+/* Queues a stream message of at least that size. */
+static void queue_as(const char *header, uint64_t seq, size_t size)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
 
@@ -47,12 +47,17 @@ static void queue(uint64_t seq, size_t size)
     memset(buffer_reserve(&content, size), 'x', size);
     content.size += size;
     buffer_text(&content, "\"}");
-    const websocket_parts_t parts = {
-        .header = {"{\"msg_type\":\"stream\"}", 21},
-        .parent = {"{}", 2},
-        .metadata = {"{}", 2},
-        .content = {content.data, content.size}};
+    const websocket_parts_t parts = {.header = {header, strlen(header)},
+                                     .parent = {"{}", 2},
+                                     .metadata = {"{}", 2},
+                                     .content = {content.data, content.size}};
     ws_client_queue(client, seq, CHANNEL_IOPUB, &parts);
+}
+
+/* Queues one that cannot be split, because it has no id. */
+static void queue(uint64_t seq, size_t size)
+{
+    queue_as("{\"msg_type\":\"stream\"}", seq, size);
 }
 
 static void is_full_at_its_bound(void **state)
@@ -118,6 +123,29 @@ static void shortens_a_message_beyond_a_clients_frame_limit(void **state)
     assert_true(client->queued > 10000);
 }
 
+static void splits_a_stream_at_a_clients_frame_limit(void **state)
+{
+    static const char header[] = "{\"msg_id\":\"m\",\"msg_type\":\"stream\"}";
+
+    (void) state;
+    client->frame_max = 100000;
+    queue_as(header, 1, 1000000);
+    assert_true(client->queued > 1000000);
+    assert_true(client->queued < 1010000);
+    ws_client_drop_frames(client);
+    /* Another connection took most of it: the rest, also if all would fit. */
+    client->cursor.partial = 1;
+    client->cursor.bytes = 999000;
+    queue_as(header, 1, 1000000);
+    assert_true(client->queued < 2000);
+    ws_client_drop_frames(client);
+    client->frame_max = SIZE_MAX;
+    queue_as(header, 1, 1000000);
+    assert_true(client->queued < 2000);
+    queue_as(header, 2, 1000000);
+    assert_true(client->queued > 1000000);
+}
+
 static void writes_nothing_when_nothing_waits(void **state)
 {
     (void) state;
@@ -134,6 +162,7 @@ int main(void)
         TEST(keeps_the_first_reason_to_end),
         TEST(cuts_a_long_reason),
         TEST(shortens_a_message_beyond_a_clients_frame_limit),
+        TEST(splits_a_stream_at_a_clients_frame_limit),
         TEST(writes_nothing_when_nothing_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
