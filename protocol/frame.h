@@ -53,7 +53,8 @@
     X(YIELDED, 46, UP, "")  /* an interrupt has ended the cell's own code */   \
     X(AWAITING, 47, UP, "") /* the cell awaits; comm messages are served */    \
     X(CALL, 48, UP, "")     /* code calls a host tool */                       \
-    X(UNCALL, 49, UP, "")   /* code does not wait for that answer any more */
+    X(UNCALL, 49, UP, "")   /* code does not wait for that answer any more */  \
+    X(STRUCK, 50, UP, "")   /* Python code has got an interrupt */
 
 typedef enum {
 #define X(name, code, way, type) FRAME_##name = code,

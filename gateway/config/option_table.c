@@ -102,9 +102,9 @@ const option_value_t option_rows[] = {
      .is_reread = true},
     {.key = "sessions/interrupt_grace", .kind = VALUE_DURATION,
      .offset = AT(times.interrupt_grace_ms), .min = 100, .max = HOUR,
-     .initial = "0.4s",
-     .help = "time between the steps of an interrupt, if the cell does not "
-             "stop", .is_reread = true},
+     .initial = "10s",
+     .help = "time in which code may handle an interrupt before stronger means "
+             "follow", .is_reread = true},
     {.key = "sessions/tool_grace", .kind = VALUE_DURATION,
      .offset = AT(times.tool_grace_ms), .min = 100, .max = HOUR, .initial = "10s",
      .help = "time in which a process that answers host tools may reconnect",

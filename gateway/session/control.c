@@ -185,8 +185,8 @@ static void on_interrupt(session_t *self, session_command_t *command)
         || (command->interrupt.msg_id && abort_waiting(self, command)))
         return;
     /* The first client gets the known part; the newer one gets the outcome. */
-    escalation_answer(self, "running", "preserved");
-    interrupt_await(self->interrupt, command->token);
+    escalation_answer_known(self);
+    interrupt_await(self->interrupt, command->token, command->interrupt.kills);
     escalation_begin(self, command->interrupt.kills);
 }
 

@@ -19,6 +19,17 @@ void escalation_answer(session_t *self, const char *outcome,
                             "variables", variables));
 }
 
+/* Returns what is known of a cell that has not ended. */
+static const char *known(const session_t *self)
+{
+    return interrupt_is_handled(self->interrupt) ? "handling" : "running";
+}
+
+void escalation_answer_known(session_t *self)
+{
+    escalation_answer(self, known(self), "preserved");
+}
+
 void escalation_end(session_t *self, const char *outcome, const char *variables)
 {
     timers_stop(self->timers, TIMER_INTERRUPT);
@@ -55,11 +66,12 @@ static void kill_kernel(session_t *self)
         [CELL_LIMIT_OUTPUT] = output_limit_text(self->output_limit),
     };
     cell_limit_t limit = interrupt_limit(self->interrupt);
+    const char *what = interrupt_is_kept(self->interrupt)
+                           ? "did not let Python have two interrupts"
+                           : "did not end in the grace after its interrupt";
 
-    stop_begin(self, reasons[limit],
-               "%s, did not yield to two interrupts, and its kernel was "
-               "killed",
-               causes[limit]);
+    stop_begin(self, reasons[limit], "%s, %s, and its kernel was killed",
+               causes[limit], what);
 }
 
 static void act(session_t *self, interrupt_verdict_t verdict)
@@ -72,11 +84,14 @@ static void act(session_t *self, interrupt_verdict_t verdict)
     case INTERRUPT_SIGNAL:
         signal_kernel(self);
         break;
+    case INTERRUPT_ANSWER:
+        escalation_answer_known(self);
+        break;
     case INTERRUPT_KILL:
         kill_kernel(self);
         break;
     case INTERRUPT_DONE:
-        escalation_end(self, "running", "preserved");
+        escalation_end(self, known(self), "preserved");
         break;
     }
 }
@@ -106,13 +121,21 @@ void escalation_begin_for_limit(session_t *self, cell_limit_t limit)
 
 void escalation_on_mark(session_t *self, uint64_t number)
 {
-    act(self, interrupt_on_mark(self->interrupt, number));
+    act(self, interrupt_on_mark(self->interrupt, number, clock_monotonic_ms()));
+}
+
+void escalation_on_strike(session_t *self, uint64_t number, bool is_taken)
+{
+    bool has_met = is_taken && request_queue_runs(self->requests, number);
+
+    act(self,
+        interrupt_on_strike(self->interrupt, has_met, clock_monotonic_ms()));
 }
 
 void escalation_on_yield(session_t *self, uint64_t number)
 {
     if (request_queue_runs(self->requests, number))
-        act(self, interrupt_on_yield(self->interrupt));
+        act(self, interrupt_on_yield(self->interrupt, clock_monotonic_ms()));
 }
 
 void escalation_on_timer(void *session)

@@ -12,6 +12,9 @@ void escalation_begin(session_t *self, bool kills);
 void escalation_begin_for_limit(session_t *self, cell_limit_t limit);
 /* Acts when the kernel's mark `number` was read. */
 void escalation_on_mark(session_t *self, uint64_t number);
+/* Acts when the kernel reports that Python code got a signal while request
+ * `number` was served. `is_taken`: it was code that may be interrupted. */
+void escalation_on_strike(session_t *self, uint64_t number, bool is_taken);
 /* Acts when the kernel reports that the code of request `number` is over. */
 void escalation_on_yield(session_t *self, uint64_t number);
 /* Handles TIMER_INTERRUPT; `session` is it. */
@@ -19,6 +22,8 @@ void escalation_on_timer(void *session);
 /* Answers the client that waits for the outcome, if there is one. */
 void escalation_answer(session_t *self, const char *outcome,
                        const char *variables);
+/* Likewise, with what is known before the escalation has ended. */
+void escalation_answer_known(session_t *self);
 /* Likewise, and ends the escalation. */
 void escalation_end(session_t *self, const char *outcome,
                     const char *variables);

@@ -156,6 +156,18 @@ static int on_marked(session_t *self, const frame_t *frame, fault_t *fault)
     return r;
 }
 
+static int on_struck(session_t *self, const frame_t *frame, jspan_t content,
+                     fault_t *fault)
+{
+    int r = publisher_note(self->publisher, "struck", frame->seq, "{}", fault);
+
+    if (r == 0)
+        escalation_on_strike(
+            self, frame->request,
+            jspan_is(jspan_member(content, "taken"), JSPAN_TRUE));
+    return r;
+}
+
 static int on_yielded(session_t *self, const frame_t *frame, fault_t *fault)
 {
     int r = publisher_note(self->publisher, "yielded", frame->seq, "{}", fault);
@@ -198,6 +210,8 @@ static int on_event(session_t *self, const frame_t *frame, fault_t *fault)
         r = on_input_request(self, frame, content.object, fault);
     else if (frame->type == FRAME_MARKED)
         r = on_marked(self, frame, fault);
+    else if (frame->type == FRAME_STRUCK)
+        r = on_struck(self, frame, content.object, fault);
     else if (frame->type == FRAME_YIELDED)
         r = on_yielded(self, frame, fault);
     else if (frame->type == FRAME_AWAITING)
@@ -238,6 +252,8 @@ static int on_welcome(session_t *self, const frame_t *frame, fault_t *fault)
                          "WELCOME forgets events that the journal has");
     session_state_step(self->state, STATE_ON_WELCOME);
     host_tools_greet(self, content);
+    interrupt_set_reports(
+        self->interrupt, jspan_is(jspan_member(content, "struck"), JSPAN_TRUE));
     /* The request that was sent before the last connection broke may not have
      * arrived. A kernel that has it knows its number and ignores the
      * repetition. */

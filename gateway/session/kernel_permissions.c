@@ -260,6 +260,13 @@ static int check_call(const content_t *content, fault_t *fault)
     return 0;
 }
 
+static int check_struck(const content_t *content, fault_t *fault)
+{
+    if (!jspan_is_bool(jspan_member(content->object, "taken")))
+        return refuse(fault, "struck: `taken` must be true or false");
+    return 0;
+}
+
 static int check_uncall(const content_t *content, fault_t *fault)
 {
     if (!has_number(content->object, "call"))
@@ -289,6 +296,7 @@ static const struct row {
     {FRAME_INPUT_REQUEST, IN(BUSY),     true,  false,      CONTENT_SMALL,  check_input},
     {FRAME_REPLY,         ALIVE,        true,  false,      FRAME_BODY_MAX, check_reply},
     {FRAME_MARKED,        ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
+    {FRAME_STRUCK,        ALIVE,        false, false,      CONTENT_SMALL,  check_struck},
     {FRAME_YIELDED,       ALIVE,        true,  false,      CONTENT_SMALL,  check_object},
     {FRAME_AWAITING,      IN(BUSY),     true,  false,      CONTENT_SMALL,  check_object},
     {FRAME_CALL,          ALIVE,        false, false,      FRAME_BODY_MAX, check_call},

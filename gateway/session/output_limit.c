@@ -73,6 +73,7 @@ bool output_limit_bounds(const frame_t *frame, size_t weight)
     case FRAME_REPLY:
     case FRAME_READY:
     case FRAME_MARKED:
+    case FRAME_STRUCK:
     case FRAME_YIELDED:
     case FRAME_INPUT_REQUEST:
         return false;

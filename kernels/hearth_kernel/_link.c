@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "kernels/hearth_kernel/handlers.h"
 #include "kernels/hearth_kernel/link.h"
 #include "kernels/hearth_kernel/text.h"
 #include "protocol/limits.h"
@@ -427,29 +428,26 @@ static PyObject *await_sent(PyObject *module, PyObject *seconds)
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Interrupts the cell. A function that the interpreter itself calls has no
- * frame in a traceback. */
-static PyObject *interrupt(PyObject *decide, PyObject *args)
+static PyObject *strike(PyObject *module, PyObject *is_taken)
 {
-    PyObject *answer = PyObject_CallObject(decide, args);
-    int raises = answer ? PyObject_IsTrue(answer) : -1;
-
-    Py_XDECREF(answer);
-    if (raises > 0)
-        PyErr_SetNone(PyExc_KeyboardInterrupt);
-    if (raises)
-        return NULL;
+    (void) module;
+    if (the_link && !handlers_is_again())
+        link_strike(the_link, is_taken == Py_True);
     Py_RETURN_NONE;
 }
-
-static PyMethodDef interrupt_method = {
-    "interrupt", interrupt, METH_VARARGS,
-    "interrupt(number, frame): a handler of SIGINT."};
 
 static PyObject *interrupter(PyObject *module, PyObject *decide)
 {
     (void) module;
-    return PyCFunction_New(&interrupt_method, decide);
+    return handlers_new_interrupter(decide);
+}
+
+static PyObject *note_interrupts(PyObject *module, PyObject *note)
+{
+    (void) module;
+    if (handlers_install(note) < 0)
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
@@ -485,6 +483,11 @@ static PyMethodDef methods[] = {
     {"interrupter", interrupter, METH_O,
      "interrupter(decide) -> a signal handler: KeyboardInterrupt where "
      "decide(number, frame)."},
+    {"note_interrupts", note_interrupts, METH_O,
+     "note_interrupts(note): note(number, frame) comes before each handler of "
+     "SIGINT that is set from now on; no KeyboardInterrupt is dropped."},
+    {"strike", strike, METH_O,
+     "strike(is_taken): Python code has got a SIGINT."},
     {NULL, NULL, 0, NULL},
 };
 

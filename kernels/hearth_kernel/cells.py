@@ -124,7 +124,7 @@ class Cells:
         shell.is_executing = True
         # User code may have put its own handler there, or IPython's magics.
         if _signal.getsignal(_SIGINT) is not self.interrupts.handler:
-            signal.signal(signal.SIGINT, self.interrupts.handler)
+            _signal.signal(_SIGINT, self.interrupts.handler)
 
     def execute(self, content: Content) -> None:
         """Serve EXECUTE up to its reply, or leave a task that will."""

@@ -36,12 +36,23 @@ class Interrupts:
         # No frame of ours is in a traceback that an agent reads.
         self.handler = _link.interrupter(self.is_to_raise)
 
-    def is_to_raise(self, _: int, frame: Optional[FrameType]) -> bool:
-        """Whether SIGINT is a KeyboardInterrupt where the code is now.
+    def install(self) -> None:
+        """Notice also the signals that user code handles."""
+        _link.note_interrupts(self.note)
 
-        Between cells there is nothing to interrupt.
+    def note(self, _: int, __: Optional[FrameType]) -> bool:
+        """Report SIGINT to the gateway, before anything handles it.
+
+        Return whether there is something to interrupt: there is not between
+        cells.
         """
-        if not self.are_open or self.is_rehearsing:
+        is_taken = self.are_open and not self.is_rehearsing
+        _link.strike(is_taken)
+        return is_taken
+
+    def is_to_raise(self, number: int, frame: Optional[FrameType]) -> bool:
+        """Whether SIGINT is a KeyboardInterrupt where the code is now."""
+        if not self.note(number, frame):
             return False
         self.count += 1
         state = self.state
@@ -64,8 +75,8 @@ class Interrupts:
     def yielding(self) -> Iterator[None]:
         """Let nothing disturb the traceback of a cell that was interrupted.
 
-        Another interrupt would replace it, and the gateway sends one when the
-        reply does not come soon: the gateway is notified.
+        Another interrupt would replace it. The gateway is notified, because it
+        ends a kernel that reaches a limit and does not reply soon.
         """
         were_open = self.are_open
         try:

@@ -307,6 +307,7 @@ class Kernel(State):
         streams.flush_at_exit()
         debugging.install()
         tools.install()
+        self.interrupts.install()
         builtins.input = self.input
         getpass.getpass = self.getpass
         # The link's thread never holds a lock of Python's.

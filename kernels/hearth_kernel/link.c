@@ -251,8 +251,10 @@ request_t *link_next(link_t *self)
 
     pthread_mutex_lock(&self->lock);
     request = self->is_child ? NULL : request_row_take(&self->requests);
-    if (request)
+    if (request) {
         self->running = request_frame(request)->request;
+        self->strikes = STRIKES;
+    }
     pthread_mutex_unlock(&self->lock);
     return request;
 }

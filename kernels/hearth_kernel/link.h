@@ -77,6 +77,10 @@ void link_flush(link_t *self);
  * with the next event. Returns 0, -EAGAIN as link_write, or -ESTALE for a
  * question of a request that is not running: it would end the session. */
 int link_emit(link_t *self, frame_t *frame, bool hold);
+/* Sends STRUCK, even if there is no room: Python code has got a SIGINT.
+ * `is_taken`: it was code that may be interrupted. STRUCK is sent a few times
+ * for each request and once for each MARK, however often a signal comes. */
+void link_strike(link_t *self, bool is_taken);
 /* Waits until everything was given to the gateway, at most `seconds`. */
 void link_await_sent(link_t *self, unsigned seconds);
 

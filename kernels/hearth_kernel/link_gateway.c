@@ -15,11 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Notes what an event says of the request that is served. */
+/* Notes what an event says of the kernel, or of the request that is served. */
 static void note_running(link_t *self, const frame_t *event)
 {
     if (event->request != self->running)
         return;
+    if (event->type == FRAME_READY)
+        self->strikes = STRIKES; /* it is the first event */
     if (event->type == FRAME_AWAITING)
         self->is_awaiting = true;
     if (event->type == FRAME_REPLY) {
@@ -60,6 +62,26 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
         link_send_events(self);
     pthread_mutex_unlock(&self->lock);
     return r;
+}
+
+/* Code that signals itself for ever makes no events for ever: a signal of the
+ * gateway's comes with a MARK. */
+void link_strike(link_t *self, bool is_taken)
+{
+    frame_t struck = {
+        .type = FRAME_STRUCK,
+        .content =
+            text_bytes(is_taken ? "{\"taken\":true}" : "{\"taken\":false}"),
+    };
+
+    pthread_mutex_lock(&self->lock);
+    if (!self->is_child && self->strikes) {
+        self->strikes--;
+        struck.request = self->running;
+        outbox_put(self->outbox, &struck);
+        link_send_events(self);
+    }
+    pthread_mutex_unlock(&self->lock);
 }
 
 void link_await_sent(link_t *self, unsigned seconds)
@@ -159,6 +181,7 @@ static void on_hello(link_t *self, const frame_t *hello)
     jspan_write_count(&content, "busy", busy_with(self));
     jspan_write_bool(&content, "awaiting", self->is_awaiting);
     jspan_write_bool(&content, "tools", true);
+    jspan_write_bool(&content, "struck", true);
     jspan_write_end(&content);
     welcome.content = buffer_bytes(&content);
     outbox_restart(self->outbox, &welcome, acked);
@@ -206,6 +229,8 @@ static void on_mark(link_t *self, const frame_t *mark)
         .content = {"{}", 2},
     };
 
+    if (self->strikes < STRIKES)
+        self->strikes++;
     outbox_put(self->outbox, &marked);
     link_send_events(self);
 }

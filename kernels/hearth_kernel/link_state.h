@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 
 #define LINK_PASSED_MAX 4           /* descriptors whose KEEP has not come */
+#define STRIKES         8           /* STRUCK for each request */
 #define PIPE_READ       (64 * 1024) /* what a pipe holds by default */
 #define MILLISECOND     1000000     /* in nanoseconds */
 
@@ -53,6 +54,7 @@ struct link {
     uint64_t accepted_comm; /* likewise, of a comm message */
     uint64_t running;       /* the request that is served, or 0 */
     bool is_awaiting;       /* it is a cell that has said AWAITING */
+    unsigned strikes;       /* STRUCK may be sent so often */
     uint64_t attributed;    /* cause of text of unknown origin */
 
     buffer_t text; /* waits to become an event */

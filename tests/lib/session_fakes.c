@@ -351,6 +351,7 @@ void fake_session_ready(session_t *self)
     session_state_step(self->state, STATE_ON_HELLO);
     assert_int_equal(kernel_link_connect(self->link, folder, &fault), 0);
     session_state_step(self->state, STATE_ON_WELCOME);
+    interrupt_set_reports(self->interrupt, true);
     session_state_step(self->state, STATE_ON_READY);
     self->announced_phase = PHASE_IDLE;
     buffer_text(&self->info, "{\"status\":\"ok\",\"implementation\":\"x\"}");

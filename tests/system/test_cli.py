@@ -83,21 +83,6 @@ def test_interrupt(gateway: Gateway, session: Session) -> None:
         assert client.finish(msg_id, begun=begun).status == "error"
 
 
-def test_interrupt_kill(gateway: Gateway) -> None:
-    session = gateway.create()
-    with session.client() as client:
-        msg_id = client.kc.execute(
-            "import signal, time\n"
-            "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-            "print('go')\n"
-            "while True: time.sleep(1)"
-        )
-        begun = client.stream_until(msg_id, "go")
-        done = gateway.json("session", "interrupt", "-k", "--json", session.id)
-        assert done == {"outcome": "killed", "variables": "lost"}
-        assert client.finish(msg_id, begun=begun).status == "error"
-
-
 def test_keepalive(gateway: Gateway, session: Session) -> None:
     before = session.show()["expires_at"]
     done = gateway.run("session", "keepalive", session.id)

@@ -112,7 +112,7 @@ kept = 5
 def test_a_traceback_may_take_its_time(own: Gateway) -> None:
     """More than the grace: the cell's own code is over, and that was said."""
     own.terminate()
-    own.start("--set", "sessions/interrupt_grace=0.2s")
+    own.start("--set", "sessions/interrupt_grace=1s")
     session = own.create()
     with session.client() as client:
         client.run(SLOW_TRACEBACK)

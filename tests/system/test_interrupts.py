@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterator
 
 import pytest
 import zmq
-from client import Client, Message, parent_of
-from deadline import DEADLINE
-from harness import Session, endpoint
+from client import Client, Message, Turn, execute_content, parent_of
+from deadline import DEADLINE, wait_for
+from harness import Gateway, Session, endpoint
 
 # Fails when a file exists: after the later requests have arrived.
 FAIL_WHEN_TOLD = (
@@ -148,3 +148,283 @@ def test_heartbeat(client: Client) -> None:
             assert heart.recv() == beat
     client.send("control", "interrupt_request")
     assert client.finish(msg_id).status == "error"
+
+
+# ---- code that handles its interrupt ----
+
+CHECKPOINT = """
+import time
+try:
+    print('go', flush=True)
+    time.sleep(600)
+except KeyboardInterrupt:
+    time.sleep(2)
+    open('checkpoint', 'w').write('saved')
+"""
+TIDYING = """
+import time
+try:
+    print('go', flush=True)
+    time.sleep(600)
+finally:
+    time.sleep(2)
+    open('checkpoint', 'w').write('saved')
+"""
+STUBBORN = """
+import os, time
+while True:
+    try:
+        print('go', flush=True)
+        while not os.path.exists('enough'): time.sleep(0.05)
+        break
+    except KeyboardInterrupt:
+        print('caught', flush=True)
+"""
+# Takes the signals from Python, one by one.
+SWALLOWING = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+print('go', flush=True)
+for name in 'first', 'second':
+    signal.sigwait({signal.SIGINT})
+    print(name, flush=True)
+"""
+# An hour in C.
+COMPUTING = """
+import hashlib
+print('go', flush=True)
+hashlib.pbkdf2_hmac('sha512', b'', b'', (1 << 31) - 1)
+"""
+OWN_HANDLER = """
+import signal, time
+caught = []
+def note(number, frame): caught.append(number)
+signal.signal(signal.SIGINT, note)
+assert signal.getsignal(signal.SIGINT) is note
+print('go', flush=True)
+while not caught: time.sleep(0.01)
+end = time.monotonic() + 3
+while time.monotonic() < end: time.sleep(end - time.monotonic())
+len(caught)
+"""
+
+
+def by_control(gateway: Gateway, client: Client, session: Session) -> None:
+    assert client.ask("control", "interrupt_request").status == "ok"
+
+
+def by_command(gateway: Gateway, client: Client, session: Session) -> None:
+    done = gateway.run("session", "interrupt", session.id)
+    assert "variables preserved" in done.stdout
+
+
+WAYS = pytest.mark.parametrize(
+    "way", [by_control, by_command], ids=["control", "command"]
+)
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[Gateway]:
+    """Leaves interrupted code a second."""
+    running = Gateway(
+        "--set", "profile/python3/preload=",
+        "--set", "sessions/interrupt_grace=1s",
+    )  # fmt: skip
+    try:
+        yield running.start()
+    finally:
+        running.end()
+
+
+def saved(session: Session) -> str:
+    return (session.workspace / "checkpoint").read_text()
+
+
+@WAYS
+def test_a_handler_is_not_interrupted(
+    gateway: Gateway, client: Client, session: Session, way: Any
+) -> None:
+    msg_id = client.kc.execute(CHECKPOINT)
+    begun = client.stream_until(msg_id, "go")
+    way(gateway, client, session)
+
+    assert client.finish(msg_id, begun=begun).status == "ok"
+    assert saved(session) == "saved"
+
+
+@WAYS
+def test_a_finally_is_not_interrupted(
+    gateway: Gateway, client: Client, session: Session, way: Any
+) -> None:
+    msg_id = client.kc.execute(TIDYING)
+    begun = client.stream_until(msg_id, "go")
+    way(gateway, client, session)
+    turn = client.finish(msg_id, begun=begun)
+
+    assert turn.content["ename"] == "KeyboardInterrupt"
+    assert "During handling" not in "".join(turn.content["traceback"])
+    assert saved(session) == "saved"
+
+
+def run_limited(client: Client, code: str, seconds: float = 1) -> Turn:
+    return client.ask(
+        "shell",
+        "execute_request",
+        execute_content(code),
+        {"hearth": {"time_limit": seconds}},
+    )
+
+
+def test_a_time_limit_lets_a_handler_end(
+    client: Client, session: Session
+) -> None:
+    turn = run_limited(client, CHECKPOINT)
+
+    assert turn.status == "ok"
+    assert "which it caught" in turn.stream("stderr")
+    assert saved(session) == "saved"
+
+
+def test_a_time_limit_lets_a_finally_end(
+    client: Client, session: Session
+) -> None:
+    turn = run_limited(client, TIDYING)
+
+    assert turn.content["ename"] == "TimeLimitExceeded"
+    assert "variables: preserved" in turn.content["evalue"]
+    assert saved(session) == "saved"
+
+
+def test_a_time_limit_leaves_an_interrupted_handler_alone(
+    client: Client, session: Session
+) -> None:
+    """It is reached while the handler of a client's interrupt is at work."""
+    msg_id = client.send(
+        "shell",
+        "execute_request",
+        execute_content(
+            CHECKPOINT.replace(
+                "KeyboardInterrupt:", "KeyboardInterrupt:\n    print('at it')"
+            )
+        ),
+        {"hearth": {"time_limit": 3}},
+    )
+    begun = client.stream_until(msg_id, "go")
+    wait_for(lambda: session.show()["state"] == "busy", "the cell", DEADLINE)
+    client.send("control", "interrupt_request")
+
+    assert client.finish(msg_id, begun=begun).status == "ok"
+    assert saved(session) == "saved"
+
+
+def test_each_request_is_one_interrupt(
+    gateway: Gateway, client: Client, session: Session
+) -> None:
+    """A loop that catches them goes on, and the reply says so."""
+    msg_id = client.kc.execute(STUBBORN)
+    begun = client.stream_until(msg_id, "go")
+    for _ in range(2):
+        told = gateway.run("session", "interrupt", "--json", session.id)
+        assert told.returncode == 1
+        assert '"handling"' in told.stdout
+        assert '"preserved"' in told.stdout
+        assert "still runs" in told.stderr
+        begun += client.stream_until(msg_id, "caught\ngo")
+    (session.workspace / "enough").touch()
+    turn = client.finish(msg_id, begun=begun)
+
+    assert turn.status == "ok"
+    assert turn.stream() == "go\ncaught\ngo\ncaught\ngo\n"
+
+
+def test_a_time_limit_ends_a_loop_that_catches_it(hasty: Gateway) -> None:
+    session = hasty.create()
+    with session.client() as client:
+        turn = run_limited(client, STUBBORN)
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert "did not end in the grace" in turn.content["evalue"]
+        assert "variables are lost" in turn.content["evalue"]
+        # The second signal would be another line.
+        assert turn.stream() == "go\ncaught\ngo\n"
+
+
+def test_a_handler_that_may_be_killed_is_not_interrupted(
+    gateway: Gateway, client: Client, session: Session
+) -> None:
+    msg_id = client.kc.execute(CHECKPOINT)
+    begun = client.stream_until(msg_id, "go")
+    told = gateway.json("session", "interrupt", "--kill", "--json", session.id)
+
+    assert told == {"outcome": "interrupted", "variables": "preserved"}
+    assert client.finish(msg_id, begun=begun).status == "ok"
+    assert saved(session) == "saved"
+
+
+def test_a_handler_of_the_cells_own_gets_one_signal(hasty: Gateway) -> None:
+    session = hasty.create()
+    with session.client() as client:
+        msg_id = client.kc.execute(OWN_HANDLER)
+        begun = client.stream_until(msg_id, "go")
+        client.send("control", "interrupt_request")
+        assert client.finish(msg_id, begun=begun).result == "1"
+
+
+# ---- code that keeps the interrupt from Python ----
+
+
+def test_a_signal_that_c_code_takes_is_followed_by_another(
+    hasty: Gateway,
+) -> None:
+    session = hasty.create()
+    with session.client() as client:
+        msg_id = client.kc.execute(SWALLOWING)
+        begun = client.stream_until(msg_id, "go")
+        client.send("control", "interrupt_request")
+        turn = client.finish(msg_id, begun=begun)
+        assert turn.stream() == "go\nfirst\nsecond\n"
+
+
+def test_a_kernel_that_ignores_the_signal_is_killed(hasty: Gateway) -> None:
+    session = hasty.create()
+    with session.client() as client:
+        msg_id = client.kc.execute(
+            "import signal, time\n"
+            "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            "print('go')\n"
+            "while True: time.sleep(1)"
+        )
+        begun = client.stream_until(msg_id, "go")
+        told = hasty.json("session", "interrupt", "-k", "--json", session.id)
+        assert told == {"outcome": "killed", "variables": "lost"}
+        assert client.finish(msg_id, begun=begun).status == "error"
+
+
+def test_c_code_that_does_not_return(hasty: Gateway, gateway: Gateway) -> None:
+    patient = gateway.create()
+    session = hasty.create()
+    with patient.client() as client:
+        client.stream_until(client.kc.execute(COMPUTING), "go")
+        told = gateway.run("session", "interrupt", patient.id)
+        assert told.returncode == 1
+        assert told.stdout == "running, variables preserved\n"
+        assert "has not got the interrupt" in told.stderr
+        patient.delete()
+    with session.client() as client:
+        turn = run_limited(client, COMPUTING)
+        assert turn.content["ename"] == "TimeLimitExceeded"
+        assert "did not let Python have two" in turn.content["evalue"]
+
+
+# ---- an interrupt at any moment ----
+
+
+def test_an_interrupt_right_after_its_cell(
+    client: Client, session: Session
+) -> None:
+    """The signal may meet a kernel that has not begun the cell."""
+    for _ in range(20):
+        msg_id = client.kc.execute("import time; time.sleep(600)")
+        session.wait_state("busy")
+        client.send("control", "interrupt_request")
+        turn = client.finish(msg_id)
+        assert turn.content["ename"] == "KeyboardInterrupt"

@@ -209,3 +209,27 @@ def test_a_session_that_was_taken_over_can_restart(upgrade: Upgrade) -> None:
     assert done.returncode == 0, done.stderr
     done = session.exec("'x' in globals()", timeout=DEADLINE)
     assert done.stdout == "False\n"
+
+
+def test_a_handler_of_an_older_kernel_gets_one_signal(upgrade: Upgrade) -> None:
+    """Such a kernel does not say that it has got it."""
+    session: Session = upgrade.gateway.create()
+    with session.client() as client:
+        msg_id = client.kc.execute(
+            "import time\n"
+            "try:\n"
+            "    print('go', flush=True)\n"
+            "    time.sleep(600)\n"
+            "except KeyboardInterrupt:\n"
+            "    time.sleep(4)\n"
+            "    open('checkpoint', 'w').write('saved')"
+        )
+        begun = client.stream_until(msg_id, "go")
+        upgrade.gateway.kill()
+        upgrade.start_this_version()
+        wait_for(lambda: session.show()["state"] == "busy", "a take-over")
+        told = upgrade.gateway.run("session", "interrupt", session.id)
+
+        assert told.stdout == "running, variables preserved\n"
+        assert client.finish(msg_id, begun=begun).status == "ok"
+    assert (session.workspace / "checkpoint").read_text() == "saved"

@@ -268,11 +268,25 @@ static const flag_t interrupt_flags[] = {
     {0},
 };
 
+/* Explains the outcomes after which the cell still runs; NULL for the others.
+ */
+static const char *explain_outcome(const char *outcome)
+{
+    if (strcmp(outcome, "handling") == 0)
+        return "the cell still runs: its code handles the interrupt, or goes "
+               "on. Wait, or interrupt it again; --kill would end its kernel";
+    if (strcmp(outcome, "running") == 0)
+        return "the cell still runs: its Python code has not got the interrupt "
+               "yet. Wait; --kill would end its kernel";
+    return NULL;
+}
+
 static int interrupt(const arguments_t *arguments)
 {
     json_auto_t *reply = NULL;
     json_t *content = for_session(arguments);
     gateway_exit_t status;
+    const char *explained;
 
     if (arguments_has(arguments, "kill"))
         json_object_set_new(content, "kill", json_true());
@@ -287,9 +301,10 @@ static int interrupt(const arguments_t *arguments)
         printf("%s, variables %s\n",
                terminal_cell(member_text(reply, "outcome"), 20),
                terminal_cell(member_text(reply, "variables"), 20));
-    return strcmp(member_text(reply, "outcome"), "running") == 0
-               ? GATEWAY_EXIT_FAILED
-               : GATEWAY_EXIT_OK;
+    explained = explain_outcome(member_text(reply, "outcome"));
+    if (explained)
+        fprintf(stderr, "hearth: %s\n", explained);
+    return explained ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
 }
 
 static int keepalive(const arguments_t *arguments)

@@ -18,6 +18,7 @@ def test_events_are_counted_and_sent_again_until_acknowledged(kernel):
         "busy": 0,
         "awaiting": False,
         "tools": True,
+        "struck": True,
     }
     again = [kernel.event(), kernel.event()]
     assert again == events[1:]

@@ -250,3 +250,160 @@ def test_another_interrupt_leaves_the_traceback_alone(kernel):
 
 def test_a_cell_that_was_not_interrupted_does_not_claim_so(kernel):
     assert "YIELDED" not in kinds(kernel.run("raise KeyboardInterrupt"))
+
+
+def test_python_code_has_got_an_interrupt_before_it_handles_it(kernel):
+    request = kernel.execute(
+        "import time\n"
+        "try:\n"
+        "    print('on')\n"
+        "    time.sleep(100)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('caught')"
+    )
+    kernel.until_printed("on")
+    kernel.interrupt()
+    events = kernel.until_reply(request)
+    assert kinds(events) == ["STRUCK", "STREAM", "REPLY"]
+    assert events[0].request == request
+    assert events[0].content == {"taken": True}
+    assert text(events) == "caught\n"
+
+
+def test_an_interrupt_between_cells_says_so(kernel):
+    kernel.interrupt()
+    event = kernel.event()
+    assert (event.kind, event.request) == ("STRUCK", 0)
+    assert event.content == {"taken": False}
+
+
+def test_an_interrupt_is_reported_without_room(fork):
+    kernel = fork(retain=1 << 18)
+    kernel.auto_ack = False
+    request = kernel.execute(
+        "while True:\n"
+        "    try:\n"
+        "        while True: print('x' * 1000)\n"
+        "    except KeyboardInterrupt: pass"
+    )
+    kernel.until_silence()
+    kernel.interrupt()
+    event = kernel.event()
+    assert (event.kind, event.request) == ("STRUCK", request)
+
+
+SIGNALS_ITSELF = """
+import signal
+for _ in range(1000):
+    try: signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt: pass
+"""
+
+
+def test_code_that_signals_itself_makes_few_events(kernel):
+    for _ in range(2):
+        assert kinds(kernel.run(SIGNALS_ITSELF)).count("STRUCK") == 8
+    kernel.send("MARK")
+    assert kernel.event().kind == "MARKED"
+    # A mark is a signal of the gateway's.
+    kernel.interrupt()
+    assert kernel.event().kind == "STRUCK"
+
+
+OWN_HANDLER = """
+import signal
+def handle(number, frame):
+    print('handled')
+    raise KeyError(number)
+before = signal.signal(signal.SIGINT, handle)
+print(signal.getsignal(signal.SIGINT) is handle)
+print('on')
+while True: pass
+"""
+
+
+def test_a_handler_of_user_code_is_its_own(kernel):
+    request = kernel.execute(OWN_HANDLER)
+    events = kernel.until_printed("on")
+    kernel.interrupt()
+    events += kernel.until_reply(request)
+    assert text(events) == "True\non\nhandled\n"
+    assert only(events, "STRUCK").content == {"taken": True}
+    shown = "\n".join(events[-1].content["traceback"])
+    assert events[-1].content["ename"] == "KeyError"
+    assert "hearth_kernel" not in shown
+    # It lasts as long as its cell, and what it replaced can be put back.
+    assert kernel.value("signal.getsignal(signal.SIGINT) is before") == "True"
+    kernel.run(
+        "signal.signal(signal.SIGINT, handle)\n"
+        "again = signal.signal(signal.SIGINT, before)"
+    )
+    assert kernel.value("again is handle") == "True"
+
+
+def test_asyncio_handles_the_signal_itself(kernel):
+    request = kernel.execute(
+        "import asyncio, signal\n"
+        "got = asyncio.Event()\n"
+        "asyncio.get_running_loop().add_signal_handler(\n"
+        "    signal.SIGINT, got.set)\n"
+        "print('on')\n"
+        "await got.wait()"
+    )
+    kernel.until_printed("on")
+    kernel.interrupt()
+    events = kernel.until_reply(request)
+    assert events[-1].content["status"] == "ok"
+    assert "STRUCK" in kinds(events)
+
+
+@pytest.mark.parametrize("number", ["'x'", "10**30", "signal.SIGUSR1"])
+def test_handlers_of_other_signals_are_as_they_are(kernel, number):
+    code = f"import signal\nsignal.signal({number}, lambda *_: None)\n"
+    reply = kernel.run(code)[-1].content
+    assert reply["status"] == ("ok" if "USR1" in number else "error")
+    assert reply.get("ename") in (None, "TypeError", "OverflowError")
+
+
+DROPPED = {
+    "finalizer": """
+import time
+class Slow:
+    def __del__(self):
+        print('on')
+        time.sleep(100)
+Slow()
+time.sleep(100)
+""",
+    "fork": """
+import os, time
+def slowly():
+    print('on')
+    time.sleep(100)
+os.register_at_fork(before=slowly)
+if os.fork() == 0:
+    os._exit(0)
+time.sleep(100)
+""",
+}
+
+
+@pytest.mark.parametrize("code", DROPPED.values(), ids=DROPPED.keys())
+def test_an_interrupt_that_the_interpreter_drops_is_not_lost(kernel, code):
+    request = kernel.execute(code)
+    kernel.until_printed("on")
+    kernel.interrupt()
+    events = kernel.until_reply(request)
+    assert events[-1].content["ename"] == "KeyboardInterrupt"
+    assert kinds(events).count("STRUCK") == 1
+    assert text(events, "stderr") == ""
+
+
+def test_other_exceptions_are_dropped_with_a_word(kernel):
+    events = kernel.run(
+        "class Broken:\n"
+        "    def __del__(self): raise KeyboardInterrupt('its own')\n"
+        "Broken()\n1"
+    )
+    assert "its own" in text(events, "stderr")
+    assert events[-1].content["status"] == "ok"

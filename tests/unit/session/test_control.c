@@ -91,6 +91,15 @@ static void an_interrupt_of_one_request(void **state)
     DID("command I; kernel MARK");
 }
 
+/* Lets time pass until the cell has no kernel, or for longer than any grace. */
+static void pass_time(session_t *self)
+{
+    for (int i = 0; i < 40 && session_state_is(self->state, PHASE_BUSY); i++) {
+        fake_outside.now_ms += 1000;
+        escalation_on_timer(self);
+    }
+}
+
 static void a_kernel_that_ignores_interrupts_is_killed(void **state)
 {
     session_t *self = *state;
@@ -98,14 +107,63 @@ static void a_kernel_that_ignores_interrupts_is_killed(void **state)
     fake_session_run(self);
     interrupt(self, 7, true);
     (void) deeds_take();
-    for (int i = 0; i < 40 && session_state_is(self->state, PHASE_BUSY); i++) {
-        fake_outside.now_ms += 1000;
-        escalation_on_timer(self);
-    }
+    pass_time(self);
     DID("command I; kernel MARK; kill");
     assert_int_equal(self->cause.reason, END_REASON_SIGNAL);
-    assert_non_null(
-        strstr(self->cause.detail, "the cell was interrupted, did"));
+    assert_non_null(strstr(
+        self->cause.detail,
+        "the cell was interrupted, did not let Python have two interrupts"));
+}
+
+/* Code that handles it is known to be at work, which is said early. */
+static void a_handler_gets_one_signal(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    interrupt(self, 7, false);
+    escalation_on_strike(self, fake_running(self), true);
+    DID("command I; kernel MARK");
+    pass_time(self);
+    DID("ANSWERED 7 ok handling");
+    assert_false(interrupt_is_on(self->interrupt));
+    interrupt(self, 8, true);
+    escalation_on_strike(self, fake_running(self), true);
+    pass_time(self);
+    DID("command I; kernel MARK; kill");
+    assert_non_null(strstr(self->cause.detail, "did not end in the grace"));
+}
+
+/* It got the first one before any code of the cell ran, or another request's.
+ */
+static void an_interrupt_that_met_no_code_is_repeated(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    interrupt(self, 7, false);
+    (void) deeds_take();
+    escalation_on_strike(self, 0, false);
+    escalation_on_timer(self);
+    DID("command I; kernel MARK");
+    escalation_on_strike(self, fake_running(self) + 1, true);
+    escalation_on_timer(self);
+    DID("command I; kernel MARK");
+    escalation_on_strike(self, fake_running(self), true);
+    escalation_on_timer(self);
+    DID("");
+}
+
+static void a_second_request_is_a_second_signal(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_run(self);
+    interrupt(self, 7, false);
+    escalation_on_strike(self, fake_running(self), true);
+    interrupt(self, 8, false);
+    DID("command I; kernel MARK; ANSWERED 7 ok handling; command I; kernel "
+        "MARK");
 }
 
 static void a_kernel_survives_an_interrupt_that_may_not_kill(void **state)
@@ -114,10 +172,7 @@ static void a_kernel_survives_an_interrupt_that_may_not_kill(void **state)
 
     fake_session_run(self);
     interrupt(self, 7, false);
-    for (int i = 0; i < 40; i++) {
-        fake_outside.now_ms += 1000;
-        escalation_on_timer(self);
-    }
+    pass_time(self);
     assert_non_null(strstr(deeds_take(), "ANSWERED 7 ok running"));
     assert_true(session_state_is(self->state, PHASE_BUSY));
 }
@@ -128,10 +183,7 @@ static void a_limit_kills_and_says_which(void **state)
 
     fake_session_run(self);
     escalation_begin_for_limit(self, CELL_LIMIT_TIME);
-    for (int i = 0; i < 40 && session_state_is(self->state, PHASE_BUSY); i++) {
-        fake_outside.now_ms += 1000;
-        escalation_on_timer(self);
-    }
+    pass_time(self);
     assert_int_equal(self->cause.reason, END_REASON_WALL);
     assert_non_null(strstr(self->cause.detail, "past its time limit, did"));
 }
@@ -172,9 +224,9 @@ static void only_the_running_request_yields(void **state)
     interrupt(self, 7, true);
     (void) deeds_take();
     escalation_on_yield(self, fake_running(self) + 1);
-    assert_int_equal(fake_outside.delay_ms, 1000);
+    assert_false(interrupt_is_handled(self->interrupt));
     escalation_on_yield(self, fake_running(self));
-    assert_int_equal(fake_outside.delay_ms, 20000);
+    assert_true(interrupt_is_handled(self->interrupt));
 }
 
 /* --- The others --- */
@@ -488,6 +540,9 @@ int main(void)
         TEST(an_interrupt_has_an_outcome),
         TEST(an_interrupt_of_one_request),
         TEST(a_kernel_that_ignores_interrupts_is_killed),
+        TEST(a_handler_gets_one_signal),
+        TEST(an_interrupt_that_met_no_code_is_repeated),
+        TEST(a_second_request_is_a_second_signal),
         TEST(a_kernel_survives_an_interrupt_that_may_not_kill),
         TEST(a_limit_kills_and_says_which),
         TEST(the_mark_begins_the_grace),

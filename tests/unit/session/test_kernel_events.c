@@ -171,10 +171,39 @@ static void answers_to_an_interrupt_are_heard(void **state)
     fake_kernel_says(FRAME_MARKED, fake_outside.sent, "{}");
     kernel_events_read(self);
     assert_true(timers_is_running(self->timers, TIMER_INTERRUPT));
-    assert_int_equal(fake_outside.delay_ms, 1000);
+    assert_true(interrupt_is_kept(self->interrupt));
+    says(self, FRAME_STRUCK, "{\"taken\":false}");
+    kernel_events_read(self);
+    assert_int_equal(fake_outside.delay_ms, INTERRUPT_RETRY_MS);
+    assert_true(interrupt_is_kept(self->interrupt));
+    says(self, FRAME_STRUCK, "{\"taken\":true}");
+    kernel_events_read(self);
+    assert_false(interrupt_is_kept(self->interrupt));
     says(self, FRAME_YIELDED, "{}");
     kernel_events_read(self);
-    assert_int_equal(fake_outside.delay_ms, 20000);
+    assert_int_equal(fake_outside.delay_ms, INTERRUPT_ANSWER_MS);
+    assert_int_equal(kernel_link_seq(self->link), 4);
+}
+
+static void a_welcome_says_whether_signals_are_reported(void **state)
+{
+    static const struct {
+        const char *welcome;
+        bool reports;
+    } welcomes[] = {
+        {"{\"last\":0,\"struck\":true}", true},
+        {"{\"last\":0}", false},
+        {"{\"last\":0,\"struck\":1}", false},
+    };
+    session_t *self = *state;
+
+    for (size_t i = 0; i < sizeof welcomes / sizeof *welcomes; i++) {
+        session_state_step(self->state, STATE_ON_HELLO);
+        fake_kernel_says(FRAME_WELCOME, 0, welcomes[i].welcome);
+        kernel_events_read(self);
+        assert_int_equal(interrupt_is_kept(self->interrupt),
+                         welcomes[i].reports);
+    }
 }
 
 static void a_kernel_says_that_it_is_ready(void **state)
@@ -505,6 +534,7 @@ int main(void)
         TEST(a_reply_without_a_running_request_is_refused),
         TEST(the_last_cell_of_a_kernel_that_stops_is_answered),
         TEST(answers_to_an_interrupt_are_heard),
+        TEST(a_welcome_says_whether_signals_are_reported),
         TEST(a_kernel_says_that_it_is_ready),
         TEST(a_reply_while_it_stops_is_no_breach),
         TEST(a_malformed_reply_is_refused),

@@ -97,6 +97,7 @@ static const struct {
     {FRAME_STREAM, "{\"name\":\"stdout\",\"text\":\"\\ud83d\\ude00\"}",
      "{\"name\":\"stdout\",\"text\":\"\\ud83d\"}"},
     {FRAME_MARKED, "{}", "[]"},
+    {FRAME_STRUCK, "{\"taken\":false}", "{\"taken\":1}"},
     {FRAME_YIELDED, "{}", "[]"},
     {FRAME_AWAITING, "{}", "[]"},
     {FRAME_CALL, "{\"call\":1,\"name\":\"t\",\"arguments\":{}}",
@@ -322,6 +323,7 @@ static const struct {
     {FRAME_INPUT_REQUEST, WHEN(BUSY), true, false, SMALL},
     {FRAME_REPLY, ALIVE, true, false, ANY},
     {FRAME_MARKED, ALIVE, true, false, SMALL},
+    {FRAME_STRUCK, ALIVE, false, false, SMALL},
     {FRAME_YIELDED, ALIVE, true, false, SMALL},
     {FRAME_AWAITING, WHEN(BUSY), true, false, SMALL},
 };

@@ -8,8 +8,10 @@ import { make } from "./text.js";
 const OUTCOMES = {
   idle: "Nothing was running. The variables are kept.",
   interrupted: "Interrupted. The variables are kept.",
-  running: "The cell does not yield and still runs. The variables are kept; "
-    + "Restart would end the cell and lose them.",
+  handling: "The cell's code has got the interrupt and still runs. The "
+    + "variables are kept. Interrupt again, or wait.",
+  running: "The cell still runs, and its Python code has not got the interrupt "
+    + "yet. The variables are kept; Restart would end the cell and lose them.",
 };
 const MARGIN_MS = 60000; // in which a browser has taken a file over
 

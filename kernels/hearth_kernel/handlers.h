@@ -1,0 +1,24 @@
+/* Python's handlers of SIGINT. The kernel's own raises KeyboardInterrupt. Each
+ * handler that user code sets is called after a function of the kernel's, which
+ * notes that Python code has got the signal; user code sees its own handler.
+ * Functions that the interpreter itself calls have no frame in a traceback.
+ *
+ * The interpreter drops what a finalizer raises, or a callback of fork. A
+ * KeyboardInterrupt that is dropped there is raised again after it. */
+#ifndef HEARTH_KERNEL_HANDLERS_H
+#define HEARTH_KERNEL_HANDLERS_H
+
+#include <Python.h>
+#include <stdbool.h>
+
+/* Returns a handler: KeyboardInterrupt where decide(number, frame) is true. */
+PyObject *handlers_new_interrupter(PyObject *decide);
+/* From now on note(number, frame) is called before each handler of SIGINT that
+ * signal.signal sets, and no KeyboardInterrupt is dropped. Returns -1 with an
+ * exception set. */
+int handlers_install(PyObject *note);
+/* Returns true if what is handled is no new signal: the last one is raised
+ * again. */
+bool handlers_is_again(void);
+
+#endif
