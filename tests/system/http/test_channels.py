@@ -500,6 +500,36 @@ def test_interrupt(kernel: Kernel) -> None:
     assert error["ename"] == "KeyboardInterrupt"
 
 
+# Ends by itself after its first interrupt; a second one would be another.
+CHECKPOINT = """
+import time
+try:
+    print('on', flush=True)
+    time.sleep(600)
+except KeyboardInterrupt:
+    time.sleep(4)
+    print('saved')
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/api/kernels", 204), ("/hearth/sessions", 200)]
+)
+def test_a_handler_is_not_interrupted(
+    kernel: Kernel, path: str, status: int
+) -> None:
+    ws = kernel.socket()
+    msg_id = ws.execute(CHECKPOINT)
+    ws.until(lambda m: m["header"]["msg_type"] == "stream")
+    answer = kernel.web.post(f"{path}/{kernel.id}/interrupt", {})
+    assert answer.status == status
+    if status == 200:
+        assert answer.json == {"outcome": "handling", "variables": "preserved"}
+    messages = ws.finish(msg_id)
+    assert not of_type(messages, "error")
+    assert "saved" in text_of(messages)
+
+
 @FORMS
 @pytest.mark.parametrize("how", ["die", "delete"])
 def test_a_kernel_that_dies(kernel: Kernel, v1: bool, how: str) -> None:

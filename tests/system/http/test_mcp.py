@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import concurrent.futures
 import json
+from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
@@ -373,6 +374,29 @@ def test_wait_for_what_runs(rpc: Rpc, web: Web) -> None:
     assert "KeyboardInterrupt" in text_of(result)
     again = rpc.call("execute", code="kept", session=session)
     assert text_of(again).splitlines()[1] == "1"
+    rpc.call("session", action="end", session=session)
+
+
+def test_a_handler_is_not_interrupted_again(rpc: Rpc, web: Web) -> None:
+    """`wait` waits for it."""
+    session = session_of(rpc.call("execute", code="1"))
+    kernel = next(
+        model["id"]
+        for model in web.get("/api/kernels").json
+        if model["id"].startswith(session)
+    )
+    code = (
+        "import time\n"
+        "try:\n    open('on', 'w').close()\n    time.sleep(600)\n"
+        "except KeyboardInterrupt:\n    time.sleep(2)\n    print('saved')"
+    )
+    sent = web.post(f"/api/kernels/{kernel}/execute", {"code": code})
+    assert sent.status == 202
+    workspace = Path(web.get(f"/hearth/sessions/{kernel}").json["workspace"])
+    wait_for((workspace / "on").exists, "a cell that runs")
+    result = rpc.call("wait", session=session, interrupt=True)
+    assert not result["isError"]
+    assert "saved" in text_of(result)
     rpc.call("session", action="end", session=session)
 
 
