@@ -131,6 +131,15 @@ def test_another_server(other: http.server.HTTPServer) -> None:
     assert other.posts == 1  # type: ignore[attr-defined]
 
 
+def test_an_interrupt_is_sent_once(other: http.server.HTTPServer) -> None:
+    """A second one would interrupt code that handles the first."""
+    url = f"http://127.0.0.1:{other.server_port}"
+    gateway = hearth.connect(url)
+    with pytest.raises(hearth.GatewayUnreachable, match="whether it was done"):
+        hearth.Session(gateway._transport, "some").interrupt()
+    assert other.posts == 1  # type: ignore[attr-defined]
+
+
 def test_a_full_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = Gateway("--set", "sessions/sessions_max=1")
     live_as(gateway, monkeypatch)

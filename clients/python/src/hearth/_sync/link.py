@@ -33,13 +33,10 @@ class SessionLink:
         self.cursor = 0
 
     def interrupt(self) -> None:
-        """Interrupt what runs; the variables are kept. Returns when the code
-        has yielded or cannot be stopped."""
+        """Interrupt what runs, once; the variables are kept. Returns when the
+        code has ended, or after two seconds: it may handle the interrupt."""
         self.ask(
-            "POST",
-            f"/api/kernels/{self.id}/interrupt",
-            accepted=(204,),
-            is_safe=True,
+            "POST", f"/api/kernels/{self.id}/interrupt", accepted=(204,)
         )
 
     def info(self) -> SessionInfo:
