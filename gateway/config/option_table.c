@@ -91,6 +91,11 @@ const option_value_t option_rows[] = {
      .has_zero = true, .initial = "20m",
      .help = "inactivity after which a session is ended; 0 never",
      .is_reread = true},
+    {.key = "sessions/output_timeout", .kind = VALUE_DURATION,
+     .offset = AT(times.output_timeout_ms), .min = 1, .max = 365 * DAY,
+     .has_zero = true, .initial = "1d",
+     .help = "how long output alone keeps a session after its last request; 0: "
+             "output is no activity", .is_reread = true},
     {.key = "sessions/lifetime", .kind = VALUE_DURATION,
      .offset = AT(times.lifetime_ms), .min = 1, .max = 365 * DAY, .has_zero = true,
      .initial = "0", .help = "age at which a session is ended; 0 never",

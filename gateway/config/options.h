@@ -109,6 +109,7 @@ typedef struct {
     int64_t cell_time_limit_ms; /* 0: none */
     int64_t ready_timeout_ms;   /* from a kernel's fork to READY */
     int64_t interrupt_grace_ms; /* for code that handles an interrupt */
+    int64_t output_timeout_ms;  /* how long output alone keeps a session */
     int64_t tool_grace_ms;      /* for who answers tools, to come back */
 } options_times_t;
 

@@ -40,6 +40,7 @@ void session_factory_fill_settings(const registry_parts_t *parts,
     spec->cgroups = parts->cgroups;
     spec->is_lent = options->users.lends_subids;
     spec->times.grace_ms = options->times.interrupt_grace_ms;
+    spec->times.output_timeout_ms = options->times.output_timeout_ms;
     spec->times.tool_grace_ms = options->times.tool_grace_ms;
     spec->times.ready_ms = options->times.ready_timeout_ms;
     spec->times.gone_keep_ms = options->kept.gone_keep_ms;

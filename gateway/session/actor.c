@@ -44,9 +44,17 @@ static void on_idle(void *arg)
         activity_touch(self);
         return;
     }
-    stop_begin(self, END_REASON_IDLE_TIMEOUT,
-               "idle for %g s, its inactivity timeout",
-               (double) self->spec->times.idle_timeout_ms / 1000);
+    if (activity_goes_on(self))
+        return;
+    if (activity_is_output_alone(self))
+        stop_begin(self, END_REASON_IDLE_TIMEOUT,
+                   "without a request for longer than its output alone may "
+                   "keep it (sessions/output_timeout, %g s)",
+                   (double) self->spec->times.output_timeout_ms / 1000);
+    else
+        stop_begin(self, END_REASON_IDLE_TIMEOUT,
+                   "idle for %g s, its inactivity timeout",
+                   (double) self->spec->times.idle_timeout_ms / 1000);
 }
 
 static void on_lifetime(void *arg)

@@ -1,6 +1,7 @@
 /* See kernel_output.h. */
 #include "gateway/session/kernel_output.h"
 
+#include "gateway/session/activity.h"
 #include "gateway/session/announce.h"
 #include "gateway/session/escalation.h"
 #include "gateway/session/replies.h"
@@ -11,6 +12,8 @@ void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,
                          bool is_output)
 {
     kernel_link_note(self->link, seq, bytes);
+    if (is_output)
+        activity_note_output(self);
     if (output_limit_count(self->output_limit, bytes, is_output,
                            request_queue_runs_cell(self->requests))
         && self->cause.reason == END_REASON_NONE)

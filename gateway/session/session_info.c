@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "gateway/config/tool_list.h"
+#include "gateway/session/activity.h"
 #include "gateway/session/deadlines.h"
 
 #include <jansson.h>
@@ -48,9 +49,9 @@ json_t *session_info_of(const session_t *self)
             model, "journal_bytes",
             json_integer((json_int_t) journal_bytes(self->journal)));
     set_time(model, "created", spec->times.created_us);
-    set_time(model, "last_activity", self->clocks.active_us);
+    set_time(model, "last_activity", activity_last_us(self));
     set_time(model, "expires_at",
-             deadlines_expiry(self->clocks.active_us,
+             deadlines_expiry(activity_last_us(self),
                               spec->times.idle_timeout_ms,
                               phase != PHASE_GONE && phase != PHASE_BUSY));
     json_object_set_new(model, "idle_timeout",

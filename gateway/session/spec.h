@@ -20,14 +20,15 @@
 
 /* Times that a session was given. */
 typedef struct {
-    int64_t created_us;      /* wall clock */
-    int64_t idle_timeout_ms; /* 0: never */
-    int64_t lifetime_ms;     /* 0: for ever */
-    int64_t cell_limit_ms;   /* of a cell; 0: none */
-    int64_t ready_ms;        /* from the fork to READY */
-    int64_t grace_ms;        /* between two steps of an interrupt */
-    int64_t gone_keep_ms;    /* how long a tombstone answers */
-    int64_t tool_grace_ms;   /* for a provider of tools that waits nowhere */
+    int64_t created_us;        /* wall clock */
+    int64_t idle_timeout_ms;   /* 0: never */
+    int64_t lifetime_ms;       /* 0: for ever */
+    int64_t output_timeout_ms; /* how long output alone keeps the session */
+    int64_t cell_limit_ms;     /* of a cell; 0: none */
+    int64_t ready_ms;          /* from the fork to READY */
+    int64_t grace_ms;          /* between two steps of an interrupt */
+    int64_t gone_keep_ms;      /* how long a tombstone answers */
+    int64_t tool_grace_ms;     /* for a provider of tools that waits nowhere */
 } session_times_t;
 
 /* Bounds of what peers may leave untaken. */

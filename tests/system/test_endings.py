@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Iterator
 
@@ -74,6 +75,54 @@ def test_looking_is_not_working(gateway: Gateway) -> None:
             return session.show()["state"] == "gone"
 
         wait_for(look, "the end of a session that is only looked at", SOON)
+
+
+PRINTS = """
+import threading, time
+def talk():
+    for _ in range({times}):
+        print('.', end='', flush=True)
+        time.sleep(0.3)
+threading.Thread(target=talk, daemon=True).start()
+"""
+
+
+def prints_until_its_end(
+    session: Session, times: int
+) -> tuple[list[datetime], datetime]:
+    """Return when a thread of the session has printed, and its end."""
+    with session.client() as client:
+        assert client.run(PRINTS.format(times=times)).status == "ok"
+        client.others.clear()
+        client.iopub(
+            DEADLINE,
+            lambda m: m["content"].get("execution_state") == "dead",
+        )
+        printed = [
+            m["header"]["date"]
+            for m in client.others
+            if m["msg_type"] == "stream"
+        ]
+    model = session.show()
+    assert model["reason"] == "idle"
+    return printed, datetime.fromisoformat(model["ended"])
+
+
+def test_output_is_activity(gateway: Gateway) -> None:
+    session = gateway.create("--idle-timeout", "3s")
+    printed, ended = prints_until_its_end(session, 15)
+    assert ended - printed[-1] > timedelta(seconds=2.9)
+
+
+@pytest.mark.parametrize("seconds", [0, 3])
+def test_output_alone_keeps_no_session(own: Gateway, seconds: int) -> None:
+    own.terminate()
+    own.start("--set", f"sessions/output_timeout={seconds}s")
+    session = own.create("--idle-timeout", "2s")
+    printed, ended = prints_until_its_end(session, 100000)
+    assert ended - printed[0] > timedelta(seconds=seconds)
+    assert ended - printed[-1] < timedelta(seconds=2)
+    assert "sessions/output_timeout" in session.show()["detail"]
 
 
 def test_keepalive(gateway: Gateway) -> None:

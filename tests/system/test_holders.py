@@ -169,26 +169,21 @@ def test_a_file_that_is_used_again(shared: Gateway, tmp_path: Path) -> None:
 
     file = tmp_path / "kernel.json"
     write_connection_file(str(file))
-    processes = [start_kernel(shared, file)]
-    try:
+    with kernel_process(shared, file) as older:
         first = await_session(shared, lambda model: True)
         with Client(str(file)) as client:
             client.wait_ready()
             assert client.run("x = 1").status == "ok"
-            processes.append(start_kernel(shared, file))
+        with kernel_process(shared, file):
             await_session(shared, lambda model: model["id"] != first["id"])
-            assert processes[0].wait(DEADLINE) == 0
-        with Client(str(file)) as client:
-            client.wait_ready()
-            assert client.run("x").reply["content"]["ename"] == "NameError"
-        shown = describe(shared, first["id"])
-        assert shown["detail"] == (
-            "a new kernel was started with its connection file"
-        )
-    finally:
-        for process in processes:
-            process.terminate()
-            process.wait(DEADLINE)
+            assert older.wait(DEADLINE) == 0
+            with Client(str(file)) as client:
+                client.wait_ready()
+                assert client.run("x").reply["content"]["ename"] == "NameError"
+    shown = describe(shared, first["id"])
+    assert shown["detail"] == (
+        "a new kernel was started with its connection file"
+    )
     wait_for(lambda: not shared.sessions(), "the session's end")
 
 
@@ -198,11 +193,10 @@ def test_the_next_gateway_looks_too(own: Gateway, tmp_path: Path) -> None:
 
     file = tmp_path / "kernel.json"
     write_connection_file(str(file))
-    process = start_kernel(own, file)
-    model = await_session(own, lambda model: True)
-    own.kill()
-    process.kill()
-    process.wait(DEADLINE)
+    with kernel_process(own, file) as process:
+        model = await_session(own, lambda model: True)
+        process.send_signal(signal.SIGSTOP)  # it would start a gateway
+        own.kill()
     own.start()
     wait_for(lambda: not own.sessions(), "the session's end")
     detail = describe(own, model["id"])["detail"]
@@ -215,16 +209,16 @@ def test_the_next_gateway_keeps_it(own: Gateway, tmp_path: Path) -> None:
 
     file = tmp_path / "kernel.json"
     write_connection_file(str(file))
-    process = start_kernel(own, file)
-    await_session(own, lambda model: True)
-    own.kill()
-    own.start()
-    with Client(str(file)) as client:
-        client.wait_ready()
-        assert client.value("6 * 7") == 42
-        process.kill()
-        process.wait(DEADLINE)
-        wait_for(lambda: not own.sessions(), "the session's end")
+    with kernel_process(own, file) as process:
+        await_session(own, lambda model: True)
+        process.send_signal(signal.SIGSTOP)
+        own.kill()
+        own.start()
+        process.send_signal(signal.SIGCONT)
+        with Client(str(file)) as client:
+            client.wait_ready()
+            assert client.value("6 * 7") == 42
+    wait_for(lambda: not own.sessions(), "the session's end")
 
 
 def test_a_killed_replay_leaves_no_session(
@@ -310,14 +304,22 @@ def test_the_configuration_may_keep_them() -> None:
         gateway.end()
 
 
-def start_kernel(gateway: Gateway, file: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+@contextlib.contextmanager
+def kernel_process(
+    gateway: Gateway, file: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
         [HEARTH, "kernel", "-f", str(file)],
         env=gateway.env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(DEADLINE)
 
 
 def await_session(

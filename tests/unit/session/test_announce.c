@@ -238,7 +238,69 @@ static void a_session_without_a_timeout_has_no_timer(void **state)
     activity_count_lifetime(self);
     assert_false(timers_is_running(self->timers, TIMER_IDLE));
     assert_false(timers_is_running(self->timers, TIMER_LIFETIME));
-    assert_int_equal(self->clocks.active_us, fake_outside.now_ms * 1000);
+    assert_int_equal(self->clocks.asked_us, fake_outside.now_ms * 1000);
+}
+
+#define KEEPS_MS 10000
+
+/* The last request was `ago_ms` before now, and the last output is now. */
+static void print(session_t *self, int64_t ago_ms)
+{
+    self->spec->times.idle_timeout_ms = 5000;
+    self->spec->times.output_timeout_ms = KEEPS_MS;
+    activity_note_output(self);
+    self->clocks.asked_us = (fake_outside.now_ms - ago_ms) * 1000;
+}
+
+static void output_is_activity(void **state)
+{
+    session_t *self = *state;
+
+    print(self, 7000);
+    assert_int_equal(activity_last_us(self), fake_outside.now_ms * 1000);
+    assert_true(activity_goes_on(self));
+    assert_int_equal(fake_outside.delay_ms, 5000);
+    fake_outside.now_ms += 2000;
+    assert_true(activity_goes_on(self));
+    assert_int_equal(fake_outside.delay_ms, 3000);
+    fake_outside.now_ms += 3000;
+    assert_false(activity_goes_on(self));
+}
+
+static void output_alone_keeps_a_session_for_a_time(void **state)
+{
+    session_t *self = *state;
+
+    print(self, KEEPS_MS + 1000);
+    assert_int_equal(activity_last_us(self),
+                     (fake_outside.now_ms - 1000) * 1000);
+    assert_true(activity_goes_on(self));
+    assert_int_equal(fake_outside.delay_ms, 4000);
+    assert_true(activity_is_output_alone(self));
+    print(self, KEEPS_MS + 5000);
+    assert_false(activity_goes_on(self));
+    print(self, 1000);
+    assert_false(activity_is_output_alone(self));
+}
+
+static void a_clock_that_was_set_back_keeps_no_session(void **state)
+{
+    session_t *self = *state;
+
+    print(self, 1000);
+    fake_outside.now_ms -= 500;
+    assert_false(activity_goes_on(self));
+}
+
+static void output_may_be_no_activity(void **state)
+{
+    session_t *self = *state;
+
+    print(self, 1000);
+    self->spec->times.output_timeout_ms = 0;
+    assert_int_equal(activity_last_us(self),
+                     (fake_outside.now_ms - 1000) * 1000);
+    assert_false(activity_goes_on(self));
 }
 
 static void a_tombstone_does_not_time_out(void **state)
@@ -281,6 +343,10 @@ int main(void)
         TEST(a_frontend_is_greeted),
         TEST(answers_have_the_token),
         TEST(a_session_without_a_timeout_has_no_timer),
+        TEST(output_is_activity),
+        TEST(output_alone_keeps_a_session_for_a_time),
+        TEST(a_clock_that_was_set_back_keeps_no_session),
+        TEST(output_may_be_no_activity),
         TEST(a_tombstone_does_not_time_out),
         TEST(a_lifetime_counts_from_its_beginning),
     };

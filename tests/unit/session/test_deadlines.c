@@ -38,6 +38,16 @@ static void a_cells_own_limit_counts_first(void **state)
     assert_int_equal(deadlines_cell_limit(9000, 7000), 9000);
 }
 
+static void an_output_is_activity_for_a_time(void **state)
+{
+    (void) state;
+    assert_int_equal(deadlines_active(NOW, 0, 5000), NOW);
+    assert_int_equal(deadlines_active(NOW, NOW - 1, 5000), NOW);
+    assert_int_equal(deadlines_active(NOW, NOW + 2000000, 5000), NOW + 2000000);
+    assert_int_equal(deadlines_active(NOW, NOW + 5000001, 5000), NOW + 5000000);
+    assert_int_equal(deadlines_active(NOW, NOW + 2000000, 0), NOW);
+}
+
 static void an_idle_session_expires(void **state)
 {
     (void) state;
@@ -54,6 +64,7 @@ int main(void)
         cmocka_unit_test(a_clock_set_back_lengthens_no_deadline),
         cmocka_unit_test(a_deadline_without_a_start_starts_now),
         cmocka_unit_test(a_cells_own_limit_counts_first),
+        cmocka_unit_test(an_output_is_activity_for_a_time),
         cmocka_unit_test(an_idle_session_expires),
     };
 
