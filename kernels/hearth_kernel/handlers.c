@@ -1,8 +1,8 @@
 /* See handlers.h. A handler is a built-in function that is bound to a pair:
  * what is called first, and the handler of user code or None. signal.signal and
  * signal.getsignal call _signal's by their names there, where ours are put in
- * their place. The originals are kept for the life of the process, and the
- * interpreter's lock is held throughout. */
+ * their place: docs/design/ARCHITECTURE.md says why. The originals are kept for
+ * the life of the process, and the interpreter's lock is held throughout. */
 #include "kernels/hearth_kernel/handlers.h"
 
 #include <signal.h>

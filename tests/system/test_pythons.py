@@ -41,7 +41,10 @@ def version_of(python: str) -> str:
 def other(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
     python = str(request.param)
     version = version_of(python)
-    gateway = Gateway("--set", f"profile/python3/python={python}")
+    gateway = Gateway(
+        "--set", f"profile/python3/python={python}",
+        "--set", "sessions/interrupt_grace=1s",
+    )  # fmt: skip
     try:
         gateway.start()
         session = gateway.create()
@@ -94,3 +97,48 @@ def test_has_magics_and_await(other: tuple[str, Client]) -> None:
     )
     assert turn.status == "ok"
     assert "from the shell" in turn.stream()
+
+
+# Sleeps on after its handler has returned, for longer than the grace.
+OWN_HANDLER = """
+import signal, time
+caught = []
+before = signal.signal(signal.SIGINT, lambda *_: caught.append(1))
+print('go', flush=True)
+while not caught: time.sleep(0.01)
+end = time.monotonic() + 3
+while time.monotonic() < end: time.sleep(end - time.monotonic())
+signal.signal(signal.SIGINT, before)
+len(caught)
+"""
+# The interpreter drops what a finalizer raises.
+FINALIZER = """
+import time
+class Slow:
+    def __del__(self):
+        print('go', flush=True)
+        time.sleep(600)
+slow = Slow()
+del slow
+time.sleep(600)
+"""
+
+
+def test_an_own_handler_gets_one_signal(other: tuple[str, Client]) -> None:
+    """hearth knows by each of these Pythons' `signal` that it got it."""
+    _, client = other
+    msg_id = client.kc.execute(OWN_HANDLER)
+    begun = client.stream_until(msg_id, "go")
+    client.send("control", "interrupt_request")
+    assert client.finish(msg_id, begun=begun).result == "1"
+
+
+def test_an_interrupt_in_a_finalizer_is_not_lost(
+    other: tuple[str, Client],
+) -> None:
+    _, client = other
+    msg_id = client.kc.execute(FINALIZER)
+    begun = client.stream_until(msg_id, "go")
+    client.send("control", "interrupt_request")
+    turn = client.finish(msg_id, begun=begun)
+    assert turn.content["ename"] == "KeyboardInterrupt"
