@@ -268,6 +268,10 @@ void authorize_challenge(exchange_t *exchange, unsigned scope)
 {
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
 
+    if (!scope) {
+        exchange_header(exchange, "WWW-Authenticate", "Bearer");
+        return;
+    }
     name_scopes(scope & SCOPE_ALL, " ", &names);
     exchange_header(exchange, "WWW-Authenticate",
                     "Bearer error=\"insufficient_scope\", scope=\"%s\"",
@@ -277,22 +281,19 @@ void authorize_challenge(exchange_t *exchange, unsigned scope)
 static bool check_scope(exchange_t *exchange, unsigned scope)
 {
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
-    bool is_bearer = scope & AUTHORIZE_BEARER;
 
     scope &= SCOPE_ALL;
     if (exchange->scopes & scope)
         return true;
     authorize_note_refusal(exchange, exchange->scopes ? "scope" : "token");
     if (!exchange->scopes) {
-        if (is_bearer)
-            exchange_header(exchange, "WWW-Authenticate", "Bearer");
+        authorize_challenge(exchange, 0);
         exchange_fail(exchange, 401,
                       "A token is needed: `hearth gateway info` shows it; send "
                       "it as `Authorization: token ...`");
         return false;
     }
-    if (is_bearer)
-        authorize_challenge(exchange, scope);
+    authorize_challenge(exchange, scope);
     name_scopes(scope, " or ", &names);
     exchange_fail(exchange, 403, "This token lacks the scope %s",
                   (const char *) names.data);

@@ -5,12 +5,12 @@
 #include "gateway/http/core/http.h"
 
 /* Beside SCOPE_ bits of a scope: the token comes in the header Authorization,
- * or at E2B's door in that of its clients; no page of another origin may ask,
- * and a refusal says what is needed (RFC 6750). */
+ * or at E2B's door in that of its clients, and no page of another origin may
+ * ask. */
 #define AUTHORIZE_BEARER (1u << 8)
 
-/* Writes the header WWW-Authenticate of a 403, which names the scopes of which
- * one is needed. */
+/* Writes the header WWW-Authenticate (RFC 6750): of a 401, with no scope, or of
+ * a 403, which names the scopes of which one is needed. */
 void authorize_challenge(exchange_t *exchange, unsigned scope);
 /* Returns true unless the gateway listens on a loopback address and the request
  * names another machine; then an error was sent. */

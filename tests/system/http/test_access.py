@@ -46,6 +46,7 @@ def test_wrong_tokens(web: Web, value: str) -> None:
         assert answer.status == 401, answer
         assert answer.json["reason"] == "Unauthorized"
         assert "token" in answer.json["message"]
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
 def test_a_wrong_token_is_not_logged(gateway: Gateway, web: Web) -> None:
@@ -303,6 +304,8 @@ def test_scopes(gateway: Gateway, web: Web, kernel: Kernel) -> None:
         answer = observer.ask(method, path + tail)
         assert answer.status == 403
         assert "execute" in answer.json["message"]
+        needed = answer.headers["WWW-Authenticate"]
+        assert needed == 'Bearer error="insufficient_scope", scope="execute"'
     assert observer.post("/api/kernels").status == 403
     me = observer.get('/api/me?permissions={"kernels":["execute","read"]}')
     assert me.json["permissions"] == {"kernels": ["read"]}
