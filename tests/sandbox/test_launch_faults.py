@@ -27,7 +27,6 @@ from processes import children, kill
 
 USER = 64995
 OPTIONS = [
-    *("--set", "profile/python3/preload="),
     *("--set", "profile/python3/pool/max=0"),
     *("--set", "sessions/gone_keep=0"),
     *("--set", "sessions/ready_timeout=5s"),

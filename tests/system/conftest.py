@@ -28,9 +28,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
+def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     """One for a module; modules that end theirs make it one for each test."""
-    running = Gateway()
+    running = Gateway(warm=bool(request.node.get_closest_marker("warm")))
     try:
         running.start()
         yield running

@@ -14,12 +14,7 @@ from processes import members
 @contextmanager
 def patient_gateway() -> Iterator[Gateway]:
     """An interrupted cell has long to end by itself, on a slow machine too."""
-    running = Gateway(
-        "--set",
-        "profile/python3/preload=",
-        "--set",
-        "sessions/interrupt_grace=3s",
-    )
+    running = Gateway("--set", "sessions/interrupt_grace=3s")
     try:
         yield running.start()
     finally:

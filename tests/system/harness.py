@@ -124,11 +124,21 @@ def service(user: int) -> list[str]:
 
 
 class Gateway:
-    """`hearth serve` with folders of its own, as root or as `user`."""
+    """`hearth serve` with folders of its own, as root or as `user`.
+
+    It imports nothing in advance unless it is to be `warm`, as it is by
+    default: numpy, pandas and matplotlib take more of a processor than most
+    tests.
+    """
 
     command: tuple[str, ...] = (HEARTH, "serve")
 
-    def __init__(self, *options: str, user: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        *options: str,
+        user: Optional[int] = None,
+        warm: bool = False,
+    ) -> None:
         # Short: the paths of sockets have at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="ht-", dir="/tmp"))
         self.identity: dict[str, Any] = {}
@@ -137,7 +147,8 @@ class Gateway:
         self.runtime = self.folder / "r"
         self.state = self.folder / "s"
         self.log = self.folder / "log"
-        self.options = list(options)
+        cold = [] if warm else ["--set", "profile/python3/preload="]
+        self.options = [*cold, *options]
         self.prefix: list[str] = []  # of a command that becomes the gateway
         self.process: Optional[subprocess.Popen[bytes]] = None
         # Held open, so that no other namespace gets the same number.

@@ -22,10 +22,7 @@ print('got', await asyncio.wait_for(future, 600))
 
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
-    made = Gateway(
-        "--set", "profile/python3/preload=",
-        "--set", "profile/python3/pool/max=0",
-    )  # fmt: skip
+    made = Gateway("--set", "profile/python3/pool/max=0")
     made.start()
     try:
         yield made

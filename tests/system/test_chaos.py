@@ -53,7 +53,6 @@ def lines(count: int) -> str:
 def folders() -> Iterator[Gateway]:
     """A gateway that is still to be started."""
     made = Gateway(
-        "--set", "profile/python3/preload=",
         "--set", "profile/python3/pool/max=0",
         "--set", "sessions/interrupt_grace=1s",
     )  # fmt: skip

@@ -114,12 +114,12 @@ def test_unwritable_state(folders: Gateway) -> None:
 
 def test_broken_session_state(folders: Gateway) -> None:
     """One session's files are junk: the others live, the junk is named."""
-    folders.start("--set", "profile/python3/preload=")
+    folders.start()
     good, bad = folders.create(), folders.create()
     good.exec("x = 1")
     folders.terminate()
     state = folders.state / "sessions" / bad.id
     (state / "session.json").write_text("{junk")
-    folders.start("--set", "profile/python3/preload=")
+    folders.start()
     assert good.exec("x").stdout == "1\n"
     assert bad.id in folders.log.read_text()

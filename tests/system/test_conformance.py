@@ -14,6 +14,8 @@ from deadline import DEADLINE
 from harness import ROOT, Gateway, Session
 from jupyterpath import write_kernelspec
 
+pytestmark = pytest.mark.warm
+
 
 @pytest.fixture(scope="module", autouse=True)
 def jupyter(gateway: Gateway) -> Iterator[None]:

@@ -11,8 +11,11 @@ import signal
 import subprocess
 import time
 
+import pytest
 from deadline import DEADLINE
 from harness import HEARTH, Gateway, Session
+
+pytestmark = pytest.mark.warm
 
 
 def begin(gateway: Gateway, *arguments: str) -> subprocess.Popen[str]:

@@ -36,7 +36,6 @@ def small_disk(folders: Gateway) -> Iterator[Gateway]:
         pytest.skip(f"no tmpfs here: {mounted.stderr}")
     # Nothing but the test's own session takes of the room, or gives it back.
     for setting in (
-        "profile/python3/preload=",
         "profile/python3/pool/max=0",
         "gateway/audit_files=0",
     ):

@@ -26,7 +26,7 @@ ROUNDS = 8
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Gateway]:
-    gateway = Gateway("--set", "profile/python3/preload=")
+    gateway = Gateway()
     try:
         yield gateway.start()
     finally:
@@ -36,7 +36,7 @@ def shared() -> Iterator[Gateway]:
 @pytest.fixture
 def own() -> Iterator[Gateway]:
     """Ended by its test."""
-    gateway = Gateway("--set", "profile/python3/preload=")
+    gateway = Gateway()
     try:
         yield gateway.start()
     finally:
@@ -264,7 +264,7 @@ def test_a_signal_interrupts(kernels: Kernels) -> None:
 
 def kernel_gateway(*settings: str) -> Gateway:
     """With Kernel Gateway's command line, as programs start it as a child."""
-    gateway = Gateway()
+    gateway = Gateway(warm=True)  # this command has no --set
     file = gateway.folder / "hearth.cfg"
     file.write_text(
         "".join(f"{line}\n" for line in settings)

@@ -226,10 +226,7 @@ WAYS = pytest.mark.parametrize(
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Gateway]:
     """Leaves interrupted code a second."""
-    running = Gateway(
-        "--set", "profile/python3/preload=",
-        "--set", "sessions/interrupt_grace=1s",
-    )  # fmt: skip
+    running = Gateway("--set", "sessions/interrupt_grace=1s")
     try:
         yield running.start()
     finally:

@@ -29,6 +29,8 @@ from harness import Gateway, Session
 from processes import members
 from test_ipykernel_messages import check
 
+pytestmark = pytest.mark.warm
+
 # -- printing --
 
 

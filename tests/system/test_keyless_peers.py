@@ -161,10 +161,7 @@ def test_a_reflected_message_is_refused(
 @pytest.fixture
 def hanging(shim: Path) -> Iterator[Gateway]:
     """The disk takes nothing for the files that folder/stuck names."""
-    made = Gateway(
-        "--set", "profile/python3/preload=",
-        "--set", "profile/python3/pool/max=0",
-    )  # fmt: skip
+    made = Gateway("--set", "profile/python3/pool/max=0")
     made.env.update(
         LD_PRELOAD=str(shim), CHAOS_STUCK=str(made.folder / "stuck")
     )

@@ -25,7 +25,6 @@ LATEST = 0.5  # seconds after the request
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
     running = Gateway(
-        *("--set", "profile/python3/preload="),
         *("--set", "profile/python3/pool/min=1"),
         *("--set", "profile/python3/pool/max=2"),
         *("--set", "sessions/gone_keep=0"),

@@ -18,7 +18,6 @@ from harness import Gateway, Session
 GROUPS = Path("/sys/fs/cgroup")
 PROFILE = "profile/python3/"
 SET = [
-    *("--set", PROFILE + "preload="),
     *("--set", PROFILE + "limits/memory=192M"),
     *("--set", PROFILE + "limits/shm=512M"),
     *("--set", PROFILE + "limits/processes=40"),

@@ -16,7 +16,6 @@ from harness import Gateway, Session
 
 PROFILE = "profile/python3/"
 SMALL = [
-    *("--set", PROFILE + "preload="),
     *("--set", PROFILE + "limits/tmp=4M"),
     *("--set", PROFILE + "limits/shm=3M"),
     *("--set", PROFILE + "limits/file_size=16M"),

@@ -48,7 +48,6 @@ def network(request: pytest.FixtureRequest) -> str:
 def gateway(network: str) -> Iterator[Gateway]:
     profile = "profile/python3/"
     running = Gateway(
-        *("--set", f"{profile}preload="),
         *("--set", f"{profile}network={network}"),
     )
     try:

@@ -10,6 +10,8 @@ from client import Client
 from harness import Gateway, Session
 from recordings import ask, run_all
 
+pytestmark = pytest.mark.warm
+
 
 def test_a_client_gets_the_effects_of_a_cell_on_request(client: Client) -> None:
     asked = ask(client, "a = [1]\nopen('f', 'w').close()", namespace=True)

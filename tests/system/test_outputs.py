@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from client import Client, parent_of
 from deadline import DEADLINE
 from harness import Session
+
+pytestmark = pytest.mark.warm
 
 
 def test_two_clients_see_the_same_output(session: Session) -> None:

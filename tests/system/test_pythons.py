@@ -44,6 +44,7 @@ def other(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
     gateway = Gateway(
         "--set", f"profile/python3/python={python}",
         "--set", "sessions/interrupt_grace=1s",
+        warm=True,
     )  # fmt: skip
     try:
         gateway.start()

@@ -10,6 +10,8 @@ import pytest
 from client import Client, Message, Turn
 from deadline import DEADLINE
 
+pytestmark = pytest.mark.warm
+
 SLIDER = "import ipywidgets\nslider = ipywidgets.IntSlider(value=3)\nslider"
 
 

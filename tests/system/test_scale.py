@@ -29,7 +29,6 @@ pytestmark = pytest.mark.timeout(7200 if LONG else 900)
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
     running = Gateway(
-        "--set", "profile/python3/preload=",
         "--set", "profile/python3/pool/max=0",
         "--set", f"sessions/gone_max={GONE_MAX}",
     )  # fmt: skip

@@ -36,7 +36,7 @@ print([resource.getrlimit(which)[1] for which in
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    running = Gateway("--set", PROFILE + "preload=")
+    running = Gateway()
     try:
         yield running.start()
     finally:

@@ -42,7 +42,6 @@ def begin(
     *settings: str, users: Optional[str] = None, groups: Optional[str] = None
 ) -> Gateway:
     words = [
-        "profile/python3/preload=",
         "profile/python3/pool/min=0",
         "profile/python3/pool/max=0",
         "gateway/cgroups=none",

@@ -29,7 +29,6 @@ Command = subprocess.Popen[str]
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
     running = Gateway(
-        *("--set", "profile/python3/preload="),
         *("--set", "profile/python3/pool/min=1"),
         *("--set", "profile/python3/pool/max=2"),
         *("--set", "sessions/gone_keep=0"),

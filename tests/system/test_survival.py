@@ -41,7 +41,7 @@ n
 
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
-    running = Gateway("--set", "profile/python3/preload=")
+    running = Gateway()
     try:
         running.start()
         yield running

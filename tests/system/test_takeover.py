@@ -27,7 +27,6 @@ MOMENTS = 0.12  # seconds; a restart takes less, mostly
 def gateway() -> Iterator[Gateway]:
     """Not started yet."""
     made = Gateway(
-        "--set", "profile/python3/preload=",
         "--set", "profile/python3/pool/max=0",
         "--set", "sessions/restart=auto",
         "--set", "sessions/interrupt_grace=2s",

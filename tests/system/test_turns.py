@@ -9,6 +9,8 @@ from client import Client, parent_of
 from deadline import DEADLINE
 from harness import Gateway, Session
 
+pytestmark = pytest.mark.warm
+
 
 def test_execute(client: Client) -> None:
     turn = client.run("1 + 1")

@@ -92,10 +92,7 @@ seen = {name: read('/proc/' + name) for name in os.listdir('/proc')}
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    gateway = Gateway(
-        "--set", "profile/python3/preload=",
-        "--set", "profile/python3/pool/min=0",
-    )  # fmt: skip
+    gateway = Gateway("--set", "profile/python3/pool/min=0")
     try:
         gateway.start()
         client = gateway.create().client()

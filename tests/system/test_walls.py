@@ -44,7 +44,6 @@ found
 def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     """One with the settings of profile python3 that the test names."""
     settings = [
-        "preload=",
         "pool/min=0",
         "pool/max=0",
         *getattr(request, "param", []),
@@ -202,7 +201,6 @@ def test_shows_data_elsewhere(tmp_path: Path) -> None:
     (data / "deep/table").chmod(0o666)
     data.chmod(0o777)
     running = Gateway(
-        "--set", "profile/python3/preload=",
         "--set", "profile/python3/pool/min=0",
         "--set", f"profile/python3/mount={data}:/data,{tmp_path}/file:/one",
     )  # fmt: skip

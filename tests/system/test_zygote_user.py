@@ -47,7 +47,6 @@ def zygote(gateway: Gateway) -> int:
 
 def begin(*settings: str, unit: bool = False) -> Gateway:
     words = [
-        "profile/python3/preload=",
         "profile/python3/pool/min=0",
         "profile/python3/pool/max=0",
     ]

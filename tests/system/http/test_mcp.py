@@ -27,6 +27,8 @@ from rpc import (
 )
 from web import Web
 
+pytestmark = pytest.mark.warm
+
 TOOLS = ["execute", "wait", "read_output", "files", "session"]
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -11,6 +11,8 @@ import pytest
 from deadline import wait_for
 from web import Answer, Kernel, Web
 
+pytestmark = pytest.mark.warm
+
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"
     "hgGAWjR9awAAAABJRU5ErkJggg=="

@@ -12,7 +12,7 @@ from web import Web
 
 class KernelGateway(Gateway):
     def __init__(self, *words: str, **variables: str) -> None:
-        super().__init__(*words)
+        super().__init__(*words, warm=True)
         name = self.folder / "hearth-kernelgateway"
         name.symlink_to(Path(HEARTH).resolve())
         self.command = (str(name), *self.command[2:])

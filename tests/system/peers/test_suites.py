@@ -74,10 +74,7 @@ SUITES = {
 
 @pytest.fixture(scope="module")
 def kernels() -> Iterator[Gateway]:
-    made = Gateway(
-        "--set", "profile/python3/notebook_folder=yes",
-        "--set", "profile/python3/preload=",
-    )  # fmt: skip
+    made = Gateway("--set", "profile/python3/notebook_folder=yes")
     made.start()
     try:
         yield made
