@@ -44,6 +44,7 @@ set -- "$python" -m pytest -p tests.lib.tap -o cache_dir="$cache" \
 case ${MAKEFLAGS:-} in
 *jobserver*) set -- flock --close "$logs/.lock" "$@" ;;
 esac
+set -- "$source/build-aux/reachable.sh" "$source" "$@"
 status=0
 "$@" 3>&1 >"$logs/$name.log" 2>&1 || status=$?
 # What failed stands in the TAP, and so does that there was nothing to run.

@@ -300,6 +300,7 @@ static void destroy_parts(session_t *self)
     journal_destroy(&self->journal);
     recovery_destroy(&self->recovery);
     buffer_reset(&self->info);
+    buffer_reset(&self->deletions);
 }
 
 int fake_session_begin(void **state)

@@ -21,6 +21,8 @@ from deadline import wait_for
 from harness import HEARTH, Gateway, Session
 from kinds import KINDS, WIDGET_STATE
 
+pytestmark = pytest.mark.warm
+
 DOCUMENT = (
     Path(__file__).resolve().parents[2] / "docs" / "reference" / "notebooks.md"
 )

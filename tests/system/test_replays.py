@@ -15,6 +15,8 @@ from harness import HEARTH, Gateway, Session
 from kinds import KINDS
 from recordings import revive, run_all
 
+pytestmark = pytest.mark.warm
+
 CELLS = [
     "import random\nrandom.seed(1)\nx = [random.random() for _ in range(3)]",
     "print(x)\nx",
