@@ -32,6 +32,13 @@ static bool wants_restart(const session_t *self)
     return session_state_sequel(self->state) == SEQUEL_RESTART;
 }
 
+/* Returns true if the end is wanted already, with nothing after it. */
+static bool wants_end(const session_t *self)
+{
+    return session_state_sequel(self->state) == SEQUEL_NONE
+           || session_state_sequel(self->state) == SEQUEL_CANCELLED;
+}
+
 /* Notes the unfinished shutdown; not for a member of the pool, which is never
  * taken over. */
 static void note(session_t *self)
@@ -110,12 +117,17 @@ void shutdown_begin(session_t *self, bool restart)
 
 void shutdown_at_once(session_t *self, const char *why)
 {
+    bool was_wanted = wants_end(self);
+
     if (session_state_is(self->state, PHASE_GONE))
         return;
     session_state_step(self->state, STATE_ON_WANT_END);
     /* A limit that ended the session stays the reason. */
     if (self->cause.reason == END_REASON_DELETED)
         end_cause_set(&self->cause, END_REASON_DELETED, "%s", why);
+    /* Each request may say so anew. */
+    if (!was_wanted)
+        note(self);
     /* A kernel that was killed is not given more time by each request. */
     if (!session_state_is(self->state, PHASE_STOPPING)
         || !timers_is_running(self->timers, TIMER_STOP))

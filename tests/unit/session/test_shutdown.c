@@ -2,6 +2,7 @@
  * killed, and what is noted for the next gateway. */
 #include "gateway/session/shutdown.h"
 
+#include "gateway/session/recovery.h"
 #include "gateway/session/stop.h"
 #include "gateway/session/termination.h"
 #include "tests/lib/session_steps.h"
@@ -76,6 +77,31 @@ static void an_end_at_once_cancels_a_restart(void **state)
     shutdown_at_once(self, "its process, pid 7, has ended");
     assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
     assert_string_equal(self->cause.detail, "its process, pid 7, has ended");
+}
+
+/* Each request of a client may say again that the process has ended. */
+static void an_end_at_once_is_noted_once(void **state)
+{
+    session_t *self = *state;
+
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    HAS("{\"restart\":false}", "journal leaving");
+    shutdown_at_once(self, "its process, pid 7, has ended");
+    assert_int_equal(journal_last_seq(self->journal), 1);
+}
+
+/* The gateway was killed before it had ended the kernel. */
+static void an_end_at_once_is_finished_by_the_next_gateway(void **state)
+{
+    session_t *self = *state;
+
+    fake_session_note(self, "launch", 0, "{}");
+    fake_session_note(self, "ready", 1, "{\"status\":\"ok\"}");
+    shutdown_begin(self, true);
+    shutdown_at_once(self, "a new kernel was started with its connection file");
+    fake_session_take_over(self);
+    assert_true(recovery_is_leaving(self->recovery));
+    assert_int_equal(session_state_sequel(self->state), SEQUEL_NONE);
 }
 
 static void an_end_takes_the_place_of_a_restart(void **state)
@@ -187,6 +213,8 @@ int main(void)
         TEST(a_restart_fails_earlier_requests),
         TEST(an_end_at_once_asks_no_kernel),
         TEST(an_end_at_once_cancels_a_restart),
+        TEST(an_end_at_once_is_noted_once),
+        TEST(an_end_at_once_is_finished_by_the_next_gateway),
         TEST(an_end_takes_the_place_of_a_restart),
         TEST(a_limit_stays_what_ended_it),
         TEST(a_kernel_that_cannot_be_asked_is_killed),
