@@ -6,6 +6,9 @@
 
 /* Begins the inactivity timeout anew: a client uses the session. */
 void activity_touch(session_t *self);
+/* Begins it anew for a session of another gateway: clients may come back. That
+ * is no request: how long output alone keeps the session goes on. */
+void activity_take_over(session_t *self);
 /* Notes that the session's code has output something. That is activity, but
  * output alone keeps a session only for sessions/output_timeout. */
 void activity_note_output(session_t *self);

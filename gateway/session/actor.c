@@ -203,7 +203,7 @@ static int begin_adopted(session_t *self, fault_t *fault)
     if (spec->end.reason[0])
         return begin_gone(self);
     monitoring_adopt(self);
-    activity_touch(self);
+    activity_take_over(self);
     activity_count_lifetime(self);
     if (kernel_link_open(self->link, spec->runtime_folder,
                          session_spec_shares_user(spec), fault)

@@ -15,13 +15,11 @@ int64_t deadlines_cell_limit(int64_t own_ms, int64_t session_ms)
     return own_ms ? own_ms : session_ms;
 }
 
-int64_t deadlines_active(int64_t asked_us, int64_t output_us, int64_t keeps_ms)
+int64_t deadlines_active(int64_t begun_us, int64_t output_us, int64_t until_us)
 {
-    int64_t last_us = asked_us + keeps_ms * 1000;
-
-    if (output_us > last_us)
-        output_us = last_us;
-    return output_us > asked_us ? output_us : asked_us;
+    if (output_us > until_us)
+        output_us = until_us;
+    return output_us > begun_us ? output_us : begun_us;
 }
 
 int64_t deadlines_expiry(int64_t active_us, int64_t timeout_ms,

@@ -16,9 +16,10 @@ int64_t deadlines_left(int64_t whole_ms, int64_t begun_us, int64_t now_us);
  * has precedence over the session's. */
 int64_t deadlines_cell_limit(int64_t own_ms, int64_t session_ms);
 
-/* Returns when a session was active last: at its last request, or at an output
- * up to `keeps_ms` after that. By the wall clock in us; `output_us` 0: none. */
-int64_t deadlines_active(int64_t asked_us, int64_t output_us, int64_t keeps_ms);
+/* Returns when a session was active last: when its inactivity began anew, or at
+ * an output, of which those until `until_us` count. By the wall clock in us;
+ * `output_us` 0: none. */
+int64_t deadlines_active(int64_t begun_us, int64_t output_us, int64_t until_us);
 
 /* Returns when a session that was last active then expires, by the wall clock
  * in us; 0: never, by inactivity. */

@@ -15,6 +15,7 @@ void persist_now(session_t *self)
     if (!session_state_is_held(self->state))
         spec->subscribers =
             self->channels ? channels_subscribers(self->channels) : 0;
+    spec->times.asked_us = self->clocks.asked_us;
     snprintf(spec->kernel_session, sizeof spec->kernel_session, "%s",
              publisher_kernel_session(self->publisher));
     if (session_spec_write(spec, &fault) < 0)

@@ -38,6 +38,7 @@
 /* Points in time, monotonic in ms unless they say otherwise. */
 typedef struct {
     int64_t asked_us;  /* wall clock; the last request, or what counts as one */
+    int64_t begun_us;  /* wall clock; that, or when it was taken over */
     int64_t output_us; /* wall clock; the last output; 0: none yet */
     int64_t launched;  /* a kernel's first launch; 0: it is ready */
     int64_t stuck;     /* the journal could not be written */

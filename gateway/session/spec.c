@@ -68,6 +68,7 @@ void session_spec_destroy(session_spec_t **self_p)
 /* One row for each number that is kept: its name on disk, and its member. */
 #define NUMBERS(X)                                                             \
     X(created_us, times.created_us)                                            \
+    X(asked_us, times.asked_us)                                                \
     X(idle_timeout_ms, times.idle_timeout_ms)                                  \
     X(lifetime_ms, times.lifetime_ms)                                          \
     X(cell_limit_ms, times.cell_limit_ms)                                      \

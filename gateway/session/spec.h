@@ -21,6 +21,7 @@
 /* Times that a session was given. */
 typedef struct {
     int64_t created_us;        /* wall clock */
+    int64_t asked_us;          /* wall clock; the last request, as on disk */
     int64_t idle_timeout_ms;   /* 0: never */
     int64_t lifetime_ms;       /* 0: for ever */
     int64_t output_timeout_ms; /* how long output alone keeps the session */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -123,6 +124,29 @@ def test_output_alone_keeps_no_session(own: Gateway, seconds: int) -> None:
     assert ended - printed[0] > timedelta(seconds=seconds)
     assert ended - printed[-1] < timedelta(seconds=2)
     assert "sessions/output_timeout" in session.show()["detail"]
+
+
+def test_output_alone_over_a_restart(own: Gateway) -> None:
+    """The next gateway counts from the last request, which is made an hour
+    old here, and not from its own start."""
+    settings = ("--set", "sessions/output_timeout=10m")
+    own.terminate()
+    own.start(*settings)
+    session = own.create("--idle-timeout", "5s")
+    path = own.state / "sessions" / session.id / "session.json"
+    before_us = time.time() * 1e6
+    with session.client() as client:
+        assert client.run(PRINTS.format(times=100000)).status == "ok"
+    wait_for(
+        lambda: json.loads(path.read_text())["asked_us"] >= before_us,
+        "the time of the request on disk",
+    )
+    own.kill()
+    kept = json.loads(path.read_text())
+    kept["asked_us"] -= 3600 * 1000 * 1000
+    path.write_text(json.dumps(kept))
+    own.start(*settings)
+    assert "sessions/output_timeout" in session.wait_state("gone")["detail"]
 
 
 def test_keepalive(gateway: Gateway) -> None:

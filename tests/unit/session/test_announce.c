@@ -3,6 +3,7 @@
 #include "gateway/session/announce.h"
 
 #include "gateway/session/activity.h"
+#include "gateway/session/persist.h"
 #include "gateway/session/session_info.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
@@ -250,6 +251,7 @@ static void print(session_t *self, int64_t ago_ms)
     self->spec->times.output_timeout_ms = KEEPS_MS;
     activity_note_output(self);
     self->clocks.asked_us = (fake_outside.now_ms - ago_ms) * 1000;
+    self->clocks.begun_us = self->clocks.asked_us;
 }
 
 static void output_is_activity(void **state)
@@ -290,6 +292,53 @@ static void a_clock_that_was_set_back_keeps_no_session(void **state)
     print(self, 1000);
     fake_outside.now_ms -= 500;
     assert_false(activity_goes_on(self));
+}
+
+/* The gateway was gone for longer than output alone keeps the session. */
+static void a_take_over_is_no_request(void **state)
+{
+    session_t *self = *state;
+
+    self->spec->times.asked_us = (fake_outside.now_ms - KEEPS_MS - 1000) * 1000;
+    self->spec->times.idle_timeout_ms = 5000;
+    self->spec->times.output_timeout_ms = KEEPS_MS;
+    activity_take_over(self);
+    assert_int_equal(fake_outside.delay_ms, 5000);
+    assert_int_equal(activity_last_us(self), fake_outside.now_ms * 1000);
+    fake_outside.now_ms += 5000;
+    activity_note_output(self);
+    assert_true(activity_is_output_alone(self));
+    assert_false(activity_goes_on(self));
+}
+
+/* It was set back, or an older gateway has left no time. */
+static void a_take_over_may_not_know_the_last_request(void **state)
+{
+    session_t *self = *state;
+    int64_t now_us = fake_outside.now_ms * 1000;
+
+    activity_take_over(self);
+    assert_int_equal(self->clocks.asked_us, now_us);
+    self->spec->times.asked_us = now_us + 1;
+    activity_take_over(self);
+    assert_int_equal(self->clocks.asked_us, now_us);
+}
+
+static void the_last_request_is_kept_on_disk(void **state)
+{
+    session_t *self = *state;
+
+    activity_touch(self);
+    assert_true(timers_is_running(self->timers, TIMER_SAVE));
+    persist_now(self);
+    assert_int_equal(self->spec->times.asked_us, fake_outside.now_ms * 1000);
+    /* Not for each of many short cells. */
+    fake_outside.now_ms += 999;
+    activity_touch(self);
+    assert_false(timers_is_running(self->timers, TIMER_SAVE));
+    fake_outside.now_ms += 1;
+    activity_touch(self);
+    assert_true(timers_is_running(self->timers, TIMER_SAVE));
 }
 
 static void output_may_be_no_activity(void **state)
@@ -346,6 +395,9 @@ int main(void)
         TEST(output_is_activity),
         TEST(output_alone_keeps_a_session_for_a_time),
         TEST(a_clock_that_was_set_back_keeps_no_session),
+        TEST(a_take_over_is_no_request),
+        TEST(a_take_over_may_not_know_the_last_request),
+        TEST(the_last_request_is_kept_on_disk),
         TEST(output_may_be_no_activity),
         TEST(a_tombstone_does_not_time_out),
         TEST(a_lifetime_counts_from_its_beginning),

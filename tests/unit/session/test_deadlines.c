@@ -41,11 +41,12 @@ static void a_cells_own_limit_counts_first(void **state)
 static void an_output_is_activity_for_a_time(void **state)
 {
     (void) state;
-    assert_int_equal(deadlines_active(NOW, 0, 5000), NOW);
-    assert_int_equal(deadlines_active(NOW, NOW - 1, 5000), NOW);
-    assert_int_equal(deadlines_active(NOW, NOW + 2000000, 5000), NOW + 2000000);
-    assert_int_equal(deadlines_active(NOW, NOW + 5000001, 5000), NOW + 5000000);
-    assert_int_equal(deadlines_active(NOW, NOW + 2000000, 0), NOW);
+    assert_int_equal(deadlines_active(NOW, 0, NOW + 5), NOW);
+    assert_int_equal(deadlines_active(NOW, NOW - 1, NOW + 5), NOW);
+    assert_int_equal(deadlines_active(NOW, NOW + 2, NOW + 5), NOW + 2);
+    assert_int_equal(deadlines_active(NOW, NOW + 6, NOW + 5), NOW + 5);
+    assert_int_equal(deadlines_active(NOW, NOW + 2, NOW), NOW);
+    assert_int_equal(deadlines_active(NOW, NOW + 2, NOW - 5), NOW);
 }
 
 static void an_idle_session_expires(void **state)
