@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "gateway/config/state_files.h"
+#include "gateway/frontends/management_error.h"
 #include "gateway/session/spec.h"
 
 #include <stdlib.h>
@@ -78,13 +79,18 @@ static session_command_t *make_drain(int64_t grace_ms)
     return command;
 }
 
+json_t *closing_refusal(void)
+{
+    return management_error("GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
+                            "the gateway stops; the session was not started");
+}
+
 /* Takes a session from the client that waits for its start. What a client
  * would get now would not be there when it looks. */
 static void disown(const closing_t *self, session_entry_t *entry)
 {
-    pending_requests_fail(self->pending, entry->create_token, "GatewayStopping",
-                          GATEWAY_EXIT_UNREACHABLE,
-                          "the gateway stops; the session was not started");
+    pending_requests_answer(self->pending, entry->create_token,
+                            closing_refusal(), clock_monotonic_ms());
     entry->create_token = 0;
     session_table_disown(self->table, entry);
 }
@@ -113,7 +119,6 @@ static size_t deadline(const closing_t *self)
 
 void closing_begin(closing_t *self, bool ends_sessions)
 {
-
     if (session_table_is_closing(self->table))
         return;
     session_table_close(self->table);

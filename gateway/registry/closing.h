@@ -10,6 +10,7 @@
 #include "gateway/registry/session_table.h"
 
 #include <czmq.h>
+#include <jansson.h>
 
 typedef struct closing closing_t;
 
@@ -23,6 +24,9 @@ void closing_destroy(closing_t **self_p);
 /* Asks the sessions to keep their kernels, or to end; does nothing if that was
  * done before. Requests for sessions that have not started are refused. */
 void closing_begin(closing_t *self, bool ends_sessions);
+/* Returns the answer to a request for a session that is not started because the
+ * gateway stops; the caller owns it. */
+json_t *closing_refusal(void);
 /* Returns true if the gateway stops and waits for no session any more. */
 bool closing_is_done(const closing_t *self);
 /* Ends the threads of all sessions and empties the table. Returns false if one

@@ -1,5 +1,6 @@
 /* See create.h. A few sessions at a time are forked; requests beyond that wait
- * in a queue, and are refused when it is full. */
+ * in a queue, as do those that replace an older session, until that is gone.
+ * Requests are refused when the queue is full. */
 #include "gateway/registry/create.h"
 
 #include "base/buffer.h"
@@ -7,6 +8,8 @@
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/capacity.h"
+#include "gateway/registry/closing.h"
+#include "gateway/registry/create_queue.h"
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/replacements.h"
@@ -15,18 +18,9 @@
 
 #include <stdlib.h>
 
-/* A request that waits for its turn. */
-typedef struct waiting {
-    struct waiting *next; /* owned */
-    message_t *request;   /* owned */
-    int64_t asked_us;     /* monotonic */
-} waiting_t;
-
 struct create {
     const registry_parts_t *parts; /* borrowed */
-    waiting_t *first, **end;       /* owned; the queue, and where it ends */
-    size_t count;                  /* in the queue */
-    replacements_t *replacements;  /* owned; requests that wait for an end */
+    create_queue_t *queue;         /* owned */
     double start_ms;               /* how long starts take, a moving average */
 };
 
@@ -35,21 +29,8 @@ create_t *create_new(const registry_parts_t *parts)
     create_t *self = mem_new(sizeof *self);
 
     self->parts = parts;
-    self->end = &self->first;
-    self->replacements = replacements_new(parts->table);
+    self->queue = create_queue_new(parts->table);
     return self;
-}
-
-/* Takes the first request out of the queue; the caller owns it. */
-static waiting_t *take_first(create_t *self)
-{
-    waiting_t *first = self->first;
-
-    self->first = first->next;
-    if (!self->first)
-        self->end = &self->first;
-    self->count--;
-    return first;
 }
 
 void create_destroy(create_t **self_p)
@@ -58,20 +39,14 @@ void create_destroy(create_t **self_p)
 
     if (!self)
         return;
-    while (self->first) {
-        waiting_t *first = take_first(self);
-
-        message_destroy(&first->request);
-        free(first);
-    }
-    replacements_destroy(&self->replacements);
+    create_queue_destroy(&self->queue);
     free(self);
     *self_p = NULL;
 }
 
 size_t create_waiting(const create_t *self)
 {
-    return self->count + replacements_waiting(self->replacements);
+    return create_queue_size(self->queue);
 }
 
 void create_count_start(create_t *self, int64_t ms)
@@ -171,52 +146,39 @@ static void fork_one(create_t *self, json_t *content, message_t **request_p,
     launcher_launch(parts->launcher, entry);
 }
 
-static void wait_in_line(create_t *self, message_t **request_p)
+void create_stop(create_t *self)
 {
-    waiting_t *waiting = mem_new(sizeof *waiting);
+    message_t *request;
 
-    waiting->request = take_ptr(*request_p);
-    waiting->asked_us = clock_monotonic_us();
-    *self->end = waiting;
-    self->end = &waiting->next;
-    self->count++;
+    while ((request = create_queue_give_up(self->queue)))
+        management_answer(self->parts->management, &request, closing_refusal());
+}
+
+static json_t *describe_all(size_t sessions)
+{
+    return management_error("TooManySessions", GATEWAY_EXIT_FAILED,
+                            "%zu sessions are alive or wait for their start, "
+                            "the limit sessions/sessions_max; delete one or "
+                            "try again later",
+                            sessions);
+}
+
+static json_t *describe_descriptors(const create_t *self)
+{
+    return management_error("TooManySessions", GATEWAY_EXIT_FAILED,
+                            "the descriptors that the gateway may have suffice "
+                            "for %zu sessions and viewers; raise RLIMIT_NOFILE "
+                            "(ulimit -n, LimitNOFILE=)",
+                            capacity_sessions(self->parts->capacity));
 }
 
 /* Returns after how many seconds the queue is empty, at the recent pace. */
 static unsigned retry_after(const create_t *self)
 {
-    double ms = self->start_ms * (double) self->count
+    double ms = self->start_ms * (double) create_waiting(self)
                 / (double) self->parts->options->starts_max;
 
     return 1 + (unsigned) (ms / 1000);
-}
-
-/* Returns true if as many sessions are alive, or wait, as are permitted. */
-static bool has_all_sessions(const create_t *self)
-{
-    return session_table_alive(self->parts->table) + self->count
-           >= self->parts->options->sessions_max;
-}
-
-static json_t *describe_stop(void)
-{
-    return management_error("GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
-                            "the gateway stops; the session was not started");
-}
-
-void create_stop(create_t *self)
-{
-    message_t *request;
-
-    while (self->first) {
-        waiting_t *first = take_first(self);
-
-        management_answer(self->parts->management, &first->request,
-                          describe_stop());
-        free(first);
-    }
-    while ((request = replacements_give_up(self->replacements)))
-        management_answer(self->parts->management, &request, describe_stop());
 }
 
 static json_t *describe_busy(const create_t *self)
@@ -226,113 +188,99 @@ static json_t *describe_busy(const create_t *self)
         management_error("GatewayBusy", GATEWAY_EXIT_FAILED,
                          "%zu sessions wait for their start already, the limit "
                          "gateway/starts_queue; try again in %u s",
-                         self->count, seconds);
+                         create_waiting(self), seconds);
 
     json_object_set_new(answer, "retry_after", json_integer(seconds));
     return answer;
 }
 
-static void refuse(create_t *self, const message_t *request)
+/* `answer` is taken; `limit` is the one that it names, as in stats.h. */
+static void refuse(create_t *self, message_t **request_p, const char *limit,
+                   json_t *answer)
 {
-    const registry_parts_t *parts = self->parts;
-    const char *limit = STATS_SESSIONS;
-    json_t *answer;
+    stats_limit(self->parts->stats, limit);
+    management_answer(self->parts->management, request_p, answer);
+}
 
-    if (has_all_sessions(self)) {
-        answer = management_error(
-            "TooManySessions", GATEWAY_EXIT_FAILED,
-            "%zu sessions are alive or wait for their start, the limit "
-            "sessions/sessions_max; delete one or try again later",
-            session_table_alive(parts->table) + self->count);
-    } else if (!capacity_is_left(parts->capacity)) {
-        answer = management_error(
-            "TooManySessions", GATEWAY_EXIT_FAILED,
-            "the descriptors that the gateway may have suffice for %zu "
-            "sessions and viewers; raise RLIMIT_NOFILE (ulimit -n, "
-            "LimitNOFILE=)",
-            capacity_sessions(parts->capacity));
-    } else {
-        answer = describe_busy(self);
-        limit = STATS_STARTS;
-    }
-    stats_limit(parts->stats, limit);
-    management_reply(parts->management, request, answer);
+/* Refuses the request if the queue is full; `older` goes on then. */
+static void wait_in_line(create_t *self, const session_entry_t *older,
+                         message_t **request_p)
+{
+    if (create_waiting(self) < self->parts->options->starts_queue)
+        create_queue_add(self->queue, request_p, older, clock_monotonic_us());
+    else
+        refuse(self, request_p, STATS_STARTS, describe_busy(self));
+}
+
+static const profile_t *find_profile(const create_t *self,
+                                     const json_t *content)
+{
+    const char *name = json_string_value(json_object_get(content, "profile"));
+
+    return options_profile(self->parts->options, name);
 }
 
 static void make(create_t *self, json_t *content, message_t **request_p,
                  int64_t asked_us)
 {
-    const char *name = json_string_value(json_object_get(content, "profile"));
-    const profile_t *profile = options_profile(self->parts->options, name);
+    const profile_t *profile = find_profile(self, content);
 
     if (!profile || !hand_out(self, profile, content, request_p, asked_us))
         fork_one(self, content, request_p, asked_us);
 }
 
-void create_make(create_t *self, json_t *content, message_t **request_p)
+void create_again(create_t *self, json_t *content, message_t **request_p)
 {
     const registry_parts_t *parts = self->parts;
     cleanup_message message_t *request = take_ptr(*request_p);
-    const char *name = json_string_value(json_object_get(content, "profile"));
-    const profile_t *profile = options_profile(parts->options, name);
+    const profile_t *profile = find_profile(self, content);
+    const session_entry_t *older = replacements_find(parts->table, content);
+    size_t sessions =
+        session_table_alive(parts->table) + create_queue_sessions(self->queue);
     bool is_full =
         session_table_starting(parts->table) >= parts->options->starts_max;
     bool has_member =
         profile && fits_pool(content) && pool_find(parts->pool, profile);
 
     capacity_forget_gone(parts->capacity);
-    if (profile)
-        pool_count_arrival(parts->pool, profile, clock_monotonic_ms());
-    if (session_table_is_closing(parts->table)) {
-        management_answer(parts->management, &request, describe_stop());
-    } else if (replacements_take(self->replacements, content, &request)) {
-        return;
-    } else if (has_all_sessions(self)
-               || (!capacity_is_left(parts->capacity) && !has_member)) {
-        refuse(self, request);
-    } else if (self->first || (is_full && !has_member)) {
-        if (self->count >= parts->options->starts_queue)
-            refuse(self, request);
-        else
-            wait_in_line(self, &request);
-    } else {
+    if (session_table_is_closing(parts->table))
+        management_answer(parts->management, &request, closing_refusal());
+    else if (older)
+        wait_in_line(self, older, &request);
+    else if (sessions >= parts->options->sessions_max)
+        refuse(self, &request, STATS_SESSIONS, describe_all(sessions));
+    else if (!capacity_is_left(parts->capacity) && !has_member)
+        refuse(self, &request, STATS_SESSIONS, describe_descriptors(self));
+    else if (create_queue_has_line(self->queue) || (is_full && !has_member))
+        wait_in_line(self, NULL, &request);
+    else
         make(self, content, &request, clock_monotonic_us());
-    }
 }
 
-static json_t *read_content(const message_t *request)
+void create_make(create_t *self, json_t *content, message_t **request_p)
 {
-    bytes_t bytes = message_content(request);
+    const profile_t *profile = find_profile(self, content);
 
-    return json_loadb(bytes.bytes, bytes.size, 0, NULL);
-}
-
-/* Makes the sessions that waited for the end of older ones. */
-static void make_replacements(create_t *self)
-{
-    message_t *request;
-
-    while ((request = replacements_next(self->replacements))) {
-        json_auto_t *content = read_content(request);
-
-        create_make(self, content, &request);
-    }
+    if (profile)
+        pool_count_arrival(self->parts->pool, profile, clock_monotonic_ms());
+    create_again(self, content, request_p);
 }
 
 void create_next(create_t *self)
 {
     const registry_parts_t *parts = self->parts;
 
-    if (!session_table_is_closing(parts->table))
-        make_replacements(self);
-    while (self->first && !session_table_is_closing(parts->table)
+    while (!session_table_is_closing(parts->table)
            && session_table_starting(parts->table)
                   < parts->options->starts_max) {
-        waiting_t *first = take_first(self);
-        json_auto_t *content = read_content(first->request);
+        json_auto_t *content = NULL;
+        int64_t asked_us;
+        cleanup_message message_t *request =
+            create_queue_next(self->queue, &content, &asked_us);
 
-        make(self, content, &first->request, first->asked_us);
-        free(first);
+        if (!request)
+            return;
+        make(self, content, &request, asked_us);
     }
 }
 
@@ -347,7 +295,8 @@ static bool is_busy(void *arg)
 {
     const create_t *self = arg;
 
-    return self->first || session_table_starting(self->parts->table);
+    return create_queue_has_line(self->queue)
+           || session_table_starting(self->parts->table);
 }
 
 static void make_ahead(void *arg)

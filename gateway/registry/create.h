@@ -21,8 +21,12 @@ void create_destroy(create_t **self_p);
 /* Makes the pool's sessions; its argument is a create_t. */
 extern const pool_source_t create_pool_source;
 
-/* Takes a request for a session. Requests are served in the order they came. */
+/* Takes a request for a session. Requests are served in the order they came,
+ * except that one which replaces an older session waits until that is gone. */
 void create_make(create_t *self, json_t *content, message_t **request_p);
+/* Takes a request once more, whose session has ended before the client had it:
+ * the pool does not expect yet another one. */
+void create_again(create_t *self, json_t *content, message_t **request_p);
 /* A start is over, or a session was removed: starts sessions for those that
  * wait, as far as permitted. */
 void create_next(create_t *self);

@@ -137,7 +137,7 @@ static void give_another(const registry_parts_t *parts, session_entry_t *entry)
     session_feed_report(parts->feed, entry);
     bytes = message_content(request);
     content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
-    create_make(parts->create, content, &request);
+    create_again(parts->create, content, &request);
 }
 
 static void on_spent(const registry_parts_t *parts, session_entry_t *entry,

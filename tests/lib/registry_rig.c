@@ -133,16 +133,19 @@ session_entry_t *__wrap_session_factory_start(const registry_parts_t *self,
                                               fault_t *fault)
 {
     cleanup_free char *id = mem_format("s%u", ++made);
+    session_entry_t *entry;
 
-    (void) content;
     if (rig_outside.cannot_start) {
         fault_set(fault, ENOSPC, "no space left");
         return NULL;
     }
     deeds_note("start %s for %s", id,
                request ? message_sender(request) : "the pool");
-    return fake_add(self->table, id, request ? FAKE_FRESH : FAKE_POOLED,
-                    rig_outside.now_ms);
+    entry = fake_add(self->table, id, request ? FAKE_FRESH : FAKE_POOLED,
+                     rig_outside.now_ms);
+    entry->connection_file = mem_text(
+        json_string_value(json_object_get(content, "connection_file")));
+    return entry;
 }
 
 void __wrap_session_factory_prealloc(const registry_parts_t *self)

@@ -343,16 +343,55 @@ static void a_file_that_is_wrong_waits_for_nothing(void **state)
     DID("start s1 for uid=7; launch s1");
 }
 
-static void a_gateway_that_stops_replaces_nothing(void **state)
+/* Each request replaces what the one before it has got. */
+static void the_last_of_two_requests_with_one_file_is_served(void **state)
 {
     const registry_parts_t *parts = *state;
     cleanup_free char *path = write_file("c.json", PORTS("700"));
     session_entry_t *entry = add_external(parts, "old", path);
 
     ask_with(parts, path);
+    ask_with(parts, path);
+    (void) fake_said();
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("start s1 for uid=7; launch s1");
+    assert_int_equal(create_waiting(parts->create), 1);
+    SAID("s1 END");
+}
+
+static void others_start_while_an_older_session_ends(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    ask_with(parts, path);
+    for (int i = 0; i < 3; i++)
+        ask(parts);
+    DID("start s1 for uid=7; launch s1; start s2 for uid=7; launch s2");
+    session_table_remove(parts->table, &entry);
+    session_table_set_ready(parts->table,
+                            session_table_find(parts->table, "s1"));
+    /* It came before the other one that waits. */
+    create_next(parts->create);
+    DID("start s3 for uid=7; launch s3");
+    assert_int_equal(create_waiting(parts->create), 1);
+    assert_non_null(strstr(fake_said(), "old END"));
+}
+
+static void a_gateway_that_stops_replaces_nothing(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    fake_options.starts_max = 0;
+    ask_with(parts, path);
+    ask(parts);
     session_table_close(parts->table);
     create_stop(parts->create);
-    ANSWERS("GatewayStopping");
+    ANSWERS("GatewayStopping GatewayStopping");
     session_table_remove(parts->table, &entry);
     create_next(parts->create);
     DID("");
@@ -388,6 +427,54 @@ static void waiting_creations_count_as_sessions(void **state)
         ask(parts);
     ANSWERS("TooManySessions");
     assert_int_equal(create_waiting(parts->create), 1);
+}
+
+/* It takes the place of the older session, also when that has ended. */
+static void a_replacement_counts_as_one_session(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    fake_options.sessions_max = 2;
+    ask_with(parts, path);
+    ask(parts);
+    DID("start s1 for uid=7; launch s1");
+    ask(parts);
+    ANSWERS("TooManySessions");
+    session_table_set_gone(parts->table, entry, rig_outside.now_ms);
+    ask(parts);
+    ANSWERS("TooManySessions");
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("start s2 for uid=7; launch s2");
+    ANSWERS("");
+}
+
+/* And the older session of the one that is refused goes on. */
+static void the_queue_has_one_limit(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *first = write_file("1.json", PORTS("700"));
+    cleanup_free char *second = write_file("2.json", PORTS("800"));
+    cleanup_free char *third = write_file("3.json", PORTS("900"));
+
+    add_external(parts, "a", first);
+    add_external(parts, "b", second);
+    add_external(parts, "c", third);
+    ask_with(parts, first);
+    ask_with(parts, second);
+    SAID("a END; b END");
+    ask_with(parts, third);
+    SAID("");
+    ANSWERS("GatewayBusy");
+    assert_int_equal(count_limit(parts, STATS_STARTS), 1);
+    assert_int_equal(create_waiting(parts->create), 2);
+    ask(parts);
+    ask(parts);
+    ANSWERS("");
+    ask(parts);
+    ANSWERS("GatewayBusy");
 }
 
 static void no_more_sessions_than_descriptors_permit(void **state)
@@ -439,6 +526,37 @@ static void the_pool_waits_for_clients_and_its_zygote(void **state)
     assert_null(strstr(deeds_take(), "launch"));
 }
 
+static size_t count_arrivals(const registry_parts_t *parts)
+{
+    json_auto_t *model =
+        pool_describe(parts->pool, &fake_profile, rig_outside.now_ms);
+
+    return (size_t) json_integer_value(json_object_get(model, "target"));
+}
+
+static void a_request_arrives_once(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    fake_profile.pool.max = 10;
+    ask_with(parts, path);
+    assert_int_equal(count_arrivals(parts), 1);
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("start s1 for uid=7; launch s1");
+    assert_int_equal(count_arrivals(parts), 1);
+    {
+        message_t *request = rig_request("session_create_request", "{}");
+        json_auto_t *content = json_object();
+
+        create_again(parts->create, content, &request);
+    }
+    DID("start s2 for uid=7; launch s2");
+    assert_int_equal(count_arrivals(parts), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
 
 int main(void)
@@ -461,10 +579,15 @@ int main(void)
         TEST(an_older_session_of_the_same_file_ends_first),
         TEST(a_session_of_the_same_key_goes_on),
         TEST(a_file_that_is_wrong_waits_for_nothing),
+        TEST(the_last_of_two_requests_with_one_file_is_served),
+        TEST(others_start_while_an_older_session_ends),
         TEST(a_gateway_that_stops_replaces_nothing),
         TEST(no_more_sessions_than_permitted),
         TEST(waiting_creations_count_as_sessions),
+        TEST(a_replacement_counts_as_one_session),
+        TEST(the_queue_has_one_limit),
         TEST(no_more_sessions_than_descriptors_permit),
+        TEST(a_request_arrives_once),
         TEST(the_pool_gets_its_members),
         TEST(the_pool_waits_for_clients_and_its_zygote),
     };
