@@ -20,7 +20,7 @@ void holding_begin(session_t *self)
         holding_on_end(self);
 }
 
-bool holding_is_over(session_t *self)
+bool holding_end_if_over(session_t *self)
 {
     if (!holder_has_ended(self->holder))
         return false;

@@ -9,8 +9,9 @@
 /* Watches the process that session.json names, if it names one. */
 void holding_begin(session_t *self);
 /* Ends the session if its process has ended; returns true if it has. Looks at
- * the process itself: a request may be there before the news of its end. */
-bool holding_is_over(session_t *self);
+ * the process itself: a request may be there before the news of its end. Call
+ * it before a request is served. */
+bool holding_end_if_over(session_t *self);
 /* Handles the end of the process; `session` is the session. */
 void holding_on_end(void *session);
 

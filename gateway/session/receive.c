@@ -170,12 +170,12 @@ static void refuse_gone(session_t *self, request_t *request)
     publisher_status(self->publisher, "idle", message_header(request->message));
 }
 
-/* Returns true for a request that no kernel of this session may answer: a
- * client of Jupyter asks until the next kernel on the ports of its connection
- * file says that it is there. */
-static bool is_for_next_kernel(session_t *self, const request_t *request)
+/* Returns true for a request that no kernel of a session whose process has
+ * ended may answer: a client of Jupyter asks until the next kernel on the ports
+ * of its connection file says that it is there. */
+static bool is_for_next_kernel(const session_t *self, const request_t *request)
 {
-    return holding_is_over(self) && self->spec->is_external
+    return self->spec->is_external
            && strcmp(message_type(request->message), "kernel_info_request")
                   == 0;
 }
@@ -188,7 +188,7 @@ static void on_request(session_t *self, const char *frontend, channel_t channel,
 
     snprintf(request->frontend, sizeof request->frontend, "%s", frontend);
     request->came_us = clock_monotonic_us();
-    if (is_for_next_kernel(self, request)) {
+    if (holding_end_if_over(self) && is_for_next_kernel(self, request)) {
         return;
     } else if (session_state_is(self->state, PHASE_GONE)) {
         refuse_gone(self, request);
