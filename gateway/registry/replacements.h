@@ -1,5 +1,5 @@
-/* A session that stands in the way of a new one: it has the connection file
- * that the new one is requested with, or one with the same ports. The client
+/* An older session that a new one replaces: it has the connection file that the
+ * new one is requested with, or one with the same ports. The client
  * starts its kernel anew, so the older session is ended first. A key alone is
  * no sign: clients may give one key to many kernels. Belongs to the main
  * thread. */

@@ -1,0 +1,82 @@
+/* What a request says of a session's life: the process that it is held by. */
+#include "gateway/registry/session_factory.h"
+
+#include "base/pidfd.h"
+#include "tests/lib/registry_rig.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Fills in the wishes of a request from that process; `ret_holder` is who holds
+ * the session then. */
+static int ask_from(pid_t pid, const char *content, holder_id_t *ret_holder,
+                    fault_t *fault)
+{
+    cleanup_message message_t *request =
+        rig_request("session_create_request", content);
+    json_auto_t *json = json_loads(content, 0, NULL);
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    int r;
+
+    spec->profile = &fake_profile;
+    message_set_sender(request, "uid=7", pid);
+    r = session_factory_fill_wishes(&fake_options, json, request, spec, fault);
+    *ret_holder = spec->holder;
+    return r;
+}
+
+static void a_session_is_held_by_the_process_that_asks(void **state)
+{
+    holder_id_t holder;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(ask_from(getpid(), "{\"held\":true}", &holder, &fault), 0);
+    assert_int_equal(holder.pid, getpid());
+    assert_true(holder.start_time == pidfd_start_time(getpid()));
+    assert_int_equal(ask_from(getpid(), "{}", &holder, &fault), 0);
+    assert_int_equal(holder.pid, 0);
+}
+
+/* The socket's credentials show a process of another PID namespace as 0. */
+static void a_process_that_is_not_seen_holds_no_session(void **state)
+{
+    holder_id_t holder;
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(ask_from(0, "{\"held\":true}", &holder, &fault), -ESRCH);
+    assert_non_null(strstr(fault.text, "PID namespace"));
+    assert_int_equal(ask_from(0, "{\"held\":false}", &holder, &fault), 0);
+}
+
+static void a_process_that_has_ended_holds_no_session(void **state)
+{
+    holder_id_t holder;
+    fault_t fault;
+    pid_t pid = fork();
+
+    (void) state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(ask_from(pid, "{\"held\":true}", &holder, &fault), -ESRCH);
+    assert_non_null(strstr(fault.text, "does not see that process"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_session_is_held_by_the_process_that_asks),
+        TEST(a_process_that_is_not_seen_holds_no_session),
+        TEST(a_process_that_has_ended_holds_no_session),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
