@@ -77,6 +77,15 @@ static void await_probe(const inside_t *inside)
     expect_line(inside->link, "waiting\n");
 }
 
+/* Starts a payload that waits, and connects to its pid 1; returns the socket.
+ */
+static int start_and_connect(inside_t *inside)
+{
+    start(inside, wait_for_signals, ORPHAN_SECONDS);
+    await_probe(inside);
+    return connect_to(inside);
+}
+
 static void exit_seven(int out, void *argument)
 {
     (void) out;
@@ -99,9 +108,7 @@ static void passes_signals_on(void **state)
         inside_t inside;
         int gateway;
 
-        start(&inside, wait_for_signals, ORPHAN_SECONDS);
-        await_probe(&inside);
-        gateway = connect_to(&inside);
+        gateway = start_and_connect(&inside);
         expect_line(gateway, "running 3\n");
         assert_int_equal(write(gateway, &rows[i].command, 1), 1);
         expect_line(gateway, rows[i].end);
@@ -153,9 +160,7 @@ static void ends_what_has_no_owner_with_the_gateway(void **state)
         inside_t inside;
         int gateway;
 
-        start(&inside, wait_for_signals, ORPHAN_SECONDS);
-        await_probe(&inside);
-        gateway = connect_to(&inside);
+        gateway = start_and_connect(&inside);
         assert_int_equal(write(gateway, orders[i], strlen(orders[i])),
                          strlen(orders[i]));
         close(gateway);
@@ -170,9 +175,7 @@ static void keeps_what_has_an_owner(void **state)
     int gateway;
 
     (void) state;
-    start(&inside, wait_for_signals, ORPHAN_SECONDS);
-    await_probe(&inside);
-    gateway = connect_to(&inside);
+    gateway = start_and_connect(&inside);
     assert_int_equal(write(gateway, "UO", 2), 2);
     close(gateway);
     gateway = connect_to(&inside);
@@ -188,9 +191,7 @@ static void takes_the_newer_gateway(void **state)
     int newer;
 
     (void) state;
-    start(&inside, wait_for_signals, ORPHAN_SECONDS);
-    await_probe(&inside);
-    older = connect_to(&inside);
+    older = start_and_connect(&inside);
     expect_line(older, "running 3\n");
     newer = connect_to(&inside);
     expect_line(newer, "running 3\n");
@@ -208,9 +209,7 @@ static void drops_a_gateway_that_talks_nonsense(void **state)
     int gateway;
 
     (void) state;
-    start(&inside, wait_for_signals, ORPHAN_SECONDS);
-    await_probe(&inside);
-    gateway = connect_to(&inside);
+    gateway = start_and_connect(&inside);
     expect_line(gateway, "running 3\n");
     assert_int_equal(write(gateway, "?", 1), 1);
     expect_line(gateway, "");
