@@ -9,6 +9,12 @@ from web import Web
 EVIL = {"Origin": "https://evil.example"}
 
 
+def login_cookies(headers: http.client.HTTPMessage) -> list[str]:
+    """The lines that set a cookie of a log-in."""
+    lines = headers.get_all("Set-Cookie", [])
+    return [line for line in lines if line.startswith("hearth-")]
+
+
 class Browser:
     """Keeps cookies, as browsers do."""
 
