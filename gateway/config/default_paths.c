@@ -40,17 +40,19 @@ bool default_paths_is_free(const char *name)
     return true;
 }
 
-/* A folder below the user's home; the environment may name another one. */
-static char *home_folder(const char *variable, const char *below)
+/* The folder `name` below the user's home; the environment may name another one
+ * that it is in. */
+static char *home_folder(const char *variable, const char *below,
+                         const char *name)
 {
     const char *folder = default_paths_folder(variable);
     if (folder)
-        return mem_format("%s/hearth", folder);
+        return mem_format("%s/%s", folder, name);
     const char *home = default_paths_folder("HOME");
     const struct passwd *user = home ? NULL : getpwuid(getuid());
     if (user)
         home = user->pw_dir;
-    return mem_format("%s/%s/hearth", home ? home : "", below);
+    return mem_format("%s/%s/%s", home ? home : "", below, name);
 }
 
 char *default_paths_runtime_dir(void)
@@ -69,7 +71,18 @@ char *default_paths_state_dir(void)
     const char *folder = default_paths_folder("HEARTH_STATE_DIR");
     if (folder)
         return mem_text(folder);
-    return home_folder("XDG_STATE_HOME", ".local/state");
+    return home_folder("XDG_STATE_HOME", ".local/state", "hearth");
+}
+
+char *default_paths_jupyter_runtime_dir(void)
+{
+    const char *folder = default_paths_folder("JUPYTER_RUNTIME_DIR");
+    if (folder)
+        return mem_text(folder);
+    folder = default_paths_folder("JUPYTER_DATA_DIR");
+    if (folder)
+        return mem_format("%s/runtime", folder);
+    return home_folder("XDG_DATA_HOME", ".local/share", "jupyter/runtime");
 }
 
 char *default_paths_config_file(void)
@@ -77,7 +90,8 @@ char *default_paths_config_file(void)
     const char *named = value_of("HEARTH_CONFIG");
     if (named)
         return mem_text(named);
-    cleanup_free char *folder = home_folder("XDG_CONFIG_HOME", ".config");
+    cleanup_free char *folder =
+        home_folder("XDG_CONFIG_HOME", ".config", "hearth");
     cleanup_free char *own = mem_format("%s/hearth.cfg", folder);
     if (access(own, F_OK) == 0)
         return take_ptr(own);

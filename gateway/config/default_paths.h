@@ -15,6 +15,9 @@ bool default_paths_is_free(const char *name);
 /* The default folders; the caller frees them. */
 char *default_paths_runtime_dir(void);
 char *default_paths_state_dir(void);
+/* Returns the folder in which Jupyter's programs look for servers and kernels
+ * that run, as jupyter_core finds it on Linux. The caller frees it. */
+char *default_paths_jupyter_runtime_dir(void);
 /* $HEARTH_CONFIG, or the first of the user's and the system's hearth.cfg that
  * is there; NULL: none. The caller frees it. */
 char *default_paths_config_file(void);

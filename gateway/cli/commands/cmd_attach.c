@@ -7,6 +7,7 @@
 #include "gateway/cli/management_client.h"
 #include "gateway/cli/subprocess.h"
 #include "gateway/cli/terminal.h"
+#include "gateway/config/default_paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,24 +56,12 @@ static gateway_exit_t open_console(const json_t *session)
 
 /* --- External kernels --- */
 
-/* Where jupyter_server looks, as jupyter_core finds it on Linux. */
+/* Returns the folder in which jupyter_server looks; to be freed. */
 static char *external_folder(const char *named)
 {
-    const char *runtime = getenv("JUPYTER_RUNTIME_DIR");
-    const char *data = getenv("JUPYTER_DATA_DIR");
-    const char *share = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
+    cleanup_free char *runtime = default_paths_jupyter_runtime_dir();
 
-    if (named)
-        return mem_text(named);
-    if (runtime && *runtime)
-        return mem_format("%s/external_kernels", runtime);
-    if (data && *data)
-        return mem_format("%s/runtime/external_kernels", data);
-    if (share && *share)
-        return mem_format("%s/jupyter/runtime/external_kernels", share);
-    return mem_format("%s/.local/share/jupyter/runtime/external_kernels",
-                      home ? home : "");
+    return named ? mem_text(named) : mem_format("%s/external_kernels", runtime);
 }
 
 static bool is_ours(const char *name)
