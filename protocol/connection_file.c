@@ -147,24 +147,30 @@ int connection_file_read(const char *path, connection_file_t *ret_connection,
     return r < 0 ? fault_wrap(fault, "connection file %s", path) : 0;
 }
 
+void connection_file_print(const connection_file_t *self, buffer_t *text)
+{
+    /* Reserved at once, so that no copy of the key is left in freed memory. */
+    buffer_reserve(text, CONNECTION_FILE_MAX);
+    buffer_text(text, "{\n");
+    for (size_t i = 0; i < CHANNEL_COUNT; i++)
+        buffer_format(text, "  \"%s\": %d,\n", port_keys[i], self->ports[i]);
+    buffer_text(text, "  \"ip\": ");
+    jspan_quote_text(text, self->ip);
+    buffer_text(text, ",\n  \"key\": ");
+    jspan_quote_text(text, secret_text(self->secret));
+    buffer_text(text, ",\n  \"transport\": ");
+    jspan_quote_text(text, self->transport);
+    buffer_text(text, ",\n  \"signature_scheme\": \"hmac-sha256\",\n"
+                      "  \"kernel_name\": ");
+    jspan_quote_text(text, self->kernel_name);
+}
+
 int connection_file_write(const connection_file_t *self, const char *path,
                           fault_t *fault)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    /* Reserved at once, so that no copy of the key is left in freed memory. */
-    buffer_reserve(&text, CONNECTION_FILE_MAX);
-    buffer_text(&text, "{\n");
-    for (size_t i = 0; i < CHANNEL_COUNT; i++)
-        buffer_format(&text, "  \"%s\": %d,\n", port_keys[i], self->ports[i]);
-    buffer_text(&text, "  \"ip\": ");
-    jspan_quote_text(&text, self->ip);
-    buffer_text(&text, ",\n  \"key\": ");
-    jspan_quote_text(&text, secret_text(self->secret));
-    buffer_text(&text, ",\n  \"transport\": ");
-    jspan_quote_text(&text, self->transport);
-    buffer_text(&text, ",\n  \"signature_scheme\": \"hmac-sha256\",\n"
-                       "  \"kernel_name\": ");
-    jspan_quote_text(&text, self->kernel_name);
+
+    connection_file_print(self, &text);
     buffer_text(&text, "\n}\n");
     int r = file_replace(path, 0600, text.data, text.size, fault);
     explicit_bzero(text.data, text.capacity);

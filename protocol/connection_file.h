@@ -3,6 +3,7 @@
 #ifndef HEARTH_PROTOCOL_CONNECTION_FILE_H
 #define HEARTH_PROTOCOL_CONNECTION_FILE_H
 
+#include "base/buffer.h"
 #include "base/fault.h"
 #include "protocol/channel.h"
 #include "protocol/secret.h"
@@ -27,6 +28,10 @@ int connection_file_parse(const void *text, size_t size,
                           connection_file_t *ret_connection, fault_t *fault);
 int connection_file_write(const connection_file_t *self, const char *path,
                           fault_t *fault);
+/* Appends the file's text up to its last member; the caller may append further
+ * members (protocol/jspan_write.h), and ends the object. The text has the key:
+ * the caller wipes it. */
+void connection_file_print(const connection_file_t *self, buffer_t *text);
 /* "tcp://127.0.0.1:5000" or "ipc://prefix-1". */
 void connection_file_endpoint(const connection_file_t *self, channel_t channel,
                               char ret_endpoint[CONNECTION_ENDPOINT_SIZE]);
