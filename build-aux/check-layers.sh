@@ -45,11 +45,14 @@ BEGIN {
                                    "notebooks notebooks/journal" \
                                    " notebooks/modelview gateway/config" \
                                    " gateway/audit gateway/metrics" \
+                                   " gateway/discovery/discovery.h" \
                                    " gateway/frontends/frontend.h "
     may["gateway/cli"]           = " base protocol notebooks notebooks/journal" \
                                    " notebooks/modelview notebooks/receipt" \
                                    " workspace/name.h sandbox/walls.h" \
-                                   " gateway/config gateway/http/core/chunked.h" \
+                                   " gateway/config" \
+                                   " gateway/discovery/jupyter_folder.h" \
+                                   " gateway/http/core/chunked.h" \
                                    " gateway/http/core/token_file.h" \
                                    " gateway/http/core/window_access.h" \
                                    " gateway/serve/user_namespace_setup.h "

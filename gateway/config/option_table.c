@@ -258,6 +258,13 @@ const option_value_t option_rows[] = {
      .offset = AT(http.ping_interval_ms), .min = 1000, .max = HOUR,
      .has_zero = true, .initial = "30s",
      .help = "how often a WebSocket is pinged; 0 never", .is_reread = true},
+    {.key = "jupyter/discovery", .kind = VALUE_SWITCH,
+     .offset = AT(jupyter.discovery), .initial = "no",
+     .help = "whether Jupyter's own programs find this gateway and its "
+             "sessions"},
+    {.key = "jupyter/runtime_dir", .kind = VALUE_PATH,
+     .offset = AT(jupyter.runtime_dir), .initial = "",
+     .help = "Jupyter's runtime folder, in which its programs look"},
     {.key = "mcp/block", .kind = VALUE_DURATION, .offset = AT(mcp.block_ms),
      .min = 100, .max = HOUR, .initial = "45s",
      .help = "how long a call of a tool waits for its code before it is "

@@ -88,6 +88,12 @@ typedef struct {
     int64_t ping_interval_ms; /* 0: never */
 } options_http_t;
 
+/* What Jupyter's own programs find. */
+typedef struct {
+    int discovery;     /* 0 or 1 */
+    char *runtime_dir; /* owned; absolute; not created here */
+} options_jupyter_t;
+
 typedef struct {
     uint64_t file_bytes; /* size at which the next file begins */
     uint64_t files;      /* number that is kept; 0: no audit log */
@@ -153,6 +159,7 @@ typedef struct {
 
     options_http_t http;
     options_mcp_t mcp;
+    options_jupyter_t jupyter;
 
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */

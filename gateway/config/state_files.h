@@ -13,6 +13,9 @@
 #define GATEWAY_JOURNAL_KEY_FILE "journal.key"
 /* In the state folder, 0600: the seed of the key that signs receipts. */
 #define GATEWAY_ATTEST_KEY_FILE "attest.key"
+/* In the state folder, 0600, while files for Jupyter's programs may exist: the
+ * path of the folder that has them. */
+#define GATEWAY_DISCOVERY_FILE "discovery.folder"
 /* The management socket for threads of the gateway. */
 #define GATEWAY_INPROC_ENDPOINT "inproc://management"
 

@@ -13,6 +13,7 @@
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/replacements.h"
+#include "gateway/registry/session_discovery.h"
 #include "gateway/registry/session_factory.h"
 #include "gateway/registry/session_feed.h"
 
@@ -120,6 +121,7 @@ static bool hand_out(create_t *self, const profile_t *profile, json_t *content,
             member, json_string_value(json_object_get(content, "name")));
     pool_leave(parts->pool, member);
     session_feed_report(parts->feed, member);
+    session_discovery_follow(parts, member);
     pool_count_given(parts->pool, profile, true);
     pool_refill_soon(parts->pool);
     return true;

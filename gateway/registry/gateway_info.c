@@ -68,10 +68,11 @@ json_t *gateway_info(const registry_parts_t *parts)
     const options_t *options = parts->options;
 
     return json_pack(
-        "{s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:I,s:{s:s,s:s},s:o,s:o,s:o}", "status",
-        "ok", "version", HEARTH_VERSION, "pid", (int) getpid(), "runtime_dir",
-        options->runtime_dir, "state_dir", options->state_dir, "allow_env",
-        describe_names(options->allow_env), "profiles",
+        "{s:s,s:s,s:i,s:s,s:s,s:s?,s:o,s:o,s:I,s:{s:s,s:s},s:o,s:o,s:o}",
+        "status", "ok", "version", HEARTH_VERSION, "pid", (int) getpid(),
+        "runtime_dir", options->runtime_dir, "state_dir", options->state_dir,
+        "discovery", parts->discovery ? options->jupyter.runtime_dir : NULL,
+        "allow_env", describe_names(options->allow_env), "profiles",
         describe_profiles(parts), "sessions",
         (json_int_t) session_table_alive(parts->table), "limits", "by",
         cgroup_sweep_limits_by(parts->cgroups), "where",

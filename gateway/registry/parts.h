@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     const options_t *options;
     struct memory_budget *memory;
+    struct discovery *discovery; /* NULL: it is off */
     const uint8_t *journal_key;
     const registry_ops_t *ops;
     void *arg; /* of ops */

@@ -38,9 +38,10 @@
 #define EVENTS_MAX 64 /* of sessions in a row, before other events */
 
 struct registry {
-    registry_parts_t parts; /* each owned, but for options, memory, ops, arg */
-    mailbox_t *mailbox;     /* owned; its sessions */
-    remover_t *remover;     /* owned */
+    registry_parts_t
+        parts; /* each owned, but for options, memory, discovery, ops, arg */
+    mailbox_t *mailbox;         /* owned; its sessions */
+    remover_t *remover;         /* owned */
     registry_reload_fn *reload; /* reads the configuration again; or NULL */
     void *reload_arg;           /* borrowed */
     char *package_folder;       /* owned */
@@ -299,8 +300,8 @@ static void start_parts(registry_t *self)
 }
 
 int registry_new(const options_t *options, const char *package_folder,
-                 memory_budget_t *memory, registry_t **ret_registry,
-                 fault_t *fault)
+                 memory_budget_t *memory, struct discovery *discovery,
+                 registry_t **ret_registry, fault_t *fault)
 {
     cleanup_registry registry_t *self = mem_new(sizeof *self);
     registry_parts_t *parts = &self->parts;
@@ -310,6 +311,7 @@ int registry_new(const options_t *options, const char *package_folder,
 
     *parts = (registry_parts_t){.options = options,
                                 .memory = memory,
+                                .discovery = discovery,
                                 .journal_key = self->journal_key,
                                 .ops = &ops,
                                 .arg = self};

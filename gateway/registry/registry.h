@@ -11,14 +11,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+struct discovery;
 typedef struct registry registry_t;
 
 /* Starts a zygote per profile, binds the management socket, takes over the
- * sessions that an earlier gateway left. `options` and `memory`, the bound of
- * what sessions and doors hold, are borrowed. */
+ * sessions that an earlier gateway left. `options`, `memory`, the bound of what
+ * sessions and doors hold, and `discovery` (NULL: it is off) are borrowed. */
 int registry_new(const options_t *options, const char *package_folder,
-                 memory_budget_t *memory, registry_t **ret_registry,
-                 fault_t *fault);
+                 memory_budget_t *memory, struct discovery *discovery,
+                 registry_t **ret_registry, fault_t *fault);
 /* Ends the sessions' threads; kept kernels live on. False when one does not
  * end: then there is no orderly end any more, neither of the registry nor of
  * the program. What it kept is on disk, and the next gateway takes it over. */

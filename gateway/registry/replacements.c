@@ -17,7 +17,7 @@ session_entry_t *replacements_find(const session_table_t *table,
     if (!path || connection_file_read(path, &connection, &fault) < 0)
         return NULL;
     for (at = session_table_first(table); at; at = session_table_next(at))
-        if (at->connection_file
+        if (at->is_external
             && (strcmp(at->connection_file, path) == 0
                 || connection_file_collides(&at->connection, &connection)))
             return at;

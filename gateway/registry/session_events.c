@@ -13,6 +13,7 @@
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/management_api.h"
 #include "gateway/registry/pending_requests.h"
+#include "gateway/registry/session_discovery.h"
 #include "gateway/registry/session_feed.h"
 #include "gateway/registry/tool_servers.h"
 
@@ -92,6 +93,7 @@ static void on_ready(const registry_parts_t *parts, session_entry_t *entry,
 
     entry->create_token = 0;
     session_table_set_ready(parts->table, entry);
+    session_discovery_follow(parts, entry);
     if (token)
         pending_requests_started(parts->pending, token, clock_monotonic_us());
     if (token && event->answer)
@@ -111,6 +113,7 @@ static void count_gone(const registry_parts_t *parts, session_entry_t *entry)
     if (session_table_set_gone(parts->table, entry, clock_monotonic_ms()))
         files_unwatch(parts->files, entry->id);
     session_feed_report(parts->feed, entry);
+    session_discovery_follow(parts, entry);
     launcher_unpark(parts->launcher, entry);
     launch_users_release(parts->users, entry);
     cgroup_sweep_run_soon(parts->sweep);
@@ -135,6 +138,7 @@ static void give_another(const registry_parts_t *parts, session_entry_t *entry)
         session_table_set_waiting(parts->table, entry);
     session_table_disown(parts->table, entry);
     session_feed_report(parts->feed, entry);
+    session_discovery_follow(parts, entry);
     bytes = message_content(request);
     content = json_loadb(bytes.bytes, bytes.size, 0, NULL);
     create_again(parts->create, content, &request);

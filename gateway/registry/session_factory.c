@@ -10,6 +10,7 @@
 #include "gateway/files/actor.h"
 #include "gateway/registry/launch_users.h"
 #include "gateway/registry/prealloc.h"
+#include "gateway/registry/session_discovery.h"
 #include "gateway/registry/session_feed.h"
 #include "gateway/registry/tool_servers.h"
 #include "protocol/limits.h"
@@ -146,7 +147,10 @@ static void choose_id(const registry_parts_t *parts, session_spec_t *spec,
 static int refuse_own_files(const options_t *options, const char *folder,
                             fault_t *fault)
 {
-    const char *const own[] = {options->state_dir, options->runtime_dir};
+    const char *const own[] = {options->state_dir, options->runtime_dir,
+                               options->jupyter.discovery
+                                   ? options->jupyter.runtime_dir
+                                   : options->runtime_dir};
     cleanup_free char *path = realpath(folder, NULL);
 
     if (!path)
@@ -353,6 +357,7 @@ void session_factory_announce(const registry_parts_t *parts,
                                    entry->limits.workspace_files};
 
     session_feed_report(parts->feed, entry);
+    session_discovery_follow(parts, entry);
     tool_servers_greet(parts->tool_servers, entry);
     files_watch(parts->files, entry->id, entry->workspace, limits);
 }

@@ -104,9 +104,9 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
     entry->name = mem_text(spec->name);
     if (spec->environment)
         entry->environment = json_loads(spec->environment, 0, NULL);
+    entry->connection_file = mem_text(spec->connection_file);
     entry->is_external = spec->is_external;
     if (spec->is_external) {
-        entry->connection_file = mem_text(spec->connection_file);
         entry->connection = spec->connection;
         entry->connection.secret = NULL;
     }

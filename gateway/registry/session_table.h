@@ -52,9 +52,11 @@ typedef struct session_entry {
     uid_t host_uid;           /* the user of its code */
     bool holds_user;          /* host_uid is reserved for it (launch_users.h) */
     bool is_external;         /* its connection file was given by a client */
-    char *connection_file;    /* owned; then its path, else NULL */
-    connection_file_t connection; /* likewise, without the key */
+    connection_file_t connection; /* then what it says, without the key */
+    char *connection_file;        /* owned; its path */
     bool is_pooled;               /* it waits in the pool and has no owner */
+    bool is_published;            /* Jupyter's programs find it
+                                     (session_discovery.h) */
     bool is_announced;     /* the feed has reported it (session_feed.h) */
     int64_t started_ms;    /* monotonic; when it was made */
     int64_t gone_ms;       /* monotonic; when it went */

@@ -1,8 +1,8 @@
-/* Order of birth: folders and their lock, users for sessions (which takes a
- * process without threads), limits, signals (before any thread
- * inherits a mask), zygotes, the taking over of sessions, the management
- * socket. A second gateway on the same state is refused by the lock; a lock
- * dies with its process, so nothing stale can stand in the way. */
+/* Order of birth: folders and their lock, the folder for Jupyter's programs,
+ * users for sessions (which takes a process without threads), limits, signals
+ * (before any thread inherits a mask), zygotes, the taking over of sessions,
+ * the management socket. A second gateway on the same state is refused by the
+ * lock; a lock dies with its process, so nothing stale can stand in the way. */
 #include "gateway/serve/serve.h"
 
 #include "base/buffer.h"
@@ -16,6 +16,7 @@
 #include "gateway/config/fd_limits.h"
 #include "gateway/config/seed.h"
 #include "gateway/config/state_files.h"
+#include "gateway/discovery/discovery.h"
 #include "gateway/gate/gate.h"
 #include "gateway/http/server/http.h"
 #include "gateway/registry/registry.h"
@@ -90,7 +91,8 @@ static int block_signals(int *ret_fd, fault_t *fault)
 }
 
 static int prepare(options_t *options, const char *package_folder,
-                   int *ret_lock, int *ret_signals, fault_t *fault)
+                   int *ret_lock, int *ret_signals, discovery_t **ret_discovery,
+                   fault_t *fault)
 {
     int r;
 
@@ -99,6 +101,7 @@ static int prepare(options_t *options, const char *package_folder,
     if ((r = own_folder(options->state_dir, fault)) < 0
         || (r = own_folder(options->runtime_dir, fault)) < 0
         || (r = take_lock(options, ret_lock, fault)) < 0
+        || (r = discovery_new(options, ret_discovery, fault)) < 0
         || (r = user_namespace_setup_begin(options, package_folder, fault)) < 0
         || (r = block_signals(ret_signals, fault)) < 0)
         return r;
@@ -143,6 +146,7 @@ int serve_main(options_t *options, config_report_t *report)
     registry_t *registry = NULL;
     cleanup_audit audit_t *audit = NULL;
     cleanup_gate gate_t *gate = NULL;
+    cleanup_discovery discovery_t *discovery = NULL;
     zactor_t *http = NULL;
     int64_t begun_us = clock_wall_us();
     fault_t fault;
@@ -154,16 +158,17 @@ int serve_main(options_t *options, config_report_t *report)
     memory = memory_budget_new(options->message_memory);
     r = seed_load(options, &fault);
     if (r == 0)
-        r = prepare(options, package, &lock_fd, &signal_fd, &fault);
+        r = prepare(options, package, &lock_fd, &signal_fd, &discovery, &fault);
     if (r == 0 && options->audit.files)
         r = audit_new(options->state_dir, options->audit.file_bytes,
                       options->audit.files, &audit, &fault);
     if (r == 0)
         r = gate_new(memory, &gate, &fault);
     if (r == 0)
-        r = registry_new(options, package, memory, &registry, &fault);
+        r = registry_new(options, package, memory, discovery, &registry,
+                         &fault);
     if (r == 0 && options->http.enabled)
-        r = http_new(options, memory, begun_us, &http, &fault);
+        r = http_new(options, memory, begun_us, discovery, &http, &fault);
     if (r < 0) {
         log_error("hearth serve: %s", fault.text);
         registry_destroy(&registry);
@@ -179,6 +184,7 @@ int serve_main(options_t *options, config_report_t *report)
     service_notify_stopping(manager);
     /* After the sessions have said all: its clients get it before they go. */
     zactor_destroy(&http);
+    discovery_withdraw(discovery);
     if (!registry_end(registry)) {
         /* A return would wait for its sockets, and so for that thread. */
         gate_destroy(&gate);

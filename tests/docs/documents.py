@@ -39,7 +39,7 @@ COMMANDS = {
     *("hearth", "jupyter", "pip", "python", "python3", "curl", "systemctl"),
     *("cp", "mkdir", "export", "docker", "npm"),
 }
-SECTIONS = ("gateway", "sessions", "profile")
+SECTIONS = ("gateway", "sessions", "jupyter", "profile")
 STATUS = re.compile(r"#.*\bexit status (\d+)")
 
 
@@ -69,10 +69,10 @@ class Block:
             return "python"
         if self.language in ("json", "text", "html", "http", "c"):
             return "illustration"
+        if re.match(rf"({'|'.join(SECTIONS)})\n.*=", self.text, re.S):
+            return "configuration"
         if first == "$" or first in COMMANDS or self.language == "sh":
             return "commands"
-        if first in SECTIONS and ("=" in self.text):
-            return "configuration"
         return "illustration"
 
 

@@ -31,12 +31,15 @@ NOT_RUN = [
         r"(\w+=\S+ )*hearth tools attach\b",
         "serves until Ctrl-C: test_tools_attach.py",
     ),
+    (r"jupyter console\b", "wants a terminal: test_discovery.py"),
+    (r"jupyter server\b", "another environment: peers/test_server_list.py"),
     (r"(hearth|jupyter) lab\b", "wants a browser: peers/test_lab.py"),
     (r"python3 -m pip install \S*clients/python", "wants a network"),
     (r"python3 examples/", "wants that folder: sdk/test_examples.py"),
 ]
 
-# Documents whose commands have a test of their own, with what they need.
+# Documents whose commands have a test of their own, with what they need. A
+# fenced block of "sh" is run there, too.
 ELSEWHERE = {
     "docs/guide/clients.md": "tests/system/peers/test_agents.py and others",
     "docs/guide/for-people.md": "tests/system/peers/test_lab.py",
@@ -109,7 +112,9 @@ def test_examples(document: Path, shell: Shell) -> None:
         return
     for block in blocks:
         place = str(document.relative_to(ROOT))
-        if block.kind == "commands" and place not in ELSEWHERE:
+        if block.kind == "commands" and (
+            place not in ELSEWHERE or block.language == "sh"
+        ):
             run_commands(shell, block, place)
         elif block.kind == "python":
             run_python(shell, block, place)

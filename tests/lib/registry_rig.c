@@ -143,6 +143,7 @@ session_entry_t *__wrap_session_factory_start(const registry_parts_t *self,
                request ? message_sender(request) : "the pool");
     entry = fake_add(self->table, id, request ? FAKE_FRESH : FAKE_POOLED,
                      rig_outside.now_ms);
+    entry->is_external = json_object_get(content, "connection_file") != NULL;
     entry->connection_file = mem_text(
         json_string_value(json_object_get(content, "connection_file")));
     return entry;

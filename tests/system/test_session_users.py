@@ -292,6 +292,27 @@ def test_the_next_gateway_controls_the_users(gateway: Gateway) -> None:
     assert user(gateway.create()) != USER
 
 
+def test_jupyters_programs_find_sessions() -> None:
+    """The owners of their folder are looked at before the gateway is in its
+    user namespace; the files are written in it."""
+    running = begin("gateway/session_users=own", "jupyter/discovery=yes")
+    found = running.folder / "h/.local/share/jupyter/runtime"
+    try:
+        running.start()
+        session = running.create()
+        running.kill()
+        running.start()
+        assert {path.name for path in found.iterdir()} == {
+            f"kernel-{session.id}.json",
+            f"jpserver-{running.pid}.json",
+        }
+        for path in found.iterdir():
+            about = path.lstat()
+            assert (about.st_uid, about.st_mode & 0o777) == (USER, 0o600)
+    finally:
+        running.end()
+
+
 def test_a_new_range_applies_to_new_sessions_only() -> None:
     """Live sessions keep their range; new ones use the new range."""
     running = begin("gateway/session_users=own")

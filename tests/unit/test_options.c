@@ -208,6 +208,36 @@ static void the_environment_names_folders(void **state)
     assert_string_equal(others->state_dir, "/home/seven/.local/state/hearth");
 }
 
+/* As jupyter_core does on Linux: XDG_RUNTIME_DIR does not matter. */
+static void finds_jupyters_runtime_folder(void **state)
+{
+    static const char *const steps[][3] = {
+        {"HOME", "/home/seven", "/home/seven/.local/share/jupyter/runtime"},
+        {"XDG_RUNTIME_DIR", "/r", "/home/seven/.local/share/jupyter/runtime"},
+        {"XDG_DATA_HOME", "share", "/home/seven/.local/share/jupyter/runtime"},
+        {"XDG_DATA_HOME", "/share", "/share/jupyter/runtime"},
+        {"JUPYTER_DATA_DIR", "/data", "/data/runtime"},
+        {"JUPYTER_RUNTIME_DIR", "", "/data/runtime"},
+        {"JUPYTER_RUNTIME_DIR", "/jr", "/jr"},
+    };
+    static const char *const names[] = {"XDG_DATA_HOME", "JUPYTER_DATA_DIR",
+                                        "JUPYTER_RUNTIME_DIR"};
+
+    (void) state;
+    for (size_t i = 0; i < 3; i++)
+        unsetenv(names[i]);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        cleanup_options options_t *options = NULL;
+
+        setenv(steps[i][0], steps[i][1], 1);
+        options = options_new();
+        assert_string_equal(options->jupyter.runtime_dir, steps[i][2]);
+        assert_false(options->jupyter.discovery);
+    }
+    for (size_t i = 0; i < 3; i++)
+        unsetenv(names[i]);
+}
+
 static void finds_the_file(void **state)
 {
     cleanup_options options_t *options = options_new();
@@ -527,6 +557,7 @@ int main(void)
         with_folder(has_every_default),
         with_folder(the_table_has_the_defaults),
         with_folder(the_environment_names_folders),
+        with_folder(finds_jupyters_runtime_folder),
         with_folder(finds_the_file),
         with_folder(wrong_values_are_answered_with_the_permitted_ones),
         with_folder(wrong_files_say_where),

@@ -69,6 +69,9 @@ static int info(const arguments_t *arguments)
                                  ? member_text(http, "token")
                                  : "none is needed",
                              400));
+    if (*member_text(reply, "discovery"))
+        printf("discovery    %s\n",
+               terminal_cell(member_text(reply, "discovery"), 400));
     json_array_foreach(json_object_get(reply, "profiles"), i, profile)
     {
         const char *fault = member_text(profile, "fault");

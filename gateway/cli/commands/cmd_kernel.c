@@ -81,7 +81,8 @@ static const json_t *find_profile(const json_t *info, const char *name)
  * gateway keeps. NULL: it may be. */
 static const char *find_objection(const json_t *info, const char *folder)
 {
-    static const char *const names[] = {"runtime_dir", "state_dir"};
+    static const char *const names[] = {"runtime_dir", "state_dir",
+                                        "discovery"};
     const char *home = getenv("HOME");
     struct stat about;
     cleanup_free char *whole = home ? realpath(home, NULL) : NULL;

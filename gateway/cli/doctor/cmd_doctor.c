@@ -9,6 +9,7 @@
 #include "gateway/cli/management_client.h"
 #include "gateway/cli/subprocess.h"
 #include "gateway/cli/terminal.h"
+#include "gateway/discovery/jupyter_folder.h"
 
 #include <jansson.h>
 
@@ -91,6 +92,28 @@ static void check_state_dir(report_t *report)
                is_writable(folder) ? FOUND_OK : FOUND_MISSING,
                "choose another folder with HEARTH_STATE_DIR", "%s%s", folder,
                is_writable(folder) ? "" : " cannot be written");
+}
+
+static void check_discovery(report_t *report)
+{
+    const options_jupyter_t *jupyter = &report->options->jupyter;
+    fault_t fault;
+    int r = jupyter->discovery
+                ? jupyter_folder_check(jupyter->runtime_dir, &fault)
+                : 0;
+
+    if (!jupyter->discovery)
+        doctor_add(report, "discovery", FOUND_OK, "",
+                   "off: jupyter/discovery is no");
+    else if (r == 0 || (r == -ENOENT && is_writable(jupyter->runtime_dir)))
+        doctor_add(report, "discovery", FOUND_OK, "",
+                   "Jupyter's programs find the gateway in %s",
+                   jupyter->runtime_dir);
+    else
+        doctor_add(report, "discovery", FOUND_MISSING,
+                   "choose another folder with jupyter/runtime_dir, or "
+                   "jupyter/discovery = no",
+                   "%s", fault.text);
 }
 
 /* ---- Python ---- */
@@ -203,7 +226,7 @@ static void (*const checks[])(report_t *report) = {
     doctor_check_processes, doctor_check_configuration,
     check_runtime_dir,      check_state_dir,
     check_transport,        doctor_check_http,
-    check_profiles,
+    check_discovery,        check_profiles,
 };
 
 static const char *member(const json_t *finding, const char *key)

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/memory_budget.h"
 #include "gateway/config/options.h"
+#include "gateway/discovery/discovery.h"
 
 #include <czmq.h>
 
@@ -15,9 +16,11 @@
  * bound of what it holds, is borrowed, and so are `options`, of which it reads
  * what a reload never changes; it has a copy of the rest. `begun_us` is the
  * wall clock when this gateway began: older records of a journal are those of
- * an earlier gateway. */
+ * an earlier gateway. It is published by `discovery_or_null` before this
+ * returns. */
 int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
-             zactor_t **ret_http, fault_t *fault);
+             discovery_t *discovery_or_null, zactor_t **ret_http,
+             fault_t *fault);
 /* Gives it a copy of the options as they are now, and has it read certificate
  * and key again. Returns at once. */
 void http_change(zactor_t *self, options_t *options);

@@ -89,6 +89,23 @@ int listener_publish_url(const server_t *self, fault_t *fault)
     return r;
 }
 
+void listener_discover(const server_t *self, discovery_t *discovery_or_null)
+{
+    const options_http_t *options = &self->http.options->http;
+    const discovery_server_t server = {
+        .url = self->http.url,
+        .ip = options->ip,
+        .base_url = options->base_url,
+        .token = tokens_is_open(self->http.tokens)
+                     ? ""
+                     : tokens_token(self->http.tokens),
+        .port = self->http.port,
+        .is_secure = options->certificate != NULL,
+    };
+
+    discovery_publish_server(discovery_or_null, &server);
+}
+
 void listener_remove_url(const server_t *self)
 {
     cleanup_free char *path = url_file_path(self);

@@ -356,7 +356,8 @@ static void actor(zsock_t *pipe, void *arguments)
 }
 
 int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
-             zactor_t **ret_http, fault_t *fault)
+             discovery_t *discovery_or_null, zactor_t **ret_http,
+             fault_t *fault)
 {
     server_t *self = NULL;
     int r = make(options, memory, begun_us, &self, fault);
@@ -364,6 +365,7 @@ int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
     if (r < 0)
         return r;
     log_notice("http at %s", self->http.url);
+    listener_discover(self, discovery_or_null);
     *ret_http = zactor_new(actor, self);
     return 0;
 }

@@ -271,6 +271,7 @@ static session_entry_t *add_external(const registry_parts_t *parts,
         fake_add(parts->table, id, FAKE_TAKEN, rig_outside.now_ms);
     fault_t fault;
 
+    entry->is_external = true;
     entry->connection_file = mem_text(path);
     assert_int_equal(connection_file_read(path, &entry->connection, &fault), 0);
     secret_destroy(&entry->connection.secret);

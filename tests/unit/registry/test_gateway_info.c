@@ -133,6 +133,7 @@ static void it_names_profiles_limits_and_counts(void **state)
         fake_options.runtime_dir);
     assert_string_equal(json_string_value(json_object_get(answer, "state_dir")),
                         fake_options.state_dir);
+    assert_string_equal(part(answer, "discovery"), "null");
     assert_string_equal(part(answer, "allow_env"), "[\"LANG\",\"TZ\"]");
     assert_string_equal(
         part(answer, "profiles"),
