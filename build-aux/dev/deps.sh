@@ -150,6 +150,7 @@ for group in "$@"; do
     peers)
         packages chromium
         venv .venv-peers "$REQUIREMENTS/peers.lock"
+        venv .venv-clients "$REQUIREMENTS/clients.lock"
         sources .venv-peers "$REQUIREMENTS/suites.lock"
         node tests/system/peers/node
         ;;

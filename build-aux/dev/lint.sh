@@ -73,7 +73,7 @@ tests_mypy() {
     local -x MYPYPATH=tests/system:tests/system/http:tests/lib:tests/bench
     MYPYPATH=$MYPYPATH:kernels:clients/python/src
     for folder in tests/{bench,demo,docs,lib,mutants,runner,soak,vm} \
-        tests/system{,/http,/peers,/sdk}; do
+        tests/system{,/http,/peers,/peers/programs,/sdk}; do
         .venv/bin/mypy --follow-imports=silent "$folder"/*.py || return
     done
 }
