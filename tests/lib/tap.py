@@ -34,7 +34,8 @@ class Tap:
     def skip(
         self, name: str, report: pytest.TestReport | pytest.CollectReport
     ) -> None:
-        reason = report.longrepr
+        # A fault that is known (xfail) has its reason in the mark.
+        reason = getattr(report, "wasxfail", report.longrepr)
         if isinstance(reason, tuple):
             reason = reason[2]
         line = " ".join(str(reason).split())[-200:]
