@@ -14,6 +14,8 @@ _STANDARD = {
     "LANG": "C.UTF-8",
     "USER": "kernel",
     "LOGNAME": "kernel",
+    # Plots are shown also if matplotlib was not imported in advance.
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     # `!git log` has a terminal, and no person to turn its pages.
     "PAGER": "cat",
     "GIT_PAGER": "cat",

@@ -103,6 +103,13 @@ def test_missing_preload_is_left_out(folders: Gateway) -> None:
     assert session.exec("1 + 1").stdout == "2\n"
 
 
+def test_plots_show_without_preload(folders: Gateway) -> None:
+    folders.start("--set", "profile/python3/preload=")
+    with folders.create().client() as client:
+        turn = client.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])")
+    assert "image/png" in turn.contents("display_data")[0]["data"]
+
+
 def test_unwritable_state(folders: Gateway) -> None:
     """Root may write everywhere; a file in the folder's place stops it too."""
     folders.state.write_text("a file")
