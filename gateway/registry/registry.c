@@ -38,8 +38,7 @@
 #define EVENTS_MAX 64 /* of sessions in a row, before other events */
 
 struct registry {
-    registry_parts_t
-        parts; /* each owned, but for options, memory, discovery, ops, arg */
+    registry_parts_t parts;     /* owned, but for what registry_new was given */
     mailbox_t *mailbox;         /* owned; its sessions */
     remover_t *remover;         /* owned */
     registry_reload_fn *reload; /* reads the configuration again; or NULL */
