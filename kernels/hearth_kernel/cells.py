@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from typing import Any, Callable, Optional
 
-from hearth_kernel import _link, compact, limits, outlet, policy
+from hearth_kernel import _link, compact, limits, outlet, packages, policy
 from hearth_kernel.interrupts import Interrupts
 from hearth_kernel.shell import describe_error
 from hearth_kernel.state import Content, State
@@ -119,6 +119,7 @@ class Cells:
         )
         shell.shown = shell.display_fault = None
         limits.forget()
+        packages.look()
         compact.enable(shell, compact.is_wanted(self.state.metadata))
         shell.is_cancelled = False
         shell.is_executing = True

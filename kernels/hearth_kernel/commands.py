@@ -11,8 +11,7 @@ from typing import Any, Callable, Optional, TypeVar
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
-from hearth_kernel import limits
-from hearth_kernel.magics import NO_PACKAGES
+from hearth_kernel import limits, packages
 
 T = TypeVar("T")
 
@@ -61,7 +60,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
             print(note, file=sys.stderr)
         installs = _INSTALLS.match(words) if code else None
         if installs:
-            print(NO_PACKAGES.format(installs[1]), file=sys.stderr)
+            print(packages.advise(installs[1]), file=sys.stderr)
         # Older ones have no such setting.
         if code and getattr(self, "system_raise_on_error", False):
             raise subprocess.CalledProcessError(code, cmd)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 from IPython.core import page
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magics.code import CodeMagics, MacroToEdit
 
-NO_PACKAGES = (
-    "{}: this kernel has no network and its Python is read-only. "
-    "Packages are installed into the profile's environment, outside."
-)
+from hearth_kernel import packages
+
+
+def _refuse(magic: str) -> NoReturn:
+    raise UsageError(packages.advise(magic))
 
 
 @magics_class
@@ -51,21 +52,21 @@ class KernelMagics(Magics):  # type: ignore[misc]
     more = line_magic("more")(less)
 
     @line_magic
-    def pip(self, _: str) -> None:
+    def pip(self, _: str) -> NoReturn:
         """Say why packages cannot be installed from here."""
-        raise UsageError(NO_PACKAGES.format("%pip"))
+        _refuse("%pip")
 
     @line_magic
     def conda(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(NO_PACKAGES.format("%conda"))
+        _refuse("%conda")
 
     @line_magic
     def mamba(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(NO_PACKAGES.format("%mamba"))
+        _refuse("%mamba")
 
     @line_magic
     def uv(self, _: str) -> None:
         """Say why packages cannot be installed from here."""
-        raise UsageError(NO_PACKAGES.format("%uv"))
+        _refuse("%uv")

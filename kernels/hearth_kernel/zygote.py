@@ -203,6 +203,7 @@ def describe(profile: Order) -> Order:
             environment,
             forks,
             kernel,
+            packages,
             policy,
             reseed,
         )

@@ -1,0 +1,75 @@
+"""The packages that were added to the session: a folder that others change.
+
+The gateway names it in HEARTH_PACKAGES. It is read-only here, and is a symbolic
+link: a process outside makes it lead to another folder when packages are added
+or removed, so that no cell sees half of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Optional
+
+VARIABLE = "HEARTH_PACKAGES"
+
+_folder = ""  # "": the profile has no packages
+_seen: Optional[str] = None  # where the link led; None: there was none
+
+
+def _target() -> Optional[str]:
+    try:
+        return os.readlink(_folder)
+    except OSError:
+        return None
+
+
+def _append(name: str, path: str) -> None:
+    """To a list of places in the environment, which programs inherit."""
+    before = os.environ.get(name)
+    os.environ[name] = before + os.pathsep + path if before else path
+
+
+def begin() -> None:
+    """Have the folder among the places of modules and of programs.
+
+    Last: what the profile's Python has is found before. The programs that it
+    starts find these first, so none may have a name that the profile has.
+    """
+    global _folder
+    _folder = os.environ.get(VARIABLE, "")
+    if not _folder:
+        return
+    sys.path.append(_folder)
+    _append("PYTHONPATH", _folder)
+    _append("PATH", os.path.join(_folder, "bin"))
+
+
+def advise(command: str) -> str:
+    """Say to who asked for an installation in here how one is had."""
+    if not _folder:
+        return (
+            f"{command}: this kernel has no network and its Python is "
+            "read-only. Packages are installed into the profile's "
+            "environment, outside."
+        )
+    return (
+        f"{command}: this kernel has no network. Its packages are added from "
+        "outside: `hearth packages add SESSION NAME`, or POST "
+        "/api/sessions/SESSION/packages; the next cell can import them."
+    )
+
+
+def look() -> None:
+    """Forget what the folder had, if it leads elsewhere than at the last look.
+
+    An import that found no folder is not tried there again, and one that found
+    it asks for its time alone, which has a coarse clock.
+    """
+    global _seen
+    if not _folder:
+        return
+    target = _target()
+    if target != _seen:
+        _seen = target
+        sys.path_importer_cache.pop(_folder, None)
