@@ -58,8 +58,6 @@ static void show_page(exchange_t *exchange, int status, const char *sentence,
     exchange_header(exchange, "Content-Security-Policy",
                     "default-src 'none'; form-action 'self'; "
                     "frame-ancestors 'none'; base-uri 'none'");
-    if (status == 401)
-        authorize_challenge(exchange, 0);
     exchange_header(exchange, "Set-Cookie",
                     "_xsrf=%s; Path=%s/; SameSite=Strict%s", xsrf,
                     exchange->http->base, login_cookie_secure(exchange));

@@ -268,10 +268,6 @@ void authorize_challenge(exchange_t *exchange, unsigned scope)
 {
     cleanup_buffer buffer_t names = BUFFER_EMPTY;
 
-    if (!scope) {
-        exchange_header(exchange, "WWW-Authenticate", "Bearer");
-        return;
-    }
     name_scopes(scope & SCOPE_ALL, " ", &names);
     exchange_header(exchange, "WWW-Authenticate",
                     "Bearer error=\"insufficient_scope\", scope=\"%s\"",
@@ -287,7 +283,6 @@ static bool check_scope(exchange_t *exchange, unsigned scope)
         return true;
     authorize_note_refusal(exchange, exchange->scopes ? "scope" : "token");
     if (!exchange->scopes) {
-        authorize_challenge(exchange, 0);
         exchange_fail(exchange, 401,
                       "A token is needed: `hearth gateway info` shows it; send "
                       "it as `Authorization: token ...`");

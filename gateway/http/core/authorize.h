@@ -9,8 +9,9 @@
  * ask. */
 #define AUTHORIZE_BEARER (1u << 8)
 
-/* Writes the header WWW-Authenticate (RFC 6750): of a 401, with no scope, or of
- * a 403, which names the scopes of which one is needed. */
+/* Writes the header WWW-Authenticate of a 403 (RFC 6750), which names the
+ * scopes of which one is needed. A 401 has that header from
+ * response_writer_head. */
 void authorize_challenge(exchange_t *exchange, unsigned scope);
 /* Returns true unless the gateway listens on a loopback address and the request
  * names another machine; then an error was sent. */

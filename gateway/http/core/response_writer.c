@@ -35,6 +35,8 @@ void response_writer_head(const exchange_t *exchange, buffer_t *out)
                   exchange->response.status,
                   status_text(exchange->response.status), date);
     authorize_headers(exchange, out);
+    if (exchange->response.status == 401)
+        buffer_text(out, "WWW-Authenticate: Bearer\r\n"); /* RFC 9110, 15.5.2 */
     buffer_append(out, exchange->response.head.data,
                   exchange->response.head.size);
     if (exchange->response.type)
