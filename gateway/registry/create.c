@@ -204,11 +204,19 @@ static void refuse(create_t *self, message_t **request_p, const char *limit,
     management_answer(self->parts->management, request_p, answer);
 }
 
+/* Returns true if the queue takes another request. The first one that replaces
+ * a session needs no room: there are no more of these than sessions. */
+static bool has_room(const create_t *self, const session_entry_t *older)
+{
+    return create_waiting(self) < self->parts->options->starts_queue
+           || (older && !create_queue_awaits(self->queue, older));
+}
+
 /* Refuses the request if the queue is full; `older` goes on then. */
 static void wait_in_line(create_t *self, const session_entry_t *older,
                          message_t **request_p)
 {
-    if (create_waiting(self) < self->parts->options->starts_queue)
+    if (has_room(self, older))
         create_queue_add(self->queue, request_p, older, clock_monotonic_us());
     else
         refuse(self, request_p, STATS_STARTS, describe_busy(self));

@@ -5,6 +5,7 @@
 #include "gateway/registry/replacements.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A request that waits. */
 typedef struct waiting {
@@ -18,7 +19,9 @@ typedef struct waiting {
 struct create_queue {
     const session_table_t *table; /* borrowed */
     waiting_t *first;             /* owned; in the order they came */
+    waiting_t **end;              /* where the next one is added */
     size_t count;
+    size_t replacing; /* of them, those with an older session */
 };
 
 create_queue_t *create_queue_new(const session_table_t *table)
@@ -26,6 +29,7 @@ create_queue_t *create_queue_new(const session_table_t *table)
     create_queue_t *self = mem_new(sizeof *self);
 
     self->table = table;
+    self->end = &self->first;
     return self;
 }
 
@@ -36,9 +40,12 @@ static message_t *take(create_queue_t *self, waiting_t **place)
     message_t *request = found->request;
 
     *place = found->next;
+    if (self->end == &found->next)
+        self->end = place;
+    self->replacing -= found->older != NULL;
+    self->count--;
     free(found->older);
     free(found);
-    self->count--;
     return request;
 }
 
@@ -56,8 +63,11 @@ void create_queue_destroy(create_queue_t **self_p)
 }
 
 /* Has the request wait for the end of `older`; NULL: for its turn. */
-static void await_end(waiting_t *waiting, const session_entry_t *older)
+static void await_end(create_queue_t *self, waiting_t *waiting,
+                      const session_entry_t *older)
 {
+    self->replacing -= waiting->older != NULL;
+    self->replacing += older != NULL;
     free(waiting->older);
     waiting->older = older ? mem_text(older->id) : NULL;
     if (older)
@@ -67,14 +77,13 @@ static void await_end(waiting_t *waiting, const session_entry_t *older)
 void create_queue_add(create_queue_t *self, message_t **request_p,
                       const session_entry_t *older, int64_t asked_us)
 {
-    waiting_t **place = &self->first;
+    waiting_t *waiting = mem_new(sizeof *waiting);
 
-    while (*place)
-        place = &(*place)->next;
-    *place = mem_new(sizeof **place);
-    (*place)->request = take_ptr(*request_p);
-    (*place)->asked_us = asked_us;
-    await_end(*place, older);
+    waiting->request = take_ptr(*request_p);
+    waiting->asked_us = asked_us;
+    await_end(self, waiting, older);
+    *self->end = waiting;
+    self->end = &waiting->next;
     self->count++;
 }
 
@@ -103,7 +112,7 @@ message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
             continue;
         content = read_content((*place)->request);
         if ((*place)->older)
-            await_end(*place, replacements_find(self->table, content));
+            await_end(self, *place, replacements_find(self->table, content));
         if ((*place)->older)
             continue;
         *ret_content = take_ptr(content);
@@ -123,8 +132,19 @@ size_t create_queue_size(const create_queue_t *self)
     return self->count;
 }
 
+bool create_queue_awaits(const create_queue_t *self,
+                         const session_entry_t *older)
+{
+    for (const waiting_t *at = self->first; at; at = at->next)
+        if (at->older && strcmp(at->older, older->id) == 0)
+            return true;
+    return false;
+}
+
 bool create_queue_has_line(const create_queue_t *self)
 {
+    if (self->replacing == 0)
+        return self->count > 0;
     for (const waiting_t *at = self->first; at; at = at->next)
         if (!older_of(self, at))
             return true;
@@ -135,6 +155,8 @@ size_t create_queue_sessions(const create_queue_t *self)
 {
     size_t count = 0;
 
+    if (self->replacing == 0)
+        return self->count;
     for (const waiting_t *at = self->first; at; at = at->next) {
         const session_entry_t *older = older_of(self, at);
 

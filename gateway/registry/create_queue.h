@@ -26,9 +26,9 @@ void create_queue_destroy(create_queue_t **self_p);
 void create_queue_add(create_queue_t *self, message_t **request_p,
                       const session_entry_t *older, int64_t asked_us);
 /* Takes the first request whose turn it is out of the queue; the caller owns
- * it, and its content. NULL if there is none. A request whose older session is
- * gone, and whose connection file another session has by now, waits for the end
- * of that one, which is asked to end. */
+ * it, and its content. NULL if there is none. A request stays if its older
+ * session is gone and another session has taken the connection file since: that
+ * session is asked to end, and the request waits for that. */
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us);
 /* Takes the first request, whatever it waits for; likewise. */
@@ -36,6 +36,9 @@ message_t *create_queue_give_up(create_queue_t *self);
 
 /* Returns how many requests wait. */
 size_t create_queue_size(const create_queue_t *self);
+/* Returns true if a request waits for the end of that session. */
+bool create_queue_awaits(const create_queue_t *self,
+                         const session_entry_t *older);
 /* Returns true if a request waits for its turn. */
 bool create_queue_has_line(const create_queue_t *self);
 /* Returns how many sessions there will be beside those that are alive: a

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "gateway/registry/create_queue.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/stats.h"
 #include "tests/lib/registry_rig.h"
@@ -452,7 +453,7 @@ static void a_replacement_counts_as_one_session(void **state)
     ANSWERS("");
 }
 
-/* And the older session of the one that is refused goes on. */
+/* The first request that replaces a session needs no room in it. */
 static void the_queue_has_one_limit(void **state)
 {
     const registry_parts_t *parts = *state;
@@ -465,17 +466,73 @@ static void the_queue_has_one_limit(void **state)
     add_external(parts, "c", third);
     ask_with(parts, first);
     ask_with(parts, second);
-    SAID("a END; b END");
+    ask_with(parts, third);
+    SAID("a END; b END; c END");
+    ANSWERS("");
+    assert_int_equal(create_waiting(parts->create), 3);
     ask_with(parts, third);
     SAID("");
     ANSWERS("GatewayBusy");
     assert_int_equal(count_limit(parts, STATS_STARTS), 1);
-    assert_int_equal(create_waiting(parts->create), 2);
     ask(parts);
     ask(parts);
     ANSWERS("");
     ask(parts);
     ANSWERS("GatewayBusy");
+    assert_int_equal(create_waiting(parts->create), 3);
+}
+
+static void without_a_queue_a_session_is_still_replaced(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+
+    fake_options.starts_queue = 0;
+    ask_with(parts, path);
+    SAID("old END");
+    session_table_set_gone(parts->table, entry, rig_outside.now_ms);
+    session_table_remove(parts->table, &entry);
+    create_next(parts->create);
+    DID("start s1 for uid=7; launch s1");
+    ANSWERS("");
+}
+
+/* Those that wait for their turn, before and after one has been taken out of
+ * the middle or from the end. */
+static void the_queue_keeps_its_order(void **state)
+{
+    const registry_parts_t *parts = *state;
+    cleanup_create_queue create_queue_t *queue = create_queue_new(parts->table);
+    cleanup_free char *path = write_file("c.json", PORTS("700"));
+    session_entry_t *entry = add_external(parts, "old", path);
+    static const int64_t order[] = {1, 3, 4, 2};
+
+    for (int64_t i = 1; i <= 3; i++) {
+        message_t *request = rig_request("session_create_request", "{}");
+
+        create_queue_add(queue, &request, i == 2 ? entry : NULL, i);
+    }
+    assert_int_equal(create_queue_sessions(queue), 2);
+    for (size_t i = 0; i < 4; i++) {
+        json_auto_t *content = NULL;
+        int64_t asked_us = 0;
+        message_t *request = create_queue_next(queue, &content, &asked_us);
+
+        assert_non_null(request);
+        assert_int_equal(asked_us, order[i]);
+        message_destroy(&request);
+        if (i == 1) { /* only the one that waits for an end is left */
+            request = rig_request("session_create_request", "{}");
+            assert_false(create_queue_has_line(queue));
+            create_queue_add(queue, &request, NULL, 4);
+            assert_true(create_queue_has_line(queue));
+        }
+        if (i == 2)
+            session_table_remove(parts->table, &entry);
+    }
+    assert_int_equal(create_queue_size(queue), 0);
+    assert_int_equal(create_queue_sessions(queue), 0);
 }
 
 static void no_more_sessions_than_descriptors_permit(void **state)
@@ -586,6 +643,8 @@ int main(void)
         TEST(no_more_sessions_than_permitted),
         TEST(waiting_creations_count_as_sessions),
         TEST(a_replacement_counts_as_one_session),
+        TEST(without_a_queue_a_session_is_still_replaced),
+        TEST(the_queue_keeps_its_order),
         TEST(the_queue_has_one_limit),
         TEST(no_more_sessions_than_descriptors_permit),
         TEST(a_request_arrives_once),
