@@ -147,17 +147,18 @@ static void choose_id(const registry_parts_t *parts, session_spec_t *spec,
 static int refuse_own_files(const options_t *options, const char *folder,
                             fault_t *fault)
 {
-    const char *const own[] = {options->state_dir, options->runtime_dir,
-                               options->jupyter.discovery
-                                   ? options->jupyter.runtime_dir
-                                   : options->runtime_dir};
+    const char *const own[] = {
+        options->state_dir,
+        options->runtime_dir,
+        options->jupyter.discovery ? options->jupyter.runtime_dir : NULL,
+    };
     cleanup_free char *path = realpath(folder, NULL);
 
     if (!path)
         return fault_set(fault, errno, "workspace %s: %s", folder,
                          strerror(errno));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        cleanup_free char *kept = realpath(own[i], NULL);
+        cleanup_free char *kept = own[i] ? realpath(own[i], NULL) : NULL;
 
         if (kept && (path_is_within(kept, path) || path_is_within(path, kept)))
             return fault_set(fault, EINVAL,

@@ -125,7 +125,7 @@ void shutdown_at_once(session_t *self, const char *why)
     /* A limit that ended the session stays the reason. */
     if (self->cause.reason == END_REASON_DELETED)
         end_cause_set(&self->cause, END_REASON_DELETED, "%s", why);
-    /* Each request may say so anew. */
+    /* Once, though every request of a client that leaves comes here. */
     if (!was_wanted)
         note(self);
     /* A kernel that was killed is not given more time by each request. */

@@ -59,9 +59,12 @@ static gateway_exit_t open_console(const json_t *session)
 /* Returns the folder in which jupyter_server looks; to be freed. */
 static char *external_folder(const char *named)
 {
-    cleanup_free char *runtime = default_paths_jupyter_runtime_dir();
+    cleanup_free char *runtime = NULL;
 
-    return named ? mem_text(named) : mem_format("%s/external_kernels", runtime);
+    if (named)
+        return mem_text(named);
+    runtime = default_paths_jupyter_runtime_dir();
+    return mem_format("%s/external_kernels", runtime);
 }
 
 static bool is_ours(const char *name)

@@ -98,14 +98,15 @@ static void check_discovery(report_t *report)
 {
     const options_jupyter_t *jupyter = &report->options->jupyter;
     fault_t fault;
-    int r = jupyter->discovery
-                ? jupyter_folder_check(jupyter->runtime_dir, &fault)
-                : 0;
+    int r;
 
-    if (!jupyter->discovery)
+    if (!jupyter->discovery) {
         doctor_add(report, "discovery", FOUND_OK, "",
                    "off: jupyter/discovery is no");
-    else if (r == 0 || (r == -ENOENT && is_writable(jupyter->runtime_dir)))
+        return;
+    }
+    r = jupyter_folder_check(jupyter->runtime_dir, &fault);
+    if (r == 0 || (r == -ENOENT && is_writable(jupyter->runtime_dir)))
         doctor_add(report, "discovery", FOUND_OK, "",
                    "Jupyter's programs find the gateway in %s",
                    jupyter->runtime_dir);
