@@ -498,8 +498,7 @@ static void without_a_queue_a_session_is_still_replaced(void **state)
     ANSWERS("");
 }
 
-/* Those that wait for their turn, before and after one has been taken out of
- * the middle or from the end. */
+/* Also after a request has been taken out of its middle or from its end. */
 static void the_queue_keeps_its_order(void **state)
 {
     const registry_parts_t *parts = *state;
