@@ -1,0 +1,347 @@
+"""A package index for tests: PEP 691 over HTTP on 127.0.0.1, made in memory.
+
+    with FakeIndex() as index:
+        index.add("humanize", "4.0", requires=["tzdata>=1"])
+        ... index.url ...
+        assert index.count("/files/") == 1
+
+An index, or one of its files, can also lie: see `FakeIndex` and `Release`.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import http.server
+import io
+import json
+import re
+import stat
+import tarfile
+import threading
+import zipfile
+from dataclasses import dataclass, field
+from typing import Any, Optional, Union
+from urllib.parse import unquote, urlsplit
+
+JSON_TYPE = "application/vnd.pypi.simple.v1+json"
+CHUNK = 64 * 1024
+
+
+@dataclass
+class Member:
+    """A member of a wheel that an honest tool would not write."""
+
+    name: str
+    content: bytes = b""
+    mode: int = stat.S_IFREG | 0o644
+
+    @classmethod
+    def link(cls, name: str, target: str) -> Member:
+        """Return a symbolic link."""
+        return cls(name, target.encode(), stat.S_IFLNK | 0o777)
+
+
+@dataclass
+class Release:
+    """One file of the index, and how the index lies about it."""
+
+    filename: str
+    content: bytes
+    metadata: bytes
+    uploaded: Optional[datetime.datetime]
+    requires_python: Optional[str] = None
+    yanked: bool = False
+    sha256: str = ""
+    redirect: Optional[str] = None  # where a request for the file is sent
+    url: Optional[str] = None  # what the page says where the file is
+    endless: bool = False  # the file's answer never ends
+    silent: bool = False  # a request for the file gets no answer
+    has_metadata: bool = True  # PEP 658
+
+    def describe(self) -> dict[str, Any]:
+        """Return its entry in the page of the project."""
+        entry: dict[str, Any] = {
+            "filename": self.filename,
+            "url": self.url or f"/files/{self.filename}",
+            "hashes": {"sha256": self.sha256},
+            "size": len(self.content),
+            "yanked": self.yanked,
+        }
+        if self.requires_python:
+            entry["requires-python"] = self.requires_python
+        if self.uploaded:
+            entry["upload-time"] = self.uploaded.strftime(
+                "%Y-%m-%dT%H:%M:%S.%fZ"
+            )
+        if self.has_metadata:
+            digest = hashlib.sha256(self.metadata).hexdigest()
+            entry["core-metadata"] = {"sha256": digest}
+        return entry
+
+
+def normalise(name: str) -> str:
+    """Return the name as PEP 503 has it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def make_metadata(
+    name: str, version: str, requires: list[str], extras: dict[str, list[str]]
+) -> bytes:
+    """Return the text of METADATA."""
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    lines += [f"Requires-Dist: {one}" for one in requires]
+    for extra, needs in extras.items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f"Requires-Dist: {one}; extra == '{extra}'" for one in needs]
+    return "\n".join([*lines, "", ""]).encode()
+
+
+def make_wheel(folder: str, metadata: bytes, members: list[Member]) -> bytes:
+    """Return a wheel; `folder` is its `.dist-info`."""
+    whole = [
+        *members,
+        Member(f"{folder}/METADATA", metadata),
+        Member(
+            f"{folder}/WHEEL",
+            b"Wheel-Version: 1.0\nGenerator: tests\n"
+            b"Root-Is-Purelib: true\nTag: py3-none-any\n",
+        ),
+    ]
+    record = "".join(f"{one.name},{digest(one)}\n" for one in whole)
+    whole.append(
+        Member(f"{folder}/RECORD", f"{record}{folder}/RECORD,,\n".encode())
+    )
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member in whole:
+            about = zipfile.ZipInfo(member.name, (2024, 1, 1, 0, 0, 0))
+            about.external_attr = member.mode << 16
+            about.create_system = 3
+            about.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(about, member.content)
+    return out.getvalue()
+
+
+def digest(member: Member) -> str:
+    """Return what RECORD says of a member."""
+    found = hashlib.sha256(member.content).digest()
+    text = base64.urlsafe_b64encode(found).rstrip(b"=").decode()
+    return f"sha256={text},{len(member.content)}"
+
+
+def make_sdist(folder: str, metadata: bytes) -> bytes:
+    """Return a source archive; to build it would leave a trace."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, content in (
+            ("PKG-INFO", metadata),
+            ("setup.py", b"open('/workspace/built', 'w'); raise SystemExit\n"),
+        ):
+            about = tarfile.TarInfo(f"{folder}/{name}")
+            about.size = len(content)
+            archive.addfile(about, io.BytesIO(content))
+    return out.getvalue()
+
+
+@dataclass
+class FakeIndex:
+    """The index. Its members may be changed while it runs."""
+
+    says_times: bool = True  # else the index has no upload times
+    html: bool = False  # PEP 503 instead of PEP 691
+    redirect: Optional[str] = None  # where every request for a page is sent
+    status: int = 200  # of every page
+    releases: dict[str, list[Release]] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)  # every path asked for
+
+    def __post_init__(self) -> None:
+        self.ended = threading.Event()
+        self.server = _Server(("127.0.0.1", 0), _Handler)
+        self.server.index = self
+        self.port: int = self.server.server_address[1]
+        self.thread = threading.Thread(
+            target=self.server.serve_forever, args=(0.05,), daemon=True
+        )
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the simple index."""
+        return f"http://127.0.0.1:{self.port}/simple/"
+
+    def __enter__(self) -> FakeIndex:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server, and every answer that never ends."""
+        self.ended.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def count(self, beginning: str = "") -> int:
+        """Return how many requests had a path that begins so."""
+        return sum(path.startswith(beginning) for path in self.requests)
+
+    def add(
+        self,
+        name: str,
+        version: str,
+        files: Optional[dict[str, Union[str, bytes]]] = None,
+        *,
+        requires: Optional[list[str]] = None,
+        extras: Optional[dict[str, list[str]]] = None,
+        age_days: float = 30,
+        sdist: bool = False,
+        wrong_hash: bool = False,
+        members: Optional[list[Member]] = None,
+        tag: str = "py3-none-any",
+        **lies: Any,
+    ) -> Release:
+        """Publish a wheel, or a source archive alone.
+
+        Without `files` it is a module of that name with `VERSION`. `members`
+        are added as they are. `lies` are members of Release.
+        """
+        module = re.sub(r"[-.]", "_", name)
+        if files is None:
+            files = {f"{module}.py": f"VERSION = {version!r}\n"}
+        inside = [
+            Member(path, text.encode() if isinstance(text, str) else text)
+            for path, text in files.items()
+        ] + (members or [])
+        metadata = make_metadata(name, version, requires or [], extras or {})
+        if sdist:
+            filename = f"{module}-{version}.tar.gz"
+            content = make_sdist(f"{module}-{version}", metadata)
+            lies.setdefault("has_metadata", False)
+        else:
+            filename = f"{module}-{version}-{tag}.whl"
+            info = f"{module}-{version}.dist-info"
+            content = make_wheel(info, metadata, inside)
+        now = datetime.datetime.now(datetime.timezone.utc)
+        release = Release(
+            filename,
+            content,
+            metadata,
+            now - datetime.timedelta(days=age_days),
+            sha256=hashlib.sha256(content).hexdigest(),
+            **lies,
+        )
+        if wrong_hash:
+            release.sha256 = hashlib.sha256(b"another file").hexdigest()
+        self.releases.setdefault(normalise(name), []).append(release)
+        return release
+
+    def page(self, name: str) -> tuple[str, bytes]:
+        """Return the type and the text of a project's page."""
+        releases = self.releases[name]
+        if self.html:
+            text = "".join(
+                f'<a href="/files/{one.filename}#sha256={one.sha256}">'
+                f"{one.filename}</a><br>\n"
+                for one in releases
+            )
+            return "text/html", f"<!DOCTYPE html>\n{text}".encode()
+        entries = [one.describe() for one in releases]
+        if not self.says_times:
+            for entry in entries:
+                entry.pop("upload-time", None)
+        page = {"meta": {"api-version": "1.1"}, "name": name, "files": entries}
+        return JSON_TYPE, json.dumps(page).encode()
+
+    def find(self, filename: str) -> Optional[Release]:
+        """Return the release with that file."""
+        for releases in self.releases.values():
+            for release in releases:
+                if release.filename == filename:
+                    return release
+        return None
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    index: FakeIndex
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing."""
+
+    def do_GET(self) -> None:
+        index = self.server.index
+        path = unquote(urlsplit(self.path).path)
+        index.requests.append(path)
+        try:
+            if path.startswith("/simple/"):
+                self.send_page(path[len("/simple/") :].strip("/"))
+            elif path.startswith("/files/"):
+                self.send_release(path[len("/files/") :])
+            else:
+                self.send(404)
+        except OSError:
+            self.close_connection = True  # the client has gone
+
+    do_HEAD = do_GET
+
+    def send_page(self, name: str) -> None:
+        index = self.server.index
+        if index.redirect:
+            self.send(302, location=index.redirect)
+        elif index.status != 200:
+            self.send(index.status)
+        elif name not in index.releases:
+            self.send(404)
+        else:
+            kind, text = index.page(name)
+            self.send(200, text, kind)
+
+    def send_release(self, filename: str) -> None:
+        index = self.server.index
+        release = index.find(filename)
+        about = index.find(filename[: -len(".metadata")])
+        if filename.endswith(".metadata") and about:
+            self.send(200, about.metadata)
+        elif release is None:
+            self.send(404)
+        elif release.redirect:
+            self.send(302, location=release.redirect)
+        elif release.silent:
+            self.close_connection = True
+            index.ended.wait()
+        elif release.endless:
+            self.send_forever()
+        else:
+            self.send(200, release.content)
+
+    def send(
+        self,
+        status: int,
+        body: bytes = b"",
+        kind: str = "application/octet-stream",
+        location: Optional[str] = None,
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if location:
+            self.send_header("Location", location)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def send_forever(self) -> None:
+        """Send bytes until the client or the index ends."""
+        self.close_connection = True
+        self.send_response(200)
+        self.end_headers()
+        while not self.server.index.ended.is_set():
+            self.wfile.write(bytes(CHUNK))
