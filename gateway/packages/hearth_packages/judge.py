@@ -1,0 +1,174 @@
+"""Judges the folder that uv has filled, when nothing of uv runs any more.
+
+What is in it came from an index. Only plain files and folders are shown to a
+session, whose names mean the same to every program, and nothing that Python
+runs without an import, or that replaces a module of the profile's.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from dataclasses import dataclass
+from typing import Callable
+
+from hearth_packages.faults import Refused, clean
+from hearth_packages.growth import too_many_bytes, too_many_files
+from hearth_packages.job import Job
+
+DEPTH_MAX = 64
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+_RUN_AT_START = ("sitecustomize", "usercustomize")
+
+
+@dataclass
+class Tally:
+    """What was seen so far."""
+
+    size: int = 0
+    count: int = 0
+
+
+def judge(
+    job: Job,
+    folder: int,
+    has_module: Callable[[str, bool], bool],
+    check: Callable[[], None],
+) -> Tally:
+    """Refuse the folder of that descriptor, or return what is in it.
+
+    `check` is called for each folder and may raise.
+    """
+    tally = Tally()
+    names = _judge_folder(job, folder, "", tally, check)
+    for name, mode in names:
+        _judge_top(name, mode, folder, has_module)
+    return tally
+
+
+def _judge_folder(
+    job: Job,
+    folder: int,
+    path: str,
+    tally: Tally,
+    check: Callable[[], None],
+) -> list[tuple[str, int]]:
+    """Judge a folder and all below it; return its names with their modes."""
+    if path.count("/") > DEPTH_MAX:
+        raise Refused(f"a package has folders that are too deep: {_show(path)}")
+    check()
+    found = []
+    keys: dict[str, str] = {}
+    for name in os.listdir(folder):
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        inner = f"{path}{name}"
+        tally.count += 1
+        if tally.count > job.max_files:
+            raise too_many_files(job)
+        _judge_name(name, inner, keys)
+        _judge_kind(about, inner)
+        found.append((name, about.st_mode))
+        if stat.S_ISDIR(about.st_mode):
+            _judge_inner(job, folder, name, inner, tally, check)
+            continue
+        tally.size += about.st_size
+        if tally.size > job.max_bytes:
+            raise too_many_bytes(job)
+    return found
+
+
+def _judge_inner(
+    job: Job,
+    folder: int,
+    name: str,
+    path: str,
+    tally: Tally,
+    check: Callable[[], None],
+) -> None:
+    opened = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        _judge_folder(job, opened, f"{path}/", tally, check)
+    finally:
+        os.close(opened)
+
+
+def _judge_name(name: str, path: str, keys: dict[str, str]) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            f"a package has a file whose name is no UTF-8: {_show(path)}"
+        ) from None
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise Refused(
+            "a package has a file with a control character in its name: "
+            f"{_show(path)}"
+        )
+    key = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", name).casefold()
+    )
+    other = keys.setdefault(key, name)
+    if other != name:
+        raise Refused(
+            "two files of the packages have names that differ only by case or "
+            f"form: {_show(path)} and {_show(other)}"
+        )
+
+
+def _judge_kind(about: os.stat_result, path: str) -> None:
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+        kind = "a symbolic link" if stat.S_ISLNK(about.st_mode) else "special"
+        raise Refused(
+            f"{_show(path)} of a package is {kind}; only plain files and "
+            "folders are taken"
+        )
+    if about.st_mode & _SPECIAL_BITS:
+        raise Refused(
+            f"{_show(path)} of a package has a set-user-id, set-group-id or "
+            "sticky bit"
+        )
+
+
+def _judge_top(
+    name: str, mode: int, folder: int, has_module: Callable[[str, bool], bool]
+) -> None:
+    lower = name.lower()
+    if lower.endswith(".pth"):
+        raise Refused(
+            f"a package has the file {_show(name)}, by which Python would run "
+            "code at its start; such a package can only be in the profile's "
+            "Python"
+        )
+    if lower.startswith(_RUN_AT_START):
+        raise Refused(
+            f"a package has {_show(name)}, which Python would run at its start"
+        )
+    module = name.partition(".")[0]
+    is_folder = stat.S_ISDIR(mode)
+    if not module.isidentifier() or (is_folder and "." in name):
+        return
+    if not is_folder and not lower.endswith((".py", ".so", ".pyc")):
+        return
+    if has_module(module, is_folder and not _has_init(folder, name)):
+        raise Refused(
+            f"a package has a module {_show(module)}, and the profile's Python "
+            "has one of that name already"
+        )
+
+
+def _has_init(folder: int, name: str) -> bool:
+    opened = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        return any(
+            inner.partition(".")[0] == "__init__"
+            for inner in os.listdir(opened)
+        )
+    finally:
+        os.close(opened)
+
+
+def _show(path: str) -> str:
+    shown = path.encode("utf-8", "backslashreplace").decode()
+    return clean(ascii(shown)[1:-1], 200)

@@ -1,0 +1,221 @@
+"""What a job does: add, remove and list."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from hearth_packages.faults import Conflict, Failed, Refused
+from hearth_packages.gateway import Gateway, encode
+from hearth_packages.generations import Account, Generations, Package
+from hearth_packages.job import Job
+from hearth_packages.judge import judge
+from hearth_packages.profile import Installed, find_installed, has_module
+from hearth_packages.requirement import (
+    normalise,
+    parse_all,
+    parse_names,
+)
+from hearth_packages.resolve import Resolver, check_name, to_packages
+from hearth_packages.rules import read_rules
+from hearth_packages.stage import Stage
+from hearth_packages.uv import Uv
+
+REQUESTED_MAX = 300
+Answer = dict[str, Any]
+
+
+def do(job: Job, gateway: Gateway) -> bytes:
+    """Do the job; return its answer as a datagram."""
+    generations = Generations(job.session)
+    if job.order == "list":
+        account = generations.read()
+        return encode(report(account, account, {}, []))
+    _check_user(job)
+    if job.order == "add":
+        new = {one.name: one.text for one in parse_all(job.names)}
+        for name in new:
+            check_name(job, name, [])
+    else:
+        new = dict.fromkeys(parse_names(job.names), "")
+    stage = Stage(job)
+    stage.open(gateway)
+    try:
+        return _Change(job, gateway, stage, generations).make(new)
+    finally:
+        stage.clear()
+
+
+def _check_user(job: Job) -> None:
+    if os.geteuid() != 0 and job.uid != os.geteuid():
+        raise Failed(
+            f"uv's sandbox is to have the user {job.uid}, and the worker has "
+            f"{os.geteuid()}: only root can give it another one"
+        )
+
+
+class _Change:
+    """One change of a session's packages."""
+
+    def __init__(
+        self,
+        job: Job,
+        gateway: Gateway,
+        stage: Stage,
+        generations: Generations,
+    ) -> None:
+        self.job = job
+        self.gateway = gateway
+        self.stage = stage
+        self.generations = generations
+        self.installed = find_installed()
+        generations.recover()
+        self.before = generations.read()
+
+    def make(self, new: dict[str, str]) -> bytes:
+        """Make the change; `new` has requirements, or names to be removed."""
+        if self.job.order == "add":
+            requested = {**self.before.requested, **new}
+        else:
+            requested = _take_out(self.before, list(new))
+        if len(requested) > REQUESTED_MAX:
+            raise Refused(
+                f"the session would have {len(requested)} requested packages, "
+                f"and the most is {REQUESTED_MAX}: remove some of them first"
+            )
+        if not requested:
+            return self._finish(None, requested, (), "", new)
+        rules = read_rules(self.job.index, self.job.hosts)
+        uv = Uv(self.job, self.gateway, rules)
+        try:
+            resolver = Resolver(self.job, self.stage, uv, rules, self.installed)
+            return self._resolve(resolver, requested, new)
+        except Refused:
+            # What was unpacked of it would stay in the cache.
+            uv.growth.take_back()
+            raise
+        finally:
+            uv.close()
+
+    def _resolve(
+        self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
+    ) -> bytes:
+        self.gateway.progress(f"resolving {len(requested)} requirements")
+        pins = resolver.resolve(requested, self.before.resolved)
+        packages = to_packages(pins, requested)
+        resolved = self.stage.read("resolved.txt")
+        if (
+            self.before.generation
+            and Account(packages=packages).versions() == self.before.versions()
+        ):
+            return self._keep(requested, packages, resolved, new)
+        self.gateway.progress(f"installing {len(pins)} packages")
+        resolver.install(pins)
+        return self._finish(resolver, requested, packages, resolved, new)
+
+    def _keep(
+        self,
+        requested: dict[str, str],
+        packages: tuple[Package, ...],
+        resolved: str,
+        new: dict[str, str],
+    ) -> bytes:
+        """Change the account alone: no file would be another."""
+        account = replace(
+            self.before,
+            requested=requested,
+            packages=packages,
+            resolved=resolved,
+        )
+        answer = encode(report(self.before, account, self.installed, list(new)))
+        self.generations.update(account)
+        return answer
+
+    def _finish(
+        self,
+        resolver: Resolver | None,
+        requested: dict[str, str],
+        packages: tuple[Package, ...],
+        resolved: str,
+        new: dict[str, str],
+    ) -> bytes:
+        """Judge what was staged, and show it."""
+        if resolver is None:
+            self.stage.make_folder("new")
+        self.gateway.progress(f"judging {len(packages)} packages")
+        self._judge()
+        account = Account(0, requested, packages, resolved)
+        answer = encode(report(self.before, account, self.installed, list(new)))
+        self.gateway.check()
+        self.generations.commit(self.stage.new, account)
+        return answer
+
+    def _judge(self) -> None:
+        folder = os.open(
+            self.stage.new,
+            os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
+        )
+        try:
+            judge(self.job, folder, has_module, self.gateway.check)
+            os.fchmod(folder, 0o755)
+        finally:
+            os.close(folder)
+
+
+def _take_out(account: Account, names: list[str]) -> dict[str, str]:
+    """Return what is requested without these names."""
+    requested = dict(account.requested)
+    there = {package.name: package for package in account.packages}
+    for name in names:
+        if name in requested:
+            del requested[name]
+        elif name in there:
+            needed = " and ".join(there[name].via) or "another package"
+            raise Conflict(
+                f"{name} is there because {needed} needs it, and goes with "
+                f"that: remove {needed}"
+            )
+        elif name not in account.requested:
+            have = ", ".join(sorted(account.requested)) or "none"
+            raise Conflict(
+                f"{name} is not among the session's packages; requested are: "
+                f"{have}"
+            )
+    return requested
+
+
+def report(
+    before: Account,
+    after: Account,
+    installed: dict[str, Installed],
+    asked: list[str],
+) -> Answer:
+    """Return the members of the answer."""
+    old, new = before.versions(), after.versions()
+    return {
+        "packages": [
+            {
+                "name": one.name,
+                "version": one.version,
+                "requested": one.requested,
+            }
+            for one in after.packages
+        ],
+        "added": [_show(name, new) for name in new if name not in old],
+        "changed": [
+            {"name": name, "from": old[name], "to": new[name]}
+            for name in new
+            if name in old and old[name] != new[name]
+        ],
+        "removed": [_show(name, old) for name in old if name not in new],
+        "present": [
+            {"name": name, "version": installed[name].version}
+            for name in map(normalise, asked)
+            if name in installed and name in after.requested
+        ],
+    }
+
+
+def _show(name: str, versions: dict[str, str]) -> dict[str, str]:
+    return {"name": name, "version": versions[name]}

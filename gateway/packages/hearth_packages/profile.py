@@ -1,0 +1,122 @@
+"""What the profile's Python has: that of the process that runs this.
+
+Packages of a session are added to it and replace nothing of it. So uv is given
+the packages that are there as constraints, and as wheels of their own in a
+folder: a version that no index has can be resolved too. These wheels are empty
+but for their names. They depend on nothing, because the profile is taken as it
+is; only what an extra of theirs needs is said.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import re
+import sys
+import zipfile
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from typing import Optional
+
+from hearth_packages.requirement import is_name, is_version, normalise
+
+_EXTRA = re.compile(r";.*\bextra\s*==", re.DOTALL)
+# What hearth gives to kernels without a file of that name in sys.path.
+_OWN = frozenset(("hearth", "hearth_kernel", "hearth_packages"))
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One package of the profile's Python."""
+
+    name: str  # normalised
+    version: str
+    extras: tuple[str, ...]
+    needs: tuple[str, ...]  # of extras
+
+    @property
+    def constraint(self) -> str:
+        """Return the requirement that only this version satisfies."""
+        return f"{self.name}=={self.version}"
+
+    @property
+    def filename(self) -> str:
+        """Return the name of its wheel."""
+        stem = self.name.replace("-", "_")
+        return f"{stem}-{self.version.replace('-', '_')}-py3-none-any.whl"
+
+    def make_wheel(self) -> bytes:
+        """Return a wheel with nothing but the metadata."""
+        lines = [
+            "Metadata-Version: 2.1",
+            f"Name: {self.name}",
+            f"Version: {self.version}",
+            *(f"Provides-Extra: {extra}" for extra in self.extras),
+            *(f"Requires-Dist: {need}" for need in self.needs),
+        ]
+        folder = "-".join(self.filename.split("-")[:2]) + ".dist-info"
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr(f"{folder}/METADATA", "\n".join([*lines, "", ""]))
+            archive.writestr(
+                f"{folder}/WHEEL",
+                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
+                "Tag: py3-none-any\n",
+            )
+            archive.writestr(f"{folder}/RECORD", "")
+        return out.getvalue()
+
+
+def find_installed() -> dict[str, Installed]:
+    """Return the packages by name; of two the one that is imported."""
+    found: dict[str, Installed] = {}
+    for distribution in importlib.metadata.distributions():
+        try:
+            one = _read(distribution)
+        except Exception:  # noqa: S112  a broken package is no package
+            continue
+        if one is not None:
+            found.setdefault(one.name, one)
+    return found
+
+
+def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
+    name = str(distribution.metadata["Name"])
+    version = str(distribution.version)
+    if not is_name(name) or not is_version(version):
+        return None
+    extras = distribution.metadata.get_all("Provides-Extra") or []
+    needs = [
+        need
+        for need in distribution.requires or []
+        if _EXTRA.search(need) and "\n" not in need and "@" not in need
+    ]
+    return Installed(
+        normalise(name),
+        version.lower(),
+        tuple(extra for extra in extras if is_name(extra)),
+        tuple(needs),
+    )
+
+
+def _find(name: str) -> Optional[ModuleSpec]:
+    for finder in sys.meta_path:
+        find_spec = getattr(finder, "find_spec", None)
+        spec: Optional[ModuleSpec] = find_spec and find_spec(name, None)
+        if spec is not None:
+            return spec
+    return None
+
+
+def has_module(name: str, is_namespace: bool) -> bool:
+    """Return true if a module of that name is in the way of the profile's.
+
+    Two namespace packages, folders without `__init__.py`, go together.
+    """
+    if name in _OWN:
+        return True
+    spec = _find(name)
+    if spec is None:
+        return False
+    shares = spec.origin is None and bool(spec.submodule_search_locations)
+    return not (is_namespace and shares)

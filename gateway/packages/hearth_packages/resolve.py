@@ -1,0 +1,241 @@
+"""Finds the versions of all packages that what was requested needs.
+
+uv does it, with the profile's packages as constraints. The result is judged as
+a whole: a dependency is a package like one that was asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+from dataclasses import dataclass
+
+from hearth_packages.faults import Failed, Fault, Refused, clean
+from hearth_packages.generations import Package
+from hearth_packages.job import Job
+from hearth_packages.profile import Installed
+from hearth_packages.requirement import is_name, is_version, matches, normalise
+from hearth_packages.rules import Rules
+from hearth_packages.sandbox import Result
+from hearth_packages.sentences import (
+    explain,
+    explain_no_times,
+    explain_young,
+    find_young,
+    lacks_times,
+)
+from hearth_packages.stage import Stage
+from hearth_packages.uv import Uv
+
+COUNT_MAX = 500
+_HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+_COMMON = ("--color", "never", "--no-config", "--no-python-downloads")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One package of the result."""
+
+    name: str
+    version: str
+    hashes: tuple[str, ...]
+    via: tuple[str, ...]  # names of the packages that need it
+
+    def encode(self) -> str:
+        """Return its lines in a file of requirements."""
+        return " \\\n    ".join([f"{self.name}=={self.version}", *self.hashes])
+
+
+class Resolver:
+    """Resolves for one job."""
+
+    def __init__(
+        self,
+        job: Job,
+        stage: Stage,
+        uv: Uv,
+        rules: Rules,
+        installed: dict[str, Installed],
+    ) -> None:
+        self.job = job
+        self.stage = stage
+        self.uv = uv
+        self.rules = rules
+        self.installed = installed
+        now = datetime.datetime.now(datetime.timezone.utc)
+        newest = now - datetime.timedelta(seconds=job.cooldown)
+        self.newest = newest.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def resolve(self, requested: dict[str, str], before: str) -> list[Pin]:
+        """Return all packages, without those that the profile has.
+
+        `before` is the last result: its versions stay where they fit.
+        """
+        stage = self.stage
+        texts = "".join(f"{text}\n" for text in requested.values())
+        stage.write("requested.in", texts.encode())
+        lines = [f"{one.constraint}\n" for one in self.installed.values()]
+        stage.write("profile.txt", "".join(lines).encode())
+        stage.make_folder("profile")
+        for one in self.installed.values():
+            stage.write(f"profile/{one.filename}", one.make_wheel())
+        stage.write("resolved.txt", before.encode())
+        result = self._compile("resolved.txt", self._cooldown())
+        if result.code != 0:
+            raise self._find_fault(result, before)
+        pins = parse(stage.read("resolved.txt"))
+        found = [pin for pin in pins if pin.name not in self.installed]
+        self._check(found)
+        return found
+
+    def _cooldown(self) -> list[str]:
+        if self.job.cooldown <= 0:
+            return []
+        return ["--exclude-newer", self.newest]
+
+    def _compile(self, output: str, cooldown: list[str]) -> Result:
+        stage = self.stage
+        return self.uv.run(
+            *("pip", "compile", *_COMMON),
+            *("--python", sys.executable),
+            *("--only-binary", ":all:", "--generate-hashes", "--no-header"),
+            *("--annotation-style", "line"),
+            *("--find-links", stage.inside("profile")),
+            *("--constraint", stage.inside("profile.txt")),
+            *cooldown,
+            *("--output-file", stage.inside(output)),
+            stage.inside("requested.in"),
+        )
+
+    def _find_fault(self, result: Result, before: str) -> Fault:
+        """Return why nothing was found; of the cooldown only if it is that."""
+        reports = self.uv.reports
+        if not self.job.cooldown or reports:
+            return explain(self.job, self.rules, result.output, reports)
+        if lacks_times(result.output):
+            return explain_no_times(self.job)
+        young = find_young(result.output)
+        if young:
+            self.stage.write("young.txt", before.encode())
+            again = self._compile("young.txt", [])
+            if again.code == 0:
+                return explain_young(self.job, young)
+            result, reports = again, self.uv.reports
+        return explain(self.job, self.rules, result.output, reports)
+
+    def _check(self, pins: list[Pin]) -> None:
+        """Judge the whole by the operator's lists."""
+        if len(pins) > COUNT_MAX:
+            raise Refused(
+                f"{len(pins)} packages would be needed, and the most is "
+                f"{COUNT_MAX}: ask for fewer"
+            )
+        graph = {pin.name: pin.via for pin in pins}
+        for pin in pins:
+            check_name(self.job, pin.name, find_chain(pin.name, graph))
+
+    def install(self, pins: list[Pin]) -> None:
+        """Fill the stage's folder `new` with these packages."""
+        stage = self.stage
+        if not pins:
+            stage.make_folder("new")
+            return
+        text = "".join(f"{pin.encode()}\n" for pin in pins)
+        stage.write("install.txt", text.encode())
+        result = self.uv.run(
+            *("pip", "install", *_COMMON),
+            *("--python", sys.executable),
+            *("--only-binary", ":all:", "--no-deps", "--require-hashes"),
+            *("--link-mode", "hardlink"),
+            *self._cooldown(),
+            *("--target", stage.inside("new")),
+            *("--requirements", stage.inside("install.txt")),
+        )
+        if result.code != 0:
+            raise explain(self.job, self.rules, result.output, self.uv.reports)
+        stage.remove_lock_of_uv()
+
+
+def check_name(job: Job, name: str, chain: list[str]) -> None:
+    """Refuse a package that the operator's lists forbid.
+
+    `chain` has the packages by which it is needed, the requested one first.
+    """
+    needed = f", which is needed by {', by '.join(reversed(chain))}," * bool(
+        chain
+    )
+    if matches(name, job.deny):
+        raise Refused(
+            f"{name}{needed} is not permitted here: {job.setting('deny')} "
+            "names it"
+        )
+    if job.allow and not matches(name, job.allow):
+        raise Refused(
+            f"{name}{needed} is not permitted here: {job.setting('allow')} "
+            f"permits {clean(', '.join(job.allow), 300)}"
+        )
+
+
+def find_chain(name: str, graph: dict[str, tuple[str, ...]]) -> list[str]:
+    """Return the way from a requested package to that one, without it."""
+    seen = {name}
+    way: list[str] = []
+    while True:
+        above = [one for one in graph.get(name, ()) if one not in seen]
+        if not above:
+            return way[::-1]
+        name = above[0]
+        seen.add(name)
+        way.append(name)
+
+
+def parse(text: str) -> list[Pin]:
+    """Return the packages of what uv has written; nothing else may be in it."""
+    pins: list[Pin] = []
+    version = ""
+    hashes: list[str] = []
+    via: list[str] = []
+    name = ""
+
+    def finish() -> None:
+        if name:
+            pins.append(Pin(name, version, tuple(hashes), tuple(via)))
+
+    for line in text.splitlines():
+        stripped = line.strip().rstrip("\\").strip()
+        if not stripped:
+            continue
+        if stripped.startswith("#"):
+            via = _read_via(stripped)
+        elif _HASH.fullmatch(stripped):
+            hashes.append(stripped)
+        else:
+            finish()
+            name, version = _read_pin(stripped)
+            hashes, via = [], []
+    finish()
+    return pins
+
+
+def _read_pin(line: str) -> tuple[str, str]:
+    name, _, version = line.partition("==")
+    if not is_name(name) or not is_version(version):
+        raise Failed(f"uv has resolved to a line that is no package: {line}")
+    return normalise(name), version
+
+
+def _read_via(comment: str) -> list[str]:
+    """Return the packages of `# via a, b, -r FILE`."""
+    words = comment.partition("via")[2].split(",")
+    return [normalise(word.strip()) for word in words if is_name(word.strip())]
+
+
+def to_packages(
+    pins: list[Pin], requested: dict[str, str]
+) -> tuple[Package, ...]:
+    """Return what the account says of them, sorted by name."""
+    return tuple(
+        Package(pin.name, pin.version, pin.name in requested, pin.via)
+        for pin in sorted(pins, key=lambda pin: pin.name)
+    )

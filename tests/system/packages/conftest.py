@@ -1,0 +1,55 @@
+"""An index, a gateway's folder of packages, and the worker's package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "lib"))
+pytest.register_assert_rewrite("fake_index", "worker")
+
+from fake_index import FakeIndex  # noqa: E402
+from worker import PACKAGE, Folder  # noqa: E402
+
+sys.path.insert(0, PACKAGE)
+
+KINDS = ["mapper", "root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+@pytest.fixture
+def index() -> Iterator[FakeIndex]:
+    with FakeIndex() as made:
+        yield made
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """Make a folder that other users can enter, unlike pytest's."""
+    path = Path(tempfile.mkdtemp(prefix="hearth-packages-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def folder(place: Path, index: FakeIndex) -> Folder:
+    made = Folder(place / "packages")
+    made.settings["index"] = index.url
+    return made
+
+
+@pytest.fixture(params=KINDS)
+def any_folder(
+    request: pytest.FixtureRequest, place: Path, index: FakeIndex
+) -> Folder:
+    """Make one for each way in which a worker runs."""
+    made = Folder(place / "packages", request.param)
+    made.settings["index"] = index.url
+    return made

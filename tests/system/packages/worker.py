@@ -1,0 +1,189 @@
+"""Drives the packages worker over its socket, as a gateway does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = os.environ.get("HEARTH_PYTHON_PATH") or os.environ.get(
+    "HEARTH_PYTHON_DIR", str(ROOT / "build" / "python")
+)
+LONG = 120
+USER = 64320  # the zygotes', where the tests run as root
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "HOME": "/tmp",
+}
+
+
+class Refusal(Exception):
+    """The worker's fault, with its name."""
+
+    def __init__(self, fault: dict[str, str]) -> None:
+        super().__init__(f"{fault['ename']}: {fault['text']}")
+        self.ename = fault["ename"]
+        self.text = fault["text"]
+
+
+class Ended(Exception):
+    """The worker has ended without an answer."""
+
+
+@dataclass
+class Run:
+    """One worker that runs."""
+
+    process: subprocess.Popen[bytes]
+    link: socket.socket
+    progress: list[str] = field(default_factory=list)
+
+    def answer(self, seconds: float = LONG) -> dict[str, Any]:
+        """Return the members of `ok`; Refusal for a fault."""
+        self.link.settimeout(seconds)
+        try:
+            while True:
+                datagram = self.link.recv(64 * 1024)
+                if not datagram:
+                    raise Ended
+                message = json.loads(datagram)
+                if "progress" not in message:
+                    break
+                self.progress.append(message["progress"])
+        finally:
+            self.close()
+        if "fault" in message:
+            raise Refusal(message["fault"])
+        answer: dict[str, Any] = message["ok"]
+        return answer
+
+    def await_progress(self) -> str:
+        """Return the next sentence of progress."""
+        self.link.settimeout(LONG)
+        text: str = json.loads(self.link.recv(64 * 1024))["progress"]
+        return text
+
+    def close(self) -> None:
+        """Close the gateway's end and wait for the worker's."""
+        self.link.close()
+        self.process.wait(LONG)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.close()
+
+
+class Folder:
+    """The folder of packages that a gateway makes, and its settings.
+
+    `kind` is how the worker runs: "root", "mapper" (as another user by
+    hearth-mapper, as zygotes do) or "user" (an ordinary user without it).
+    """
+
+    def __init__(self, path: Path, kind: str = "") -> None:
+        self.path = path
+        self.kind = kind or ("mapper" if os.geteuid() == 0 else "user")
+        self.settings: dict[str, Any] = {
+            "profile": "python3",
+            "hosts": ["files.example"],
+            "allow": [],
+            "deny": [],
+            "cooldown": 7 * 86400,
+            "max_bytes": 1 << 30,
+            "max_files": 100_000,
+            "uv": "",
+            "accept": [],
+            "without": [],
+        }
+        path.mkdir(exist_ok=True)
+        path.chmod(0o711)
+        for name, mode in (("work", 0o700), ("sessions", 0o311)):
+            folder = path / name
+            folder.mkdir()
+            folder.chmod(mode)
+            if os.geteuid() == 0 and self.kind != "root":
+                os.chown(folder, USER, USER)
+
+    def session(self, token: str = "0" * 32) -> Path:
+        return self.path / "sessions" / token
+
+    def current(self, token: str = "0" * 32) -> list[str]:
+        """Return what a session can import."""
+        return sorted(os.listdir(self.session(token) / "current"))
+
+    def read(self, name: str, token: str = "0" * 32) -> str:
+        return (self.session(token) / "current" / name).read_text()
+
+    def start(
+        self,
+        order: str,
+        *names: str,
+        index: Optional[str] = None,
+        token: str = "0" * 32,
+        **settings: Any,
+    ) -> Run:
+        """Start a worker with this order."""
+        job = {
+            **self.settings,
+            "order": order,
+            "names": list(names),
+            "session": str(self.session(token)),
+            "work": str(self.path / "work"),
+            **self._user(),
+            **settings,
+        }
+        if index is not None:
+            job["index"] = index
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mine.send(json.dumps(job).encode())
+        with theirs:
+            return Run(self._spawn(theirs), mine)
+
+    def _user(self) -> dict[str, int]:
+        if os.geteuid() != 0:
+            return {"uid": os.geteuid(), "gid": os.getegid()}
+        user = {"uid": USER, "gid": USER}
+        return {**user, "mapper": 4} if self.kind == "mapper" else user
+
+    def _spawn(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        start = (
+            f"import sys; sys.path.insert(0, {PACKAGE!r}); "
+            "from hearth_packages.worker import main; main()"
+        )
+        arguments = [sys.executable, "-I", "-c", start]
+        if self.kind == "mapper":
+            mapper = f"{PACKAGE}/hearth_kernel/hearth-mapper"
+            # A range without the user: its sandbox has the worker's.
+            user = [str(USER), str(USER), str(USER + 1), "1"]
+            arguments = [mapper, *user, *arguments]
+        number = theirs.fileno()
+        if number == 3:
+            number = os.dup(number)
+
+        def place() -> None:
+            os.dup2(number, 3)
+            if os.geteuid() == 0 and self.kind == "user":
+                os.setgroups([])
+                os.setresgid(USER, USER, USER)
+                os.setresuid(USER, USER, USER)
+
+        return subprocess.Popen(
+            arguments,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=place,  # noqa: PLW1509
+            pass_fds=[3],
+        )
+
+    def do(self, order: str, *names: str, **settings: Any) -> dict[str, Any]:
+        """Run one worker to its end; return its answer."""
+        return self.start(order, *names, **settings).answer()
