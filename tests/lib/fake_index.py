@@ -18,9 +18,11 @@ import io
 import json
 import re
 import stat
+import struct
 import tarfile
 import threading
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 from urllib.parse import unquote, urlsplit
@@ -188,6 +190,13 @@ class FakeIndex:
         """Return how many requests had a path that begins so."""
         return sum(path.startswith(beginning) for path in self.requests)
 
+    def downloads(self, name: str = "") -> int:
+        """Return how many requests were for whole files of that project."""
+        return sum(
+            path.startswith(f"/files/{name}") and not path.endswith(".metadata")
+            for path in self.requests
+        )
+
     def add(
         self,
         name: str,
@@ -339,9 +348,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_forever(self) -> None:
-        """Send bytes until the client or the index ends."""
+        """Send a wheel with a member that does not end."""
         self.close_connection = True
         self.send_response(200)
         self.end_headers()
+        # Deflated, and its length comes after it: so says the bit 8.
+        head = struct.pack(
+            "<4s5H3I2H", b"PK\3\4", 20, 8, 8, 0, 33, 0, 0, 0, 5, 0
+        )
+        self.wfile.write(head + b"x.bin")
+        packer = zlib.compressobj(0, zlib.DEFLATED, -15)
         while not self.server.index.ended.is_set():
-            self.wfile.write(bytes(CHUNK))
+            self.wfile.write(packer.compress(bytes(CHUNK)))

@@ -44,7 +44,7 @@ class Failed(Fault):
 
 
 class Invalid(Fault):
-    """A requirement that is none."""
+    """A text that is not a requirement."""
 
     ename = "PackagesInvalid"
 

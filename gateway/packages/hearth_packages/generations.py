@@ -12,6 +12,7 @@ is killed leaves the old state or the new one.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -88,8 +89,10 @@ class Generations:
                 os.path.join(self.path, name),
                 os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC,
             )
-        except FileNotFoundError:
-            return None
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP):
+                return None
+            raise
         try:
             with open(number, "rb") as file:
                 return _decode(json.loads(file.read(ACCOUNT_MAX)))

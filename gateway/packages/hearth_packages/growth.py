@@ -17,7 +17,7 @@ from hearth_packages.job import Job
 # uv's own: metadata of the index and of interpreters, besides the packages.
 SPARE_BYTES = 64 << 20
 SPARE_FILES = 10_000
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.25
 _ARCHIVE = "archive-v0"  # one folder in it for each wheel
 
 

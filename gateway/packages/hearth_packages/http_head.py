@@ -38,7 +38,7 @@ _DROPPED_OF_ANSWER = frozenset(("connection", "keep-alive", "proxy-connection"))
 
 
 class HeadFault(Exception):
-    """A head that is none, or asks for what is not done here."""
+    """A head that cannot be read, or asks for what is not done here."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,12 @@ class Request:
     port: int
     target: str
     fields: list[tuple[str, str]]
+
+    @property
+    def place(self) -> str:
+        """Return HOST:PORT, for people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
 
     def encode(self) -> bytes:
         """Return the head that the host gets, of a plain request."""

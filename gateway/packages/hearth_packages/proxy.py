@@ -203,7 +203,12 @@ class _Service:
             return
         except Refusal as refusal:
             self._report(refusal.report)
-            client.sendall(_status(403, "Forbidden"))
+            is_dial = refusal.report.kind == "dial"
+            client.sendall(
+                _status(502, "Bad Gateway")
+                if is_dial
+                else _status(403, "Forbidden")
+            )
             return
         with upstream:
             try:
@@ -213,7 +218,7 @@ class _Service:
 
     def _dial(self, request: Request) -> socket.socket:
         """Connect to the host; the address that is dialled is judged."""
-        place = f"{request.host}:{request.port}"
+        place = request.place
         if self.received > self.bounds.max_bytes:
             raise Refusal("limit", place)
         if not self.rules.permits(request.scheme, request.host, request.port):
@@ -256,7 +261,7 @@ class _Service:
         upstream: socket.socket,
         rest: bytes,
     ) -> None:
-        place = f"{request.host}:{request.port}"
+        place = request.place
         try:
             if request.method == "CONNECT":
                 client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")

@@ -3,7 +3,7 @@
 The sandbox is that of kernels, with a loopback of its own. Its first steps bind
 the proxy's address there and send the socket to the worker, which lies outside:
 so the program's only way out leads through the proxy. The worker is connected
-to pid 1 and has told it that the end of this connection is the end of all
+to pid 1, to which the end of this connection is the end of all
 (docs/design/PROTOCOL.init.md). So nothing in the sandbox outlives the worker.
 """
 

@@ -78,7 +78,7 @@ def find_young(output: str) -> list[Young]:
         if when:
             try:
                 published = datetime.datetime.fromisoformat(
-                    re.sub(r"(\.\d+)?Z?$", "+00:00", when)
+                    re.sub(r"(\.\d+)?Z?$", "+00:00", when, count=1)
                 )
             except ValueError:
                 pass

@@ -143,8 +143,12 @@ class Folder:
         }
         if index is not None:
             job["index"] = index
+        return self.send(json.dumps(job).encode())
+
+    def send(self, datagram: bytes) -> Run:
+        """Start a worker with this as its job."""
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        mine.send(json.dumps(job).encode())
+        mine.send(datagram)
         with theirs:
             return Run(self._spawn(theirs), mine)
 

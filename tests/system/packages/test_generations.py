@@ -1,0 +1,178 @@
+"""A session's folder after a worker that was killed at any step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hearth_packages.faults import Failed
+from hearth_packages.generations import Account, Generations, Package
+
+STEPS = 60  # more than a commit has
+
+
+class Killed(BaseException):
+    """The end of the process: nothing catches it."""
+
+
+class Clock:
+    """Ends the process before one of its calls of the system."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = 10**6
+        self.names: list[str] = []
+        for owner, name in (
+            (os, "rename"),
+            (os, "symlink"),
+            (os, "open"),
+            (os, "unlink"),
+            (os, "fsync"),
+            (os, "chmod"),
+            (shutil, "rmtree"),
+        ):
+            monkeypatch.setattr(
+                owner, name, self.wrap(name, getattr(owner, name))
+            )
+
+    def wrap(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*arguments: Any, **named: Any) -> Any:
+            if self.left <= 0:
+                raise Killed
+            self.left -= 1
+            self.names.append(name)
+            return call(*arguments, **named)
+
+        return count
+
+
+def stage(folder: Path, text: str) -> str:
+    staged = folder / "staged"
+    if staged.exists():
+        (staged / "x.py").unlink()
+        staged.rmdir()
+    staged.mkdir()
+    (staged / "x.py").write_text(text)
+    return str(staged)
+
+
+def account(version: str) -> Account:
+    return Account(0, {"x": f"x=={version}"}, (Package("x", version, True),))
+
+
+def seen(path: Path) -> tuple[str, str]:
+    """Return what the session imports, and what the account says."""
+    found = Generations(str(path)).read()
+    shown = ""
+    if (path / "current").exists():
+        shown = (path / "current" / "x.py").read_text()
+    return shown, found.versions().get("x", "")
+
+
+def test_shows_one_generation_after_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    made = Generations(str(path))
+    assert made.read() == Account()
+    for number in (1, 2, 3):
+        made.commit(stage(tmp_path, str(number)), account(str(number)))
+        assert seen(path) == (str(number), str(number))
+        assert made.read().generation == number
+    assert sorted(os.listdir(path)) == ["2", "3", "current", "packages.json"]
+    assert os.readlink(path / "current") == "3"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_kill_at_any_step_leaves_the_old_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    outcomes = set()
+    for left in range(STEPS):
+        folder = tmp_path / str(left)
+        folder.mkdir()
+        path = folder / "token"
+        for number in range(count):
+            Generations(str(path)).commit(
+                stage(folder, str(number)), account(str(number))
+            )
+        old = seen(path)
+        staged = stage(folder, "new")
+        with monkeypatch.context() as patch:
+            clock = Clock(patch)
+            clock.left = left
+            try:
+                Generations(str(path)).commit(staged, account("new"))
+                was_killed = False
+            except Killed:
+                was_killed = True
+        assert seen(path) in (old, ("new", "new")), clock.names
+        outcomes.add(seen(path) == old)
+        recover_and_go_on(folder, path)
+        if not was_killed:
+            break
+    assert not was_killed
+    assert outcomes == {False, True}
+
+
+def recover_and_go_on(folder: Path, path: Path) -> None:
+    before = seen(path)
+    Generations(str(path)).recover()
+    assert seen(path) == before
+    names = set(os.listdir(path)) if path.exists() else set()
+    assert not names & {"packages.json.next", "current.next"}
+    assert len([name for name in names if name.isdigit()]) <= 2
+    Generations(str(path)).commit(stage(folder, "next"), account("next"))
+    assert seen(path) == ("next", "next")
+
+
+def test_a_kill_in_an_update_leaves_the_old_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for left in range(STEPS):
+        folder = tmp_path / str(left)
+        folder.mkdir()
+        path = folder / "token"
+        made = Generations(str(path))
+        old = made.commit(stage(folder, "1"), account("1"))
+        new = Account(1, {}, old.packages)
+        with monkeypatch.context() as patch:
+            Clock(patch).left = left
+            try:
+                made.update(new)
+                was_killed = False
+            except Killed:
+                was_killed = True
+        assert made.read() in (old, new)
+        made.recover()
+        assert made.read() in (old, new)
+        if not was_killed:
+            break
+    assert made.read() == new
+
+
+def test_follows_no_link(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    made = Generations(str(path))
+    made.commit(stage(tmp_path, "1"), account("1"))
+    target = tmp_path / "target"
+    target.write_text("kept")
+    (path / "packages.json.next").symlink_to(target)
+    made.recover()
+    made.commit(stage(tmp_path, "2"), account("2"))
+    assert target.read_text() == "kept"
+    assert seen(path) == ("2", "2")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"generation": "x"}', "null"]
+)
+def test_says_that_an_account_is_torn(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "token"
+    made = Generations(str(path))
+    made.commit(stage(tmp_path, "1"), account("1"))
+    (path / "packages.json").write_text(text)
+    with pytest.raises(Failed, match="has no account"):
+        made.read()

@@ -1,0 +1,343 @@
+"""The proxy alone: what it lets through, and what never reaches anything."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+from typing import Callable, Iterator
+
+import pytest
+from hearth_packages import proxy as module
+from hearth_packages.proxy import Bounds, Proxy, Report
+from hearth_packages.rules import Rules
+
+LONG = 30
+
+
+class Server:
+    """Accepts on 127.0.0.1, counts, and does one thing for each connection."""
+
+    def __init__(self, serve: Callable[[socket.socket], None]) -> None:
+        self.serve = serve
+        self.accepted = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.accepted += 1
+            threading.Thread(
+                target=self.answer, args=(client,), daemon=True
+            ).start()
+
+    def answer(self, client: socket.socket) -> None:
+        with client:
+            try:
+                self.serve(client)
+            except OSError:
+                pass
+
+
+class Desk:
+    """A proxy with its listener, as a program in the sandbox has it."""
+
+    def __init__(self, rules: Rules, bounds: Bounds) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.proxy = Proxy(rules, bounds, 64320, 64320)
+        self.proxy.attach(self.listener.fileno())
+
+    def open(self) -> socket.socket:
+        client = socket.create_connection(self.listener.getsockname())
+        client.settimeout(LONG)
+        return client
+
+    def ask(self, text: str) -> bytes:
+        """Send a head; return everything up to the end of the connection."""
+        with self.open() as client:
+            client.sendall(text.encode() + b"\r\n\r\n")
+            return read_all(client)
+
+    def reports(self) -> list[Report]:
+        """Return them when there is one."""
+        ends = time.monotonic() + LONG
+        while time.monotonic() < ends:
+            found = self.proxy.reports()
+            if found:
+                return found
+            time.sleep(0.01)
+        raise AssertionError("no report")
+
+    def close(self) -> None:
+        self.proxy.close()
+        self.listener.close()
+
+
+def read_all(client: socket.socket) -> bytes:
+    got = b""
+    try:
+        while piece := client.recv(65536):
+            got += piece
+    except ConnectionResetError:
+        pass
+    return got
+
+
+def answer_plainly(client: socket.socket) -> None:
+    head = client.recv(65536)
+    body = b"asked: " + head.split(b"\r\n")[0]
+    client.sendall(
+        b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n"
+        b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    )
+
+
+@pytest.fixture
+def servers() -> Iterator[Callable[..., Server]]:
+    made: list[Server] = []
+
+    def make(serve: Callable[[socket.socket], None] = answer_plainly) -> Server:
+        made.append(Server(serve))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.listener.close()
+
+
+@pytest.fixture
+def desks() -> Iterator[Callable[..., Desk]]:
+    made: list[Desk] = []
+
+    def make(
+        rules: Rules, max_bytes: int = 1 << 20, silence: float = LONG
+    ) -> Desk:
+        made.append(Desk(rules, Bounds(max_bytes, silence)))
+        return made[-1]
+
+    yield make
+    for desk in made:
+        desk.close()
+
+
+Servers = Callable[..., Server]
+Desks = Callable[..., Desk]
+
+
+def test_asks_the_index_over_http(servers: Servers, desks: Desks) -> None:
+    server = servers()
+    desk = desks(Rules("http", "127.0.0.1", server.port))
+    got = desk.ask(f"GET http://127.0.0.1:{server.port}/simple/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert got.endswith(b"\r\n\r\nasked: GET /simple/ HTTP/1.1")
+    assert got.lower().count(b"connection: close") == 1
+    assert b"keep-alive" not in got
+    assert desk.proxy.received() > 0
+
+
+def test_leads_a_tunnel_to_the_index(servers: Servers, desks: Desks) -> None:
+    def echo(client: socket.socket) -> None:
+        while piece := client.recv(65536):
+            client.sendall(piece[::-1])
+
+    server = servers(echo)
+    desk = desks(Rules("https", "127.0.0.1", server.port))
+    with desk.open() as client:
+        client.sendall(
+            f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\n\r\n".encode()
+        )
+        assert client.recv(100) == b"HTTP/1.1 200 OK\r\n\r\n"
+        client.sendall(b"abc")
+        assert client.recv(100) == b"cba"
+    assert desk.proxy.received() == 3
+
+
+def test_answers_one_request_for_each_connection(
+    servers: Servers, desks: Desks
+) -> None:
+    """A second one could be for another host."""
+    index, other = servers(), servers()
+    desk = desks(Rules("http", "127.0.0.1", index.port))
+    got = desk.ask(
+        f"GET http://127.0.0.1:{index.port}/ HTTP/1.1\r\n\r\n"
+        f"GET http://127.0.0.1:{other.port}/ HTTP/1.1\r\nHost: x"
+    )
+    assert got.count(b"HTTP/1.1 200") <= 1
+    assert (index.accepted, other.accepted) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "GET http://127.0.0.1:{other}/ HTTP/1.1",
+        "GET http://127.0.0.1:{other}/ HTTP/1.1\r\nHost: 127.0.0.1:{index}",
+        "CONNECT 127.0.0.1:{other} HTTP/1.1",
+        "CONNECT 127.0.0.1:{index} HTTP/1.1",
+        "GET http://localhost:{index}/ HTTP/1.1",
+        "GET http://127.1:{index}/ HTTP/1.1",
+        "GET http://2130706433:{index}/ HTTP/1.1",
+        "GET http://0x7f000001:{index}/ HTTP/1.1",
+        "GET http://[::ffff:127.0.0.1]:{index}/ HTTP/1.1",
+        "GET http://0.0.0.0:{index}/ HTTP/1.1",
+        "GET http://169.254.169.254/ HTTP/1.1",
+        "CONNECT 169.254.169.254:443 HTTP/1.1",
+    ],
+)
+def test_reaches_no_other_host_or_port(
+    servers: Servers, desks: Desks, form: str
+) -> None:
+    index, other = servers(), servers()
+    desk = desks(Rules("http", "127.0.0.1", index.port))
+    got = desk.ask(form.format(index=index.port, other=other.port))
+    assert got.startswith(b"HTTP/1.1 403 ")
+    assert desk.reports()[0].kind == "host"
+    assert (index.accepted, other.accepted) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.1", "0", "2130706433"])
+def test_a_permitted_name_does_not_lead_to_this_machine(
+    servers: Servers, desks: Desks, name: str
+) -> None:
+    server = servers()
+    desk = desks(Rules("http", name, server.port))
+    got = desk.ask(f"GET http://{name}:{server.port}/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 403 ")
+    assert desk.reports()[0].kind == "address"
+    assert server.accepted == 0
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "POST http://127.0.0.1:{index}/ HTTP/1.1",
+        "GET http://127.0.0.1:{index}/ HTTP/1.1\r\nTransfer-Encoding: chunked",
+        "GET http://127.0.0.1:{index}/ HTTP/1.1\r\nContent-Length: 5",
+        "GET / HTTP/1.1",
+        "x" * 70_000,
+    ],
+)
+def test_refuses_a_doubtful_request(
+    servers: Servers, desks: Desks, head: str
+) -> None:
+    index = servers()
+    desk = desks(Rules("http", "127.0.0.1", index.port))
+    got = desk.ask(head.format(index=index.port))
+    assert b"200" not in got
+    assert desk.reports()[0].kind == "head"
+    assert index.accepted == 0
+
+
+def test_bounds_what_is_received(servers: Servers, desks: Desks) -> None:
+    def flood(client: socket.socket) -> None:
+        client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            client.sendall(bytes(65536))
+
+    index = servers(flood)
+    desk = desks(Rules("http", "127.0.0.1", index.port), max_bytes=1 << 20)
+    text = f"GET http://127.0.0.1:{index.port}/ HTTP/1.1"
+    assert len(desk.ask(text)) <= (1 << 20) + 65536
+    assert desk.reports()[0].kind == "limit"
+    # Nor is another connection made.
+    assert desk.ask(text).startswith(b"HTTP/1.1 403 ")
+    assert index.accepted == 1
+
+
+def test_ends_a_silent_answer(servers: Servers, desks: Desks) -> None:
+    ended = threading.Event()
+    index = servers(lambda client: ended.wait(LONG) and None)
+    desk = desks(Rules("http", "127.0.0.1", index.port), silence=0.3)
+    desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    assert desk.reports()[0].kind == "silent"
+    ended.set()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nx: \0\r\n\r\n",
+    ],
+)
+def test_passes_no_answer_on_that_is_none(
+    servers: Servers, desks: Desks, answer: bytes
+) -> None:
+    def serve(client: socket.socket) -> None:
+        client.recv(65536)
+        client.sendall(answer)
+
+    index = servers(serve)
+    desk = desks(Rules("http", "127.0.0.1", index.port))
+    got = desk.ask(f"GET http://127.0.0.1:{index.port}/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 502 ")
+    assert desk.reports()[0].kind == "head"
+
+
+def test_says_what_cannot_be_reached(desks: Desks) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    desk = desks(Rules("http", "127.0.0.1", port))
+    got = desk.ask(f"GET http://127.0.0.1:{port}/ HTTP/1.1")
+    assert got.startswith(b"HTTP/1.1 502 ")
+    report = desk.reports()[0]
+    assert (report.kind, report.reason) == ("dial", "Connection refused")
+
+
+def test_bounds_connections(servers: Servers, desks: Desks) -> None:
+    """More of them wait until one ends."""
+    index = servers()
+    desk = desks(Rules("http", "127.0.0.1", index.port))
+    idle = [desk.open() for _ in range(module.CONNECTIONS_MAX)]
+    with desk.open() as late:
+        late.sendall(
+            f"GET http://127.0.0.1:{index.port}/ HTTP/1.1\r\n\r\n".encode()
+        )
+        late.settimeout(0.5)
+        with pytest.raises(socket.timeout):
+            late.recv(100)
+        assert index.accepted == 0
+        for client in idle:
+            client.close()
+        late.settimeout(LONG)
+        assert late.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+def test_bounds_reports(servers: Servers, desks: Desks) -> None:
+    desk = desks(Rules("http", "127.0.0.1", 1))
+    for _ in range(2 * module.REPORTS_MAX):
+        desk.ask("GET http://other.example/ HTTP/1.1")
+    assert len(desk.proxy.reports()) <= module.REPORTS_MAX
+
+
+def test_ends_with_the_worker(desks: Desks) -> None:
+    desk = desks(Rules("http", "127.0.0.1", 1))
+    pidfd = os.pidfd_open(desk.proxy.pid)
+    try:
+        desk.proxy.control.shutdown(socket.SHUT_RDWR)
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        assert poll.poll(LONG * 1000)
+    finally:
+        os.close(pidfd)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its user")
+def test_is_not_root(desks: Desks) -> None:
+    desk = desks(Rules("http", "127.0.0.1", 1))
+    desk.ask("GET http://other.example/ HTTP/1.1")
+    with open(f"/proc/{desk.proxy.pid}/status") as file:
+        status = dict(
+            line.split(":", 1) for line in file.read().splitlines() if line
+        )
+    assert status["Uid"].split() == ["64320"] * 4
+    assert status["Gid"].split() == ["64320"] * 4
+    assert status["Groups"].split() == []

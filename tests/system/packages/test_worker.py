@@ -1,0 +1,410 @@
+"""What the worker does for a session, with an index that is honest."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+from fake_index import FakeIndex
+from worker import PACKAGE, Folder, Refusal
+
+OTHER = "1" * 32
+
+
+def names(answer: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["version"] for one in answer["packages"]}
+
+
+def run(folder: Folder, code: str) -> str:
+    """Run code in a Python that has the session's packages."""
+    path = folder.session() / "current"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            f"import sys; sys.path += [{str(path)!r}]\n{code}",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_adds_lists_and_removes(any_folder: Folder, index: FakeIndex) -> None:
+    folder = any_folder
+    index.add("Humanize", "4.0", requires=["tz.data>=1"])
+    index.add("tz.data", "1.2", files={"tz_data/__init__.py": "X = 5\n"})
+    run_ = folder.start("add", "humanize")
+    answer = run_.answer()
+    assert answer == {
+        "packages": [
+            {"name": "humanize", "version": "4.0", "requested": True},
+            {"name": "tz-data", "version": "1.2", "requested": False},
+        ],
+        "added": [
+            {"name": "humanize", "version": "4.0"},
+            {"name": "tz-data", "version": "1.2"},
+        ],
+        "changed": [],
+        "removed": [],
+        "present": [],
+    }
+    assert [text.split()[0] for text in run_.progress] == [
+        "resolving",
+        "installing",
+        "judging",
+    ]
+    assert run(folder, "import Humanize; print(Humanize.VERSION)") == "4.0"
+    assert run(folder, "import tz_data; print(tz_data.X)") == "5"
+    listed = folder.do("list")
+    assert listed["packages"] == answer["packages"]
+    assert listed["added"] == []
+    removed = folder.do("remove", "HUMANIZE")
+    assert removed["packages"] == []
+    assert removed["removed"] == answer["added"]
+    assert folder.current() == []
+
+
+def test_lists_nothing_at_first(any_folder: Folder) -> None:
+    assert any_folder.do("list")["packages"] == []
+    assert not any_folder.session().exists()
+
+
+def test_leaves_nothing_of_its_own(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1")
+    folder.do("add", "a")
+    assert not (folder.path / "work" / "stage").exists()
+    assert folder.current() == ["a-1.dist-info", "a.py"]
+    left = os.listdir(folder.path / "work")
+    assert sorted(left) == ["cache", "lock"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users")
+def test_other_users_can_read(any_folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", files={"a/__init__.py": "", "a/data/x.txt": "x"})
+    any_folder.do("add", "a")
+    path = any_folder.session() / "current"
+    done = subprocess.run(
+        ["find", f"{path}/", "-type", "f", "-exec", "cat", "{}", "+"],
+        user=64399,
+        group=64399,
+        extra_groups=[],
+    )
+    assert done.returncode == 0
+    # Who does not know a session's name does not find it.
+    done = subprocess.run(
+        ["ls", any_folder.path / "sessions"],
+        user=64399,
+        group=64399,
+        extra_groups=[],
+        stderr=subprocess.DEVNULL,
+    )
+    assert done.returncode != 0
+
+
+def test_keeps_versions_until_another_is_asked_for(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1")
+    folder.do("add", "a")
+    index.add("a", "2")
+    index.add("b", "1")
+    answer = folder.do("add", "b")
+    assert names(answer) == {"a": "1", "b": "1"}
+    assert answer["added"] == [{"name": "b", "version": "1"}]
+    answer = folder.do("add", "a>=2")
+    assert answer["changed"] == [{"name": "a", "from": "1", "to": "2"}]
+    assert folder.read("a.py") == "VERSION = '2'\n"
+    # The new requirement has replaced the old one.
+    answer = folder.do("add", "a<2")
+    assert answer["changed"] == [{"name": "a", "from": "2", "to": "1"}]
+
+
+def test_a_generation_before_is_kept(folder: Folder, index: FakeIndex) -> None:
+    for name in "abcd":
+        index.add(name, "1")
+        folder.do("add", name)
+    entries = sorted(os.listdir(folder.session()))
+    assert entries == ["3", "4", "current", "packages.json"]
+    assert os.readlink(folder.session() / "current") == "4"
+
+
+def test_nothing_changes_where_nothing_is_new(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", requires=["b"])
+    index.add("b", "1")
+    folder.do("add", "a")
+    before = index.downloads()
+    answer = folder.do("add", "b")
+    assert answer["added"] == answer["changed"] == []
+    assert {"name": "b", "version": "1", "requested": True} in answer[
+        "packages"
+    ]
+    assert os.readlink(folder.session() / "current") == "1"
+    assert index.downloads() == before == 2
+    # And b is requested from now on.
+    assert names(folder.do("remove", "a")) == {"b": "1"}
+
+
+def test_removes_what_no_other_package_needs(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", requires=["shared", "mine"])
+    index.add("b", "1", requires=["shared"])
+    index.add("shared", "1")
+    index.add("mine", "1")
+    folder.do("add", "a", "b")
+    answer = folder.do("remove", "a")
+    assert names(answer) == {"b": "1", "shared": "1"}
+    assert {one["name"] for one in answer["removed"]} == {"a", "mine"}
+
+
+def test_does_not_remove_what_another_package_needs(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", requires=["b"])
+    index.add("b", "1")
+    folder.do("add", "a")
+    with pytest.raises(Refusal, match="b is there because a needs it") as no:
+        folder.do("remove", "b")
+    assert no.value.ename == "PackagesConflict"
+    with pytest.raises(Refusal, match="c is not among the session's packages"):
+        folder.do("remove", "c")
+    assert names(folder.do("list")) == {"a": "1", "b": "1"}
+
+
+def test_installs_extras(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", extras={"x": ["b"]})
+    index.add("b", "1")
+    assert names(folder.do("add", "a")) == {"a": "1"}
+    assert names(folder.do("add", "a[x]")) == {"a": "1", "b": "1"}
+
+
+def test_two_sessions_share_files(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", files={"a.py": "x" * 100_000})
+    folder.do("add", "a")
+    folder.do("add", "a", token=OTHER)
+    one = folder.session() / "current" / "a.py"
+    other = folder.session(OTHER) / "current" / "a.py"
+    assert os.path.samefile(one, other)
+    assert index.downloads() == 1
+    folder.do("remove", "a")
+    assert other.read_text() == "x" * 100_000
+
+
+def test_takes_what_the_profile_has(folder: Folder, index: FakeIndex) -> None:
+    """A package of the profile is neither installed nor replaced."""
+    there = version("pytest")
+    index.add("pytest", "999")
+    index.add("a", "1", requires=["pytest>=1"])
+    answer = folder.do("add", "a", "pytest")
+    assert names(answer) == {"a": "1"}
+    assert answer["present"] == [{"name": "pytest", "version": there}]
+    assert folder.current() == ["a-1.dist-info", "a.py"]
+
+
+def test_conflicts_with_what_the_profile_has(
+    folder: Folder, index: FakeIndex
+) -> None:
+    there = re.escape(version("pytest"))
+    index.add("pytest", "999")
+    index.add("a", "1", requires=["pytest>=999"])
+    with pytest.raises(Refusal, match=f"pytest=={there}") as refused:
+        folder.do("add", "a")
+    assert refused.value.ename == "PackagesConflict"
+
+
+def test_the_cooldown_keeps_back_what_is_young(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", age_days=30)
+    index.add("a", "2", age_days=2)
+    index.add("young", "1", age_days=2)
+    index.add("needs", "1", requires=["young"])
+    assert names(folder.do("add", "a")) == {"a": "1"}
+    for asked in ("young", "needs", "a>=2"):
+        with pytest.raises(Refusal) as refused:
+            folder.do("add", asked)
+        assert refused.value.ename == "PackagesRefused"
+        name, found = ("a", "2") if asked == "a>=2" else ("young", "1")
+        assert re.fullmatch(
+            rf"every version of {name} that fits was published within the "
+            r"last 7 days; the cooldown is 7 days "
+            rf"\(profile/python3/packages/cooldown\); {name} {found} may be "
+            r"had from 2\d{3}-\d\d-\d\d \d\d:\d\d UTC",
+            refused.value.text,
+        )
+    assert names(folder.do("add", "young", cooldown=86400)) == {
+        "a": "1",
+        "young": "1",
+    }
+    assert names(folder.do("add", "a>=2", cooldown=0))["a"] == "2"
+
+
+def test_the_cooldown_is_not_blamed_for_another_conflict(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", age_days=2, requires=["b>=2"])
+    index.add("b", "1")
+    with pytest.raises(Refusal, match="b>=2") as refused:
+        folder.do("add", "a")
+    assert refused.value.ename == "PackagesConflict"
+    assert "cooldown" not in refused.value.text
+
+
+def test_the_cooldown_needs_upload_times(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1")
+    index.says_times = False
+    with pytest.raises(Refusal, match="does not say when") as refused:
+        folder.do("add", "a")
+    assert refused.value.ename == "PackagesRefused"
+    assert names(folder.do("add", "a", cooldown=0)) == {"a": "1"}
+
+
+def test_takes_an_index_in_html(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", requires=["b"])
+    index.add("b", "1")
+    index.html = True
+    assert names(folder.do("add", "a", cooldown=0)) == {"a": "1", "b": "1"}
+
+
+def test_deny_and_allow_hold_for_what_is_asked(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a-b", "1")
+    with pytest.raises(Refusal, match="packages/deny names it") as refused:
+        folder.do("add", "A_b", deny=["a*"])
+    assert refused.value.ename == "PackagesRefused"
+    with pytest.raises(Refusal, match=r"packages/allow permits c, d\*"):
+        folder.do("add", "a-b", allow=["c", "d*"])
+    assert index.count() == 0
+    assert names(folder.do("add", "a-b", allow=["A.B"])) == {"a-b": "1"}
+
+
+def test_deny_and_allow_hold_for_dependencies(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", requires=["b"])
+    index.add("b", "1", requires=["c"])
+    index.add("c", "1")
+    chain = "c, which is needed by b, by a, is not permitted"
+    with pytest.raises(Refusal, match=chain):
+        folder.do("add", "a", deny=["c"])
+    with pytest.raises(Refusal, match=chain):
+        folder.do("add", "a", allow=["a", "b"])
+    with pytest.raises(Refusal, match="c, which"):
+        folder.do("add", "a", allow=["*"], deny=["c"])
+    assert index.downloads() == 0
+    assert not folder.session().exists()
+    folder.do("add", "a", allow=["a", "b", "c"])
+
+
+def test_says_what_is_not_there(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", requires=["gone"])
+    for asked, name in (("nothing", "nothing"), ("a", "gone")):
+        with pytest.raises(
+            Refusal, match=f"the index has no package {name}"
+        ) as refused:
+            folder.do("add", asked)
+        assert refused.value.ename == "PackagesConflict"
+
+
+def test_says_that_no_version_fits(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1")
+    with pytest.raises(Refusal, match="only a==1 is available") as refused:
+        folder.do("add", "a>=2")
+    assert refused.value.ename == "PackagesConflict"
+    assert "unsatisfiable" not in refused.value.text
+
+
+def test_builds_nothing(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", sdist=True)
+    index.add("b", "1", requires=["a"])
+    for asked in ("a", "b"):
+        with pytest.raises(Refusal, match="only as source") as refused:
+            folder.do("add", asked)
+        assert refused.value.ename == "PackagesRefused"
+    assert index.downloads() == 0
+
+
+def test_takes_no_yanked_version(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1")
+    index.add("a", "2", yanked=True)
+    assert names(folder.do("add", "a")) == {"a": "1"}
+
+
+@pytest.mark.parametrize(
+    "text", ["a @ http://x/a.whl", "--index-url=http://x", "./a", "a\nb", ""]
+)
+def test_refuses_a_bad_requirement(
+    folder: Folder, index: FakeIndex, text: str
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        folder.do("add", "good", text)
+    assert refused.value.ename == "PackagesInvalid"
+    assert index.count() == 0
+
+
+def test_a_failure_leaves_what_was(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1")
+    index.add("bad", "1", wrong_hash=True)
+    before = folder.do("add", "a")
+    with pytest.raises(Refusal):
+        folder.do("add", "bad")
+    assert folder.do("list")["packages"] == before["packages"]
+    assert folder.current() == ["a-1.dist-info", "a.py"]
+    # A later one does not ask for it again.
+    index.add("c", "1")
+    assert names(folder.do("add", "c")) == {"a": "1", "c": "1"}
+
+
+def test_hides_the_password_of_an_index(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1")
+    secret = index.url.replace("://", "://user:pa55word@")
+    run_ = folder.start("add", "a", index=secret)
+    run_.await_progress()
+    said = subprocess.run(
+        ["ps", "-eo", "args"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    assert "pa55word" not in said
+    assert names(run_.answer()) == {"a": "1"}
+    index.status = 500
+    with pytest.raises(Refusal) as refused:
+        folder.do("add", "b", index=secret, token=OTHER)
+    assert "pa55word" not in refused.value.text
+
+
+def test_finds_uv_where_it_is_named(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1")
+    with pytest.raises(Refusal, match="packages/uv names /nowhere/uv"):
+        folder.do("add", "a", uv="/nowhere/uv")
+    uv = os.path.join(os.path.dirname(sys.executable), "uv")
+    assert names(folder.do("add", "a", uv=uv)) == {"a": "1"}
+
+
+def test_says_what_is_wrong_with_a_job(folder: Folder) -> None:
+    with pytest.raises(Refusal, match="unknown order"):
+        folder.do("destroy")
+    with pytest.raises(Refusal, match="no URL"):
+        folder.do("add", "a", index="")
+
+
+def test_the_package_is_what_is_built() -> None:
+    """Every module of the source is installed beside hearth_kernel."""
+    source = os.listdir("gateway/packages/hearth_packages")
+    built = os.listdir(f"{PACKAGE}/hearth_packages")
+    assert {one for one in source if one.endswith(".py")} == {
+        one for one in built if one.endswith(".py")
+    }

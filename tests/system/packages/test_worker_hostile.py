@@ -1,0 +1,360 @@
+"""An index that lies: nothing of what it sends reaches a session."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from fake_index import FakeIndex, Member
+from worker import Folder, Refusal
+
+SOON = 60
+
+
+class Witness:
+    """A server of this machine that nothing may reach."""
+
+    def __init__(self) -> None:
+        self.accepted = 0
+        witness = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def setup(self) -> None:
+                witness.accepted += 1
+                super().setup()
+
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Write nothing."""
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def witness() -> Iterator[Witness]:
+    made = Witness()
+    yield made
+    made.close()
+
+
+def refuse(folder: Folder, *names: str, **settings: Any) -> Refusal:
+    """Return the refusal; the session has what it had before."""
+    before = folder.do("list")
+    with pytest.raises(Refusal) as refused:
+        folder.do("add", *names, **settings)
+    assert folder.do("list") == before
+    assert refused.value.text.isprintable()
+    assert len(refused.value.text) <= 1000
+    return refused.value
+
+
+def test_refuses_a_file_with_another_hash(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", wrong_hash=True)
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert "its hash differs" in refusal.text
+
+
+def test_refuses_a_file_that_has_changed(
+    folder: Folder, index: FakeIndex
+) -> None:
+    honest = index.add("a", "1")
+    folder.do("add", "a")
+    evil = index.add("a", "1", files={"a.py": "evil"})
+    index.releases["a"] = [honest]
+    honest.content = evil.content
+    # What is in the cache was checked; another folder has no cache.
+    other = Folder(folder.path.parent / "other", folder.kind)
+    other.settings["index"] = index.url
+    assert "its hash differs" in refuse(other, "a").text
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("x.pth", "x.pth, by which Python would run code"),
+        ("sitecustomize.py", "would run at its start"),
+        ("usercustomize/__init__.py", "would run at its start"),
+        ("json/__init__.py", "a module json"),
+        ("pytest.py", "a module pytest"),
+        ("hearth_kernel/x.py", "a module hearth_kernel"),
+        ("a-1.data/purelib/x.pth", "by which Python would run code"),
+    ],
+)
+def test_refuses_what_runs_or_replaces(
+    folder: Folder, index: FakeIndex, path: str, why: str
+) -> None:
+    index.add("a", "1", files={"a.py": "", path: "import os"})
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert why in refusal.text
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        Member("../../evil.py", b"evil"),
+        Member("/workspace/evil.py", b"evil"),
+        Member("a/../../../evil.py", b"evil"),
+        Member("a-1.data/scripts/../../../../evil.py", b"evil"),
+        Member("a-1.data/data/../../../evil.py", b"evil"),
+        Member.link("evil.py", "/etc/passwd"),
+        Member.link("evil", "/"),
+        Member("evil.py", b"#!/bin/sh\n", 0o106755),
+        Member("evil.py", b"", 0o010644),
+        Member("evil.py", b"", 0o020644),
+        Member("e\x1b[31mvil.py", b""),
+        Member("e\nvil.py", b""),
+        Member("evil.py\0.txt", b""),
+        Member("e\\..\\vil.py", b""),
+        Member("a-1.dist-info/entry_points.txt", b"[console_scripts]\n"
+               b"../../../evil = a:b\n"),
+    ],
+    ids=lambda member: repr(member.name),
+)  # fmt: skip
+def test_a_member_of_a_wheel_does_no_harm(
+    folder: Folder, index: FakeIndex, member: Member
+) -> None:
+    """It is refused, or is a plain file in its place."""
+    index.add("a", "1", members=[member])
+    try:
+        folder.do("add", "a")
+    except Refusal as refusal:
+        fault = refusal
+    if not folder.session().exists():
+        assert fault.ename in ("PackagesRefused", "PackagesFailed")
+        assert fault.text.isprintable()
+    else:
+        for path in (folder.session() / "current").rglob("*"):
+            assert not path.is_symlink()
+            assert path.is_file() or path.is_dir()
+            assert path.stat().st_mode & 0o7022 == 0
+            assert path.name.isprintable()
+    outside = [
+        path
+        for path in folder.path.rglob("*evil*")
+        if "cache" not in path.parts and "current" not in path.parts
+        and "1" not in path.parts
+    ]  # fmt: skip
+    assert outside == []
+    assert not Path("/evil.py").exists()
+
+
+def test_refuses_names_that_clash(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", files={"a/x.py": "", "a/X.py": ""})
+    assert "differ only by case" in refuse(folder, "a").text
+
+
+def test_refuses_many_files(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", files={f"a/{n}.py": "" for n in range(300)})
+    refusal = refuse(folder, "a", max_files=200)
+    assert refusal.ename == "PackagesRefused"
+    assert "more than 200 files" in refusal.text
+
+
+def test_refuses_many_bytes(folder: Folder, index: FakeIndex) -> None:
+    """A small file that unpacks to a large one."""
+    index.add("a", "1", files={"a.py": bytes(5 << 20)})
+    refusal = refuse(folder, "a", max_bytes=1 << 20)
+    assert refusal.ename == "PackagesRefused"
+    assert f"more than {1 << 20} bytes" in refusal.text
+
+
+def test_ends_a_bomb_while_it_is_unpacked(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """It does not fill the disk, and leaves nothing of it in the cache."""
+    piece = bytes(64 << 20)
+    index.add("a", "1", files={f"a/{n}": piece for n in range(8)})
+    most = 0
+    run = folder.start("add", "a", max_bytes=100 << 20)
+    ended = threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        while not ended.wait(0.1):
+            most = max(most, size(folder.path / "work"))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        with pytest.raises(Refusal, match="more than 104857600 bytes"):
+            run.answer()
+    finally:
+        ended.set()
+        looking.join()
+    assert most < 400 << 20
+    assert size(folder.path / "work") < 50 << 20
+
+
+def size(folder: Path) -> int:
+    total = 0
+    for path, _, files in os.walk(folder):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(path, name)).st_size
+            except FileNotFoundError:
+                pass
+    return total
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "169.254.169.254:80",
+        "127.0.0.1:{port}",
+        "localhost:{port}",
+        "[::1]:{port}",
+        "127.1:{port}",
+        "10.0.0.1:80",
+        "other.example:80",
+    ],
+)
+@pytest.mark.parametrize("what", ["page", "file", "link"])
+def test_a_redirect_leads_nowhere(
+    folder: Folder,
+    index: FakeIndex,
+    witness: Witness,
+    target: str,
+    what: str,
+) -> None:
+    target = target.format(port=witness.port)
+    url = f"http://{target}/latest/meta-data/"
+    release = index.add("a", "1")
+    if what == "page":
+        index.redirect = url
+    elif what == "file":
+        release.redirect = url
+    else:
+        release.url = url + release.filename
+    refusal = refuse(folder, "a")
+    assert witness.accepted == 0
+    assert refusal.ename == "PackagesRefused"
+    # uv writes an address in its one form.
+    seen = target.replace("127.1:", "127.0.0.1:")
+    assert f"the index led to {seen}," in refusal.text
+    assert f"127.0.0.1:{index.port} (the index), files.example" in refusal.text
+    assert "profile/python3/packages/hosts" in refusal.text
+
+
+def test_a_tunnel_leads_nowhere(
+    folder: Folder, index: FakeIndex, witness: Witness
+) -> None:
+    release = index.add("a", "1")
+    release.url = f"https://127.0.0.1:{witness.port}/{release.filename}"
+    refusal = refuse(folder, "a")
+    assert witness.accepted == 0
+    assert "the index led to" in refusal.text
+
+
+def test_a_permitted_host_does_not_lead_here(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """A name of this machine among the hosts, as a name can be made to be."""
+    release = index.add("a", "1")
+    release.url = f"http://localhost/{release.filename}"
+    refusal = refuse(folder, "a", hosts=["localhost"])
+    assert refusal.ename == "PackagesRefused"
+    assert "one of this machine" in refusal.text
+
+
+def test_a_dependency_is_no_url(
+    folder: Folder, index: FakeIndex, witness: Witness
+) -> None:
+    for number, url in enumerate(
+        (
+            f"http://127.0.0.1:{witness.port}/b-1-py3-none-any.whl",
+            "file:///etc/passwd",
+            "git+https://github.com/a/b",
+        )
+    ):
+        index.add(f"a{number}", "1", requires=[f"b @ {url}"])
+        assert refuse(folder, f"a{number}").ename == "PackagesConflict"
+    assert witness.accepted == 0
+
+
+def test_ends_an_answer_without_end(folder: Folder, index: FakeIndex) -> None:
+    index.add("a", "1", endless=True)
+    began = time.monotonic()
+    refusal = refuse(folder, "a", max_bytes=20 << 20)
+    assert refusal.ename == "PackagesRefused"
+    assert f"more than {20 << 20} bytes" in refusal.text
+    assert time.monotonic() - began < SOON
+
+
+def test_ends_an_answer_that_does_not_come(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", silent=True)
+    began = time.monotonic()
+    refusal = refuse(folder, "a", silence=1)
+    assert refusal.ename == "PackagesUnreachable"
+    assert f"127.0.0.1:{index.port} has stopped answering" in refusal.text
+    assert time.monotonic() - began < SOON
+
+
+def test_ends_a_job_that_takes_too_long(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", silent=True)
+    began = time.monotonic()
+    refusal = refuse(folder, "a", seconds=2)
+    assert refusal.ename == "PackagesFailed"
+    assert "it took more than 2 seconds" in refusal.text
+    assert time.monotonic() - began < SOON
+
+
+@pytest.mark.parametrize("status", [500, 403, 401])
+def test_says_that_the_index_does_not_serve(
+    folder: Folder, index: FakeIndex, status: int
+) -> None:
+    index.status = status
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesUnreachable"
+    assert str(status) in refusal.text
+
+
+def test_says_that_the_index_is_away(folder: Folder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    refusal = refuse(folder, "a", index=f"http://127.0.0.1:{port}/simple")
+    assert refusal.ename == "PackagesUnreachable"
+    assert "Connection refused" in refusal.text
+
+
+def test_an_index_cannot_colour_the_answer(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("a", "1", requires=["\x1b[31mred\x1b[0m\x07 ; bad"])
+    refuse(folder, "a")
+
+
+def test_links_in_the_work_folder_are_not_followed(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """What a broken uv has left there is removed, and nothing else is."""
+    index.add("a", "1")
+    target = folder.path.parent / "target"
+    target.mkdir()
+    (target / "kept").touch()
+    (folder.path / "work" / "stage").symlink_to(target)
+    folder.do("add", "a")
+    assert (target / "kept").exists()
+    assert os.listdir(target) == ["kept"]
