@@ -23,6 +23,10 @@ void profile_destroy(profile_t **self_p)
 
     if (!self)
         return;
+    string_list_destroy(&self->packages.deny);
+    string_list_destroy(&self->packages.allow);
+    string_list_destroy(&self->packages.hosts);
+    free(self->packages.index);
     string_list_destroy(&self->policy.refuse_magics);
     string_list_destroy(&self->policy.refuse_calls);
     string_list_destroy(&self->policy.allow_imports);
@@ -107,6 +111,15 @@ profile_t *profile_new(const char *name)
         .max = 8,
         .max_age_ms = 30 * 60 * 1000,
     };
+    self->packages = (profile_packages_t){
+        .hosts = mem_new(2 * sizeof(char *)),
+        .allow = mem_new(sizeof(char *)),
+        .deny = mem_new(sizeof(char *)),
+        .cooldown_ms = 7 * 24 * (int64_t) 3600 * 1000,
+        .max_bytes = GIB,
+        .max_files = 100000,
+    };
+    self->packages.hosts[0] = mem_text("files.pythonhosted.org");
     return self;
 }
 

@@ -33,6 +33,18 @@ typedef struct {
     char **refuse_magics;
 } profile_policy_t;
 
+/* Packages that a session gets after its start. Lists are owned, NULL at their
+ * end. */
+typedef struct {
+    char *index;  /* owned; URL of a simple index, or NULL: no packages */
+    char **hosts; /* further hosts that files may come from */
+    char **allow; /* names, "x*" for a beginning; empty: any */
+    char **deny;  /* such names, which allow does not permit */
+    int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
+    uint64_t max_bytes;  /* of one session's packages, unpacked */
+    uint64_t max_files;  /* of one session's packages */
+} profile_packages_t;
+
 typedef struct {
     char *name;         /* owned; "python3" */
     char *display_name; /* owned; "Python 3 (hearth)" */
@@ -60,6 +72,7 @@ typedef struct {
     profile_limits_t limits;
     profile_pool_t pool;
     profile_policy_t policy;
+    profile_packages_t packages;
 } profile_t;
 
 /* Returns a profile with every default. */

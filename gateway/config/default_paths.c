@@ -85,6 +85,13 @@ char *default_paths_jupyter_runtime_dir(void)
     return home_folder("XDG_DATA_HOME", ".local/share", "jupyter/runtime");
 }
 
+char *default_paths_packages_dir(void)
+{
+    if (geteuid() == 0)
+        return mem_text("/var/cache/hearth/packages");
+    return home_folder("XDG_CACHE_HOME", ".cache", "hearth/packages");
+}
+
 char *default_paths_config_file(void)
 {
     const char *named = value_of("HEARTH_CONFIG");

@@ -18,6 +18,9 @@ char *default_paths_state_dir(void);
 /* Returns the folder in which Jupyter's programs look for servers and kernels
  * that run, as jupyter_core finds it on Linux. The caller frees it. */
 char *default_paths_jupyter_runtime_dir(void);
+/* Returns the folder of sessions' packages: the system's cache for root, else
+ * the user's. The caller frees it. */
+char *default_paths_packages_dir(void);
 /* $HEARTH_CONFIG, or the first of the user's and the system's hearth.cfg that
  * is there; NULL: none. The caller frees it. */
 char *default_paths_config_file(void);

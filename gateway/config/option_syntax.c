@@ -1,13 +1,20 @@
 /* See option_syntax.h. */
 #include "gateway/config/option_syntax.h"
 
+#include "base/units.h"
 #include "gateway/config/default_paths.h"
 #include "protocol/limits.h"
 
 #include <arpa/inet.h>
 
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
+
+#define PACKAGE_NAME_MAX   128
+#define HOST_NAME_MAX_SIZE 253 /* RFC 1035 */
+#define HOST_LABEL_MAX     63  /* RFC 1035 */
+#define INDEX_URL_MAX      2000
 
 bool option_is_module(const char *name)
 {
@@ -22,6 +29,98 @@ bool option_is_tool(const char *name)
 
     return name[0] && size <= TOOL_NAME_MAX
            && (!name[size] || strcmp(name + size, "*") == 0);
+}
+
+/* PEP 508's form of a name. An "x*" must begin as a name does. */
+bool option_is_package(const char *name)
+{
+    size_t size = strspn(name, NAME_LETTERS "-.");
+    bool is_beginning = strcmp(name + size, "*") == 0;
+
+    return size > 0 && size <= PACKAGE_NAME_MAX
+           && isalnum((unsigned char) name[0])
+           && (is_beginning
+               || (!name[size] && isalnum((unsigned char) name[size - 1])));
+}
+
+/* Returns true if the first `size` letters are labels with dots between,
+ * RFC 1123, section 2.1; _ too, which names in private networks have. */
+static bool is_host(const char *text, size_t size)
+{
+    if (!size || size > HOST_NAME_MAX_SIZE)
+        return false;
+    for (size_t at = 0; at <= size;) {
+        size_t label = strspn(text + at, NAME_LETTERS "-");
+
+        if (label > size - at)
+            label = size - at;
+        if (!label || label > HOST_LABEL_MAX || text[at] == '-'
+            || text[at + label - 1] == '-')
+            return false;
+        at += label;
+        if (at < size && text[at] != '.')
+            return false;
+        at++;
+    }
+    return true;
+}
+
+bool option_is_host(const char *name)
+{
+    return is_host(name, strlen(name));
+}
+
+/* Returns true if it is ":1" to ":65535"; no port is fine, too. */
+static bool is_port(const char *text, size_t size)
+{
+    uint64_t port = 0;
+    char digits[6];
+
+    if (!size)
+        return true;
+    if (text[0] != ':' || size < 2 || size > sizeof digits)
+        return false;
+    memcpy(digits, text + 1, size - 1);
+    digits[size - 1] = '\0';
+    return units_number(digits, &port) && port >= 1 && port <= 65535;
+}
+
+/* Returns the size of "[IPv6]" at the text's beginning; 0: it is none. */
+static size_t bracketed(const char *text, size_t size)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    char inner[INET6_ADDRSTRLEN];
+    const char *end = memchr(text, ']', size);
+    size_t length = end ? (size_t) (end - text) : 0;
+
+    if (text[0] != '[' || length < 2 || length > sizeof inner)
+        return 0;
+    memcpy(inner, text + 1, length - 1);
+    inner[length - 1] = '\0';
+    return inet_pton(AF_INET6, inner, address) == 1 ? length + 1 : 0;
+}
+
+bool option_is_index(const char *text)
+{
+    static const char path[] = NAME_LETTERS "-.~!$&'()+;=:/%";
+    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
+                    : strncmp(text, "http://", 7) == 0 ? 7
+                                                       : 0;
+    const char *host = text + scheme;
+    size_t whole = strcspn(host, "/");
+    size_t size = bracketed(host, whole);
+
+    if (!scheme || strlen(text) > INDEX_URL_MAX)
+        return false;
+    if (!size) {
+        const char *colon = memchr(host, ':', whole);
+
+        size = colon ? (size_t) (colon - host) : whole;
+        if (!is_host(host, size))
+            return false;
+    }
+    return is_port(host + size, whole - size)
+           && !host[whole + strspn(host + whole, path)];
 }
 
 bool option_is_variable(const char *name)

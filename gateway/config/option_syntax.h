@@ -11,6 +11,12 @@
 bool option_is_module(const char *name);
 /* The name of a host tool, or its beginning and *. */
 bool option_is_tool(const char *name);
+/* The name of a package, or its beginning and *. */
+bool option_is_package(const char *name);
+/* The name of a host or its IPv4 address. */
+bool option_is_host(const char *name);
+/* The URL of an index: http or https, a host, perhaps a port, a path. */
+bool option_is_index(const char *text);
 /* The name of a variable that kernels may have. */
 bool option_is_variable(const char *name);
 /* An origin as a browser writes it, or *. */

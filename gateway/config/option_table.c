@@ -265,6 +265,13 @@ const option_value_t option_rows[] = {
     {.key = "jupyter/runtime_dir", .kind = VALUE_PATH,
      .offset = AT(jupyter.runtime_dir), .initial = "",
      .help = "Jupyter's runtime folder, in which its programs look"},
+    {.key = "packages/dir", .kind = VALUE_PATH, .offset = AT(packages_dir),
+     .initial = "",
+     .help = "packages of sessions, and the cache that they are made from"},
+    {.key = "packages/uv", .kind = VALUE_PROGRAM, .offset = AT(packages_uv),
+     .initial = "",
+     .help = "the program uv; if it is empty, the one beside the profile's "
+             "Python, else the one in PATH"},
     {.key = "mcp/block", .kind = VALUE_DURATION, .offset = AT(mcp.block_ms),
      .min = 100, .max = HOUR, .initial = "45s",
      .help = "how long a call of a tool waits for its code before it is "

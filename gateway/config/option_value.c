@@ -97,6 +97,16 @@ static bool set_text(char **member, const char *text, bool is_permitted)
     return true;
 }
 
+/* Sets a URL; an empty text is no URL. */
+static bool set_url(char **member, const char *text)
+{
+    if (*text)
+        return set_text(member, text, option_is_index(text));
+    free(*member);
+    *member = NULL;
+    return true;
+}
+
 static bool set_list(char ***member, char **list)
 {
     if (!list)
@@ -122,6 +132,12 @@ static bool set_member(const option_value_t *self, void *base, const char *text)
         return set_text(member, text, option_is_base(text));
     case VALUE_ADDRESS:
         return set_text(member, text, option_is_address(text));
+    case VALUE_URL:
+        return set_url(member, text);
+    case VALUE_HOSTS:
+        return set_list(member, parse_list(text, option_is_host));
+    case VALUE_PACKAGES:
+        return set_list(member, parse_list(text, option_is_package));
     case VALUE_NAMES:
     case VALUE_MODULES:
         return set_list(member, parse_list(text, option_is_module));
@@ -180,6 +196,15 @@ void option_value_range(const option_value_t *self, char *ret_text, size_t size)
         [VALUE_TOOLS] =
             ("names of tools (letters, digits, _ - . /), or their beginning "
              "and *, with commas between"),
+        [VALUE_URL] =
+            ("an http or https URL with a host and without user, query and "
+             "fragment, such as https://pypi.org/simple/"),
+        [VALUE_HOSTS] =
+            ("names or IPv4 addresses of hosts, without scheme and port, with "
+             "commas between"),
+        [VALUE_PACKAGES] =
+            ("names of packages (letters, digits, _ - .), or their beginning "
+             "and *, with commas between"),
         [VALUE_ENV] =
             ("names of variables with commas between, not PATH, HOME, USER, "
              "LOGNAME, HEARTH_..., KG_..., LD_..., PYTHON..."),
@@ -215,6 +240,10 @@ int option_value_set(const option_value_t *self, void *base, const char *key,
     if (set_member(self, base, value))
         return 0;
     option_value_range(self, range, sizeof(range));
+    /* What is before an @ may be a password. */
+    if (self->kind == VALUE_URL && strchr(value, '@'))
+        return fault_set(fault, EINVAL, "%s = \"...%.64s\": must be %s", key,
+                         strrchr(value, '@'), range);
     return fault_set(fault, EINVAL, "%s = \"%.64s\": must be %s", key, value,
                      range);
 }
@@ -245,6 +274,7 @@ char *option_value_write(const option_value_t *self, const void *base)
     case VALUE_TEXT:
     case VALUE_BASE:
     case VALUE_ADDRESS:
+    case VALUE_URL:
         if (*(char *const *) member)
             buffer_text(&text, *(char *const *) member);
         break;
@@ -253,6 +283,8 @@ char *option_value_write(const option_value_t *self, const void *base)
     case VALUE_FOLDERS:
     case VALUE_NAMES:
     case VALUE_TOOLS:
+    case VALUE_HOSTS:
+    case VALUE_PACKAGES:
     case VALUE_ENV:
     case VALUE_ORIGINS:
         write_list(*(char **const *) member, &text);
@@ -286,7 +318,7 @@ void option_value_reset(const option_value_t *self, void *base)
 static bool is_text(value_kind_t kind)
 {
     return kind == VALUE_PATH || kind == VALUE_PROGRAM || kind == VALUE_TEXT
-           || kind == VALUE_BASE || kind == VALUE_ADDRESS;
+           || kind == VALUE_BASE || kind == VALUE_ADDRESS || kind == VALUE_URL;
 }
 
 void option_value_copy(const option_value_t *self, void *base, const void *from)

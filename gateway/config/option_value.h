@@ -15,17 +15,20 @@
 
 /* How a value is written, and the type of the member it goes to. */
 typedef enum {
-    VALUE_PATH,    /* char *: an absolute path */
-    VALUE_PROGRAM, /* char *: an absolute path */
-    VALUE_TEXT,    /* char *: not empty */
-    VALUE_BASE,    /* char *: a URL's path that begins and ends with / */
-    VALUE_ADDRESS, /* char *: IPv4 or IPv6 */
-    VALUE_MODULES, /* char **: names with commas between */
-    VALUE_MOUNTS,  /* char **: SOURCE:TARGET with commas between */
-    VALUE_FOLDERS, /* char **: absolute paths with commas between */
-    VALUE_NAMES,   /* char **: words with commas between */
-    VALUE_TOOLS,   /* char **: names of host tools, or x*, commas between */
-    VALUE_ENV,     /* char **: names of variables with commas between */
+    VALUE_PATH,     /* char *: an absolute path */
+    VALUE_PROGRAM,  /* char *: an absolute path */
+    VALUE_TEXT,     /* char *: not empty */
+    VALUE_BASE,     /* char *: a URL's path that begins and ends with / */
+    VALUE_ADDRESS,  /* char *: IPv4 or IPv6 */
+    VALUE_MODULES,  /* char **: names with commas between */
+    VALUE_MOUNTS,   /* char **: SOURCE:TARGET with commas between */
+    VALUE_FOLDERS,  /* char **: absolute paths with commas between */
+    VALUE_NAMES,    /* char **: words with commas between */
+    VALUE_TOOLS,    /* char **: names of host tools, or x*, commas between */
+    VALUE_URL,      /* char *: of an index; empty: NULL */
+    VALUE_HOSTS,    /* char **: names of hosts with commas between */
+    VALUE_PACKAGES, /* char **: names of packages, or x*, commas between */
+    VALUE_ENV,      /* char **: names of variables with commas between */
     VALUE_ORIGINS, /* char **: SCHEME://HOST[:PORT] or *, with commas between */
     VALUE_DURATION, /* int64_t: milliseconds */
     VALUE_SIZE,     /* uint64_t: bytes */

@@ -30,6 +30,8 @@ void options_destroy(options_t **self_p)
     for (size_t i = 0; i < self->profile_count; i++)
         profile_destroy(&self->profiles[i]);
     free(self->profiles);
+    free(self->packages_uv);
+    free(self->packages_dir);
     free(self->jupyter.runtime_dir);
     free(self->http.client_ca);
     free(self->http.key);
@@ -124,6 +126,7 @@ options_t *options_new(void)
     self->runtime_dir = default_paths_runtime_dir();
     self->state_dir = default_paths_state_dir();
     self->jupyter.runtime_dir = default_paths_jupyter_runtime_dir();
+    self->packages_dir = default_paths_packages_dir();
     for (size_t i = 0; i < option_row_count; i++)
         option_value_reset(&option_rows[i], self);
     add_profile(self, "python3");

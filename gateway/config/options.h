@@ -161,6 +161,9 @@ typedef struct {
     options_mcp_t mcp;
     options_jupyter_t jupyter;
 
+    char *packages_dir; /* owned; absolute; not created here */
+    char *packages_uv;  /* owned; absolute, or NULL: it is searched for */
+
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */
 } options_t;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int make_folder(void **state)
 {
@@ -178,6 +179,13 @@ static void the_table_has_the_defaults(void **state)
     assert_string_equal(profile->display_name, other->display_name);
     for (size_t i = 0; other->preload[i]; i++)
         assert_string_equal(profile->preload[i], other->preload[i]);
+    assert_string_equal(profile->packages.hosts[0], other->packages.hosts[0]);
+    assert_null(other->packages.hosts[1]);
+    assert_int_equal(profile->packages.cooldown_ms,
+                     other->packages.cooldown_ms);
+    assert_int_equal(profile->packages.max_bytes, other->packages.max_bytes);
+    assert_int_equal(profile->packages.max_files, other->packages.max_files);
+    assert_null(other->packages.index);
 }
 
 static void the_environment_names_folders(void **state)
@@ -206,6 +214,29 @@ static void the_environment_names_folders(void **state)
     cleanup_options options_t *others = options_new();
     assert_string_equal(others->runtime_dir, "/run/user/7/hearth");
     assert_string_equal(others->state_dir, "/home/seven/.local/state/hearth");
+}
+
+static void root_has_the_systems_cache(void **state)
+{
+    static const char *const steps[][3] = {
+        {"HOME", "/home/seven", "/home/seven/.cache/hearth/packages"},
+        {"XDG_CACHE_HOME", "cache", "/home/seven/.cache/hearth/packages"},
+        {"XDG_CACHE_HOME", "/cache", "/cache/hearth/packages"},
+    };
+
+    (void) state;
+    unsetenv("XDG_CACHE_HOME");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        cleanup_options options_t *options = NULL;
+
+        setenv(steps[i][0], steps[i][1], 1);
+        options = options_new();
+        assert_string_equal(options->packages_dir,
+                            geteuid() == 0 ? "/var/cache/hearth/packages"
+                                           : steps[i][2]);
+        assert_null(options->packages_uv);
+    }
+    unsetenv("XDG_CACHE_HOME");
 }
 
 /* As jupyter_core does on Linux: XDG_RUNTIME_DIR does not matter. */
@@ -315,6 +346,45 @@ static void wrong_values_are_answered_with_the_permitted_ones(void **state)
         {"profile/python3/mount", "/srv/data:/", "SOURCE:TARGET"},
         {"profile/python3/mount", "/srv/data:", "SOURCE:TARGET"},
         {"profile/python3/display_name", "", "a text"},
+        {"packages/dir", "cache", "an absolute path"},
+        {"packages/uv", "uv", "an absolute path"},
+        {"packages/index", "https://a.example/", "there is no such key"},
+        {"profile/python3/packages/index", "pypi.org/simple",
+         "an http or https URL with a host"},
+        {"profile/python3/packages/index", "ftp://pypi.org/", "http or https"},
+        {"profile/python3/packages/index", "file:///srv/simple", "https URL"},
+        {"profile/python3/packages/index", "https:///simple/", "with a host"},
+        {"profile/python3/packages/index", "https://a b/", "https URL"},
+        {"profile/python3/packages/index", "https://-a.example/", "with a"},
+        {"profile/python3/packages/index", "https://a..example/", "with a"},
+        {"profile/python3/packages/index", "https://a.example:0/", "with a"},
+        {"profile/python3/packages/index", "https://a.example:65536/", "URL"},
+        {"profile/python3/packages/index", "https://a.example:/", "https URL"},
+        {"profile/python3/packages/index", "http://[::1/", "https URL"},
+        {"profile/python3/packages/index", "http://[::1]x/", "https URL"},
+        {"profile/python3/packages/index", "http://[localhost]/", "https URL"},
+        {"profile/python3/packages/index", "https://me:pw@a.example/simple/",
+         "= \"...@a.example/simple/\": must be"},
+        {"profile/python3/packages/index", "https://a.example/?token=x",
+         "without user, query and fragment"},
+        {"profile/python3/packages/index", "https://a.example/#x", "fragment"},
+        {"profile/python3/packages/index", "https://a.example/a\nb", "URL"},
+        {"profile/python3/packages/index", "https://a.example/a\\b", "URL"},
+        {"profile/python3/packages/hosts", "https://a.example",
+         "without scheme"},
+        {"profile/python3/packages/hosts", "a.example:443", "and port"},
+        {"profile/python3/packages/hosts", "a.example,", "names or IPv4"},
+        {"profile/python3/packages/hosts", "*.a.example", "names or IPv4"},
+        {"profile/python3/packages/hosts", "a.example.", "names or IPv4"},
+        {"profile/python3/packages/allow", "humanize>=4", "names of packages"},
+        {"profile/python3/packages/allow", "*", "names of packages"},
+        {"profile/python3/packages/allow", "-x", "names of packages"},
+        {"profile/python3/packages/allow", "x-", "names of packages"},
+        {"profile/python3/packages/deny", "a*b", "or their beginning and *"},
+        {"profile/python3/packages/deny", "a, b[c]", "names of packages"},
+        {"profile/python3/packages/cooldown", "0.5", "from 1s to 3650d, or 0"},
+        {"profile/python3/packages/max_bytes", "0", "from 64K to 1T"},
+        {"profile/python3/packages/max_files", "0", "from 1 to 100000000"},
         {"profile/new/limits/processes", "x", "from 8 to 1048576"},
         {"profile/new/limits/tmp_bytes", "1M", "limits/shm that of /dev/shm"},
     };
@@ -431,7 +501,7 @@ static void knows_where_values_come_from(void **state)
     assert_null(config_report_place(report, "gateway/ip"));
 }
 
-/* A written value is read as the same value. */
+/* A written value is read as the same value; NULL: it is written so. */
 static void values_are_written_as_they_are_read(void **state)
 {
     static const char *const values[][3] = {
@@ -445,6 +515,18 @@ static void values_are_written_as_they_are_read(void **state)
         {"http/token", "a b", "a b"},
         {"profile/python3/fresh", "true", "yes"},
         {"profile/python3/limits/memory", "1048576K", "1G"},
+        {"packages/uv", "/opt/uv", "/opt/uv"},
+        {"profile/python3/packages/index", "http://[::1]:8080/a/+simple/",
+         NULL},
+        {"profile/python3/packages/index", "http://127.0.0.1:9/simple/", NULL},
+        {"profile/python3/packages/index", "", ""},
+        {"profile/python3/packages/index", "https://pypi.org", NULL},
+        {"profile/python3/packages/hosts", "a.example,10.0.0.1",
+         "a.example, 10.0.0.1"},
+        {"profile/python3/packages/hosts", "", ""},
+        {"profile/python3/packages/allow", "ruamel.yaml, Types-*, a",
+         "ruamel.yaml, Types-*, a"},
+        {"profile/python3/packages/cooldown", "0", "0"},
         {"profile/python3/preload", "", ""},
     };
     cleanup_options options_t *options = options_new();
@@ -457,7 +539,7 @@ static void values_are_written_as_they_are_read(void **state)
             options_set(options, values[i][0], values[i][1], &fault), 0);
         assert_true(options_find(options, values[i][0], &item));
         cleanup_free char *text = option_value_write(item.row, item.base);
-        assert_string_equal(text, values[i][2]);
+        assert_string_equal(text, values[i][2] ? values[i][2] : values[i][1]);
     }
     for (size_t i = 0; options_item(options, i, &item); i++) {
         cleanup_free char *text = option_value_write(item.row, item.base);
@@ -558,6 +640,7 @@ int main(void)
         with_folder(the_table_has_the_defaults),
         with_folder(the_environment_names_folders),
         with_folder(finds_jupyters_runtime_folder),
+        with_folder(root_has_the_systems_cache),
         with_folder(finds_the_file),
         with_folder(wrong_values_are_answered_with_the_permitted_ones),
         with_folder(wrong_files_say_where),
