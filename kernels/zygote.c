@@ -1,28 +1,21 @@
 /* Starts a zygote and speaks to it over one SOCK_SEQPACKET socket, which is the
- * zygote's descriptor 3: JSON until it is warm, then orders. Started by
- * posix_spawn, which is safe whatever threads the gateway has. */
+ * zygote's descriptor 3: JSON until it is warm, then orders. */
 #include "kernels/zygote.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "base/spawn.h"
 #include "kernels/zygote_request.h"
 #include "protocol/limits.h"
 
 #include <jansson.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define MAPPER_FD 4 /* of a zygote that has one: sandbox/mapper.c */
 
 struct zygote {
     const profile_t *profile; /* borrowed from the configuration */
@@ -93,7 +86,7 @@ static char *describe_profile(const profile_t *profile,
     json_object_set_new(object, "fresh", json_boolean(profile->is_fresh));
     json_object_set_new(object, "policy", describe_policy(&profile->policy));
     if (user)
-        set_number(object, "mapper", MAPPER_FD);
+        set_number(object, "mapper", PYTHON_PROCESS_MAPPER_FD);
     return json_dumps(object, JSON_COMPACT);
 }
 
@@ -112,56 +105,6 @@ static char *const zygote_environment[] = {
     (char[]){"HOME=/tmp"},
     NULL,
 };
-
-/* The whole environment is zygote_environment; descriptor 3 is `theirs`. */
-static int spawn_program(zygote_t *self, int theirs, char *const argv[],
-                         fault_t *fault)
-{
-    posix_spawn_file_actions_t actions;
-    int r;
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, theirs, 3);
-    self->pid = 0;
-    r = spawn_detached(argv[0], argv, zygote_environment, &actions, &self->pid);
-    posix_spawn_file_actions_destroy(&actions);
-    if (r < 0)
-        return fault_set(fault, -r,
-                         "cannot start %s: %s; set `python` of "
-                         "profile %s",
-                         argv[0], strerror(-r), self->profile->name);
-    return 0;
-}
-
-/* The interpreter, or what becomes it as another user. */
-static int spawn(zygote_t *self, int theirs, const char *package_folder,
-                 const zygote_user_t *user, fault_t *fault)
-{
-    cleanup_free char *start =
-        mem_format("import sys; sys.path.insert(0, '%s'); "
-                   "from hearth_kernel.zygote import main; main()",
-                   package_folder);
-    cleanup_free char *mapper =
-        mem_format("%s/hearth_kernel/hearth-mapper", package_folder);
-    cleanup_free char *uid = mem_format("%u", user ? user->uid : 0);
-    cleanup_free char *gid = mem_format("%u", user ? user->gid : 0);
-    cleanup_free char *first = mem_format("%u", user ? user->first : 0);
-    cleanup_free char *count =
-        mem_format("%" PRIu64, user ? user->count : UINT64_C(0));
-    char *const argv[] = {mapper,
-                          uid,
-                          gid,
-                          first,
-                          count,
-                          self->profile->python,
-                          (char[]){"-I"},
-                          (char[]){"-c"},
-                          start,
-                          NULL};
-
-    return spawn_program(self, theirs, user ? argv : argv + 5, fault);
-}
 
 /* The first datagram; not an argument, which each kernel could read in its
  * /proc/self/cmdline. */
@@ -183,29 +126,19 @@ int zygote_new(const profile_t *profile, const char *package_folder,
                const zygote_user_t *user, zygote_t **ret_zygote, fault_t *fault)
 {
     cleanup_zygote zygote_t *self = mem_new(sizeof *self);
+    const python_process_start_t start = {.profile = profile,
+                                          .package_folder = package_folder,
+                                          .module = "hearth_kernel.zygote",
+                                          .user = user,
+                                          .environment = zygote_environment};
     cleanup_fd int theirs = -1;
-    int pair[2];
     int r;
 
     self->profile = profile;
     self->socket = -1;
-    if (strchr(package_folder, '\''))
-        return fault_set(fault, EINVAL, "the folder %s has a quote in its name",
-                         package_folder);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return fault_set(fault, errno, "socketpair: %s", strerror(errno));
-    self->socket = pair[0];
-    /* Away from 3: dup2 of a descriptor onto itself would keep its
-     * close-on-exec flag, and the zygote would find nothing there. */
-    theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
-    close(pair[1]);
-    if (theirs < 0)
-        return fault_set(fault, errno, "descriptors: %s", strerror(errno));
-    r = fd_set_nonblocking(self->socket, fault);
-    if (r < 0)
-        return r;
-    if ((r = send_profile(self, user, fault)) < 0
-        || (r = spawn(self, theirs, package_folder, user, fault)) < 0)
+    if ((r = python_process_pair(&self->socket, &theirs, fault)) < 0
+        || (r = send_profile(self, user, fault)) < 0
+        || (r = python_process_spawn(&start, theirs, &self->pid, fault)) < 0)
         return r;
     *ret_zygote = take_ptr(self);
     return 0;

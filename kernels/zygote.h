@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "kernels/profile.h"
+#include "kernels/python_process.h"
 #include "sandbox/cgroup.h"
 
 #include <jansson.h>
@@ -51,16 +52,6 @@ typedef enum {
     ZYGOTE_CHANGING, /* it differs, and has changed since the last look */
     ZYGOTE_CHANGED,  /* it differs, and has not changed since the last look */
 } zygote_change_t;
-
-/* The user of zygotes without privileges. A process beside each zygote gives
- * its sessions their users: those of a range, or the zygote's own user if that
- * is not in the range (sandbox/mapper.c). */
-typedef struct {
-    uid_t uid;
-    gid_t gid;
-    uid_t first; /* of the range */
-    uint64_t count;
-} zygote_user_t;
 
 /* Starts the interpreter as that user, or as the caller's (NULL); it then warms
  * up. */
