@@ -43,7 +43,7 @@ class Installed:
     def filename(self) -> str:
         """Return the name of its wheel."""
         stem = self.name.replace("-", "_")
-        return f"{stem}-{self.version.replace('-', '_')}-py3-none-any.whl"
+        return f"{stem}-{self.version.replace('-', '.')}-py3-none-any.whl"
 
     def make_wheel(self) -> bytes:
         """Return a wheel with nothing but the metadata."""
@@ -93,10 +93,16 @@ def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
     ]
     return Installed(
         normalise(name),
-        version.lower(),
+        _canonical(version),
         tuple(extra for extra in extras if is_name(extra)),
         tuple(needs),
     )
+
+
+def _canonical(version: str) -> str:
+    """Return the version as the name of a wheel can have it."""
+    version = version.lower().lstrip("v")
+    return re.sub(r"-([0-9]+)(?=$|[+.])", r".post\1", version)
 
 
 def _find(name: str) -> Optional[ModuleSpec]:

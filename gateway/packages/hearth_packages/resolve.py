@@ -19,6 +19,7 @@ from hearth_packages.requirement import is_name, is_version, matches, normalise
 from hearth_packages.rules import Rules
 from hearth_packages.sandbox import Result
 from hearth_packages.sentences import (
+    Case,
     explain,
     explain_no_times,
     explain_young,
@@ -61,8 +62,9 @@ class Resolver:
         self.job = job
         self.stage = stage
         self.uv = uv
-        self.rules = rules
         self.installed = installed
+        versions = {one.name: one.version for one in installed.values()}
+        self.case = Case(job, rules, versions)
         now = datetime.datetime.now(datetime.timezone.utc)
         newest = now - datetime.timedelta(seconds=job.cooldown)
         self.newest = newest.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -112,7 +114,7 @@ class Resolver:
         """Return why nothing was found; of the cooldown only if it is that."""
         reports = self.uv.reports
         if not self.job.cooldown or reports:
-            return explain(self.job, self.rules, result.output, reports)
+            return explain(self.case, result.output, reports)
         if lacks_times(result.output):
             return explain_no_times(self.job)
         young = find_young(result.output)
@@ -122,7 +124,7 @@ class Resolver:
             if again.code == 0:
                 return explain_young(self.job, young)
             result, reports = again, self.uv.reports
-        return explain(self.job, self.rules, result.output, reports)
+        return explain(self.case, result.output, reports)
 
     def _check(self, pins: list[Pin]) -> None:
         """Judge the whole by the operator's lists."""
@@ -153,7 +155,7 @@ class Resolver:
             *("--requirements", stage.inside("install.txt")),
         )
         if result.code != 0:
-            raise explain(self.job, self.rules, result.output, self.uv.reports)
+            raise explain(self.case, result.output, self.uv.reports)
         stage.remove_lock_of_uv()
 
 

@@ -31,7 +31,8 @@ _YOUNG = re.compile(
 )
 _NO_TIME = re.compile(r"is missing an upload date")
 _NOT_FOUND = re.compile(r"Because (\S+) was not found in the package registry")
-_NO_WHEEL = re.compile(r"Because (\S+) has no usable wheels")
+_NO_WHEEL = re.compile(r"Wheels are required for `([^`\s]+)`")
+_OWN_HINT = re.compile(r"`exclude-newer`|Wheels are required for")
 _STATUS = re.compile(r"HTTP status (?:client|server) error \(([^)]*)\)")
 _DENIED = re.compile(r"(403 Forbidden|401 Unauthorized)")
 _HASH = re.compile(r"Hash mismatch for `([^`]+)`")
@@ -39,6 +40,7 @@ _TAIL = re.compile(
     r",? we can conclude that your requirements are unsatisfiable\.?"
 )
 _FETCH = ("Request failed", "Failed to fetch", "error sending request")
+REASON_MAX = 600
 _REFUSALS = ("limit", "host", "address")
 _FAILURES = {
     "dial": "{place} cannot be reached: {reason}",
@@ -54,6 +56,15 @@ class Young:
     name: str
     version: str
     published: Optional[datetime.datetime]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a failure is explained by, besides what was printed."""
+
+    job: Job
+    rules: Rules
+    profile: dict[str, str]  # the versions of the profile's packages
 
 
 def say_duration(seconds: int) -> str:
@@ -118,18 +129,16 @@ def explain_young(job: Job, young: list[Young]) -> Fault:
     return Refused("; ".join([text, *dates]))
 
 
-def explain(
-    job: Job, rules: Rules, output: str, reports: list[Report]
-) -> Fault:
+def explain(case: Case, output: str, reports: list[Report]) -> Fault:
     """Return the fault for what uv has printed and the proxy reported."""
     for report in sorted(reports, key=_rank):
         if report.kind in _REFUSALS:
-            return _explain_refusal(job, rules, report)
+            return _explain_refusal(case, report)
     text = " ".join(clean(output, 64 * 1024).split())
     return (
         _explain_files(text)
         or _explain_index(text, reports)
-        or _explain_solution(text)
+        or _explain_solution(case, text)
         or Failed(f"uv has failed: {_last_error(text)}")
     )
 
@@ -138,7 +147,8 @@ def _rank(report: Report) -> int:
     return _REFUSALS.index(report.kind) if report.kind in _REFUSALS else 9
 
 
-def _explain_refusal(job: Job, rules: Rules, report: Report) -> Fault:
+def _explain_refusal(case: Case, report: Report) -> Fault:
+    job, rules = case.job, case.rules
     if report.kind == "limit":
         return too_many_bytes(job)
     if report.kind == "host":
@@ -178,35 +188,47 @@ def _explain_index(text: str, reports: list[Report]) -> Optional[Fault]:
             return Unreachable(
                 form.format(place=report.place, reason=report.reason)
             )
+    if "invalid peer certificate" in text:
+        return Unreachable(
+            "the index's certificate is not one that this machine trusts: "
+            f"{_last_error(text)}"
+        )
     status = _STATUS.search(text)
     if status:
         return Unreachable(f"the index answers {status[1]}")
     return Unreachable(f"the index does not answer: {_last_error(text)}")
 
 
-def _explain_solution(text: str) -> Optional[Fault]:
-    found = _NO_WHEEL.search(text)
-    if found:
+def _explain_solution(case: Case, text: str) -> Optional[Fault]:
+    wanted = dict.fromkeys(_NO_WHEEL.findall(text))
+    names = [name for name in wanted if name not in case.profile]
+    if names:
         return Refused(
-            f"{found[1]} is there only as source, and hearth builds nothing: "
-            f"{_because(text)}"
+            f"only the source of {' and '.join(names[:3])} would fit, and "
+            f"hearth builds nothing: {_because(case, text)}"
         )
     found = _NOT_FOUND.search(text)
     if found:
         return Conflict(
-            f"the index has no package {found[1]}: {_because(text)}"
+            f"the index has no package {found[1]}: {_because(case, text)}"
         )
     if "No solution found" in text or "Failed to resolve" in text:
-        return Conflict(f"no version fits: {_because(text)}")
+        return Conflict(f"no version fits: {_because(case, text)}")
     return None
 
 
-def _because(text: str) -> str:
+def _because(case: Case, text: str) -> str:
     """Return uv's reasons without what is the same in all of them."""
     text = text.partition(" cause: ")[2] or text
-    text = re.sub(r"hint: .*`exclude-newer`.*", "", text)
-    text = re.sub(r"\(i\.e\., with `--[a-z-]+`\)", "", text)
-    return _TAIL.sub(".", text).strip()
+    reason, *hints = text.split(" hint: ")
+    said = [clean(_TAIL.sub(".", reason).strip(), REASON_MAX)]
+    said += [
+        f"The profile's Python has {name} {version}, which stays."
+        for name, version in case.profile.items()
+        if f" {name}=={version}" in reason
+    ][:3]
+    said += [hint for hint in hints if not _OWN_HINT.search(hint)]
+    return " ".join(said)
 
 
 def _last_error(text: str) -> str:

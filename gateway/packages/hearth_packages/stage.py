@@ -43,6 +43,9 @@ class Stage:
         cache = os.path.join(self.job.work, "cache")
         if not os.path.isdir(cache):
             self._make(cache)
+        for name in os.listdir(self.job.work):
+            if name.startswith("init-"):  # a socket of a killed worker
+                os.unlink(os.path.join(self.job.work, name))
         # What a uv that was killed has not finished.
         for name in os.listdir(cache):
             if name.startswith(".tmp"):

@@ -217,9 +217,31 @@ def test_conflicts_with_what_the_profile_has(
     there = re.escape(version("pytest"))
     index.add("pytest", "999")
     index.add("a", "1", requires=["pytest>=999"])
-    with pytest.raises(Refusal, match=f"pytest=={there}") as refused:
-        folder.do("add", "a")
-    assert refused.value.ename == "PackagesConflict"
+    for asked in ("a", "pytest>=999"):
+        with pytest.raises(Refusal, match=f"pytest=={there}") as refused:
+            folder.do("add", asked)
+        assert refused.value.ename == "PackagesConflict"
+        says = f"The profile's Python has pytest {there}, which stays."
+        assert re.search(says, refused.value.text)
+
+
+def test_needs_no_index_for_what_the_profile_has(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """The profile may have a version that no index has."""
+    index.add("a", "1", requires=["pytest", "numpy>=1"])
+    assert names(folder.do("add", "a")) == {"a": "1"}
+
+
+def test_installs_extras_of_what_the_profile_has(
+    folder: Folder, index: FakeIndex
+) -> None:
+    index.add("setproctitle", "1.3")
+    answer = folder.do("add", "pytest-xdist[setproctitle]")
+    assert names(answer) == {"setproctitle": "1.3"}
+    assert [one["name"] for one in answer["present"]] == ["pytest-xdist"]
+    index.add("b", "1")
+    assert names(folder.do("add", "b")) == {"b": "1", "setproctitle": "1.3"}
 
 
 def test_the_cooldown_keeps_back_what_is_young(
@@ -331,7 +353,9 @@ def test_builds_nothing(folder: Folder, index: FakeIndex) -> None:
     index.add("a", "1", sdist=True)
     index.add("b", "1", requires=["a"])
     for asked in ("a", "b"):
-        with pytest.raises(Refusal, match="only as source") as refused:
+        with pytest.raises(
+            Refusal, match="only the source of a would fit"
+        ) as refused:
             folder.do("add", asked)
         assert refused.value.ename == "PackagesRefused"
     assert index.downloads() == 0

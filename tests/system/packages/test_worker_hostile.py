@@ -157,6 +157,18 @@ def test_a_member_of_a_wheel_does_no_harm(
     assert not Path("/evil.py").exists()
 
 
+def test_a_refusal_does_not_spoil_the_cache(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """Whose part was taken out of it again, for what was refused."""
+    index.add("a", "1", files={"a.pth": ""}, requires=["b"])
+    index.add("b", "1")
+    refuse(folder, "a")
+    folder.do("add", "b")
+    assert folder.read("b.py") == "VERSION = '1'\n"
+    refuse(folder, "a")
+
+
 def test_refuses_names_that_clash(folder: Folder, index: FakeIndex) -> None:
     index.add("a", "1", files={"a/x.py": "", "a/X.py": ""})
     assert "differ only by case" in refuse(folder, "a").text
