@@ -188,6 +188,8 @@ class _Service:
                 self._answer(client)
         except OSError:
             pass  # the client has gone
+        except Exception as error:
+            self._report(Report("dial", "the proxy", repr(error)))
         finally:
             with self.lock:
                 self.connections -= 1
@@ -226,8 +228,13 @@ class _Service:
         try:
             # The literal of the index is no name: nothing is resolved.
             flags = socket.AI_NUMERICHOST if parse_address(request.host) else 0
+            # As bytes: for a text Python would import a codec, which the
+            # process may have no right to read.
             found = socket.getaddrinfo(
-                request.host, request.port, type=socket.SOCK_STREAM, flags=flags
+                request.host.encode(),
+                request.port,
+                type=socket.SOCK_STREAM,
+                flags=flags,
             )
         except (OSError, UnicodeError) as error:
             raise Refusal("dial", place, _reason(error)) from None

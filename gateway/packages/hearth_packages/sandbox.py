@@ -35,6 +35,8 @@ _PROCESSES = 512
 _OPEN_FILES = 1024
 _ORPHAN_SECONDS = 60
 _CPU_SECONDS = 600
+# uv needs 0.8 GiB of addresses (0.13.9, 2 CPUs), of which it uses 55 MiB.
+_ADDRESS_SPACE = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Sandbox:
             "processes": _PROCESSES,
             "open_files": _OPEN_FILES,
             "cpu_seconds": _CPU_SECONDS,
+            "address_space": _ADDRESS_SPACE,
         }
         folder = os.path.dirname(os.path.abspath(hearth_kernel.__file__))
         try:

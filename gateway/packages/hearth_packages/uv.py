@@ -107,6 +107,7 @@ class Uv:
             "UV_HTTP_RETRIES": "1",
             "UV_HTTP_TIMEOUT": str(max(1, int(self.job.silence))),
             "UV_CONCURRENT_DOWNLOADS": "8",
+            "UV_CONCURRENT_INSTALLS": "4",  # its threads, too
         }
         for path in _CERTIFICATES:
             if os.path.isfile(path):

@@ -29,9 +29,11 @@ def run(gateway: Gateway) -> None:
         from hearth_packages.order import do
 
         answer = do(job, gateway)
+    except Gone:
+        raise
     except Fault as fault:
         gateway.fault(fault)
-    except (OSError, ImportError, AssertionError, ValueError) as error:
+    except Exception as error:
         gateway.fault(Failed(f"{type(error).__name__}: {error}"))
     else:
         gateway.answer(answer)

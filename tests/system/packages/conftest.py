@@ -38,8 +38,16 @@ def place() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.fixture(scope="session")
+def uv() -> None:
+    """Skip where there is none (tests/requirements/tests.lock)."""
+    beside = Path(sys.executable).parent / "uv"
+    if not beside.exists() and shutil.which("uv") is None:
+        pytest.skip(f"no uv beside {sys.executable} nor in PATH")
+
+
 @pytest.fixture
-def folder(place: Path, index: FakeIndex) -> Folder:
+def folder(uv: None, place: Path, index: FakeIndex) -> Folder:
     made = Folder(place / "packages")
     made.settings["index"] = index.url
     return made
@@ -47,7 +55,7 @@ def folder(place: Path, index: FakeIndex) -> Folder:
 
 @pytest.fixture(params=KINDS)
 def any_folder(
-    request: pytest.FixtureRequest, place: Path, index: FakeIndex
+    uv: None, request: pytest.FixtureRequest, place: Path, index: FakeIndex
 ) -> Folder:
     """Make one for each way in which a worker runs."""
     made = Folder(place / "packages", request.param)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fake_index import FakeIndex
-from worker import PACKAGE, Folder, Refusal
+from worker import PACKAGE, ROOT, Folder, Refusal
 
 OTHER = "1" * 32
 
@@ -427,7 +427,7 @@ def test_says_what_is_wrong_with_a_job(folder: Folder) -> None:
 
 def test_the_package_is_what_is_built() -> None:
     """Every module of the source is installed beside hearth_kernel."""
-    source = os.listdir("gateway/packages/hearth_packages")
+    source = os.listdir(ROOT / "gateway/packages/hearth_packages")
     built = os.listdir(f"{PACKAGE}/hearth_packages")
     assert {one for one in source if one.endswith(".py")} == {
         one for one in built if one.endswith(".py")
