@@ -13,6 +13,7 @@ from fake_index import FakeIndex
 from worker import LONG, Ended, Folder, Run
 
 ROUNDS = 10
+SOON = 20  # well below the time of a pid 1 without a gateway (sandbox.py)
 
 
 def processes(folder: Folder) -> list[str]:
@@ -30,8 +31,10 @@ def processes(folder: Folder) -> list[str]:
     return found
 
 
-def await_that(true: Callable[[], bool], what: str) -> None:
-    ends = time.monotonic() + LONG
+def await_that(
+    true: Callable[[], bool], what: str, seconds: float = LONG
+) -> None:
+    ends = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < ends, what
         time.sleep(0.02)
@@ -71,7 +74,7 @@ def test_the_gateways_end_ends_all(
     run, below = start_silent(any_folder, index)
     run.link.close()
     assert run.process.wait(LONG) == 1
-    await_that(lambda: are_gone(below), "something runs on")
+    await_that(lambda: are_gone(below), "something runs on", SOON)
     assert not any_folder.session().exists()
 
 
@@ -79,7 +82,7 @@ def test_a_killed_worker_ends_all(any_folder: Folder, index: FakeIndex) -> None:
     run, below = start_silent(any_folder, index)
     run.process.kill()
     run.process.wait(LONG)
-    await_that(lambda: are_gone(below), "something runs on")
+    await_that(lambda: are_gone(below), "something runs on", SOON)
     run.close()
     # The next one clears up, and works.
     index.releases["a"][0].silent = False
