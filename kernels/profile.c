@@ -23,6 +23,7 @@ void profile_destroy(profile_t **self_p)
 
     if (!self)
         return;
+    free(self->packages.shown);
     string_list_destroy(&self->packages.deny);
     string_list_destroy(&self->packages.allow);
     string_list_destroy(&self->packages.hosts);

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where sessions see the folders of packages. */
+#define PROFILE_PACKAGES_PLACE "/packages"
+
 /* One member for each row of protocol/session_limits.h, in bytes or as a
  * number; 0: no limit, if the row permits it. */
 typedef struct {
@@ -43,6 +46,8 @@ typedef struct {
     int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
     uint64_t max_bytes;  /* of one session's packages, unpacked */
     uint64_t max_files;  /* of one session's packages */
+    char *shown; /* owned; the folder of all sessions' packages, without links;
+                    NULL: there is none (gateway/registry/packages_folder.h) */
 } profile_packages_t;
 
 typedef struct {

@@ -80,6 +80,10 @@ static char *describe_profile(const profile_t *profile,
     add_list(object, "preload", profile->preload);
     add_list(object, "readonly", profile->readonly);
     add_list(object, "mount", profile->mount);
+    if (profile->packages.shown)
+        json_object_set_new(object, "packages",
+                            json_pack("[s,s]", profile->packages.shown,
+                                      PROFILE_PACKAGES_PLACE));
     add_list(object, "accept", profile->accept);
     add_list(object, "without", profile->without);
     set_number(object, "network", (uint64_t) profile->network);
@@ -225,6 +229,9 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
     zygote_request_encode(&request, "hearth", out);
     json_object_foreach(launch->environment, name, value)
         zygote_request_add_variable(out, name, json_string_value(value));
+    /* The last of a name wins. */
+    if (launch->packages)
+        zygote_request_add_variable(out, "HEARTH_PACKAGES", launch->packages);
 }
 
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)

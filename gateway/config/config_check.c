@@ -102,11 +102,55 @@ static void check_servers(const options_t *options, config_report_t *report)
     }
 }
 
+/* Returns true if the path is that place or lies in it. */
+static bool is_in_packages(const char *path)
+{
+    size_t size = sizeof PROFILE_PACKAGES_PLACE - 1;
+
+    return strncmp(path, PROFILE_PACKAGES_PLACE, size) == 0
+           && (!path[size] || path[size] == '/');
+}
+
+/* Reports folders that a profile shows where its sessions have packages. */
+static void check_list(const profile_t *profile, const char *name,
+                       char *const *list, config_report_t *report)
+{
+    cleanup_free char *key = mem_format("profile/%s/%s", profile->name, name);
+    cleanup_free char *at = config_report_prefix(report, key);
+
+    for (; list && *list; list++) {
+        const char *colon =
+            strcmp(name, "mount") == 0 ? strrchr(*list, ':') : NULL;
+
+        if (is_in_packages(colon ? colon + 1 : *list))
+            config_report_error(
+                report, EINVAL,
+                "%s%s = \"%.64s\": " PROFILE_PACKAGES_PLACE
+                " is where sessions have their packages, because "
+                "profile/%s/packages/index is set; show the folder at another "
+                "path, or set no index",
+                at, key, *list, profile->name);
+    }
+}
+
+static void check_packages(const options_t *options, config_report_t *report)
+{
+    for (size_t i = 0; i < options->profile_count; i++) {
+        const profile_t *profile = options->profiles[i];
+
+        if (!profile->packages.index)
+            continue;
+        check_list(profile, "mount", profile->mount, report);
+        check_list(profile, "readonly", profile->readonly, report);
+    }
+}
+
 void config_check(const options_t *options, config_report_t *report)
 {
     check_servers(options, report);
     check_mask(options, report);
     check_profiles(options, report);
+    check_packages(options, report);
     if (options->http.enabled)
         config_tls_check(&options->http, report);
 }

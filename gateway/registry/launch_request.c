@@ -52,8 +52,18 @@ static void close_group(zygote_launch_t *launch)
         close(launch->cgroup_fds[--launch->cgroup_count]);
 }
 
+/* Returns the folder of the session's packages as its kernel sees it, for the
+ * caller to free; NULL if it has none. */
+static char *find_packages(const session_entry_t *entry)
+{
+    return entry->packages[0] ? mem_format(PROFILE_PACKAGES_PLACE "/%s/current",
+                                           entry->packages)
+                              : NULL;
+}
+
 static zygote_launch_t describe_launch(const launch_request_needs_t *self,
-                                       const session_entry_t *entry)
+                                       const session_entry_t *entry,
+                                       const char *packages)
 {
     return (zygote_launch_t){
         .host_uid = entry->host_uid,
@@ -61,6 +71,7 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
         .init_uid = launch_users_of_init(self->users),
         .limits = &entry->limits,
         .environment = entry->environment,
+        .packages = packages,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };
 }
@@ -89,8 +100,9 @@ int launch_request_send(const launch_request_needs_t *self, zygote_t *zygote,
     cleanup_fd int workspace_fd = -1, status_fd = -1;
     cleanup_launch_resources launch_resources_t resources =
         LAUNCH_RESOURCES_NONE;
+    cleanup_free char *packages = find_packages(entry);
     int pipe_fds[2];
-    zygote_launch_t launch = describe_launch(self, entry);
+    zygote_launch_t launch = describe_launch(self, entry, packages);
     int r = find_sockets(self, entry, &resources, fault);
 
     if (r < 0)

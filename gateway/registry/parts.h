@@ -40,6 +40,7 @@ typedef struct {
     struct launch_users *users;
     struct launcher *launcher;
     struct pool *pool;
+    struct packages_folder *packages_folder;
     struct retention *retention;
     struct tool_servers *tool_servers;
     struct create *create;

@@ -20,6 +20,7 @@
 #include "gateway/registry/gateway_info.h"
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/management_api.h"
+#include "gateway/registry/packages_folder.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/pool.h"
 #include "gateway/registry/retention.h"
@@ -165,6 +166,7 @@ void registry_destroy(registry_t **self_p)
     management_api_destroy(&parts->management_api);
     tool_servers_destroy(&parts->tool_servers);
     retention_destroy(&self->parts.retention);
+    packages_folder_destroy(&parts->packages_folder);
     remover_destroy(&self->remover);
     create_destroy(&parts->create);
     pool_destroy(&parts->pool);
@@ -233,6 +235,10 @@ static int make_parts(registry_t *self, fault_t *fault)
 
     if ((r = cgroup_sweep_find(options, &parts->cgroups, fault)) < 0
         || (r = launch_users_new(options, parts->cgroups, &parts->users, fault))
+               < 0
+        || (r = packages_folder_new(options,
+                                    launch_users_of_zygotes(parts->users),
+                                    &parts->packages_folder, fault))
                < 0)
         return r;
     self->mailbox =
@@ -294,7 +300,7 @@ static void start_parts(registry_t *self)
     self->remover = remover_new(aside);
     parts->retention =
         retention_new(options->state_dir, aside, options->kept.journal_keep_ms,
-                      parts->table, self->remover);
+                      parts->table, parts->packages_folder, self->remover);
     zloop_reader(parts->loop, mailbox_socket(self->mailbox), on_lines, self);
 }
 

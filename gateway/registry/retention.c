@@ -24,6 +24,7 @@
 
 struct retention {
     const session_table_t *table; /* borrowed */
+    packages_folder_t *packages;  /* borrowed */
     remover_t *remover;           /* borrowed */
     char *state_dir;              /* owned */
     char *aside;                  /* owned; the folder of what is removed */
@@ -36,7 +37,7 @@ struct retention {
 
 retention_t *retention_new(const char *state_dir, const char *aside,
                            int64_t keep_ms, const session_table_t *table,
-                           remover_t *remover)
+                           packages_folder_t *packages, remover_t *remover)
 {
     retention_t *self = mem_new(sizeof *self);
 
@@ -44,6 +45,7 @@ retention_t *retention_new(const char *state_dir, const char *aside,
     self->aside = mem_text(aside);
     self->keep_ms = keep_ms;
     self->table = table;
+    self->packages = packages;
     self->remover = remover;
     return self;
 }
@@ -89,14 +91,18 @@ static bool is_over(const retention_t *self, const char *folder, int64_t now_us)
            && now_us - spec->end.ended_us > self->keep_ms * 1000;
 }
 
+/* Moves the state folder aside. Its packages go first: their name is in it. */
 static int move_aside(const retention_t *self, const char *id,
                       const char *folder, fault_t *fault)
 {
     cleanup_free char *target = mem_format("%s/%s", self->aside, id);
+    cleanup_session_spec session_spec_t *spec = NULL;
+    cleanup_free char *profile = NULL;
     int r = path_make_folders(self->aside, 0700, fault);
 
-    if (r < 0)
+    if (r < 0 || (r = session_spec_read(folder, &spec, &profile, fault)) < 0)
         return r;
+    packages_folder_discard(self->packages, spec->packages);
     return rename(folder, target) < 0
                ? fault_set(fault, errno, "%s: %s", folder, strerror(errno))
                : 0;

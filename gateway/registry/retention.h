@@ -1,9 +1,11 @@
-/* What is left of sessions that are gone, recording and workspace, is kept for
- * sessions/journal_keep and then removed. A session in the table stays. */
+/* What is left of sessions that are gone, recording, workspace and packages, is
+ * kept for sessions/journal_keep and then removed. A session in the table
+ * stays. */
 #ifndef HEARTH_GATEWAY_REGISTRY_RETENTION_H
 #define HEARTH_GATEWAY_REGISTRY_RETENTION_H
 
 #include "base/cleanup.h"
+#include "gateway/registry/packages_folder.h"
 #include "gateway/registry/remover.h"
 #include "gateway/registry/session_table.h"
 
@@ -13,10 +15,10 @@
 typedef struct retention retention_t;
 
 /* Sessions are kept for `keep_ms`; 0: for ever. What lies in the folder `aside`
- * is the remover's. `table` and `remover` are borrowed. */
+ * is the remover's. `table`, `packages` and `remover` are borrowed. */
 retention_t *retention_new(const char *state_dir, const char *aside,
                            int64_t keep_ms, const session_table_t *table,
-                           remover_t *remover);
+                           packages_folder_t *packages, remover_t *remover);
 void retention_destroy(retention_t **self_p);
 #define cleanup_retention CLEANUP(retention_destroy)
 

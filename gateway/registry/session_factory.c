@@ -51,6 +51,10 @@ void session_factory_fill_settings(const registry_parts_t *parts,
     spec->journal_options = (journal_options_t){
         .bytes_max = spec->limits.journal_bytes, .spill_min = options->spill};
     memcpy(spec->journal_key, parts->journal_key, sizeof spec->journal_key);
+    /* A session from before its profile had an index gets a token, too; its
+     * kernel has it from its next start on. */
+    if (spec->profile->packages.index && !spec->packages[0])
+        packages_token_make(spec->packages);
 }
 
 static void make_id(char ret_id[SESSION_ID_MAX])
@@ -151,6 +155,7 @@ static int refuse_own_files(const options_t *options, const char *folder,
         options->state_dir,
         options->runtime_dir,
         options->jupyter.discovery ? options->jupyter.runtime_dir : NULL,
+        options->packages_dir,
     };
     cleanup_free char *path = realpath(folder, NULL);
 

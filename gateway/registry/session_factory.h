@@ -12,7 +12,8 @@
 /* Returns the profile of that name; the default one if there is none. */
 const profile_t *session_factory_profile(const options_t *options,
                                          const char *name);
-/* Fills in what the configuration says, not the session. */
+/* Fills in what the configuration says, not the session; and makes the name of
+ * its folder of packages if it lacks one. */
 void session_factory_fill_settings(const registry_parts_t *parts,
                                    session_spec_t *spec);
 /* Fills in what a request says of the session's life. `request` has that

@@ -104,6 +104,8 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
     entry->name = mem_text(spec->name);
     if (spec->environment)
         entry->environment = json_loads(spec->environment, 0, NULL);
+    if (spec->profile->packages.index)
+        memcpy(entry->packages, spec->packages, sizeof entry->packages);
     entry->connection_file = mem_text(spec->connection_file);
     entry->is_external = spec->is_external;
     if (spec->is_external) {

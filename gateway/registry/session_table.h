@@ -65,6 +65,8 @@ typedef struct session_entry {
                             */
     response_t response;   /* what it owes */
     session_launch_t launch;
+    /* The name of its folder of packages; "" if its profile has no index. */
+    char packages[PACKAGES_TOKEN_SIZE];
     struct session_entry *next_member; /* borrowed; in its profile's pool */
     struct session_entry *next;        /* owned; in the table */
     struct session_entry *before;      /* borrowed; in the table */

@@ -122,6 +122,8 @@ int session_spec_write(const session_spec_t *self, fault_t *fault)
     json_object_set_new(object, "kernel_session",
                         json_string(self->kernel_session));
     json_object_set_new(object, "reason", json_string(self->end.reason));
+    if (self->packages[0])
+        json_object_set_new(object, "packages", json_string(self->packages));
     text = json_dumps(object, JSON_INDENT(1));
     return file_alternate(path, spare, 0600, text, strlen(text), fault);
 }
@@ -163,6 +165,9 @@ int session_spec_read(const char *state_folder, session_spec_t **ret_spec,
     copy_text(self->kernel_session, sizeof self->kernel_session, object,
               "kernel_session");
     copy_text(self->end.reason, sizeof self->end.reason, object, "reason");
+    copy_text(self->packages, sizeof self->packages, object, "packages");
+    if (!packages_token_is_valid(self->packages))
+        self->packages[0] = '\0';
     self->is_external = json_is_true(json_object_get(object, "external"));
     self->process.has_ids = json_is_true(json_object_get(object, "has_ids"));
     self->is_pooled = json_is_true(json_object_get(object, "pooled"));

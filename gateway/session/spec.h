@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/memory_budget.h"
 #include "gateway/session/holder.h"
+#include "gateway/session/packages_token.h"
 #include "kernels/profile.h"
 #include "notebooks/journal/log_key.h"
 #include "notebooks/journal/writer.h"
@@ -75,14 +76,15 @@ typedef struct {
     char *environment;        /* owned; of its kernels: JSON text, or NULL */
     session_wishes_t asked;
     profile_limits_t limits; /* the profile's, lowered by those asked for */
-    char *connection_file;   /* owned; written, or given by the caller */
-    char *asker;             /* owned; the client that wanted the session, for
-                                the audit log; NULL: the gateway; not on disk */
-    bool is_external;        /* connection_file was given: `hearth kernel` */
-    bool is_pooled;          /* no client has it yet; ended, not taken over */
-    bool is_lent;            /* its user is out of /etc/subuid */
-    uint64_t seed_count;     /* cells of its profile's seed that it has run */
-    bool is_seeding;         /* its kernel runs the seed: no client has it */
+    char packages[PACKAGES_TOKEN_SIZE]; /* of its packages; empty: none yet */
+    char *connection_file; /* owned; written, or given by the caller */
+    char *asker;           /* owned; the client that wanted the session, for
+                              the audit log; NULL: the gateway; not on disk */
+    bool is_external;      /* connection_file was given: `hearth kernel` */
+    bool is_pooled;        /* no client has it yet; ended, not taken over */
+    bool is_lent;          /* its user is out of /etc/subuid */
+    uint64_t seed_count;   /* cells of its profile's seed that it has run */
+    bool is_seeding;       /* its kernel runs the seed: no client has it */
     connection_file_t connection; /* ports 0: chosen; the secret is owned */
     session_times_t times;
     session_bounds_t bounds;

@@ -61,6 +61,22 @@ def check_places(profile: Order) -> None:
                 f"profile/{profile.get('profile')}/{setting} names {path}: "
                 f"{error.strerror}; make it, or remove it from the setting"
             ) from None
+    for path in (profile.get("packages") or [])[:1]:
+        try:
+            os.stat(path)
+        except OSError as error:
+            raise Fault(
+                f"packages/dir: {path}: {error.strerror}; the gateway makes it "
+                f"when it starts"
+            ) from None
+
+
+def mounts(profile: Order) -> list[str]:
+    """The folders that a kernel sees at another place, SOURCE:TARGET."""
+    wanted = list(profile.get("mount") or [])
+    if profile.get("packages"):
+        wanted.append(":".join(profile["packages"]))
+    return wanted
 
 
 def readonly_folders(extra: list[str]) -> list[str]:
@@ -227,7 +243,7 @@ def describe(profile: Order) -> Order:
         {
             "init": os.path.join(os.path.dirname(__file__), "hearth-init"),
             "readonly": readonly_folders(profile.get("readonly") or []),
-            "mounts": profile.get("mount") or [],
+            "mounts": mounts(profile),
             "network": profile.get("network") or 0,
             "accept": profile.get("accept") or [],
             "without": profile.get("without") or [],

@@ -54,6 +54,9 @@ void doctor_check_processes(report_t *report);
 void doctor_check_configuration(report_t *report);
 void doctor_check_http(report_t *report);
 
+/* packages.c */
+void doctor_check_packages(report_t *report);
+
 /* walls.c: called after the checks of the features that walls are made of. */
 void doctor_check_walls(report_t *report);
 

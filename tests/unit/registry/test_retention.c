@@ -9,7 +9,10 @@
 
 #define KEEP_MS 100000
 
+#define TOKEN "0123456789abcdef0123456789abcdef"
+
 static int removals;
+static packages_folder_t *packages; /* of the tests that have it */
 
 void __wrap_remover_run(remover_t *self);
 
@@ -26,12 +29,13 @@ static int begin(void **state)
 }
 
 /* A session's state folder; `ended_us` 0: it has not ended. */
-static void leave(const char *id, int64_t ended_us)
+static void leave_with(const char *id, int64_t ended_us, const char *token)
 {
     cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
     fault_t fault;
 
     snprintf(spec->id, sizeof spec->id, "%s", id);
+    snprintf(spec->packages, sizeof spec->packages, "%s", token);
     spec->profile = &fake_profile;
     spec->name = mem_text(id);
     spec->state_folder = session_state_folder(folder, id);
@@ -45,6 +49,11 @@ static void leave(const char *id, int64_t ended_us)
     assert_int_equal(session_spec_write(spec, &fault), 0);
 }
 
+static void leave(const char *id, int64_t ended_us)
+{
+    leave_with(id, ended_us, "");
+}
+
 static bool is_there(const char *path)
 {
     cleanup_free char *whole = inside(path);
@@ -56,7 +65,8 @@ static bool is_there(const char *path)
 static retention_t *make(const session_table_t *table)
 {
     cleanup_free char *aside = inside("discarded");
-    retention_t *retention = retention_new(folder, aside, KEEP_MS, table, NULL);
+    retention_t *retention =
+        retention_new(folder, aside, KEEP_MS, table, packages, NULL);
 
     retention_begin(retention, 1000000000, 0);
     return retention;
@@ -121,6 +131,47 @@ static void looks_at_a_few_in_a_row(void **state)
     assert_true(is_there("discarded/s39"));
 }
 
+/* Makes the folders of packages, and that of a session. */
+static void make_packages(void)
+{
+    cleanup_free char *made = inside("p/sessions/" TOKEN);
+    options_t options = {.packages_dir = inside("p")};
+    fault_t fault;
+
+    assert_int_equal(packages_folder_new(&options, NULL, &packages, &fault), 0);
+    assert_int_equal(path_make_folders(made, 0700, &fault), 0);
+    free(options.packages_dir);
+}
+
+static void packages_go_with_their_session(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    retention_t *retention = NULL;
+    json_auto_t *reply = NULL;
+
+    (void) state;
+    make_packages();
+    retention = make(table);
+    leave_with("young", 1000000000, TOKEN);
+    retention_step(retention, 1000000000, 0);
+    assert_true(is_there("p/sessions/" TOKEN));
+    reply = retention_remove(retention, "young");
+    assert_string_equal(json_string_value(json_object_get(reply, "status")),
+                        "ok");
+    assert_false(is_there("p/sessions/" TOKEN));
+    assert_true(is_there("discarded/young"));
+    packages_folder_destroy(&packages);
+    make_packages();
+    retention_destroy(&retention);
+    retention = make(table);
+    leave_with("over", 1, TOKEN);
+    retention_step(retention, 1000000000, 0);
+    assert_false(is_there("p/sessions/" TOKEN));
+    assert_true(is_there("discarded/over"));
+    retention_destroy(&retention);
+    packages_folder_destroy(&packages);
+}
+
 static void does_nothing_without_sessions(void **state)
 {
     cleanup_session_table session_table_t *table = session_table_new(NULL);
@@ -139,6 +190,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(ignores_a_clock_that_was_set_forward,
                                         begin, remove_folder),
         cmocka_unit_test_setup_teardown(looks_at_a_few_in_a_row, begin,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(packages_go_with_their_session, begin,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(does_nothing_without_sessions, begin,
                                         remove_folder),

@@ -68,6 +68,36 @@ static void a_process_that_has_ended_holds_no_session(void **state)
     assert_non_null(strstr(fault.text, "does not see that process"));
 }
 
+/* Makes the settings of a session of the profile with that index. */
+static void fill(const registry_parts_t *parts, const char *index,
+                 const char *token, session_spec_t *spec)
+{
+    fake_profile.packages.index = (char *) (uintptr_t) index;
+    *spec = (session_spec_t){.profile = &fake_profile};
+    snprintf(spec->packages, sizeof spec->packages, "%s", token);
+    session_factory_fill_settings(parts, spec);
+    fake_profile.packages.index = NULL;
+}
+
+static void a_session_with_an_index_has_a_token_and_keeps_it(void **state)
+{
+    static const char token[] = "0123456789abcdef0123456789abcdef";
+    const registry_parts_t *parts = *state;
+    session_spec_t one, other;
+
+    fill(parts, NULL, "", &one);
+    assert_string_equal(one.packages, "");
+    fill(parts, "https://a.example/", "", &one);
+    fill(parts, "https://a.example/", "", &other);
+    assert_true(packages_token_is_valid(one.packages));
+    assert_true(packages_token_is_valid(other.packages));
+    assert_string_not_equal(one.packages, other.packages);
+    fill(parts, "https://a.example/", token, &one);
+    assert_string_equal(one.packages, token);
+    fill(parts, NULL, token, &one); /* what it has is removed with it */
+    assert_string_equal(one.packages, token);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
 
 int main(void)
@@ -76,6 +106,7 @@ int main(void)
         TEST(a_session_is_held_by_the_process_that_asks),
         TEST(a_process_that_is_not_seen_holds_no_session),
         TEST(a_process_that_has_ended_holds_no_session),
+        TEST(a_session_with_an_index_has_a_token_and_keeps_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

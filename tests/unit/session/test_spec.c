@@ -52,7 +52,8 @@ static const char on_disk[] =
     "\"start_time\":7,\"host_uid\":8,\"init_uid\":9,\"seed_count\":10,"
     "\"subscribers\":11,\"ended_us\":12,\"external\":true,\"has_ids\":true,"
     "\"pooled\":true,\"seeding\":true,\"restarts\":true,"
-    "\"kernel_session\":\"k\",\"reason\":\"idle\"}";
+    "\"kernel_session\":\"k\",\"reason\":\"idle\","
+    "\"packages\":\"0123456789abcdef0123456789abcdef\"}";
 
 static void expect_all(const session_spec_t *spec)
 {
@@ -82,6 +83,7 @@ static void expect_all(const session_spec_t *spec)
     assert_string_equal(spec->end.reason, "idle");
     assert_string_equal(spec->end.detail, "d");
     assert_string_equal(spec->kernel_session, "k");
+    assert_string_equal(spec->packages, "0123456789abcdef0123456789abcdef");
     assert_true(spec->is_external && spec->process.has_ids && spec->is_pooled
                 && spec->is_seeding && spec->restarts);
     assert_true(spec->is_adopted);
@@ -160,6 +162,29 @@ static void refuses_a_missing_member(void **state)
     }
 }
 
+/* It becomes a part of paths. */
+static void a_name_that_is_no_token_is_not_taken(void **state)
+{
+    static const char *const wrong[] = {"null", "7", "\"../../etc\"",
+                                        "\"0123456789abcdef\""};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cleanup_session_spec session_spec_t *spec = NULL;
+        cleanup_free char *profile = NULL;
+        cleanup_free char *text = mem_format(
+            "{\"id\":\"s1\",\"profile\":\"p\",\"runtime_folder\":\"/r\","
+            "\"workspace\":\"/w\",\"connection_file\":\"/c\","
+            "\"packages\":%s}",
+            wrong[i]);
+        fault_t fault;
+
+        write_file(text);
+        assert_int_equal(session_spec_read(folder, &spec, &profile, &fault), 0);
+        assert_string_equal(spec->packages, "");
+    }
+}
+
 static void a_launch_names_the_user_of_pid_1(void **state)
 {
     session_spec_t spec = {.process.has_ids = true};
@@ -208,6 +233,7 @@ int main(void)
         TEST(writes_all_members_that_it_reads),
         TEST(refuses_an_incomplete_file),
         TEST(refuses_a_missing_member),
+        TEST(a_name_that_is_no_token_is_not_taken),
         TEST(a_launch_names_the_user_of_pid_1),
         TEST(finds_sessions_by_their_id_alone),
         TEST(keeps_the_workspace_of_its_own_folder),

@@ -1,0 +1,197 @@
+/* The folder of packages as it is found, the program uv, and settings that the
+ * place of packages in a session excludes. */
+#include "gateway/config/config_check.h"
+#include "gateway/config/packages_place.h"
+#include "tests/lib/folder.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STRANGER ((uid_t) 54321)
+#define INDEX    "http://127.0.0.1:9/simple/"
+
+static void HAS(const fault_t *fault, const char *words)
+{
+    if (!strstr(fault->text, words))
+        fail_msg("%s: %s", words, fault->text);
+}
+
+static void make(const char *path, mode_t mode)
+{
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void accepts_a_folder_of_the_user_alone(void **state)
+{
+    cleanup_free char *path = inside("p");
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(packages_place_check(path, geteuid(), &fault), -ENOENT);
+    HAS(&fault, path);
+    make(path, 0311);
+    assert_int_equal(packages_place_check(path, geteuid(), &fault), 0);
+    assert_int_equal(packages_place_check(path, geteuid() + 1, &fault), -EPERM);
+    HAS(&fault, "belongs to user");
+    HAS(&fault, "set packages/dir to another folder");
+}
+
+static void refuses_what_others_can_write(void **state)
+{
+    static const mode_t modes[] = {0720, 0702, 01777};
+    cleanup_free char *path = inside("p");
+    fault_t fault;
+
+    (void) state;
+    make(path, 0711);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_int_equal(packages_place_check(path, geteuid(), &fault), -EPERM);
+        HAS(&fault, "chmod go-w");
+    }
+}
+
+static void refuses_what_is_no_folder(void **state)
+{
+    cleanup_free char *path = inside("p");
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(symlink(folder, path), 0);
+    assert_int_equal(packages_place_check(path, geteuid(), &fault), -ENOTDIR);
+    HAS(&fault, "is not a folder");
+}
+
+static void names_the_folder_that_bars_the_way(void **state)
+{
+    cleanup_free char *outer = inside("a");
+    cleanup_free char *path = inside("a/b");
+    fault_t fault;
+
+    (void) state;
+    assert_int_equal(chmod(folder, 0711), 0);
+    make(outer, 0700);
+    make(path, 0711);
+    assert_int_equal(packages_place_reach(path, geteuid(), &fault), 0);
+    assert_int_equal(packages_place_reach(path, STRANGER, &fault), -EACCES);
+    HAS(&fault, "user 54321, who makes packages, cannot enter");
+    HAS(&fault, "/a; run `chmod o+x");
+    assert_int_equal(chmod(outer, 0701), 0);
+    assert_int_equal(packages_place_reach(path, STRANGER, &fault), 0);
+    assert_int_equal(chmod(path, 0710), 0);
+    assert_int_equal(packages_place_reach(path, STRANGER, &fault), -EACCES);
+    HAS(&fault, "/a/b; run");
+}
+
+static void put_program(const char *name, mode_t mode)
+{
+    cleanup_free char *path = inside(name);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, mode);
+
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+/* Returns true if uv is found there; NULL: it is not found. */
+static bool finds(const options_t *options, const char *name)
+{
+    cleanup_free char *found = packages_place_uv(options, options->profiles[0]);
+    cleanup_free char *wanted = name ? inside(name) : NULL;
+
+    return found && wanted ? strcmp(found, wanted) == 0
+                           : found == NULL && wanted == NULL;
+}
+
+static void set(options_t *options, const char *key, const char *value)
+{
+    fault_t fault;
+
+    if (options_set(options, key, value, &fault) < 0)
+        fail_msg("%s", fault.text);
+}
+
+static void finds_uv_beside_python_and_in_path(void **state)
+{
+    cleanup_options options_t *options = options_new();
+    cleanup_free char *path =
+        mem_format("relative::%s/one:%s/two", folder, folder);
+    cleanup_free char *python = inside("venv/python3");
+    cleanup_free char *named = inside("named");
+    static const char *const folders[] = {"one", "two", "venv"};
+
+    (void) state;
+    for (size_t i = 0; i < 3; i++) {
+        cleanup_free char *made = inside(folders[i]);
+
+        make(made, 0755);
+    }
+    setenv("PATH", path, 1);
+    set(options, "profile/python3/python", python);
+    assert_true(finds(options, NULL));
+    put_program("one/uv", 0600); /* not executable */
+    assert_true(finds(options, NULL));
+    put_program("two/uv", 0700);
+    assert_true(finds(options, "two/uv"));
+    put_program("venv/uv", 0700);
+    assert_true(finds(options, "venv/uv"));
+    set(options, "packages/uv", named);
+    assert_true(finds(options, NULL));
+    put_program("named", 0700);
+    assert_true(finds(options, "named"));
+}
+
+static bool is_refused(const char *key, const char *value, bool has_index)
+{
+    cleanup_config_report config_report_t *report = config_report_new();
+    cleanup_options options_t *options = options_new();
+    bool is_error = false;
+    const char *text;
+
+    assert_false(packages_place_is_wanted(options));
+    set(options, "http/enabled", "no");
+    set(options, key, value);
+    if (has_index)
+        set(options, "profile/python3/packages/index", INDEX);
+    assert_int_equal(packages_place_is_wanted(options), has_index);
+    config_check(options, report);
+    if (!config_report_errors(report))
+        return false;
+    text = config_report_at(report, 0, &is_error);
+    assert_true(is_error);
+    if (!strstr(text, key) || !strstr(text, "profile/python3/packages/index"))
+        fail_msg("%s", text);
+    return true;
+}
+
+static void nothing_else_is_shown_where_packages_are(void **state)
+{
+    (void) state;
+    assert_true(is_refused("profile/python3/mount", "/srv:/packages", true));
+    assert_true(
+        is_refused("profile/python3/mount", "/a:/b, /srv:/packages/x", true));
+    assert_true(is_refused("profile/python3/readonly", "/packages", true));
+    assert_false(is_refused("profile/python3/mount", "/packages:/srv", true));
+    assert_false(is_refused("profile/python3/mount", "/srv:/packages2", true));
+    assert_false(is_refused("profile/python3/mount", "/srv:/packages", false));
+}
+
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(accepts_a_folder_of_the_user_alone),
+        TEST(refuses_what_others_can_write),
+        TEST(refuses_what_is_no_folder),
+        TEST(names_the_folder_that_bars_the_way),
+        TEST(finds_uv_beside_python_and_in_path),
+        TEST(nothing_else_is_shown_where_packages_are),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
