@@ -12,6 +12,7 @@
 #include "gateway/registry/files_api.h"
 #include "gateway/registry/gateway_info.h"
 #include "gateway/registry/management_socket.h"
+#include "gateway/registry/packages_jobs.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/retention.h"
 #include "gateway/registry/session_api.h"
@@ -125,6 +126,12 @@ static void on_tool_server(const registry_parts_t *parts, json_t *content,
     tool_servers_serve(parts->tool_servers, content, request_p);
 }
 
+static void on_packages(const registry_parts_t *parts, json_t *content,
+                        message_t **request_p)
+{
+    packages_jobs_serve(parts->packages, content, request_p);
+}
+
 static void on_recording_list(const registry_parts_t *parts, json_t *content,
                               message_t **request_p)
 {
@@ -165,6 +172,7 @@ static const struct {
     {"session_follow_request", on_follow},
     {"session_revive_request", session_api_on_revive},
     {"session_revived_request", session_api_on_revived},
+    {"packages_request", on_packages},
     {"recording_list_request", on_recording_list},
     {"recording_remove_request", on_recording_remove},
     {"viewer_open_request", endpoints_api_on_open},
@@ -182,6 +190,7 @@ static void note_request(const registry_parts_t *parts,
         "session_show_request",  "session_follow_request",
         "viewer_list_request",   "recording_list_request",
         "session_tools_request", "tool_server_request",
+        "packages_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
     const char *type = message_type(request);

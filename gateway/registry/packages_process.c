@@ -75,7 +75,7 @@ static void close_socket(packages_process_t *self)
 }
 
 /* Ends all that the process has started in its session, and takes its end. It
- * has ended, and nobody else has its number until then. */
+ * has ended, and no other process has its number until then. */
 static void reap(packages_process_t *self)
 {
     if (self->pid <= 0)

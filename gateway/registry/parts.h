@@ -46,6 +46,7 @@ typedef struct {
     struct create *create;
     struct files *files;
     struct endpoints *endpoints;
+    struct packages_jobs *packages;
     struct management_api *management_api;
 } registry_parts_t;
 

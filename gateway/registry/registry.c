@@ -21,6 +21,7 @@
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/management_api.h"
 #include "gateway/registry/packages_folder.h"
+#include "gateway/registry/packages_jobs.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/pool.h"
 #include "gateway/registry/retention.h"
@@ -98,6 +99,7 @@ static void stop(void *arg, bool ends_sessions)
                                      || self->parts.options->stop_sessions
                                             == OPTIONS_STOP_END);
     create_stop(self->parts.create);
+    packages_jobs_stop(self->parts.packages);
 }
 
 /* Reads the configuration again, and ends pool members that were made with the
@@ -164,6 +166,7 @@ void registry_destroy(registry_t **self_p)
     parts = &self->parts;
     closing_destroy(&self->closing);
     management_api_destroy(&parts->management_api);
+    packages_jobs_destroy(&parts->packages);
     tool_servers_destroy(&parts->tool_servers);
     retention_destroy(&self->parts.retention);
     packages_folder_destroy(&parts->packages_folder);
@@ -261,6 +264,7 @@ static int make_parts(registry_t *self, fault_t *fault)
                                     parts->prealloc);
     parts->pool = pool_new(parts->loop, options, parts->table, parts->capacity,
                            &create_pool_source, parts->create);
+    parts->packages = packages_jobs_new(parts, self->package_folder);
     parts->management_api = management_api_new(parts);
     self->closing =
         closing_new(options, parts->table, parts->pending, parts->loop);

@@ -93,6 +93,34 @@ static void ask_actor(const registry_parts_t *parts, session_entry_t *entry,
     mailbox_line_send(entry->line, command);
 }
 
+/* Returns the error, or the tombstone, for a session that is not there, is gone
+ * or takes no commands any more. */
+static json_t *refuse_session(const registry_parts_t *parts, const char *id,
+                              const session_entry_t *entry_or_null,
+                              bool is_ambiguous, bool is_shown)
+{
+    if (entry_or_null && entry_or_null->state == SESSION_ENTRY_DRAINED)
+        return stopping(id);
+    if (is_ambiguous)
+        return session_table_ambiguous(parts->table, id);
+    return answer_left(parts, entry_or_null ? entry_or_null->id : id, is_shown);
+}
+
+session_entry_t *session_api_find(const registry_parts_t *parts,
+                                  const json_t *content, message_t **request_p)
+{
+    const char *id = json_string_value(json_object_get(content, "id"));
+    bool is_ambiguous = false;
+    session_entry_t *entry =
+        id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
+
+    if (entry && entry->state < SESSION_ENTRY_DRAINED)
+        return entry;
+    management_answer(parts->management, request_p,
+                      refuse_session(parts, id, entry, is_ambiguous, false));
+    return NULL;
+}
+
 /* Passes a command, which is taken, to the session that the request names. */
 static void pass(const registry_parts_t *parts, json_t *content,
                  message_t **request_p, session_command_t *command)
@@ -102,19 +130,13 @@ static void pass(const registry_parts_t *parts, json_t *content,
     bool is_ambiguous = false;
     session_entry_t *entry =
         id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
-    json_t *answer;
 
-    if (entry && entry->state != SESSION_ENTRY_DRAINED) {
+    if (entry && entry->state != SESSION_ENTRY_DRAINED)
         ask_actor(parts, entry, request_p, take_ptr(owned));
-        return;
-    }
-    if (entry)
-        answer = stopping(id);
-    else if (is_ambiguous)
-        answer = session_table_ambiguous(parts->table, id);
     else
-        answer = answer_left(parts, id, command->kind == SESSION_SHOW);
-    management_answer(parts->management, request_p, answer);
+        management_answer(parts->management, request_p,
+                          refuse_session(parts, id, entry, is_ambiguous,
+                                         command->kind == SESSION_SHOW));
 }
 
 void session_api_on_show(const registry_parts_t *parts, json_t *content,

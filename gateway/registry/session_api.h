@@ -4,10 +4,15 @@
 #define HEARTH_GATEWAY_REGISTRY_SESSION_API_H
 
 #include "gateway/registry/parts.h"
+#include "gateway/registry/session_table.h"
 #include "protocol/message.h"
 
 #include <jansson.h>
 
+/* Returns the session that the request names, if it is alive; NULL after the
+ * request was answered with why there is none. */
+session_entry_t *session_api_find(const registry_parts_t *parts,
+                                  const json_t *content, message_t **request_p);
 /* Each takes the request, and passes it to the session's actor or answers it.
  */
 void session_api_on_show(const registry_parts_t *parts, json_t *content,

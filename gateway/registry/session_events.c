@@ -12,6 +12,7 @@
 #include "gateway/registry/create.h"
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/management_api.h"
+#include "gateway/registry/packages_jobs.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/session_discovery.h"
 #include "gateway/registry/session_feed.h"
@@ -112,6 +113,7 @@ static void count_gone(const registry_parts_t *parts, session_entry_t *entry)
 
     if (session_table_set_gone(parts->table, entry, clock_monotonic_ms()))
         files_unwatch(parts->files, entry->id);
+    packages_jobs_on_gone(parts->packages, entry->id);
     session_feed_report(parts->feed, entry);
     session_discovery_follow(parts, entry);
     launcher_unpark(parts->launcher, entry);

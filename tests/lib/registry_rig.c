@@ -13,6 +13,7 @@
 #include "gateway/registry/launcher.h"
 #include "gateway/registry/management_api.h"
 #include "gateway/registry/management_socket.h"
+#include "gateway/registry/packages_jobs.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/session_factory.h"
 #include "gateway/registry/session_feed.h"
@@ -367,6 +368,7 @@ int rig_begin(void **state)
                                   count_others, &parts);
     parts.pool = pool_new(NULL, &fake_options, parts.table, parts.capacity,
                           &create_pool_source, parts.create);
+    parts.packages = packages_jobs_new(&parts, rig_outside.folder);
     *state = &parts;
     return 0;
 }
@@ -376,6 +378,7 @@ int rig_end(void **state)
     fault_t fault;
 
     (void) state;
+    packages_jobs_destroy(&parts.packages);
     pool_destroy(&parts.pool);
     capacity_destroy(&parts.capacity);
     create_destroy(&parts.create);

@@ -203,6 +203,9 @@ static void a_question_is_not_noted(void **state)
     DID("endpoints_api_on_list");
     ask("session_tools_request", "{\"id\":\"aa1\"}"); /* its actor notes it */
     DID("session_api_on_tools");
+    ask("packages_request", "{\"id\":\"aa1\",\"order\":\"list\"}");
+    assert_string_equal(answers(), "PackagesOff"); /* its jobs note it */
+    DID("");
     ask("recording_list_request", "{\"after\":\"r1\"}");
     ask("recording_list_request", "{\"after\":7}");
     ask("recording_list_request", "{}");

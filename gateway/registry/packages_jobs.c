@@ -1,0 +1,483 @@
+/* See packages_jobs.h. A job is one process (packages_process.h). Its client
+ * may go meanwhile: the job goes on, and its answer is dropped. */
+#include "gateway/registry/packages_jobs.h"
+
+#include "base/buffer.h"
+#include "gateway/audit/audit.h"
+#include "gateway/config/state_files.h"
+#include "gateway/frontends/management_error.h"
+#include "gateway/registry/launch_users.h"
+#include "gateway/registry/management_socket.h"
+#include "gateway/registry/packages_folder.h"
+#include "gateway/registry/packages_process.h"
+#include "gateway/registry/session_api.h"
+#include "gateway/registry/session_table.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define WAITING_MAX 16  /* jobs of a lane */
+#define LISTS_MAX   4   /* that run at once */
+#define RETRY_S     10  /* until a client that was sent away asks again */
+#define NAMES_MAX   100 /* of packages in a request */
+#define NAME_BYTES  500 /* bytes of each, a requirement with its conditions */
+
+typedef enum {
+    LANE_WRITE,
+    LANE_LIST,
+    LANES,
+} lane_kind_t;
+
+typedef struct job {
+    packages_jobs_t *jobs; /* borrowed */
+    lane_kind_t lane;
+    char session[SESSION_ID_MAX];
+    const profile_t *profile;    /* borrowed */
+    char *who;                   /* owned; asks for it */
+    json_t *content;             /* owned; what the worker gets */
+    message_t *request;          /* owned; NULL once it is answered */
+    packages_process_t *process; /* owned; NULL: it waits */
+    struct job *next;            /* owned */
+} job_t;
+
+struct packages_jobs {
+    const registry_parts_t *parts; /* borrowed */
+    const char *package_folder;    /* borrowed */
+    job_t *lanes[LANES];           /* owned; in the order in which they came */
+};
+
+static const size_t running_max[LANES] = {
+    [LANE_WRITE] = 1, [LANE_LIST] = LISTS_MAX};
+
+packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
+                                   const char *package_folder)
+{
+    packages_jobs_t *self = mem_new(sizeof *self);
+
+    self->parts = parts;
+    self->package_folder = package_folder;
+    return self;
+}
+
+static void job_destroy(job_t **job_p)
+{
+    job_t *job = *job_p;
+
+    packages_process_destroy(&job->process);
+    message_destroy(&job->request);
+    json_decref(job->content);
+    free(job->who);
+    free(job);
+    *job_p = NULL;
+}
+
+/* Takes the job out of its lane and frees it. */
+static void end(packages_jobs_t *self, job_t *job)
+{
+    job_t **at = &self->lanes[job->lane];
+
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    job_destroy(&job);
+}
+
+void packages_jobs_destroy(packages_jobs_t **self_p)
+{
+    packages_jobs_t *self = *self_p;
+
+    if (!self)
+        return;
+    packages_jobs_stop(self);
+    for (size_t i = 0; i < LANES; i++)
+        while (self->lanes[i])
+            end(self, self->lanes[i]);
+    free(self);
+    *self_p = NULL;
+}
+
+/* ---- what follows from an answer ---- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* The lists of an answer that are changes, by their audit outcomes. */
+static const char *const changes[] = {"added", "changed", "removed"};
+
+static void note_change(const job_t *job, const char *outcome,
+                        const json_t *package)
+{
+    json_t *version = json_object_get(package, "version");
+
+    audit_writer_note_by(
+        job->jobs->parts->audit, job->who, "package", job->session, outcome,
+        json_pack("{s:s,s:O?,s:O*}", "package", text_of(package, "name"),
+                  "version", version ? version : json_object_get(package, "to"),
+                  "from", json_object_get(package, "from")));
+}
+
+/* Writes "added humanize 4.17.0, changed x 1.0 -> 1.1". */
+static void describe_change(const char *verb, const json_t *package,
+                            buffer_t *out)
+{
+    const char *from = text_of(package, "from");
+
+    buffer_text(out, out->size ? ", " : "packages: ");
+    buffer_text(out, verb);
+    buffer_text(out, " ");
+    buffer_text(out, text_of(package, "name"));
+    buffer_text(out, " ");
+    buffer_text(out, *from ? from : text_of(package, "version"));
+    if (*from) {
+        buffer_text(out, " -> ");
+        buffer_text(out, text_of(package, "to"));
+    }
+}
+
+/* Adds a note to the session's notebook. */
+static void tell_notebook(const job_t *job, const char *text)
+{
+    session_entry_t *entry =
+        session_table_find(job->jobs->parts->table, job->session);
+    json_auto_t *note = json_pack("{s:s,s:s}", "text", text, "by", "hearth");
+    cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
+
+    if (entry && entry->state < SESSION_ENTRY_DRAINED)
+        mailbox_line_send(entry->line,
+                          session_command_new_text(SESSION_NOTE, 0, packed));
+}
+
+static void note_changes(const job_t *job, const json_t *reply)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    const json_t *package;
+    size_t at;
+
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        json_array_foreach(json_object_get(reply, changes[i]), at, package)
+        {
+            note_change(job, changes[i], package);
+            describe_change(changes[i], package, &text);
+        }
+    if (text.size)
+        tell_notebook(job, (const char *) text.data);
+}
+
+static void note_failure(const job_t *job, const json_t *reply)
+{
+    const char *ename = text_of(reply, "ename");
+    bool is_refused = strcmp(ename, "PackagesRefused") == 0;
+
+    audit_writer_note_by(
+        job->jobs->parts->audit, job->who, "package", job->session,
+        is_refused ? "refused" : "failed",
+        json_pack("{s:O,s:O,s:s,s:s}", "order",
+                  json_object_get(job->content, "order"), "names",
+                  json_object_get(job->content, "names"), "ename", ename,
+                  "text", text_of(reply, "evalue")));
+}
+
+/* Answers the job's request; `reply` is taken. */
+static void answer(job_t *job, json_t *reply)
+{
+    bool is_ok = strcmp(text_of(reply, "status"), "ok") == 0;
+
+    if (job->lane == LANE_WRITE && is_ok)
+        note_changes(job, reply);
+    else if (job->lane == LANE_WRITE)
+        note_failure(job, reply);
+    management_answer(job->jobs->parts->management, &job->request, reply);
+}
+
+static void on_answered(void *arg, json_t *reply)
+{
+    answer(arg, reply);
+}
+
+static void start_next(packages_jobs_t *self, lane_kind_t lane);
+
+static void on_ended(void *arg)
+{
+    job_t *job = arg;
+    packages_jobs_t *self = job->jobs;
+    lane_kind_t lane = job->lane;
+
+    end(self, job);
+    start_next(self, lane);
+}
+
+/* ---- the lanes ---- */
+
+static int start(packages_jobs_t *self, job_t *job, fault_t *fault)
+{
+    static const packages_process_ops_t ops = {.answered = on_answered,
+                                               .ended = on_ended};
+    const packages_process_start_t how = {
+        .loop = self->parts->loop,
+        .profile = job->profile,
+        .package_folder = self->package_folder,
+        .user = launch_users_of_zygotes(self->parts->users),
+        .limit_ms = PACKAGES_TIME_LIMIT_MS,
+        .ops = &ops,
+        .arg = job,
+    };
+
+    return packages_process_new(&how, job->content, &job->process, fault);
+}
+
+static size_t count_running(const job_t *lane)
+{
+    size_t count = 0;
+
+    for (; lane; lane = lane->next)
+        count += lane->process != NULL;
+    return count;
+}
+
+static job_t *first_waiting(job_t *lane)
+{
+    while (lane && lane->process)
+        lane = lane->next;
+    return lane;
+}
+
+/* Starts those that wait, as far as there is room. */
+static void start_next(packages_jobs_t *self, lane_kind_t lane)
+{
+    job_t *job;
+    fault_t fault;
+
+    while (count_running(self->lanes[lane]) < running_max[lane]
+           && (job = first_waiting(self->lanes[lane])))
+        if (start(self, job, &fault) < 0) {
+            answer(job, management_error("PackagesFailed", GATEWAY_EXIT_FAILED,
+                                         "%s", fault.text));
+            end(self, job);
+        }
+}
+
+/* Gives a job up; `reply` is taken. One that was answered is about to end. */
+static void give_up(packages_jobs_t *self, job_t *job, json_t *reply)
+{
+    if (job->request)
+        answer(job, reply);
+    else
+        json_decref(reply);
+    if (job->process)
+        packages_process_stop(job->process);
+    else
+        end(self, job);
+}
+
+void packages_jobs_on_gone(packages_jobs_t *self, const char *session)
+{
+    job_t *next;
+
+    for (size_t i = 0; i < LANES; i++)
+        for (job_t *at = self->lanes[i]; at; at = next) {
+            next = at->next;
+            if (strcmp(at->session, session) == 0)
+                give_up(self, at,
+                        management_error("SessionGone", GATEWAY_EXIT_GONE,
+                                         "session %s ended before the job with "
+                                         "its packages was done",
+                                         session));
+        }
+}
+
+static json_t *stopping(void)
+{
+    return management_error("GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
+                            "the gateway stops; the session's packages are as "
+                            "they were");
+}
+
+void packages_jobs_stop(packages_jobs_t *self)
+{
+    job_t *next;
+
+    for (size_t i = 0; i < LANES; i++)
+        for (job_t *at = self->lanes[i]; at; at = next) {
+            next = at->next;
+            give_up(self, at, stopping());
+        }
+}
+
+/* ---- requests ---- */
+
+static json_t *list_new(char *const *texts)
+{
+    json_t *list = json_array();
+
+    for (; texts && *texts; texts++)
+        json_array_append_new(list, json_string(*texts));
+    return list;
+}
+
+/* Returns what the worker gets (docs/design/PROTOCOL.packages.md). */
+static json_t *describe(const packages_jobs_t *self,
+                        const session_entry_t *entry, const json_t *content)
+{
+    const options_t *options = self->parts->options;
+    const profile_t *profile = entry->profile;
+    const profile_packages_t *packages = &profile->packages;
+    const zygote_user_t *user = launch_users_of_zygotes(self->parts->users);
+    const packages_folder_t *place = self->parts->packages_folder;
+    const json_t *names = json_object_get(content, "names");
+    cleanup_free char *folder = packages_folder_session(place, entry->packages);
+    json_t *job = json_pack(
+        "{s:O,s:o,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:o,s:o,s:I,s:I}",
+        "order", json_object_get(content, "order"), "names",
+        names ? json_deep_copy(names) : json_array(), "session", folder, "work",
+        packages_folder_work(place), "profile", profile->name, "index",
+        packages->index, "hosts", list_new(packages->hosts), "allow",
+        list_new(packages->allow), "deny", list_new(packages->deny), "cooldown",
+        (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
+        (json_int_t) packages->max_bytes, "max_files",
+        (json_int_t) packages->max_files, "uv",
+        options->packages_uv ? options->packages_uv : "", "accept",
+        list_new(profile->accept), "without", list_new(profile->without), "uid",
+        (json_int_t) (user ? user->uid : geteuid()), "gid",
+        (json_int_t) (user ? user->gid : getegid()));
+
+    if (user)
+        json_object_set_new(job, "mapper",
+                            json_integer(PYTHON_PROCESS_MAPPER_FD));
+    return job;
+}
+
+static bool is_name(const json_t *name)
+{
+    const char *text = json_string_value(name);
+    size_t size = json_string_length(name);
+
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char) text[i] < ' ' || text[i] == 0x7F)
+            return false;
+    return size && size <= NAME_BYTES;
+}
+
+/* Returns true if they are 1 to NAMES_MAX. */
+static bool are_names(const json_t *names)
+{
+    const json_t *name;
+    size_t i;
+
+    if (!json_array_size(names) || json_array_size(names) > NAMES_MAX)
+        return false;
+    json_array_foreach(names, i, name) if (!is_name(name)) return false;
+    return true;
+}
+
+/* Reads which lane the order is for. Returns what is wrong with the request;
+ * NULL if nothing is. */
+static const char *read_order(const json_t *content, lane_kind_t *ret_lane)
+{
+    const char *order = text_of(content, "order");
+    const json_t *names = json_object_get(content, "names");
+
+    if (strcmp(order, "list") == 0) {
+        *ret_lane = LANE_LIST;
+        return !names || (json_is_array(names) && !json_array_size(names))
+                   ? NULL
+                   : "`names` must be empty for a list";
+    }
+    *ret_lane = LANE_WRITE;
+    if (strcmp(order, "add") != 0 && strcmp(order, "remove") != 0)
+        return "`order` must be add, remove or list";
+    return are_names(names) ? NULL
+                            : "`names` must be an array of 1 to 100 texts of "
+                              "at most 500 bytes, without control characters";
+}
+
+static void add(packages_jobs_t *self, const session_entry_t *entry,
+                const json_t *content, lane_kind_t lane, message_t **request_p)
+{
+    job_t **at = &self->lanes[lane];
+    job_t *job = mem_new(sizeof *job);
+
+    job->jobs = self;
+    job->lane = lane;
+    snprintf(job->session, sizeof job->session, "%s", entry->id);
+    job->profile = entry->profile;
+    job->who = mem_text(message_sender(*request_p));
+    job->content = describe(self, entry, content);
+    job->request = take_ptr(*request_p);
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    start_next(self, lane);
+}
+
+static size_t count_waiting(const job_t *lane)
+{
+    size_t count = 0;
+
+    for (; lane; lane = lane->next)
+        count += lane->process == NULL;
+    return count;
+}
+
+static json_t *busy(void)
+{
+    json_t *error = management_error(
+        "PackagesBusy", GATEWAY_EXIT_FAILED,
+        "%d jobs with packages wait already; try again in %d s", WAITING_MAX,
+        RETRY_S);
+
+    json_object_set_new(error, "retry_after", json_integer(RETRY_S));
+    return error;
+}
+
+/* Returns the error for a session that cannot have packages. */
+static json_t *off(const session_entry_t *entry)
+{
+    const char *profile = entry->profile->name;
+
+    if (entry->profile->packages.index)
+        return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
+                                "session %s was made before profile %s had a "
+                                "package index; make another one",
+                                entry->id, profile);
+    return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
+                            "profile %s has no package index: set "
+                            "profile/%s/packages/index",
+                            profile, profile);
+}
+
+/* Returns why there can be no such job now; NULL if there can. */
+static json_t *refusal(const packages_jobs_t *self,
+                       const session_entry_t *entry, const json_t *content,
+                       lane_kind_t *ret_lane)
+{
+    const char *flaw = read_order(content, ret_lane);
+
+    if (flaw)
+        return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
+    if (!entry->profile->packages.index || !entry->packages[0])
+        return off(entry);
+    if (session_table_is_closing(self->parts->table))
+        return stopping();
+    return count_waiting(self->lanes[*ret_lane]) < WAITING_MAX ? NULL : busy();
+}
+
+void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
+                         message_t **request_p)
+{
+    const session_entry_t *entry =
+        session_api_find(self->parts, content, request_p);
+    lane_kind_t lane;
+    json_t *error;
+
+    if (!entry)
+        return;
+    error = refusal(self, entry, content, &lane);
+    if (error)
+        management_answer(self->parts->management, request_p, error);
+    else
+        add(self, entry, content, lane, request_p);
+}
