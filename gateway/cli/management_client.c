@@ -29,6 +29,7 @@ struct management_client {
     char *evalue;     /* owned; the last failure, NULL when none */
     char *hint;       /* owned; what to do about it, or NULL */
     char *notice;     /* owned; of the next answer that is slow, or NULL */
+    bool is_patient;  /* answers may take longer than REPLY_MS */
 };
 
 const char *member_text(const json_t *object, const char *key)
@@ -250,6 +251,11 @@ void management_client_explain(management_client_t *self, const char *notice)
     self->notice = isatty(STDERR_FILENO) ? mem_text(notice) : NULL;
 }
 
+void management_client_be_patient(management_client_t *self)
+{
+    self->is_patient = true;
+}
+
 /* Prints the notice of a slow answer, once. */
 static void print_notice(management_client_t *self, int64_t sent)
 {
@@ -295,7 +301,7 @@ gateway_exit_t management_client_exchange(management_client_t *self,
         < 0)
         return unreachable(self, fault.text);
     id = mem_text(sent_id);
-    while (clock_monotonic_ms() < sent + REPLY_MS) {
+    while (self->is_patient || clock_monotonic_ms() < sent + REPLY_MS) {
         cleanup_message message_t *message = NULL;
         channel_t channel;
         int r =

@@ -33,6 +33,9 @@ gateway_exit_t management_client_start(const char *const *words_or_null,
  * to the next request takes more than a second. */
 void management_client_explain(management_client_t *self, const char *notice);
 
+/* Lets answers take any time from now on, as long as the gateway lives. */
+void management_client_be_patient(management_client_t *self);
+
 /* Sends "<verb>_request" and waits for its reply. `content` is taken. On
  * success *ret_reply is the caller's. On failure the cause is kept for
  * management_client_complain. GATEWAY_EXIT_UNREACHABLE if the gateway ends

@@ -1,0 +1,82 @@
+"""A gateway whose packages worker is fake_packages_worker.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from deadline import wait_for
+from harness import HEARTH, Gateway
+from processes import start_time
+
+WORKER = Path(__file__).with_name("fake_packages_worker.py")
+KEY = "profile/python3/packages/index"
+
+
+class Packaged(Gateway):
+    def __init__(self, *options: str) -> None:
+        super().__init__()
+        self.packages = self.folder / "p"
+        self.work = self.packages / "work"
+        self.options += [
+            "--set",
+            f"packages/dir={self.packages}",
+            "--set",
+            f"{KEY}=http://127.0.0.1:9/simple/",
+            *options,
+        ]
+        self.place_worker()
+
+    def place_worker(self) -> None:
+        """The program finds its Python packages beside itself."""
+        here = self.folder / "bin"
+        python = here / "python"
+        (python / "hearth_packages").mkdir(parents=True)
+        for path in (self.folder, here, python, python / "hearth_packages"):
+            os.chmod(path, 0o755)
+        real = Path(HEARTH).resolve()
+        shutil.copy2(real, here / "hearth")
+        os.symlink(
+            real.parent / "python" / "hearth_kernel", python / "hearth_kernel"
+        )
+        (python / "hearth_packages" / "__init__.py").touch()
+        shutil.copy(WORKER, python / "hearth_packages" / "worker.py")
+        self.command = (str(here / "hearth"), "serve")
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What workers have noted, in the order in which they did."""
+        try:
+            text = (self.work / "log").read_text()
+        except FileNotFoundError:
+            return []
+        return [json.loads(line) for line in text.splitlines()]
+
+    def order(self) -> list[tuple[str, str]]:
+        return [
+            (note["what"], ",".join(note["job"]["names"]))
+            for note in self.notes()
+        ]
+
+    def wait_note(self, what: str, name: str) -> dict[str, Any]:
+        def look() -> Any:
+            return next(
+                (
+                    note
+                    for note in self.notes()
+                    if note["what"] == what and name in note["job"]["names"]
+                ),
+                None,
+            )
+
+        found: dict[str, Any] = wait_for(look, f"{name} {what}")
+        return found
+
+    def let(self, name: str) -> None:
+        """A slow job of that name goes on."""
+        (self.work / name).touch()
+
+    def wait_ended(self, pid: int) -> None:
+        wait_for(lambda: start_time(pid) is None, f"the end of {pid}")
