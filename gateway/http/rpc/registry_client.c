@@ -171,7 +171,10 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         {"SessionNotEnded", 503},   {"BadRequest", 400},
         {"NotPermitted", 403},      {"ToolsConflict", 409},
         {"UnknownProvider", 404},   {"CallEnded", 409},
-        {"TooManyWaits", 429},
+        {"TooManyWaits", 429},      {"PackagesInvalid", 400},
+        {"PackagesOff", 403},       {"PackagesRefused", 403},
+        {"PackagesConflict", 409},  {"PackagesUnreachable", 502},
+        {"PackagesBusy", 503},      {"PackagesFailed", 500},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));

@@ -271,7 +271,7 @@ class Walk:
 
 
 # Elsewhere: test_scopes ends a gateway, every WebSocket gets a 101, test_mcp
-# asks at MCP's door, and test_e2b at E2B's.
+# asks at MCP's door, test_e2b at E2B's, and test_packages has an index.
 NOT_HERE = {
     ("post", "/mcp", 200),
     ("post", "/mcp", 202),
@@ -286,6 +286,9 @@ NOT_HERE = {
     ("get", "/api/kernels/{kernel}/channels", 101),
     ("get", "/terminals/websocket/{websocket}", 101),
     ("get", "/hearth/feed", 101),
+    ("get", "/api/sessions/{session}/packages", 200),
+    ("post", "/api/sessions/{session}/packages", 200),
+    ("delete", "/api/sessions/{session}/packages/{package}", 200),
 }
 
 

@@ -1,0 +1,87 @@
+/* The packages of a session: listed, added and removed. A job takes as long as
+ * it takes; the answer comes when it is done, and the job goes on if the client
+ * goes. */
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
+
+#include <string.h>
+
+#define NAMES_MAX 100 /* as in gateway/registry/packages_jobs.c */
+
+/* Returns the session of a document of Jupyter's, whose ids are their own;
+ * otherwise the id is a session's, or the beginning of one, or its name. */
+static const char *session_of(const exchange_t *exchange)
+{
+    const char *id = exchange->request.parameters[0];
+    const json_t *document = json_object_get(exchange->http->kept.sessions, id);
+    const char *kernel = json_string_value(json_object_get(document, "kernel"));
+
+    return kernel && *kernel ? kernel : id;
+}
+
+static void on_done(exchange_t *exchange, const json_t *reply)
+{
+    json_t *answer;
+
+    if (!registry_client_is_ok(exchange, reply))
+        return;
+    answer = json_copy((json_t *) (uintptr_t) reply);
+    json_object_del(answer, "status");
+    exchange_json(exchange, 200, answer);
+}
+
+/* `names` is taken. */
+static void ask(exchange_t *exchange, const char *order, json_t *names)
+{
+    registry_client_ask(exchange, "packages_request",
+                        json_pack("{s:s,s:s,s:o}", "id", session_of(exchange),
+                                  "order", order, "names", names),
+                        on_done);
+}
+
+static void list(exchange_t *exchange)
+{
+    ask(exchange, "list", json_array());
+}
+
+static bool are_texts(const json_t *names)
+{
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(names, i,
+                       name) if (!json_string_length(name)) return false;
+    return json_array_size(names) >= 1 && json_array_size(names) <= NAMES_MAX;
+}
+
+static void add(exchange_t *exchange)
+{
+    json_auto_t *body = NULL;
+    json_t *names;
+
+    if (!exchange_read_object(exchange, &body))
+        return;
+    names = json_object_get(body, "packages");
+    if (!are_texts(names))
+        exchange_fail(exchange, 400,
+                      "packages must be an array of 1 to %d texts, as "
+                      "[\"humanize>=4\"]",
+                      NAMES_MAX);
+    else if (json_object_size(body) > 1)
+        exchange_fail(exchange, 400, "the body has the one member `packages`");
+    else
+        ask(exchange, "add", json_incref(names));
+}
+
+static void discard(exchange_t *exchange)
+{
+    ask(exchange, "remove", json_pack("[s]", exchange->request.parameters[1]));
+}
+
+const route_t package_routes[] = {
+    {METHOD_GET, "/api/sessions/{}/packages", SCOPE_OBSERVE, list},
+    {METHOD_POST, "/api/sessions/{}/packages", SCOPE_EXECUTE, add},
+    {METHOD_DELETE, "/api/sessions/{}/packages/{}", SCOPE_EXECUTE, discard},
+    {0},
+};

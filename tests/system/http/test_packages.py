@@ -1,0 +1,236 @@
+"""Packages of sessions over REST, by a worker that does what the tests say."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Iterator
+
+import pytest
+from deadline import wait_for
+from packages_gateway import KEY, Packaged
+from records import wait_record
+from web import Answer, Web
+
+NEW = {"name": "humanize", "version": "1.0"}
+NONE: dict[str, Any] = {
+    "packages": [],
+    "added": [],
+    "changed": [],
+    "removed": [],
+    "present": [],
+}
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Packaged]:
+    made = Packaged()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def here(web: Web) -> Iterator[str]:
+    """The path of a session's packages."""
+    kernel = web.create()
+    yield f"/api/sessions/{kernel}/packages"
+    web.delete(kernel)
+
+
+def add(web: Web, path: str, *names: str) -> Answer:
+    return web.ask("POST", path, {"packages": list(names)})
+
+
+class Asked(threading.Thread):
+    """A request that waits for its answer."""
+
+    def __init__(self, web: Web, path: str, *names: str) -> None:
+        super().__init__(daemon=True)
+        self.web, self.path, self.names = web, path, names
+        self.answer: Any = None
+        self.start()
+
+    def run(self) -> None:
+        self.answer = add(self.web, self.path, *self.names)
+
+    def end(self) -> Answer:
+        self.join(60)
+        answer: Answer = self.answer
+        return answer
+
+
+def test_add_list_and_remove(web: Web, here: str) -> None:
+    answer = add(web, here, "humanize")
+    assert (answer.status, answer.json) == (
+        200,
+        {**NONE, "packages": [{**NEW, "requested": True}], "added": [NEW]},
+    )
+    answer = web.get(here)
+    assert answer.status == 200
+    assert [one["name"] for one in answer.json["packages"]] == [
+        "humanize",
+        "six",
+    ]
+    answer = web.ask("DELETE", f"{here}/humanize")
+    assert (answer.status, answer.json) == (200, {**NONE, "removed": [NEW]})
+    changed = add(web, here, "many").json
+    assert changed["changed"] == [{"name": "x", "from": "1.0", "to": "1.1"}]
+    assert changed["present"] == [{"name": "numpy", "version": "2.2.0"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "message"),
+    [
+        ("invalid", 400, "it is PackagesInvalid"),
+        ("refused", 403, "it is PackagesRefused"),
+        ("conflict", 409, "it is PackagesConflict"),
+        ("unreachable", 502, "it is PackagesUnreachable"),
+        ("dies", 500, "ended without an answer"),
+        ("nojson", 500, "no JSON object"),
+    ],
+)
+def test_faults(
+    web: Web, here: str, name: str, status: int, message: str
+) -> None:
+    answer = add(web, here, name)
+    assert answer.status == status
+    assert message in answer.json["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"packages": []},
+        {"packages": "humanize"},
+        {"packages": [1]},
+        {"packages": [""]},
+        {"packages": ["a"] * 101},
+        {"packages": None},
+    ],
+    ids=str,
+)
+def test_bodies_that_are_none(web: Web, here: str, body: Any) -> None:
+    answer = web.ask("POST", here, body)
+    assert answer.status == 400
+    assert answer.json["message"] == (
+        'packages must be an array of 1 to 100 texts, as ["humanize>=4"]'
+    )
+
+
+def test_more_bodies_that_are_none(web: Web, here: str) -> None:
+    body = {"packages": ["a"], "upgrade": True}
+    answer = web.ask("POST", here, body)
+    assert answer.status == 400
+    assert "one member" in answer.json["message"]
+    for name in ("a\nb", "x" * 501):
+        answer = add(web, here, name)
+        assert answer.status == 400
+        assert "without control characters" in answer.json["message"]
+    for raw in (b"[]", b"{", b"\xff"):
+        assert web.ask("POST", here, raw=raw).status == 400
+
+
+def test_no_such_session(web: Web) -> None:
+    gone = web.create()
+    web.delete(gone)
+    for session in (gone, "nothing"):
+        path = f"/api/sessions/{session}/packages"
+        assert web.get(path).status == 404
+        assert add(web, path, "humanize").status == 404
+        assert web.ask("DELETE", f"{path}/humanize").status == 404
+
+
+def test_by_the_id_of_a_document(web: Web) -> None:
+    body = {"path": "a.ipynb", "name": "a", "type": "notebook"}
+    document = web.ask("POST", "/api/sessions", body).json
+    path = f"/api/sessions/{document['id']}/packages"
+    assert document["id"] != document["kernel"]["id"]
+    assert add(web, path, "humanize").json["added"] == [NEW]
+    gateway = web.gateway
+    record = wait_record(gateway, session=document["kernel"]["id"])
+    assert record["session"] == document["kernel"]["id"]
+    web.ask("DELETE", f"/api/sessions/{document['id']}")
+
+
+def test_scopes(web: Web, here: str) -> None:
+    def token(*scopes: str) -> Web:
+        body = {"name": "-".join(scopes), "scopes": list(scopes)}
+        made = web.ask("POST", "/hearth/tokens", body).json
+        return web.with_token(made["token"])
+
+    looks = token("observe")
+    assert looks.get(here).status == 200
+    assert add(looks, here, "humanize").status == 403
+    assert looks.ask("DELETE", f"{here}/humanize").status == 403
+    runs = token("execute")
+    assert add(runs, here, "humanize").status == 200
+    record = wait_record(web.gateway, event="package", package="humanize")
+    assert record["who"].startswith("token=")
+
+
+def test_the_answer_waits_for_the_job(
+    gateway: Packaged, web: Web, here: str
+) -> None:
+    asked = Asked(web, here, "slow-rest")
+    gateway.wait_note("began", "slow-rest")
+    assert web.get("/api/kernels").status == 200  # others do not wait
+    assert web.get(here).status == 200
+    assert asked.answer is None
+    gateway.let("slow-rest")
+    assert asked.end().json["added"] == [
+        {"name": "slow-rest", "version": "1.0"}
+    ]
+
+
+def test_the_client_goes(gateway: Packaged, web: Web, here: str) -> None:
+    connection = web.connect()
+    connection.request(
+        "POST",
+        here,
+        b'{"packages": ["slow-client"]}',
+        {"Authorization": f"token {web.token}"},
+    )
+    gateway.wait_note("began", "slow-client")
+    connection.close()
+    gateway.let("slow-client")
+    wait_record(gateway, event="package", package="slow-client")
+
+
+def test_the_session_ends(gateway: Packaged, web: Web) -> None:
+    kernel = web.create()
+    asked = Asked(web, f"/api/sessions/{kernel}/packages", "slow-end")
+    gateway.wait_note("began", "slow-end")
+    web.delete(kernel)
+    answer = asked.end()
+    assert answer.status == 404
+    assert "ended before the job" in answer.json["message"]
+
+
+def test_too_many_wait(gateway: Packaged, web: Web, here: str) -> None:
+    first = Asked(web, here, "slow-many")
+    gateway.wait_note("began", "slow-many")
+    asked = [Asked(web, here, f"n{at}") for at in range(17)]
+    busy = wait_for(
+        lambda: [one for one in asked if one.answer is not None], "an answer"
+    )[0]
+    assert busy.answer.status == 503
+    assert busy.answer.headers["Retry-After"] == "10"
+    gateway.let("slow-many")
+    answers = [one.end() for one in [first, *asked] if one is not busy]
+    assert [answer.status for answer in answers] == [200] * 17
+
+
+def test_a_profile_without_an_index() -> None:
+    gateway = Packaged("--set", f"{KEY}=")
+    try:
+        gateway.start()
+        web = Web.of(gateway)
+        path = f"/api/sessions/{web.create()}/packages"
+        for answer in (web.get(path), add(web, path, "humanize")):
+            assert answer.status == 403
+            assert "profile/python3/packages/index" in answer.json["message"]
+    finally:
+        gateway.end()
