@@ -5,14 +5,16 @@ it."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from pathlib import Path
 from typing import Iterator
 
 import pytest
 from deadline import wait_for
 from harness import HEARTH, Session
 from packages_gateway import KEY, Packaged
-from processes import start_time
+from processes import children, start_time
 from records import records, wait_record
 
 
@@ -118,6 +120,40 @@ def test_what_the_worker_gets(gateway: Packaged, session: Session) -> None:
     assert folder == str(gateway.packages / "sessions")
     assert len(token) == 32
     assert session.id not in job["session"]
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="only root can give zygotes a user"
+)
+def test_the_worker_has_the_zygotes_user() -> None:
+    gateway = Packaged("--set", "gateway/zygote_user=own")
+    try:
+        gateway.start()
+        session = gateway.create()
+        client = begin(gateway, session, "add", "slow-user")
+        note = gateway.wait_note("began", "slow-user")
+        worker, job = note["pid"], note["job"]
+        text = Path(f"/proc/{worker}/status").read_text()
+        status = dict(line.split(":\t", 1) for line in text.splitlines())
+        assert status["Uid"].split() == [str(job["uid"])] * 4
+        assert status["Gid"].split() == [str(job["gid"])] * 4
+        assert job["uid"] != 0
+        assert int(status["CapEff"], 16) == 0
+        assert job["mapper"] == 4
+        links = os.listdir(f"/proc/{worker}/fd")
+        assert {"0", "1", "2", "3", "4"} <= set(links)
+        mapper = next(iter(children(worker)))
+        gateway.let("slow-user")
+        assert end(client)[1] == "added slow-user 1.0\n"
+        gateway.wait_ended(mapper)
+        # One of another user can be killed, too.
+        client = begin(gateway, session, "add", "stubborn-user")
+        worker = gateway.wait_note("child", "stubborn-user")["pid"]
+        session.delete()
+        assert end(client)[0] == 3
+        gateway.wait_ended(worker)
+    finally:
+        gateway.end()
 
 
 def test_a_session_by_its_name(gateway: Packaged) -> None:
