@@ -97,6 +97,43 @@ const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self)
     return self->has_zygotes ? &self->zygotes : NULL;
 }
 
+/* A range without the worker's own user, so that the mapper gives it that one,
+ * too (sandbox/mapper.c). */
+bool launch_users_of_packages(const launch_users_t *self,
+                              zygote_user_t *ret_user)
+{
+    if (!self->has_zygotes)
+        return false;
+    *ret_user = self->zygotes;
+    ret_user->first += (uid_t) ret_user->count - 1;
+    ret_user->count = 1;
+    return true;
+}
+
+/* Returns true if the worker is root, which nothing in a sandbox may be. */
+static bool gives_uv_a_user(const launch_users_t *self)
+{
+    return !self->has_zygotes && self->pool && geteuid() == 0;
+}
+
+uid_t launch_users_of_uv(const launch_users_t *self)
+{
+    uint64_t count = self->options->users.uid_count;
+
+    if (!gives_uv_a_user(self))
+        return self->has_zygotes ? self->zygotes.uid : geteuid();
+    /* The zygotes', if they had one. */
+    return (uid_t) (self->options->users.uid_first
+                    + (count > 1 ? count - 2 : 0));
+}
+
+gid_t launch_users_gid_of_uv(const launch_users_t *self)
+{
+    if (gives_uv_a_user(self))
+        return (gid_t) launch_users_of_uv(self);
+    return self->has_zygotes ? self->zygotes.gid : getegid();
+}
+
 uid_t launch_users_of_init(const launch_users_t *self)
 {
     const options_t *options = self->options;

@@ -21,6 +21,15 @@ void launch_users_destroy(launch_users_t **self_p);
 
 /* Returns the user that zygotes run as; NULL: the gateway's. */
 const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self);
+/* Returns true, and the user that the packages worker runs as, which is that of
+ * zygotes; false: the gateway's. It lends what it starts no user of a session,
+ * but its own and that of pid 1. */
+bool launch_users_of_packages(const launch_users_t *self,
+                              zygote_user_t *ret_user);
+/* Return the user and the group of what the packages worker runs in its
+ * sandbox: its own, unless it is root. */
+uid_t launch_users_of_uv(const launch_users_t *self);
+gid_t launch_users_gid_of_uv(const launch_users_t *self);
 /* Returns the user that all sessions' pid 1 have; 0: the session's. */
 uid_t launch_users_of_init(const launch_users_t *self);
 /* Returns the user of a new session. `has_folder`: its workspace is a folder

@@ -14,7 +14,6 @@
 #include "gateway/registry/session_table.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define WAITING_MAX 16  /* jobs of a lane */
 #define LISTS_MAX   4   /* that run at once */
@@ -216,11 +215,13 @@ static int start(packages_jobs_t *self, job_t *job, fault_t *fault)
 {
     static const packages_process_ops_t ops = {.answered = on_answered,
                                                .ended = on_ended};
+    zygote_user_t user;
+    bool has_user = launch_users_of_packages(self->parts->users, &user);
     const packages_process_start_t how = {
         .loop = self->parts->loop,
         .profile = job->profile,
         .package_folder = self->package_folder,
-        .user = launch_users_of_zygotes(self->parts->users),
+        .user = has_user ? &user : NULL,
         .limit_ms = PACKAGES_TIME_LIMIT_MS,
         .ops = &ops,
         .arg = job,
@@ -325,7 +326,8 @@ static json_t *describe(const packages_jobs_t *self,
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
     const profile_packages_t *packages = &profile->packages;
-    const zygote_user_t *user = launch_users_of_zygotes(self->parts->users);
+    const launch_users_t *users = self->parts->users;
+    zygote_user_t user;
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
@@ -341,10 +343,10 @@ static json_t *describe(const packages_jobs_t *self,
         (json_int_t) packages->max_files, "uv",
         options->packages_uv ? options->packages_uv : "", "accept",
         list_new(profile->accept), "without", list_new(profile->without), "uid",
-        (json_int_t) (user ? user->uid : geteuid()), "gid",
-        (json_int_t) (user ? user->gid : getegid()));
+        (json_int_t) launch_users_of_uv(users), "gid",
+        (json_int_t) launch_users_gid_of_uv(users));
 
-    if (user)
+    if (launch_users_of_packages(users, &user))
         json_object_set_new(job, "mapper",
                             json_integer(PYTHON_PROCESS_MAPPER_FD));
     return job;

@@ -258,6 +258,7 @@ int packages_process_new(const packages_process_start_t *start,
         || (r = send_job(self, job, fault)) < 0
         || (r = spawn(self, theirs, fault)) < 0)
         return r;
+    self->start.user = NULL; /* may be the caller's local */
     poll_fd(self, self->socket, on_socket);
     poll_fd(self, self->pidfd, on_end);
     self->timer = zloop_timer(start->loop, (size_t) start->limit_ms, 1,

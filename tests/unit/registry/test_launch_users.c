@@ -263,6 +263,54 @@ static void lent_users_are_given_by_zygotes_that_are_the_gateways(void **state)
     launch_users_destroy(&self);
 }
 
+/* --- Packages --- */
+
+/* The mapper gives a program its own user if its range does not have it. */
+static void the_worker_has_the_zygotes_user_and_not_their_range(void **state)
+{
+    launch_users_t *self = make();
+    zygote_user_t worker;
+
+    (void) state;
+    assert_true(launch_users_of_packages(self, &worker));
+    assert_int_equal(worker.uid, FIRST + 3);
+    assert_int_equal(worker.gid, FIRST + 3);
+    assert_int_equal(worker.first, launch_users_of_init(self));
+    assert_int_equal(worker.count, 1);
+    assert_int_equal(launch_users_of_uv(self), FIRST + 3);
+    assert_int_equal(launch_users_gid_of_uv(self), FIRST + 3);
+    launch_users_destroy(&self);
+    options.users.lends_subids = true;
+    self = make();
+    assert_true(launch_users_of_packages(self, &worker));
+    assert_int_equal(worker.uid, GATEWAY);
+    assert_int_equal(worker.first, FIRST + 4);
+    assert_int_equal(launch_users_of_uv(self), GATEWAY);
+    assert_int_equal(launch_users_gid_of_uv(self), GATEWAY + 1);
+    launch_users_destroy(&self);
+}
+
+static void what_roots_worker_runs_is_not_root(void **state)
+{
+    launch_users_t *self;
+    zygote_user_t worker;
+
+    (void) state;
+    gateway = 0;
+    self = make();
+    assert_false(launch_users_of_packages(self, &worker));
+    assert_int_equal(launch_users_of_uv(self), FIRST + 3);
+    assert_int_equal(launch_users_gid_of_uv(self), FIRST + 3);
+    launch_users_destroy(&self);
+    gateway = GATEWAY;
+    options.users.zygote_user = OPTIONS_ZYGOTE_GATEWAY;
+    self = make();
+    assert_false(launch_users_of_packages(self, &worker));
+    assert_int_equal(launch_users_of_uv(self), GATEWAY);
+    assert_int_equal(launch_users_gid_of_uv(self), GATEWAY + 1);
+    launch_users_destroy(&self);
+}
+
 /* --- Sessions that were there before --- */
 
 static uid_t found(launch_users_t *self)
@@ -340,6 +388,8 @@ int main(void)
         TEST(roots_zygotes_are_roots_unless_it_wants_otherwise),
         TEST(a_user_of_their_own_is_had_or_refused),
         TEST(lent_users_are_given_by_zygotes_that_are_the_gateways),
+        TEST(the_worker_has_the_zygotes_user_and_not_their_range),
+        TEST(what_roots_worker_runs_is_not_root),
         TEST(a_workspace_shows_whose_it_is),
         TEST(a_revived_session_has_its_user_or_a_lent_one),
         TEST(pid_1_has_the_last_user_if_sessions_have_another),

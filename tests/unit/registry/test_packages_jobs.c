@@ -24,6 +24,7 @@ typedef struct {
     packages_process_start_t start;
     json_t *job;
     bool is_there;
+    bool has_user;
 } worker_t;
 
 static worker_t workers[WORKERS];
@@ -41,7 +42,10 @@ int __wrap_packages_process_new(const packages_process_start_t *start,
                                 fault_t *fault);
 void __wrap_packages_process_stop(packages_process_t *self);
 void __wrap_packages_process_destroy(packages_process_t **self_p);
-const zygote_user_t *__wrap_launch_users_of_zygotes(const launch_users_t *self);
+bool __wrap_launch_users_of_packages(const launch_users_t *self,
+                                     zygote_user_t *ret_user);
+uid_t __wrap_launch_users_of_uv(const launch_users_t *self);
+gid_t __wrap_launch_users_gid_of_uv(const launch_users_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
                                  const char *event, const char *session,
                                  const char *outcome, json_t *details);
@@ -80,8 +84,10 @@ int __wrap_packages_process_new(const packages_process_start_t *start,
 
     if (cannot_start)
         return fault_set(fault, ENOENT, "no such Python");
-    *worker = (worker_t){
-        .start = *start, .job = json_deep_copy(job), .is_there = true};
+    *worker = (worker_t){.start = *start,
+                         .job = json_deep_copy(job),
+                         .is_there = true,
+                         .has_user = start->user && start->user->uid == 7};
     assert_int_equal(start->limit_ms, 600000);
     started++;
     deeds_note("start %s", name_of(worker));
@@ -105,10 +111,24 @@ void __wrap_packages_process_destroy(packages_process_t **self_p)
     *self_p = NULL;
 }
 
-const zygote_user_t *__wrap_launch_users_of_zygotes(const launch_users_t *self)
+bool __wrap_launch_users_of_packages(const launch_users_t *self,
+                                     zygote_user_t *ret_user)
 {
     (void) self;
-    return has_user ? &user : NULL;
+    *ret_user = user;
+    return has_user;
+}
+
+uid_t __wrap_launch_users_of_uv(const launch_users_t *self)
+{
+    (void) self;
+    return user.uid;
+}
+
+gid_t __wrap_launch_users_gid_of_uv(const launch_users_t *self)
+{
+    (void) self;
+    return user.gid;
 }
 
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
@@ -230,7 +250,7 @@ static void what_the_worker_gets(void **state)
     has_user = true;
     ask("aa1", "remove", "six");
     job = workers[0].job;
-    assert_ptr_equal(workers[0].start.user, &user);
+    assert_true(workers[0].has_user);
     assert_ptr_equal(workers[0].start.profile, &fake_profile);
     text = json_dumps(job, JSON_SORT_KEYS);
     assert_string_equal(
