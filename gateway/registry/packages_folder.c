@@ -109,9 +109,10 @@ static int make_parents(const char *top, mode_t mode, fault_t *fault)
     return 0;
 }
 
-static int make_all(const packages_folder_t *self, const zygote_user_t *zygotes,
-                    fault_t *fault)
+static int make_all(const packages_folder_t *self,
+                    const packages_owners_t *owners, fault_t *fault)
 {
+    const zygote_user_t *zygotes = owners->zygotes;
     uid_t uid = zygotes ? zygotes->uid : geteuid();
     gid_t gid = zygotes ? zygotes->gid : getegid();
     int r;
@@ -123,7 +124,9 @@ static int make_all(const packages_folder_t *self, const zygote_user_t *zygotes,
     if (uid != geteuid()
         && (r = packages_place_reach(self->top, uid, fault)) < 0)
         return r;
-    if ((r = make_one(self->work, WORK_MODE, uid, gid, fault)) < 0)
+    if ((r = make_one(self->work, WORK_MODE, owners->uv_uid, owners->uv_gid,
+                      fault))
+        < 0)
         return r;
     return make_one(self->sessions, SESSIONS_MODE, uid, gid, fault);
 }
@@ -153,7 +156,8 @@ static void remove_soon(packages_folder_t *self)
     remover_run(self->remover);
 }
 
-int packages_folder_new(const options_t *options, const zygote_user_t *zygotes,
+int packages_folder_new(const options_t *options,
+                        const packages_owners_t *owners,
                         packages_folder_t **ret_folder, fault_t *fault)
 {
     cleanup_packages_folder packages_folder_t *self = mem_new(sizeof *self);
@@ -167,7 +171,7 @@ int packages_folder_new(const options_t *options, const zygote_user_t *zygotes,
     self->work = mem_format("%s/work", self->top);
     self->discarded = mem_format("%s/discarded", self->top);
     if (is_wanted
-        && ((r = make_all(self, zygotes, fault)) < 0
+        && ((r = make_all(self, owners, fault)) < 0
             || (r = show(self, options, fault)) < 0))
         return r;
     if (is_wanted && access(self->discarded, F_OK) == 0)

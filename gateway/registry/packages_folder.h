@@ -5,9 +5,9 @@
  *     work            the cache and the workspace of the packages worker
  *     discarded       what is being removed
  *
- * Packages are made as the zygotes' user, who owns sessions and work.
- * Profiles with an index show sessions in their sandboxes. Several gateways
- * may share the folder. */
+ * Packages are made as the zygotes' user, who owns sessions, and work unless
+ * that is root. Profiles with an index show sessions in their sandboxes.
+ * Several gateways may share the folder. */
 #ifndef HEARTH_GATEWAY_REGISTRY_PACKAGES_FOLDER_H
 #define HEARTH_GATEWAY_REGISTRY_PACKAGES_FOLDER_H
 
@@ -18,10 +18,18 @@
 
 typedef struct packages_folder packages_folder_t;
 
+/* Whom the folders belong to. */
+typedef struct {
+    const zygote_user_t *zygotes; /* borrowed; NULL: the gateway's user */
+    uid_t uv_uid;                 /* the user and the group of uv's sandbox, */
+    gid_t uv_gid;                 /* whose workspace `work` is */
+} packages_owners_t;
+
 /* Makes the folders if a profile has an index, and notes in each such profile
  * what it shows. -EPERM, -ENOTDIR and errors of the system name the folder
- * and what to do. `zygotes` is the user of zygotes; NULL: the gateway's. */
-int packages_folder_new(const options_t *options, const zygote_user_t *zygotes,
+ * and what to do. */
+int packages_folder_new(const options_t *options,
+                        const packages_owners_t *owners,
                         packages_folder_t **ret_folder, fault_t *fault);
 /* Waits until what was begun is removed. */
 void packages_folder_destroy(packages_folder_t **self_p);

@@ -229,6 +229,18 @@ static void start_launcher(registry_t *self)
     parts->launcher = launcher_new(&needs);
 }
 
+static int make_packages_folder(registry_parts_t *parts, fault_t *fault)
+{
+    const packages_owners_t owners = {
+        .zygotes = launch_users_of_zygotes(parts->users),
+        .uv_uid = launch_users_of_uv(parts->users),
+        .uv_gid = launch_users_gid_of_uv(parts->users),
+    };
+
+    return packages_folder_new(parts->options, &owners, &parts->packages_folder,
+                               fault);
+}
+
 /* Makes the parts that have no thread and no socket for others. */
 static int make_parts(registry_t *self, fault_t *fault)
 {
@@ -239,10 +251,7 @@ static int make_parts(registry_t *self, fault_t *fault)
     if ((r = cgroup_sweep_find(options, &parts->cgroups, fault)) < 0
         || (r = launch_users_new(options, parts->cgroups, &parts->users, fault))
                < 0
-        || (r = packages_folder_new(options,
-                                    launch_users_of_zygotes(parts->users),
-                                    &parts->packages_folder, fault))
-               < 0)
+        || (r = make_packages_folder(parts, fault)) < 0)
         return r;
     self->mailbox =
         mailbox_new(session_command_discard, session_report_discard);

@@ -56,12 +56,22 @@ static bool is_there(const char *name)
     return lstat(path, &about) == 0;
 }
 
+/* All belongs to this process's user. */
+static const packages_owners_t *own(void)
+{
+    static packages_owners_t owners;
+
+    owners.uv_uid = geteuid();
+    owners.uv_gid = getegid();
+    return &owners;
+}
+
 static packages_folder_t *make(const options_t *options)
 {
     packages_folder_t *self = NULL;
     fault_t fault;
 
-    if (packages_folder_new(options, NULL, &self, &fault) < 0)
+    if (packages_folder_new(options, own(), &self, &fault) < 0)
         fail_msg("%s", fault.text);
     return self;
 }
@@ -71,7 +81,7 @@ static void expect_refused(const options_t *options, const char *words)
     packages_folder_t *self = NULL;
     fault_t fault;
 
-    assert_true(packages_folder_new(options, NULL, &self, &fault) < 0);
+    assert_true(packages_folder_new(options, own(), &self, &fault) < 0);
     assert_null(self);
     HAS(&fault, "packages/dir");
     HAS(&fault, words);
@@ -180,6 +190,8 @@ static void refuses_a_folder_that_cannot_be_made(void **state)
 static void zygotes_own_what_they_make(void **state)
 {
     const zygote_user_t zygotes = {.uid = ZYGOTE, .gid = ZYGOTE};
+    const packages_owners_t owners = {
+        .zygotes = &zygotes, .uv_uid = ZYGOTE, .uv_gid = ZYGOTE};
     cleanup_options options_t *options = configure(true);
     cleanup_packages_folder packages_folder_t *self = NULL, *second = NULL;
     cleanup_free char *empty = inside("a/b/packages/work");
@@ -188,7 +200,7 @@ static void zygotes_own_what_they_make(void **state)
     (void) state;
     if (geteuid() != 0)
         skip();
-    assert_int_equal(packages_folder_new(options, &zygotes, &self, &fault),
+    assert_int_equal(packages_folder_new(options, &owners, &self, &fault),
                      -EACCES);
     HAS(&fault, "user 54321");
     HAS(&fault, folder);
@@ -196,14 +208,33 @@ static void zygotes_own_what_they_make(void **state)
     assert_int_equal(chmod(folder, 0711), 0);
     /* As a gateway left it that ended before it gave it away. */
     assert_int_equal(mkdir(empty, 0700), 0);
-    assert_int_equal(packages_folder_new(options, &zygotes, &self, &fault), 0);
+    assert_int_equal(packages_folder_new(options, &owners, &self, &fault), 0);
     expect_folder("a", 0711, 0);
     expect_folder("a/b/packages", 0711, 0);
     expect_folder("a/b/packages/work", 0700, ZYGOTE);
     expect_folder("a/b/packages/sessions", 0311, ZYGOTE);
-    assert_int_equal(packages_folder_new(options, &zygotes, &second, &fault),
-                     0);
+    assert_int_equal(packages_folder_new(options, &owners, &second, &fault), 0);
     expect_refused(options, "belongs to user 54321");
+}
+
+/* Nothing in a sandbox is root. The next gateway finds it so. */
+static void uv_owns_its_workspace(void **state)
+{
+    const packages_owners_t owners = {.uv_uid = ZYGOTE, .uv_gid = ZYGOTE};
+    cleanup_options options_t *options = configure(true);
+
+    (void) state;
+    if (geteuid() != 0)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        cleanup_packages_folder packages_folder_t *self = NULL;
+        fault_t fault;
+
+        assert_int_equal(packages_folder_new(options, &owners, &self, &fault),
+                         0);
+        expect_folder("a/b/packages/work", 0700, ZYGOTE);
+        expect_folder("a/b/packages/sessions", 0311, 0);
+    }
 }
 
 static void a_session_leaves_nothing(void **state)
@@ -256,6 +287,7 @@ int main(void)
         TEST(refuses_a_link_in_its_place),
         TEST(refuses_a_folder_that_cannot_be_made),
         TEST(zygotes_own_what_they_make),
+        TEST(uv_owns_its_workspace),
         TEST(a_session_leaves_nothing),
         TEST(removes_what_an_earlier_gateway_left),
     };
