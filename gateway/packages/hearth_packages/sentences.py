@@ -26,8 +26,8 @@ from hearth_packages.rules import Rules
 
 _YOUNG = re.compile(
     r"`([^`\s]+)` was filtered by `exclude-newer` to only include packages "
-    r"uploaded before \S+ The latest version satisfying the requirement is "
-    r"v(\S+?)(?:, published at (\S+?))?\. "
+    r"uploaded before \S+ The (?:latest version satisfying the requirement is|"
+    r"requested version,) v(\S+?)(?:,(?: was)? published at (\S+?))?\. "
 )
 _NO_TIME = re.compile(r"is missing an upload date")
 _NOT_FOUND = re.compile(r"Because (\S+) was not found in the package registry")
