@@ -85,7 +85,8 @@ static bool is_port(const char *text, size_t size)
     return units_number(digits, &port) && port >= 1 && port <= 65535;
 }
 
-/* Returns the size of "[IPv6]" at the text's beginning; 0: it is none. */
+/* Returns the size of "[IPv6]" at the text's beginning; 0 if
+ * another text is there. */
 static size_t bracketed(const char *text, size_t size)
 {
     unsigned char address[sizeof(struct in6_addr)];

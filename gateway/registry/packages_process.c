@@ -194,8 +194,8 @@ static int on_socket(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
-/* What it said last is still in the socket. A process that it has started may
- * keep that open; it counts for nothing. */
+/* Reads what it said last, which is still in the socket. A process that it has
+ * started may keep that open; it counts for nothing. */
 static int on_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     packages_process_t *self = arg;

@@ -171,7 +171,7 @@ static void a_job_and_its_answer(void **state)
     assert_int_equal(open_files(), files);
 }
 
-/* What it says when it has answered is not read. */
+/* A worker that has answered is not read any more. */
 static void the_first_answer_counts(void **state)
 {
     (void) state;
