@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 pytest.register_assert_rewrite("client", "ends", "harness", "recordings")
 
 from client import Client  # noqa: E402

@@ -1,0 +1,48 @@
+"""What docs/guide/packages.md shows, with an index of this test's own."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from documents import ROOT, Shell, blocks_of
+from test_documents import run_commands
+
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
+
+from fake_index import FakeIndex
+
+GUIDE = ROOT / "docs" / "guide" / "packages.md"
+HUMANIZE = "def intcomma(number):\n    return f'{number:,}'\n"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Short, and all users of sessions can reach what is in it."""
+    made = Path(tempfile.mkdtemp(prefix="hd-", dir="/tmp"))
+    made.chmod(0o711)
+    yield made
+    shutil.rmtree(made)
+
+
+def test_the_guide(folder: Path) -> None:
+    blocks = blocks_of(GUIDE)
+    (configuration,) = [one for one in blocks if one.kind == "configuration"]
+    (commands,) = [one for one in blocks if one.kind == "commands"]
+    with FakeIndex() as index:
+        index.add("humanize", "4.9", {"humanize/__init__.py": HUMANIZE})
+        text = configuration.text.replace("https://pypi.org/simple/", index.url)
+        assert index.url in text
+        place = folder / ".config" / "hearth" / "hearth.cfg"
+        place.parent.mkdir(parents=True)
+        place.write_text(f"{text}\npackages\n    dir = {folder}/packages\n")
+        shell = Shell(folder)
+        try:
+            run_commands(shell, commands, "docs/guide/packages.md")
+        finally:
+            shell.close()
+    assert index.count("/files/") > 0
