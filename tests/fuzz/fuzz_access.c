@@ -101,11 +101,10 @@ static exchange_t *make(char *lines[LINES], bool has_cookie)
     free(lines[7]);
     free(lines[8]);
     if (has_cookie) {
-        cleanup_free char *name = authorize_cookie_name(self);
         cleanup_free char *good = tokens_cookie(http.tokens, "own", INT64_MAX);
         char *old = self->request.headers[HEADER_COOKIE];
         self->request.headers[HEADER_COOKIE] =
-            mem_format("%s=%s; %s", name, good, old ? old : "");
+            mem_format("hearth-%d=%s; %s", http.port, good, old ? old : "");
         free(old);
     }
     return self;
