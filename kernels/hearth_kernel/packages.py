@@ -56,7 +56,7 @@ def advise(command: str) -> str:
     return (
         f"{command}: this kernel has no network. Its packages are added from "
         "outside: `hearth packages add SESSION NAME`, or POST "
-        "/api/sessions/SESSION/packages; the next cell can import them."
+        "/hearth/sessions/SESSION/packages; the next cell can import them."
     )
 
 

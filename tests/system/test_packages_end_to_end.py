@@ -277,7 +277,7 @@ def ask(
 
 
 def test_over_http(gateway: Gateway, session: Session) -> None:
-    path = f"/api/sessions/{session.id}/packages"
+    path = f"/hearth/sessions/{session.id}/packages"
     wanted = {"packages": ["humane>=4", "tooled"]}
     status, answer = ask(gateway, "POST", path, wanted)
     assert status == 200, answer

@@ -5,20 +5,7 @@
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
 
-#include <string.h>
-
 #define NAMES_MAX 100 /* as in gateway/registry/packages_jobs.c */
-
-/* Returns the session of a document of Jupyter's, whose ids are their own;
- * otherwise the id is a session's, or the beginning of one, or its name. */
-static const char *session_of(const exchange_t *exchange)
-{
-    const char *id = exchange->request.parameters[0];
-    const json_t *document = json_object_get(exchange->http->kept.sessions, id);
-    const char *kernel = json_string_value(json_object_get(document, "kernel"));
-
-    return kernel && *kernel ? kernel : id;
-}
 
 static void on_done(exchange_t *exchange, const json_t *reply)
 {
@@ -35,8 +22,9 @@ static void on_done(exchange_t *exchange, const json_t *reply)
 static void ask(exchange_t *exchange, const char *order, json_t *names)
 {
     registry_client_ask(exchange, "packages_request",
-                        json_pack("{s:s,s:s,s:o}", "id", session_of(exchange),
-                                  "order", order, "names", names),
+                        json_pack("{s:s,s:s,s:o}", "id",
+                                  exchange->request.parameters[0], "order",
+                                  order, "names", names),
                         on_done);
 }
 
@@ -80,8 +68,8 @@ static void discard(exchange_t *exchange)
 }
 
 const route_t package_routes[] = {
-    {METHOD_GET, "/api/sessions/{}/packages", SCOPE_OBSERVE, list},
-    {METHOD_POST, "/api/sessions/{}/packages", SCOPE_EXECUTE, add},
-    {METHOD_DELETE, "/api/sessions/{}/packages/{}", SCOPE_EXECUTE, discard},
+    {METHOD_GET, "/hearth/sessions/{}/packages", SCOPE_OBSERVE, list},
+    {METHOD_POST, "/hearth/sessions/{}/packages", SCOPE_EXECUTE, add},
+    {METHOD_DELETE, "/hearth/sessions/{}/packages/{}", SCOPE_EXECUTE, discard},
     {0},
 };

@@ -35,7 +35,7 @@ def gateway() -> Iterator[Packaged]:
 def here(web: Web) -> Iterator[str]:
     """The path of a session's packages."""
     kernel = web.create()
-    yield f"/api/sessions/{kernel}/packages"
+    yield f"/hearth/sessions/{kernel}/packages"
     web.delete(kernel)
 
 
@@ -137,22 +137,10 @@ def test_no_such_session(web: Web) -> None:
     gone = web.create()
     web.delete(gone)
     for session in (gone, "nothing"):
-        path = f"/api/sessions/{session}/packages"
+        path = f"/hearth/sessions/{session}/packages"
         assert web.get(path).status == 404
         assert add(web, path, "humanize").status == 404
         assert web.ask("DELETE", f"{path}/humanize").status == 404
-
-
-def test_by_the_id_of_a_document(web: Web) -> None:
-    body = {"path": "a.ipynb", "name": "a", "type": "notebook"}
-    document = web.ask("POST", "/api/sessions", body).json
-    path = f"/api/sessions/{document['id']}/packages"
-    assert document["id"] != document["kernel"]["id"]
-    assert add(web, path, "humanize").json["added"] == [NEW]
-    gateway = web.gateway
-    record = wait_record(gateway, session=document["kernel"]["id"])
-    assert record["session"] == document["kernel"]["id"]
-    web.ask("DELETE", f"/api/sessions/{document['id']}")
 
 
 def test_scopes(web: Web, here: str) -> None:
@@ -201,7 +189,7 @@ def test_the_client_goes(gateway: Packaged, web: Web, here: str) -> None:
 
 def test_the_session_ends(gateway: Packaged, web: Web) -> None:
     kernel = web.create()
-    asked = Asked(web, f"/api/sessions/{kernel}/packages", "slow-end")
+    asked = Asked(web, f"/hearth/sessions/{kernel}/packages", "slow-end")
     gateway.wait_note("began", "slow-end")
     web.delete(kernel)
     answer = asked.end()
@@ -228,7 +216,7 @@ def test_a_profile_without_an_index() -> None:
     try:
         gateway.start()
         web = Web.of(gateway)
-        path = f"/api/sessions/{web.create()}/packages"
+        path = f"/hearth/sessions/{web.create()}/packages"
         for answer in (web.get(path), add(web, path, "humanize")):
             assert answer.status == 403
             assert "profile/python3/packages/index" in answer.json["message"]

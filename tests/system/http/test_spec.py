@@ -286,9 +286,9 @@ NOT_HERE = {
     ("get", "/api/kernels/{kernel}/channels", 101),
     ("get", "/terminals/websocket/{websocket}", 101),
     ("get", "/hearth/feed", 101),
-    ("get", "/api/sessions/{session}/packages", 200),
-    ("post", "/api/sessions/{session}/packages", 200),
-    ("delete", "/api/sessions/{session}/packages/{package}", 200),
+    ("get", "/hearth/sessions/{session}/packages", 200),
+    ("post", "/hearth/sessions/{session}/packages", 200),
+    ("delete", "/hearth/sessions/{session}/packages/{package}", 200),
 }
 
 
