@@ -325,7 +325,7 @@ class Kernel(State):
         """Take over the process: streams, input, signals, the loop."""
         self.requests_fd = outlet.start(listener, retain)
         sys.path[:] = self.path
-        packages.begin()
+        packages.add_place()
         sys.stdout, sys.stderr = self.streams  # type: ignore[assignment]
         sys.__stdout__, sys.__stderr__ = self.streams  # type: ignore
         _signal.signal(_SIGINT, self.interrupts.handler)

@@ -7,6 +7,7 @@ or removed, so that no cell sees half of them.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import Optional
@@ -31,18 +32,27 @@ def _append(name: str, path: str) -> None:
 
 
 def begin() -> None:
-    """Have the folder among the places of modules and of programs.
+    """Find the folder, and let programs find what is in it.
 
-    Last: what the profile's Python has is found before. The programs that it
-    starts find these first, so none may have a name that the profile has.
+    Before the link begins, whose programs beside the kernel have the
+    environment of that moment. Programs find these packages first, so none may
+    have a name that the profile has.
     """
     global _folder
     _folder = os.environ.get(VARIABLE, "")
     if not _folder:
         return
-    sys.path.append(_folder)
     _append("PYTHONPATH", _folder)
     _append("PATH", os.path.join(_folder, "bin"))
+
+
+def add_place() -> None:
+    """Have the folder among the places of modules.
+
+    Last: what the profile's Python has is found before.
+    """
+    if _folder:
+        sys.path.append(_folder)
 
 
 def advise(command: str) -> str:
@@ -64,7 +74,8 @@ def look() -> None:
     """Forget what the folder had, if it leads elsewhere than at the last look.
 
     An import that found no folder is not tried there again, and one that found
-    it asks for its time alone, which has a coarse clock.
+    it asks for its time alone, which has a coarse clock. A namespace package
+    that is imported looks for its parts again after invalidate_caches() alone.
     """
     global _seen
     if not _folder:
@@ -73,3 +84,4 @@ def look() -> None:
     if target != _seen:
         _seen = target
         sys.path_importer_cache.pop(_folder, None)
+        importlib.invalidate_caches()

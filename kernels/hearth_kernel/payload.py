@@ -41,13 +41,14 @@ def become_kernel(
 ) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
     # Loaded since the zygote warmed up: their folder may be out of sight here.
-    from hearth_kernel import environment, forks, kernel, reseed
+    from hearth_kernel import environment, forks, kernel, packages, reseed
 
     forks.restore()
     for number in _HANDLED:
         _signal.signal(number, _signal.SIG_DFL)
     reseed.reseed()
     environment.settle(order.get("env") or {})
+    packages.begin()
     os.chdir("/workspace")
     sys.argv = [""]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")

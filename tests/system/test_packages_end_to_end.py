@@ -140,6 +140,16 @@ def test_its_programs_can_be_started(session: Session) -> None:
     assert printed(session, "!python -m tooled; echo $?") == "0"
 
 
+def test_programs_beside_the_kernel_have_them(session: Session) -> None:
+    add(session, "tooled", "humane")
+    gateway = session.gateway
+    done = gateway.run("run", session.id, "--", "tooled")
+    assert done.stdout == "tooled runs\n", done
+    code = "import humane; print(humane.VERSION)"
+    done = gateway.run("run", session.id, "--", "python", "-c", code)
+    assert done.stdout == "4.1\n", done
+
+
 def test_others_do_not_have_them(gateway: Gateway, session: Session) -> None:
     other = gateway.create()
     add(session, "humane")

@@ -19,7 +19,8 @@ def begin(kernel, folder):
         "import os\n"
         "from hearth_kernel import packages\n"
         f"os.environ['HEARTH_PACKAGES'] = {str(folder / 'current')!r}\n"
-        "packages.begin()"
+        "packages.begin()\n"
+        "packages.add_place()"
     )
     assert events[-1].content["status"] == "ok", events[-1].content
 
@@ -56,6 +57,21 @@ def test_what_was_added_is_found_by_the_next_cell(kernel, folder):
     assert kernel.value("added_two.generation") == "'2'"
     # What is loaded stays.
     assert kernel.value("added_one.generation") == "'1'"
+
+
+def test_a_namespace_has_another_part(kernel, folder):
+    """One that is imported already."""
+    begin(kernel, folder)
+    show(folder, "1")
+    (folder / "1" / "shared").mkdir()
+    (folder / "1" / "shared" / "one.py").write_text("")
+    assert outcome(kernel, "import shared.one") == "ok"
+    assert outcome(kernel, "import shared.two") == "ModuleNotFoundError"
+    (folder / "2" / "shared").mkdir(parents=True)
+    (folder / "2" / "shared" / "two.py").write_text("")
+    (folder / "current").unlink()
+    (folder / "current").symlink_to("2")
+    assert outcome(kernel, "import shared.two") == "ok"
 
 
 def test_what_was_removed_is_not_found(kernel, folder):
