@@ -9,6 +9,8 @@
 #include "gateway/registry/remover.h"
 #include "gateway/session/packages_token.h"
 
+#include <jansson.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -109,6 +111,17 @@ static int make_parents(const char *top, mode_t mode, fault_t *fault)
     return 0;
 }
 
+/* The worker gets its paths as JSON. */
+static int check_text(const char *path, fault_t *fault)
+{
+    json_auto_t *text = json_string(path);
+
+    return text ? 0
+                : fault_set(fault, EILSEQ,
+                            "packages/dir is not UTF-8 text: choose another "
+                            "folder");
+}
+
 static int make_all(const packages_folder_t *self,
                     const packages_owners_t *owners, fault_t *fault)
 {
@@ -117,6 +130,8 @@ static int make_all(const packages_folder_t *self,
     gid_t gid = zygotes ? zygotes->gid : getegid();
     int r;
 
+    if ((r = check_text(self->top, fault)) < 0)
+        return r;
     r = make_parents(self->top, uid == geteuid() ? 0700 : TOP_MODE, fault);
     if (r < 0
         || (r = make_one(self->top, TOP_MODE, geteuid(), getegid(), fault)) < 0)

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
+#include "gateway/config/packages_place.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/launch_users.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #define WAITING_MAX 16  /* jobs of a lane */
+#define SESSION_MAX 2   /* of them, those of a session */
 #define LISTS_MAX   4   /* that run at once */
 #define RETRY_S     10  /* until a client that was sent away asks again */
 #define NAMES_MAX   100 /* of packages in a request */
@@ -331,6 +333,10 @@ static json_t *describe(const packages_jobs_t *self,
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
+    /* A program that is named and not there is the worker's to name. */
+    cleanup_free char *uv = options->packages_uv
+                                ? mem_text(options->packages_uv)
+                                : packages_place_uv(options, profile);
     json_t *job = json_pack(
         "{s:O,s:o,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:o,s:o,s:I,s:I}",
         "order", json_object_get(content, "order"), "names",
@@ -340,8 +346,7 @@ static json_t *describe(const packages_jobs_t *self,
         list_new(packages->allow), "deny", list_new(packages->deny), "cooldown",
         (json_int_t) (packages->cooldown_ms / 1000), "max_bytes",
         (json_int_t) packages->max_bytes, "max_files",
-        (json_int_t) packages->max_files, "uv",
-        options->packages_uv ? options->packages_uv : "", "accept",
+        (json_int_t) packages->max_files, "uv", uv ? uv : "", "accept",
         list_new(profile->accept), "without", list_new(profile->without), "uid",
         (json_int_t) launch_users_of_uv(users), "gid",
         (json_int_t) launch_users_gid_of_uv(users));
@@ -415,22 +420,30 @@ static void add(packages_jobs_t *self, const session_entry_t *entry,
     start_next(self, lane);
 }
 
-static size_t count_waiting(const job_t *lane)
+/* Returns how many jobs wait, of a session or of all (NULL). */
+static size_t count_waiting(const job_t *lane, const char *session)
 {
     size_t count = 0;
 
     for (; lane; lane = lane->next)
-        count += lane->process == NULL;
+        count += lane->process == NULL
+                 && (!session || strcmp(lane->session, session) == 0);
     return count;
 }
 
-static json_t *busy(void)
+/* Returns an error that says when to ask again, if too many jobs wait. */
+static json_t *refuse_busy(const job_t *lane, const char *session)
 {
-    json_t *error = management_error(
-        "PackagesBusy", GATEWAY_EXIT_FAILED,
-        "%d jobs with packages wait already; try again in %d s", WAITING_MAX,
-        RETRY_S);
+    bool is_own = count_waiting(lane, session) >= SESSION_MAX;
+    json_t *error;
 
+    if (!is_own && count_waiting(lane, NULL) < WAITING_MAX)
+        return NULL;
+    error = management_error(
+        "PackagesBusy", GATEWAY_EXIT_FAILED,
+        "%d jobs with packages%s wait already; try again in %d s",
+        is_own ? SESSION_MAX : WAITING_MAX, is_own ? " of this session" : "",
+        RETRY_S);
     json_object_set_new(error, "retry_after", json_integer(RETRY_S));
     return error;
 }
@@ -464,7 +477,7 @@ static json_t *refusal(const packages_jobs_t *self,
         return off(entry);
     if (session_table_is_closing(self->parts->table))
         return stopping();
-    return count_waiting(self->lanes[*ret_lane]) < WAITING_MAX ? NULL : busy();
+    return refuse_busy(self->lanes[*ret_lane], entry->id);
 }
 
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,

@@ -174,6 +174,17 @@ static void refuses_a_link_in_its_place(void **state)
     expect_folder("a/b/packages/work", 0700, geteuid());
 }
 
+static void refuses_a_name_that_is_no_text(void **state)
+{
+    cleanup_options options_t *options = configure(true);
+
+    (void) state;
+    free(options->packages_dir);
+    options->packages_dir = inside("a/\xff");
+    expect_refused(options, "UTF-8");
+    assert_false(is_there("a/\xff"));
+}
+
 static void refuses_a_folder_that_cannot_be_made(void **state)
 {
     cleanup_options options_t *options = configure(true);
@@ -285,6 +296,7 @@ int main(void)
         TEST(a_second_gateway_finds_them_and_mends_the_mode),
         TEST(refuses_what_others_can_write),
         TEST(refuses_a_link_in_its_place),
+        TEST(refuses_a_name_that_is_no_text),
         TEST(refuses_a_folder_that_cannot_be_made),
         TEST(zygotes_own_what_they_make),
         TEST(uv_owns_its_workspace),

@@ -53,6 +53,8 @@ void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
 char *__wrap_packages_folder_session(const packages_folder_t *self,
                                      const char *token);
 const char *__wrap_packages_folder_work(const packages_folder_t *self);
+char *__wrap_packages_place_uv(const options_t *options,
+                               const profile_t *profile);
 
 char *__wrap_packages_folder_session(const packages_folder_t *self,
                                      const char *token)
@@ -65,6 +67,14 @@ const char *__wrap_packages_folder_work(const packages_folder_t *self)
 {
     (void) self;
     return "/p/work";
+}
+
+char *__wrap_packages_place_uv(const options_t *options,
+                               const profile_t *profile)
+{
+    (void) options;
+    (void) profile;
+    return mem_text("/found/uv");
 }
 
 static const char *name_of(const worker_t *worker)
@@ -262,6 +272,11 @@ static void what_the_worker_gets(void **state)
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
     finish(0);
+    fake_options.packages_uv = NULL;
+    ask("aa1", "list", "");
+    assert_string_equal(
+        json_string_value(json_object_get(workers[1].job, "uv")), "/found/uv");
+    finish(1);
 }
 
 static void one_changes_at_a_time(void **state)
@@ -299,11 +314,36 @@ static void lists_do_not_wait_for_changes(void **state)
     finish(0);
 }
 
+static void two_of_a_session_wait(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 4; i++)
+        ask("aa1", "add", "a");
+    assert_string_equal(
+        fake_answered(),
+        "0 {\"ename\":\"PackagesBusy\",\"evalue\":\"2 jobs with packages of "
+        "this session wait already; try again in 10 "
+        "s\",\"exit_code\":1,\"retry_after\":10,\"status\":\"error\"}");
+    ask("bb2", "add", "b");
+    ANSWERED("");
+    finish(0);
+    ANSWERED("ok");
+    ask("aa1", "add", "c");
+    ANSWERED("");
+}
+
 static void sixteen_wait(void **state)
 {
     (void) state;
-    for (int i = 0; i < 18; i++)
-        ask("aa1", "add", "a");
+    ask("aa1", "add", "a");
+    for (int i = 0; i < 17; i++) {
+        char id[] = "s0";
+
+        id[1] = (char) ('a' + i / 2);
+        if (i % 2 == 0)
+            add_session(id);
+        ask(id, "add", "a");
+    }
     assert_string_equal(
         fake_answered(),
         "0 {\"ename\":\"PackagesBusy\",\"evalue\":\"16 jobs with packages wait "
@@ -481,6 +521,7 @@ int main(void)
         TEST(what_the_worker_gets),
         TEST(one_changes_at_a_time),
         TEST(lists_do_not_wait_for_changes),
+        TEST(two_of_a_session_wait),
         TEST(sixteen_wait),
         TEST(a_failure_has_one_record),
         TEST(a_worker_that_cannot_start),
