@@ -98,6 +98,7 @@ static exchange_t *make(char *lines[LINES], bool has_cookie)
     if (token)
         json_object_set_new(self->request.query, "token", json_string(token));
     self->request.method = lines[7] ? METHOD_POST : METHOD_GET;
+    self->request.path = mem_text("/api/kernels");
     free(lines[7]);
     free(lines[8]);
     if (has_cookie) {
