@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from hearth_packages.faults import Failed, Fault, Gone, Refused, clean
+from hearth_packages.requirement import is_name, is_version
 
 DATAGRAM_MAX = 64 * 1024
 
@@ -80,8 +81,15 @@ class Gateway:
             raise Gone from None
 
 
-def encode(answer: dict[str, Any]) -> bytes:
-    """Return the datagram of an answer, before the work is shown."""
+def encode(answer: dict[str, list[dict[str, Any]]]) -> bytes:
+    """Return the datagram of an answer, before the work is shown.
+
+    Refuse one that the gateway would not take: the session would have packages
+    that no list of it could name (gateway/registry/packages_answer.c).
+    """
+    for entries in answer.values():
+        for entry in entries:
+            _check_entry(entry)
     datagram = json.dumps({"ok": answer}).encode()
     if len(datagram) > DATAGRAM_MAX:
         raise Refused(
@@ -89,3 +97,15 @@ def encode(answer: dict[str, Any]) -> bytes:
             f"bytes, and the most is {DATAGRAM_MAX}: ask for fewer packages"
         )
     return datagram
+
+
+def _check_entry(entry: dict[str, Any]) -> None:
+    for member, word in entry.items():
+        if member == "requested":
+            continue
+        permits = is_name if member == "name" else is_version
+        if not permits(word):
+            raise Refused(
+                f"the package {clean(entry['name'], 40)} has the {member} "
+                f"{clean(word, 40)}, which the gateway does not take"
+            )

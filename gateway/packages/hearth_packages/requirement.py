@@ -14,6 +14,7 @@ from hearth_packages.faults import Invalid
 
 COUNT_MAX = 100
 LENGTH_MAX = 200
+WORD_MAX = 128  # of a name or a version; the gateway takes no longer ones
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 # PEP 440, as loosely as it is read.
 VERSION = (
@@ -51,12 +52,18 @@ def normalise(name: str) -> str:
 
 def is_name(text: str) -> bool:
     """Return true if it is the name of a package."""
-    return re.fullmatch(NAME, text, re.ASCII) is not None
+    return (
+        len(text) <= WORD_MAX and re.fullmatch(NAME, text, re.ASCII) is not None
+    )
 
 
 def is_version(text: str) -> bool:
-    """Return true if it is a version of PEP 440."""
-    return _VERSION.fullmatch(text) is not None
+    """Return true if it is a version of PEP 440, as the gateway takes it."""
+    return (
+        len(text) <= WORD_MAX
+        and _VERSION.fullmatch(text) is not None
+        and text[-1].isalnum()
+    )
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -104,6 +111,11 @@ def parse(text: str) -> Requirement:
     found = _REQUIREMENT.fullmatch(text)
     if not found:
         raise Invalid(f"{text!r} is no requirement: {_FORM}")
+    if not is_name(found["name"]):
+        raise Invalid(
+            f"a name has {len(found['name'])} letters, and the most is "
+            f"{WORD_MAX}: {text[:40]}…"
+        )
     extras = _read_extras(found["extras"], text)
     clauses = _read_clauses(found["clauses"], text)
     whole = f"{found['name']}{extras}{','.join(clauses)}"

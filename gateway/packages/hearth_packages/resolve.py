@@ -15,7 +15,13 @@ from hearth_packages.faults import Failed, Fault, Refused, clean
 from hearth_packages.generations import Package
 from hearth_packages.job import Job
 from hearth_packages.profile import Installed
-from hearth_packages.requirement import is_name, is_version, matches, normalise
+from hearth_packages.requirement import (
+    WORD_MAX,
+    is_name,
+    is_version,
+    matches,
+    normalise,
+)
 from hearth_packages.rules import Rules
 from hearth_packages.sandbox import Result
 from hearth_packages.sentences import (
@@ -222,6 +228,12 @@ def parse(text: str) -> list[Pin]:
 
 def _read_pin(line: str) -> tuple[str, str]:
     name, _, version = line.partition("==")
+    for what, word in (("name", name), ("version", version)):
+        if len(word) > WORD_MAX:
+            raise Refused(
+                f"the package {name[:40]}{'…' * (len(name) > 40)} has a {what} "
+                f"of {len(word)} letters, and the most is {WORD_MAX}"
+            )
     if not is_name(name) or not is_version(version):
         raise Failed(f"uv has resolved to a line that is no package: {line}")
     return normalise(name), version

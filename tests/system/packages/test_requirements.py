@@ -7,6 +7,8 @@ from hearth_packages.faults import TEXT_MAX, Invalid, clean
 from hearth_packages.requirement import (
     COUNT_MAX,
     LENGTH_MAX,
+    WORD_MAX,
+    is_name,
     is_version,
     matches,
     normalise,
@@ -82,6 +84,8 @@ def test_takes_names_extras_and_versions(
         ("#a", "no requirement"),
         ("a # b", "no version"),
         ("${HOME}", "no requirement"),
+        ("a" * (WORD_MAX + 1), "129 letters, and the most is 128"),
+        (f"a[{'b' * (WORD_MAX + 1)}]", "extra"),
         ("a" * (LENGTH_MAX + 1), "characters"),
     ],
 )
@@ -146,7 +150,16 @@ def test_knows_versions(text: str) -> None:
     assert is_version(text)
 
 
-@pytest.mark.parametrize("text", ["", "x", "1.0 ", "1.0\n", "1;", "1~dfsg"])
+def test_bounds_a_name_and_a_version() -> None:
+    assert is_name("a" * WORD_MAX)
+    assert not is_name("a" * (WORD_MAX + 1))
+    assert is_version("1" * WORD_MAX)
+    assert not is_version("1" * (WORD_MAX + 1))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1.0 ", "1.0\n", "1;", "1~dfsg", "1a."]
+)
 def test_knows_what_is_no_version(text: str) -> None:
     assert not is_version(text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import os
+import re
 import socket
 import threading
 import time
@@ -12,6 +13,8 @@ from typing import Any, Iterator
 
 import pytest
 from fake_index import FakeIndex, Member
+from hearth_packages.faults import Refused
+from hearth_packages.gateway import encode
 from worker import Folder, Refusal
 
 SOON = 60
@@ -167,6 +170,57 @@ def test_a_refusal_does_not_spoil_the_cache(
     folder.do("add", "b")
     assert folder.read("b.py") == "VERSION = '1'\n"
     refuse(folder, "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "why"),
+    [
+        ("b" * 129, "1", "the package b{40}… has a name of 129 letters"),
+        ("b", f"1+{'x' * 127}", "the package b has a version of 129 letters"),
+    ],
+    ids=["name", "version"],
+)
+def test_refuses_a_word_that_the_gateway_does_not_take(
+    folder: Folder, index: FakeIndex, name: str, version: str, why: str
+) -> None:
+    index.add("a", "1", requires=[name])
+    index.add(name, version)
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert re.search(f"{why}, and the most is 128", refusal.text)
+    assert index.downloads() == 0
+    index.releases["a"].clear()
+    index.add("a", "1", requires=["c" * 128])
+    index.add("c" * 128, f"1+{'x' * 80}")
+    assert len(folder.do("add", "a")["packages"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("member", "word"),
+    [
+        ("name", "x" * 129),
+        ("name", "x/y"),
+        ("name", ""),
+        ("name", "x."),
+        ("version", "1" * 129),
+        ("version", "1 2"),
+        ("from", "1~1"),
+        ("to", "\u0661"),
+    ],
+)
+def test_encodes_nothing_that_the_gateway_does_not_take(
+    member: str, word: str
+) -> None:
+    entry = {"name": "a", "version": "1", "requested": True}
+    assert encode({"packages": [entry]})
+    with pytest.raises(Refused, match="the gateway does not take"):
+        encode({"packages": [{**entry, member: word}]})
+
+
+def test_encodes_no_more_than_a_datagram() -> None:
+    entry = {"name": "a" * 128, "version": "1" * 128, "requested": True}
+    with pytest.raises(Refused, match="the most is 65536"):
+        encode({"packages": [entry] * 250})
 
 
 def test_refuses_names_that_clash(folder: Folder, index: FakeIndex) -> None:
