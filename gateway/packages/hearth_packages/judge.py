@@ -11,16 +11,19 @@ import os
 import stat
 import unicodedata
 from dataclasses import dataclass
-from typing import Callable
+from typing import Callable, Optional
 
 from hearth_packages.faults import Refused, clean
 from hearth_packages.growth import too_many_bytes, too_many_files
 from hearth_packages.job import Job
+from hearth_packages.profile import Module
 
 DEPTH_MAX = 64
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 _RUN_AT_START = ("sitecustomize", "usercustomize")
+# Of a name, and the folders of the namespace package that it is in.
+FindModule = Callable[[str, tuple[str, ...]], Optional[Module]]
 
 
 @dataclass
@@ -34,7 +37,7 @@ class Tally:
 def judge(
     job: Job,
     folder: int,
-    has_module: Callable[[str, bool], bool],
+    find_module: FindModule,
     check: Callable[[], None],
 ) -> Tally:
     """Refuse the folder of that descriptor, or return what is in it.
@@ -42,9 +45,9 @@ def judge(
     `check` is called for each folder and may raise.
     """
     tally = Tally()
-    names = _judge_folder(job, folder, "", tally, check)
-    for name, mode in names:
-        _judge_top(name, mode, folder, has_module)
+    for name in _judge_folder(job, folder, "", tally, check):
+        _judge_start(name)
+    _judge_modules(folder, "", (), find_module)
     return tally
 
 
@@ -54,14 +57,14 @@ def _judge_folder(
     path: str,
     tally: Tally,
     check: Callable[[], None],
-) -> list[tuple[str, int]]:
-    """Judge a folder and all below it; return its names with their modes."""
+) -> list[str]:
+    """Judge a folder and all below it; return its names."""
     if path.count("/") > DEPTH_MAX:
         raise Refused(f"a package has folders that are too deep: {_show(path)}")
     check()
-    found = []
     keys: dict[str, str] = {}
-    for name in os.listdir(folder):
+    names = os.listdir(folder)
+    for name in names:
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
         inner = f"{path}{name}"
         tally.count += 1
@@ -69,14 +72,13 @@ def _judge_folder(
             raise too_many_files(job)
         _judge_name(name, inner, keys)
         _judge_kind(about, inner)
-        found.append((name, about.st_mode))
         if stat.S_ISDIR(about.st_mode):
             _judge_inner(job, folder, name, inner, tally, check)
             continue
         tally.size += about.st_size
         if tally.size > job.max_bytes:
             raise too_many_bytes(job)
-    return found
+    return names
 
 
 def _judge_inner(
@@ -131,9 +133,7 @@ def _judge_kind(about: os.stat_result, path: str) -> None:
         )
 
 
-def _judge_top(
-    name: str, mode: int, folder: int, has_module: Callable[[str, bool], bool]
-) -> None:
+def _judge_start(name: str) -> None:
     lower = name.lower()
     if lower.endswith(".pth"):
         raise Refused(
@@ -145,24 +145,59 @@ def _judge_top(
         raise Refused(
             f"a package has {_show(name)}, which Python would run at its start"
         )
+
+
+def _judge_modules(
+    folder: int, package: str, inside: tuple[str, ...], find_module: FindModule
+) -> None:
+    """Refuse a module that the profile has, or that is in the way of its own.
+
+    Only two namespace packages, folders without `__init__.py`, go together.
+    So what is in both is judged alike: `package` is the name of such a folder
+    with a dot, and `inside` has the profile's. `_judge_folder` has bounded
+    how deep they are.
+    """
+    for name in os.listdir(folder):
+        module = _name_module(name, os.stat(name, dir_fd=folder).st_mode)
+        if module is None:
+            continue
+        found = find_module(module, inside)
+        if found is None:
+            continue
+        if not found.folders or not _is_namespace(folder, name):
+            raise Refused(
+                f"a package has a module {_show(package + module)}, and the "
+                "profile's Python has one of that name already"
+            )
+        opened = os.open(name, _FOLDER, dir_fd=folder)
+        try:
+            _judge_modules(
+                opened, f"{package}{module}.", found.folders, find_module
+            )
+        finally:
+            os.close(opened)
+
+
+def _name_module(name: str, mode: int) -> Optional[str]:
+    """Return the name of the module, NULL for another file."""
     module = name.partition(".")[0]
     is_folder = stat.S_ISDIR(mode)
     if not module.isidentifier() or (is_folder and "." in name):
-        return
-    if not is_folder and not lower.endswith((".py", ".so", ".pyc")):
-        return
-    if has_module(module, is_folder and not _has_init(folder, name)):
-        raise Refused(
-            f"a package has a module {_show(module)}, and the profile's Python "
-            "has one of that name already"
-        )
+        return None
+    if not is_folder and not name.lower().endswith((".py", ".so", ".pyc")):
+        return None
+    return module
 
 
-def _has_init(folder: int, name: str) -> bool:
-    opened = os.open(name, _FOLDER, dir_fd=folder)
+def _is_namespace(folder: int, name: str) -> bool:
+    """Return true for a folder without `__init__`."""
     try:
-        return any(
-            inner.partition(".")[0] == "__init__"
+        opened = os.open(name, _FOLDER, dir_fd=folder)
+    except NotADirectoryError:
+        return False
+    try:
+        return all(
+            inner.partition(".")[0] != "__init__"
             for inner in os.listdir(opened)
         )
     finally:

@@ -11,7 +11,7 @@ from hearth_packages.gateway import Gateway, encode
 from hearth_packages.generations import Account, Generations, Package
 from hearth_packages.job import Job
 from hearth_packages.judge import judge
-from hearth_packages.profile import Installed, find_installed, has_module
+from hearth_packages.profile import Installed, find_installed, find_module
 from hearth_packages.requirement import (
     normalise,
     parse_all,
@@ -157,7 +157,7 @@ class _Change:
             os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
         )
         try:
-            judge(self.job, folder, has_module, self.gateway.check)
+            judge(self.job, folder, find_module, self.gateway.check)
             os.fchmod(folder, 0o755)
         finally:
             os.close(folder)

@@ -15,7 +15,7 @@ import re
 import sys
 import zipfile
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Optional
 
 from hearth_packages.requirement import is_name, is_version, normalise
@@ -105,24 +105,31 @@ def _canonical(version: str) -> str:
     return re.sub(r"-([0-9]+)(?=$|[+.])", r".post\1", version)
 
 
-def _find(name: str) -> Optional[ModuleSpec]:
+@dataclass(frozen=True)
+class Module:
+    """A module of the profile's."""
+
+    folders: tuple[str, ...] = ()  # of a namespace package, which can be shared
+
+
+def find_module(name: str, inside: tuple[str, ...] = ()) -> Optional[Module]:
+    """Return the module of that name; `inside` has its namespace's folders."""
+    if not inside and name in _OWN:
+        return Module()
+    spec = (
+        PathFinder.find_spec(name, list(inside)) if inside else _find_top(name)
+    )
+    if spec is None:
+        return None
+    if spec.origin is None:
+        return Module(tuple(spec.submodule_search_locations or ()))
+    return Module()
+
+
+def _find_top(name: str) -> Optional[ModuleSpec]:
     for finder in sys.meta_path:
         find_spec = getattr(finder, "find_spec", None)
         spec: Optional[ModuleSpec] = find_spec and find_spec(name, None)
         if spec is not None:
             return spec
     return None
-
-
-def has_module(name: str, is_namespace: bool) -> bool:
-    """Return true if a module of that name is in the way of the profile's.
-
-    Two namespace packages, folders without `__init__.py`, go together.
-    """
-    if name in _OWN:
-        return True
-    spec = _find(name)
-    if spec is None:
-        return False
-    shares = spec.origin is None and bool(spec.submodule_search_locations)
-    return not (is_namespace and shares)

@@ -12,7 +12,7 @@ from hearth_packages import judge as judging
 from hearth_packages.faults import Gone, Refused
 from hearth_packages.job import Job
 from hearth_packages.judge import Tally
-from hearth_packages.profile import find_installed, has_module
+from hearth_packages.profile import find_installed, find_module
 
 JOB = Job("add", [], "/", "/", profile="p", max_bytes=10_000, max_files=50)
 
@@ -24,7 +24,7 @@ def judge(
 ) -> Tally:
     number = os.open(folder, os.O_RDONLY)
     try:
-        return judging.judge(job, number, has_module, check)
+        return judging.judge(job, number, find_module, check)
     finally:
         os.close(number)
 
@@ -166,6 +166,42 @@ def test_lets_namespace_packages_share_a_name(
     (staged / "shared" / "__init__.py").touch()
     with pytest.raises(Refused, match="one of that name already"):
         judge(staged)
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("shared/plain.py", "plain"),
+        ("shared/plain/__init__.py", "plain"),
+        ("shared/plain.cpython-311-x86_64-linux-gnu.so", "plain"),
+        ("shared/pkg/__init__.py", "pkg"),
+        ("shared/pkg/other.py", "pkg"),
+        ("shared/pkg.py", "pkg"),
+        ("shared/deep.py", "deep"),
+        ("shared/deep/__init__.py", "deep"),
+        ("shared/deep/down.py", "deep.down"),
+    ],
+)
+def test_refuses_to_hide_a_module_of_a_shared_namespace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, module: str
+) -> None:
+    there = tmp_path / "there" / "shared"
+    for one in ("plain.py", "pkg/__init__.py", "deep/down.py"):
+        write(there / one)
+    monkeypatch.syspath_prepend(str(there.parent))
+    staged = tmp_path / "staged"
+    for one in ("mine.py", "deep/mine.py", "own/down.py", "data.txt"):
+        write(staged / "shared" / one)
+    judge(staged)
+    write(staged / path)
+    with pytest.raises(Refused) as refused:
+        judge(staged)
+    assert f"a module shared.{module}, and the profile" in refused.value.text
+
+
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
 
 
 def test_bounds_bytes(tmp_path: Path) -> None:

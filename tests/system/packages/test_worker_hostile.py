@@ -110,6 +110,20 @@ def test_refuses_what_runs_or_replaces(
     assert why in refusal.text
 
 
+def test_refuses_to_hide_a_module_of_a_shared_namespace(
+    folder: Folder, index: FakeIndex
+) -> None:
+    """A program that a cell starts would have the session's first."""
+    pytest.importorskip("mpl_toolkits.mplot3d")
+    index.add("a", "1", files={"mpl_toolkits/mplot3d/__init__.py": "evil"})
+    refusal = refuse(folder, "a")
+    assert refusal.ename == "PackagesRefused"
+    assert "a module mpl_toolkits.mplot3d, and the profile" in refusal.text
+    index.add("b", "1", files={"mpl_toolkits/mine/__init__.py": ""})
+    folder.do("add", "b")
+    assert folder.current() == ["b-1.dist-info", "mpl_toolkits"]
+
+
 @pytest.mark.parametrize(
     "member",
     [
