@@ -17,7 +17,13 @@ from hearth_packages.requirement import (
     parse_all,
     parse_names,
 )
-from hearth_packages.resolve import Resolver, check_name, to_packages
+from hearth_packages.resolve import (
+    Resolver,
+    check_name,
+    keep_needed,
+    parse,
+    to_packages,
+)
 from hearth_packages.rules import read_rules
 from hearth_packages.stage import Stage
 from hearth_packages.uv import Uv
@@ -90,6 +96,8 @@ class _Change:
         uv = Uv(self.job, self.gateway, rules)
         try:
             resolver = Resolver(self.job, self.stage, uv, rules, self.installed)
+            if self.job.order == "remove":
+                return self._reduce(resolver, requested, new)
             return self._resolve(resolver, requested, new)
         except Refused:
             # What was unpacked of it would stay in the cache.
@@ -102,17 +110,44 @@ class _Change:
         self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
     ) -> bytes:
         self.gateway.progress(f"resolving {len(requested)} requirements")
-        pins = resolver.resolve(requested, self.before.resolved)
+        pins = resolver.resolve(requested, self.before.resolved, new)
         packages = to_packages(pins, requested)
         resolved = self.stage.read("resolved.txt")
-        if (
-            self.before.generation
-            and Account(packages=packages).versions() == self.before.versions()
-        ):
+        if self._has(packages):
             return self._keep(requested, packages, resolved, new)
         self.gateway.progress(f"installing {len(pins)} packages")
         resolver.install(pins)
         return self._finish(resolver, requested, packages, resolved, new)
+
+    def _reduce(
+        self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
+    ) -> bytes:
+        """Keep what is still needed, as it is.
+
+        Neither the index nor the operator's lists are asked about that: else
+        one package that they take back would keep every other one there.
+        """
+        needed = keep_needed(parse(self.before.resolved), requested)
+        there = self.before.versions()
+        pins = [
+            pin
+            for pin in needed
+            if pin.name in there and pin.name not in self.installed
+        ]
+        packages = to_packages(pins, requested)
+        resolved = "".join(pin.encode() for pin in needed)
+        if self._has(packages):
+            return self._keep(requested, packages, resolved, new)
+        self.gateway.progress(f"installing {len(pins)} packages")
+        resolver.reinstall(pins)
+        return self._finish(resolver, requested, packages, resolved, new)
+
+    def _has(self, packages: tuple[Package, ...]) -> bool:
+        """Return true if the session has just these packages."""
+        versions = Account(packages=packages).versions()
+        return bool(self.before.generation) and (
+            versions == self.before.versions()
+        )
 
     def _keep(
         self,

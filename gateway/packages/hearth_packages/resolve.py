@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime
 import re
+import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from hearth_packages.faults import Failed, Fault, Refused, clean
 from hearth_packages.generations import Package
@@ -50,8 +52,10 @@ class Pin:
     via: tuple[str, ...]  # names of the packages that need it
 
     def encode(self) -> str:
-        """Return its lines in a file of requirements."""
-        return " \\\n    ".join([f"{self.name}=={self.version}", *self.hashes])
+        """Return its lines in a file of requirements, as uv writes them."""
+        lines = " \\\n    ".join([f"{self.name}=={self.version}", *self.hashes])
+        via = f"    # via {', '.join(self.via)}\n" * bool(self.via)
+        return f"{lines}\n{via}"
 
 
 class Resolver:
@@ -75,10 +79,13 @@ class Resolver:
         newest = now - datetime.timedelta(seconds=job.cooldown)
         self.newest = newest.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def resolve(self, requested: dict[str, str], before: str) -> list[Pin]:
+    def resolve(
+        self, requested: dict[str, str], before: str, new: Iterable[str]
+    ) -> list[Pin]:
         """Return all packages, without those that the profile has.
 
-        `before` is the last result: its versions stay where they fit.
+        `before` is the last result: its versions stay where they fit. `new`
+        has the names that are asked for now.
         """
         stage = self.stage
         texts = "".join(f"{text}\n" for text in requested.values())
@@ -94,7 +101,7 @@ class Resolver:
             raise self._find_fault(result, before)
         pins = parse(stage.read("resolved.txt"))
         found = [pin for pin in pins if pin.name not in self.installed]
-        self._check(found)
+        self._check(found, set(new))
         return found
 
     def _cooldown(self) -> list[str]:
@@ -132,7 +139,7 @@ class Resolver:
             result, reports = again, self.uv.reports
         return explain(self.case, result.output, reports)
 
-    def _check(self, pins: list[Pin]) -> None:
+    def _check(self, pins: list[Pin], new: set[str]) -> None:
         """Judge the whole by the operator's lists."""
         if len(pins) > COUNT_MAX:
             raise Refused(
@@ -141,28 +148,62 @@ class Resolver:
             )
         graph = {pin.name: pin.via for pin in pins}
         for pin in pins:
-            check_name(self.job, pin.name, find_chain(pin.name, graph))
+            chain = find_chain(pin.name, graph)
+            root = chain[0] if chain else pin.name
+            try:
+                check_name(self.job, pin.name, chain)
+            except Refused as fault:
+                if root in new:
+                    raise
+                raise Refused(
+                    f"{fault.text}; the session has {root} already: remove "
+                    "that first"
+                ) from None
 
     def install(self, pins: list[Pin]) -> None:
         """Fill the stage's folder `new` with these packages."""
-        stage = self.stage
-        if not pins:
-            stage.make_folder("new")
+        if not self._prepare(pins):
             return
-        text = "".join(f"{pin.encode()}\n" for pin in pins)
-        stage.write("install.txt", text.encode())
-        result = self.uv.run(
+        result = self._install(*self._cooldown())
+        if result.code != 0:
+            raise explain(self.case, result.output, self.uv.reports)
+        self.stage.remove_lock_of_uv()
+
+    def reinstall(self, pins: list[Pin]) -> None:
+        """Fill it with packages that the session has, however old or young.
+
+        They are in uv's cache. Without a file there, the index is asked.
+        """
+        if not self._prepare(pins):
+            return
+        result = self._install("--offline")
+        if result.code != 0:
+            shutil.rmtree(self.stage.new, ignore_errors=True)
+            result = self._install()
+        if result.code != 0:
+            raise explain(self.case, result.output, self.uv.reports)
+        self.stage.remove_lock_of_uv()
+
+    def _prepare(self, pins: list[Pin]) -> bool:
+        """Return true if there is something to install."""
+        if not pins:
+            self.stage.make_folder("new")
+            return False
+        text = "".join(pin.encode() for pin in pins)
+        self.stage.write("install.txt", text.encode())
+        return True
+
+    def _install(self, *options: str) -> Result:
+        stage = self.stage
+        return self.uv.run(
             *("pip", "install", *_COMMON),
             *("--python", sys.executable),
             *("--only-binary", ":all:", "--no-deps", "--require-hashes"),
             *("--link-mode", "hardlink"),
-            *self._cooldown(),
+            *options,
             *("--target", stage.inside("new")),
             *("--requirements", stage.inside("install.txt")),
         )
-        if result.code != 0:
-            raise explain(self.case, result.output, self.uv.reports)
-        stage.remove_lock_of_uv()
 
 
 def check_name(job: Job, name: str, chain: list[str]) -> None:
@@ -196,6 +237,26 @@ def find_chain(name: str, graph: dict[str, tuple[str, ...]]) -> list[str]:
         name = above[0]
         seen.add(name)
         way.append(name)
+
+
+def keep_needed(pins: list[Pin], requested: Iterable[str]) -> list[Pin]:
+    """Return the packages that a requested one needs, and those themselves."""
+    needs: dict[str, list[str]] = {}
+    for pin in pins:
+        for above in pin.via:
+            needs.setdefault(above, []).append(pin.name)
+    kept: set[str] = set()
+    left = list(requested)
+    while left:
+        name = left.pop()
+        if name not in kept:
+            kept.add(name)
+            left += needs.get(name, [])
+    return [
+        replace(pin, via=tuple(one for one in pin.via if one in kept))
+        for pin in pins
+        if pin.name in kept
+    ]
 
 
 def parse(text: str) -> list[Pin]:
