@@ -16,6 +16,7 @@ from hearth_packages.requirement import (
     normalise,
     parse_all,
     parse_names,
+    with_extras,
 )
 from hearth_packages.resolve import (
     Resolver,
@@ -82,7 +83,10 @@ class _Change:
     def make(self, new: dict[str, str]) -> bytes:
         """Make the change; `new` has requirements, or names to be removed."""
         if self.job.order == "add":
-            requested = {**self.before.requested, **new}
+            before = self.before.requested
+            requested = dict(before)
+            for name, text in new.items():
+                requested[name] = with_extras(text, before.get(name, ""))
         else:
             requested = _take_out(self.before, list(new))
         if len(requested) > REQUESTED_MAX:

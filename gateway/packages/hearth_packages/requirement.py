@@ -122,6 +122,29 @@ def parse(text: str) -> Requirement:
     return Requirement(normalise(found["name"]), whole)
 
 
+def with_extras(text: str, before: str) -> str:
+    """Return a requirement with the extras of the one before it, too.
+
+    Both are texts of `parse`. As with pip, what an extra has brought stays.
+    """
+    new, old = _REQUIREMENT.fullmatch(text), _REQUIREMENT.fullmatch(before)
+    if not new or not old or not old["extras"]:
+        return text
+    extras = {
+        normalise(extra): extra
+        for found in (old, new)
+        for extra in (found["extras"] or "").split(",")
+        if extra
+    }
+    whole = f"{new['name']}[{','.join(extras.values())}]{new['clauses']}"
+    if len(whole) > LENGTH_MAX:
+        raise Invalid(
+            f"{new['name']} would have extras and versions of {len(whole)} "
+            f"characters, and the most is {LENGTH_MAX}: remove it first"
+        )
+    return whole
+
+
 def _check_count(texts: list[str]) -> None:
     if not texts:
         raise Invalid("no package is named: name at least one")

@@ -15,6 +15,7 @@ from hearth_packages.requirement import (
     parse,
     parse_all,
     parse_names,
+    with_extras,
 )
 
 
@@ -120,6 +121,28 @@ def test_takes_only_names_where_names_are_asked_for() -> None:
     assert parse_names(["A.B", "c"]) == ["a-b", "c"]
     with pytest.raises(Invalid, match="no name"):
         parse_names(["a>=1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "whole"),
+    [
+        ("a", "", "a"),
+        ("a", "a", "a"),
+        ("a>=2", "a<2", "a>=2"),
+        ("a", "a[x]", "a[x]"),
+        ("a>=2", "A[x,y]<2", "a[x,y]>=2"),
+        ("a[y]", "a[x]", "a[x,y]"),
+        ("a[X_1,y]", "a[x-1]==1", "a[X_1,y]"),
+        ("a[y]", "a", "a[y]"),
+    ],
+)
+def test_keeps_extras(text: str, before: str, whole: str) -> None:
+    assert with_extras(text, before) == whole
+
+
+def test_bounds_the_extras_that_are_kept() -> None:
+    with pytest.raises(Invalid, match="the most is 200: remove it first"):
+        with_extras(f"a[{'x' * 100}]", f"a[{'y' * 100}]")
 
 
 @pytest.mark.parametrize(

@@ -286,6 +286,10 @@ def test_installs_extras(folder: Folder, index: FakeIndex) -> None:
     index.add("b", "1")
     assert names(folder.do("add", "a")) == {"a": "1"}
     assert names(folder.do("add", "a[x]")) == {"a": "1", "b": "1"}
+    # What an extra has brought stays until its package is removed.
+    assert names(folder.do("add", "a>=1")) == {"a": "1", "b": "1"}
+    folder.do("remove", "a")
+    assert names(folder.do("add", "a")) == {"a": "1"}
 
 
 def test_two_sessions_share_files(folder: Folder, index: FakeIndex) -> None:
