@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from hearth_packages.faults import Failed, Fault, Refused, clean
+from hearth_packages.faults import Conflict, Failed, Fault, Refused, clean
 from hearth_packages.generations import Package
 from hearth_packages.job import Job
 from hearth_packages.profile import Installed
@@ -181,7 +181,14 @@ class Resolver:
             shutil.rmtree(self.stage.new, ignore_errors=True)
             result = self._install()
         if result.code != 0:
-            raise explain(self.case, result.output, self.uv.reports)
+            fault = explain(self.case, result.output, self.uv.reports)
+            if isinstance(fault, Conflict):
+                # uv's cache has the index's newest page, and not the version.
+                raise Conflict(
+                    "the index has taken back a package that would stay: "
+                    f"remove it in the same request; {fault.text}"
+                )
+            raise fault
         self.stage.remove_lock_of_uv()
 
     def _prepare(self, pins: list[Pin]) -> bool:

@@ -213,6 +213,24 @@ def test_removes_what_the_index_has_taken_back(
     assert folder.current() == ["good-1.dist-info", "good.py"]
 
 
+def test_says_what_else_to_remove_that_the_index_has_taken_back(
+    folder: Folder, index: FakeIndex
+) -> None:
+    for name in ("a", "bad", "good"):
+        index.add(name, "1")
+    folder.do("add", "a", "bad", "good")
+    index.releases["bad"].clear()
+    index.add("bad", "2")
+    with pytest.raises(Refusal, match="no version fits"):
+        folder.do("add", "bad>=3")  # and uv has the new page
+    with pytest.raises(
+        Refusal, match=r"in the same request; .*no version of bad==1"
+    ) as refused:
+        folder.do("remove", "a")
+    assert refused.value.ename == "PackagesConflict"
+    assert names(folder.do("remove", "a", "bad")) == {"good": "1"}
+
+
 def test_removes_what_is_needed_in_a_circle(
     folder: Folder, index: FakeIndex
 ) -> None:
