@@ -1,82 +1,127 @@
-"""What uv has added to its cache during a job, in bytes and files.
+"""What uv has added to its folder during a job, in bytes of the disk and files.
 
-A small download can become a large folder. So the worker looks while uv
-unpacks, and not only when it has done so.
+A small download can become a large folder, and a small page of an index a large
+file. So the worker looks while uv works, and not only when it has ended.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection
+from typing import Optional
 
 from hearth_packages.faults import Refused
+from hearth_packages.folders import Measure, Size, open_folder, remove
 from hearth_packages.job import Job
+from hearth_packages.stage import ARCHIVE, Stage
 
 # uv's own: metadata of the index and of interpreters, besides the packages.
 SPARE_BYTES = 64 << 20
 SPARE_FILES = 10_000
 LOOK_SECONDS = 0.25
-_ARCHIVE = "archive-v0"  # one folder in it for each wheel
 
 
 class Growth:
-    """Knows what was in the cache before."""
+    """Knows what was in the folder before.
 
-    def __init__(self, job: Job) -> None:
+    The wheels that were there before are many, and uv leaves them as they are.
+    So most looks leave them out, and some do not.
+    """
+
+    def __init__(self, job: Job, stage: Stage) -> None:
         self.job = job
-        self.cache = os.path.join(job.work, "cache")
-        self.before = set(self._entries())
-        self.next_look = 0.0
+        self.stage = stage
+        self.entries = set(os.listdir(stage.cache))
+        self.wheels = self._list_wheels()
+        self.rest = self._measure(self.wheels).found
+        self.whole = self._measure(()).found
+        self.next_look = self.next_whole = 0.0
 
-    def _entries(self) -> Iterator[str]:
-        """Yield the folders of wheels, and those that uv makes anew."""
-        for folder in (self.cache, os.path.join(self.cache, _ARCHIVE)):
+    def _list_wheels(self) -> set[str]:
+        archive = self._open_archive()
+        if archive is None:
+            return set()
+        try:
+            return set(os.listdir(archive))
+        finally:
+            os.close(archive)
+
+    def _open_archive(self) -> Optional[int]:
+        try:
+            return open_folder(ARCHIVE, self.stage.cache)
+        except OSError:
+            return None  # none yet
+
+    def _measure(
+        self, without: Collection[str], most: Optional[Size] = None
+    ) -> Measure:
+        """Measure all of uv's folder, without those wheels."""
+        measure = Measure(most)
+        measure.add(self.stage.cache, (ARCHIVE,))
+        archive = self._open_archive()
+        if archive is not None:
             try:
-                names = os.listdir(folder)
-            except FileNotFoundError:
-                continue
-            for name in names:
-                if name != _ARCHIVE:
-                    yield os.path.join(folder, name)
-
-    def _new(self) -> list[str]:
-        return [path for path in self._entries() if path not in self.before]
+                measure.add(archive, without)
+            finally:
+                os.close(archive)
+        # An installed file is a second name of one in the cache.
+        measure.add(self.stage.space, ("cache",))
+        return measure
 
     def look(self) -> None:
         """Refuse what has become too much; cheap, and done now and then."""
         now = time.monotonic()
         if now < self.next_look:
             return
-        self.measure()
-        spent = time.monotonic() - now
-        self.next_look = now + max(LOOK_SECONDS, 10 * spent)
+        if now < self.next_whole:
+            self._refuse(self.wheels, self.rest)
+            spent = time.monotonic() - now
+        else:
+            self.measure()
+            spent = 0.0
+            self.next_whole = now + 20 * (time.monotonic() - now)
+        self.next_look = time.monotonic() + max(LOOK_SECONDS, 10 * spent)
 
     def measure(self) -> None:
         """Refuse what has become too much."""
-        size = count = 0
-        for path in self._new():
-            for folder, folders, files in os.walk(path):
-                count += len(folders) + len(files)
-                for name in files:
-                    size += _size(os.path.join(folder, name))
-                if size > self.job.max_bytes + SPARE_BYTES:
-                    raise too_many_bytes(self.job)
-                if count > self.job.max_files + SPARE_FILES:
-                    raise too_many_files(self.job)
+        self._refuse((), self.whole)
+
+    def _refuse(self, without: Collection[str], before: Size) -> None:
+        most = Size(
+            before.size + self.job.max_bytes + SPARE_BYTES,
+            before.count + self.job.max_files + SPARE_FILES,
+        )
+        measure = self._measure(without, most)
+        if measure.is_deep:
+            raise Refused("a package has folders that are too deep")
+        if measure.found.size > most.size:
+            raise too_many_bytes(self.job)
+        if measure.found.count > most.count:
+            raise too_many_files(self.job)
 
     def take_back(self) -> None:
-        """Remove what the job has added."""
-        for path in self._new():
-            shutil.rmtree(path, ignore_errors=True)
+        """Remove what the job has added.
 
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except OSError:
-        return 0  # uv has moved it
+        What it has added to files and folders that were there, such as pages
+        of the index, is told by the size alone: then all of the cache goes.
+        """
+        stage = self.stage
+        stage.clear()
+        for name in os.listdir(stage.cache):
+            if name not in self.entries:
+                remove(name, stage.cache, stage.work)
+        archive = self._open_archive()
+        if archive is not None:
+            try:
+                for name in os.listdir(archive):
+                    if name not in self.wheels:
+                        remove(name, archive, stage.work)
+            finally:
+                os.close(archive)
+        left = self._measure(())
+        if left.is_deep or left.found.size > self.whole.size + SPARE_BYTES:
+            stage.empty_cache()
 
 
 def too_many_bytes(job: Job) -> Refused:

@@ -18,7 +18,7 @@ class Job:
     order: str
     names: list[str]
     session: str  # the session's folder, whose last part is its token
-    work: str  # /workspace of uv's sandbox
+    work: str  # the folder that has /workspace of uv's sandbox
     profile: str = ""
     index: str = ""
     hosts: tuple[str, ...] = ()

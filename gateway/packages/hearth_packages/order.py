@@ -97,7 +97,7 @@ class _Change:
         if not requested:
             return self._finish(None, requested, (), "", new)
         rules = read_rules(self.job.index, self.job.hosts)
-        uv = Uv(self.job, self.gateway, rules)
+        uv = Uv(self.job, self.gateway, rules, self.stage)
         try:
             resolver = Resolver(self.job, self.stage, uv, rules, self.installed)
             if self.job.order == "remove":

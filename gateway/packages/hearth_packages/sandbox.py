@@ -60,8 +60,9 @@ class Program:
 class Sandbox:
     """The description, made once for all programs of a job."""
 
-    def __init__(self, job: Job, readonly: list[str]) -> None:
+    def __init__(self, job: Job, workspace: str, readonly: list[str]) -> None:
         self.job = job
+        self.workspace = workspace
         self.limits = {
             "file_size": max(job.max_bytes, 64 << 20),
             "processes": _PROCESSES,
@@ -112,9 +113,11 @@ class _Run:
     def __init__(self, sandbox: Sandbox, stack: ExitStack) -> None:
         self.sandbox = sandbox
         self.stack = stack
-        self.workspace = os.open(
-            sandbox.job.work, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
-        )
+        # A link in the place of either would not be followed.
+        place = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.work = os.open(sandbox.job.work, place)
+        stack.callback(os.close, self.work)
+        self.workspace = os.open(sandbox.workspace, place)
         stack.callback(os.close, self.workspace)
         self.leash, self.listener = self._make_leash()
         self.link, self.theirs = socket.socketpair()
@@ -136,9 +139,9 @@ class _Run:
         self.stack.enter_context(leash)
         name = f"init-{os.getpid()}"
         # A socket's path has at most 107 bytes.
-        path = f"/proc/self/fd/{self.workspace}/{name}"
+        path = f"/proc/self/fd/{self.work}/{name}"
         try:
-            os.unlink(name, dir_fd=self.workspace)
+            os.unlink(name, dir_fd=self.work)
         except FileNotFoundError:
             pass
         listener.bind(path)
@@ -146,7 +149,7 @@ class _Run:
             listener.listen(1)
             leash.connect(path)
         finally:
-            os.unlink(name, dir_fd=self.workspace)
+            os.unlink(name, dir_fd=self.work)
         leash.sendall(b"U")
         return leash, listener
 

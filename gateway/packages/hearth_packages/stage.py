@@ -1,121 +1,266 @@
-"""The work folder, which uv's sandbox sees as /workspace.
+"""The work folder, and in it the one that uv's sandbox sees as /workspace.
 
-    cache/          uv's cache
-    stage/          this job's: files that uv reads and writes, and `new`
     lock            held by the one worker that writes
+    uv/             /workspace, made anew by each job
+    uv/cache/       uv's cache, taken over from the job before
+    uv/stage/       this job's: files that uv reads and writes, and `new`
 
-What lies here may have been written by uv. No program of uv runs while the
-worker writes here, and `stage` is made anew by each job.
+What lies in `uv` may have been written by uv, and uv may have been taken over
+by what an index sent. So the worker holds the folders by descriptors, and looks
+after each run of uv whether they are still in their places (`check`). No
+program of uv runs while the worker reads and writes here. One of a worker that
+was killed may run for a moment: it has the `uv` of that job, and of this one
+only what is in the cache.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-import shutil
 import stat
 import time
+from typing import Optional
 
 from hearth_packages.faults import Failed
+from hearth_packages.folders import (
+    Measure,
+    Size,
+    look_at,
+    move_aside,
+    open_folder,
+    permit,
+    remove,
+)
 from hearth_packages.gateway import Gateway
 from hearth_packages.job import Job
 
 INSIDE = "/workspace"
+ARCHIVE = "archive-v0"  # of the cache; one folder in it for each wheel
+# How much of what one session may have is kept in the cache for all.
+CACHE_FACTOR = 4
 FILE_MAX = 16 << 20
 LOCK_SECONDS = 0.1
+_LOCK = "lock"
+_SPACE = "uv"
+_CACHE = "cache"
+_STAGE = "stage"
 
 
 class Stage:
-    """The folder of one job."""
+    """The folders of one job, held until the worker ends."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.path = os.path.join(job.work, "stage")
+        self.workspace = os.path.join(job.work, _SPACE)
+        self.path = os.path.join(self.workspace, _STAGE)
         self.new = os.path.join(self.path, "new")
-        self.lock = -1
+        # Descriptors:
+        self.work = self.lock = self.space = self.cache = self.folder = -1
+        self.made: list[str] = ["new"]  # folders in the stage
 
     def open(self, gateway: Gateway) -> None:
-        """Wait until no other worker writes, and make the folder anew."""
+        """Wait until no other worker writes, and make the folders anew."""
+        self.work = open_folder(self.job.work)
         self._take_lock(gateway)
-        self._own(self.job.work)
-        self.clear()
-        self._make(self.path)
-        cache = os.path.join(self.job.work, "cache")
-        if not os.path.isdir(cache):
-            self._make(cache)
-        for name in os.listdir(self.job.work):
-            if name.startswith("init-"):  # a socket of a killed worker
-                os.unlink(os.path.join(self.job.work, name))
-        # What a uv that was killed has not finished.
-        for name in os.listdir(cache):
-            if name.startswith(".tmp"):
-                shutil.rmtree(os.path.join(cache, name), ignore_errors=True)
+        try:
+            self._open_space()
+            self._open_cache()
+            self._bound_cache()
+        except OSError as error:
+            raise self._fault(error) from None
+        self.folder = self._make(_STAGE, self.space)
 
     def _take_lock(self, gateway: Gateway) -> None:
-        self.lock = os.open(
-            os.path.join(self.job.work, "lock"),
-            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o600,
-        )
         while True:
-            try:
-                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.lock = self._open_lock()
+            while True:
+                try:
+                    fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    gateway.check()
+                    time.sleep(LOCK_SECONDS)
+            if _is_same(look_at(_LOCK, self.work), os.fstat(self.lock)):
                 return
-            except BlockingIOError:
-                gateway.check()
-                time.sleep(LOCK_SECONDS)
+            os.close(self.lock)
 
-    def clear(self) -> None:
-        """Remove the folder."""
+    def _open_lock(self) -> int:
+        """Open the file; what else has its name is removed."""
+        for _ in range(2):
+            about = look_at(_LOCK, self.work)
+            if about is not None and not stat.S_ISREG(about.st_mode):
+                remove(_LOCK, self.work, self.work)
+            try:
+                return os.open(
+                    _LOCK,
+                    os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+                    0o600,
+                    dir_fd=self.work,
+                )
+            except OSError as error:
+                if error.errno not in (errno.ELOOP, errno.EISDIR):
+                    raise self._fault(error) from None
+        raise Failed(f"{self.job.work}/{_LOCK} is no file: remove it")
+
+    def _open_space(self) -> None:
+        """Make uv's folder, with the cache of the job before."""
+        before = ""
+        if look_at(_SPACE, self.work) is not None:
+            before = move_aside(_SPACE, self.work, self.work)
+        self.space = self._make(_SPACE, self.work)
+        if before:
+            self._take_over(before)
+        for name in os.listdir(self.work):
+            if name not in (_LOCK, _SPACE):  # left by a worker that was killed
+                remove(name, self.work, self.work)
+
+    def _take_over(self, before: str) -> None:
         try:
-            if stat.S_ISDIR(os.lstat(self.path).st_mode):
-                shutil.rmtree(self.path)
-            else:
-                os.unlink(self.path)
+            folder = open_folder(before, self.work)
+        except OSError:
+            return
+        try:
+            permit(_CACHE, folder)
+            os.rename(_CACHE, _CACHE, src_dir_fd=folder, dst_dir_fd=self.space)
         except FileNotFoundError:
             pass
-        except OSError as error:
+        finally:
+            os.close(folder)
+
+    def _open_cache(self) -> None:
+        """Open the cache, without what is no part of it."""
+        if self._is_folder(_CACHE, self.space):
+            self.cache = open_folder(_CACHE, self.space)
+            if not self._is_folder(ARCHIVE, self.cache):
+                remove(ARCHIVE, self.cache, self.work)
+            for name in os.listdir(self.cache):
+                # What a uv that was killed has not finished.
+                if name.startswith(".tmp"):
+                    remove(name, self.cache, self.work)
+        else:
+            remove(_CACHE, self.space, self.work)
+            self.cache = self._make(_CACHE, self.space)
+
+    def empty_cache(self) -> None:
+        """Remove all that is in the cache; uv fills it again."""
+        for name in os.listdir(self.cache):
+            remove(name, self.cache, self.work)
+
+    def _bound_cache(self) -> None:
+        """Empty the cache if all jobs together have added too much to it."""
+        measure = Measure(
+            Size(
+                CACHE_FACTOR * self.job.max_bytes,
+                CACHE_FACTOR * self.job.max_files,
+            )
+        )
+        measure.add(self.cache)
+        if measure.is_over:
+            self.empty_cache()
+
+    def _is_folder(self, name: str, parent: int) -> bool:
+        """Return true if it is a folder of uv's user or the worker's."""
+        about = look_at(name, parent)
+        return (
+            about is not None
+            and stat.S_ISDIR(about.st_mode)
+            and about.st_uid in (self.job.uid, os.geteuid())
+        )
+
+    def check(self) -> None:
+        """Fail if uv has put anything in the place of a folder.
+
+        It is removed, so that no later job meets it.
+        """
+        for folder in (self.space, self.cache, self.folder):
+            os.fchmod(folder, 0o700)
+        places: list[tuple[str, int, Optional[int]]] = [
+            (_CACHE, self.space, self.cache),
+            (ARCHIVE, self.cache, None),
+            (_STAGE, self.space, self.folder),
+            *((name, self.folder, None) for name in self.made),
+        ]
+        wrong = [place for place in places if not self._is_in_place(*place)]
+        for name, parent, _ in wrong:
+            remove(name, parent, self.work)
+        if wrong:
             raise Failed(
-                f"{self.path} cannot be removed: {error.strerror}; remove it"
-            ) from None
+                f"uv has put something else in the place of its folder "
+                f"{wrong[0][0]}; that was removed, and the job has ended"
+            )
 
-    def _make(self, path: str) -> None:
-        os.mkdir(path, 0o700)
-        self._own(path)
+    def _is_in_place(
+        self, name: str, parent: int, opened: Optional[int]
+    ) -> bool:
+        """Return true for the opened folder; or for any folder, or none."""
+        about = look_at(name, parent)
+        if opened is None:
+            return about is None or self._is_folder(name, parent)
+        return self._is_folder(name, parent) and _is_same(
+            about, os.fstat(opened)
+        )
 
-    def _own(self, path: str) -> None:
+    def clear(self) -> None:
+        """Remove what the job has made for itself."""
+        try:
+            remove(_STAGE, self.space, self.work)
+        except OSError as error:
+            raise self._fault(error) from None
+
+    def _fault(self, error: OSError) -> Failed:
+        return Failed(
+            f"{self.job.work} cannot be used: {error.strerror}; remove what is "
+            "in that folder"
+        )
+
+    def _make(self, name: str, parent: int) -> int:
+        """Make a folder of uv's; return its descriptor."""
+        os.mkdir(name, 0o700, dir_fd=parent)
+        folder = open_folder(name, parent)
+        self._own(folder)
+        return folder
+
+    def _own(self, number: int) -> None:
         """Give it to the user of uv's sandbox, which only root has to."""
         if os.geteuid() == 0:
-            os.chown(path, self.job.uid, self.job.gid, follow_symlinks=False)
+            os.fchown(number, self.job.uid, self.job.gid)
 
     def inside(self, name: str) -> str:
         """Return the path of a file of the folder, as uv has it."""
-        return f"{INSIDE}/stage/{name}"
+        return f"{INSIDE}/{_STAGE}/{name}"
 
     def make_folder(self, name: str) -> str:
         """Make a folder for uv; return its path as uv has it."""
-        self._make(os.path.join(self.path, name))
+        os.close(self._make(name, self.folder))
+        self.made.append(name)
         return self.inside(name)
 
     def write(self, name: str, content: bytes) -> str:
         """Write a file for uv; return its path as uv has it."""
-        path = os.path.join(self.path, name)
         number = os.open(
-            path,
+            name,
             os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
             0o644,
+            dir_fd=self.folder,
         )
         with open(number, "wb") as file:
             file.write(content)
-        self._own(path)
+            self._own(number)
         return self.inside(name)
 
     def read(self, name: str) -> str:
         """Return the text of a file that uv has written."""
-        path = os.path.join(self.path, name)
-        number = os.open(
-            path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
+        try:
+            number = os.open(
+                name,
+                os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+                dir_fd=self.folder,
+            )
+        except OSError as error:
+            raise Failed(
+                f"uv has written no plain file {name}: {error.strerror}"
+            ) from None
         with open(number, "rb") as file:
             about = os.fstat(number)
             if not stat.S_ISREG(about.st_mode) or about.st_size > FILE_MAX:
@@ -125,6 +270,10 @@ class Stage:
     def remove_lock_of_uv(self) -> None:
         """Remove the lock file that uv leaves in the folder that it fills."""
         try:
-            os.unlink(os.path.join(self.new, ".lock"))
+            os.unlink("new/.lock", dir_fd=self.folder)
         except FileNotFoundError:
             pass
+
+
+def _is_same(one: Optional[os.stat_result], other: os.stat_result) -> bool:
+    return one is not None and os.path.samestat(one, other)

@@ -14,7 +14,7 @@ from hearth_packages.job import Job
 from hearth_packages.proxy import Bounds, Proxy, Report
 from hearth_packages.rules import Rules
 from hearth_packages.sandbox import PROXY_PORT, Program, Result, Sandbox
-from hearth_packages.stage import INSIDE
+from hearth_packages.stage import INSIDE, Stage
 
 _CERTIFICATES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -48,12 +48,15 @@ def find_uv(job: Job) -> str:
 class Uv:
     """uv for one job."""
 
-    def __init__(self, job: Job, gateway: Gateway, rules: Rules) -> None:
+    def __init__(
+        self, job: Job, gateway: Gateway, rules: Rules, stage: Stage
+    ) -> None:
         self.job = job
+        self.stage = stage
         self.gateway = gateway
         self.program = find_uv(job)
-        self.growth = Growth(job)
-        self.sandbox = Sandbox(job, [self.program])
+        self.growth = Growth(job, stage)
+        self.sandbox = Sandbox(job, stage.workspace, [self.program])
         self.proxy: Optional[Proxy] = Proxy(
             rules, Bounds(job.max_bytes, job.silence), job.uid, job.gid
         )
@@ -63,15 +66,16 @@ class Uv:
         """Run one command; `reports` has what the proxy refused meanwhile."""
         assert self.proxy is not None  # noqa: S101  it is closed last
         self.proxy.reports()
-        result = self.sandbox.run(
-            self.gateway,
-            Program(
-                [self.program, *arguments],
-                self._environment(),
-                self.proxy.attach,
-                self.growth.look,
-            ),
+        program = Program(
+            [self.program, *arguments],
+            self._environment(),
+            self.proxy.attach,
+            self.growth.look,
         )
+        try:
+            result = self.sandbox.run(self.gateway, program)
+        finally:
+            self.stage.check()
         self.growth.measure()
         self.reports = self.proxy.reports()
         return result

@@ -81,10 +81,10 @@ def test_lists_nothing_at_first(any_folder: Folder) -> None:
 def test_leaves_nothing_of_its_own(folder: Folder, index: FakeIndex) -> None:
     index.add("a", "1")
     folder.do("add", "a")
-    assert not (folder.path / "work" / "stage").exists()
     assert folder.current() == ["a-1.dist-info", "a.py"]
     left = os.listdir(folder.path / "work")
-    assert sorted(left) == ["cache", "lock"]
+    assert sorted(left) == ["lock", "uv"]
+    assert os.listdir(folder.path / "work" / "uv") == ["cache"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users")

@@ -87,7 +87,7 @@ def test_a_killed_worker_ends_all(any_folder: Folder, index: FakeIndex) -> None:
     # The next one clears up, and works.
     index.releases["a"][0].silent = False
     any_folder.do("add", "a")
-    assert sorted(os.listdir(any_folder.path / "work")) == ["cache", "lock"]
+    assert sorted(os.listdir(any_folder.path / "work")) == ["lock", "uv"]
 
 
 def test_the_client_of_a_list_does_not_wait(

@@ -15,7 +15,7 @@ import pytest
 from fake_index import FakeIndex, Member
 from hearth_packages.faults import Refused
 from hearth_packages.gateway import encode
-from worker import Folder, Refusal
+from worker import USER, Folder, Refusal
 
 SOON = 60
 
@@ -434,7 +434,171 @@ def test_links_in_the_work_folder_are_not_followed(
     target = folder.path.parent / "target"
     target.mkdir()
     (target / "kept").touch()
-    (folder.path / "work" / "stage").symlink_to(target)
+    (folder.path / "work" / "uv").symlink_to(target)
     folder.do("add", "a")
     assert (target / "kept").exists()
     assert os.listdir(target) == ["kept"]
+
+
+def take_over(folder: Folder, script: str) -> dict[str, str]:
+    """Return the setting by which a script is uv."""
+    program = folder.path.parent / "uv"
+    program.write_text(f"#!/bin/sh\ncd /workspace\n{script}\n")
+    program.chmod(0o755)
+    return {"uv": str(program)}
+
+
+def make_victim(folder: Folder) -> Path:
+    """Make a folder of the host that uv's user may write to."""
+    victim = folder.path.parent / "victim"
+    for name in (".tmpx/a", "precious/a", "archive-v0/a", "new"):
+        (victim / name).mkdir(parents=True)
+        (victim / name / "file").write_text("x")
+    (victim / "resolved.txt").write_text("a==1\n")
+    for path in (victim, *victim.rglob("*")):
+        path.chmod(0o777)
+    return victim
+
+
+def list_all(folder: Path) -> list[tuple[str, int, int]]:
+    """Return what is there, and who has it."""
+    return sorted(
+        (str(path), path.lstat().st_mode, path.lstat().st_uid)
+        for path in (folder, *folder.rglob("*"))
+    )
+
+
+MISMATCH = "echo 'error: Hash mismatch for `x`' >&2; exit 1"
+IN_PLACE = "in the place of its folder"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (f"mv cache old; ln -s {{victim}} cache; {MISMATCH}", IN_PLACE),
+        (f"mv cache old; touch cache; {MISMATCH}", IN_PLACE),
+        (f"mv cache old; mkdir cache; {MISMATCH}", IN_PLACE),
+        (f"mv cache old; {MISMATCH}", IN_PLACE),
+        (
+            "[ -d cache/archive-v0 ] && mv cache/archive-v0 old; "
+            f"ln -s {{victim}} cache/archive-v0; {MISMATCH}",
+            IN_PLACE,
+        ),
+        (f"ln -s {{victim}} cache/.tmpx; {MISMATCH}", "its hash differs"),
+        ("mv stage old; ln -s {victim} stage", IN_PLACE),
+        ("mv stage old; mkdir stage; touch stage/resolved.txt", IN_PLACE),
+        ("rm -r stage/profile; ln -s {victim} stage/profile", IN_PLACE),
+        (
+            "[ $2 = compile ] && printf 'a==1 \\\\\\n    --hash=sha256:{hash}' "
+            "> stage/resolved.txt || ln -s {victim} stage/new",
+            IN_PLACE,
+        ),
+        (
+            "rm stage/resolved.txt; ln -s {victim}/resolved.txt "
+            "stage/resolved.txt",
+            "no plain file resolved.txt",
+        ),
+        (
+            "rm -f lock; ln -s {victim}/none lock; ln -s {victim} init-1; "
+            f"chmod 0 cache; {MISMATCH}",
+            "its hash differs",
+        ),
+        (f"chmod 0 cache stage .; {MISMATCH}", "its hash differs"),
+    ],
+)
+def test_a_uv_that_was_taken_over_reaches_nothing_else(
+    any_folder: Folder, index: FakeIndex, script: str, why: str
+) -> None:
+    """The worker follows no link of uv's, and the next job works."""
+    folder = any_folder
+    index.add("a", "1")
+    index.add("b", "1")
+    folder.do("add", "b")
+    victim = make_victim(folder)
+    before = list_all(victim)
+    evil = take_over(folder, script.format(victim=victim, hash="0" * 64))
+    assert why in refuse(folder, "a", **evil).text
+    assert list_all(victim) == before
+    folder.do("add", "a")
+    assert list_all(victim) == before
+    assert folder.read("a.py") == "VERSION = '1'\n"
+    assert sorted(os.listdir(folder.path / "work")) == ["lock", "uv"]
+    assert os.listdir(folder.path / "work" / "uv") == ["cache"]
+
+
+def test_a_deep_folder_is_removed(folder: Folder, index: FakeIndex) -> None:
+    """Deeper than a path can be, and than there may be descriptors."""
+    index.add("a", "1")
+    deep = "n=0; while [ $n -lt 3000 ]; do mkdir d; cd d; n=$((n+1)); done"
+    evil = take_over(folder, f"cd cache; {deep}; {MISMATCH}")
+    assert "too deep" in refuse(folder, "a", **evil).text
+    folder.do("add", "a")
+    assert not (folder.path / "work" / "uv" / "cache" / "d").exists()
+
+
+@pytest.mark.parametrize("name", ["lock", "uv", "cache"])
+@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "fifo"])
+def test_a_wrong_kind_in_the_work_folder_is_removed(
+    folder: Folder, index: FakeIndex, name: str, kind: str
+) -> None:
+    index.add("a", "1")
+    victim = make_victim(folder)
+    before = list_all(victim)
+    path = folder.path / "work" / name
+    if kind == "link":
+        path.symlink_to(victim)
+    elif kind == "dangling":
+        path.symlink_to(victim / "none")
+    elif kind == "folder":
+        (path / "a" / "b").mkdir(parents=True)
+    else:
+        os.mkfifo(path)
+    if os.geteuid() == 0:
+        os.chown(path, USER, USER, follow_symlinks=False)
+        for inner in path.rglob("*") if kind == "folder" else ():
+            os.chown(inner, USER, USER)
+    folder.do("add", "a")
+    folder.do("remove", "a")
+    assert list_all(victim) == before
+    assert (folder.path / "work" / "lock").is_file()
+
+
+def test_pages_of_the_index_count(folder: Folder, index: FakeIndex) -> None:
+    """What uv writes into folders of its cache that were there before."""
+    index.add("a", "1")
+    folder.do("add", "a")
+    cache = folder.path / "work" / "uv" / "cache"
+    (page,) = cache.glob("simple-v*")
+    bomb = f"head -c 60000000 /dev/zero > cache/{page.name}/"
+    evil = take_over(folder, f"{bomb}x; {bomb}y; sleep 100; {MISMATCH}")
+    index.add("b", "1")
+    began = time.monotonic()
+    refusal = refuse(folder, "b", max_bytes=10 << 20, **evil)
+    assert time.monotonic() - began < SOON
+    assert f"more than {10 << 20} bytes" in refusal.text
+    assert size(cache) < 1 << 20
+    folder.do("add", "b")
+    assert folder.current() == [
+        "a-1.dist-info",
+        "a.py",
+        "b-1.dist-info",
+        "b.py",
+    ]
+
+
+def test_the_cache_is_bounded(folder: Folder, index: FakeIndex) -> None:
+    """With four times what a session may have; sessions keep theirs."""
+    for number in range(6):
+        index.add(
+            f"a{number}", "1", files={f"a{number}.bin": os.urandom(1 << 20)}
+        )
+    most = 0
+    for number in range(6):
+        token = f"{number:032}"
+        folder.do("add", f"a{number}", token=token, max_bytes=1100 << 10)
+        most = max(most, size(folder.path / "work"))
+    assert 4 << 20 < most < 7 << 20
+    assert size(folder.path / "work") < 4 << 20
+    for number in range(6):
+        current = folder.session(f"{number:032}") / "current"
+        assert (current / f"a{number}.bin").stat().st_size == 1 << 20
