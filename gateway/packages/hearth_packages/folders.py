@@ -20,7 +20,7 @@ _ALL = 0o700
 
 
 def open_folder(name: str, parent: Optional[int] = None) -> int:
-    """Return a descriptor of the folder; a link is none."""
+    """Return a descriptor of the folder; fail for anything else."""
     return os.open(name, FOLDER, dir_fd=parent)
 
 
@@ -34,7 +34,7 @@ def look_at(name: str, parent: int) -> Optional[os.stat_result]:
 
 @dataclass
 class Size:
-    """What a folder takes of the disk."""
+    """Disk space and entries of a folder."""
 
     size: int = 0  # bytes
     count: int = 0  # files and folders

@@ -103,8 +103,8 @@ class Growth:
     def take_back(self) -> None:
         """Remove what the job has added.
 
-        What it has added to files and folders that were there, such as pages
-        of the index, is told by the size alone: then all of the cache goes.
+        Only the size shows what it has added to folders that were there, such
+        as that of the index's pages: then all of the cache goes.
         """
         stage = self.stage
         stage.clear()

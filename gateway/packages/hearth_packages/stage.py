@@ -202,9 +202,11 @@ class Stage:
         )
 
     def clear(self) -> None:
-        """Remove what the job has made for itself."""
+        """Remove all but the cache."""
         try:
-            remove(_STAGE, self.space, self.work)
+            for name in os.listdir(self.space):
+                if name != _CACHE:
+                    remove(name, self.space, self.work)
         except OSError as error:
             raise self._fault(error) from None
 

@@ -97,6 +97,7 @@ class Uv:
             "PATH": "/usr/bin:/bin",
             "HOME": "/tmp",  # noqa: S108  the sandbox's own
             "LANG": "C.UTF-8",
+            "MALLOC_ARENA_MAX": "2",  # each has 64 MiB of addresses
             "NO_COLOR": "1",
             "HTTP_PROXY": proxy,
             "HTTPS_PROXY": proxy,

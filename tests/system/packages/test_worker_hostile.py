@@ -519,6 +519,7 @@ def test_a_uv_that_was_taken_over_reaches_nothing_else(
     evil = take_over(folder, script.format(victim=victim, hash="0" * 64))
     assert why in refuse(folder, "a", **evil).text
     assert list_all(victim) == before
+    assert set(os.listdir(folder.path / "work" / "uv")) <= {"cache"}
     folder.do("add", "a")
     assert list_all(victim) == before
     assert folder.read("a.py") == "VERSION = '1'\n"
