@@ -179,7 +179,7 @@ def _judge_modules(
 
 
 def _name_module(name: str, mode: int) -> Optional[str]:
-    """Return the name of the module, NULL for another file."""
+    """Return the name of the module, None for another file."""
     module = name.partition(".")[0]
     is_folder = stat.S_ISDIR(mode)
     if not module.isidentifier() or (is_folder and "." in name):

@@ -93,7 +93,7 @@ def _plain(host: str) -> str:
 
 
 def parse_address(text: str) -> Optional[Address]:
-    """Return the address, NULL if it is a name."""
+    """Return the address, None if it is a name."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -120,7 +120,7 @@ def is_forbidden(address: Address) -> bool:
 
 
 def embedded(address: ipaddress.IPv6Address) -> Optional[ipaddress.IPv4Address]:
-    """Return the IPv4 address in an IPv6 address, NULL if there is none."""
+    """Return the IPv4 address in an IPv6 address, None if there is none."""
     number = int(address)
     last = ipaddress.IPv4Address(number & 0xFFFFFFFF)
     if any(address in network for network in _EMBEDDING):

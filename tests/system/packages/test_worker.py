@@ -250,11 +250,11 @@ def test_removes_without_what_was_in_the_cache(
     index.add("b", "1")
     folder.do("add", "a", "b")
     index.add("b", "2")
-    shutil.rmtree(folder.path / "work" / "cache")
+    shutil.rmtree(folder.path / "work" / "uv" / "cache")
     assert names(folder.do("remove", "a")) == {"b": "1"}
     assert folder.read("b.py") == "VERSION = '1'\n"
     folder.do("add", "a")
-    shutil.rmtree(folder.path / "work" / "cache")
+    shutil.rmtree(folder.path / "work" / "uv" / "cache")
     index.status = 500
     with pytest.raises(Refusal) as refused:
         folder.do("remove", "a")
