@@ -119,6 +119,7 @@ profile_t *profile_new(const char *name)
         .cooldown_ms = 7 * 24 * (int64_t) 3600 * 1000,
         .max_bytes = GIB,
         .max_files = 100000,
+        .serves_cells = 1,
     };
     self->packages.hosts[0] = mem_text("files.pythonhosted.org");
     return self;

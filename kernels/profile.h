@@ -46,6 +46,7 @@ typedef struct {
     int64_t cooldown_ms; /* age before which a file is not taken; 0: none */
     uint64_t max_bytes;  /* of one session's packages, unpacked */
     uint64_t max_files;  /* of one session's packages */
+    int serves_cells;    /* code in a cell may ask for packages */
     char *shown; /* owned; the folder of all sessions' packages, without links;
                     NULL: there is none (gateway/registry/packages_folder.h) */
 } profile_packages_t;

@@ -110,6 +110,9 @@ const option_value_t option_profile_rows[] = {
     {.key = OF_PROFILE "packages/max_files", .kind = VALUE_NUMBER,
      .offset = AT(packages.max_files), .min = 1, .max = 100000000,
      .initial = "100000", .help = "how many files a session's packages have"},
+    {.key = OF_PROFILE "packages/cells", .kind = VALUE_SWITCH,
+     .offset = AT(packages.serves_cells), .initial = "yes",
+     .help = "whether code in a cell may add packages (%pip install)"},
 #define X(name, value, lowest, highest, zero, number, text, reached, sentence) \
     {.key = OF_PROFILE "limits/" #name, .kind = VALUE_##value,                  \
      .offset = AT(limits.name), .min = lowest, .max = highest,                 \

@@ -8,7 +8,7 @@
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/launch_users.h"
-#include "gateway/registry/management_socket.h"
+#include "gateway/registry/packages_asker.h"
 #include "gateway/registry/packages_folder.h"
 #include "gateway/registry/packages_process.h"
 #include "gateway/registry/session_api.h"
@@ -34,9 +34,8 @@ typedef struct job {
     lane_kind_t lane;
     char session[SESSION_ID_MAX];
     const profile_t *profile;    /* borrowed */
-    char *who;                   /* owned; asks for it */
+    packages_asker_t *asker;     /* owned */
     json_t *content;             /* owned; what the worker gets */
-    message_t *request;          /* owned; NULL once it is answered */
     packages_process_t *process; /* owned; NULL: it waits */
     struct job *next;            /* owned */
 } job_t;
@@ -65,9 +64,8 @@ static void job_destroy(job_t **job_p)
     job_t *job = *job_p;
 
     packages_process_destroy(&job->process);
-    message_destroy(&job->request);
+    packages_asker_destroy(&job->asker);
     json_decref(job->content);
-    free(job->who);
     free(job);
     *job_p = NULL;
 }
@@ -115,7 +113,8 @@ static void note_change(const job_t *job, const char *outcome,
     json_t *version = json_object_get(package, "version");
 
     audit_writer_note_by(
-        job->jobs->parts->audit, job->who, "package", job->session, outcome,
+        job->jobs->parts->audit, packages_asker_who(job->asker), "package",
+        job->session, outcome,
         json_pack("{s:s,s:O?,s:O*}", "package", text_of(package, "name"),
                   "version", version ? version : json_object_get(package, "to"),
                   "from", json_object_get(package, "from")));
@@ -174,15 +173,15 @@ static void note_failure(const job_t *job, const json_t *reply)
     bool is_refused = strcmp(ename, "PackagesRefused") == 0;
 
     audit_writer_note_by(
-        job->jobs->parts->audit, job->who, "package", job->session,
-        is_refused ? "refused" : "failed",
+        job->jobs->parts->audit, packages_asker_who(job->asker), "package",
+        job->session, is_refused ? "refused" : "failed",
         json_pack("{s:O,s:O,s:s,s:s}", "order",
                   json_object_get(job->content, "order"), "names",
                   json_object_get(job->content, "names"), "ename", ename,
                   "text", text_of(reply, "evalue")));
 }
 
-/* Answers the job's request; `reply` is taken. */
+/* Answers who asked for the job; `reply` is taken. */
 static void answer(job_t *job, json_t *reply)
 {
     bool is_ok = strcmp(text_of(reply, "status"), "ok") == 0;
@@ -191,7 +190,7 @@ static void answer(job_t *job, json_t *reply)
         note_changes(job, reply);
     else if (job->lane == LANE_WRITE)
         note_failure(job, reply);
-    management_answer(job->jobs->parts->management, &job->request, reply);
+    packages_asker_answer(job->asker, reply);
 }
 
 static void on_answered(void *arg, json_t *reply)
@@ -266,7 +265,7 @@ static void start_next(packages_jobs_t *self, lane_kind_t lane)
 /* Gives a job up; `reply` is taken. One that was answered is about to end. */
 static void give_up(packages_jobs_t *self, job_t *job, json_t *reply)
 {
-    if (job->request)
+    if (!packages_asker_is_answered(job->asker))
         answer(job, reply);
     else
         json_decref(reply);
@@ -402,7 +401,8 @@ static const char *read_order(const json_t *content, lane_kind_t *ret_lane)
 }
 
 static void add(packages_jobs_t *self, const session_entry_t *entry,
-                const json_t *content, lane_kind_t lane, message_t **request_p)
+                const json_t *content, lane_kind_t lane,
+                packages_asker_t **asker_p)
 {
     job_t **at = &self->lanes[lane];
     job_t *job = mem_new(sizeof *job);
@@ -411,9 +411,8 @@ static void add(packages_jobs_t *self, const session_entry_t *entry,
     job->lane = lane;
     snprintf(job->session, sizeof job->session, "%s", entry->id);
     job->profile = entry->profile;
-    job->who = mem_text(message_sender(*request_p));
     job->content = describe(self, entry, content);
-    job->request = take_ptr(*request_p);
+    job->asker = take_ptr(*asker_p);
     while (*at)
         at = &(*at)->next;
     *at = job;
@@ -464,10 +463,23 @@ static json_t *off(const session_entry_t *entry)
                             profile, profile);
 }
 
+/* Returns the error for code that may not ask, though clients may. */
+static json_t *off_for_code(const session_entry_t *entry)
+{
+    const char *profile = entry->profile->name;
+
+    return management_error(
+        "PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
+        "code in a cell may not ask for packages here "
+        "(profile/%s/packages/cells); a client may: `hearth packages add %s "
+        "NAME`",
+        profile, entry->id);
+}
+
 /* Returns why there can be no such job now; NULL if there can. */
 static json_t *refusal(const packages_jobs_t *self,
                        const session_entry_t *entry, const json_t *content,
-                       lane_kind_t *ret_lane)
+                       bool is_code, lane_kind_t *ret_lane)
 {
     const char *flaw = read_order(content, ret_lane);
 
@@ -475,9 +487,25 @@ static json_t *refusal(const packages_jobs_t *self,
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
     if (!entry->profile->packages.index || !entry->packages[0])
         return off(entry);
+    if (is_code && !entry->profile->packages.serves_cells)
+        return off_for_code(entry);
     if (session_table_is_closing(self->parts->table))
         return stopping();
     return refuse_busy(self->lanes[*ret_lane], entry->id);
+}
+
+static void take(packages_jobs_t *self, const session_entry_t *entry,
+                 const json_t *content, packages_asker_t *asker)
+{
+    cleanup_packages_asker packages_asker_t *taken = asker;
+    lane_kind_t lane;
+    json_t *error =
+        refusal(self, entry, content, packages_asker_is_code(asker), &lane);
+
+    if (error)
+        packages_asker_answer(taken, error);
+    else
+        add(self, entry, content, lane, &taken);
 }
 
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
@@ -485,14 +513,17 @@ void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
 {
     const session_entry_t *entry =
         session_api_find(self->parts, content, request_p);
-    lane_kind_t lane;
-    json_t *error;
 
-    if (!entry)
-        return;
-    error = refusal(self, entry, content, &lane);
-    if (error)
-        management_answer(self->parts->management, request_p, error);
-    else
-        add(self, entry, content, lane, request_p);
+    if (entry)
+        take(self, entry, content,
+             packages_asker_new_client(self->parts, request_p));
+}
+
+void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
+                        const session_call_t *call)
+{
+    json_auto_t *text = json_loads(call->text, JSON_REJECT_DUPLICATES, NULL);
+
+    take(self, entry, json_object_get(text, "arguments"),
+         packages_asker_new_code(self->parts, entry, call->id));
 }

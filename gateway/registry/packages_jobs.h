@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "gateway/registry/parts.h"
+#include "gateway/registry/session_table.h"
+#include "gateway/session/messages.h"
 #include "protocol/message.h"
 
 #include <jansson.h>
@@ -22,6 +24,10 @@ void packages_jobs_destroy(packages_jobs_t **self_p);
 /* Takes a packages_request, and answers it when its job is done. */
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
                          message_t **request_p);
+/* Takes a call of code in a cell of the session, whose arguments are those of
+ * such a request, and answers it likewise. */
+void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
+                        const session_call_t *call);
 /* The session is gone: gives up its jobs. */
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session);
 /* The gateway stops: gives up all jobs. */

@@ -17,6 +17,7 @@
 #include "gateway/registry/session_discovery.h"
 #include "gateway/registry/session_feed.h"
 #include "gateway/registry/tool_servers.h"
+#include "gateway/session/tool_offer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,10 @@ static void on_latency(const registry_parts_t *parts, session_entry_t *entry,
 static void on_call(const registry_parts_t *parts, session_entry_t *entry,
                     session_report_t *event)
 {
-    tool_servers_call(parts->tool_servers, entry, &event->call);
+    if (tool_offer_is_gateways(event->call.provider))
+        packages_jobs_call(parts->packages, entry, &event->call);
+    else
+        tool_servers_call(parts->tool_servers, entry, &event->call);
 }
 
 static void on_launch(const registry_parts_t *parts, session_entry_t *entry,

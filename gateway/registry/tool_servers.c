@@ -6,7 +6,6 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "gateway/audit/audit.h"
 #include "gateway/config/state_files.h"
 #include "gateway/config/tool_list.h"
 #include "gateway/config/tool_server_file.h"
@@ -130,29 +129,13 @@ void tool_servers_destroy(tool_servers_t **self_p)
 
 /* ---- to the sessions ---- */
 
-static session_command_t *order_new(session_tools_kind_t kind,
-                                    const char *provider_or_null,
-                                    const char *text)
-{
-    session_command_t *command = session_command_new(SESSION_TOOLS, 0);
-
-    command->tools = (session_tools_order_t){
-        .kind = kind,
-        .who = mem_text(AUDIT_GATEWAY),
-        .provider = mem_text(provider_or_null),
-        .text = mem_text(text),
-        .is_gateways = true,
-    };
-    return command;
-}
-
 static void register_tools(const server_t *server, const session_entry_t *entry)
 {
     if (server->offer && server->profile == entry->profile
         && !session_entry_is_gone(entry))
-        mailbox_line_send(
-            entry->line,
-            order_new(TOOLS_REGISTER, server->provider, server->offer));
+        mailbox_line_send(entry->line,
+                          session_command_new_tools(
+                              TOOLS_REGISTER, server->provider, server->offer));
 }
 
 void tool_servers_greet(const tool_servers_t *self,
@@ -165,7 +148,8 @@ void tool_servers_greet(const tool_servers_t *self,
 static void fail_call(const session_entry_t *entry, uint64_t id,
                       const char *text)
 {
-    session_command_t *command = order_new(TOOLS_FAIL, NULL, text);
+    session_command_t *command =
+        session_command_new_tools(TOOLS_FAIL, NULL, text);
 
     command->tools.number = id;
     mailbox_line_send(entry->line, command);
@@ -179,8 +163,8 @@ static void fail_calls(const tool_servers_t *self, const server_t *server)
     for (; entry; entry = session_table_next(entry))
         if (entry->profile == server->profile && !session_entry_is_gone(entry))
             mailbox_line_send(
-                entry->line,
-                order_new(TOOLS_LEAVE, server->provider, server->fault));
+                entry->line, session_command_new_tools(
+                                 TOOLS_LEAVE, server->provider, server->fault));
     json_array_clear(server->calls);
 }
 

@@ -275,8 +275,9 @@ void host_tools_offer(session_t *self, const char *provider)
 
 bool host_tools_has(const session_t *self, const char *provider)
 {
-    return (tool_offer_is_server(provider)
-            && tool_providers_has(self->tools.providers, provider))
+    return tool_offer_is_gateways(provider)
+           || (tool_offer_is_server(provider)
+               && tool_providers_has(self->tools.providers, provider))
            || tool_providers_is_there(self->tools.providers, provider,
                                       clock_monotonic_ms())
            || tool_calls_are_given(self->tools.calls, provider);

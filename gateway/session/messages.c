@@ -2,6 +2,7 @@
 #include "gateway/session/messages.h"
 
 #include "base/buffer.h"
+#include "gateway/audit/audit.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,6 +27,22 @@ session_command_t *session_command_new_text(session_command_kind_t kind,
     session_command_t *self = session_command_new(kind, token);
 
     self->text = mem_text(text);
+    return self;
+}
+
+session_command_t *session_command_new_tools(session_tools_kind_t kind,
+                                             const char *provider,
+                                             const char *text)
+{
+    session_command_t *self = session_command_new(SESSION_TOOLS, 0);
+
+    self->tools = (session_tools_order_t){
+        .kind = kind,
+        .who = mem_text(AUDIT_GATEWAY),
+        .provider = mem_text(provider),
+        .text = mem_text(text),
+        .is_gateways = true,
+    };
     return self;
 }
 

@@ -116,6 +116,11 @@ session_command_t *session_command_new(session_command_kind_t kind,
 /* Returns a command of a kind that has a text, with a copy of it. */
 session_command_t *session_command_new_text(session_command_kind_t kind,
                                             uint64_t token, const char *text);
+/* Returns an order of the gateway's own about host tools, with copies of both
+ * texts; provider and text may be NULL. */
+session_command_t *session_command_new_tools(session_tools_kind_t kind,
+                                             const char *provider,
+                                             const char *text);
 void session_command_destroy(session_command_t **self_p);
 #define cleanup_session_command CLEANUP(session_command_destroy)
 /* Destroys a command, as a handover_destroy_fn. */

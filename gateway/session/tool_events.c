@@ -10,12 +10,20 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* Returns why the call cannot be made, as a word; NULL if it can. */
-static const char *find_flaw(session_t *self, const char *name,
-                             size_t argument_bytes, fault_t *fault)
+/* Returns who answers calls of that name, lent; NULL: none
+ * does. */
+static const char *provider_of(const session_t *self, const char *name)
+{
+    return tool_offer_is_gateways(name)
+               ? name
+               : tool_providers_of(self->tools.providers, name);
+}
+
+/* Returns why a host tool cannot be called, as a word; NULL if it can. */
+static const char *find_flaw_of_tool(const session_t *self, const char *name,
+                                     fault_t *fault)
 {
     const char *provider = tool_providers_of(self->tools.providers, name);
-    tool_limit_t limit;
 
     if (!self->spec->profile->gives_tools) {
         (void) fault_set(fault, EPERM,
@@ -41,6 +49,20 @@ static const char *find_flaw(session_t *self, const char *name,
                          provider);
         return "no_provider";
     }
+    return NULL;
+}
+
+/* Returns why the call cannot be made, as a word; NULL if it can. */
+static const char *find_flaw(session_t *self, const char *name,
+                             size_t argument_bytes, fault_t *fault)
+{
+    const char *flaw = tool_offer_is_gateways(name)
+                           ? NULL
+                           : find_flaw_of_tool(self, name, fault);
+    tool_limit_t limit;
+
+    if (flaw)
+        return flaw;
     if (tool_calls_count(self->tools.calls, argument_bytes, &limit, fault)
         < 0) {
         notify_limit(self->notify, limit.name);
@@ -76,16 +98,20 @@ static tool_call_t *make_call(session_t *self, const frame_t *frame,
 {
     tool_call_t *call = mem_new(sizeof *call);
     cleanup_free char *name = jspan_text_new(jspan_member(content, "name"));
+    bool is_gateways = name && tool_offer_is_gateways(name);
     int64_t number = 0;
 
     (void) jspan_to_integer(jspan_member(content, "call"), &number);
     call->number = (uint64_t) number;
     call->request = frame->request;
     /* What is no name of a tool is not repeated anywhere. */
-    call->tool = mem_text(tool_offer_is_name(name) ? name : "?");
+    call->tool = mem_text(is_gateways || tool_offer_is_name(name) ? name : "?");
     call->begun_ms = clock_monotonic_ms();
+    /* The gateway answers each of its own, however long its work takes. */
     call->until_ms =
-        call->begun_ms + (int64_t) self->spec->limits.tool_seconds * 1000;
+        is_gateways
+            ? INT64_MAX
+            : call->begun_ms + (int64_t) self->spec->limits.tool_seconds * 1000;
     return call;
 }
 
@@ -122,7 +148,8 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
     cleanup_tool_call tool_call_t *call = make_call(self, frame, content);
     cleanup_free char *name = mem_text(call->tool);
     fault_t why;
-    bool is_withheld = !self->tools.recording
+    bool is_gateways = tool_offer_is_gateways(name);
+    bool is_withheld = !is_gateways && !self->tools.recording
                        && self->spec->profile->gives_tools
                        && !tool_policy_permits(self->spec, name);
     cleanup_free char *refusal =
@@ -130,7 +157,7 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
     const char *flaw = is_withheld
                            ? "not_permitted"
                            : find_flaw(self, name, arguments.size, &why);
-    const char *provider = tool_providers_of(self->tools.providers, name);
+    const char *provider = provider_of(self, name);
     uint64_t id;
     int r;
 
@@ -149,7 +176,7 @@ int tool_events_on_call(session_t *self, const frame_t *frame, jspan_t content,
     tool_calls_add(self->tools.calls, &call);
     if (flaw)
         host_tools_fail(self, id, flaw, refusal ? refusal : why.text);
-    else if (self->tools.recording)
+    else if (self->tools.recording && !is_gateways)
         answer_recorded(self, id);
     else
         host_tools_offer(self, provider);

@@ -134,10 +134,16 @@ int tool_offer_read(bytes_t json, tool_offer_t **ret_offer, fault_t *fault)
     return 0;
 }
 
+bool tool_offer_is_gateways(const char *name)
+{
+    return strcmp(name, TOOL_PACKAGES) == 0;
+}
+
 bool tool_offer_is_server(const char *provider)
 {
     return strncmp(provider, TOOL_SERVER_PREFIX, strlen(TOOL_SERVER_PREFIX))
-           == 0;
+               == 0
+           || tool_offer_is_gateways(provider);
 }
 
 size_t tool_offer_size(const tool_offer_t *self)

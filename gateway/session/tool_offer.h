@@ -27,6 +27,14 @@ bool tool_offer_is_name(const char *text);
 /* How the name of a provider begins that is a server of the gateway's own
  * (profile/<name>/tools/servers); no other process can have such a name. */
 #define TOOL_SERVER_PREFIX "hearth.cfg/"
+
+/* What code in a cell asks of the gateway itself: a call by this name, which no
+ * tool and no provider can have. It goes the way of a server's calls. */
+#define TOOL_PACKAGES "hearth:packages" /* `%pip install` */
+bool tool_offer_is_gateways(const char *name);
+
+/* Returns true if calls of the provider go to the gateway: it is a server of
+ * the gateway's own, or the gateway itself. */
 bool tool_offer_is_server(const char *provider);
 
 size_t tool_offer_size(const tool_offer_t *self);

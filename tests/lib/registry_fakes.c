@@ -149,6 +149,10 @@ void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)
     size = strlen(said);
     if (command->token)
         snprintf(said + size, sizeof said - size, " %d", (int) command->token);
+    else if (command->kind == SESSION_TOOLS
+             && command->tools.kind == TOOLS_ANSWER)
+        snprintf(said + size, sizeof said - size, " answer %d %s",
+                 (int) command->tools.number, command->tools.text);
     session_command_destroy(&command);
 }
 

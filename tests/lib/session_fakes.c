@@ -142,6 +142,8 @@ void __wrap_handover_send(void *socket, void *object)
         deeds_note("LIMIT %s", report->text);
     else if (report->kind == SESSION_GONE)
         deeds_note("GONE %s", report->gone.reason);
+    else if (report->kind == SESSION_CALL)
+        deeds_note("CALL %s", report->call.provider);
     else
         deeds_note("%s", report_names[report->kind]);
     session_report_destroy(&report);

@@ -167,6 +167,7 @@ static int begin(void **state)
     parts = *state;
     jobs = parts->packages;
     fake_profile.packages.index = index_url;
+    fake_profile.packages.serves_cells = 1;
     started = 0;
     cannot_start = has_user = false;
     add_session("aa1");
@@ -512,6 +513,78 @@ static void too_many_names(void **state)
     finish(0);
 }
 
+/* Has code in the session's cell ask, as its call `id`. */
+static void call(const char *session, uint64_t id, const char *arguments)
+{
+    cleanup_free char *text =
+        mem_format("{\"call\":%d,\"name\":\"hearth:packages\",\"arguments\":"
+                   "%s,\"request\":7,\"seconds_left\":9}",
+                   (int) id, arguments);
+    const session_call_t made = {.text = text, .id = id};
+
+    packages_jobs_call(jobs, session_table_find(parts->table, session), &made);
+}
+
+static void code_in_a_cell_asks(void **state)
+{
+    (void) state;
+    call("aa1", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    DID("start a");
+    answer(0, "{\"status\":\"ok\",\"added\":[{\"name\":\"a\",\"version\":"
+              "\"1\"}]}");
+    DID("audit package added by kernel of aa1: {\"package\": \"a\", "
+        "\"version\": \"1\"}");
+    assert_string_equal(
+        fake_said(),
+        "aa1 NOTE; aa1 TOOLS answer 5 {\"status\":\"ok\",\"added\":"
+        "[{\"name\":\"a\",\"version\":\"1\"}]}");
+    ANSWERED("");
+    workers[0].start.ops->ended(workers[0].start.arg);
+    DID("destroy a");
+}
+
+/* The error is the call's result, as a client gets it. */
+static void what_code_asks_is_refused(void **state)
+{
+    (void) state;
+    call("aa1", 5, "{\"order\":\"add\",\"names\":[]}");
+    assert_non_null(strstr(fake_said(), "aa1 TOOLS answer 5 {\"status\":"
+                                        "\"error\",\"ename\":\"BadRequest\""));
+    call("aa1", 6, "[]");
+    assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
+    fake_profile.packages.serves_cells = 0;
+    call("aa1", 7, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(
+        fake_said(), "code in a cell may not ask for packages here "
+                     "(profile/python3/packages/cells); a client may: `hearth "
+                     "packages add aa1 NAME`"));
+    assert_int_equal(started, 0);
+    ask("aa1", "add", "a");
+    assert_int_equal(started, 1);
+    finish(0);
+}
+
+/* Both ask in the one queue. */
+static void code_waits_its_turn(void **state)
+{
+    (void) state;
+    ask("bb2", "add", "b");
+    for (uint64_t i = 1; i < 4; i++)
+        call("aa1", i, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(fake_said(),
+                           "aa1 TOOLS answer 3 {\"status\":"
+                           "\"error\",\"ename\":\"PackagesBusy\""));
+    deeds_forget();
+    finish(0);
+    DID("destroy b; start a");
+    /* Its session is gone, and gets no answer. */
+    session_table_set_gone(parts->table,
+                           session_table_find(parts->table, "aa1"), 0);
+    packages_jobs_on_gone(jobs, "aa1");
+    assert_string_equal(fake_said(), "");
+    workers[1].start.ops->ended(workers[1].start.arg);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -530,6 +603,9 @@ int main(void)
         TEST(the_gateway_stops),
         TEST(what_is_refused),
         TEST(too_many_names),
+        TEST(code_in_a_cell_asks),
+        TEST(what_code_asks_is_refused),
+        TEST(code_waits_its_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

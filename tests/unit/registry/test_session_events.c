@@ -6,6 +6,7 @@
 #include "gateway/registry/create.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/stats.h"
+#include "gateway/session/tool_offer.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 
@@ -300,6 +301,30 @@ static void a_drained_session_is_kept(void **state)
     assert_int_equal(entry->state, SESSION_ENTRY_DRAINED);
 }
 
+static void report_call(const registry_parts_t *parts, session_entry_t *entry,
+                        const char *provider)
+{
+    session_report_t *made = session_report_new(SESSION_CALL, 0);
+
+    made->call = (session_call_t){
+        .provider = mem_text(provider),
+        .text = mem_text("{\"call\":5,\"arguments\":{\"order\":\"add\"}}"),
+        .id = 5,
+    };
+    take(parts, entry, made);
+}
+
+static void calls_go_to_whom_they_are_for(void **state)
+{
+    const registry_parts_t *parts = *state;
+    session_entry_t *entry = fake_add(parts->table, "aa1", FAKE_TAKEN, 0);
+
+    report_call(parts, entry, TOOL_PACKAGES);
+    assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
+    report_call(parts, entry, TOOL_SERVER_PREFIX "weather");
+    SAID("aa1 TOOLS");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_begin, rig_end)
 
 int main(void)
@@ -320,6 +345,7 @@ int main(void)
         TEST(a_session_that_is_revived_is_not_removed),
         TEST(a_session_that_could_not_begin_is_removed),
         TEST(a_drained_session_is_kept),
+        TEST(calls_go_to_whom_they_are_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,6 +285,45 @@ static void what_was_not_recorded_fails(void **state)
         "CALLED");
 }
 
+/* Needs no tools, no process and no permission for tools. A recording does not
+ * answer it: it is done again. */
+static void the_gateway_itself_is_asked(void **state)
+{
+    session_t *self = *state;
+    const tool_call_t *first;
+
+    play(self, "{\"name\":\"hearth:packages\",\"arguments\":{\"q\":1},"
+               "\"result\":7}");
+    fake_session_profile.gives_tools = 0;
+    assert_int_equal(call(self, 1, TOOL_PACKAGES), 0);
+    DID("CALL hearth:packages");
+    first = waiting(self);
+    assert_string_equal(first->tool, TOOL_PACKAGES);
+    assert_string_equal(first->provider, TOOL_PACKAGES);
+    assert_true(first->until_ms == INT64_MAX);
+    HAS("\"name\":\"hearth:packages\",\"provider\":\"hearth:packages\","
+        "\"arguments\":{\"q\":1}",
+        "journal tool_call");
+    /* However long it takes. */
+    fake_outside.now_ms += 86400000;
+    host_tools_on_timer(self);
+    DID("");
+    assert_ptr_equal(waiting(self), first);
+    assert_int_equal(call(self, 2, "hearth:other"), 0);
+    HAS("\"name\":\"?\"", "journal tool_result");
+}
+
+/* They are calls of the cell as others are. */
+static void what_the_gateway_is_asked_has_limits(void **state)
+{
+    session_t *self = *state;
+
+    for (uint64_t i = 1; i < 4; i++)
+        assert_int_equal(call(self, i, TOOL_PACKAGES), 0);
+    assert_non_null(strstr(deeds_take(), "LIMIT tool_waiting"));
+    HAS("the limit tool_waiting is reached", "CALLED");
+}
+
 #define TEST(name)                                                             \
     cmocka_unit_test_setup_teardown(name, begin, fake_session_end)
 
@@ -302,6 +341,8 @@ int main(void)
         TEST(code_gives_up_one_call),
         TEST(a_recording_answers_without_a_process),
         TEST(what_was_not_recorded_fails),
+        TEST(the_gateway_itself_is_asked),
+        TEST(what_the_gateway_is_asked_has_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,7 @@ static void says_which_tool_is_wrong(void **state)
         {"[{\"name\":\"a b\"}]", "tools[0]: `name` must be"},
         {"[{\"name\":\"a\\u001b[m\"}]", "tools[0]: `name` must be"},
         {"[{\"name\":\"a\\u0000\"}]", "tools[0]: `name` must be"},
+        {"[{\"name\":\"hearth:packages\"}]", "tools[0]: `name` must be"},
         {"[{\"name\":\"a\\/b\"},{\"name\":\"\\u0061/b\"}]",
          "there are two of `a/b`"},
         {"[{\"name\":\"a\"},{\"name\":\"a\"}]", "there are two of `a`"},
