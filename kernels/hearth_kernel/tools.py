@@ -1,9 +1,8 @@
 """Host tools: functions of the agent's process that code in a cell calls.
 
-`from hearth import tools`. A call is an event of the link (CALL), and its
-answer comes beside the requests (CALLED), so that many can be under way. The
-names, descriptions and schemas are those that the gateway has sent (TOOLS);
-results are JSON values, which are neither evaluated nor unpickled.
+`from hearth import tools`. The names, descriptions and schemas are those that
+the gateway has sent (TOOLS); results are JSON values, which are neither
+evaluated nor unpickled.
 """
 
 from __future__ import annotations
@@ -12,16 +11,13 @@ import asyncio
 import json
 import keyword
 import sys
-import threading
 from collections.abc import Iterator
-from concurrent import futures
-from concurrent.futures import Future
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable, Optional
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link, calls
 from hearth_kernel.toolstubs import Binder, document
 
 Tool = Callable[..., Any]
@@ -46,105 +42,27 @@ _GRACE = 30.0
 
 # ---- calls ----
 
-
-class _Calls:
-    """The calls that wait for their answers, and the thread that takes them."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.waiting: dict[int, Future[bytes]] = {}
-        self.count = 0
-        self.seconds = 60.0  # in which the gateway answers
-        self.thread: Optional[threading.Thread] = None
-
-    def take_answers(self) -> None:
-        while (answer := _link.answer_wait()) is not None:
-            number, content = answer
-            with self.lock:
-                future = self.waiting.pop(number, None)
-            if future is not None:
-                future.set_result(content)
-
-    def begin(self, name: str, arguments: Content) -> tuple[int, Future[bytes]]:
-        if _link.is_child():
-            raise ToolError(
-                f"{name}: a forked process cannot call host tools; call them "
-                "in the kernel's own process, from any thread",
-                name,
-                "child",
-            )
-        future: Future[bytes] = Future()
-        future.set_running_or_notify_cancel()
-        with self.lock:
-            if self.thread is None:
-                self.thread = threading.Thread(
-                    target=self.take_answers, name="hearth-tools", daemon=True
-                )
-                self.thread.start()
-            self.count += 1
-            number = self.count
-            self.waiting[number] = future
-        try:
-            outlet.emit(
-                _link.CALL,
-                {"call": number, "name": name, "arguments": arguments},
-            )
-        except (TypeError, ValueError):  # it was not sent
-            self.waiting.pop(number, None)
-            raise
-        except BaseException:
-            self.drop(number)
-            raise
-        return number, future
-
-    def drop(self, number: int) -> None:
-        """Say that no code waits for the answer any more."""
-        with self.lock:
-            is_waiting = self.waiting.pop(number, None) is not None
-        if is_waiting:
-            outlet.emit(_link.UNCALL, {"call": number})
+_seconds = 60.0  # in which the gateway answers
 
 
-_calls = _Calls()
-
-
-def _value(name: str, answer: bytes) -> Any:
-    content = json.loads(answer)
-    error = content.get("error")
-    if error is None:
-        return content.get("result")
-    raise ToolError(f"{name}: {error['text']}", name, error["reason"])
-
-
-def _lose(name: str, number: int) -> ToolError:
-    _calls.drop(number)
-    return ToolError(f"{name}: its answer was lost", name, "lost")
+def _check_process() -> None:
+    calls.check_process("call host tools", "call them")
 
 
 def _wait(name: str, arguments: Content) -> Any:
-    number, future = _calls.begin(name, arguments)
     try:
-        answer = future.result(_calls.seconds + _GRACE)
-    except futures.TimeoutError:
-        raise _lose(name, number) from None
-    except BaseException:
-        _calls.drop(number)
-        raise
-    return _value(name, answer)
+        _check_process()
+        return calls.wait(name, arguments, _seconds + _GRACE)
+    except calls.CallError as error:
+        raise ToolError(f"{name}: {error}", name, error.reason) from None
 
 
 async def _await(name: str, arguments: Content) -> Any:
-    number, future = _calls.begin(name, arguments)
     try:
-        answer = await asyncio.wait_for(
-            asyncio.wrap_future(future), _calls.seconds + _GRACE
-        )
-    except asyncio.TimeoutError:
-        raise _lose(name, number) from None
-    except BaseException:
-        _calls.drop(number)
-        raise
-    return _value(name, answer)
+        _check_process()
+        return await calls.wait_async(name, arguments, _seconds + _GRACE)
+    except calls.CallError as error:
+        raise ToolError(f"{name}: {error}", name, error.reason) from None
 
 
 def _is_in_task() -> bool:
@@ -203,11 +121,12 @@ class Tools:
         self._withheld: dict[str, Tool] = {}
 
     def _all(self) -> dict[str, Tool]:
+        global _seconds
         newest = _link.tools(self._count)
         if newest is not None:
             count, text = newest
             content = json.loads(text)
-            _calls.seconds = float(content.get("seconds", 60))
+            _seconds = float(content.get("seconds", 60))
             made: tuple[dict[str, Tool], dict[str, Tool]] = ({}, {})
             for tool in content["tools"]:
                 made[tool.get("permitted") is False][tool["name"]] = _make(
