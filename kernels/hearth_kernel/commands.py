@@ -11,9 +11,11 @@ from typing import Any, Callable, Optional, TypeVar
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
-from hearth_kernel import limits, packages
+from hearth_kernel import limits, packages, pip, pipwords
 
 T = TypeVar("T")
+
+_MAGICS = "hearth_kernel.magics"
 
 _INSTALLS = re.compile(
     r"\s*(?:\S*python[\d.]*\s+-m\s+)?((?:uv\s+)?pip[\d.]*|conda|mamba)\s+install\b"
@@ -32,10 +34,18 @@ def _run(words: str) -> int:
 
 
 def leave_out(trace: Optional[TracebackType]) -> None:
-    """End a traceback above this module: the cell is what was interrupted."""
+    """End a traceback above `!cmd` and %pip: the cell is what was
+    interrupted."""
+    above = None  # the caller of a magic
     while trace is not None and trace.tb_next is not None:
-        if trace.tb_next.tb_frame.f_globals.get("__name__") == __name__:
-            trace.tb_next = None
+        frame = trace.tb_next.tb_frame
+        if frame.f_code.co_name == "run_line_magic":
+            above = trace
+        name = frame.f_globals.get("__name__")
+        if name == __name__ or (name == _MAGICS and above is not None):
+            cut = trace if name == __name__ or above is None else above
+            cut.tb_next = None
+            return
         trace = trace.tb_next
 
 
@@ -49,11 +59,18 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
     def system_piped(self, cmd: str) -> None:
         """Run `!cmd`.
 
-        Its exit code is `_exit_code` of the user's, as in IPython.
+        Its exit code is `_exit_code` of the user's, as in IPython. `!pip
+        install x`, and nothing more, asks as %pip does, and fails as that.
         """
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
         words = self.var_expand(cmd, depth=1)
+        asked = pipwords.find(words) if packages.folder() else None
+        if asked is not None:
+            self.user_ns["_exit_code"] = 1
+            pip.do(asked, f"pip {asked.action}")
+            self.user_ns["_exit_code"] = 0
+            return
         code = self.run_command(lambda: _run(words))
         self.user_ns["_exit_code"] = code
         for note in limits.report(limits.of_program(code)):

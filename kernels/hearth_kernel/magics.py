@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any, NoReturn
 
 from IPython.core import page
@@ -11,10 +12,19 @@ from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magics.code import CodeMagics, MacroToEdit
 
 from hearth_kernel import packages
+from hearth_kernel.pip import serve
+from hearth_kernel.pipwords import split
 
 
-def _refuse(magic: str) -> NoReturn:
-    raise UsageError(packages.advise(magic))
+def _refuse(magic: str, line: str) -> NoReturn:
+    action, *names = split(line, magic) or [""]
+    if action != "install" or not packages.folder():
+        raise UsageError(packages.advise(magic))
+    wanted = [name for name in names if not name.startswith("-")] or ["NAME"]
+    raise UsageError(
+        f"{magic}: this kernel has no packages of conda: use `%pip install "
+        f"{shlex.join(wanted)}`"
+    )
 
 
 @magics_class
@@ -52,21 +62,33 @@ class KernelMagics(Magics):  # type: ignore[misc]
     more = line_magic("more")(less)
 
     @line_magic
-    def pip(self, _: str) -> NoReturn:
-        """Say why packages cannot be installed from here."""
-        _refuse("%pip")
+    def pip(self, line: str) -> None:
+        """Ask for packages: `%pip install NAME`, `%pip uninstall NAME`.
+
+        `%pip list`, `%pip freeze` and `%pip show NAME` say what is installed.
+        """
+        serve(split(line, "%pip"), "%pip")
 
     @line_magic
-    def conda(self, _: str) -> None:
-        """Say why packages cannot be installed from here."""
-        _refuse("%conda")
+    def conda(self, line: str) -> None:
+        """Say how to ask for packages instead."""
+        _refuse("%conda", line)
 
     @line_magic
-    def mamba(self, _: str) -> None:
-        """Say why packages cannot be installed from here."""
-        _refuse("%mamba")
+    def mamba(self, line: str) -> None:
+        """Say how to ask for packages instead."""
+        _refuse("%mamba", line)
 
     @line_magic
-    def uv(self, _: str) -> None:
-        """Say why packages cannot be installed from here."""
-        _refuse("%uv")
+    def uv(self, line: str) -> None:
+        """Do what %pip does: `%uv pip install NAME`, `%uv add NAME`."""
+        words = split(line, "%uv")
+        if words[:1] == ["pip"]:
+            del words[0]
+        elif words[:1] in (["add"], ["remove"]):
+            words[0] = {"add": "install", "remove": "uninstall"}[words[0]]
+        elif packages.folder():
+            raise UsageError(
+                "%uv: there are `%uv pip`, `%uv add`, `%uv remove`"
+            )
+        serve(words, "%uv")

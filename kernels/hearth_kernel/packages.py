@@ -55,8 +55,13 @@ def add_place() -> None:
         sys.path.append(_folder)
 
 
+def folder() -> str:
+    """Return the folder's path, or "" if the profile has no packages."""
+    return _folder
+
+
 def advise(command: str) -> str:
-    """Say to who asked for an installation in here how one is had."""
+    """Say how to get a package, after a command that does not install one."""
     if not _folder:
         return (
             f"{command}: this kernel has no network and its Python is "
@@ -64,9 +69,8 @@ def advise(command: str) -> str:
             "environment, outside."
         )
     return (
-        f"{command}: this kernel has no network. Its packages are added from "
-        "outside: `hearth packages add SESSION NAME`, or POST "
-        "/hearth/sessions/SESSION/packages; the next cell can import them."
+        f"{command}: this kernel has no network. `%pip install NAME` asks for "
+        "a package from outside; the next line can import it."
     )
 
 
@@ -85,3 +89,6 @@ def look() -> None:
         _seen = target
         sys.path_importer_cache.pop(_folder, None)
         importlib.invalidate_caches()
+        metadata = sys.modules.get("importlib.metadata")
+        if metadata is not None:  # Pythons before 3.12 leave it out
+            metadata.MetadataPathFinder().invalidate_caches()

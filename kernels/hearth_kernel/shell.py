@@ -22,7 +22,6 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.debugger import InterruptiblePdb
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
-from IPython.core.error import UsageError
 from traitlets import Any as AnyTrait
 from traitlets import Instance, Type, default, observe
 
@@ -43,6 +42,7 @@ from hearth_kernel import (
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
 from hearth_kernel.parents import Parent, ParentToken
+from hearth_kernel.pip import PackagesError
 from hearth_kernel.shortcuts import Shortcuts
 
 # As the gateway has it (gateway/session/kernel_permissions.c), which ends a
@@ -404,7 +404,9 @@ class ZMQInteractiveShell(commands.CommandShell):
         with (
             self.kernel.interrupts.yielding() if self.kernel else nullcontext()
         ):
-            if (
+            if kind is PackagesError and error is not None:
+                self.show_usage_error(error)  # IPython does it for its own
+            elif (
                 kind is not None
                 and self._is_group(error)
                 and not exception_only
@@ -423,7 +425,8 @@ class ZMQInteractiveShell(commands.CommandShell):
             self.display_fault = self.shown
 
     def show_usage_error(self, exc: BaseException) -> None:
-        self._showtraceback(UsageError, exc, [f"UsageError: {exc}"])
+        kind = type(exc)
+        self._showtraceback(kind, exc, [f"{kind.__name__}: {exc}"])
 
     def _showtraceback(
         self, etype: Any, evalue: Any, stb: Union[list[str], str]

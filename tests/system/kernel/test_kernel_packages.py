@@ -113,16 +113,6 @@ def test_programs_have_them_too(kernel, folder):
     assert text(shell).strip() == f"from {folder}/current/bin/added-tool"
 
 
-def advice(kernel):
-    return kernel.run("%pip install humanize")[-1].content["evalue"]
-
-
-def test_the_magic_says_who_adds_them(kernel, folder):
-    assert "hearth packages add" not in advice(kernel)
-    begin(kernel, folder)
-    assert "hearth packages add" in advice(kernel)
-
-
 def test_without_packages_nothing_changes(kernel):
     assert kernel.value("'HEARTH_PACKAGES' in __import__('os').environ") == (
         "False"

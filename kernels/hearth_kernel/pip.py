@@ -1,0 +1,230 @@
+"""`%pip` in a kernel: the gateway is asked to change the session's packages.
+
+Nothing is fetched or installed here. What is installed is read here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, Callable
+
+from IPython.core.error import UsageError
+
+from hearth_kernel import calls, packages, pipwords
+from hearth_kernel.pipwords import Asked
+
+Content = dict[str, Any]
+
+CALL = "hearth:packages"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What an environment needs itself, which freeze leaves out.
+_TOOLS = frozenset(("distribute", "pip", "setuptools", "wheel"))
+_FIELDS = (
+    "Name",
+    "Version",
+    "Summary",
+    "Home-page",
+    "Author",
+    "Author-email",
+    "License",
+)
+
+
+class PackagesError(UsageError):  # type: ignore[misc]
+    """The session's packages were not changed; the text says why."""
+
+
+def _normalise(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# ---- what is installed ----
+
+
+def _distributions() -> dict[str, Any]:
+    """Return all that is found, by the normalised names; the first counts."""
+    from importlib import metadata
+
+    found: dict[str, Any] = {}
+    for one in metadata.distributions():
+        if "Name" in one.metadata and "Version" in one.metadata:
+            found.setdefault(_normalise(one.metadata["Name"]), one)
+    return dict(sorted(found.items()))
+
+
+def _rows() -> list[tuple[str, str]]:
+    found = _distributions().values()
+    return [(one.metadata["Name"], one.version) for one in found]
+
+
+def _list(asked: Asked, _: str) -> None:
+    rows = _rows()
+    if asked.format == "json":
+        lines = [json.dumps([{"name": n, "version": v} for n, v in rows])]
+    elif asked.format == "freeze":
+        lines = [f"{name}=={version}" for name, version in rows]
+    else:
+        rows.insert(0, ("Package", "Version"))
+        first, second = (max(map(len, column)) for column in zip(*rows))
+        rows.insert(1, ("-" * first, "-" * second))
+        lines = [f"{name:{first}} {version}" for name, version in rows]
+    print("\n".join(lines))
+
+
+def _freeze(_: Asked, __: str) -> None:
+    lines = [
+        f"{name}=={version}"
+        for name, version in _rows()
+        if _normalise(name) not in _TOOLS
+    ]
+    print("\n".join(lines))
+
+
+def _describe(one: Any) -> Iterator[str]:
+    for field in _FIELDS:
+        value = one.metadata.get(field, "")
+        yield f"{field}: {value}"
+    yield f"Location: {one.locate_file('')}"
+    # Extras were perhaps not asked for.
+    needs = [need for need in one.requires or () if "extra ==" not in need]
+    yield f"Requires: {', '.join(needs)}"
+
+
+def _show(asked: Asked, say: str) -> None:
+    there = _distributions()
+    missing = [name for name in asked.names if _normalise(name) not in there]
+    found = [there[_normalise(n)] for n in asked.names if n not in missing]
+    print("\n---\n".join("\n".join(_describe(one)) for one in found))
+    if missing:
+        raise UsageError(f"{say}: not installed: {', '.join(missing)}")
+
+
+# ---- changes ----
+
+
+def _modules(name: str) -> Iterator[str]:
+    """Name the modules of one of the session's packages."""
+    from importlib import metadata
+
+    for one in metadata.distributions(name=name, path=[packages.folder()]):
+        for file in one.files or ():
+            stem = inspect.getmodulename(file.name)
+            if stem:
+                parts = [*file.parent.parts, stem]
+                yield ".".join(parts[:-1] if stem == "__init__" else parts)
+
+
+def _is_imported(name: str) -> bool:
+    """Whether code has a module of the package from before the change."""
+    place = os.path.join(packages.folder(), "")
+    for module in map(sys.modules.get, _modules(name)):
+        if isinstance(module, ModuleType):
+            # A module that loads itself when it is used is not used here.
+            file = object.__getattribute__(module, "__dict__").get("__file__")
+            if type(file) is str and file.startswith(place):
+                return True
+    return False
+
+
+def _ask(order: str, names: list[str], say: str) -> Content:
+    """Wait for the gateway's answer, however long that takes."""
+    try:
+        calls.check_process("ask for packages", "ask for them")
+        reply = calls.wait(CALL, {"order": order, "names": names}, None)
+    except calls.CallError as error:
+        raise PackagesError(f"{say}: {error}") from None
+    except KeyboardInterrupt:
+        print(
+            f"{say}: the job goes on outside; `%pip list` shows whether it "
+            "was done",
+            file=sys.stderr,
+        )
+        raise
+    if reply.get("status") != "ok":
+        raise PackagesError(f"{say}: {reply.get('evalue')}")
+    found: Content = reply
+    return found
+
+
+def _changes(reply: Content) -> Iterator[str]:
+    added, changed = reply.get("added", []), reply.get("changed", [])
+    for one in added:
+        yield f"added {one['name']} {one['version']}"
+    for one in changed:
+        yield f"changed {one['name']} {one['from']} -> {one['to']}"
+    for one in reply.get("removed", []):
+        yield f"removed {one['name']} {one['version']}"
+    for one in reply.get("present", []):
+        yield f"{one['name']} {one['version']} is there already (profile)"
+    fresh = {one["name"]: one["version"] for one in added}
+    fresh.update({one["name"]: one["to"] for one in changed})
+    for name, version in fresh.items():
+        if _is_imported(name):
+            yield (
+                f"{name} was imported before: restart the session to use "
+                f"{version}"
+            )
+
+
+def _kept(names: list[str], reply: Content) -> Iterator[str]:
+    """Say which packages an upgrade has left as they were."""
+    wanted = {_normalise(m[0]) for m in map(_NAME.match, names) if m}
+    other = [*reply.get("added", []), *reply.get("changed", [])]
+    wanted -= {one["name"] for one in other}
+    for one in reply.get("packages", []):
+        name, version = one["name"], one["version"]
+        if name in wanted:
+            yield (
+                f"{name} {version} fits and stays: for another version name "
+                f"it, as '{name}>{version}'"
+            )
+
+
+def _install(asked: Asked, say: str) -> None:
+    reply = _ask("add", asked.names, say)
+    packages.look()
+    lines = list(_changes(reply)) or [
+        "nothing has changed: the session has them already"
+    ]
+    if asked.is_upgrade:
+        lines += _kept(asked.names, reply)
+    print("\n".join(lines))
+
+
+def _uninstall(asked: Asked, say: str) -> None:
+    reply = _ask("remove", asked.names, say)
+    packages.look()
+    lines = list(_changes(reply)) or [
+        "nothing has changed: the session was not given them"
+    ]
+    print("\n".join(lines))
+
+
+_SERVE: dict[str, Callable[[Asked, str], None]] = {
+    "install": _install,
+    "uninstall": _uninstall,
+    "list": _list,
+    "freeze": _freeze,
+    "show": _show,
+}
+
+
+def do(asked: Asked, say: str) -> None:
+    """Do what is asked for; `say` is the command's name in sentences."""
+    packages.look()
+    _SERVE[asked.action](asked, say)
+
+
+def serve(words: list[str], say: str) -> None:
+    """Do what the words after `pip` ask for."""
+    is_change = words[:1] not in (["list"], ["freeze"], ["show"])
+    if is_change and not packages.folder():
+        raise UsageError(packages.advise(say))
+    do(pipwords.read(words, say), say)

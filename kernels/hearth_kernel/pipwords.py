@@ -1,0 +1,228 @@
+"""The words of `pip install` and its like: what they ask for.
+
+No program of that name runs: an option that would change what happens is
+refused by its name, and one that changes nothing here is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from typing import NamedTuple, NoReturn, Optional
+
+from IPython.core.error import UsageError
+
+ACTIONS = ("install", "uninstall", "list", "freeze", "show")
+FORMATS = ("columns", "freeze", "json")
+
+_FLAGS = frozenset(
+    (
+        "--break-system-packages",
+        "--disable-pip-version-check",
+        "--isolated",
+        "--no-cache",
+        "--no-cache-dir",
+        "--no-color",
+        "--no-input",
+        "--no-warn-script-location",
+        "--prefer-binary",
+        "--quiet",
+        "--system",
+        "--user",
+        "--verbose",
+        "--yes",
+    )
+)
+_VALUED = frozenset(
+    (
+        "--only-binary",
+        "--progress-bar",
+        "--retries",
+        "--root-user-action",
+        "--timeout",
+    )
+)
+_SHORT = re.compile(r"-[qvy]+")
+_SHORT_INSTALL = re.compile(r"-[qvyU]+")
+_OF_SHELL = re.compile(r"[|;&<>].*|\d+>.*")
+_WORD_MAX = 60  # characters of a word that a sentence repeats
+_POSSIBLE = (
+    "packages come from the profile's index, as wheels, with all that they "
+    "need; possible are names with versions, as 'humanize>=4', -r FILE and -U"
+)
+
+# What a shell takes as it is: words of letters that have no meaning there, and
+# quotes in which nothing is replaced.
+_PLAIN = re.compile(
+    r"""(?:[\w \t@%+=:,./\[\]~!-]|'[^'\n]*'|"[^"\n$`\\]*")*""", re.ASCII
+)
+_UP_TO_COMMENT = re.compile(r"""(?:[^'"#]|'[^']*'|"[^"]*"|(?<=\S)\#)*""")
+_REQUIREMENT = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\[\]]*\]\s*)?(?:[<>=!~][^;/@]*)?",
+)
+_FILES = (".whl", ".zip", ".gz", ".tgz", ".bz2")
+
+
+class Asked(NamedTuple):
+    """A request, as it was written after `pip`."""
+
+    action: str  # of ACTIONS
+    names: list[str]  # requirements, or names alone
+    is_upgrade: bool = False
+    format: str = FORMATS[0]
+
+
+def split(line: str, say: str) -> list[str]:
+    """Return the words of a line, up to a comment."""
+    part = _UP_TO_COMMENT.match(line)
+    end = part.end() if part else len(line)
+    if line[end : end + 1] == "#":
+        line = line[:end]
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{say}: {error}") from None
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _WORD_MAX else word[:_WORD_MAX] + "…"
+
+
+def _refuse(option: str, say: str) -> NoReturn:
+    raise UsageError(
+        f"{say}: the option {_short(option)} is not taken here: {_POSSIBLE}"
+    )
+
+
+def _read_file(path: str, say: str) -> list[str]:
+    """Return the requirements of a file, as pip reads it."""
+    try:
+        with open(os.path.expanduser(path), encoding="utf-8-sig") as file:
+            text = file.read()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise UsageError(f"{say}: {_short(path)}: {why}") from None
+    found = []
+    text = re.sub(r"\\\n", "", text)
+    for line in re.sub(r"(?m)(?:^|\s)#.*", "", text).splitlines():
+        option = re.search(r"(?:^|\s)(-[^\s=]+)", line)
+        if option:
+            _refuse(f"{option[1]} in {path}", say)
+        if line.strip():
+            found.append(line.strip())
+    return found
+
+
+class _Reader:
+    """Reads the words after the action."""
+
+    def __init__(self, action: str, words: list[str], say: str) -> None:
+        self.action = action
+        self.left = words[::-1]
+        self.say = say
+        self.names: list[str] = []
+        self.is_upgrade = False
+        self.format = FORMATS[0]
+
+    def read(self) -> Asked:
+        while self.left:
+            word = self.left.pop()
+            if _OF_SHELL.fullmatch(word):
+                raise UsageError(
+                    f"{self.say}: {_short(word)!r} is for a shell, and none "
+                    "runs here: leave it out, with what comes after it"
+                )
+            if word == "--":
+                self.names += self.left[::-1]
+                break
+            if word.startswith("-"):
+                self.take_option(word)
+            else:
+                self.names.append(word)
+        return Asked(self.action, self.names, self.is_upgrade, self.format)
+
+    def take_option(self, word: str) -> None:
+        is_install = self.action == "install"
+        name, is_whole, value = word.partition("=")
+        if is_install and re.match("-r.", word):
+            name, is_whole, value = "-r", "=", word[2:]
+        if (_SHORT_INSTALL if is_install else _SHORT).fullmatch(word):
+            self.is_upgrade |= "U" in word
+        elif word == "--upgrade" and is_install:
+            self.is_upgrade = True
+        elif name in _VALUED:
+            self.value(name, is_whole, value)
+        elif name in ("-r", "--requirement", "--requirements") and is_install:
+            path = self.value(name, is_whole, value)
+            self.names += _read_file(path, self.say)
+        elif name == "--format" and self.action == "list":
+            self.format = self.value(name, is_whole, value)
+            if self.format not in FORMATS:
+                raise UsageError(
+                    f"{self.say}: --format is one of {', '.join(FORMATS)}"
+                )
+        elif word not in _FLAGS:
+            if is_install:
+                _refuse(name, self.say)
+            raise UsageError(
+                f"{self.say}: {self.action} does not take the option "
+                f"{_short(name)} here"
+            )
+
+    def value(self, name: str, is_whole: str, value: str) -> str:
+        """Return the value of an option: after `=`, or the next word."""
+        if is_whole:
+            return value
+        if not self.left:
+            raise UsageError(f"{self.say}: {name} needs a value")
+        return self.left.pop()
+
+
+def read(words: list[str], say: str) -> Asked:
+    """Return what the words after `pip` ask for, or raise UsageError."""
+    action = words[0] if words else ""
+    if action not in ACTIONS:
+        what = f"{_short(action)!r} is not possible here" if action else "what?"
+        raise UsageError(
+            f"{say}: {what}; there are install, uninstall, list, freeze, show"
+        )
+    asked = _Reader(action, words[1:], say).read()
+    if not asked.names and action in ("install", "uninstall", "show"):
+        raise UsageError(f"{say}: {action} needs the name of a package")
+    return asked
+
+
+def _arguments(words: list[str]) -> list[str]:
+    """Return what follows the kernel's own pip; nothing for another program."""
+    version = "{}.{}".format(*sys.version_info)
+    pythons = ("python", "python3", f"python{version}", sys.executable)
+    if words[:1] and words[0] in pythons and words[1:3] == ["-m", "pip"]:
+        return words[3:]
+    if words[:1] and words[0] in ("pip", "pip3", f"pip{version}"):
+        return words[1:]
+    return words[2:] if words[:2] == ["uv", "pip"] else []
+
+
+def _is_from_index(name: str) -> bool:
+    return bool(_REQUIREMENT.fullmatch(name)) and not name.endswith(_FILES)
+
+
+def find(line: str) -> Optional[Asked]:
+    """Return what a command line asks for that is `pip install` and no more.
+
+    None if a shell would do anything else with it, or pip could do it here.
+    """
+    try:
+        words = split(line, "")
+        part = _UP_TO_COMMENT.match(line)
+        if not part or not _PLAIN.fullmatch(part[0]):
+            return None
+        words = _arguments(words)
+        if words[:1] not in (["install"], ["uninstall"]):
+            return None
+        asked = read(words, "")
+    except UsageError:
+        return None
+    return asked if all(map(_is_from_index, asked.names)) else None

@@ -1,0 +1,437 @@
+"""`%pip` and `!pip install`: what is asked, and what the cell sees of it."""
+
+import json
+import os
+
+import pytest
+from test_kernel_packages import begin, folder, show  # noqa: F401
+
+from gateway import kinds, only, text
+
+HUMANIZE = {"name": "humanize", "version": "4.17.0"}
+
+
+@pytest.fixture
+def kernel(fork, folder):  # noqa: F811
+    made = fork()
+    begin(made, folder)
+    return made
+
+
+def calls(kernel, code):
+    """Run the cell up to its call; return its number and the call."""
+    cell = kernel.execute(code)
+    while True:
+        event = kernel.event()
+        if event.kind == "CALL":
+            return cell, event
+        assert event.kind != "REPLY", event.content
+
+
+def answer(kernel, call, **content):
+    kernel.send("CALLED", content, request=call.content["call"])
+
+
+def do(kernel, code, **lists):
+    """Run a cell whose call is answered so; return its events."""
+    cell, call = calls(kernel, code)
+    answer(kernel, call, result={"status": "ok", "packages": [], **lists})
+    return kernel.until_reply(cell)
+
+
+def asked(kernel, code):
+    """Return what the cell has asked for; it is answered."""
+    cell, call = calls(kernel, code)
+    answer(kernel, call, result={"status": "ok"})
+    assert kernel.until_reply(cell)[-1].content["status"] == "ok"
+    arguments = call.content["arguments"]
+    return arguments["order"], arguments["names"]
+
+
+def refused(kernel, code):
+    """Return the sentence of a cell that has asked for nothing."""
+    events = kernel.run(code)
+    assert "CALL" not in kinds(events)
+    reply = events[-1].content
+    assert (reply["status"], reply["ename"]) == ("error", "UsageError"), reply
+    assert reply["traceback"] == [f"UsageError: {reply['evalue']}"]
+    return reply["evalue"]
+
+
+def printed(events):
+    assert events[-1].content["status"] == "ok", events[-1].content
+    return text(events).splitlines()
+
+
+def add(folder, generation, name, version, *files):  # noqa: F811
+    """Show a generation with one package, as uv installs it."""
+    show(folder, generation)
+    own = folder / generation
+    info = own / f"{name}-{version}.dist-info"
+    for file in [f"{name}.py", *files]:
+        (own / file).parent.mkdir(exist_ok=True)
+        (own / file).write_text(f"version = {version!r}\n")
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        "Summary: One for tests\nRequires-Dist: numpy>=1\n"
+        "Requires-Dist: other; extra == 'more'\n"
+    )
+    lines = [f"{file},,\n" for file in [f"{name}.py", *files]]
+    (info / "RECORD").write_text("".join(lines))
+    os.utime(own, (1_700_000_000, 1_700_000_000))
+
+
+# ---- what is asked ----
+
+
+def test_the_call_is_not_of_a_host_tool(kernel):
+    cell, call = calls(kernel, "%pip install humanize")
+    assert call.request == cell
+    assert call.content == {
+        "call": 1,
+        "name": "hearth:packages",
+        "arguments": {"order": "add", "names": ["humanize"]},
+    }
+    answer(kernel, call, result={"status": "ok"})
+    kernel.until_reply(cell)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("%pip install humanize>=4 'a[b] ~= 1.0' \"c\"", 3),
+        ("%pip install -q -U --user humanize  # it's needed", 1),
+        ("%pip install --progress-bar off --no-cache-dir humanize", 1),
+        ("%pip install humanize --root-user-action=ignore -qq", 1),
+        ("pip install humanize", 1),
+        ("%uv pip install --system humanize", 1),
+        ("%uv add humanize", 1),
+        ("wanted = 'humanize'\n%pip install {wanted}", 1),
+        ("!pip install humanize", 1),
+        ("!pip3 install -q 'humanize>=4' requests[socks]~=2.0 # x", 2),
+        ("!python -m pip install humanize==4.1,!=4.2", 1),
+        ("import sys\n!{sys.executable} -m pip install -U humanize", 1),
+        ("!uv pip install --system humanize", 1),
+    ],
+)
+def test_many_ways_to_add(kernel, line, names):
+    order, found = asked(kernel, line)
+    assert order == "add"
+    assert len(found) == names
+    assert found[0].startswith("humanize")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%pip uninstall -y humanize",
+        "%uv pip uninstall humanize",
+        "%uv remove humanize",
+        "!pip uninstall --yes humanize",
+    ],
+)
+def test_many_ways_to_remove(kernel, line):
+    assert asked(kernel, line) == ("remove", ["humanize"])
+
+
+def test_a_file_of_requirements(kernel):
+    kernel.run(
+        "open('needs.txt', 'w').write('''# all that is needed\n\n"
+        "humanize >= 4,\\\\\n<5  # numbers\n  timely\n''')"
+    )
+    for line in ("%pip install -r needs.txt", "!pip install -rneeds.txt one"):
+        names = asked(kernel, line)[1]
+        assert names[:2] == ["humanize >= 4,<5", "timely"]
+    assert names[2:] == ["one"]
+
+
+def test_what_is_no_requirement_is_refused_by_its_name(kernel):
+    kernel.run(
+        "open('index.txt', 'w').write('--index-url https://x/\\nhumanize')\n"
+        "open('hash.txt', 'w').write('humanize==1 --hash=sha256:00')"
+    )
+    for words, name in [
+        ("install --index-url https://x/ y", "--index-url is not taken"),
+        ("install --no-deps=1 y", "--no-deps is not taken"),
+        ("install -e .", "-e is not taken"),
+        ("install -r index.txt", "--index-url in index.txt is not taken"),
+        ("install -r hash.txt", "--hash in hash.txt is not taken"),
+        ("install -r no.txt", "no.txt: No such file"),
+        ("install -r", "-r needs a value"),
+        ("install y 2>&1", "'2>&1' is for a shell"),
+        ("install y | tail -1", "'|' is for a shell"),
+        ("install 'y", "No closing quotation"),
+        ("install", "install needs the name"),
+        ("uninstall -U y", "uninstall does not take the option -U"),
+        ("download y", "'download' is not possible here; there are install"),
+        ("", "there are install"),
+    ]:
+        assert name in refused(kernel, f"%pip {words}"), words
+
+
+def test_conda_is_shown_the_other_way(kernel):
+    for magic in ("conda", "mamba"):
+        sentence = refused(kernel, f"%{magic} install -y 'humanize>=4' numpy")
+        assert "use `%pip install 'humanize>=4' numpy`" in sentence
+    assert "%uv add" in refused(kernel, "%uv sync")
+
+
+def test_a_profile_without_packages_is_not_asked(fork):
+    kernel = fork()
+    for line in ("%pip install --odd x", "%uv add x", "%conda install x"):
+        assert "into the profile's environment" in refused(kernel, line)
+    assert printed(kernel.run("%pip list"))[0].startswith("Package ")
+    events = kernel.run(
+        "import os\n"
+        "os.makedirs('bin'); open('bin/pip', 'w').write('#!/bin/sh\\nexit 3')\n"
+        "os.chmod('bin/pip', 0o755)\n"
+        "os.environ['PATH'] = os.path.abspath('bin') + ':/bin:/usr/bin'\n"
+        "!pip install x\n"
+        "_exit_code"
+    )
+    assert only(events, "RESULT").content["data"]["text/plain"] == "3"
+    assert "CALL" not in kinds(events)
+
+
+# ---- what the cell sees of it ----
+
+
+def test_the_next_line_imports_it(kernel, folder):  # noqa: F811
+    missing = kernel.run("import humanize")[-1].content["ename"]
+    assert missing == "ModuleNotFoundError"
+    cell, call = calls(
+        kernel, "%pip install humanize\nimport humanize\nhumanize.version"
+    )
+    add(folder, "1", **HUMANIZE)
+    answer(kernel, call, result={"status": "ok", "added": [HUMANIZE]})
+    events = kernel.until_reply(cell)
+    assert printed(events) == ["added humanize 4.17.0"]
+    value = only(events, "RESULT").content["data"]["text/plain"]
+    assert value == "'4.17.0'"
+
+
+def test_what_has_changed_is_printed(kernel):
+    events = do(
+        kernel,
+        "%pip install a b c",
+        added=[{"name": "a", "version": "1"}],
+        changed=[{"name": "b", "from": "1", "to": "2"}],
+        removed=[{"name": "d", "version": "3"}],
+        present=[{"name": "c", "version": "4"}],
+    )
+    assert printed(events) == [
+        "added a 1",
+        "changed b 1 -> 2",
+        "removed d 3",
+        "c 4 is there already (profile)",
+    ]
+    assert printed(do(kernel, "%pip install a")) == [
+        "nothing has changed: the session has them already"
+    ]
+    assert printed(do(kernel, "!pip uninstall -y a")) == [
+        "nothing has changed: the session was not given them"
+    ]
+
+
+def test_an_upgrade_that_changes_nothing_says_so(kernel):
+    has = [{"name": "a-b", "version": "1"}, {"name": "c", "version": "2"}]
+    lines = printed(do(kernel, "%pip install -U A_B[x]>=1", packages=has))
+    assert lines[1:] == [
+        "a-b 1 fits and stays: for another version name it, as 'a-b>1'"
+    ]
+    changed = [{"name": "a-b", "from": "0", "to": "1"}]
+    lines = printed(
+        do(kernel, "%pip install -U a-b", packages=has, changed=changed)
+    )
+    assert lines == ["changed a-b 0 -> 1"]
+
+
+def change(kernel, folder, generation, version):  # noqa: F811
+    """Change humanize; return the lines."""
+    cell, call = calls(kernel, f"%pip install humanize=={version}")
+    add(folder, generation, "humanize", version, "shared/part.py")
+    changed = [{"name": "humanize", "from": "?", "to": version}]
+    answer(kernel, call, result={"status": "ok", "changed": changed})
+    return printed(kernel.until_reply(cell))[1:]
+
+
+@pytest.mark.parametrize("module", ["humanize", "shared.part"])
+def test_what_was_imported_is_known(kernel, folder, module):  # noqa: F811
+    add(folder, "1", "humanize", "1", "shared/part.py")
+    assert change(kernel, folder, "2", "2") == []
+    assert printed(kernel.run(f"import {module}")) == []
+    assert change(kernel, folder, "3", "3") == [
+        "humanize was imported before: restart the session to use 3"
+    ]
+
+
+def test_a_module_of_the_users_is_not_the_package(kernel, folder):  # noqa: F811
+    kernel.run(
+        "open('humanize.py', 'w').write('')\n"
+        "import importlib; importlib.invalidate_caches()\nimport humanize"
+    )
+    assert change(kernel, folder, "1", "1") == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {
+            "result": {
+                "status": "error",
+                "ename": "PackagesRefused",
+                "evalue": "barred is not permitted",
+            }
+        },
+        {"error": {"reason": "failed", "text": "barred is not permitted"}},
+    ],
+)
+@pytest.mark.parametrize("line", ["%pip", "!pip"])
+def test_a_failure_ends_the_cell(kernel, line, content):
+    cell, call = calls(kernel, f"{line} install barred\nprint('went on')")
+    answer(kernel, call, **content)
+    events = kernel.until_reply(cell)
+    reply = events[-1].content
+    assert (reply["status"], reply["ename"]) == ("error", "PackagesError")
+    assert reply["evalue"].endswith("barred is not permitted")
+    assert reply["traceback"] == [f"PackagesError: {reply['evalue']}"]
+    assert only(events, "ERROR").content["traceback"] == reply["traceback"]
+    assert text(events) == ""
+    if line == "!pip":
+        assert reply["evalue"] == "pip install: barred is not permitted"
+        assert kernel.value("_exit_code") == "1"
+
+
+def test_a_command_sets_its_exit_code(kernel):
+    assert printed(do(kernel, "_exit_code = 7\n!pip install a\n")) != []
+    assert kernel.value("_exit_code") == "0"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%pip install x",
+        "!pip install x",
+        "import asyncio\nawait asyncio.sleep(0)\n%pip install x",
+    ],
+)
+def test_an_interrupt_leaves_the_job(kernel, line):
+    cell, call = calls(kernel, f"{line}\nprint('went on')")
+    kernel.interrupt()
+    events = kernel.until_reply(cell)
+    reply = events[-1].content
+    assert reply["ename"] == "KeyboardInterrupt"
+    assert only(events, "UNCALL").content == {"call": call.content["call"]}
+    assert "`%pip list` shows whether it was done" in text(events, "stderr")
+    # The cell's own line is what was interrupted.
+    assert "hearth_kernel" not in "".join(reply["traceback"])
+    assert "interactiveshell" not in "".join(reply["traceback"])
+    answer(kernel, call, result={"status": "ok"})
+    assert kernel.value("6 * 7") == "42"
+
+
+def test_a_forked_process_cannot_ask(kernel):
+    events = kernel.run(
+        "import os\npid = os.fork()\n"
+        "if not pid:\n"
+        "    try:\n        get_ipython().run_line_magic('pip', 'install x')\n"
+        "    except Exception as error:\n"
+        "        print(error, flush=True)\n"
+        "    os._exit(0)\n"
+        "_ = os.waitpid(pid, 0)"
+    )
+    assert "CALL" not in kinds(events)
+    assert printed(events) == [
+        "%pip: a forked process cannot ask for packages; ask for them in the "
+        "kernel's own process, from any thread"
+    ]
+
+
+# ---- what a shell runs ----
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pip install humanize>=4",
+        "pip install humanize && true",
+        "pip install humanize | cat; false",
+        "pip install `echo humanize`",
+        'pip install "$(echo humanize)"',
+        "pip install ./humanize",
+        "pip install humanize-4-py3-none-any.whl",
+        "pip install -e .",
+        "pip install --target there humanize",
+        "pip install 'humanize; python_version > \"3\"'",
+        "X=1 pip install humanize",
+        "/other/bin/pip install humanize",
+        "python2 -m pip install humanize",
+        "pip install 'humanize",
+        "pip download humanize",
+        "pip list",
+        "pip install",
+    ],
+)
+def test_anything_more_runs_in_a_shell(kernel, line):
+    kernel.run(
+        "import os\nos.environ['PATH'] = os.path.abspath('bin') + ':/bin'\n"
+        "os.makedirs('bin')\nfor name in ('pip', 'python2'):\n"
+        "    with open(f'bin/{name}', 'w') as file:\n"
+        "        _ = file.write('#!/bin/sh\\nexit 3\\n')\n"
+        "    os.chmod(f'bin/{name}', 0o755)"
+    )
+    events = kernel.run(f"!{line}")
+    assert "CALL" not in kinds(events)
+    assert events[-1].content["status"] == "ok"
+    assert kernel.value("_exit_code") != "0"
+    if line.startswith("pip install"):
+        assert "`%pip install NAME` asks" in text(events, "stderr")
+
+
+def test_output_that_is_kept_is_the_shells(kernel):
+    events = kernel.run("lines = !echo pip install x")
+    assert "CALL" not in kinds(events)
+    events = kernel.run("lines = !PATH= pip install x")
+    assert "CALL" not in kinds(events)
+    assert text(events, "stderr") == ""
+
+
+# ---- what is installed ----
+
+
+def test_what_is_installed_is_listed_without_a_call(kernel, folder):  # noqa: F811
+    add(folder, "1", **HUMANIZE)
+    lines = printed(kernel.run("%pip list"))
+    assert lines[0].split() == ["Package", "Version"]
+    assert set(lines[1]) == {"-", " "}
+    assert lines[1].index(" ") == lines[0].index("Version") - 1
+    assert ["humanize", "4.17.0"] in [line.split() for line in lines]
+    assert sum(line.split()[0] == "numpy" for line in lines) == 1
+    assert "humanize==4.17.0" in printed(kernel.run("%pip freeze"))
+    found = printed(kernel.run("%uv pip list --format=json"))
+    assert HUMANIZE in json.loads(found[0])
+    add(folder, "2", "humanize", "5")
+    assert "humanize==5" in printed(kernel.run("!!true\n%pip freeze"))
+
+
+def test_freeze_leaves_out_pip(kernel, folder):  # noqa: F811
+    add(folder, "1", "setuptools", "1")
+    names = [line.split("==")[0] for line in printed(kernel.run("%pip freeze"))]
+    assert "numpy" in names
+    assert not {"pip", "setuptools"} & set(names)
+
+
+def test_a_package_is_shown(kernel, folder):  # noqa: F811
+    add(folder, "1", **HUMANIZE)
+    lines = printed(kernel.run("%pip show Humanize"))
+    assert "Name: humanize" in lines
+    assert "Version: 4.17.0" in lines
+    assert "Summary: One for tests" in lines
+    assert "Requires: numpy>=1" in lines
+    assert f"Location: {folder / 'current'}" in [
+        line.rstrip("/") for line in lines
+    ]
+    assert refused(kernel, "%pip show humanize nothing") == (
+        "%pip: not installed: nothing"
+    )
