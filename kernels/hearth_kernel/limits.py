@@ -1,5 +1,5 @@
 """Which limit of the session an error comes from, in words for its reader; or
-that the session has no network.
+that the session has no network, or lacks a package.
 
 The system answers with a number: EMFILE does not say which limit it was, ENOSPC
 not where. The text has only facts: a resource that is full or used up now, the
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Callable, Optional
 
+from hearth_kernel import missing
 from hearth_kernel.network import (
     explain_family,
     explain_name,
@@ -239,6 +240,13 @@ _BY_NUMBER: dict[int, Callable[[OSError], list[Reached]]] = {
 }
 
 
+_BY_KIND: tuple[tuple[type, Callable[[Any], list[Reached]]], ...] = (
+    (subprocess.CalledProcessError, lambda error: of_program(error.returncode)),
+    (MemoryError, _explain_memory),
+    (ModuleNotFoundError, missing.explain),
+)
+
+
 def _explain_words(error: BaseException) -> list[Reached]:
     words = str(error)[:_WORDS_MAX].lower()
     return all_full() if any(one in words for one in _FULL_WORDS) else []
@@ -250,10 +258,9 @@ def _explain(error: BaseException) -> list[Reached]:
         if isinstance(error, socket.gaierror):  # with numbers of its own
             explain = explain_name
         return explain(error) if explain else []
-    if isinstance(error, subprocess.CalledProcessError):
-        return of_program(error.returncode)
-    if isinstance(error, MemoryError):
-        return _explain_memory(error)
+    for kind, explain_kind in _BY_KIND:
+        if isinstance(error, kind):
+            return explain_kind(error)
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return _explain_tasks()
     if isinstance(error, OSError) or type(error).__module__ == "sqlite3":

@@ -1,0 +1,113 @@
+"""Says of a module that was not found how its package is asked for.
+
+Of the error only a name is repeated that Python's own import has reported, and
+nothing of the error is called: its class may be the session's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from hearth_kernel import packages
+from hearth_kernel.room import Reached
+
+_WORKSPACE = "/workspace"
+_NAME_MAX = 100  # characters
+
+# Modules whose package has another name.
+_PACKAGES = {
+    "Bio": "biopython",
+    "Crypto": "pycryptodome",
+    "MySQLdb": "mysqlclient",
+    "OpenSSL": "pyopenssl",
+    "PIL": "pillow",
+    "Xlib": "python-xlib",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cpuinfo": "py-cpuinfo",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "faiss": "faiss-cpu",
+    "fitz": "pymupdf",
+    "git": "gitpython",
+    "github": "pygithub",
+    "google.protobuf": "protobuf",
+    "jose": "python-jose",
+    "jwt": "pyjwt",
+    "ldap": "python-ldap",
+    "magic": "python-magic",
+    "nacl": "pynacl",
+    "pdfminer": "pdfminer.six",
+    "pptx": "python-pptx",
+    "psycopg2": "psycopg2-binary",
+    "pywt": "pywavelets",
+    "ruamel": "ruamel.yaml",
+    "serial": "pyserial",
+    "shapefile": "pyshp",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "slugify": "python-slugify",
+    "socks": "pysocks",
+    "umap": "umap-learn",
+    "usb": "pyusb",
+    "websocket": "websocket-client",
+    "yaml": "pyyaml",
+    "zmq": "pyzmq",
+}
+# Parts of no package: of the standard library of some version or build of
+# Python, of Windows alone, or shared by many packages.
+_OF_NONE = re.compile(
+    "BaseHTTPServer|ConfigParser|Cookie|HTMLParser|Queue|SocketServer|"
+    "StringIO|Tkinter|aifc|annotationlib|asynchat|asyncore|audioop|binhex|"
+    "bz2|cPickle|cStringIO|cgi|cgitb|chunk|commands|compression|cookielib|"
+    "crypt|ctypes|curses|dbm|distutils|dummy_threading|ensurepip|formatter|"
+    "google|graphlib|httplib|idlelib|imghdr|imp|lib2to3|lzma|macpath|"
+    "mailcap|msilib|msvcrt|nis|nntplib|nt|ossaudiodev|parser|pipes|"
+    "readline|smtpd|sndhdr|spwd|sqlite3|ssl|sunau|symbol|telnetlib|tkinter|"
+    "tomllib|turtle|turtledemo|urllib2|urlparse|uu|venv|winreg|winsound|"
+    "xdrlib|xmlrpclib|zlib|zoneinfo"
+)
+
+
+def _name_of(error: ModuleNotFoundError) -> str:
+    """Return the module's name if Python's import has not found it, or ""."""
+    if type(error) is not ModuleNotFoundError:
+        return ""
+    name, texts = error.name, error.args
+    if type(name) is not str or len(name) > _NAME_MAX or not name.isascii():
+        return ""
+    if not all(part.isidentifier() for part in name.split(".")):
+        return ""
+    if len(texts) != 1 or type(texts[0]) is not str:
+        return ""
+    return name if texts[0] == f"No module named '{name}'" else ""
+
+
+def _is_of_none(name: str) -> bool:
+    return bool(
+        name.startswith("_")
+        or _OF_NONE.fullmatch(name)
+        or name in getattr(sys, "stdlib_module_names", ())
+        or any(
+            os.path.lexists(os.path.join(_WORKSPACE, name + end))
+            for end in ("", ".py")
+        )
+    )
+
+
+def explain(error: ModuleNotFoundError) -> list[Reached]:
+    name = _name_of(error)
+    if not name or ("." in name and name not in _PACKAGES):
+        return []
+    if _is_of_none(name):
+        return []
+    package = _PACKAGES.get(name, name)
+    if packages.folder():
+        how = f": `%pip install {package}` asks for it"
+    else:
+        how = ", and packages are installed into the profile's Python, outside"
+    return [Reached(f"{name} is not installed{how}")]
