@@ -95,9 +95,8 @@ def test_the_client_of_a_list_does_not_wait(
 ) -> None:
     """A list is answered while another worker writes."""
     run, _ = start_silent(folder, index)
-    began = time.monotonic()
     assert folder.do("list")["packages"] == []
-    assert time.monotonic() - began < 20
+    assert run.process.poll() is None
     run.kill()
 
 

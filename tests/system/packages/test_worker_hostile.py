@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import threading
-import time
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -16,8 +15,6 @@ from fake_index import FakeIndex, Member
 from hearth_packages.faults import Refused
 from hearth_packages.gateway import encode
 from worker import USER, Folder, Refusal
-
-SOON = 60
 
 
 class Witness:
@@ -257,31 +254,27 @@ def test_refuses_many_bytes(folder: Folder, index: FakeIndex) -> None:
     assert f"more than {1 << 20} bytes" in refusal.text
 
 
-def test_ends_a_bomb_while_it_is_unpacked(
-    folder: Folder, index: FakeIndex
-) -> None:
-    """It does not fill the disk, and leaves nothing of it in the cache."""
+def test_leaves_nothing_of_a_bomb(folder: Folder, index: FakeIndex) -> None:
     piece = bytes(64 << 20)
     index.add("a", "1", files={f"a/{n}": piece for n in range(8)})
-    most = 0
-    run = folder.start("add", "a", max_bytes=100 << 20)
-    ended = threading.Event()
-
-    def look() -> None:
-        nonlocal most
-        while not ended.wait(0.1):
-            most = max(most, size(folder.path / "work"))
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        with pytest.raises(Refusal, match="more than 104857600 bytes"):
-            run.answer()
-    finally:
-        ended.set()
-        looking.join()
-    assert most < 400 << 20
+    refusal = refuse(folder, "a", max_bytes=100 << 20)
+    assert f"more than {100 << 20} bytes" in refusal.text
     assert size(folder.path / "work") < 50 << 20
+
+
+@pytest.mark.parametrize("inside", ["stage", "cache", "cache/archive-v0/x"])
+def test_ends_a_uv_that_fills_the_disk_while_it_works(
+    folder: Folder, index: FakeIndex, inside: str
+) -> None:
+    """This one never ends by itself, and no time of the job is over."""
+    piece = f"head -c 60000000 /dev/zero > {inside}/"
+    evil = take_over(
+        folder, f"mkdir -p {inside}; {piece}x; {piece}y; exec sleep infinity"
+    )
+    refusal = refuse(folder, "a", max_bytes=1 << 20, **evil)
+    assert refusal.ename == "PackagesRefused"
+    assert f"more than {1 << 20} bytes" in refusal.text
+    assert size(folder.path / "work") < 1 << 20
 
 
 def size(folder: Path) -> int:
@@ -372,33 +365,27 @@ def test_a_dependency_is_no_url(
 
 def test_ends_an_answer_without_end(folder: Folder, index: FakeIndex) -> None:
     index.add("a", "1", endless=True)
-    began = time.monotonic()
     refusal = refuse(folder, "a", max_bytes=20 << 20)
     assert refusal.ename == "PackagesRefused"
     assert f"more than {20 << 20} bytes" in refusal.text
-    assert time.monotonic() - began < SOON
 
 
 def test_ends_an_answer_that_does_not_come(
     folder: Folder, index: FakeIndex
 ) -> None:
     index.add("a", "1", silent=True)
-    began = time.monotonic()
     refusal = refuse(folder, "a", silence=1)
     assert refusal.ename == "PackagesUnreachable"
     assert f"127.0.0.1:{index.port} has stopped answering" in refusal.text
-    assert time.monotonic() - began < SOON
 
 
 def test_ends_a_job_that_takes_too_long(
     folder: Folder, index: FakeIndex
 ) -> None:
     index.add("a", "1", silent=True)
-    began = time.monotonic()
     refusal = refuse(folder, "a", seconds=2)
     assert refusal.ename == "PackagesFailed"
     assert "it took more than 2 seconds" in refusal.text
-    assert time.monotonic() - began < SOON
 
 
 @pytest.mark.parametrize("status", [500, 403, 401])
@@ -571,11 +558,9 @@ def test_pages_of_the_index_count(folder: Folder, index: FakeIndex) -> None:
     cache = folder.path / "work" / "uv" / "cache"
     (page,) = cache.glob("simple-v*")
     bomb = f"head -c 60000000 /dev/zero > cache/{page.name}/"
-    evil = take_over(folder, f"{bomb}x; {bomb}y; sleep 100; {MISMATCH}")
+    evil = take_over(folder, f"{bomb}x; {bomb}y; exec sleep infinity")
     index.add("b", "1")
-    began = time.monotonic()
     refusal = refuse(folder, "b", max_bytes=10 << 20, **evil)
-    assert time.monotonic() - began < SOON
     assert f"more than {10 << 20} bytes" in refusal.text
     assert size(cache) < 1 << 20
     folder.do("add", "b")
