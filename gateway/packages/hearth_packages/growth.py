@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Optional
 
 from hearth_packages.faults import Refused
-from hearth_packages.folders import Measure, Size, open_folder, remove
+from hearth_packages.folders import Measure, Size, remove
 from hearth_packages.job import Job
 from hearth_packages.stage import ARCHIVE, Stage
 
@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.25
 
 
 class Growth:
-    """Knows what was in the folder before.
+    """Compares the folder with what was in it before.
 
     The wheels that were there before are many, and uv leaves them as they are.
     So most looks leave them out, and some do not.
@@ -32,26 +32,8 @@ class Growth:
     def __init__(self, job: Job, stage: Stage) -> None:
         self.job = job
         self.stage = stage
-        self.entries = set(os.listdir(stage.cache))
-        self.wheels = self._list_wheels()
-        self.rest = self._measure(self.wheels).found
-        self.whole = self._measure(()).found
+        self.before = stage.before
         self.next_look = self.next_whole = 0.0
-
-    def _list_wheels(self) -> set[str]:
-        archive = self._open_archive()
-        if archive is None:
-            return set()
-        try:
-            return set(os.listdir(archive))
-        finally:
-            os.close(archive)
-
-    def _open_archive(self) -> Optional[int]:
-        try:
-            return open_folder(ARCHIVE, self.stage.cache)
-        except OSError:
-            return None  # none yet
 
     def _measure(
         self, without: Collection[str], most: Optional[Size] = None
@@ -59,7 +41,7 @@ class Growth:
         """Measure all of uv's folder, without those wheels."""
         measure = Measure(most)
         measure.add(self.stage.cache, (ARCHIVE,))
-        archive = self._open_archive()
+        archive = self.stage.open_archive()
         if archive is not None:
             try:
                 measure.add(archive, without)
@@ -75,7 +57,7 @@ class Growth:
         if now < self.next_look:
             return
         if now < self.next_whole:
-            self._refuse(self.wheels, self.rest)
+            self._refuse(self.before.wheels, self.before.rest)
             spent = time.monotonic() - now
         else:
             self.measure()
@@ -85,7 +67,7 @@ class Growth:
 
     def measure(self) -> None:
         """Refuse what has become too much."""
-        self._refuse((), self.whole)
+        self._refuse((), self.before.whole)
 
     def _refuse(self, without: Collection[str], before: Size) -> None:
         most = Size(
@@ -109,18 +91,21 @@ class Growth:
         stage = self.stage
         stage.clear()
         for name in os.listdir(stage.cache):
-            if name not in self.entries:
+            if name not in self.before.entries:
                 remove(name, stage.cache, stage.work)
-        archive = self._open_archive()
+        archive = stage.open_archive()
         if archive is not None:
             try:
                 for name in os.listdir(archive):
-                    if name not in self.wheels:
+                    if name not in self.before.wheels:
                         remove(name, archive, stage.work)
             finally:
                 os.close(archive)
         left = self._measure(())
-        if left.is_deep or left.found.size > self.whole.size + SPARE_BYTES:
+        if (
+            left.is_deep
+            or left.found.size > self.before.whole.size + SPARE_BYTES
+        ):
             stage.empty_cache()
 
 

@@ -21,6 +21,10 @@ from typing import Optional
 from hearth_packages.requirement import is_name, is_version, normalise
 
 _EXTRA = re.compile(r";.*\bextra\s*==", re.DOTALL)
+_FIELD = re.compile(
+    r"^(name|version|provides-extra|requires-dist):[ \t]*(.*(?:\n[ \t].*)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 # What hearth gives to kernels without a file of that name in sys.path.
 _OWN = frozenset(("hearth", "hearth_kernel", "hearth_packages"))
 
@@ -81,14 +85,18 @@ def find_installed() -> dict[str, Installed]:
 
 
 def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
-    name = str(distribution.metadata["Name"])
-    version = str(distribution.version)
+    about = _read_fields(distribution)
+    name = "".join(about["name"][:1])
+    version = "".join(about["version"][:1])
     if not is_name(name) or not is_version(version):
         return None
-    extras = distribution.metadata.get_all("Provides-Extra") or []
+    extras = about["provides-extra"]
+    needs = about["requires-dist"]
+    if extras and not needs:
+        needs = distribution.requires or []  # a file of its own has them
     needs = [
         need
-        for need in distribution.requires or []
+        for need in needs
         if _EXTRA.search(need) and "\n" not in need and "@" not in need
     ]
     return Installed(
@@ -97,6 +105,30 @@ def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
         tuple(extra for extra in extras if is_name(extra)),
         tuple(needs),
     )
+
+
+def _read_fields(
+    distribution: importlib.metadata.Distribution,
+) -> dict[str, list[str]]:
+    """Return the values of these fields of its metadata.
+
+    `distribution.metadata` would also parse the description, each time that it
+    is asked, and that is most of the text.
+    """
+    found: dict[str, list[str]] = {
+        "name": [],
+        "version": [],
+        "provides-extra": [],
+        "requires-dist": [],
+    }
+    for filename in ("METADATA", "PKG-INFO", ""):
+        text = distribution.read_text(filename)
+        if text:
+            head = text.partition("\n\n")[0]
+            for name, value in _FIELD.findall(head):
+                found[name.lower()].append(value.strip())
+            break
+    return found
 
 
 def _canonical(version: str) -> str:

@@ -20,6 +20,7 @@ import fcntl
 import os
 import stat
 import time
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from hearth_packages.faults import Failed
@@ -47,6 +48,16 @@ _CACHE = "cache"
 _STAGE = "stage"
 
 
+@dataclass(frozen=True)
+class Inventory:
+    """What was in the cache when the job began."""
+
+    entries: frozenset[str] = frozenset()
+    wheels: frozenset[str] = frozenset()  # the entries of ARCHIVE
+    rest: Size = field(default_factory=Size)  # of all but what is in ARCHIVE
+    whole: Size = field(default_factory=Size)
+
+
 class Stage:
     """The folders of one job, held until the worker ends."""
 
@@ -58,6 +69,7 @@ class Stage:
         # Descriptors:
         self.work = self.lock = self.space = self.cache = self.folder = -1
         self.made: list[str] = ["new"]  # folders in the stage
+        self.before = Inventory()
 
     def open(self, gateway: Gateway) -> None:
         """Wait until no other worker writes, and make the folders anew."""
@@ -147,17 +159,43 @@ class Stage:
         for name in os.listdir(self.cache):
             remove(name, self.cache, self.work)
 
+    def open_archive(self) -> Optional[int]:
+        """Return a descriptor of the wheels; None if there are none yet."""
+        try:
+            return open_folder(ARCHIVE, self.cache)
+        except OSError:
+            return None
+
     def _bound_cache(self) -> None:
-        """Empty the cache if all jobs together have added too much to it."""
+        """Look once at all that is in the cache.
+
+        Empty it if all jobs together have added too much to it.
+        """
         measure = Measure(
             Size(
                 CACHE_FACTOR * self.job.max_bytes,
                 CACHE_FACTOR * self.job.max_files,
             )
         )
-        measure.add(self.cache)
+        measure.add(self.cache, (ARCHIVE,))
+        rest = replace(measure.found)
+        wheels: list[str] = []
+        archive = self.open_archive()
+        if archive is not None:
+            try:
+                wheels = os.listdir(archive)
+                measure.add(archive)
+            finally:
+                os.close(archive)
         if measure.is_over:
             self.empty_cache()
+            return
+        self.before = Inventory(
+            frozenset(os.listdir(self.cache)),
+            frozenset(wheels),
+            rest,
+            measure.found,
+        )
 
     def _is_folder(self, name: str, parent: int) -> bool:
         """Return true if it is a folder of uv's user or the worker's."""

@@ -12,7 +12,7 @@ from hearth_packages import judge as judging
 from hearth_packages.faults import Gone, Refused
 from hearth_packages.job import Job
 from hearth_packages.judge import Tally
-from hearth_packages.profile import find_installed, find_module
+from hearth_packages.profile import find_module
 
 JOB = Job("add", [], "/", "/", profile="p", max_bytes=10_000, max_files=50)
 
@@ -239,9 +239,3 @@ def test_stops_when_the_gateway_has_gone(tmp_path: Path) -> None:
 
     with pytest.raises(Gone):
         judge(tmp_path, check=check)
-
-
-def test_finds_what_the_profile_has() -> None:
-    installed = find_installed()
-    assert installed["pytest"].version == pytest.__version__
-    assert "pytest-xdist" in installed

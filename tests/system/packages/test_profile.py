@@ -1,0 +1,116 @@
+"""What the profile's Python has, as uv is told of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+from hearth_packages.profile import find_installed
+from hearth_packages.requirement import normalise
+from worker import PACKAGE
+
+
+def test_finds_what_the_profile_has() -> None:
+    installed = find_installed()
+    assert installed["pytest"].version == pytest.__version__
+    assert "pytest-xdist" in installed
+
+
+def test_reads_what_importlib_reads() -> None:
+    installed = find_installed()
+    seen = set()
+    for one in distributions():
+        name = normalise(one.metadata["Name"])
+        if name in seen:
+            continue
+        seen.add(name)
+        found = installed[name]
+        assert found.version == one.version
+        extras = one.metadata.get_all("Provides-Extra") or []
+        assert list(found.extras) == extras
+        assert set(found.needs) <= set(one.requires or [])
+    assert set(installed) == seen
+    assert installed["pytest-xdist"].needs
+
+
+@pytest.mark.parametrize(
+    ("filename", "text", "version", "extras", "needs"),
+    [
+        (
+            "a-1.dist-info/METADATA",
+            "Metadata-Version: 2.1\nNAME: A\nVersion:  1 \n"
+            "Summary: one\n  Version: 2\n"
+            "Provides-Extra: x\nRequires-Dist: b; extra == 'x'\n"
+            "Requires-Dist: c\n\nVersion: 3\nProvides-Extra: y\n",
+            "1",
+            ("x",),
+            ("b; extra == 'x'",),
+        ),
+        (
+            "a.egg-info/PKG-INFO",
+            "Metadata-Version: 2.1\nName: a\nVersion: 1\nProvides-Extra: x\n",
+            "1",
+            ("x",),
+            ('b; extra == "x"',),
+        ),
+        (
+            "a-1.dist-info/METADATA",
+            "Name: a\nVersion: 1\nProvides-Extra: x\n"
+            "Requires-Dist: b\n ; extra == 'x'\n",
+            "1",
+            ("x",),
+            (),  # a line end is no part of a requirement
+        ),
+    ],
+    ids=["wheel", "egg", "folded"],
+)
+def test_reads_metadata(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    filename: str,
+    text: str,
+    version: str,
+    extras: tuple[str, ...],
+    needs: tuple[str, ...],
+) -> None:
+    path = tmp_path / filename
+    path.parent.mkdir()
+    path.write_text(text)
+    (path.parent / "requires.txt").write_text("c\n\n[x]\nb\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    (found,) = find_installed().values()
+    assert (found.name, found.version) == ("a", version)
+    assert (found.extras, found.needs) == (extras, needs)
+
+
+@pytest.mark.parametrize("text", ["", "Name: a\n", "Name: a b\nVersion: 1\n"])
+def test_takes_no_package_without_a_name_and_a_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    path = tmp_path / "a-1.dist-info"
+    path.mkdir()
+    (path / "METADATA").write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert find_installed() == {}
+
+
+def test_a_list_does_not_import_what_a_change_needs(tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
+        "from hearth_packages.job import Job\n"
+        "from hearth_packages.order import do\n"
+        f"do(Job('list', [], {str(tmp_path)!r}, ''), None)\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    loaded = done.stdout.split()
+    assert "hearth_packages.order" in loaded
+    assert not {"hearth_packages.change", "importlib.metadata"} & set(loaded)
