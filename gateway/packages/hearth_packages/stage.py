@@ -86,16 +86,24 @@ class Stage:
     def _take_lock(self, gateway: Gateway) -> None:
         while True:
             self.lock = self._open_lock()
-            while True:
-                try:
-                    fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    gateway.check()
-                    time.sleep(LOCK_SECONDS)
+            self._await_lock(gateway)
             if _is_same(look_at(_LOCK, self.work), os.fstat(self.lock)):
                 return
             os.close(self.lock)
+
+    def _await_lock(self, gateway: Gateway) -> None:
+        """Wait until no other worker has it, and say that first."""
+        is_told = False
+        while True:
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                gateway.check()
+            if not is_told:
+                gateway.progress("waiting for another job's end")
+                is_told = True
+            time.sleep(LOCK_SECONDS)
 
     def _open_lock(self) -> int:
         """Open the file; what else has its name is removed."""

@@ -57,7 +57,11 @@ def folder(uv: None, place: Path, index: FakeIndex) -> Folder:
 def any_folder(
     uv: None, request: pytest.FixtureRequest, place: Path, index: FakeIndex
 ) -> Folder:
-    """Make one for each way in which a worker runs."""
+    """Make one for each way in which a worker runs.
+
+    It is for what that changes: who owns a folder, who may end a process. What
+    is resolved, judged and said is the same in all of them.
+    """
     made = Folder(place / "packages", request.param)
     made.settings["index"] = index.url
     return made

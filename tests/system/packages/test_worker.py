@@ -73,9 +73,9 @@ def test_adds_lists_and_removes(any_folder: Folder, index: FakeIndex) -> None:
     assert folder.current() == []
 
 
-def test_lists_nothing_at_first(any_folder: Folder) -> None:
-    assert any_folder.do("list")["packages"] == []
-    assert not any_folder.session().exists()
+def test_lists_nothing_at_first(folder: Folder) -> None:
+    assert folder.do("list")["packages"] == []
+    assert not folder.session().exists()
 
 
 def test_leaves_nothing_of_its_own(folder: Folder, index: FakeIndex) -> None:
@@ -169,9 +169,8 @@ def test_removes_what_no_other_package_needs(
 
 
 def test_removes_while_the_index_is_away(
-    any_folder: Folder, index: FakeIndex
+    folder: Folder, index: FakeIndex
 ) -> None:
-    folder = any_folder
     index.add("a", "1", requires=["shared", "mine"])
     index.add("b", "1", requires=["shared"], extras={"x": ["more"]})
     for name in ("shared", "mine", "more", "c"):

@@ -104,8 +104,7 @@ def test_one_worker_writes_at_a_time(folder: Folder, index: FakeIndex) -> None:
     run, _ = start_silent(folder, index)
     index.add("b", "1")
     second = folder.start("add", "b", token="1" * 32)
-    time.sleep(1)
-    assert second.process.poll() is None
+    assert second.await_progress() == "waiting for another job's end"
     assert index.count("/simple/b/") == 0
     run.kill()
     assert [one["name"] for one in second.answer()["packages"]] == ["b"]
@@ -116,6 +115,7 @@ def test_a_waiting_worker_ends_with_its_gateway(
 ) -> None:
     run, _ = start_silent(folder, index)
     second = folder.start("add", "b")
+    assert second.await_progress() == "waiting for another job's end"
     second.link.close()
     assert second.process.wait(LONG) == 1
     run.kill()

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 PACKAGE = os.environ.get("HEARTH_PYTHON_PATH") or os.environ.get(
     "HEARTH_PYTHON_DIR", str(ROOT / "build" / "python")
@@ -191,3 +193,35 @@ class Folder:
     def do(self, order: str, *names: str, **settings: Any) -> dict[str, Any]:
         """Run one worker to its end; return its answer."""
         return self.start(order, *names, **settings).answer()
+
+
+def refuse(folder: Folder, *names: str, **settings: Any) -> Refusal:
+    """Return the refusal; the session has what it had before."""
+    before = see_all(folder.session())
+    with pytest.raises(Refusal) as refused:
+        folder.do("add", *names, **settings)
+    assert see_all(folder.session()) == before
+    assert refused.value.text.isprintable()
+    assert len(refused.value.text) <= 1000
+    return refused.value
+
+
+def see_all(folder: Path) -> list[tuple[str, int, int, int]]:
+    """Return what is in the folder: each path, whose and which file it is."""
+    paths = [folder, *folder.rglob("*")] if folder.exists() else []
+    abouts = [(str(path), path.lstat()) for path in paths]
+    return sorted(
+        (path, about.st_mode, about.st_uid, about.st_ino)
+        for path, about in abouts
+    )
+
+
+def size(folder: Path) -> int:
+    total = 0
+    for path, _, files in os.walk(folder):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(path, name)).st_size
+            except FileNotFoundError:
+                pass
+    return total
