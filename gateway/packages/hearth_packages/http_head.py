@@ -127,8 +127,16 @@ def parse_request(head: bytes) -> Request:
         host, port = split_place(target, None)
         return Request(method, "https", host, port, "", fields)
     url = _URL.fullmatch(target)
-    if method not in ("GET", "HEAD") or not url:
-        raise HeadFault(f"a request with {method} is none that a proxy takes")
+    if method not in ("GET", "HEAD"):
+        raise HeadFault(
+            f"a request has the method {method}, and only CONNECT, GET and "
+            "HEAD are taken"
+        )
+    if not url:
+        raise HeadFault(
+            f"a request with {method} names no URL that begins with http:// "
+            "and a host"
+        )
     host, port = split_place(url[1], PORTS["http"])
     target = url[2] or "/"
     if target.startswith("?"):

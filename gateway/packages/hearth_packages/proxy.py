@@ -200,7 +200,7 @@ class _Service:
             request = parse_request(head)
             upstream = self._dial(request)
         except HeadFault as fault:
-            self._report(Report("head", "", str(fault)))
+            self._report(Report("head", "uv", str(fault)))
             client.sendall(_status(400, "Bad Request"))
             return
         except Refusal as refusal:

@@ -82,6 +82,32 @@ def test_refuses_a_request(head: bytes) -> None:
         parse_request(head)
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (
+            b"POST http://index.example/ HTTP/1.1",
+            "a request has the method POST, and only CONNECT, GET and HEAD are "
+            "taken",
+        ),
+        (
+            b"GET /simple/ HTTP/1.1",
+            "a request with GET names no URL that begins with http:// and a "
+            "host",
+        ),
+        (
+            b"HEAD https://index.example/ HTTP/1.1",
+            "a request with HEAD names no URL that begins with http:// and a "
+            "host",
+        ),
+    ],
+)
+def test_says_which_requests_are_taken(line: bytes, why: str) -> None:
+    with pytest.raises(HeadFault) as refused:
+        parse_request(line)
+    assert str(refused.value) == why
+
+
 def test_passes_an_answer_on_with_its_end() -> None:
     status, head = parse_answer(
         b"HTTP/1.1 302 Found\r\nLocation: x\r\nConnection: keep-alive"
