@@ -145,7 +145,8 @@ static int on_time_limit(zloop_t *loop, int timer, void *arg)
     self->timer = 0;
     answer(self, packages_answer_failed(
                      "the job took longer than %g minutes and was ended%s%s; "
-                     "the session's packages are as they were",
+                     "the session has the packages from before it or all of "
+                     "those from after it: list them to see which",
                      (double) self->start.limit_ms / 60000,
                      *progress ? "; the last that it said: " : "", progress));
     return 0;

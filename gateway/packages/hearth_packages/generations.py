@@ -12,6 +12,7 @@ is killed leaves the old state or the new one.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -44,7 +45,7 @@ class Package:
 class Account:
     """What a generation has, and what it was made from."""
 
-    generation: int = 0  # 0: there is none
+    generation: int = 0  # counted from 1; 0 before the first one is shown
     requested: dict[str, str] = field(default_factory=dict)  # name: requirement
     packages: tuple[Package, ...] = ()
     resolved: str = ""  # with hashes, as uv has written it
@@ -115,7 +116,11 @@ class Generations:
         self._remove_others(current)
 
     def commit(self, staged: str, account: Account) -> Account:
-        """Show a staged folder as the next generation; return its account."""
+        """Show a staged folder as the next generation; return its account.
+
+        If it raises, the old one is shown. Once the new one is, nothing that
+        is left to do can fail the job: `recover` does it before the next one.
+        """
         os.makedirs(self.path, exist_ok=True)
         # Who knows its name may read it, whatever the umask.
         os.chmod(self.path, 0o755)  # noqa: S103
@@ -128,8 +133,9 @@ class Generations:
         link = os.path.join(self.path, CURRENT_NEXT)
         os.symlink(str(number), link)
         self._rename(CURRENT_NEXT, CURRENT)
-        self._rename(NEXT, ACCOUNT)
-        self._remove_others(number)
+        with contextlib.suppress(OSError):
+            self._rename(NEXT, ACCOUNT)
+            self._remove_others(number)
         return made
 
     def update(self, account: Account) -> None:

@@ -20,10 +20,15 @@ class Killed(BaseException):
 
 
 class Clock:
-    """Ends the process before one of its calls of the system."""
+    """Ends the process before one of its calls, or lets all from there fail."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        error: type[BaseException] = Killed,
+    ) -> None:
         self.left = 10**6
+        self.error = error
         self.names: list[str] = []
         for owner, name in (
             (os, "rename"),
@@ -41,7 +46,7 @@ class Clock:
     def wrap(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def count(*arguments: Any, **named: Any) -> Any:
             if self.left <= 0:
-                raise Killed
+                raise self.error
             self.left -= 1
             self.names.append(name)
             return call(*arguments, **named)
@@ -115,6 +120,40 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new(
             break
     assert not was_killed
     assert outcomes == {False, True}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_commit_that_fails_has_changed_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """And one that has changed something does not fail, whatever is left."""
+    failed = []
+    for left in range(STEPS):
+        folder = tmp_path / str(left)
+        folder.mkdir()
+        path = folder / "token"
+        for number in range(count):
+            Generations(str(path)).commit(
+                stage(folder, str(number)), account(str(number))
+            )
+        old = seen(path)
+        staged = stage(folder, "new")
+        with monkeypatch.context() as patch:
+            clock = Clock(patch, OSError)
+            clock.left = left
+            try:
+                Generations(str(path)).commit(staged, account("new"))
+                failed.append(False)
+            except OSError:
+                failed.append(True)
+        assert seen(path) == (old if failed[-1] else ("new", "new"))
+        recover_and_go_on(folder, path)
+        if clock.left > 0:
+            break
+    assert clock.left > 0
+    # The renames of the link and of the account are two steps.
+    assert failed.count(True) > 0
+    assert failed.count(False) > 1
 
 
 def recover_and_go_on(folder: Path, path: Path) -> None:

@@ -225,8 +225,9 @@ static void one_that_takes_too_long(void **state)
     limit_ms = 300;
     run_script(SAY("{\"progress\":\"fetching x\"}") UNTIL_EOF);
     DID("PackagesFailed: the job took longer than 0.005 minutes and was ended; "
-        "the last that it said: fetching x; the session's packages are as they "
-        "were; ended");
+        "the last that it said: fetching x; the session has the packages from "
+        "before it or all of those from after it: list them to see which; "
+        "ended");
 }
 
 static void one_that_is_given_up(void **state)
