@@ -15,7 +15,7 @@ is tried:
 - Everything else (JSON, listings, drawings) is an illustration.
 
 All examples of one document run in one shell, in their order, with a gateway of
-their own. NOT_RUN of test_documents.py lists those that cannot be run.
+their own. NOT_RUN lists those that cannot be run.
 """
 
 from __future__ import annotations
@@ -41,6 +41,26 @@ COMMANDS = {
 }
 SECTIONS = ("gateway", "sessions", "jupyter", "profile")
 STATUS = re.compile(r"#.*\bexit status (\d+)")
+
+# Commands that are not run here, and why.
+NOT_RUN = [
+    (
+        r"\./dev (demo|test|build|lint|format|bench|soak|hostile)",
+        "runs this, or for long",
+    ),
+    (r"(autoreconf|\./configure|make)\b", "the tree is built: ./dev test"),
+    (r"\.\./configure\b", "the same"),
+    (r"hearth attach\b", "wants a terminal: test_conformance.test_attach"),
+    (
+        r"(\w+=\S+ )*hearth tools attach\b",
+        "serves until Ctrl-C: test_tools_attach.py",
+    ),
+    (r"jupyter console\b", "wants a terminal: test_discovery.py"),
+    (r"jupyter server\b", "another environment: peers/test_server_list.py"),
+    (r"(hearth|jupyter) lab\b", "wants a browser: peers/test_lab.py"),
+    (r"python3 -m pip install \S*clients/python", "wants a network"),
+    (r"python3 examples/", "wants that folder: sdk/test_examples.py"),
+]
 
 
 @dataclass
@@ -160,6 +180,10 @@ def agrees(shown: str, said: str) -> bool:
     return re.fullmatch(pattern, folded(said), re.S) is not None
 
 
+def reason_not_to_run(command: str) -> str:
+    return next((why for what, why in NOT_RUN if re.match(what, command)), "")
+
+
 class Shell:
     """bash in a scratch folder, where `hearth` is the program under test."""
 
@@ -235,3 +259,18 @@ class Shell:
             env=self.env,
             stderr=subprocess.DEVNULL,
         )
+
+
+def run_commands(shell: Shell, block: Block, place: str) -> None:
+    """Try the commands of an example; `place` is the document's path."""
+    for step in block.steps:
+        if reason_not_to_run(step.command):
+            continue
+        if step.command.startswith("hearth serve"):
+            status, said = shell.serve(step.command)
+        else:
+            status, said = shell.run(step.command)
+        where = f"{place}:{step.line}: {step.command}"
+        assert status == step.status, f"{where}\nended with {status}:\n{said}"
+        if step.shown.strip():
+            assert agrees(step.shown, said), f"{where}\nsays:\n{said}"

@@ -10,33 +10,23 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from documents import HEARTH, ROOT, Block, Shell, agrees, blocks_of
+from documents import (
+    HEARTH,
+    NOT_RUN,
+    ROOT,
+    Block,
+    Shell,
+    agrees,
+    blocks_of,
+    reason_not_to_run,
+    run_commands,
+)
 
 DOCUMENTS = sorted(
     path.relative_to(ROOT)
     for pattern in ("*.md", "docs/**/*.md", "examples/*.md", "man/*.[1-8]")
     for path in ROOT.glob(pattern)
 )
-
-# Commands that are not run here, and why.
-NOT_RUN = [
-    (
-        r"\./dev (demo|test|build|lint|format|bench|soak|hostile)",
-        "runs this, or for long",
-    ),
-    (r"(autoreconf|\./configure|make)\b", "the tree is built: ./dev test"),
-    (r"\.\./configure\b", "the same"),
-    (r"hearth attach\b", "wants a terminal: test_conformance.test_attach"),
-    (
-        r"(\w+=\S+ )*hearth tools attach\b",
-        "serves until Ctrl-C: test_tools_attach.py",
-    ),
-    (r"jupyter console\b", "wants a terminal: test_discovery.py"),
-    (r"jupyter server\b", "another environment: peers/test_server_list.py"),
-    (r"(hearth|jupyter) lab\b", "wants a browser: peers/test_lab.py"),
-    (r"python3 -m pip install \S*clients/python", "wants a network"),
-    (r"python3 examples/", "wants that folder: sdk/test_examples.py"),
-]
 
 # Documents whose commands have a test of their own, with what they need. A
 # fenced block of "sh" is run there, too.
@@ -52,10 +42,6 @@ FILES = {
     "plot.py": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n",
     "analysis.py": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n",
 }
-
-
-def reason_not_to_run(command: str) -> str:
-    return next((why for what, why in NOT_RUN if re.match(what, command)), "")
 
 
 @pytest.fixture(scope="module", params=DOCUMENTS, ids=str)
@@ -75,20 +61,6 @@ def shell() -> Iterator[Shell]:
             yield made
         finally:
             made.close()
-
-
-def run_commands(shell: Shell, block: Block, place: str) -> None:
-    for step in block.steps:
-        if reason_not_to_run(step.command):
-            continue
-        if step.command.startswith("hearth serve"):
-            status, said = shell.serve(step.command)
-        else:
-            status, said = shell.run(step.command)
-        where = f"{place}:{step.line}: {step.command}"
-        assert status == step.status, f"{where}\nended with {status}:\n{said}"
-        if step.shown.strip():
-            assert agrees(step.shown, said), f"{where}\nsays:\n{said}"
 
 
 def run_python(shell: Shell, block: Block, place: str) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from documents import ROOT, Shell, blocks_of
-from test_documents import run_commands
+from documents import ROOT, Shell, blocks_of, run_commands
 
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 

@@ -14,7 +14,7 @@ import pytest
 from fake_index import FakeIndex, Member
 from hearth_packages.faults import Refused
 from hearth_packages.gateway import encode
-from worker import USER, Folder, Refusal, refuse, see_all, size
+from worker import Folder, Refusal, refuse, size
 
 
 class Witness:
@@ -244,27 +244,12 @@ def test_refuses_many_bytes(folder: Folder, index: FakeIndex) -> None:
 
 
 def test_leaves_nothing_of_a_bomb(folder: Folder, index: FakeIndex) -> None:
-    """Which is more than uv's own files may have, too."""
+    """Unpacked it is more than a session's and uv's own files may be."""
     piece = bytes(60 << 20)
     index.add("a", "1", files={f"a/{n}": piece for n in range(3)})
     refusal = refuse(folder, "a", max_bytes=1 << 20)
     assert f"more than {1 << 20} bytes" in refusal.text
     assert size(folder.path / "work") < 50 << 20
-
-
-@pytest.mark.parametrize("inside", ["stage", "cache", "cache/archive-v0/x"])
-def test_ends_a_uv_that_fills_the_disk_while_it_works(
-    folder: Folder, index: FakeIndex, inside: str
-) -> None:
-    """This one never ends by itself, and no time of the job is over."""
-    piece = f"head -c 60000000 /dev/zero > {inside}/"
-    evil = take_over(
-        folder, f"mkdir -p {inside}; {piece}x; {piece}y; exec sleep infinity"
-    )
-    refusal = refuse(folder, "a", max_bytes=1 << 20, **evil)
-    assert refusal.ename == "PackagesRefused"
-    assert f"more than {1 << 20} bytes" in refusal.text
-    assert size(folder.path / "work") < 1 << 20
 
 
 @pytest.mark.parametrize(
@@ -390,157 +375,6 @@ def test_an_index_cannot_colour_the_answer(
 ) -> None:
     index.add("a", "1", requires=["\x1b[31mred\x1b[0m\x07 ; bad"])
     refuse(folder, "a")
-
-
-def test_links_in_the_work_folder_are_not_followed(
-    folder: Folder, index: FakeIndex
-) -> None:
-    """What a broken uv has left there is removed, and nothing else is."""
-    index.add("a", "1")
-    target = folder.path.parent / "target"
-    target.mkdir()
-    (target / "kept").touch()
-    (folder.path / "work" / "uv").symlink_to(target)
-    folder.do("add", "a")
-    assert (target / "kept").exists()
-    assert os.listdir(target) == ["kept"]
-
-
-def take_over(folder: Folder, script: str) -> dict[str, str]:
-    """Return the setting by which a script is uv."""
-    program = folder.path.parent / "uv"
-    program.write_text(f"#!/bin/sh\ncd /workspace\n{script}\n")
-    program.chmod(0o755)
-    return {"uv": str(program)}
-
-
-def make_victim(folder: Folder) -> Path:
-    """Make a folder of the host that uv's user may write to."""
-    victim = folder.path.parent / "victim"
-    for name in (".tmpx/a", "precious/a", "archive-v0/a", "new"):
-        (victim / name).mkdir(parents=True)
-        (victim / name / "file").write_text("x")
-    (victim / "resolved.txt").write_text("a==1\n")
-    for path in (victim, *victim.rglob("*")):
-        path.chmod(0o777)
-    return victim
-
-
-MISMATCH = "echo 'error: Hash mismatch for `x`' >&2; exit 1"
-IN_PLACE = "in the place of its folder"
-
-
-@pytest.mark.parametrize(
-    ("script", "why"),
-    [
-        (f"mv cache old; ln -s {{victim}} cache; {MISMATCH}", IN_PLACE),
-        (f"mv cache old; touch cache; {MISMATCH}", IN_PLACE),
-        (f"mv cache old; mkdir cache; {MISMATCH}", IN_PLACE),
-        (f"mv cache old; {MISMATCH}", IN_PLACE),
-        (
-            "[ -d cache/archive-v0 ] && mv cache/archive-v0 old; "
-            f"ln -s {{victim}} cache/archive-v0; {MISMATCH}",
-            IN_PLACE,
-        ),
-        (f"ln -s {{victim}} cache/.tmpx; {MISMATCH}", "its hash differs"),
-        ("mv stage old; ln -s {victim} stage", IN_PLACE),
-        ("mv stage old; mkdir stage; touch stage/resolved.txt", IN_PLACE),
-        ("rm -r stage/profile; ln -s {victim} stage/profile", IN_PLACE),
-        (
-            "[ $2 = compile ] && printf 'a==1 \\\\\\n    --hash=sha256:{hash}' "
-            "> stage/resolved.txt || ln -s {victim} stage/new",
-            IN_PLACE,
-        ),
-        (
-            "rm stage/resolved.txt; ln -s {victim}/resolved.txt "
-            "stage/resolved.txt",
-            "no plain file resolved.txt",
-        ),
-        (
-            "rm -f lock; ln -s {victim}/none lock; ln -s {victim} init-1; "
-            f"chmod 0 cache; {MISMATCH}",
-            "its hash differs",
-        ),
-        (f"chmod 0 cache stage .; {MISMATCH}", "its hash differs"),
-    ],
-)
-def test_a_uv_that_was_taken_over_reaches_nothing_else(
-    any_folder: Folder, index: FakeIndex, script: str, why: str
-) -> None:
-    """The worker follows no link of uv's, and the next job works."""
-    folder = any_folder
-    index.add("a", "1")
-    index.add("b", "1")
-    folder.do("add", "b")
-    victim = make_victim(folder)
-    before = see_all(victim)
-    evil = take_over(folder, script.format(victim=victim, hash="0" * 64))
-    assert why in refuse(folder, "a", **evil).text
-    assert see_all(victim) == before
-    assert set(os.listdir(folder.path / "work" / "uv")) <= {"cache"}
-    folder.do("add", "a")
-    assert see_all(victim) == before
-    assert folder.read("a.py") == "VERSION = '1'\n"
-    assert sorted(os.listdir(folder.path / "work")) == ["lock", "uv"]
-    assert os.listdir(folder.path / "work" / "uv") == ["cache"]
-
-
-def test_a_deep_folder_is_removed(folder: Folder, index: FakeIndex) -> None:
-    """Deeper than a path can be, and than there may be descriptors."""
-    index.add("a", "1")
-    deep = "n=0; while [ $n -lt 3000 ]; do mkdir d; cd d; n=$((n+1)); done"
-    evil = take_over(folder, f"cd cache; {deep}; {MISMATCH}")
-    assert "too deep" in refuse(folder, "a", **evil).text
-    folder.do("add", "a")
-    assert not (folder.path / "work" / "uv" / "cache" / "d").exists()
-
-
-@pytest.mark.parametrize("name", ["lock", "uv", "cache"])
-@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "fifo"])
-def test_a_wrong_kind_in_the_work_folder_is_removed(
-    folder: Folder, index: FakeIndex, name: str, kind: str
-) -> None:
-    index.add("a", "1")
-    victim = make_victim(folder)
-    before = see_all(victim)
-    path = folder.path / "work" / name
-    if kind == "link":
-        path.symlink_to(victim)
-    elif kind == "dangling":
-        path.symlink_to(victim / "none")
-    elif kind == "folder":
-        (path / "a" / "b").mkdir(parents=True)
-    else:
-        os.mkfifo(path)
-    if os.geteuid() == 0:
-        os.chown(path, USER, USER, follow_symlinks=False)
-        for inner in path.rglob("*") if kind == "folder" else ():
-            os.chown(inner, USER, USER)
-    folder.do("add", "a")
-    folder.do("remove", "a")
-    assert see_all(victim) == before
-    assert (folder.path / "work" / "lock").is_file()
-
-
-def test_pages_of_the_index_count(folder: Folder, index: FakeIndex) -> None:
-    """What uv writes into folders of its cache that were there before."""
-    index.add("a", "1")
-    folder.do("add", "a")
-    cache = folder.path / "work" / "uv" / "cache"
-    (page,) = cache.glob("simple-v*")
-    bomb = f"head -c 60000000 /dev/zero > cache/{page.name}/"
-    evil = take_over(folder, f"{bomb}x; {bomb}y; exec sleep infinity")
-    index.add("b", "1")
-    refusal = refuse(folder, "b", max_bytes=10 << 20, **evil)
-    assert f"more than {10 << 20} bytes" in refusal.text
-    assert size(cache) < 1 << 20
-    folder.do("add", "b")
-    assert folder.current() == [
-        "a-1.dist-info",
-        "a.py",
-        "b-1.dist-info",
-        "b.py",
-    ]
 
 
 def test_the_cache_is_bounded(folder: Folder, index: FakeIndex) -> None:
