@@ -96,6 +96,11 @@ class Resolver:
         for one in self.installed.values():
             stage.write(f"profile/{one.filename}", one.make_wheel())
         stage.write("resolved.txt", before.encode())
+        self.case = replace(
+            self.case,
+            session=frozenset(pin.name for pin in parse(before)),
+            asked=frozenset(new),
+        )
         result = self._compile("resolved.txt", self._cooldown())
         if result.code != 0:
             raise self._find_fault(result, before)

@@ -21,7 +21,9 @@ from hearth_packages.faults import (
 )
 from hearth_packages.growth import too_many_bytes
 from hearth_packages.job import Job
+from hearth_packages.near import advise
 from hearth_packages.proxy import Report
+from hearth_packages.requirement import matches, normalise
 from hearth_packages.rules import Rules
 
 _YOUNG = re.compile(
@@ -65,6 +67,8 @@ class Case:
     job: Job
     rules: Rules
     profile: dict[str, str]  # the versions of the profile's packages
+    session: frozenset[str] = frozenset()  # the packages that it has
+    asked: frozenset[str] = frozenset()  # the names of this request
 
 
 def say_duration(seconds: int) -> str:
@@ -209,12 +213,25 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
         )
     found = _NOT_FOUND.search(text)
     if found:
-        return Conflict(
-            f"the index has no package {found[1]}: {_because(case, text)}"
-        )
+        why = _advise(case, found[1]) or f": {_because(case, text)}"
+        return Conflict(f"the index has no package {found[1]}{why}")
     if "No solution found" in text or "Failed to resolve" in text:
         return Conflict(f"no version fits: {_because(case, text)}")
     return None
+
+
+def _advise(case: Case, found: str) -> str:
+    """Return the end of the sentence for a name that was asked for."""
+    name = normalise(found.partition("[")[0])
+    if name not in case.asked:
+        return ""  # another package needs it: who asks cannot change that
+
+    def permits(other: str) -> bool:
+        allow, deny = case.job.allow, case.job.deny
+        return not matches(other, deny) and (not allow or matches(other, allow))
+
+    text = advise(name, case.profile, case.session, permits)
+    return f"; {text}" * bool(text)
 
 
 def _because(case: Case, text: str) -> str:
