@@ -31,7 +31,8 @@ def folder() -> Iterator[Path]:
 def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
-    (commands,) = [one for one in blocks if one.kind == "commands"]
+    commands = [one for one in blocks if one.kind == "commands"]
+    assert len(commands) == 2
     with FakeIndex() as index:
         index.add("humanize", "4.9", {"humanize/__init__.py": HUMANIZE})
         text = configuration.text.replace("https://pypi.org/simple/", index.url)
@@ -41,7 +42,8 @@ def test_the_guide(folder: Path) -> None:
         place.write_text(f"{text}\npackages\n    dir = {folder}/packages\n")
         shell = Shell(folder)
         try:
-            run_commands(shell, commands, "docs/guide/packages.md")
+            for block in commands:
+                run_commands(shell, block, "docs/guide/packages.md")
         finally:
             shell.close()
     assert index.count("/files/") > 0

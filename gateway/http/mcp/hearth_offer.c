@@ -33,7 +33,8 @@ const mcp_offer_t mcp_offer = {
     .instructions =
         "Python sessions that keep their variables and files between calls, "
         "each in a sandbox without network. The first line of each result says "
-        "what became of the session's state.",
+        "what became of the session's state. `%pip install NAME` in a cell "
+        "adds a package, where the operator permits it.",
     .capabilities =
         "{\"tools\":{\"listChanged\":false},\"resources\":{\"subscribe\":true,"
         "\"listChanged\":true},\"extensions\":{"
