@@ -133,8 +133,25 @@ static void check_list(const profile_t *profile, const char *name,
     }
 }
 
+/* Reports a range that would give uv a session's user. */
+static void report_uv_user(const options_t *options, const char *profile,
+                           config_report_t *report)
+{
+    cleanup_free char *place =
+        config_report_prefix(report, "gateway/uid_count");
+
+    config_report_error(
+        report, EINVAL,
+        "%sgateway/uid_count = %" PRIu64
+        ": root would add packages as a session's user, because "
+        "profile/%s/packages/index is set; set 3 or more, or set no index",
+        place, options->users.uid_count, profile);
+}
+
 static void check_packages(const options_t *options, config_report_t *report)
 {
+    bool lacks_user = options_lacks_uv_user(options);
+
     for (size_t i = 0; i < options->profile_count; i++) {
         const profile_t *profile = options->profiles[i];
 
@@ -142,6 +159,9 @@ static void check_packages(const options_t *options, config_report_t *report)
             continue;
         check_list(profile, "mount", profile->mount, report);
         check_list(profile, "readonly", profile->readonly, report);
+        if (lacks_user)
+            report_uv_user(options, profile->name, report);
+        lacks_user = false;
     }
 }
 

@@ -20,6 +20,7 @@
 
 #define PROFILE_NAME_MAX 32
 #define PROFILES_MAX     64
+#define USERS_MIN        3 /* a session's, the zygotes', that of pid 1 */
 
 void options_destroy(options_t **self_p)
 {
@@ -217,12 +218,24 @@ const char *options_refuse_zygote_user(const options_t *self,
     if (!capability_sees_users())
         return "it needs CAP_SYS_PTRACE, to check sessions before they are "
                "handed out";
-    if (self->users.uid_count < 3)
+    if (self->users.uid_count < USERS_MIN)
         return "it needs three numbers of gateway/uid_count";
     if (has_groups_v1 && geteuid() != 0)
         return "with control groups of version 1 only root can add processes "
                "of another user";
     return NULL;
+}
+
+uid_t options_zygote_uid(const options_t *self)
+{
+    assert(self->users.uid_count >= USERS_MIN);
+    return (uid_t) (self->users.uid_first + self->users.uid_count - 2);
+}
+
+bool options_lacks_uv_user(const options_t *self)
+{
+    return geteuid() == 0 && capability_gives_users()
+           && self->users.uid_count < USERS_MIN;
 }
 
 int options_prefer(options_t *self, const char *name, fault_t *fault)

@@ -55,13 +55,10 @@ static int choose_zygotes(launch_users_t *self, cgroups_t *cgroups,
     if (why || !options_wants_zygote_user(options))
         return 0;
     self->has_zygotes = true;
-    self->zygotes = (zygote_user_t){
-        .uid =
-            (uid_t) (options->users.uid_first + options->users.uid_count - 2),
-        .gid =
-            (gid_t) (options->users.uid_first + options->users.uid_count - 2),
-        .first = (uid_t) options->users.uid_first,
-        .count = options->users.uid_count};
+    self->zygotes = (zygote_user_t){.uid = options_zygote_uid(options),
+                                    .gid = (gid_t) options_zygote_uid(options),
+                                    .first = (uid_t) options->users.uid_first,
+                                    .count = options->users.uid_count};
     log_notice("zygotes user=%u", self->zygotes.uid);
     return cgroups_admit(cgroups, (gid_t) self->zygotes.uid, fault);
 }
@@ -97,41 +94,36 @@ const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self)
     return self->has_zygotes ? &self->zygotes : NULL;
 }
 
-/* A range without the worker's own user, so that the mapper gives it that one,
- * too (sandbox/mapper.c). */
-bool launch_users_of_packages(const launch_users_t *self,
-                              zygote_user_t *ret_user)
+/* Returns the users of a worker that is not root: what it runs has its own. */
+static packages_users_t share(const launch_users_t *self)
 {
-    if (!self->has_zygotes)
-        return false;
-    *ret_user = self->zygotes;
-    ret_user->first += (uid_t) ret_user->count - 1;
-    ret_user->count = 1;
-    return true;
+    packages_users_t users = {
+        .has_own = self->has_zygotes,
+        .worker = self->zygotes,
+        .uv_uid = self->has_zygotes ? self->zygotes.uid : geteuid(),
+        .uv_gid = self->has_zygotes ? self->zygotes.gid : getegid(),
+    };
+
+    if (users.has_own) {
+        /* A range without the worker's own user, so that the mapper gives it
+         * that one, too (sandbox/mapper.c). */
+        users.worker.first += (uid_t) users.worker.count - 1;
+        users.worker.count = 1;
+    }
+    return users;
 }
 
-/* Returns true if the worker is root, which nothing in a sandbox may be. */
-static bool gives_uv_a_user(const launch_users_t *self)
+packages_users_t launch_users_of_packages(const launch_users_t *self)
 {
-    return !self->has_zygotes && self->pool && geteuid() == 0;
-}
+    packages_users_t users = share(self);
 
-uid_t launch_users_of_uv(const launch_users_t *self)
-{
-    uint64_t count = self->options->users.uid_count;
-
-    if (!gives_uv_a_user(self))
-        return self->has_zygotes ? self->zygotes.uid : geteuid();
-    /* The zygotes', if they had one. */
-    return (uid_t) (self->options->users.uid_first
-                    + (count > 1 ? count - 2 : 0));
-}
-
-gid_t launch_users_gid_of_uv(const launch_users_t *self)
-{
-    if (gives_uv_a_user(self))
-        return (gid_t) launch_users_of_uv(self);
-    return self->has_zygotes ? self->zygotes.gid : getegid();
+    /* Nothing in a sandbox may be root. */
+    if (!users.has_own && self->pool && geteuid() == 0
+        && !options_lacks_uv_user(self->options)) {
+        users.uv_uid = options_zygote_uid(self->options);
+        users.uv_gid = (gid_t) users.uv_uid;
+    }
+    return users;
 }
 
 uid_t launch_users_of_init(const launch_users_t *self)

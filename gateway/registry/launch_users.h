@@ -12,6 +12,14 @@
 
 typedef struct launch_users launch_users_t;
 
+/* Who runs the packages worker, and who uv is in the worker's sandbox. */
+typedef struct {
+    bool has_own;         /* false: the worker has the gateway's user */
+    zygote_user_t worker; /* if has_own */
+    uid_t uv_uid;         /* the worker's, unless that is root */
+    gid_t uv_gid;
+} packages_users_t;
+
 /* Fails if the options ask for a user of the zygotes' own and this process
  * cannot give one. `options` is borrowed; `cgroups` admits that user. */
 int launch_users_new(const options_t *options, cgroups_t *cgroups,
@@ -21,15 +29,9 @@ void launch_users_destroy(launch_users_t **self_p);
 
 /* Returns the user that zygotes run as; NULL: the gateway's. */
 const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self);
-/* Returns true, and the user that the packages worker runs as, which is that of
- * zygotes; false: the gateway's. It lends what it starts no user of a session,
- * but its own and that of pid 1. */
-bool launch_users_of_packages(const launch_users_t *self,
-                              zygote_user_t *ret_user);
-/* Return the user and the group of what the packages worker runs in its
- * sandbox: its own, unless it is root. */
-uid_t launch_users_of_uv(const launch_users_t *self);
-gid_t launch_users_gid_of_uv(const launch_users_t *self);
+/* Returns the users of packages. The worker's is that of zygotes. It lends what
+ * it starts no user of a session, but its own and that of pid 1. */
+packages_users_t launch_users_of_packages(const launch_users_t *self);
 /* Returns the user that all sessions' pid 1 have; 0: the session's. */
 uid_t launch_users_of_init(const launch_users_t *self);
 /* Returns the user of a new session. `has_folder`: its workspace is a folder

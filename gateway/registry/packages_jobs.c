@@ -216,13 +216,12 @@ static int start(packages_jobs_t *self, job_t *job, fault_t *fault)
 {
     static const packages_process_ops_t ops = {.answered = on_answered,
                                                .ended = on_ended};
-    zygote_user_t user;
-    bool has_user = launch_users_of_packages(self->parts->users, &user);
+    const packages_users_t users = launch_users_of_packages(self->parts->users);
     const packages_process_start_t how = {
         .loop = self->parts->loop,
         .profile = job->profile,
         .package_folder = self->package_folder,
-        .user = has_user ? &user : NULL,
+        .user = users.has_own ? &users.worker : NULL,
         .limit_ms = PACKAGES_TIME_LIMIT_MS,
         .ops = &ops,
         .arg = job,
@@ -327,8 +326,7 @@ static json_t *describe(const packages_jobs_t *self,
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
     const profile_packages_t *packages = &profile->packages;
-    const launch_users_t *users = self->parts->users;
-    zygote_user_t user;
+    const packages_users_t users = launch_users_of_packages(self->parts->users);
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
@@ -347,10 +345,9 @@ static json_t *describe(const packages_jobs_t *self,
         (json_int_t) packages->max_bytes, "max_files",
         (json_int_t) packages->max_files, "uv", uv ? uv : "", "accept",
         list_new(profile->accept), "without", list_new(profile->without), "uid",
-        (json_int_t) launch_users_of_uv(users), "gid",
-        (json_int_t) launch_users_gid_of_uv(users));
+        (json_int_t) users.uv_uid, "gid", (json_int_t) users.uv_gid);
 
-    if (launch_users_of_packages(users, &user))
+    if (users.has_own)
         json_object_set_new(job, "mapper",
                             json_integer(PYTHON_PROCESS_MAPPER_FD));
     return job;

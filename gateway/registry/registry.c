@@ -231,10 +231,11 @@ static void start_launcher(registry_t *self)
 
 static int make_packages_folder(registry_parts_t *parts, fault_t *fault)
 {
+    const packages_users_t users = launch_users_of_packages(parts->users);
     const packages_owners_t owners = {
         .zygotes = launch_users_of_zygotes(parts->users),
-        .uv_uid = launch_users_of_uv(parts->users),
-        .uv_gid = launch_users_gid_of_uv(parts->users),
+        .uv_uid = users.uv_uid,
+        .uv_gid = users.uv_gid,
     };
 
     return packages_folder_new(parts->options, &owners, &parts->packages_folder,

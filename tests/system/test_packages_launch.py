@@ -302,6 +302,35 @@ def test_refuses_a_folder_of_others() -> None:
         gateway.sweep()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives sessions users")
+def test_refuses_root_a_range_without_a_user_for_uv(tmp_path: Path) -> None:
+    gateway = begin(INDEX, "gateway/uid_count=2")
+    config = tmp_path / "hearth.cfg"
+    config.write_text(
+        "gateway\n    uid_count = 2\n"
+        "profile\n    python3\n        packages\n"
+        "            index = http://127.0.0.1:9/simple/\n"
+    )
+    sentence = (
+        "gateway/uid_count = 2: root would add packages as a session's user, "
+        "because profile/python3/packages/index is set; set 3 or more, or set "
+        "no index"
+    )
+    try:
+        assert sentence in gateway.refused()
+        assert not folder(gateway).exists()
+        done = gateway.run("doctor", "--json", "--config", str(config))
+        (row,) = (
+            check
+            for check in json.loads(done.stdout)["checks"]
+            if check["name"] == "configuration"
+        )
+        assert row["state"] == "missing"
+        assert row["found"].endswith(f"hearth.cfg:2: {sentence}")
+    finally:
+        gateway.sweep()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives zygotes a user")
 def test_refuses_a_folder_that_zygotes_cannot_reach() -> None:
     gateway = begin(INDEX, "gateway/zygote_user=own")

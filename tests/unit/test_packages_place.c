@@ -13,6 +13,25 @@
 #define STRANGER ((uid_t) 54321)
 #define INDEX    "http://127.0.0.1:9/simple/"
 
+#define AS_IT_IS ((uid_t) -1)
+
+static uid_t as_user = AS_IT_IS;
+
+/* The linker replaces the real functions by these (--wrap). */
+bool __wrap_capability_gives_users(void);
+uid_t __wrap_geteuid(void);
+uid_t __real_geteuid(void);
+
+bool __wrap_capability_gives_users(void)
+{
+    return true;
+}
+
+uid_t __wrap_geteuid(void)
+{
+    return as_user == AS_IT_IS ? __real_geteuid() : as_user;
+}
+
 static void HAS(const fault_t *fault, const char *words)
 {
     if (!strstr(fault->text, words))
@@ -144,6 +163,40 @@ static void finds_uv_beside_python_and_in_path(void **state)
     assert_true(finds(options, "named"));
 }
 
+static bool refuses_users(uid_t user, const char *count, const char *index)
+{
+    cleanup_config_report config_report_t *report = config_report_new();
+    cleanup_options options_t *options = options_new();
+    bool is_error = false;
+    const char *text;
+
+    set(options, "http/enabled", "no");
+    set(options, "gateway/uid_count", count);
+    set(options, "profile/python3/packages/index", index);
+    set(options, "profile/second/packages/index", index);
+    as_user = user;
+    config_check(options, report);
+    as_user = AS_IT_IS;
+    if (!config_report_errors(report))
+        return false;
+    text = config_report_at(report, 0, &is_error);
+    assert_true(is_error);
+    assert_int_equal(config_report_errors(report), 1);
+    if (!strstr(text, "profile/python3/packages/index is set; set 3 or more"))
+        fail_msg("%s", text);
+    return true;
+}
+
+static void refuses_root_a_range_without_a_user_for_uv(void **state)
+{
+    (void) state;
+    assert_true(refuses_users(0, "1", INDEX));
+    assert_true(refuses_users(0, "2", INDEX));
+    assert_false(refuses_users(0, "3", INDEX));
+    assert_false(refuses_users(0, "2", ""));
+    assert_false(refuses_users(STRANGER, "2", INDEX));
+}
+
 static bool is_refused(const char *key, const char *value, bool has_index)
 {
     cleanup_config_report config_report_t *report = config_report_new();
@@ -190,6 +243,7 @@ int main(void)
         TEST(refuses_what_is_no_folder),
         TEST(names_the_folder_that_bars_the_way),
         TEST(finds_uv_beside_python_and_in_path),
+        TEST(refuses_root_a_range_without_a_user_for_uv),
         TEST(nothing_else_is_shown_where_packages_are),
     };
 

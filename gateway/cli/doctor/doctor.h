@@ -32,6 +32,9 @@ void doctor_add(report_t *report, const char *name, found_t found,
 /* Returns true if this process may write to `path`, with the capabilities that
  * it has. */
 bool doctor_may_write(const char *path);
+/* Returns the user that zygotes would have, and the packages worker with them,
+ * if the calling user started a gateway. */
+uid_t doctor_zygote_user(const options_t *options);
 
 /* kernel.c */
 void doctor_check_kernel(report_t *report);

@@ -11,16 +11,6 @@
 
 #define NAME_MAX_SIZE 48
 
-/* Returns the user who makes packages, as a gateway of this user has it. */
-static uid_t maker(const options_t *options)
-{
-    return options_wants_zygote_user(options)
-                   && !options_refuse_zygote_user(options, false)
-               ? (uid_t) (options->users.uid_first + options->users.uid_count
-                          - 2)
-               : geteuid();
-}
-
 /* Looks at the nearest folder that is there if packages/dir is not. */
 static int check_parent(const char *folder, fault_t *fault)
 {
@@ -42,13 +32,14 @@ static int check_parent(const char *folder, fault_t *fault)
 static int check_folder(const options_t *options, fault_t *fault)
 {
     const char *folder = options->packages_dir;
+    const uid_t maker = doctor_zygote_user(options);
     int r = packages_place_check(folder, geteuid(), fault);
 
     if (r == -ENOENT)
         return check_parent(folder, fault);
-    return r < 0 || maker(options) == geteuid()
+    return r < 0 || maker == geteuid()
                ? r
-               : packages_place_reach(folder, maker(options), fault);
+               : packages_place_reach(folder, maker, fault);
 }
 
 static void check_profile(report_t *report, const profile_t *profile)

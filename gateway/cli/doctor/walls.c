@@ -155,6 +155,15 @@ static bool uses_groups_v1(const options_t *options)
            && doctor_may_write("/sys/fs/cgroup/memory");
 }
 
+uid_t doctor_zygote_user(const options_t *options)
+{
+    return options_wants_zygote_user(options)
+                   && !options_refuse_zygote_user(options,
+                                                  uses_groups_v1(options))
+               ? options_zygote_uid(options)
+               : geteuid();
+}
+
 /* Checks the zygotes' user, as a gateway would choose it that the calling user
  * starts. */
 static void check_zygotes(report_t *report)
@@ -182,8 +191,7 @@ static void check_zygotes(report_t *report)
     else
         doctor_add(report, "zygotes", FOUND_OK, NULL,
                    "have a user of their own, %llu, and no privilege",
-                   (unsigned long long) (options->users.uid_first
-                                         + options->users.uid_count - 2));
+                   (unsigned long long) options_zygote_uid(options));
 }
 
 static void check_place(report_t *report, const profile_t *profile,

@@ -42,10 +42,7 @@ int __wrap_packages_process_new(const packages_process_start_t *start,
                                 fault_t *fault);
 void __wrap_packages_process_stop(packages_process_t *self);
 void __wrap_packages_process_destroy(packages_process_t **self_p);
-bool __wrap_launch_users_of_packages(const launch_users_t *self,
-                                     zygote_user_t *ret_user);
-uid_t __wrap_launch_users_of_uv(const launch_users_t *self);
-gid_t __wrap_launch_users_gid_of_uv(const launch_users_t *self);
+packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
                                  const char *event, const char *session,
                                  const char *outcome, json_t *details);
@@ -121,24 +118,13 @@ void __wrap_packages_process_destroy(packages_process_t **self_p)
     *self_p = NULL;
 }
 
-bool __wrap_launch_users_of_packages(const launch_users_t *self,
-                                     zygote_user_t *ret_user)
+packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self)
 {
     (void) self;
-    *ret_user = user;
-    return has_user;
-}
-
-uid_t __wrap_launch_users_of_uv(const launch_users_t *self)
-{
-    (void) self;
-    return user.uid;
-}
-
-gid_t __wrap_launch_users_gid_of_uv(const launch_users_t *self)
-{
-    (void) self;
-    return user.gid;
+    return (packages_users_t){.has_own = has_user,
+                              .worker = user,
+                              .uv_uid = user.uid,
+                              .uv_gid = user.gid};
 }
 
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
