@@ -90,6 +90,8 @@ static void announce(const session_entry_t *entry, int status_fd,
         .init_uid = launch->init_uid,
         .group =
             resources->group ? mem_text(cgroup_name(resources->group)) : NULL,
+        .packages =
+            launch->packages ? mem_text(entry->profile->packages.shown) : NULL,
     };
     mailbox_line_send(entry->line, command);
 }

@@ -84,6 +84,7 @@ void launcher_launch(launcher_t *self, session_entry_t *entry)
     profile_state_t *state = find_state(self, entry->profile);
     fault_t fault;
 
+    session_entry_note_launch(entry);
     if (!state->zygote && zygote_slot_comes_back(state->slot)
         && !session_table_is_closing(self->needs.table))
         zygote_slot_park(state->slot, entry);

@@ -444,16 +444,17 @@ static json_t *refuse_busy(const job_t *lane, const char *session)
     return error;
 }
 
-/* Returns the error for a session that cannot have packages. */
+/* Returns the error for a session whose code would not find the packages. */
 static json_t *off(const session_entry_t *entry)
 {
     const char *profile = entry->profile->name;
 
     if (entry->profile->packages.index)
-        return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
-                                "session %s was made before profile %s had a "
-                                "package index; make another one",
-                                entry->id, profile);
+        return management_error("RestartNeeded", GATEWAY_EXIT_FAILED,
+                                "the kernel of session %s was started without "
+                                "the packages folder of profile %s: restart it "
+                                "(hearth session restart %s), then ask again",
+                                entry->id, profile, entry->id);
     return management_error("PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
                             "profile %s has no package index: set "
                             "profile/%s/packages/index",
@@ -482,7 +483,7 @@ static json_t *refusal(const packages_jobs_t *self,
 
     if (flaw)
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
-    if (!entry->profile->packages.index || !entry->packages[0])
+    if (!entry->profile->packages.index || !entry->sees_packages)
         return off(entry);
     if (is_code && !entry->profile->packages.serves_cells)
         return off_for_code(entry);

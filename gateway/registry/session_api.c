@@ -131,12 +131,16 @@ static void pass(const registry_parts_t *parts, json_t *content,
     session_entry_t *entry =
         id ? session_table_find_prefix(parts->table, id, &is_ambiguous) : NULL;
 
-    if (entry && entry->state != SESSION_ENTRY_DRAINED)
+    if (entry && entry->state != SESSION_ENTRY_DRAINED) {
+        /* The answer may come before the old kernel has ended. */
+        if (command->kind == SESSION_RESTART)
+            session_entry_note_launch(entry);
         ask_actor(parts, entry, request_p, take_ptr(owned));
-    else
+    } else {
         management_answer(parts->management, request_p,
                           refuse_session(parts, id, entry, is_ambiguous,
                                          command->kind == SESSION_SHOW));
+    }
 }
 
 void session_api_on_show(const registry_parts_t *parts, json_t *content,

@@ -52,7 +52,7 @@ void session_factory_fill_settings(const registry_parts_t *parts,
         .bytes_max = spec->limits.journal_bytes, .spill_min = options->spill};
     memcpy(spec->journal_key, parts->journal_key, sizeof spec->journal_key);
     /* A session from before its profile had an index gets a token, too; its
-     * kernel has it from its next start on. */
+     * kernel has it from its next start on (sees_packages). */
     if (spec->profile->packages.index && !spec->packages[0])
         packages_token_make(spec->packages);
 }

@@ -67,6 +67,11 @@ bool session_entry_is_gone(const session_entry_t *entry)
     return entry->state >= SESSION_ENTRY_GONE;
 }
 
+void session_entry_note_launch(session_entry_t *entry)
+{
+    entry->sees_packages = entry->packages[0] != '\0';
+}
+
 /* Counts the entry as it is (+1), or counts it no more (-1). */
 static void count_entry(session_table_t *self, const session_entry_t *entry,
                         int sign)
@@ -91,6 +96,16 @@ static void change(session_table_t *self, session_entry_t *entry,
     count_entry(self, entry, 1);
 }
 
+/* Returns true if the kernel that another gateway has started is shown the
+ * folder of packages that its profile has now. */
+static bool sees_packages(const session_spec_t *spec)
+{
+    const char *shown = spec->profile->packages.shown;
+
+    return shown && spec->packages_shown
+           && strcmp(shown, spec->packages_shown) == 0;
+}
+
 static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
                                    int64_t now_ms)
 {
@@ -106,6 +121,7 @@ static session_entry_t *make_entry(const session_spec_t *spec, bool is_start,
         entry->environment = json_loads(spec->environment, 0, NULL);
     if (spec->profile->packages.index)
         memcpy(entry->packages, spec->packages, sizeof entry->packages);
+    entry->sees_packages = sees_packages(spec);
     entry->connection_file = mem_text(spec->connection_file);
     entry->is_external = spec->is_external;
     if (spec->is_external) {

@@ -67,6 +67,8 @@ typedef struct session_entry {
     session_launch_t launch;
     /* The name of its folder of packages; "" if its profile has no index. */
     char packages[PACKAGES_TOKEN_SIZE];
+    bool sees_packages; /* its kernel has the profile's folder of packages, or
+                           is about to be replaced by one that has */
     struct session_entry *next_member; /* borrowed; in its profile's pool */
     struct session_entry *next;        /* owned; in the table */
     struct session_entry *before;      /* borrowed; in the table */
@@ -113,6 +115,8 @@ json_t *session_table_ambiguous(const session_table_t *self, const char *word);
 void session_table_rename(session_entry_t *entry, const char *name);
 
 bool session_entry_is_gone(const session_entry_t *entry);
+/* A kernel of this gateway is about to start in the session. */
+void session_entry_note_launch(session_entry_t *entry);
 /* Reports READY: the session can be used. */
 void session_table_set_ready(session_table_t *self, session_entry_t *entry);
 /* A ready session is not to be handed out; it stays alive. */

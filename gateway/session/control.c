@@ -49,13 +49,15 @@ static void on_attach(session_t *self, session_command_t *command)
 /* Its listeners exist: data that is sent to them waits for the kernel. */
 static void on_launching(session_t *self, session_command_t *command)
 {
-    const session_launching_t *launching = &command->launching;
+    session_launching_t *launching = &command->launching;
     session_spec_t *spec = self->spec;
 
     spec->process.host_uid = launching->host_uid;
     spec->process.init_uid = launching->init_uid;
     spec->process.has_ids = true;
-    launch_begin(self, take_fd(&command->launching.status_fd),
+    free(spec->packages_shown);
+    spec->packages_shown = take_ptr(launching->packages);
+    launch_begin(self, take_fd(&launching->status_fd),
                  launching->group ? launching->group : "");
 }
 

@@ -53,6 +53,7 @@ static void clear_command(session_command_t *self)
         if (self->launching.status_fd >= 0)
             close(self->launching.status_fd);
         free(self->launching.group);
+        free(self->launching.packages);
         break;
     case SESSION_LAUNCHED:
         if (self->launched.pidfd >= 0)

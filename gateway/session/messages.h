@@ -46,6 +46,8 @@ typedef struct {
     uid_t host_uid;
     uid_t init_uid; /* pid 1's; 0: the session's */
     char *group;    /* owned; name of the control group, or NULL */
+    char *packages; /* owned; the gateway's folder of packages that the kernel
+                       is shown, or NULL */
 } session_launching_t;
 
 typedef struct {

@@ -60,6 +60,7 @@ void session_spec_destroy(session_spec_t **self_p)
     free(self->connection_file);
     free(self->end.detail);
     free(self->cgroup);
+    free(self->packages_shown);
     connection_file_clear(&self->connection);
     free(self);
     *self_p = NULL;
@@ -93,6 +94,7 @@ void session_spec_destroy(session_spec_t **self_p)
     X(tools_asked, asked.tools)                                                \
     X(connection_file, connection_file)                                        \
     X(cgroup, cgroup)                                                          \
+    X(packages_shown, packages_shown)                                          \
     X(detail, end.detail)
 
 int session_spec_write(const session_spec_t *self, fault_t *fault)

@@ -77,6 +77,8 @@ typedef struct {
     session_wishes_t asked;
     profile_limits_t limits; /* the profile's, lowered by those asked for */
     char packages[PACKAGES_TOKEN_SIZE]; /* of its packages; empty: none yet */
+    char *packages_shown;  /* owned; the folder of packages that its kernel was
+                              started with, or NULL */
     char *connection_file; /* owned; written, or given by the caller */
     char *asker;           /* owned; the client that wanted the session, for
                               the audit log; NULL: the gateway; not on disk */

@@ -175,6 +175,7 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         {"PackagesOff", 403},       {"PackagesRefused", 403},
         {"PackagesConflict", 409},  {"PackagesUnreachable", 502},
         {"PackagesBusy", 503},      {"PackagesFailed", 500},
+        {"RestartNeeded", 409},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));

@@ -295,6 +295,23 @@ static void a_kernel_is_launched(void **state)
     SAID("");
 }
 
+/* Also one that waits for a zygote. */
+static void a_kernel_sees_its_packages_from_its_launch_on(void **state)
+{
+    session_entry_t *entry;
+
+    (void) state;
+    make();
+    entry = fake_add(table, "a", FAKE_TAKEN, now_ms);
+    launcher_launch(launcher, entry);
+    assert_false(entry->sees_packages);
+    launcher_unpark(launcher, entry);
+    memset(entry->packages, 'a', sizeof entry->packages - 1);
+    assert_false(entry->sees_packages);
+    launcher_launch(launcher, entry);
+    assert_true(entry->sees_packages);
+}
+
 static void a_launch_that_fails_is_reported(void **state)
 {
     (void) state;
@@ -518,6 +535,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_kernel_is_launched),
+        TEST(a_kernel_sees_its_packages_from_its_launch_on),
         TEST(a_launch_that_fails_is_reported),
         TEST(a_launch_that_cannot_be_asked_fails),
         TEST(a_zygote_that_has_just_ended_decides_later),

@@ -115,6 +115,36 @@ static void counts_no_start_for_a_session_that_was_taken_over(void **state)
     assert_counts(table, 1, 1, 0, 0);
 }
 
+/* Returns true if a kernel that was shown the one folder sees the profile's. */
+static bool sees(const char *was_shown, const char *shown)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    cleanup_free char *folder = mem_text(shown);
+    session_entry_t *entry = NULL;
+    fault_t fault;
+    bool is_seen;
+
+    fake_profile.packages.shown = folder;
+    spec->profile = &fake_profile;
+    spec->packages_shown = mem_text(was_shown);
+    assert_int_equal(session_table_add(table, &spec, false, 0, &entry, &fault),
+                     0);
+    is_seen = entry->sees_packages;
+    fake_profile.packages.shown = NULL;
+    return is_seen;
+}
+
+static void knows_which_packages_a_kernel_sees(void **state)
+{
+    (void) state;
+    assert_true(sees("/p", "/p"));
+    assert_false(sees(NULL, "/p"));
+    assert_false(sees("/p", NULL));
+    assert_false(sees("/p", "/q"));
+    assert_false(sees(NULL, NULL));
+}
+
 static void counts_gone_sessions_until_they_are_forgotten(void **state)
 {
     cleanup_session_table session_table_t *table = session_table_new(NULL);
@@ -243,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup(counts_a_start_until_it_is_ready, fake_begin),
         cmocka_unit_test_setup(
             counts_no_start_for_a_session_that_was_taken_over, fake_begin),
+        cmocka_unit_test_setup(knows_which_packages_a_kernel_sees, fake_begin),
         cmocka_unit_test_setup(counts_gone_sessions_until_they_are_forgotten,
                                fake_begin),
         cmocka_unit_test_setup(counts_a_member_when_it_has_an_owner,

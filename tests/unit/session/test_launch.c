@@ -51,6 +51,19 @@ static void a_launch_connects_before_there_is_a_process(void **state)
     assert_int_equal(fake_outside.delay_ms, 30000);
 }
 
+/* The next gateway must know what its kernel sees. */
+static void a_launch_says_which_packages_the_kernel_sees(void **state)
+{
+    session_t *self = *state;
+    session_command_t *made = session_command_new(SESSION_LAUNCHING, 0);
+
+    made->launching.packages = mem_text("/p/sessions");
+    take(self, made);
+    assert_string_equal(self->spec->packages_shown, "/p/sessions");
+    launching(self);
+    assert_null(self->spec->packages_shown);
+}
+
 /* Until it is handed out, no client has it. */
 static void a_member_of_the_pool_ends_with_the_gateway(void **state)
 {
@@ -190,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_launch_connects_before_there_is_a_process),
+        TEST(a_launch_says_which_packages_the_kernel_sees),
         TEST(a_member_of_the_pool_ends_with_the_gateway),
         TEST(a_fresh_python_has_more_time),
         TEST(a_kernel_that_is_ready_is_not_late),

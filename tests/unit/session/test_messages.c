@@ -24,6 +24,7 @@ static void closes_descriptors_that_were_not_taken(void **state)
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     launching->launching.status_fd = fds[0];
     launching->launching.group = mem_text("a.1");
+    launching->launching.packages = mem_text("/p/sessions");
     launched->launched.pidfd = fds[1];
     session_command_destroy(&launching);
     assert_null(launching);

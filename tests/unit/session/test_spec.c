@@ -46,7 +46,7 @@ static const char on_disk[] =
     "{\"version\":1,\"id\":\"s1\",\"profile\":\"python\",\"name\":\"n\","
     "\"runtime_folder\":\"/r\",\"workspace\":\"/w\",\"environment\":\"{}\","
     "\"limits_asked\":\"{}\",\"tools_asked\":\"\",\"connection_file\":\"/"
-    "c\",\"cgroup\":\"g\","
+    "c\",\"cgroup\":\"g\",\"packages_shown\":\"/p\","
     "\"detail\":\"d\",\"created_us\":1,\"asked_us\":9,\"idle_timeout_ms\":2,"
     "\"lifetime_ms\":3,\"cell_limit_ms\":4,\"epoch\":5,\"pid\":6,"
     "\"start_time\":7,\"host_uid\":8,\"init_uid\":9,\"seed_count\":10,"
@@ -67,6 +67,7 @@ static void expect_all(const session_spec_t *spec)
     assert_string_equal(spec->asked.tools, "");
     assert_string_equal(spec->connection_file, "/c");
     assert_string_equal(spec->cgroup, "g");
+    assert_string_equal(spec->packages_shown, "/p");
     assert_int_equal(spec->times.created_us, 1);
     assert_int_equal(spec->times.asked_us, 9);
     assert_int_equal(spec->times.idle_timeout_ms, 2);
