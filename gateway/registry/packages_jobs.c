@@ -393,8 +393,9 @@ static const char *read_order(const json_t *content, lane_kind_t *ret_lane)
     if (strcmp(order, "add") != 0 && strcmp(order, "remove") != 0)
         return "`order` must be add, remove or list";
     return are_names(names) ? NULL
-                            : "`names` must be an array of 1 to 100 texts of "
-                              "at most 500 bytes, without control characters";
+                            : "packages must be an array of 1 to 100 texts, "
+                              "each of 1 to 500 bytes without control "
+                              "characters, as [\"humanize>=4\"]";
 }
 
 static void add(packages_jobs_t *self, const session_entry_t *entry,

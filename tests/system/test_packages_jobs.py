@@ -393,7 +393,7 @@ def test_names_that_are_none(gateway: Packaged, session: Session) -> None:
     for names in (["a\nb"], ["x" * 501], ["a"] * 101, [""]):
         done = gateway.run("packages", "add", session.id, *names)
         assert done.returncode == 2
-        assert "`names` must be an array of 1 to 100 texts" in done.stderr
+        assert "packages must be an array of 1 to 100 texts" in done.stderr
     done = gateway.run("packages", "add", session.id)
     assert done.returncode == 2
     assert "PACKAGE is missing" in done.stderr

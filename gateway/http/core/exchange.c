@@ -151,7 +151,8 @@ bool exchange_read_json(exchange_t *self, json_t **ret_body)
     if (self->request.body.size == 0)
         return true;
     *ret_body = json_loadb((const char *) self->request.body.data,
-                           self->request.body.size, JSON_DECODE_ANY, &error);
+                           self->request.body.size,
+                           JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
     if (*ret_body)
         return true;
     exchange_fail(self, 400,

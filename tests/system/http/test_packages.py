@@ -102,7 +102,6 @@ def test_faults(
 @pytest.mark.parametrize(
     "body",
     [
-        {},
         {"packages": []},
         {"packages": "humanize"},
         {"packages": [1]},
@@ -116,15 +115,20 @@ def test_bodies_that_are_none(web: Web, here: str, body: Any) -> None:
     answer = web.ask("POST", here, body)
     assert answer.status == 400
     assert answer.json["message"] == (
-        'packages must be an array of 1 to 100 texts, as ["humanize>=4"]'
+        "packages must be an array of 1 to 100 texts, each of 1 to 500 bytes "
+        'without control characters, as ["humanize>=4"]'
     )
 
 
 def test_more_bodies_that_are_none(web: Web, here: str) -> None:
-    body = {"packages": ["a"], "upgrade": True}
-    answer = web.ask("POST", here, body)
+    for body in ({}, {"packages": ["a"], "upgrade": True}, {"names": ["a"]}):
+        answer = web.ask("POST", here, body)
+        assert answer.status == 400
+        assert "the one member `packages`" in answer.json["message"]
+    twice = b'{"packages": ["a"], "packages": ["b"]}'
+    answer = web.ask("POST", here, raw=twice)
     assert answer.status == 400
-    assert "one member" in answer.json["message"]
+    assert "duplicate object key" in answer.json["message"]
     for name in ("a\nb", "x" * 501):
         answer = add(web, here, name)
         assert answer.status == 400
