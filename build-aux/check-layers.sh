@@ -51,7 +51,7 @@ BEGIN {
                                    " notebooks/modelview notebooks/receipt" \
                                    " workspace/name.h sandbox/walls.h" \
                                    " gateway/config" \
-                                   " gateway/discovery/jupyter_folder.h" \
+                                   " gateway/discovery/private_folder.h" \
                                    " gateway/http/core/chunked.h" \
                                    " gateway/http/core/token_file.h" \
                                    " gateway/http/core/window_access.h" \

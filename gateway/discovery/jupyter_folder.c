@@ -4,6 +4,7 @@
 #include "gateway/discovery/jupyter_folder.h"
 
 #include "base/fd.h"
+#include "gateway/discovery/private_folder.h"
 #include "protocol/jspan.h"
 #include "protocol/limits.h"
 
@@ -16,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OTHERS_WRITE 022
-
 struct jupyter_folder {
     int fd;                         /* owned */
     char *path;                     /* owned; for messages */
@@ -27,82 +26,6 @@ struct jupyter_folder {
 
 /* The beginnings of names that Jupyter's programs look for. */
 static const char *const beginnings[] = {"jpserver-", "kernel-"};
-
-/* ---- the folder ---- */
-
-static bool is_own(const struct stat *about)
-{
-    return about->st_uid == geteuid();
-}
-
-/* Looks at one place of the path, whose owner decides what is there. */
-static int check_place(const char *place, fault_t *fault)
-{
-    struct stat about;
-
-    if (lstat(place, &about) < 0)
-        return fault_set(fault, errno, "%s: %s", place, strerror(errno));
-    if (about.st_uid != 0 && !is_own(&about))
-        return fault_set(fault, EPERM,
-                         "%s belongs to user %u, who could put another folder "
-                         "there; choose a folder of this user",
-                         place, about.st_uid);
-    return 0;
-}
-
-static int check_path(const char *path, fault_t *fault)
-{
-    cleanup_free char *partial = mem_text(path);
-    int r = 0;
-
-    for (char *end = partial; r == 0 && *end;) {
-        end += strspn(end, "/");
-        end += strcspn(end, "/");
-        char kept = *end;
-        *end = '\0';
-        r = check_place(partial, fault);
-        *end = kept;
-    }
-    return r;
-}
-
-static int check_folder(const char *path, const struct stat *about,
-                        fault_t *fault)
-{
-    if (!S_ISDIR(about->st_mode))
-        return fault_set(fault, ENOTDIR, "%s is not a folder", path);
-    if (!is_own(about))
-        return fault_set(fault, EPERM, "%s belongs to user %u, not to this one",
-                         path, about->st_uid);
-    if (about->st_mode & OTHERS_WRITE)
-        return fault_set(fault, EPERM,
-                         "%s can be written by others; run `chmod 700 %s`",
-                         path, path);
-    return 0;
-}
-
-static int open_checked(const char *path, int *ret_fd, fault_t *fault)
-{
-    struct stat about;
-    int r = check_path(path, fault);
-
-    if (r < 0)
-        return r;
-    cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &about) < 0)
-        return fault_set(fault, errno, "%s: %s", path, strerror(errno));
-    if ((r = check_folder(path, &about, fault)) < 0)
-        return r;
-    *ret_fd = take_fd(&fd);
-    return 0;
-}
-
-int jupyter_folder_check(const char *path, fault_t *fault)
-{
-    cleanup_fd int fd = -1;
-
-    return open_checked(path, &fd, fault);
-}
 
 void jupyter_folder_destroy(jupyter_folder_t **self_p)
 {
@@ -115,14 +38,6 @@ void jupyter_folder_destroy(jupyter_folder_t **self_p)
     free(self->path);
     free(self);
     *self_p = NULL;
-}
-
-/* Makes what is missing, unless another user could decide where that is. */
-static int make_folder(const char *path, fault_t *fault)
-{
-    int r = check_path(path, fault);
-
-    return r == -ENOENT ? path_make_folders(path, 0700, fault) : r;
 }
 
 int jupyter_folder_open(const char *path, const char mark[JUPYTER_FOLDER_MARK],
@@ -138,9 +53,8 @@ int jupyter_folder_open(const char *path, const char mark[JUPYTER_FOLDER_MARK],
     /* The dot hides it from programs that look for files. No other process has
      * this mark, so what a killed one has left is replaced. */
     snprintf(self->beside, sizeof self->beside, ".hearth-%s.new", mark);
-    if (makes && (r = make_folder(path, fault)) < 0)
-        return r;
-    if ((r = open_checked(path, &self->fd, fault)) < 0)
+    r = private_folder_open(path, makes, &self->fd, fault);
+    if (r < 0)
         return r;
     *ret_folder = take_ptr(self);
     return 0;
@@ -169,7 +83,7 @@ static bool read_plain(const jupyter_folder_t *self, const char *name,
     ssize_t got;
 
     if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)
-        || !is_own(&about) || about.st_size > CONNECTION_FILE_MAX)
+        || about.st_uid != geteuid() || about.st_size > CONNECTION_FILE_MAX)
         return false;
     buffer_reserve(text, CONNECTION_FILE_MAX);
     while ((got = read(fd, text->data + text->size,

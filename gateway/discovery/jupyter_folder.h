@@ -17,16 +17,8 @@
 
 typedef struct jupyter_folder jupyter_folder_t;
 
-/* Checks that no other user can lead a path elsewhere or write in its folder:
- * each folder and each link of the path belongs to root or to this user, the
- * last one is a folder of this user that only this user can write. -ENOENT if
- * it is missing; -EPERM names the place that another user could change. Must be
- * called before this process enters a user namespace, where no file has root's
- * number. */
-int jupyter_folder_check(const char *path, fault_t *fault);
-/* Opens a folder that passes jupyter_folder_check. With `makes`, a missing one
- * is created with mode 0700, with its parents. Whatever the path means later,
- * the object uses this folder. */
+/* Opens the folder, which must be private (private_folder.h). With `makes`, a
+ * missing one is created. `mark` is this writer's; it is copied. */
 int jupyter_folder_open(const char *path, const char mark[JUPYTER_FOLDER_MARK],
                         bool makes, jupyter_folder_t **ret_folder,
                         fault_t *fault);

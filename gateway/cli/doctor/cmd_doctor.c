@@ -9,7 +9,7 @@
 #include "gateway/cli/management_client.h"
 #include "gateway/cli/subprocess.h"
 #include "gateway/cli/terminal.h"
-#include "gateway/discovery/jupyter_folder.h"
+#include "gateway/discovery/private_folder.h"
 
 #include <jansson.h>
 
@@ -105,7 +105,7 @@ static void check_discovery(report_t *report)
                    "off: jupyter/discovery is no");
         return;
     }
-    r = jupyter_folder_check(jupyter->runtime_dir, &fault);
+    r = private_folder_check(jupyter->runtime_dir, &fault);
     if (r == 0 || (r == -ENOENT && is_writable(jupyter->runtime_dir)))
         doctor_add(report, "discovery", FOUND_OK, "",
                    "Jupyter's programs find the gateway in %s",
