@@ -85,8 +85,9 @@ static bool is_port(const char *text, size_t size)
     return units_number(digits, &port) && port >= 1 && port <= 65535;
 }
 
-/* Returns the size of "[IPv6]" at the text's beginning; 0 if
- * another text is there. */
+/* Returns how many bytes an IPv6 address with its two brackets has, if the text
+ * begins with one: 5 for "[::1]:8080". Returns 0 if the text begins otherwise.
+ */
 static size_t bracketed(const char *text, size_t size)
 {
     unsigned char address[sizeof(struct in6_addr)];
