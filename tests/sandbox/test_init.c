@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 
 #define LINE_MAX_SIZE 96
 
@@ -147,6 +149,85 @@ static void ends_all_without_a_gateway(void **state)
     start(&inside, wait_for_signals, 1);
     await_probe(&inside);
     expect_end(&inside);
+    inside_end(&inside);
+}
+
+/* Returns the address of the timeout of the ppoll in which pid 1 waits; 0: it
+ * waits for ever. */
+static unsigned long await_ppoll(const inside_t *inside)
+{
+    cleanup_free char *path = mem_format("/proc/%d/syscall", (int) inside->pid);
+    unsigned long timeout = 0;
+    char text[256];
+    long number = -1;
+
+    while (number != SYS_ppoll) { /* it runs, or waits elsewhere, until then */
+        cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+        text[got > 0 ? got : 0] = '\0';
+        assert_true(got > 0);
+        if (sscanf(text, "%ld %*x %*x %lx", &number, &timeout) != 2)
+            number = -1;
+        sched_yield();
+    }
+    return timeout;
+}
+
+/* Returns for how many ms pid 1 waits for a gateway; 0: for ever. */
+static int64_t read_patience(const inside_t *inside)
+{
+    unsigned long timeout = await_ppoll(inside);
+    struct timespec left = {0};
+    struct iovec mine = {&left, sizeof left};
+    struct iovec theirs = {(void *) timeout, sizeof left};
+
+    if (!timeout)
+        return 0;
+    assert_int_equal(process_vm_readv(inside->pid, &mine, 1, &theirs, 1, 0),
+                     sizeof left);
+    return left.tv_sec * 1000 + left.tv_nsec / 1000000;
+}
+
+/* The first gateway connects while the sandbox is made. */
+static void waits_a_minute_at_most_for_the_first_gateway(void **state)
+{
+    static const unsigned orphan_seconds[] = {30, 3600, 0};
+    static const int64_t most_ms[] = {30000, 60000, 60000};
+
+    (void) state;
+    if (geteuid() != 0)
+        skip(); /* only root may look at where pid 1 waits */
+    for (size_t i = 0; i < 3; i++) {
+        inside_t inside;
+        int64_t left;
+
+        start(&inside, wait_for_signals, orphan_seconds[i]);
+        await_probe(&inside);
+        left = read_patience(&inside);
+        assert_true(left > 0 && left <= most_ms[i]);
+        inside_end(&inside);
+    }
+}
+
+static void waits_longer_for_the_next_gateway(void **state)
+{
+    inside_t inside;
+    int64_t left;
+    int gateway;
+
+    (void) state;
+    if (geteuid() != 0)
+        skip(); /* only root may look at where pid 1 waits */
+    start(&inside, wait_for_signals, 3600);
+    await_probe(&inside);
+    gateway = connect_to(&inside);
+    expect_line(gateway, "running 3\n");
+    close(gateway);
+    /* While it has a gateway it waits for ever. */
+    while ((left = read_patience(&inside)) == 0)
+        sched_yield();
+    assert_true(left > 60000);
     inside_end(&inside);
 }
 
@@ -417,6 +498,8 @@ int main(void)
         cmocka_unit_test(passes_signals_on),
         cmocka_unit_test(keeps_the_end_for_a_later_gateway),
         cmocka_unit_test(ends_all_without_a_gateway),
+        cmocka_unit_test(waits_a_minute_at_most_for_the_first_gateway),
+        cmocka_unit_test(waits_longer_for_the_next_gateway),
         cmocka_unit_test(ends_what_has_no_owner_with_the_gateway),
         cmocka_unit_test(keeps_what_has_an_owner),
         cmocka_unit_test(takes_the_newer_gateway),

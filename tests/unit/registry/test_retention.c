@@ -14,7 +14,22 @@
 static int removals;
 static packages_folder_t *packages; /* of the tests that have it */
 
+static size_t first_ms; /* of the timer that was started; 0: none was */
+
 void __wrap_remover_run(remover_t *self);
+int __wrap_zloop_timer(zloop_t *loop, size_t delay, size_t times,
+                       zloop_timer_fn *fn, void *arg);
+
+int __wrap_zloop_timer(zloop_t *loop, size_t delay, size_t times,
+                       zloop_timer_fn *fn, void *arg)
+{
+    (void) loop;
+    (void) fn;
+    (void) arg;
+    assert_int_equal(times, 1);
+    first_ms = delay;
+    return 1;
+}
 
 void __wrap_remover_run(remover_t *self)
 {
@@ -70,6 +85,29 @@ static retention_t *make(const session_table_t *table)
 
     retention_begin(retention, 1000000000, 0);
     return retention;
+}
+
+/* Returns when the first pass begins. */
+static size_t run(int64_t keep_ms)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_free char *aside = inside("discarded");
+    cleanup_retention retention_t *retention =
+        retention_new(folder, aside, keep_ms, table, packages, NULL);
+
+    first_ms = 0;
+    removals = 0;
+    retention_run(retention, NULL);
+    assert_int_equal(removals, 1);
+    return first_ms;
+}
+
+/* Removes at once, in any case, what an earlier gateway left aside. */
+static void begins_soon_unless_all_is_kept(void **state)
+{
+    (void) state;
+    assert_int_equal(run(KEEP_MS), 500);
+    assert_int_equal(run(0), 0);
 }
 
 static void removes_expired_sessions_only(void **state)
@@ -188,6 +226,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(removes_expired_sessions_only, begin,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(begins_soon_unless_all_is_kept, begin,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(ignores_a_clock_that_was_set_forward,
                                         begin, remove_folder),
