@@ -110,8 +110,9 @@ def _run(shell: ZMQInteractiveShell, cell: str) -> None:
         shell.run_cell(cell, store_history=True)
 
 
-def run_cells(shell: ZMQInteractiveShell) -> None:
-    """Run what most sessions run, so that its code is loaded."""
+def run_cells(shell: ZMQInteractiveShell, completes: bool) -> None:
+    """Run what most sessions run, so that its code is loaded; a completion only
+    if it `completes`: jedi's stubs take longer than all the rest."""
     quiet = streams.SilentStream()
     kept = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = quiet  # type: ignore[assignment]
@@ -123,19 +124,20 @@ def run_cells(shell: ZMQInteractiveShell) -> None:
     try:
         for cell in cells:
             _run(shell, cell)
-        _introspect(shell)
+        _introspect(shell, completes)
     finally:
         sys.stdout, sys.stderr = kept
     shell.forget_warming()
 
 
-def _introspect(shell: ZMQInteractiveShell) -> None:
+def _introspect(shell: ZMQInteractiveShell, completes: bool) -> None:
     from hearth_kernel import introspection
 
     # Both names are in the namespace. If the code only named a module, jedi
     # would read the module's whole stub, which takes half a second more.
-    introspection.complete(shell, {"code": "pri"})
-    if "pandas" in sys.modules:
+    if completes:
+        introspection.complete(shell, {"code": "pri"})
+    if completes and "pandas" in sys.modules:
         introspection.complete(shell, {"code": "frame.he"})
     introspection.inspect(shell, {"code": "print"})
     introspection.is_complete(shell, {"code": "for i in x:"})
@@ -225,7 +227,12 @@ def settle() -> None:
 def warm(
     names: list[str], is_zygote: bool = True
 ) -> tuple[ZMQInteractiveShell, list[str], list[dict[str, str]]]:
-    """Do it all; return the shell, what is loaded and what is missing."""
+    """Do it all; return the shell, what is loaded and what is missing.
+
+    Who wants no modules in advance wants a quick start and little memory, and
+    a kernel that warms up for itself alone may never complete anything: then
+    the first completion takes the time that it takes.
+    """
     # Completion would keep its caches below the session's workspace.
     os.environ["XDG_CACHE_HOME"] = folder = cache_folder()
     os.environ["MPLCONFIGDIR"] = os.path.join(folder, "matplotlib")
@@ -236,7 +243,7 @@ def warm(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loaded, missing = preload(names)
-        run_cells(shell)
+        run_cells(shell, completes=is_zygote and bool(names))
     kernel = _prepare(shell)
     forget_files()
     start_openssl()

@@ -110,6 +110,30 @@ def test_plots_show_without_preload(folders: Gateway) -> None:
     assert "image/png" in turn.contents("display_data")[0]["data"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "is_prepared"),
+    [
+        (["preload=json"], True),
+        (["preload="], False),
+        (["preload=json", "fresh=true"], False),
+    ],
+    ids=["preload", "none", "fresh"],
+)
+def test_what_completion_reads_is_read_in_advance(
+    folders: Gateway, settings: list[str], is_prepared: bool
+) -> None:
+    """Where sessions have it in common, and modules are wanted in advance. It
+    is there for all of them."""
+    folders.start(*(f"--set=profile/python3/{text}" for text in settings))
+    with folders.create().client() as client:
+        turn = client.run(
+            "from parso.cache import parser_cache\nbool(parser_cache)"
+        )
+        assert turn.result == str(is_prepared)
+        reply = client.reply(client.kc.complete("pri"))
+        assert "print" in reply["content"]["matches"]
+
+
 def test_unwritable_state(folders: Gateway) -> None:
     """Root may write everywhere; a file in the folder's place stops it too."""
     folders.state.write_text("a file")
