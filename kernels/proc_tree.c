@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -112,6 +113,18 @@ static void add_threads_children(walk_t *walk, pid_t pid, buffer_t *content)
         closedir(folder);
 }
 
+/* A process that has not entered its sandbox yet sees this machine's folders,
+ * in which nothing is the session's. */
+static bool is_inside(pid_t pid)
+{
+    struct stat ours, theirs;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/root", (int) pid);
+    return stat("/", &ours) == 0 && stat(path, &theirs) == 0
+           && (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino);
+}
+
 static uint64_t used_below(pid_t pid, const char *folder)
 {
     struct statvfs about;
@@ -137,7 +150,7 @@ void proc_tree_read(pid_t first, bool exact, proc_tree_t *ret_processes)
         if (i > 0)
             walk->sum.memory += resident(walk->pids[i], exact, &content);
     }
-    if (walk->count > 1)
+    if (walk->count > 1 && is_inside(walk->pids[1]))
         walk->sum.memory += used_below(walk->pids[1], "/tmp")
                             + used_below(walk->pids[1], "/dev/shm");
     *ret_processes = walk->sum;

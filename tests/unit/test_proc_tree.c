@@ -9,11 +9,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define WAIT_MS 60000
 #define BELOW   3
+#define MUCH    ((uint64_t) 1 << 40)
 
 typedef struct {
     pid_t first;
@@ -28,8 +30,9 @@ static _Noreturn void live(int ready)
         pause();
 }
 
-/* `first`, with two children, one of which has a child. */
-static void make_family(family_t *self)
+/* `first`, with two children, one of which has a child; in that folder, as
+ * their root. */
+static void make_family(family_t *self, const char *root)
 {
     int alive[2];
     int ready[2];
@@ -40,6 +43,8 @@ static void make_family(family_t *self)
     self->first = fork();
     assert_true(self->first >= 0);
     if (self->first == 0) {
+        if (strcmp(root, "/") != 0 && chroot(root) < 0)
+            _exit(1);
         if (fork() == 0) {
             if (fork() == 0)
                 live(ready[1]);
@@ -73,24 +78,60 @@ static unsigned threads_of(pid_t pid)
     return count;
 }
 
+/* Its descendants are killed, then itself. */
+static void end_family(family_t *self)
+{
+    struct pollfd end = {self->alive, POLLIN, 0};
+
+    proc_tree_kill(self->first);
+    assert_int_equal(poll(&end, 1, WAIT_MS), 1);
+    /* It waits for no child, so the ended ones remain. */
+    assert_int_equal(waitpid(self->first, NULL, WNOHANG), 0);
+    assert_int_equal(kill(self->first, SIGKILL), 0);
+    assert_int_equal(waitpid(self->first, NULL, 0), self->first);
+    close(self->alive);
+}
+
 static void counts_all_processes_and_kills_descendants(void **state)
 {
     proc_tree_t found;
     family_t family;
-    struct pollfd end;
 
     (void) state;
-    make_family(&family);
+    make_family(&family, "/");
     proc_tree_read(family.first, false, &found);
     assert_int_equal(found.processes, (BELOW + 1) * threads_of(family.first));
-    proc_tree_kill(family.first);
-    end = (struct pollfd){family.alive, POLLIN, 0};
-    assert_int_equal(poll(&end, 1, WAIT_MS), 1);
-    /* It waits for no child, so the ended ones remain. */
-    assert_int_equal(waitpid(family.first, NULL, WNOHANG), 0);
-    assert_int_equal(kill(family.first, SIGKILL), 0);
-    assert_int_equal(waitpid(family.first, NULL, 0), family.first);
-    close(family.alive);
+    end_family(&family);
+}
+
+int __wrap_statvfs(const char *path, struct statvfs *ret_about);
+
+/* Each folder has much in it. */
+int __wrap_statvfs(const char *path, struct statvfs *ret_about)
+{
+    (void) path;
+    *ret_about = (struct statvfs){.f_frsize = 1, .f_blocks = MUCH};
+    return 0;
+}
+
+/* A session's process before it enters its sandbox, and one that has. */
+static void counts_folders_of_a_sandbox_alone(void **state)
+{
+    proc_tree_t found;
+    family_t family;
+
+    (void) state;
+    make_family(&family, "/");
+    proc_tree_read(family.first, false, &found);
+    assert_true(found.memory > 0);
+    assert_true(found.memory < MUCH);
+    end_family(&family);
+    if (geteuid() != 0)
+        return; /* only root can give them another root */
+    make_family(&family, "/proc");
+    proc_tree_read(family.first, false, &found);
+    assert_true(found.memory > 2 * MUCH);
+    end_family(&family);
 }
 
 static void kills_nothing_without_descendants(void **state)
@@ -108,6 +149,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_all_processes_and_kills_descendants),
+        cmocka_unit_test(counts_folders_of_a_sandbox_alone),
         cmocka_unit_test(kills_nothing_without_descendants),
     };
 
