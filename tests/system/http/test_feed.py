@@ -42,6 +42,7 @@ class Feed:
                 header=header or [],
                 subprotocols=subprotocols or [PROTOCOL],
                 suppress_origin=True,
+                skip_utf8_validation=True,  # slow; receive() decodes
                 sslopt={"cert_reqs": ssl.CERT_NONE},
             )
         except websocket.WebSocketBadStatusException as refused:
@@ -65,7 +66,7 @@ class Feed:
         if opcode == websocket.ABNF.OPCODE_CLOSE:
             raise Closed(struct.unpack(">H", data[:2])[0], data[2:].decode())
         assert opcode == websocket.ABNF.OPCODE_TEXT
-        message: Message = json.loads(data)
+        message: Message = json.loads(data.decode())
         return message
 
     def until(self, wanted: Callable[[Message], Any]) -> list[Message]:

@@ -33,12 +33,13 @@ class Terminal:
                 timeout=DEADLINE,
                 header=header,
                 suppress_origin=True,
+                skip_utf8_validation=True,  # slow; receive() decodes
                 sslopt={"cert_reqs": ssl.CERT_NONE},
             )
         except websocket.WebSocketBadStatusException as refused:
             web.check("GET", path, None, Refused(refused))
             raise
-        self.text = ""
+        self.pieces: list[str] = []  # of its output
         assert self.receive() == ["setup", {}]
 
     def __enter__(self) -> Terminal:
@@ -58,16 +59,20 @@ class Terminal:
         if opcode == websocket.ABNF.OPCODE_CLOSE:
             raise Closed(struct.unpack(">H", data[:2])[0], data[2:].decode())
         assert opcode == websocket.ABNF.OPCODE_TEXT
-        message: list[Any] = json.loads(data)
+        message: list[Any] = json.loads(data.decode())
         if message[0] == "stdout":
-            self.text += message[1]
+            self.pieces.append(message[1])
         return message
 
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
     def until(self, text: str) -> str:
-        looked = 0
-        while text not in self.text[looked:]:
-            looked = max(0, len(self.text) - len(text))
+        seen = self.text
+        while text not in seen:
             assert self.receive()[0] == "stdout"
+            seen = seen[-len(text) :] + self.pieces[-1]
         return self.text
 
     def close_code(self) -> int:
