@@ -93,9 +93,10 @@ def test_closed_link(gateway: Gateway) -> None:
         assert "link" in turn.content["evalue"]
 
 
-def test_stopped_kernel(gateway: Gateway) -> None:
+def test_stopped_kernel(folders: Gateway) -> None:
     """A kernel that does not answer at all, not even an interrupt."""
-    session = gateway.create("--time-limit", "1s")
+    folders.start("--set", "sessions/interrupt_grace=1s")
+    session = folders.create("--time-limit", "1s")
     with session.client() as client:
         turn = client.run(
             "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
