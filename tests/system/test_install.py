@@ -27,12 +27,22 @@ def configuration(root: Path) -> Path:
     return default.with_name("hearth.cfg")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
+def install(root: Path) -> Path:
     if not (BUILD / "Makefile").exists():
         pytest.skip("the program was not built here")
-    make("install", tmp_path)
-    return tmp_path
+    make("install", root)
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return install(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For tests that change nothing in it."""
+    return install(tmp_path_factory.mktemp("installed"))
 
 
 def test_a_changed_configuration_stays(root: Path) -> None:
@@ -53,16 +63,16 @@ def test_an_unchanged_configuration_goes(root: Path) -> None:
     assert not list(file.parent.iterdir())
 
 
-def test_the_manuals_name_the_configured_folder(root: Path) -> None:
-    file = configuration(root)
-    installed = "/" + str(file.relative_to(root))
-    for page in root.rglob("man/man?/*"):
+def test_the_manuals_name_the_configured_folder(looked_at: Path) -> None:
+    file = configuration(looked_at)
+    installed = "/" + str(file.relative_to(looked_at))
+    for page in looked_at.rglob("man/man?/*"):
         text = page.read_text()
         assert f".It Pa {installed}\n" in text, page
         assert text.count("/etc/hearth/") == text.count(installed), page
 
 
-def test_completion_lies_where_the_shells_look(root: Path) -> None:
+def test_completion_lies_where_the_shells_look(looked_at: Path) -> None:
     """Where Debian's shells look below the prefix, whichever it is."""
     names = (
         "share/bash-completion/completions/hearth.bash",
@@ -70,8 +80,8 @@ def test_completion_lies_where_the_shells_look(root: Path) -> None:
         "share/fish/vendor_completions.d/hearth.fish",
     )
     for name in names:
-        (found,) = root.rglob(name)
+        (found,) = looked_at.rglob(name)
         folder = found.parent.name
-        prefix = found.parents[3].relative_to(root)
+        prefix = found.parents[3].relative_to(looked_at)
         if folder in ("vendor-completions", "site-functions"):
             assert (folder == "vendor-completions") == (str(prefix) == "usr")
