@@ -53,7 +53,12 @@ configure() {
     fi
 }
 
-"$DEV/deps.sh" build venv
+"$DEV/deps.sh" build
+# The environment of the tests is filled while the compiler runs. What a shell
+# puts into the background ignores interrupts, unless it is told not to.
+env --default-signal=INT --default-signal=QUIT "$DEV/deps.sh" venv &
+environment=$!
+trap 'wait "$environment"' EXIT
 [ "$configuration" = gcc ] || "$DEV/deps.sh" clang
 mkdir -p build "$folder"
 # One at a time: two calls of dev share the tree, and a folder of it.
@@ -66,4 +71,6 @@ mkdir -p build "$folder"
     configure 9>&-
     make -C "$folder" --no-print-directory -j"$JOBS" "${@:-all}" 9>&-
 ) 9>"$folder/.lock"
+trap - EXIT
+wait "$environment"
 [ "$#" -gt 0 ] || echo "built: $folder/hearth"

@@ -67,6 +67,32 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     return judge
 
 
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        (Layer("system", Depth.FIRST), ""),
+        (Layer("unit", Depth.FIRST, programs=("check",)), "build gcc check\n"),
+        (
+            Layer("asan", Depth.SECOND, configuration="asan", groups=("x",)),
+            "deps x\nbuild asan all\n",
+        ),
+    ],
+    ids=["built", "programs", "configuration"],
+)
+def test_a_layer_builds_what_is_not_built_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: Layer, said: str
+) -> None:
+    done = tmp_path / "done"
+    done.touch()
+    for name in ("build", "deps"):
+        script = tmp_path / f"{name}.sh"
+        script.write_text(f'#!/bin/sh\necho "{name} $*" >>{done}\n')
+        script.chmod(0o755)
+    monkeypatch.setattr(runner, "DEV", str(tmp_path))
+    assert runner.LayerRun(layer).prepare(tmp_path / "log") is None
+    assert done.read_text() == said
+
+
 def test_what_passes_is_counted(make):
     good, output = make(["PASS: 1 - a::one", "SKIP: 2 - a::two # SKIP no"])
     assert good

@@ -33,6 +33,11 @@ class Layer:
         return f"build-{self.configuration}"
 
     @property
+    def is_built(self) -> bool:
+        """Return true if what each run builds first is all that it needs."""
+        return self.configuration == "gcc" and self.programs == ("all",)
+
+    @property
     def make_target(self) -> str:
         return self.target or f"check-{self.name}"
 

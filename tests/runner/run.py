@@ -87,9 +87,11 @@ class LayerRun:
     def prepare(self, log: Path) -> Optional[Outcome]:
         """Install and build; return the outcome of a layer that cannot run."""
         layer = self.layer
-        commands = {"build": [layer.configuration, *layer.programs]}
+        commands: dict[str, list[str]] = {}
         if layer.groups:
-            commands = {"deps": [*layer.groups], **commands}
+            commands["deps"] = [*layer.groups]
+        if not layer.is_built:
+            commands["build"] = [layer.configuration, *layer.programs]
         if layer.upgrades:
             commands["before"] = []
         for script, arguments in commands.items():
