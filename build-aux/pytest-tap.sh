@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs pytest as one of automake's tests, in the build folder: pytest-tap.sh
 # [--beside] NAME VENV ARGUMENT... prints TAP, a line a test. With --beside as
-# many files as TEST_WORKERS says (twice the processors) run side by side. What
-# pytest writes is in logs/NAME.log and logs/NAME.xml. HEARTH_TEST_PYTHON is an
-# interpreter that has what the tests need where the tree has no VENV.
-# HEARTH_TEST_AGAIN=N runs only what failed in the run before, one by one, with
-# logs of its own.
+# many files as TEST_WORKERS says (three times the processors) run side by side;
+# tests/lib/shares.py says in which order. What pytest writes is in
+# logs/NAME.log and logs/NAME.xml. HEARTH_TEST_PYTHON is an interpreter that has
+# what the tests need where the tree has no VENV. HEARTH_TEST_AGAIN=N runs only
+# what failed in the run before, one by one, with logs of its own.
 set -eu
 beside=
 [ "$1" != --beside ] || { beside=yes && shift; }
@@ -30,8 +30,9 @@ if [ -n "${HEARTH_TEST_AGAIN:-}" ]; then
     set -- "$@" --last-failed --last-failed-no-failures=none
 else
     rm -rf "$cache"
-    [ -z "$beside" ] || set -- "$@" --dist=loadfile \
-        --numprocesses="${TEST_WORKERS:-$((2 * $(nproc)))}"
+    [ -z "$beside" ] || set -- "$@" -p tests.lib.shares --dist=loadfile \
+        --no-loadscope-reorder \
+        --numprocesses="${TEST_WORKERS:-$((3 * $(nproc)))}"
 fi
 rm -f "$logs/$name.xml"
 # A worker holds the sockets of all the clients that its tests have made.

@@ -24,6 +24,7 @@ def tap(tmp_path):
             "srcdir": ROOT,
             "HEARTH_TEST_PYTHON": python,
             "HEARTH_TEST_AGAIN": again,
+            "TEST_WORKERS": "2",
         }
         done = subprocess.run(
             [script, *options, "it", ".venv", tmp_path],
@@ -100,6 +101,20 @@ def test_a_worker_that_dies_is_a_failure_of_its_test(tap):
     # xdist gives it to other workers too, which die of it.
     found = {re.sub(r"\d+ ", "", line) for line in results(output)}
     assert {"ok test_good", "not ok test_bad (???)"} < found
+
+
+def test_a_file_runs_in_one_process(tap, tmp_path):
+    """Its tests may share what a module makes once."""
+    _, output = tap(
+        "import os, pathlib, pytest\n"
+        "@pytest.mark.parametrize('n', range(6))\n"
+        "def test_it(n):\n"
+        "    name = os.environ['PYTEST_XDIST_WORKER']\n"
+        "    (pathlib.Path(__file__).parent / name).touch()\n",
+        "--beside",
+    )
+    assert results(output)[-1] == "1..6"
+    assert len(list(tmp_path.glob("gw*"))) == 1
 
 
 def test_a_file_that_does_not_load_has_failed(tap):

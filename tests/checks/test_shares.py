@@ -1,0 +1,43 @@
+"""What a worker of the tests gets as a whole, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.lib.shares import IN_MODES, LONG, in_order, share_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_file_stays_whole() -> None:
+    shares = {share_of(f"tests/test_it.py::test_{name}") for name in "ab"}
+    assert shares == {"tests/test_it.py"}
+
+
+def test_a_mode_stays_whole() -> None:
+    (file,) = IN_MODES
+    ids = [
+        f"{file}::test_is_stopped[{mode}-files/{n}]"
+        for mode in "ab"
+        for n in "12"
+    ]
+    assert [share_of(each) for each in ids] == [
+        f"{file}[{mode}]" for mode in "aabb"
+    ]
+
+
+def test_what_takes_long_begins() -> None:
+    """Then what has many tests; those of a file keep their order."""
+    ids = ["few::a", "many::b", "many::a", f"{LONG[1]}::a", f"{LONG[0]}::a"]
+    assert in_order(ids) == [
+        f"{LONG[0]}::a",
+        f"{LONG[1]}::a",
+        "many::b",
+        "many::a",
+        "few::a",
+    ]
+
+
+def test_each_file_is_there() -> None:
+    for file in {*LONG, *IN_MODES}:
+        assert (ROOT / file).is_file(), file
