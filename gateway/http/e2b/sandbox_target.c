@@ -6,13 +6,16 @@
 
 #include <string.h>
 
+#define PORT_DIGITS 5 /* of a port; an id may begin with eight, and a "-" */
+
 /* Returns the ID of "PORT-ID.NAME", to be freed; NULL if the host has another
  * form. */
 static char *host_id(const char *host)
 {
     size_t digits = host ? strspn(host, "0123456789") : 0;
 
-    if (!digits || host[digits] != '-' || !strchr(host, '.'))
+    if (!digits || digits > PORT_DIGITS || host[digits] != '-'
+        || !strchr(host, '.'))
         return NULL;
     host += digits + 1;
     return mem_copy(host, strcspn(host, "."));

@@ -157,6 +157,7 @@ def test_a_sandbox_is_named(door: Door, box: Box) -> None:
         (f"49983-{box.id}.localhost:{door.web.port}", 204),
         (f"49983-{UNKNOWN}.localhost", 502),
         (f"{box.id}.localhost", 400),
+        ("01234567-89ab-4def-8123-456789abcdef.localhost", 400),
         (f"-{box.id}.localhost", 400),
         (f"1-{box.id}", 403),
         (f"49999-{box.id}.evil.example", 403),
