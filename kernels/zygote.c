@@ -232,6 +232,8 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
     /* The last of a name wins. */
     if (launch->packages)
         zygote_request_add_variable(out, "HEARTH_PACKAGES", launch->packages);
+    if (launch->packages && !launch->asks_for_packages)
+        zygote_request_add_variable(out, "HEARTH_PACKAGES_CELLS", "no");
 }
 
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)

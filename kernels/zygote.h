@@ -25,8 +25,9 @@ typedef struct {
     unsigned orphan_seconds;
     const profile_limits_t *limits; /* borrowed */
     json_t *environment;            /* borrowed; {name: text}, or NULL */
-    const char *packages; /* borrowed; the session's folder of packages, as it
-                             sees it; NULL: it has none */
+    const char *packages;   /* borrowed; the session's folder of packages, as it
+                               sees it; NULL: it has none */
+    bool asks_for_packages; /* code in it may */
     int workspace_fd, link_fd, init_fd, status_fd; /* borrowed */
     cgroup_mode_t cgroup_mode;
     int cgroup_fds[CGROUP_HIERARCHIES]; /* borrowed; cgroup_entries */

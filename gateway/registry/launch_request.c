@@ -72,6 +72,7 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
         .limits = &entry->limits,
         .environment = entry->environment,
         .packages = packages,
+        .asks_for_packages = entry->profile->packages.serves_cells,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };
 }

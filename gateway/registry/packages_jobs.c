@@ -11,6 +11,7 @@
 #include "gateway/registry/packages_asker.h"
 #include "gateway/registry/packages_folder.h"
 #include "gateway/registry/packages_process.h"
+#include "gateway/registry/packages_records.h"
 #include "gateway/registry/session_api.h"
 #include "gateway/registry/session_table.h"
 
@@ -18,6 +19,7 @@
 
 #define WAITING_MAX 16  /* jobs of a lane */
 #define SESSION_MAX 2   /* of them, those of a session */
+#define CODE_MAX    8   /* of them, those that cells asked for */
 #define LISTS_MAX   4   /* that run at once */
 #define RETRY_S     10  /* until a client that was sent away asks again */
 #define NAMES_MAX   100 /* of packages in a request */
@@ -104,92 +106,18 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* The lists of an answer that are changes, by their audit outcomes. */
-static const char *const changes[] = {"added", "changed", "removed"};
-
-static void note_change(const job_t *job, const char *outcome,
-                        const json_t *package)
-{
-    json_t *version = json_object_get(package, "version");
-
-    audit_writer_note_by(
-        job->jobs->parts->audit, packages_asker_who(job->asker), "package",
-        job->session, outcome,
-        json_pack("{s:s,s:O?,s:O*}", "package", text_of(package, "name"),
-                  "version", version ? version : json_object_get(package, "to"),
-                  "from", json_object_get(package, "from")));
-}
-
-/* Writes "added humanize 4.17.0, changed x 1.0 -> 1.1". */
-static void describe_change(const char *verb, const json_t *package,
-                            buffer_t *out)
-{
-    const char *from = text_of(package, "from");
-
-    buffer_text(out, out->size ? ", " : "packages: ");
-    buffer_text(out, verb);
-    buffer_text(out, " ");
-    buffer_text(out, text_of(package, "name"));
-    buffer_text(out, " ");
-    buffer_text(out, *from ? from : text_of(package, "version"));
-    if (*from) {
-        buffer_text(out, " -> ");
-        buffer_text(out, text_of(package, "to"));
-    }
-}
-
-/* Adds a note to the session's notebook. */
-static void tell_notebook(const job_t *job, const char *text)
-{
-    session_entry_t *entry =
-        session_table_find(job->jobs->parts->table, job->session);
-    json_auto_t *note = json_pack("{s:s,s:s}", "text", text, "by", "hearth");
-    cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
-
-    if (entry && entry->state < SESSION_ENTRY_DRAINED)
-        mailbox_line_send(entry->line,
-                          session_command_new_text(SESSION_NOTE, 0, packed));
-}
-
-static void note_changes(const job_t *job, const json_t *reply)
-{
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    const json_t *package;
-    size_t at;
-
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        json_array_foreach(json_object_get(reply, changes[i]), at, package)
-        {
-            note_change(job, changes[i], package);
-            describe_change(changes[i], package, &text);
-        }
-    if (text.size)
-        tell_notebook(job, (const char *) text.data);
-}
-
-static void note_failure(const job_t *job, const json_t *reply)
-{
-    const char *ename = text_of(reply, "ename");
-    bool is_refused = strcmp(ename, "PackagesRefused") == 0;
-
-    audit_writer_note_by(
-        job->jobs->parts->audit, packages_asker_who(job->asker), "package",
-        job->session, is_refused ? "refused" : "failed",
-        json_pack("{s:O,s:O,s:s,s:s}", "order",
-                  json_object_get(job->content, "order"), "names",
-                  json_object_get(job->content, "names"), "ename", ename,
-                  "text", text_of(reply, "evalue")));
-}
-
 /* Answers who asked for the job; `reply` is taken. */
 static void answer(job_t *job, json_t *reply)
 {
-    bool is_ok = strcmp(text_of(reply, "status"), "ok") == 0;
+    const packages_job_about_t about = {
+        .session = job->session,
+        .who = packages_asker_who(job->asker),
+        .order = text_of(job->content, "order"),
+        .names = json_object_get(job->content, "names"),
+    };
 
-    if (job->lane == LANE_WRITE && is_ok)
-        note_changes(job, reply);
-    else if (job->lane == LANE_WRITE)
-        note_failure(job, reply);
+    if (job->lane == LANE_WRITE)
+        packages_records_note(job->jobs->parts, &about, reply);
     packages_asker_answer(job->asker, reply);
 }
 
@@ -290,11 +218,14 @@ void packages_jobs_on_gone(packages_jobs_t *self, const char *session)
         }
 }
 
-static json_t *stopping(void)
+static json_t *stopping(bool is_running)
 {
-    return management_error("GatewayStopping", GATEWAY_EXIT_UNREACHABLE,
-                            "the gateway stops; the session's packages are as "
-                            "they were");
+    return management_error(
+        "GatewayStopping", GATEWAY_EXIT_UNREACHABLE, "%s",
+        is_running ? "the gateway stops while the job is done; the session's "
+                     "packages are the old ones or the new ones: `hearth "
+                     "packages list` says which"
+                   : "the gateway stops before the job has begun");
 }
 
 void packages_jobs_stop(packages_jobs_t *self)
@@ -304,7 +235,7 @@ void packages_jobs_stop(packages_jobs_t *self)
     for (size_t i = 0; i < LANES; i++)
         for (job_t *at = self->lanes[i]; at; at = next) {
             next = at->next;
-            give_up(self, at, stopping());
+            give_up(self, at, stopping(at->process));
         }
 }
 
@@ -417,29 +348,47 @@ static void add(packages_jobs_t *self, const session_entry_t *entry,
     start_next(self, lane);
 }
 
-/* Returns how many jobs wait, of a session or of all (NULL). */
-static size_t count_waiting(const job_t *lane, const char *session)
-{
-    size_t count = 0;
+/* Jobs that wait. */
+typedef struct {
+    unsigned of_all, of_session, of_code;
+} waiting_t;
 
-    for (; lane; lane = lane->next)
-        count += lane->process == NULL
-                 && (!session || strcmp(lane->session, session) == 0);
+static waiting_t count_waiting(const job_t *lane, const char *session)
+{
+    waiting_t count = {0};
+
+    for (; lane; lane = lane->next) {
+        if (lane->process)
+            continue;
+        count.of_all++;
+        count.of_session += strcmp(lane->session, session) == 0;
+        count.of_code += packages_asker_is_code(lane->asker);
+    }
     return count;
 }
 
-/* Returns an error that says when to ask again, if too many jobs wait. */
-static json_t *refuse_busy(const job_t *lane, const char *session)
+/* Returns an error that says when to ask again, if too many jobs wait. Clients
+ * have places that code, which may be hostile, cannot fill. */
+static json_t *refuse_busy(const job_t *lane, const char *session, bool is_code)
 {
-    bool is_own = count_waiting(lane, session) >= SESSION_MAX;
+    waiting_t count = count_waiting(lane, session);
     json_t *error;
+    unsigned max = 0;
 
-    if (!is_own && count_waiting(lane, NULL) < WAITING_MAX)
+    if (count.of_session >= SESSION_MAX)
+        max = SESSION_MAX;
+    else if (count.of_all >= WAITING_MAX)
+        max = WAITING_MAX;
+    else if (is_code && count.of_code >= CODE_MAX)
+        max = CODE_MAX;
+    if (!max)
         return NULL;
     error = management_error(
         "PackagesBusy", GATEWAY_EXIT_FAILED,
-        "%d jobs with packages%s wait already; try again in %d s",
-        is_own ? SESSION_MAX : WAITING_MAX, is_own ? " of this session" : "",
+        "%u jobs with packages%s wait already; try again in %d s", max,
+        max == SESSION_MAX ? " of this session"
+        : max == CODE_MAX  ? " that cells asked for"
+                           : "",
         RETRY_S);
     json_object_set_new(error, "retry_after", json_integer(RETRY_S));
     return error;
@@ -463,16 +412,18 @@ static json_t *off(const session_entry_t *entry)
 }
 
 /* Returns the error for code that may not ask, though clients may. */
-static json_t *off_for_code(const session_entry_t *entry)
+static json_t *off_for_code(const session_entry_t *entry, lane_kind_t lane,
+                            const char *order)
 {
     const char *profile = entry->profile->name;
+    const char *what = lane == LANE_WRITE ? order : "add";
 
     return management_error(
         "PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
         "code in a cell may not ask for packages here "
-        "(profile/%s/packages/cells); a client may: `hearth packages add %s "
+        "(profile/%s/packages/cells); a client may: `hearth packages %s %s "
         "NAME`",
-        profile, entry->id);
+        profile, what, entry->id);
 }
 
 /* Returns why there can be no such job now; NULL if there can. */
@@ -487,20 +438,39 @@ static json_t *refusal(const packages_jobs_t *self,
     if (!entry->profile->packages.index || !entry->sees_packages)
         return off(entry);
     if (is_code && !entry->profile->packages.serves_cells)
-        return off_for_code(entry);
+        return off_for_code(entry, *ret_lane, text_of(content, "order"));
     if (session_table_is_closing(self->parts->table))
-        return stopping();
-    return refuse_busy(self->lanes[*ret_lane], entry->id);
+        return stopping(false);
+    return refuse_busy(self->lanes[*ret_lane], entry->id, is_code);
+}
+
+/* Records that code was refused what it asked for. */
+static void note_refusal(const packages_jobs_t *self,
+                         const session_entry_t *entry, const json_t *content,
+                         const json_t *error)
+{
+    const packages_job_about_t about = {
+        .session = entry->id,
+        .who = AUDIT_KERNEL,
+        .order =
+            strcmp(text_of(content, "order"), "remove") == 0 ? "remove" : "add",
+        .names = json_object_get(content, "names"),
+    };
+
+    packages_records_note(self->parts, &about, error);
 }
 
 static void take(packages_jobs_t *self, const session_entry_t *entry,
                  const json_t *content, packages_asker_t *asker)
 {
     cleanup_packages_asker packages_asker_t *taken = asker;
+    const json_t *names = json_object_get(content, "names");
     lane_kind_t lane;
     json_t *error =
         refusal(self, entry, content, packages_asker_is_code(asker), &lane);
 
+    if (error && packages_asker_is_code(taken) && are_names(names))
+        note_refusal(self, entry, content, error);
     if (error)
         packages_asker_answer(taken, error);
     else
@@ -521,7 +491,8 @@ void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
 void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
                         const session_call_t *call)
 {
-    json_auto_t *text = json_loads(call->text, JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *text =
+        json_loads(call->text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 
     take(self, entry, json_object_get(text, "arguments"),
          packages_asker_new_code(self->parts, entry, call->id));

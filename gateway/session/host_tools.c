@@ -302,6 +302,17 @@ void host_tools_end_all(session_t *self)
     self->tools.is_known = false;
 }
 
+/* Ends a call by its result, if the journal takes it now. */
+static void end_held(session_t *self, const tool_call_t *call)
+{
+    const host_tools_answer_t answer = {.who = AUDIT_GATEWAY,
+                                        .result = text_bytes(call->held)};
+    fault_t fault;
+
+    if (host_tools_end(self, call->id, &answer, &fault) < 0)
+        log_debug("session=%s tool call: %s", self->spec->id, fault.text);
+}
+
 /* Ends a call if its time is over, or no process is there that could answer it.
  */
 static void end_late(session_t *self, const tool_call_t *call, int64_t now_ms)
@@ -309,7 +320,9 @@ static void end_late(session_t *self, const tool_call_t *call, int64_t now_ms)
     cleanup_free char *text = NULL;
     uint64_t id = call->id;
 
-    if (call->until_ms <= now_ms) {
+    if (call->held) {
+        end_held(self, call);
+    } else if (call->until_ms <= now_ms) {
         text =
             mem_format("no answer came in %" PRIu64 " s (limit tool_seconds)",
                        self->spec->limits.tool_seconds);

@@ -34,6 +34,7 @@ void tool_call_destroy(tool_call_t **self_p)
     free(self->provider);
     free(self->place);
     buffer_reset(&self->arguments);
+    free(self->held);
     free(self);
     *self_p = NULL;
 }
@@ -192,6 +193,17 @@ tool_call_t *tool_calls_take(tool_calls_t *self, uint64_t id)
         return call;
     }
     return NULL;
+}
+
+void tool_calls_hold(tool_calls_t *self, uint64_t id, const char *result,
+                     int64_t now_ms)
+{
+    for (tool_call_t *at = self->first; at; at = at->next)
+        if (at->id == id) {
+            free(at->held);
+            at->held = mem_text(result);
+            at->until_ms = now_ms;
+        }
 }
 
 bool tool_calls_is_wanted(const tool_call_t *call, const char *provider,

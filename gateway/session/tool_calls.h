@@ -22,6 +22,8 @@ typedef struct tool_call {
     char *provider;         /* owned; the one that is to answer */
     char *place;            /* owned; where it was given to; NULL: nowhere */
     buffer_t arguments;     /* JSON */
+    char *held;             /* owned; its result, which the journal has not
+                               taken yet; or NULL */
     int64_t begun_ms;
     int64_t until_ms; /* then it fails */
 } tool_call_t;
@@ -67,6 +69,10 @@ const tool_call_t *tool_calls_find_number(const tool_calls_t *self,
                                           uint64_t number);
 /* Removes a call, which is the caller's; NULL if it does not wait. */
 tool_call_t *tool_calls_take(tool_calls_t *self, uint64_t id);
+/* Keeps the result, JSON, of a call that waits: it could not be journaled. The
+ * call is due now. */
+void tool_calls_hold(tool_calls_t *self, uint64_t id, const char *result,
+                     int64_t now_ms);
 /* Returns true if a provider that waits at `place` wants the call: it was given
  * to no place, or to this one, which knows those up to `after`. */
 bool tool_calls_is_wanted(const tool_call_t *call, const char *provider,

@@ -98,7 +98,7 @@ static void recover_result(session_t *self, jspan_t content)
 
     if (!call || jspan_is(value, JSPAN_ABSENT))
         return;
-    if (has_result)
+    if (has_result && !tool_offer_is_gateways(call->provider))
         (void) tool_calls_count_result(self->tools.calls, result.size, &limit,
                                        &ignored);
     jspan_write_begin(&answer);

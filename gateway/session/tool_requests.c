@@ -230,6 +230,17 @@ static void on_leave(session_t *self, const session_tools_order_t *order,
     answer_ok(self, token);
 }
 
+/* Keeps what the gateway has answered until the journal takes it: the work is
+ * done, and is not to be asked for again. */
+static void hold(session_t *self, const session_tools_order_t *order,
+                 const fault_t *fault)
+{
+    log_warning("session=%s tool call: %s", self->spec->id, fault->text);
+    if (order->kind == TOOLS_ANSWER)
+        tool_calls_hold(self->tools.calls, order->number, order->text,
+                        clock_monotonic_ms());
+}
+
 static void on_answer(session_t *self, const session_tools_order_t *order,
                       uint64_t token)
 {
@@ -250,7 +261,7 @@ static void on_answer(session_t *self, const session_tools_order_t *order,
 
         refuse(self, token, "BadRequest", text);
         return;
-    } else if (is_found
+    } else if (is_found && !order->is_gateways
                && tool_calls_count_result(self->tools.calls,
                                           strlen(order->text), &limit, &why)
                       < 0) {
@@ -262,7 +273,9 @@ static void on_answer(session_t *self, const session_tools_order_t *order,
         answer.result = text_bytes(order->text);
     }
     r = host_tools_end(self, order->number, &answer, &fault);
-    if (r < 0 && is_found)
+    if (r < 0 && is_found && order->is_gateways)
+        hold(self, order, &fault);
+    else if (r < 0 && is_found)
         tool_calls_uncount_result(self->tools.calls, answer.result.size);
     if (r < 0)
         refuse(self, token, r == -ENOENT ? "CallEnded" : "JournalError",

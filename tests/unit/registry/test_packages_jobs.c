@@ -353,7 +353,7 @@ static void a_failure_has_one_record(void **state)
     deeds_forget();
     answer(0, "{\"status\":\"error\",\"ename\":\"PackagesRefused\",\"evalue\":"
               "\"too new\",\"exit_code\":1}");
-    DID("audit package refused by uid=7 of aa1: {\"ename\": "
+    DID("audit package refused by uid=7 of aa1: {\"count\": 1, \"ename\": "
         "\"PackagesRefused\", \"names\": [\"a\"], \"order\": \"add\", "
         "\"text\": \"too new\"}");
     ANSWERED("PackagesRefused");
@@ -363,7 +363,7 @@ static void a_failure_has_one_record(void **state)
     deeds_forget();
     answer(1, "{\"status\":\"error\",\"ename\":\"PackagesFailed\",\"evalue\":"
               "\"no\",\"exit_code\":1}");
-    DID("audit package failed by uid=7 of aa1: {\"ename\": "
+    DID("audit package failed by uid=7 of aa1: {\"count\": 1, \"ename\": "
         "\"PackagesFailed\", \"names\": [\"a\"], \"order\": \"remove\", "
         "\"text\": \"no\"}");
     workers[1].start.ops->ended(workers[1].start.arg);
@@ -483,6 +483,29 @@ static void what_is_refused(void **state)
     assert_int_equal(started, 0);
 }
 
+/* A record has 16 KiB. */
+static void many_long_names_have_a_record(void **state)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    char name[501] = {0};
+    const char *did;
+
+    (void) state;
+    memset(name, 'a', sizeof name - 1);
+    buffer_text(&text, "{\"id\":\"aa1\",\"order\":\"add\",\"names\":[");
+    for (int i = 0; i < 100; i++)
+        buffer_format(&text, "%s\"%s\"", i ? "," : "", name);
+    buffer_text(&text, "]}");
+    ask_text((const char *) text.data);
+    deeds_forget();
+    answer(0, "{\"status\":\"error\",\"ename\":\"PackagesFailed\",\"evalue\":"
+              "\"no\",\"exit_code\":1}");
+    did = deeds_take();
+    assert_non_null(strstr(did, "{\"count\": 100, "));
+    assert_true(strlen(did) < 4096);
+    workers[0].start.ops->ended(workers[0].start.arg);
+}
+
 static void too_many_names(void **state)
 {
     cleanup_buffer buffer_t text = BUFFER_EMPTY;
@@ -544,16 +567,49 @@ static void what_code_asks_is_refused(void **state)
                                         "\"error\",\"ename\":\"BadRequest\""));
     call("aa1", 6, "[]");
     assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
+    call("aa1", 6, "{\"order\":\"add\",\"names\":[\"a\\u0000b\"]}");
+    assert_non_null(strstr(fake_said(), "without control characters"));
+    DID("");
     fake_profile.packages.serves_cells = 0;
     call("aa1", 7, "{\"order\":\"add\",\"names\":[\"a\"]}");
     assert_non_null(strstr(
         fake_said(), "code in a cell may not ask for packages here "
                      "(profile/python3/packages/cells); a client may: `hearth "
                      "packages add aa1 NAME`"));
+    assert_non_null(strstr(
+        deeds_take(), "audit package refused by kernel of aa1: {\"count\": 1, "
+                      "\"ename\": \"PackagesOff\", \"names\": [\"a\"], "
+                      "\"order\": \"add\""));
+    call("aa1", 8, "{\"order\":\"remove\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(fake_said(), "`hearth packages remove aa1 NAME`"));
     assert_int_equal(started, 0);
     ask("aa1", "add", "a");
     assert_int_equal(started, 1);
     finish(0);
+}
+
+/* Half of the places are for clients. */
+static void code_does_not_fill_the_queue(void **state)
+{
+    (void) state;
+    ask("aa1", "add", "a");
+    for (int i = 0; i < 9; i++) {
+        char id[] = "s0";
+
+        id[1] = (char) ('a' + i);
+        add_session(id);
+        call(id, 1, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    }
+    assert_non_null(strstr(fake_said(),
+                           "si TOOLS answer 1 {\"status\":"
+                           "\"error\",\"ename\":\"PackagesBusy\""));
+    call("bb2", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    assert_non_null(strstr(fake_said(), "8 jobs with packages that cells asked "
+                                        "for wait already; try again in 10 s"));
+    ask("bb2", "add", "b");
+    ANSWERED("");
+    finish(0);
+    ANSWERED("ok");
 }
 
 /* Both ask in the one queue. */
@@ -595,8 +651,10 @@ int main(void)
         TEST(the_gateway_stops),
         TEST(what_is_refused),
         TEST(too_many_names),
+        TEST(many_long_names_have_a_record),
         TEST(code_in_a_cell_asks),
         TEST(what_code_asks_is_refused),
+        TEST(code_does_not_fill_the_queue),
         TEST(code_waits_its_turn),
     };
 

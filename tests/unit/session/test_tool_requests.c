@@ -344,6 +344,35 @@ static void an_answer_that_is_not_journaled_can_be_given_again(void **state)
          "cell's calls take in bytes is at most 1024");
 }
 
+/* The gateway does not give it again: its work is done. Its size is bounded, so
+ * it counts in no limit. */
+static void what_the_gateway_answered_is_kept_for_the_journal(void **state)
+{
+    session_t *self = *state;
+    char big[2000] = {0};
+
+    memset(big, '1', sizeof big - 1);
+    add_call(self, 5);
+    fake_outside.is_journal_lost = true;
+    serve(self, 0,
+          (session_tools_order_t){.kind = TOOLS_ANSWER,
+                                  .number = 5,
+                                  .text = as_text(big),
+                                  .is_gateways = true},
+          "");
+    (void) deeds_take();
+    assert_int_equal(fake_outside.delay_ms, 500);
+    host_tools_on_timer(self);
+    DID("");
+    assert_int_equal(fake_outside.delay_ms, 500);
+    assert_non_null(tool_calls_find(self->tools.calls, 5));
+    fake_outside.is_journal_lost = false;
+    host_tools_on_timer(self);
+    DID("audit tool_call ok by gateway");
+    assert_non_null(strstr(deeds_content("journal tool_result"), big));
+    assert_null(tool_calls_find(self->tools.calls, 5));
+}
+
 static void record(session_t *self, const char *text)
 {
     serve(self, 9,
@@ -400,6 +429,7 @@ int main(void)
         TEST(a_result_that_is_no_json_is_refused),
         TEST(too_big_a_result_fails_the_call),
         TEST(an_answer_that_is_not_journaled_can_be_given_again),
+        TEST(what_the_gateway_answered_is_kept_for_the_journal),
         TEST(a_recording_is_taken_and_ended),
         TEST(the_end_of_the_session_ends_all_waits),
     };
