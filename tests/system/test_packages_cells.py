@@ -185,9 +185,17 @@ def test_code_waits_its_turn(played: Packaged) -> None:
     with first.client() as one, second.client() as other:
         held = begin(first, one, "slow-turn")
         waits: str = other.kc.execute("%pip install in-turn")
+        second.wait_journaled(["tool_call"])
         played.let("slow-turn")
         assert one.finish(held).stream() == "added slow-turn 1.0\n"
         assert other.finish(waits).stream() == "added in-turn 1.0\n"
+    played.wait_note("ended", "in-turn")
+    assert [one for one in played.order() if "turn" in one[1]] == [
+        ("began", "slow-turn"),
+        ("ended", "slow-turn"),
+        ("began", "in-turn"),
+        ("ended", "in-turn"),
+    ]
     first.delete()
     second.delete()
 
@@ -229,6 +237,12 @@ def test_code_may_be_forbidden_to_ask() -> None:
         assert done.returncode == 1
         assert "profile/python3/packages/cells" in done.stderr
         assert gateway.notes() == []
+        refused = wait_record(gateway, event="package", outcome="refused")
+        assert (refused["who"], refused["names"]) == ("kernel", ["a"])
+        done = session.exec(
+            "import os; print(os.environ['HEARTH_PACKAGES_CELLS'])"
+        )
+        assert done.stdout == "no\n"
         done = gateway.run("packages", "add", session.id, "a")
         assert done.stdout == "added a 1.0\n"
     finally:
