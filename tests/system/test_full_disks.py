@@ -3,6 +3,7 @@ later."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -12,10 +13,17 @@ import pytest
 from client import Client
 from deadline import DEADLINE, wait_for
 from harness import Gateway
+from packages_gateway import Packaged
 
 
 @pytest.fixture
 def small_disk(folders: Gateway) -> Iterator[Gateway]:
+    with on_small_disk(folders):
+        yield folders
+
+
+@contextlib.contextmanager
+def on_small_disk(folders: Gateway) -> Iterator[None]:
     if os.geteuid() != 0:
         pytest.skip("a file system of its own needs root")
     folders.state.mkdir(mode=0o700)
@@ -41,7 +49,7 @@ def small_disk(folders: Gateway) -> Iterator[Gateway]:
     ):
         folders.options += ["--set", setting]
     try:
-        yield folders
+        yield
     finally:
         if folders.process is not None:
             folders.end()
@@ -103,6 +111,37 @@ def test_disk_fills_while_a_cell_runs(small_disk: Gateway) -> None:
             return client.run("kept").result == "2"
 
         wait_for(again, "the session goes on")
+
+
+@pytest.fixture
+def small_packaged() -> Iterator[Packaged]:
+    gateway = Packaged()
+    try:
+        with on_small_disk(gateway):
+            yield gateway
+    finally:
+        gateway.sweep()
+
+
+def test_an_answer_waits_for_the_journal(small_packaged: Packaged) -> None:
+    """That of the gateway itself, whose work is done when it answers."""
+    small_packaged.start()
+    session = small_packaged.create()
+    ballast = small_packaged.state / "ballast"
+    names = " ".join(f"{'n' * 90}{number}" for number in range(90))
+    with session.client() as client:
+        msg_id = client.kc.execute(f"%pip install slow-full {names}")
+        small_packaged.wait_note("began", "slow-full")
+        fill(ballast)
+        small_packaged.let("slow-full")
+        wait_for(
+            lambda: "tool call: " in small_packaged.log.read_text(),
+            "an answer that is not journaled",
+        )
+        ballast.unlink()
+        turn = client.finish(msg_id)
+        assert turn.status == "ok", turn.content
+        assert "added slow-full 1.0\n" in turn.stream()
 
 
 def wait_cell(name: str, then: str) -> str:
