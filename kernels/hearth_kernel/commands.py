@@ -17,8 +17,9 @@ T = TypeVar("T")
 
 _MAGICS = "hearth_kernel.magics"
 
+# Anywhere in a line: after `cd x &&`, in a loop, in quotes.
 _INSTALLS = re.compile(
-    r"\s*(?:\S*python[\d.]*\s+-m\s+)?((?:uv\s+)?pip[\d.]*|conda|mamba)\s+install\b"
+    r"(?<![\w.-])((?:uv\s+)?pip[\d.]*|conda|mamba)(?:\s+-\S+)*\s+install\b"
 )
 
 
@@ -31,6 +32,16 @@ def _run(words: str) -> int:
         if error.errno is None:
             raise
         return subprocess.call(words, shell=True)  # noqa: S602
+
+
+def _advise(command: str) -> None:
+    """Say once how to get a package, after a line that has tried to.
+
+    Its exit code says nothing: it is that of the last command.
+    """
+    installs = _INSTALLS.search(command)
+    if installs:
+        print(packages.advise(installs[1]), file=sys.stderr)
 
 
 def leave_out(trace: Optional[TracebackType]) -> None:
@@ -60,7 +71,8 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         """Run `!cmd`.
 
         Its exit code is `_exit_code` of the user's, as in IPython. `!pip
-        install x`, and nothing more, asks as %pip does, and fails as that.
+        install x`, perhaps with less shown, asks as %pip does, and fails as
+        that.
         """
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
@@ -75,9 +87,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         self.user_ns["_exit_code"] = code
         for note in limits.report(limits.of_program(code)):
             print(note, file=sys.stderr)
-        installs = _INSTALLS.match(words) if code else None
-        if installs:
-            print(packages.advise(installs[1]), file=sys.stderr)
+        _advise(words)
         # Older ones have no such setting.
         if code and getattr(self, "system_raise_on_error", False):
             raise subprocess.CalledProcessError(code, cmd)
@@ -87,11 +97,14 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         """Run the `!cmd` of `lines = !cmd`."""
         # Variables are the caller's, which is three frames above.
-        return self.run_command(
+        output = self.run_command(
             lambda: super(CommandShell, self).getoutput(
                 cmd, split=split, depth=depth + 3
             )
         )
+        if packages.folder():
+            _advise(cmd)
+        return output
 
     def run_command(self, command: Callable[[], T]) -> T:
         """Call it; an interrupt ends the cell.

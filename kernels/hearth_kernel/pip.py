@@ -188,19 +188,24 @@ def _kept(names: list[str], reply: Content) -> Iterator[str]:
 
 
 def _install(asked: Asked, say: str) -> None:
-    reply = _ask("add", asked.names, say)
+    names = pipwords.names(asked, say)
+    reply = _ask("add", names, say)
     packages.look()
+    if asked.is_silent:
+        return
     lines = list(_changes(reply)) or [
         "nothing has changed: the session has them already"
     ]
     if asked.is_upgrade:
-        lines += _kept(asked.names, reply)
+        lines += _kept(names, reply)
     print("\n".join(lines))
 
 
 def _uninstall(asked: Asked, say: str) -> None:
-    reply = _ask("remove", asked.names, say)
+    reply = _ask("remove", pipwords.names(asked, say), say)
     packages.look()
+    if asked.is_silent:
+        return
     lines = list(_changes(reply)) or [
         "nothing has changed: the session was not given them"
     ]

@@ -6,6 +6,7 @@ refused by its name, and one that changes nothing here is left alone.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -59,6 +60,12 @@ _PLAIN = re.compile(
     r"""(?:[\w \t@%+=:,./\[\]~!-]|'[^'\n]*'|"[^"\n$`\\]*")*""", re.ASCII
 )
 _UP_TO_COMMENT = re.compile(r"""(?:[^'"#]|'[^']*'|"[^"]*"|(?<=\S)\#)*""")
+# How a command line may end that changes nothing but what is shown.
+_REDIRECT = r"(?:[ \t]+(?:2>&1|[12&]?>>?[ \t]*/dev/null))"
+_FILTER = r"[ \t]*\|[ \t]*(?:cat|(?:tail|head)(?:[ \t]+-(?:n[ \t]*)?\d+)?)"
+_ENDING = re.compile(rf"{_REDIRECT}*(?:{_FILTER}{_REDIRECT}*)*[ \t]*$")
+_TO_NOWHERE = re.compile(r"(?<![2>])>>?[ \t]*/dev/null")
+_VARIABLE = re.compile(r"PIP_([A-Z_]+)=.*")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\[\]]*\]\s*)?(?:[<>=!~][^;/@]*)?",
 )
@@ -70,8 +77,10 @@ class Asked(NamedTuple):
 
     action: str  # of ACTIONS
     names: list[str]  # requirements, or names alone
+    files: list[str]  # files of requirements
     is_upgrade: bool = False
     format: str = FORMATS[0]
+    is_silent: bool = False  # what has changed is not printed
 
 
 def split(line: str, say: str) -> list[str]:
@@ -123,6 +132,7 @@ class _Reader:
         self.left = words[::-1]
         self.say = say
         self.names: list[str] = []
+        self.files: list[str] = []
         self.is_upgrade = False
         self.format = FORMATS[0]
 
@@ -141,7 +151,9 @@ class _Reader:
                 self.take_option(word)
             else:
                 self.names.append(word)
-        return Asked(self.action, self.names, self.is_upgrade, self.format)
+        return Asked(
+            self.action, self.names, self.files, self.is_upgrade, self.format
+        )
 
     def take_option(self, word: str) -> None:
         is_install = self.action == "install"
@@ -155,8 +167,7 @@ class _Reader:
         elif name in _VALUED:
             self.value(name, is_whole, value)
         elif name in ("-r", "--requirement", "--requirements") and is_install:
-            path = self.value(name, is_whole, value)
-            self.names += _read_file(path, self.say)
+            self.files.append(self.value(name, is_whole, value))
         elif name == "--format" and self.action == "list":
             self.format = self.value(name, is_whole, value)
             if self.format not in FORMATS:
@@ -189,13 +200,38 @@ def read(words: list[str], say: str) -> Asked:
             f"{say}: {what}; there are install, uninstall, list, freeze, show"
         )
     asked = _Reader(action, words[1:], say).read()
-    if not asked.names and action in ("install", "uninstall", "show"):
-        raise UsageError(f"{say}: {action} needs the name of a package")
+    if action in ("install", "uninstall", "show") and not asked.files:
+        _need_names(asked.names, action, say)
     return asked
+
+
+def _need_names(names: list[str], action: str, say: str) -> None:
+    if not names:
+        raise UsageError(f"{say}: {action} needs the name of a package")
+
+
+def names(asked: Asked, say: str) -> list[str]:
+    """Return all names of a request, also those in its files."""
+    found: list[str] = []
+    for path in asked.files:
+        found += _read_file(path, say)
+    found += asked.names
+    _need_names(found, asked.action, say)
+    return found
+
+
+def _is_plain_variable(word: str) -> bool:
+    """Whether a word sets an option of pip that changes nothing here."""
+    found = _VARIABLE.fullmatch(word)
+    if not found:
+        return False
+    option = "--" + found[1].lower().replace("_", "-")
+    return option in _FLAGS or option in _VALUED
 
 
 def _arguments(words: list[str]) -> list[str]:
     """Return what follows the kernel's own pip; nothing for another program."""
+    words = list(itertools.dropwhile(_is_plain_variable, words))
     version = "{}.{}".format(*sys.version_info)
     pythons = ("python", "python3", f"python{version}", sys.executable)
     if words[:1] and words[0] in pythons and words[1:3] == ["-m", "pip"]:
@@ -212,17 +248,24 @@ def _is_from_index(name: str) -> bool:
 def find(line: str) -> Optional[Asked]:
     """Return what a command line asks for that is `pip install` and no more.
 
-    None if a shell would do anything else with it, or pip could do it here.
+    It may end by showing less of what it prints. None if a shell would do
+    anything else with it, or pip could do it here.
     """
     try:
-        words = split(line, "")
+        split(line, "")
         part = _UP_TO_COMMENT.match(line)
-        if not part or not _PLAIN.fullmatch(part[0]):
+        ending = _ENDING.search(part[0]) if part else None
+        if not part or not ending:
             return None
-        words = _arguments(words)
+        command = part[0][: ending.start()]
+        if not _PLAIN.fullmatch(command):
+            return None
+        words = _arguments(split(command, ""))
         if words[:1] not in (["install"], ["uninstall"]):
             return None
         asked = read(words, "")
     except UsageError:
         return None
-    return asked if all(map(_is_from_index, asked.names)) else None
+    if not all(map(_is_from_index, asked.names)):
+        return None
+    return asked._replace(is_silent=bool(_TO_NOWHERE.search(ending[0])))

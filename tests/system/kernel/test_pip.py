@@ -113,6 +113,8 @@ def test_the_call_is_not_of_a_host_tool(kernel):
         ("!python -m pip install humanize==4.1,!=4.2", 1),
         ("import sys\n!{sys.executable} -m pip install -U humanize", 1),
         ("!uv pip install --system humanize", 1),
+        ("!PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore pip install humanize", 1),
+        ("!pip install -q 'humanize>=4' | cat | head  # the first lines", 1),
     ],
 )
 def test_many_ways_to_add(kernel, line, names):
@@ -133,6 +135,42 @@ def test_many_ways_to_add(kernel, line, names):
 )
 def test_many_ways_to_remove(kernel, line):
     assert asked(kernel, line) == ("remove", ["humanize"])
+
+
+@pytest.mark.parametrize(
+    ("ending", "is_silent"),
+    [
+        (" 2>&1 | tail -1", False),
+        (" | tail -n 3", False),
+        ("|tail -n3", False),
+        (" | head -5", False),
+        (" 2>/dev/null", False),
+        (" 2> /dev/null | cat", False),
+        (" 2>>/dev/null", False),
+        (" >/dev/null 2>&1", True),
+        (" 1>/dev/null", True),
+        (" &> /dev/null", True),
+        (" 2>/dev/null >> /dev/null", True),
+        (" | tail -1 > /dev/null", True),
+    ],
+)
+def test_a_command_may_show_less(kernel, ending, is_silent):
+    cell, call = calls(kernel, f"!pip install -q humanize{ending}")
+    assert call.content["arguments"]["names"] == ["humanize"]
+    answer(kernel, call, result={"status": "ok", "added": [HUMANIZE] * 2})
+    lines = [] if is_silent else ["added humanize 4.17.0"] * 2
+    assert printed(kernel.until_reply(cell)) == lines
+
+
+def test_a_command_is_refused_for_its_file(kernel):
+    kernel.run("open('index.txt', 'w').write('--index-url https://x/')")
+    for line, sentence in [
+        ("-r index.txt", "--index-url in index.txt is not taken"),
+        ("-q -r index.txt 2>&1 | tail -1", "--index-url in index.txt is not"),
+        ("-r no.txt", "pip install: no.txt: No such file"),
+    ]:
+        assert sentence in refused(kernel, f"!pip install {line}")
+        assert kernel.value("_exit_code") == "1"
 
 
 def test_a_file_of_requirements(kernel):
@@ -357,6 +395,11 @@ def test_a_forked_process_cannot_ask(kernel):
         "pip install humanize>=4",
         "pip install humanize && true",
         "pip install humanize | cat; false",
+        "pip install humanize | grep -c humanize",
+        "pip install humanize 3>/dev/null",
+        "pip install humanize > lines; false",
+        "pip install humanize 2>&1 | tail -1; false",
+        "PIP_TARGET=there pip install humanize",
         "pip install `echo humanize`",
         'pip install "$(echo humanize)"',
         "pip install ./humanize",
@@ -385,16 +428,30 @@ def test_anything_more_runs_in_a_shell(kernel, line):
     assert "CALL" not in kinds(events)
     assert events[-1].content["status"] == "ok"
     assert kernel.value("_exit_code") != "0"
-    if line.startswith("pip install"):
-        assert "`%pip install NAME` asks" in text(events, "stderr")
+    if "pip install" in line:
+        assert text(events, "stderr").count("`%pip install NAME` asks") == 1
 
 
-def test_output_that_is_kept_is_the_shells(kernel):
-    events = kernel.run("lines = !echo pip install x")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "!PATH=; pip install a; true",
+        "!PATH=; cd /tmp && pip install a || conda install a; true",
+        "!PATH=; for one in a b; do python3 -m pip -q install $one; done; true",
+        "lines = !PATH=; pip install a; true",
+    ],
+)
+def test_advice_does_not_wait_for_a_failure(kernel, line):
+    events = kernel.run(line)
     assert "CALL" not in kinds(events)
-    events = kernel.run("lines = !PATH= pip install x")
-    assert "CALL" not in kinds(events)
-    assert text(events, "stderr") == ""
+    assert events[-1].content["status"] == "ok"
+    assert text(events, "stderr").count("`%pip install NAME` asks") == 1
+
+
+def test_other_commands_are_not_advised(kernel):
+    for line in ("echo pip-install x", "echo pip list install", "true"):
+        assert text(kernel.run(f"!{line}"), "stderr") == ""
+        assert text(kernel.run(f"lines = !{line}"), "stderr") == ""
 
 
 # ---- what is installed ----
