@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional, TypeVar
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
-from hearth_kernel import limits, packages, pip, pipwords
+from hearth_kernel import limits, packages, pip, pipwords, policy
 
 T = TypeVar("T")
 
@@ -77,7 +77,8 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
         words = self.var_expand(cmd, depth=1)
-        asked = pipwords.find(words) if packages.folder() else None
+        is_asked = packages.is_for_cells() and not policy.refuses_magic("pip")
+        asked = pipwords.find(words) if is_asked else None
         if asked is not None:
             self.user_ns["_exit_code"] = 1
             pip.do(asked, f"pip {asked.action}")

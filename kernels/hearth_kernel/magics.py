@@ -18,7 +18,7 @@ from hearth_kernel.pipwords import split
 
 def _refuse(magic: str, line: str) -> NoReturn:
     action, *names = split(line, magic) or [""]
-    if action != "install" or not packages.folder():
+    if action != "install" or not packages.is_for_cells():
         raise UsageError(packages.advise(magic))
     wanted = [name for name in names if not name.startswith("-")] or ["NAME"]
     raise UsageError(

@@ -106,8 +106,10 @@ def explain(error: ModuleNotFoundError) -> list[Reached]:
     if _is_of_none(name):
         return []
     package = _PACKAGES.get(name, name)
-    if packages.folder():
+    if packages.is_for_cells():
         how = f": `%pip install {package}` asks for it"
+    elif packages.folder():
+        how = f"; a client can add it: `hearth packages add SESSION {package}`"
     else:
         how = ", and packages are installed into the profile's Python, outside"
     return [Reached(f"{name} is not installed{how}")]

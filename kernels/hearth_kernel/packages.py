@@ -13,8 +13,10 @@ import sys
 from typing import Optional
 
 VARIABLE = "HEARTH_PACKAGES"
+CELLS_VARIABLE = "HEARTH_PACKAGES_CELLS"  # "no": only clients add packages
 
 _folder = ""  # "": the profile has no packages
+_is_for_cells = True
 _seen: Optional[str] = None  # where the link led; None: there was none
 
 
@@ -38,8 +40,9 @@ def begin() -> None:
     environment of that moment. Programs find these packages first, so none may
     have a name that the profile has.
     """
-    global _folder
+    global _folder, _is_for_cells
     _folder = os.environ.get(VARIABLE, "")
+    _is_for_cells = os.environ.get(CELLS_VARIABLE) != "no"
     if not _folder:
         return
     _append("PYTHONPATH", _folder)
@@ -60,6 +63,11 @@ def folder() -> str:
     return _folder
 
 
+def is_for_cells() -> bool:
+    """Whether a cell can ask for packages."""
+    return bool(_folder) and _is_for_cells
+
+
 def advise(command: str) -> str:
     """Say how to get a package, after a command that does not install one."""
     if not _folder:
@@ -67,6 +75,12 @@ def advise(command: str) -> str:
             f"{command}: this kernel has no network and its Python is "
             "read-only. Packages are installed into the profile's "
             "environment, outside."
+        )
+    if not _is_for_cells:
+        return (
+            f"{command}: this kernel has no network. A client can add a "
+            "package: `hearth packages add SESSION NAME`; the next cell can "
+            "import it."
         )
     return (
         f"{command}: this kernel has no network. `%pip install NAME` asks for "

@@ -307,6 +307,8 @@ class _Check:
         if not texts:
             return
         self.magic(texts[0], line)
+        if texts[0] == "uv":  # another name of %pip
+            self.magic("pip", line)
         if texts[0] in ("sx", "system", "sc", "bash", "sh", "script"):
             self.magic("system", line)
         # %time, %%timeit … run what follows, as Python where it is some.
@@ -322,6 +324,10 @@ class _Check:
 
 # The profile's, in every kernel that its zygote forks; None: no rules.
 current: Optional[Policy] = None
+
+
+def refuses_magic(name: str) -> bool:
+    return current is not None and name in current.magics
 
 
 def configure(rules: Optional[dict[str, list[str]]]) -> None:

@@ -119,6 +119,16 @@ def test_an_error_of_the_codes_own_is_not_repeated(kernel, raised):
     assert kernel.value("done") == "[]"
 
 
+def test_a_client_can_add_it_where_cells_cannot(fork, folder):  # noqa: F811
+    kernel = fork()
+    kernel.run("import os; os.environ['HEARTH_PACKAGES_CELLS'] = 'no'")
+    begin(kernel, folder)
+    assert error(kernel, "import cv2") == [
+        "cv2 is not installed; a client can add it: "
+        "`hearth packages add SESSION opencv-python-headless`"
+    ]
+
+
 def test_a_profile_without_packages_says_where_they_are(fork):
     assert error(fork(), "import humane") == [
         "humane is not installed, and packages are installed into the "

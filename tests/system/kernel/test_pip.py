@@ -220,16 +220,47 @@ def test_a_profile_without_packages_is_not_asked(fork):
     for line in ("%pip install --odd x", "%uv add x", "%conda install x"):
         assert "into the profile's environment" in refused(kernel, line)
     assert printed(kernel.run("%pip list"))[0].startswith("Package ")
-    events = kernel.run(
-        "import os\n"
-        "os.makedirs('bin'); open('bin/pip', 'w').write('#!/bin/sh\\nexit 3')\n"
-        "os.chmod('bin/pip', 0o755)\n"
-        "os.environ['PATH'] = os.path.abspath('bin') + ':/bin:/usr/bin'\n"
-        "!pip install x\n"
-        "_exit_code"
-    )
-    assert only(events, "RESULT").content["data"]["text/plain"] == "3"
+    assert "CALL" not in kinds(kernel.run(RUNS_PIP))
+    assert kernel.value("_exit_code") == "3"
+
+
+RUNS_PIP = (
+    "import os\n"
+    "os.makedirs('bin'); open('bin/pip', 'w').write('#!/bin/sh\\nexit 3')\n"
+    "os.chmod('bin/pip', 0o755)\n"
+    "os.environ['PATH'] = os.path.abspath('bin') + ':/bin:/usr/bin'\n"
+    "!pip install x"
+)
+
+
+def test_cells_may_be_forbidden_to_ask(fork, folder):  # noqa: F811
+    kernel = fork()
+    kernel.run("import os; os.environ['HEARTH_PACKAGES_CELLS'] = 'no'")
+    begin(kernel, folder)
+    events = kernel.run(RUNS_PIP)
     assert "CALL" not in kinds(events)
+    assert kernel.value("_exit_code") == "3"
+    other = "`hearth packages add SESSION NAME`"
+    assert other in text(events, "stderr")
+    assert "%pip" not in text(events, "stderr")
+    assert other in refused(kernel, "%conda install x")
+    # The gateway's sentence refuses it.
+    assert asked(kernel, "%pip install x") == ("add", ["x"])
+
+
+def test_a_policy_that_refuses_pip_holds_for_commands(kernel):
+    kernel.run(
+        "from hearth_kernel import policy\n"
+        "policy.configure({'refuse_magics': ['pip']})"
+    )
+    for line in ("%pip install x", "%uv pip install x", "%uv add x"):
+        reply = kernel.run(line)[-1].content
+        assert reply["ename"] == "PolicyError", line
+        assert "%pip is refused" in reply["evalue"]
+    assert "CALL" not in kinds(kernel.run(RUNS_PIP))
+    assert kernel.value("_exit_code") == "3"
+    kernel.run("policy.configure({'refuse_magics': ['less']})")
+    assert asked(kernel, "!pip install x") == ("add", ["x"])
 
 
 # ---- what the cell sees of it ----
