@@ -20,7 +20,6 @@ _NAME_MAX = 100  # characters
 _PACKAGES = {
     "Bio": "biopython",
     "Crypto": "pycryptodome",
-    "MySQLdb": "mysqlclient",
     "OpenSSL": "pyopenssl",
     "PIL": "pillow",
     "Xlib": "python-xlib",
@@ -38,7 +37,6 @@ _PACKAGES = {
     "google.protobuf": "protobuf",
     "jose": "python-jose",
     "jwt": "pyjwt",
-    "ldap": "python-ldap",
     "magic": "python-magic",
     "nacl": "pynacl",
     "pdfminer": "pdfminer.six",
@@ -60,6 +58,7 @@ _PACKAGES = {
 }
 # Parts of no package: of the standard library of some version or build of
 # Python, of Windows alone, or shared by many packages.
+# Then those whose package has no wheels for Linux; another has the name "ldap".
 _OF_NONE = re.compile(
     "BaseHTTPServer|ConfigParser|Cookie|HTMLParser|Queue|SocketServer|"
     "StringIO|Tkinter|aifc|annotationlib|asynchat|asyncore|audioop|binhex|"
@@ -69,7 +68,8 @@ _OF_NONE = re.compile(
     "mailcap|msilib|msvcrt|nis|nntplib|nt|ossaudiodev|parser|pipes|"
     "readline|smtpd|sndhdr|spwd|sqlite3|ssl|sunau|symbol|telnetlib|tkinter|"
     "tomllib|turtle|turtledemo|urllib2|urlparse|uu|venv|winreg|winsound|"
-    "xdrlib|xmlrpclib|zlib|zoneinfo"
+    "xdrlib|xmlrpclib|zlib|zoneinfo|"
+    "MySQLdb|ldap"
 )
 
 
@@ -89,7 +89,7 @@ def _name_of(error: ModuleNotFoundError) -> str:
 
 def _is_of_none(name: str) -> bool:
     return bool(
-        name.startswith("_")
+        name.startswith(("_", "hearth"))
         or _OF_NONE.fullmatch(name)
         or name in getattr(sys, "stdlib_module_names", ())
         or any(
