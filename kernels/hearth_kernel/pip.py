@@ -49,13 +49,20 @@ def _normalise(name: str) -> str:
 
 
 def _distributions() -> dict[str, Any]:
-    """Return all that is found, by the normalised names; the first counts."""
+    """Return all that is found, by the normalised names; the first counts.
+
+    What has no text that can be read is passed over.
+    """
     from importlib import metadata
 
     found: dict[str, Any] = {}
     for one in metadata.distributions():
-        if "Name" in one.metadata and "Version" in one.metadata:
-            found.setdefault(_normalise(one.metadata["Name"]), one)
+        try:
+            fields = one.metadata
+        except (OSError, ValueError):
+            continue
+        if "Name" in fields and "Version" in fields:
+            found.setdefault(_normalise(fields["Name"]), one)
     return dict(sorted(found.items()))
 
 
@@ -101,7 +108,8 @@ def _show(asked: Asked, say: str) -> None:
     there = _distributions()
     missing = [name for name in asked.names if _normalise(name) not in there]
     found = [there[_normalise(n)] for n in asked.names if n not in missing]
-    print("\n---\n".join("\n".join(_describe(one)) for one in found))
+    if found:
+        print("\n---\n".join("\n".join(_describe(one)) for one in found))
     if missing:
         raise UsageError(f"{say}: not installed: {', '.join(missing)}")
 

@@ -523,3 +523,14 @@ def test_a_package_is_shown(kernel, folder):  # noqa: F811
     assert refused(kernel, "%pip show humanize nothing") == (
         "%pip: not installed: nothing"
     )
+    assert text(kernel.run("%pip show nothing")) == ""
+
+
+def test_what_cannot_be_read_is_passed_over(kernel, folder):  # noqa: F811
+    add(folder, "1", **HUMANIZE)
+    odd = folder / "1" / "odd-1.dist-info"
+    odd.mkdir()
+    (odd / "METADATA").write_bytes(b"Name: odd\nVersion: 1\nSummary: \xff\n")
+    for line in ("%pip list", "%pip freeze", "%pip show humanize"):
+        assert "humanize" in "".join(printed(kernel.run(line)))
+    assert refused(kernel, "%pip show odd") == "%pip: not installed: odd"
