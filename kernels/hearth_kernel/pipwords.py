@@ -48,6 +48,8 @@ _VALUED = frozenset(
 _SHORT = re.compile(r"-[qvy]+")
 _SHORT_INSTALL = re.compile(r"-[qvyU]+")
 _OF_SHELL = re.compile(r"[|;&<>].*|\d+>.*")
+_FILE_MAX = 1 << 20  # bytes of a file of requirements
+_NAMES_MAX = 100  # in a request, as the gateway takes them
 _WORD_MAX = 60  # characters of a word that a sentence repeats
 _POSSIBLE = (
     "packages come from the profile's index, as wheels, with all that they "
@@ -105,23 +107,47 @@ def _refuse(option: str, say: str) -> NoReturn:
     )
 
 
-def _read_file(path: str, say: str) -> list[str]:
-    """Return the requirements of a file, as pip reads it."""
+def _read_text(path: str, say: str) -> str:
     try:
-        with open(os.path.expanduser(path), encoding="utf-8-sig") as file:
-            text = file.read()
+        with open(os.path.expanduser(path), "rb") as file:
+            read = file.read(_FILE_MAX + 1)
+        if len(read) > _FILE_MAX:
+            raise UsageError(f"{say}: {_short(path)} is larger than 1 MiB")
+        return read.decode("utf-8-sig")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise UsageError(f"{say}: {_short(path)}: {why}") from None
+
+
+def _without_marker(line: str) -> str:
+    """Return what is left of a requirement for this Python: "" for nothing.
+
+    Without `packaging`, and where it knows no answer, that is all of it, which
+    the gateway refuses.
+    """
+    if ";" not in line:
+        return line
+    try:
+        from packaging.requirements import Requirement
+
+        found = Requirement(line)
+        if found.url or not found.marker:
+            return line
+        return line.partition(";")[0].strip() if found.marker.evaluate() else ""
+    except (ImportError, ValueError):
+        return line
+
+
+def _read_file(path: str, say: str) -> list[str]:
+    """Return the requirements of a file, as pip reads it."""
     found = []
-    text = re.sub(r"\\\n", "", text)
+    text = re.sub(r"\\\r?\n", "", _read_text(path, say))
     for line in re.sub(r"(?m)(?:^|\s)#.*", "", text).splitlines():
         option = re.search(r"(?:^|\s)(-[^\s=]+)", line)
         if option:
             _refuse(f"{option[1]} in {path}", say)
-        if line.strip():
-            found.append(line.strip())
-    return found
+        found.append(_without_marker(line.strip()))
+    return [name for name in found if name]
 
 
 class _Reader:
@@ -217,6 +243,11 @@ def names(asked: Asked, say: str) -> list[str]:
         found += _read_file(path, say)
     found += asked.names
     _need_names(found, asked.action, say)
+    if len(found) > _NAMES_MAX:
+        raise UsageError(
+            f"{say}: these are {len(found)} requirements, and one request "
+            f"takes {_NAMES_MAX}: split it into several"
+        )
     return found
 
 

@@ -184,6 +184,38 @@ def test_a_file_of_requirements(kernel):
     assert names[2:] == ["one"]
 
 
+def test_a_file_for_several_pythons(kernel, tmp_path):
+    file = tmp_path / "all.txt"
+    file.write_bytes(
+        b'colorama==0.4.6 ; sys_platform == "win32"\r\n'
+        b'x[y]==1 ; python_version >= "3.9"  # via z\r\n'
+        b'z==2 ; \\\r\n  python_version < "3"\r\n'
+        b"odd ; nonsense\r\n"
+    )
+    for line in (f"%pip install -r {file}", f"!pip install -r {file}"):
+        assert asked(kernel, line)[1] == ["x[y]==1", "odd ; nonsense"]
+    kernel.run("import sys; sys.modules['packaging.requirements'] = None")
+    names = asked(kernel, f"%pip install -r {file}")[1]
+    assert names[0] == 'colorama==0.4.6 ; sys_platform == "win32"'
+    file.write_text('x==1 ; python_version > "3" \\\n    --hash=sha256:00\n')
+    assert "--hash in" in refused(kernel, f"%pip install -r {file}")
+
+
+def test_a_file_has_its_limits(kernel, tmp_path):
+    many, large = tmp_path / "many.txt", tmp_path / "large.txt"
+    many.write_text("x\n" * 100)
+    large.write_text("x\n#".ljust(1 << 20))
+    assert len(asked(kernel, f"%pip install -r {many}")[1]) == 100
+    assert asked(kernel, f"%pip install -r {large}")[1] == ["x"]
+    large.write_text("x\n#".ljust((1 << 20) + 1))
+    for words, sentence in [
+        (f"{many} y", "these are 101 requirements, and one request takes 100"),
+        (large, "is larger than 1 MiB"),
+        ("/dev/zero", "/dev/zero is larger than 1 MiB"),
+    ]:
+        assert sentence in refused(kernel, f"%pip install -r {words}")
+
+
 def test_what_is_no_requirement_is_refused_by_its_name(kernel):
     kernel.run(
         "open('index.txt', 'w').write('--index-url https://x/\\nhumanize')\n"
