@@ -35,10 +35,7 @@ def _run(words: str) -> int:
 
 
 def _advise(command: str) -> None:
-    """Say once how to get a package, after a line that has tried to.
-
-    Its exit code says nothing: it is that of the last command.
-    """
+    """Say once how to get a package, after a line that has tried to."""
     installs = _INSTALLS.search(command)
     if installs:
         print(packages.advise(installs[1]), file=sys.stderr)
@@ -88,7 +85,10 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         self.user_ns["_exit_code"] = code
         for note in limits.report(limits.of_program(code)):
             print(note, file=sys.stderr)
-        _advise(words)
+        # Where pip is asked as %pip is, the exit code of a line says nothing:
+        # it is that of its last command.
+        if code or packages.folder():
+            _advise(words)
         # Older ones have no such setting.
         if code and getattr(self, "system_raise_on_error", False):
             raise subprocess.CalledProcessError(code, cmd)
