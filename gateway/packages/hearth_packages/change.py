@@ -12,7 +12,7 @@ from hearth_packages.generations import Account, Generations, Package
 from hearth_packages.job import Job
 from hearth_packages.judge import judge
 from hearth_packages.profile import find_installed, find_module
-from hearth_packages.report import report
+from hearth_packages.report import Answer, report
 from hearth_packages.requirement import (
     parse_all,
     parse_names,
@@ -27,6 +27,7 @@ from hearth_packages.resolve import (
 )
 from hearth_packages.rules import read_rules
 from hearth_packages.stage import Stage
+from hearth_packages.there import find_requested
 from hearth_packages.uv import Uv
 
 REQUESTED_MAX = 300
@@ -34,7 +35,6 @@ REQUESTED_MAX = 300
 
 def change(job: Job, gateway: Gateway) -> bytes:
     """Add or remove; return the answer as a datagram."""
-    generations = Generations(job.session)
     _check_user(job)
     if job.order == "add":
         new = {one.name: one.text for one in parse_all(job.names)}
@@ -42,14 +42,7 @@ def change(job: Job, gateway: Gateway) -> bytes:
             check_name(job, name, [])
     else:
         new = dict.fromkeys(parse_names(job.names), "")
-    stage = Stage(job)
-    stage.open(gateway)
-    try:
-        return _Change(job, gateway, stage, generations).make(new)
-    finally:
-        # The answer stays what it is: the next job clears up, or says why not.
-        with contextlib.suppress(Failed):
-            stage.clear()
+    return _Change(job, gateway).run(new)
 
 
 def _check_user(job: Job) -> None:
@@ -67,22 +60,59 @@ class _Change:
         self,
         job: Job,
         gateway: Gateway,
-        stage: Stage,
-        generations: Generations,
     ) -> None:
         self.job = job
         self.gateway = gateway
-        self.stage = stage
-        self.generations = generations
+        self.stage = Stage(job)
+        self.generations = Generations(job.session)
         self.installed = find_installed()
         self.profile = {
             one.name: one.version for one in self.installed.values()
         }
-        generations.recover()
-        self.before = generations.read()
+        self.before = Account()
 
-    def make(self, new: dict[str, str]) -> bytes:
+    def run(self, new: dict[str, str]) -> bytes:
         """Make the change; `new` has requirements, or names to be removed."""
+        is_add = self.job.order == "add"
+        if is_add:
+            # What changes nothing does not wait for other workers.
+            self.before = self.generations.read()
+            requested = self._find_there(new)
+            if requested == self.before.requested:
+                return encode(self._report(self.before, new))
+        self.stage.take_lock(self.gateway)
+        self.generations.recover()
+        self.before = self.generations.read()
+        requested = self._find_there(new) if is_add else None
+        if requested is not None:
+            return self._record(requested, new)
+        self.stage.open(self.gateway)
+        try:
+            return self._make(new)
+        finally:
+            # The answer stays what it is: the next job clears up, or says why
+            # not.
+            with contextlib.suppress(Failed):
+                self.stage.clear()
+
+    def _find_there(self, new: dict[str, str]) -> dict[str, str] | None:
+        """Return what is requested then if all of `new` is there, else None."""
+        if self.before.generation and not self.generations.is_there():
+            return None
+        if not all(map(self.job.permits, self.before.versions())):
+            return None
+        return find_requested(new, self.before, self.profile)
+
+    def _record(self, requested: dict[str, str], new: dict[str, str]) -> bytes:
+        """Request packages that are there."""
+        _check_count(requested)
+        packages = tuple(
+            replace(one, requested=one.name in requested)
+            for one in self.before.packages
+        )
+        return self._keep(requested, packages, self.before.resolved, new)
+
+    def _make(self, new: dict[str, str]) -> bytes:
         if self.job.order == "add":
             before = self.before.requested
             requested = dict(before)
@@ -90,11 +120,7 @@ class _Change:
                 requested[name] = with_extras(text, before.get(name, ""))
         else:
             requested = _take_out(self.before, list(new))
-        if len(requested) > REQUESTED_MAX:
-            raise Refused(
-                f"the session would have {len(requested)} requested packages, "
-                f"and the most is {REQUESTED_MAX}: remove some of them first"
-            )
+        _check_count(requested)
         if not requested:
             return self._finish(None, requested, (), "", new)
         rules = read_rules(self.job.index, self.job.hosts)
@@ -150,7 +176,7 @@ class _Change:
     def _has(self, packages: tuple[Package, ...]) -> bool:
         """Return true if the session has just these packages."""
         versions = Account(packages=packages).versions()
-        return bool(self.before.generation) and (
+        return self.generations.is_there() and (
             versions == self.before.versions()
         )
 
@@ -168,9 +194,16 @@ class _Change:
             packages=packages,
             resolved=resolved,
         )
-        answer = encode(report(self.before, account, self.profile, list(new)))
-        self.generations.update(account)
+        answer = encode(self._report(account, new))
+        self.gateway.check()
+        if account.generation:
+            self.generations.update(account)
+        else:
+            self.generations.commit(None, account)
         return answer
+
+    def _report(self, account: Account, new: dict[str, str]) -> Answer:
+        return report(self.before, account, self.profile, list(new))
 
     def _finish(
         self,
@@ -186,7 +219,7 @@ class _Change:
         self.gateway.progress(f"judging {len(packages)} packages")
         self._judge()
         account = Account(0, requested, packages, resolved)
-        answer = encode(report(self.before, account, self.profile, list(new)))
+        answer = encode(self._report(account, new))
         self.gateway.check()
         self.generations.commit(self.stage.new, account)
         return answer
@@ -201,6 +234,14 @@ class _Change:
             os.fchmod(folder, 0o755)
         finally:
             os.close(folder)
+
+
+def _check_count(requested: dict[str, str]) -> None:
+    if len(requested) > REQUESTED_MAX:
+        raise Refused(
+            f"the session would have {len(requested)} requested packages, "
+            f"and the most is {REQUESTED_MAX}: remove some of them first"
+        )
 
 
 def _take_out(account: Account, names: list[str]) -> dict[str, str]:

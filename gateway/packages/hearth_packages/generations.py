@@ -100,6 +100,10 @@ class Generations:
         except (ValueError, KeyError, TypeError):
             return None
 
+    def is_there(self) -> bool:
+        """Return true if `current` leads to a folder."""
+        return os.path.isdir(os.path.join(self.path, CURRENT))
+
     def recover(self) -> None:
         """Finish or remove what a worker that was killed has left."""
         if not os.path.isdir(self.path):
@@ -115,20 +119,26 @@ class Generations:
                 pass
         self._remove_others(current)
 
-    def commit(self, staged: str, account: Account) -> Account:
+    def commit(self, staged: Optional[str], account: Account) -> Account:
         """Show a staged folder as the next generation; return its account.
 
+        Without one the generation is empty.
         If it raises, the old one is shown. Once the new one is, nothing that
         is left to do can fail the job: `recover` does it before the next one.
         """
         os.makedirs(self.path, exist_ok=True)
         # Who knows its name may read it, whatever the umask.
         os.chmod(self.path, 0o755)  # noqa: S103
-        number = max([0, *self._numbers()]) + 1
+        number = max([self._current(), *self._numbers()]) + 1
         made = Account(
             number, account.requested, account.packages, account.resolved
         )
-        os.rename(staged, os.path.join(self.path, str(number)))
+        folder = os.path.join(self.path, str(number))
+        if staged is None:
+            os.mkdir(folder)
+            os.chmod(folder, 0o755)  # noqa: S103
+        else:
+            os.rename(staged, folder)
         self._write(NEXT, made)
         link = os.path.join(self.path, CURRENT_NEXT)
         os.symlink(str(number), link)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Optional
 
 from hearth_packages.faults import Failed
+from hearth_packages.requirement import matches
 
 ORDERS = ("add", "remove", "list")
 
@@ -39,6 +40,12 @@ class Job:
     def setting(self, name: str) -> str:
         """Return the name of a setting, as the configuration has it."""
         return f"profile/{self.profile}/packages/{name}"
+
+    def permits(self, name: str) -> bool:
+        """Return true if the operator's lists permit that package."""
+        return not matches(name, self.deny) and (
+            not self.allow or matches(name, self.allow)
+        )
 
 
 def parse(datagram: bytes) -> Job:

@@ -122,6 +122,15 @@ def parse(text: str) -> Requirement:
     return Requirement(normalise(found["name"]), whole)
 
 
+def split(text: str) -> tuple[frozenset[str], str]:
+    """Return the normalised extras and the clauses of a text of `parse`."""
+    found = _REQUIREMENT.fullmatch(text)
+    if not found:
+        return frozenset(), ""
+    extras = filter(None, (found["extras"] or "").split(","))
+    return frozenset(map(normalise, extras)), found["clauses"]
+
+
 def with_extras(text: str, before: str) -> str:
     """Return a requirement with the extras of the one before it, too.
 

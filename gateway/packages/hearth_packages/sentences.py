@@ -23,7 +23,7 @@ from hearth_packages.growth import too_many_bytes
 from hearth_packages.job import Job
 from hearth_packages.near import advise
 from hearth_packages.proxy import Report
-from hearth_packages.requirement import matches, normalise
+from hearth_packages.requirement import normalise
 from hearth_packages.rules import Rules
 
 _YOUNG = re.compile(
@@ -225,12 +225,7 @@ def _advise(case: Case, found: str) -> str:
     name = normalise(found.partition("[")[0])
     if name not in case.asked:
         return ""  # another package needs it: who asks cannot change that
-
-    def permits(other: str) -> bool:
-        allow, deny = case.job.allow, case.job.deny
-        return not matches(other, deny) and (not allow or matches(other, allow))
-
-    text = advise(name, case.profile, case.session, permits)
+    text = advise(name, case.profile, case.session, case.job.permits)
     return f"; {text}" * bool(text)
 
 

@@ -73,8 +73,7 @@ class Stage:
 
     def open(self, gateway: Gateway) -> None:
         """Wait until no other worker writes, and make the folders anew."""
-        self.work = open_folder(self.job.work)
-        self._take_lock(gateway)
+        self.take_lock(gateway)
         try:
             self._open_space()
             self._open_cache()
@@ -83,7 +82,11 @@ class Stage:
             raise self._fault(error) from None
         self.folder = self._make(_STAGE, self.space)
 
-    def _take_lock(self, gateway: Gateway) -> None:
+    def take_lock(self, gateway: Gateway) -> None:
+        """Wait until no other worker writes, unless it is this one."""
+        if self.lock >= 0:
+            return
+        self.work = open_folder(self.job.work)
         while True:
             self.lock = self._open_lock()
             self._await_lock(gateway)
