@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Callable, Optional
 
-from hearth_packages.profile import find_module
+from hearth_packages.profile import OWN, find_module
 from hearth_packages.requirement import normalise
 
 SHORT = 6  # a name with fewer letters may differ by one edit, others by two
@@ -121,6 +121,11 @@ def advise(
     All names are normalised. `permits` has the operator's lists.
     """
     module = _SPELLING.get(name, name.replace("-", "_"))
+    if module in OWN:
+        return (
+            f"{module} is a name of hearth's own modules, which no package may "
+            "have"
+        )
     if find_module(module) is not None:
         return f"the profile's Python has the module `{module}`: import it"
     package = MODULES.get(module)

@@ -26,7 +26,7 @@ _FIELD = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # What hearth gives to kernels without a file of that name in sys.path.
-_OWN = frozenset(("hearth", "hearth_kernel", "hearth_packages"))
+OWN = frozenset(("hearth", "hearth_kernel", "hearth_packages"))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Module:
 
 def find_module(name: str, inside: tuple[str, ...] = ()) -> Optional[Module]:
     """Return the module of that name; `inside` has its namespace's folders."""
-    if not inside and name in _OWN:
+    if not inside and name in OWN:
         return Module()
     spec = (
         PathFinder.find_spec(name, list(inside)) if inside else _find_top(name)

@@ -94,6 +94,14 @@ def test_names_a_module_that_the_profile_has() -> None:
         )
 
 
+@pytest.mark.parametrize("name", ["hearth", "hearth-kernel", "hearth-packages"])
+def test_names_of_hearth_are_reserved(name: str) -> None:
+    module = name.replace("-", "_")
+    assert ask(name) == (
+        f"{module} is a name of hearth's own modules, which no package may have"
+    )
+
+
 def test_names_nothing_that_is_not_permitted() -> None:
     assert ask("reqeusts", deny=["requests"]) == ""
     assert ask("fitz", deny=["pymupdf"]) == ""
