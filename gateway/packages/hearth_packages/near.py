@@ -1,4 +1,7 @@
-"""What was perhaps meant by a name that the index does not have.
+"""What was perhaps meant by a name that cannot be added.
+
+The index does not have it, or only its source: PyPI has some names of modules
+and misspelled names as sources that do nothing but refuse to be built.
 
 Only names of the lists below, of the profile and of the session are suggested:
 an index could lead to a name of its own.
@@ -15,12 +18,12 @@ from hearth_packages.requirement import normalise
 SHORT = 6  # a name with fewer letters may differ by one edit, others by two
 SHORTEST = 3
 
-# Modules that have another name than their distribution.
+# Modules that have another name than their distribution, if that has wheels for
+# Linux in PyPI: what is there as source alone cannot be added.
 MODULES = {
     "attr": "attrs",
     "Bio": "biopython",
     "bs4": "beautifulsoup4",
-    "community": "python-louvain",
     "Crypto": "pycryptodome",
     "cv2": "opencv-python-headless",
     "dateutil": "python-dateutil",
@@ -30,7 +33,6 @@ MODULES = {
     "dotenv": "python-dotenv",
     "faiss": "faiss-cpu",
     "fitz": "pymupdf",
-    "gi": "pygobject",
     "git": "gitpython",
     "github": "pygithub",
     "grpc": "grpcio",
@@ -38,16 +40,12 @@ MODULES = {
     "jose": "python-jose",
     "jwt": "pyjwt",
     "kafka": "kafka-python",
-    "ldap": "python-ldap",
     "magic": "python-magic",
     "mpl_toolkits": "matplotlib",
     "multipart": "python-multipart",
-    "MySQLdb": "mysqlclient",
     "nacl": "pynacl",
     "OpenSSL": "pyopenssl",
-    "osgeo": "gdal",
     "PIL": "pillow",
-    "pkg_resources": "setuptools",
     "pptx": "python-pptx",
     "pylab": "matplotlib",
     "rest_framework": "djangorestframework",
@@ -64,7 +62,6 @@ MODULES = {
     "umap": "umap-learn",
     "usb": "pyusb",
     "websocket": "websocket-client",
-    "wx": "wxpython",
     "yaml": "pyyaml",
     "zmq": "pyzmq",
 }
@@ -120,19 +117,41 @@ def advise(
 
     All names are normalised. `permits` has the operator's lists.
     """
+    return _advise_module(name, profile, permits) or _advise_near(
+        name, profile, session, permits
+    )
+
+
+def _advise_module(
+    name: str, profile: Collection[str], permits: Callable[[str], bool]
+) -> str:
     module = _SPELLING.get(name, name.replace("-", "_"))
     if module in OWN:
         return (
             f"{module} is a name of hearth's own modules, which no package may "
             "have"
         )
+    package = MODULES.get(module)
+    if package is not None and package in profile:
+        return (
+            f"`{module}` is the module of {package}, which the profile has: "
+            "import it"
+        )
     if find_module(module) is not None:
         return f"the profile's Python has the module `{module}`: import it"
-    package = MODULES.get(module)
     if package is not None and permits(package):
         return f"`{module}` is the module of {package}: ask for {package}"
+    return ""
+
+
+def _advise_near(
+    name: str,
+    profile: Collection[str],
+    session: Collection[str],
+    permits: Callable[[str], bool],
+) -> str:
     near = find_near(name, [*profile, *session, *filter(permits, POPULAR)])
-    if near is None:
+    if near is None or near == name:
         return ""
     for names, whose in ((profile, "profile's Python"), (session, "session")):
         if near in names:

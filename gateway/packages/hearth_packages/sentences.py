@@ -207,9 +207,11 @@ def _explain_solution(case: Case, text: str) -> Optional[Fault]:
     wanted = dict.fromkeys(_NO_WHEEL.findall(text))
     names = [name for name in wanted if name not in case.profile]
     if names:
+        advice = filter(None, (_advise(case, name) for name in names))
         return Refused(
             f"only the source of {' and '.join(names[:3])} would fit, and "
-            f"hearth builds nothing: {_because(case, text)}"
+            "hearth builds nothing"
+            f"{next(advice, '') or f': {_because(case, text)}'}"
         )
     found = _NOT_FOUND.search(text)
     if found:

@@ -1,4 +1,4 @@
-"""What was perhaps meant by a name that the index does not have."""
+"""What was perhaps meant by a name that cannot be added."""
 
 from __future__ import annotations
 
@@ -102,6 +102,22 @@ def test_names_of_hearth_are_reserved(name: str) -> None:
     )
 
 
+def test_names_a_package_that_the_profile_has_by_its_module() -> None:
+    for name, module in (("sklearn", "sklearn"), ("pil", "PIL")):
+        package = MODULES[module]
+        assert ask(name, profile=[package]) == (
+            f"`{module}` is the module of {package}, which the profile has: "
+            "import it"
+        )
+
+
+def test_does_not_name_what_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(near, "find_module", lambda _: None)
+    assert ask("requests") == ask("houdini", session=["houdini"]) == ""
+
+
 def test_names_nothing_that_is_not_permitted() -> None:
     assert ask("reqeusts", deny=["requests"]) == ""
     assert ask("fitz", deny=["pymupdf"]) == ""
@@ -134,6 +150,28 @@ def test_a_refusal_says_what_was_perhaps_meant(
     # It is not who asks that has mistyped.
     text = refuse(folder, "a").text
     assert text.startswith(f"{beginning} nunpy: Because nunpy")
+
+
+def test_a_refusal_of_source_says_what_was_perhaps_meant(
+    folder: Folder, index: FakeIndex
+) -> None:
+    for name in ("docx", "beautifulsoup", "requests", "dep"):
+        index.add(name, "1", sdist=True)
+    index.add("a", "1", requires=["dep", "docx"])
+    begin = "only the source of {} would fit, and hearth builds nothing{}"
+    refusal = refuse(folder, "docx")
+    assert refusal.ename == "PackagesRefused"
+    assert refusal.text == begin.format(
+        "docx", "; `docx` is the module of python-docx: ask for python-docx"
+    )
+    assert refuse(folder, "beautifulsoup>=1").text == begin.format(
+        "beautifulsoup", "; did you mean beautifulsoup4?"
+    )
+    text = refuse(folder, "requests").text
+    assert text.startswith(begin.format("requests", ": Because requests"))
+    # It is not who asks that has named it.
+    text = refuse(folder, "a").text
+    assert "hearth builds nothing: Because" in text
 
 
 def test_a_package_with_the_name_of_a_module_is_taken(
