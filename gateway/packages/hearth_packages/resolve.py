@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Optional
 
 from hearth_packages.faults import Conflict, Failed, Fault, Refused, clean
 from hearth_packages.generations import Package
@@ -32,7 +33,9 @@ from hearth_packages.sentences import (
     explain_no_times,
     explain_young,
     find_young,
+    is_missing,
     lacks_times,
+    names_extra,
 )
 from hearth_packages.stage import Stage
 from hearth_packages.uv import Uv
@@ -101,7 +104,7 @@ class Resolver:
             session=frozenset(pin.name for pin in parse(before)),
             asked=frozenset(new),
         )
-        result = self._compile("resolved.txt", self._cooldown())
+        result = self._compile("requested.in", "resolved.txt", self._cooldown())
         if result.code != 0:
             raise self._find_fault(result, before)
         pins = parse(stage.read("resolved.txt"))
@@ -114,7 +117,7 @@ class Resolver:
             return []
         return ["--exclude-newer", self.newest]
 
-    def _compile(self, output: str, cooldown: list[str]) -> Result:
+    def _compile(self, source: str, output: str, options: list[str]) -> Result:
         stage = self.stage
         return self.uv.run(
             *("pip", "compile", *_COMMON),
@@ -123,26 +126,45 @@ class Resolver:
             *("--annotation-style", "line"),
             *("--find-links", stage.inside("profile")),
             *("--constraint", stage.inside("profile.txt")),
-            *cooldown,
+            *options,
             *("--output-file", stage.inside(output)),
-            stage.inside("requested.in"),
+            stage.inside(source),
         )
 
     def _find_fault(self, result: Result, before: str) -> Fault:
         """Return why nothing was found; of the cooldown only if it is that."""
         reports = self.uv.reports
-        if not self.job.cooldown or reports:
+        if reports:
             return explain(self.case, result.output, reports)
-        if lacks_times(result.output):
+        if self.job.cooldown and lacks_times(result.output):
             return explain_no_times(self.job)
-        young = find_young(result.output)
+        young = find_young(result.output) if self.job.cooldown else []
         if young:
             self.stage.write("young.txt", before.encode())
-            again = self._compile("young.txt", [])
+            again = self._compile("requested.in", "young.txt", [])
             if again.code == 0:
                 return explain_young(self.job, young)
             result, reports = again, self.uv.reports
-        return explain(self.case, result.output, reports)
+        return self._find_missing(result) or explain(
+            self.case, result.output, reports
+        )
+
+    def _find_missing(self, result: Result) -> Optional[Fault]:
+        """Return that the index lacks a name that has an extra, if it does.
+
+        Of such a name uv says that it has no versions, or only others, and of
+        the name alone that it is not there.
+        """
+        asked = sorted(self.case.asked)
+        names = [one for one in asked if names_extra(result.output, one)]
+        if not names:
+            return None
+        texts = "".join(f"{name}\n" for name in names)
+        self.stage.write("names.in", texts.encode())
+        alone = self._compile("names.in", "names.txt", ["--no-deps"])
+        if not is_missing(alone.output):
+            return None
+        return explain(self.case, alone.output, self.uv.reports)
 
     def _check(self, pins: list[Pin], new: set[str]) -> None:
         """Judge the whole by the operator's lists."""

@@ -106,6 +106,16 @@ def lacks_times(output: str) -> bool:
     return _NO_TIME.search(output) is not None
 
 
+def is_missing(output: str) -> bool:
+    """Return true if the index does not have a package."""
+    return _NOT_FOUND.search(" ".join(output.split())) is not None
+
+
+def names_extra(output: str, name: str) -> bool:
+    """Return true if it speaks of that package with an extra."""
+    return re.search(rf"(?<!\S){re.escape(name)}\[", output) is not None
+
+
 def explain_no_times(job: Job) -> Fault:
     """Return the fault of an index that a cooldown cannot be judged by."""
     return Refused(

@@ -152,6 +152,28 @@ def test_a_refusal_says_what_was_perhaps_meant(
     assert text.startswith(f"{beginning} nunpy: Because nunpy")
 
 
+@pytest.mark.parametrize("cooldown", [0, 7 * 86400])
+def test_an_extra_does_not_hide_that_a_name_is_not_there(
+    folder: Folder, index: FakeIndex, cooldown: int
+) -> None:
+    folder.settings["cooldown"] = cooldown
+    for form in ("[socks]", "[socks]>=2", "[socks,other]==2", "[socks]~=2.1"):
+        refusal = refuse(folder, f"Reqeusts{form}")
+        assert refusal.ename == "PackagesConflict"
+        assert refusal.text == (
+            "the index has no package reqeusts; did you mean requests?"
+        )
+    index.add("there", "1", extras={"x": ["more"]})
+    index.add("source", "1", sdist=True)
+    for asked, text in (
+        ("there[x]>=2", "no version fits: Because only there[x]==1"),
+        ("there[x]==2", "no version fits: Because there is no version of the"),
+        ("there[x]", "the index has no package more: Because more was not"),
+        ("source[x]", "only the source of source would fit"),
+    ):
+        assert refuse(folder, asked).text.startswith(text)
+
+
 def test_a_refusal_of_source_says_what_was_perhaps_meant(
     folder: Folder, index: FakeIndex
 ) -> None:
