@@ -11,51 +11,12 @@ import re
 import sys
 
 from hearth_kernel import packages
+from hearth_kernel.distributions import DISTRIBUTIONS
 from hearth_kernel.room import Reached
 
 _WORKSPACE = "/workspace"
 _NAME_MAX = 100  # characters
 
-# Modules whose package has another name.
-_PACKAGES = {
-    "Bio": "biopython",
-    "Crypto": "pycryptodome",
-    "OpenSSL": "pyopenssl",
-    "PIL": "pillow",
-    "Xlib": "python-xlib",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "cpuinfo": "py-cpuinfo",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "github": "pygithub",
-    "google.protobuf": "protobuf",
-    "jose": "python-jose",
-    "jwt": "pyjwt",
-    "magic": "python-magic",
-    "nacl": "pynacl",
-    "pdfminer": "pdfminer.six",
-    "pptx": "python-pptx",
-    "psycopg2": "psycopg2-binary",
-    "pywt": "pywavelets",
-    "ruamel": "ruamel.yaml",
-    "serial": "pyserial",
-    "shapefile": "pyshp",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "slugify": "python-slugify",
-    "socks": "pysocks",
-    "umap": "umap-learn",
-    "usb": "pyusb",
-    "websocket": "websocket-client",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-}
 # Parts of no package: of the standard library of some version or build of
 # Python, of Windows alone, or shared by many packages.
 # Then those whose package has no wheels for Linux; another has the name "ldap".
@@ -101,11 +62,11 @@ def _is_of_none(name: str) -> bool:
 
 def explain(error: ModuleNotFoundError) -> list[Reached]:
     name = _name_of(error)
-    if not name or ("." in name and name not in _PACKAGES):
+    if not name or ("." in name and name not in DISTRIBUTIONS):
         return []
     if _is_of_none(name):
         return []
-    package = _PACKAGES.get(name, name)
+    package = DISTRIBUTIONS.get(name, name)
     if packages.is_for_cells():
         how = f": `%pip install {package}` asks for it"
     elif packages.folder():

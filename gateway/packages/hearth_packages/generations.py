@@ -122,9 +122,9 @@ class Generations:
     def commit(self, staged: Optional[str], account: Account) -> Account:
         """Show a staged folder as the next generation; return its account.
 
-        Without one the generation is empty.
-        If it raises, the old one is shown. Once the new one is, nothing that
-        is left to do can fail the job: `recover` does it before the next one.
+        Without a folder the generation is empty. If this raises, the old one
+        is shown. Once the new one is, nothing that is left to do can fail the
+        job: `recover` does it before the next one.
         """
         os.makedirs(self.path, exist_ok=True)
         # Who knows its name may read it, whatever the umask.

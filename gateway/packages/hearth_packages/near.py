@@ -12,59 +12,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Callable, Optional
 
+from hearth_kernel.distributions import DISTRIBUTIONS
+
 from hearth_packages.profile import OWN, find_module
 from hearth_packages.requirement import normalise
 
 SHORT = 6  # a name with fewer letters may differ by one edit, others by two
 SHORTEST = 3
-
-# Modules that have another name than their distribution, if that has wheels for
-# Linux in PyPI: what is there as source alone cannot be added.
-MODULES = {
-    "attr": "attrs",
-    "Bio": "biopython",
-    "bs4": "beautifulsoup4",
-    "Crypto": "pycryptodome",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "discord": "discord-py",
-    "dns": "dnspython",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "github": "pygithub",
-    "grpc": "grpcio",
-    "imblearn": "imbalanced-learn",
-    "jose": "python-jose",
-    "jwt": "pyjwt",
-    "kafka": "kafka-python",
-    "magic": "python-magic",
-    "mpl_toolkits": "matplotlib",
-    "multipart": "python-multipart",
-    "nacl": "pynacl",
-    "OpenSSL": "pyopenssl",
-    "PIL": "pillow",
-    "pptx": "python-pptx",
-    "pylab": "matplotlib",
-    "rest_framework": "djangorestframework",
-    "serial": "pyserial",
-    "shapefile": "pyshp",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "skopt": "scikit-optimize",
-    "slugify": "python-slugify",
-    "socks": "pysocks",
-    "sksurv": "scikit-survival",
-    "tabula": "tabula-py",
-    "telegram": "python-telegram-bot",
-    "umap": "umap-learn",
-    "usb": "pyusb",
-    "websocket": "websocket-client",
-    "yaml": "pyyaml",
-    "zmq": "pyzmq",
-}
 
 # Much used packages of PyPI, in no order that counts.
 _POPULAR = """
@@ -104,7 +58,7 @@ werkzeug wheel wrapt xarray xgboost xlrd xlsxwriter yarl zipp zstandard
 """
 POPULAR = tuple(_POPULAR.split())
 
-_SPELLING = {normalise(module): module for module in MODULES}
+_SPELLING = {normalise(module): module for module in DISTRIBUTIONS}
 
 
 def advise(
@@ -131,7 +85,7 @@ def _advise_module(
             f"{module} is a name of hearth's own modules, which no package may "
             "have"
         )
-    package = MODULES.get(module)
+    package = DISTRIBUTIONS.get(module)
     if package is not None and package in profile:
         return (
             f"`{module}` is the module of {package}, which the profile has: "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from fake_index import FakeIndex
 from hearth_packages import near
-from hearth_packages.near import MODULES, POPULAR, advise, count_edits
+from hearth_packages.near import DISTRIBUTIONS, POPULAR, advise, count_edits
 from hearth_packages.requirement import matches, normalise
 from worker import Folder, refuse
 
@@ -104,7 +104,7 @@ def test_names_of_hearth_are_reserved(name: str) -> None:
 
 def test_names_a_package_that_the_profile_has_by_its_module() -> None:
     for name, module in (("sklearn", "sklearn"), ("pil", "PIL")):
-        package = MODULES[module]
+        package = DISTRIBUTIONS[module]
         assert ask(name, profile=[package]) == (
             f"`{module}` is the module of {package}, which the profile has: "
             "import it"
@@ -125,10 +125,10 @@ def test_names_nothing_that_is_not_permitted() -> None:
 
 def test_the_lists_have_names_as_they_are_compared() -> None:
     assert len(set(POPULAR)) == len(POPULAR) > 200
-    for name in (*POPULAR, *MODULES.values()):
+    for name in (*POPULAR, *DISTRIBUTIONS.values()):
         assert normalise(name) == name
-    for module, package in MODULES.items():
-        assert module.isidentifier()
+    for module, package in DISTRIBUTIONS.items():
+        assert module.replace(".", "").isidentifier()
         assert normalise(module) != package
 
 
