@@ -26,6 +26,8 @@
 #include "gateway/session/stop.h"
 #include "gateway/session/subscribers.h"
 #include "gateway/session/termination.h"
+#include "gateway/session/tool_calls.h"
+#include "gateway/session/tool_recording.h"
 #include "protocol/jspan.h"
 
 #include <inttypes.h>

@@ -202,7 +202,8 @@ static void hash_text(const void *text, size_t size,
         sodium_bin2hex(ret_hex, 2 * EVP_MAX_MD_SIZE + 1, sum, sum_size);
 }
 
-void audit_events_process_start(audit_events_t *self, const process_t *process)
+void audit_events_process_start(audit_events_t *self,
+                                const audit_process_t *process)
 {
     char hex[2 * EVP_MAX_MD_SIZE + 1];
 
@@ -213,17 +214,14 @@ void audit_events_process_start(audit_events_t *self, const process_t *process)
                    hex, "terminal", process->is_terminal));
 }
 
-void audit_events_process_end(audit_events_t *self, const process_t *process)
+void audit_events_process_end(audit_events_t *self,
+                              const audit_process_t *process,
+                              const audit_process_end_t *end)
 {
-    cleanup_buffer buffer_t sentence = BUFFER_EMPTY;
-
-    process_write_end(process, &sentence);
-    note(self, process->who, "process_end",
-         process->fate == PROCESS_LOST ? "lost" : "ok",
+    note(self, process->who, "process_end", end->is_lost ? "lost" : "ok",
          json_pack("{s:I,s:s,s:I,s:I}", "process", (json_int_t) process->number,
-                   "detail", (const char *) sentence.data, "bytes",
-                   (json_int_t) (process->bytes[0] + process->bytes[1]),
-                   "cpu_ms", (json_int_t) process->cpu_ms));
+                   "detail", end->detail, "bytes", (json_int_t) end->bytes,
+                   "cpu_ms", (json_int_t) end->cpu_ms));
 }
 
 void audit_events_cell_begin(audit_events_t *self, const request_t *request)

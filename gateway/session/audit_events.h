@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "gateway/session/end_cause.h"
-#include "gateway/session/process.h"
 #include "gateway/session/request.h"
 #include "gateway/session/resource_monitor.h"
 #include "gateway/session/spec.h"
@@ -69,10 +68,27 @@ typedef struct {
 /* Notes a call. Code can make any number of calls that are refused: few of them
  * have a record each. */
 void audit_events_call(audit_events_t *self, const audit_call_t *call);
-/* Note that a process beside the kernel was started, and that it has ended. Of
- * its arguments the log has number, length and hash. */
-void audit_events_process_start(audit_events_t *self, const process_t *process);
-void audit_events_process_end(audit_events_t *self, const process_t *process);
+/* A process beside the kernel. */
+typedef struct {
+    const char *who;       /* that started it */
+    uint64_t number;       /* among the session's processes */
+    const char *arguments; /* the log has their length and hash */
+    bool is_terminal;
+} audit_process_t;
+
+/* How it ended. */
+typedef struct {
+    const char *detail; /* a sentence */
+    uint64_t bytes;     /* its output */
+    uint64_t cpu_ms;
+    bool is_lost; /* nobody saw its end */
+} audit_process_end_t;
+
+void audit_events_process_start(audit_events_t *self,
+                                const audit_process_t *process);
+void audit_events_process_end(audit_events_t *self,
+                              const audit_process_t *process,
+                              const audit_process_end_t *end);
 /* Notes messages with a wrong signature or form: a channels_watch_t, whose
  * `arg` is an audit_events_t. */
 void audit_events_bad_message(void *arg, channel_t channel, const char *verdict,

@@ -14,6 +14,7 @@
 #include "gateway/session/persist.h"
 #include "gateway/session/replies.h"
 #include "gateway/session/stop.h"
+#include "gateway/session/tool_calls.h"
 #include "protocol/jspan_write.h"
 
 #define RETRY_MS   20  /* until a reply to an absent client is tried again */

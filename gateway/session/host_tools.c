@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gateway/audit/audit.h"
+#include "gateway/session/tool_calls.h"
 #include "gateway/session/tool_policy.h"
+#include "gateway/session/tool_recording.h"
 #include "protocol/jspan_write.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #define HEARTH_GATEWAY_SESSION_HOST_TOOLS_H
 
 #include "gateway/session/session.h"
+#include "gateway/session/tool_providers.h"
 
 /* Gives the kernel, which has just greeted, the tools and the answers that it
  * may have missed. */

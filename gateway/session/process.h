@@ -68,7 +68,7 @@ typedef struct process {
     bool follows;             /* and its client follows then */
 } process_t;
 
-typedef struct {
+typedef struct processes {
     process_t *first;     /* owned; oldest first */
     uint64_t last_number; /* that was given */
     size_t living;

@@ -83,6 +83,34 @@ static void record_output(session_t *self, process_t *process, uint64_t offset,
                     self->spec->id, process->number, fault.text);
 }
 
+/* ---- the audit log ---- */
+
+static audit_process_t audited(const process_t *process)
+{
+    return (audit_process_t){process->who, process->number, process->arguments,
+                             process->is_terminal};
+}
+
+static void audit_start(session_t *self, const process_t *process)
+{
+    audit_process_t it = audited(process);
+
+    audit_events_process_start(self->audit, &it);
+}
+
+static void audit_end(session_t *self, const process_t *process)
+{
+    cleanup_buffer buffer_t detail = BUFFER_EMPTY;
+    audit_process_t it = audited(process);
+
+    process_write_end(process, &detail);
+    audit_events_process_end(
+        self->audit, &it,
+        &(audit_process_end_t){(const char *) detail.data,
+                               process->bytes[0] + process->bytes[1],
+                               process->cpu_ms, process->fate == PROCESS_LOST});
+}
+
 /* ---- the end ---- */
 
 static void finish(session_t *self, process_t *process)
@@ -97,7 +125,7 @@ static void finish(session_t *self, process_t *process)
     remove_socket(self, number);
     processes_end(self->processes, process);
     note_anyway(self, "process_ended", process);
-    audit_events_process_end(self->audit, process);
+    audit_end(self, process);
     process_replies_answer_start(self, process);
     process_replies_feed(self, process);
 }
@@ -339,7 +367,7 @@ int process_control_start(session_t *self, process_t *process,
         processes_remove(self->processes, process);
         return r;
     }
-    audit_events_process_start(self->audit, process);
+    audit_start(self, process);
     timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
     return 0;
 }

@@ -19,7 +19,6 @@
 #include "gateway/session/latency.h"
 #include "gateway/session/notify.h"
 #include "gateway/session/output_limit.h"
-#include "gateway/session/process.h"
 #include "gateway/session/publisher.h"
 #include "gateway/session/request_queue.h"
 #include "gateway/session/resource_monitor.h"
@@ -29,9 +28,6 @@
 #include "gateway/session/state.h"
 #include "gateway/session/stream_merge.h"
 #include "gateway/session/timers.h"
-#include "gateway/session/tool_calls.h"
-#include "gateway/session/tool_providers.h"
-#include "gateway/session/tool_recording.h"
 #include "gateway/session/unlogged_replies.h"
 #include "protocol/czmq_cleanup.h"
 
@@ -48,10 +44,11 @@ typedef struct {
 
 /* The host tools of a session. */
 typedef struct {
-    tool_providers_t *providers; /* owned */
-    tool_calls_t *calls;         /* owned */
-    tool_recording_t *recording; /* owned; answers while it is there; or NULL */
-    bool is_known;               /* the kernel takes TOOLS and CALLED */
+    struct tool_providers *providers; /* owned */
+    struct tool_calls *calls;         /* owned */
+    struct tool_recording *recording; /* owned; answers while it is there; or
+                                         NULL */
+    bool is_known;                    /* the kernel takes TOOLS and CALLED */
 } session_tools_t;
 
 typedef struct {
@@ -68,7 +65,7 @@ typedef struct {
     publisher_t *publisher;       /* owned */
     kernel_link_t *link;          /* owned */
     request_queue_t *requests;    /* owned */
-    processes_t *processes;       /* owned; beside the kernel */
+    struct processes *processes;  /* owned; beside the kernel */
     interrupt_t *interrupt;       /* owned */
     backpressure_t *backpressure; /* owned */
     held_memory_t *memory;        /* owned */

@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "gateway/session/host_tools.h"
+#include "gateway/session/tool_calls.h"
 #include "gateway/session/tool_policy.h"
+#include "gateway/session/tool_recording.h"
 #include "protocol/jspan_write.h"
 
 #include <errno.h>

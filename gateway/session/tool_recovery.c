@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/session/tool_calls.h"
 #include "gateway/session/tool_policy.h"
+#include "gateway/session/tool_providers.h"
 #include "protocol/jspan_write.h"
 
 #include <string.h>

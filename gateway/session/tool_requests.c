@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "gateway/config/state_files.h"
 #include "gateway/session/host_tools.h"
+#include "gateway/session/tool_calls.h"
 #include "gateway/session/tool_policy.h"
+#include "gateway/session/tool_recording.h"
 #include "protocol/jspan_write.h"
 
 #include <errno.h>

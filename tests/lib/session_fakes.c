@@ -3,7 +3,11 @@
 
 #include "base/clock.h"
 #include "gateway/audit/audit.h"
+#include "gateway/session/process.h"
 #include "gateway/session/recovery.h"
+#include "gateway/session/tool_calls.h"
+#include "gateway/session/tool_providers.h"
+#include "gateway/session/tool_recording.h"
 #include "sandbox/verification.h"
 #include "tests/lib/journals.h"
 #include "tests/lib/test.h"

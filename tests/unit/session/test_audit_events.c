@@ -308,16 +308,9 @@ static void walls_that_are_left_out_are_named(void **state)
 
 static void processes_begin_and_end(void **state)
 {
-    static char arguments[] = "[\"secret\"]", who[] = "token=1";
     session_t *self = *state;
-    process_t process = {.number = 7,
-                         .arguments = arguments,
-                         .who = who,
-                         .is_terminal = true,
-                         .bytes = {5, 30},
-                         .cpu_ms = 12,
-                         .end = KEEPER_EXITED,
-                         .code = 3};
+    audit_process_t process = {"token=1", 7, "[\"secret\"]", true};
+    audit_process_end_t end = {"it exited with 3", 35, 12, false};
 
     audit_events_process_start(self->audit, &process);
     DID("audit process_start ok by token=1");
@@ -328,12 +321,13 @@ static void processes_begin_and_end(void **state)
     HAS("7ed6936249ddb5c87cc52acf02d9c1fe7ea39bf6cf31c3dedee02ec26dfc7b92",
         "process_start");
     NOT("secret", "process_start");
-    audit_events_process_end(self->audit, &process);
+    audit_events_process_end(self->audit, &process, &end);
     DID("audit process_end ok by token=1");
     HAS("\"bytes\":35,\"cpu_ms\":12,\"detail\":\"it exited with 3\"",
         "process_end");
-    process.fate = PROCESS_LOST;
-    audit_events_process_end(self->audit, &process);
+    end.is_lost = true;
+    end.detail = "its keeper has ended";
+    audit_events_process_end(self->audit, &process, &end);
     DID("audit process_end lost by token=1");
     HAS("its keeper has ended", "process_end");
 }

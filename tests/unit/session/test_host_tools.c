@@ -7,6 +7,7 @@
 #include "gateway/session/receive.h"
 #include "gateway/session/recovery.h"
 #include "gateway/session/termination.h"
+#include "gateway/session/tool_calls.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

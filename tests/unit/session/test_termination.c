@@ -7,6 +7,7 @@
 #include "gateway/session/revival.h"
 #include "gateway/session/shutdown.h"
 #include "gateway/session/stop.h"
+#include "gateway/session/tool_calls.h"
 #include "gateway/session/tool_requests.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"

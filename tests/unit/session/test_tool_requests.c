@@ -1,5 +1,6 @@
 /* Requests of processes that answer host tools: which offers are refused and
  * why, when a wait ends, what the journal has of it. */
+#include "gateway/session/tool_calls.h"
 #include "gateway/session/tool_requests.h"
 
 #include "gateway/session/host_tools.h"
