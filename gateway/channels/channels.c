@@ -1,7 +1,7 @@
 /* See channels.h. The high-water marks are off: libzmq would drop the newest
  * message, which may be the `idle` that a client waits for, and counts
  * messages, not bytes. What lies on iopub is counted;
- * gateway/session/backpressure.c bounds it. */
+ * gateway/session/limits/backpressure.c bounds it. */
 #include "gateway/channels/channels.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,4 @@
-/* See seed.h. gateway/session/seed_runner.c has a session run them. */
+/* See seed.h. gateway/session/requests/seed_runner.c has a session run them. */
 #include "gateway/config/seed.h"
 
 #include "notebooks/notebook.h"

@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/log.h"
-#include "gateway/session/publisher.h"
+#include "gateway/session/kernel/publisher.h"
 #include "protocol/jspan.h"
 #include "protocol/observer_rules.h"
 

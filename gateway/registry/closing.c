@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
-#include "gateway/session/spec.h"
+#include "gateway/session/lifecycle/spec.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "gateway/config/packages_place.h"
 #include "gateway/registry/remover.h"
-#include "gateway/session/packages_token.h"
+#include "gateway/session/lifecycle/packages_token.h"
 
 #include <jansson.h>
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "gateway/registry/parts.h"
 #include "gateway/registry/session_table.h"
-#include "gateway/session/messages.h"
+#include "gateway/session/lifecycle/messages.h"
 #include "protocol/message.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/session/actor.h"
+#include "gateway/session/actor/actor.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "gateway/registry/capacity.h"
 #include "gateway/registry/management_socket.h"
 #include "gateway/registry/pending_requests.h"
-#include "gateway/session/tool_offer.h"
+#include "gateway/session/tools/tool_offer.h"
 #include "protocol/limits.h"
 
 #include <stdlib.h>

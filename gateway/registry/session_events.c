@@ -1,5 +1,5 @@
-/* See session_events.h. A table of events (gateway/session/messages.h). Lives
- * in the main thread. */
+/* See session_events.h. A table of events
+ * (gateway/session/lifecycle/messages.h). Lives in the main thread. */
 #include "gateway/registry/session_events.h"
 
 #include "base/buffer.h"
@@ -17,7 +17,7 @@
 #include "gateway/registry/session_discovery.h"
 #include "gateway/registry/session_feed.h"
 #include "gateway/registry/tool_servers.h"
-#include "gateway/session/tool_offer.h"
+#include "gateway/session/tools/tool_offer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Makes sessions: their specs (gateway/session/actor.h) out of what a client
- * wished, their folders and connection files, their place in the table. */
+/* Makes sessions: their specs (gateway/session/actor/actor.h) out of what a
+ * client wished, their folders and connection files, their place in the table.
+ */
 #ifndef HEARTH_GATEWAY_REGISTRY_SESSION_FACTORY_H
 #define HEARTH_GATEWAY_REGISTRY_SESSION_FACTORY_H
 

@@ -8,8 +8,8 @@
 #include "base/fault.h"
 #include "gateway/frontends/mailbox.h"
 #include "gateway/registry/responses.h"
-#include "gateway/session/actor.h"
-#include "gateway/session/messages.h"
+#include "gateway/session/actor/actor.h"
+#include "gateway/session/lifecycle/messages.h"
 #include "protocol/connection_file.h"
 
 #include <stdbool.h>

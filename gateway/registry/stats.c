@@ -2,7 +2,7 @@
 #include "gateway/registry/stats.h"
 
 #include "gateway/metrics/histogram.h"
-#include "gateway/session/end_cause.h"
+#include "gateway/session/lifecycle/end_cause.h"
 #include "protocol/session_limits.h"
 
 #include <string.h>

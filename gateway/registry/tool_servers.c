@@ -12,7 +12,7 @@
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/management_socket.h"
 #include "gateway/registry/tool_server_process.h"
-#include "gateway/session/tool_offer.h"
+#include "gateway/session/tools/tool_offer.h"
 #include "protocol/jspan_write.h"
 
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/capability.h"
 #include "base/log.h"
-#include "gateway/session/actor.h"
+#include "gateway/session/actor/actor.h"
 #include "kernels/kernel.h"
 #include "sandbox/user_namespace.h"
 

@@ -45,7 +45,7 @@ from hearth_kernel.parents import Parent, ParentToken
 from hearth_kernel.pip import PackagesError
 from hearth_kernel.shortcuts import Shortcuts
 
-# As the gateway has it (gateway/session/kernel_permissions.c), which ends a
+# As the gateway has it (gateway/session/kernel/kernel_permissions.c), which ends a
 # session that tries more.
 _MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;[ -~]*)?\Z", re.ASCII)
 _MIME_MAX = 256  # as JSON, with its quotes

@@ -33,14 +33,14 @@ def phases(written: str) -> list[str]:
 
 
 def test_the_phases_of_a_session_are_those_of_the_table() -> None:
-    source = (ROOT / "gateway" / "session" / "state.c").read_text()
+    source = (ROOT / "gateway/session/lifecycle/state.c").read_text()
     table = [
         [event, *phases(before), after]
         for event, before, after in re.findall(
             r"\{STATE_ON_(\w+), PHASE,\s*([^,]+),\s*PHASE_(\w+)\}", source
         )
     ]
-    text = (ROOT / "gateway" / "session" / "state.txt").read_text()
+    text = (ROOT / "gateway/session/lifecycle/state.txt").read_text()
     head, *rows = text.split("\n\n")[-1].strip().splitlines()
     assert head.split() == ["event", "from", "to"]
     assert [row.split() for row in rows] == table

@@ -68,7 +68,7 @@ def test_every_message_of_a_keeper_is_in_its_document() -> None:
 
 
 def test_every_request_about_processes_is_in_its_document() -> None:
-    source = read("gateway/session/process_requests.c")
+    source = read("gateway/session/processes/process_requests.c")
     known = set(re.findall(r'\{"(process_\w+)"', source))
     rows = re.findall(r"^\| `(process_\w+)` \|", document("process"), re.M)
     assert "process_taken" in known

@@ -1,6 +1,6 @@
 /* Recorded calls of host tools, on the first line the arguments of a call. What
  * passes has an answer for each of its calls at most once. */
-#include "gateway/session/tool_recording.h"
+#include "gateway/session/tools/tool_recording.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Host tools as a process registers them. What passes has names that are names,
  * and what is written of it is an offer again, the same one. */
-#include "gateway/session/tool_offer.h"
+#include "gateway/session/tools/tool_offer.h"
 #include "protocol/jspan_write.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef HEARTH_TESTS_LIB_FAKE_KEEPER_H
 #define HEARTH_TESTS_LIB_FAKE_KEEPER_H
 
-#include "gateway/session/keeper_link.h"
+#include "gateway/session/processes/keeper_link.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #ifndef HEARTH_TESTS_LIB_SESSION_FAKES_H
 #define HEARTH_TESTS_LIB_SESSION_FAKES_H
 
-#include "gateway/session/session.h"
+#include "gateway/session/core/session.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/fake_clients.h"
 #include "tests/lib/fake_kernel.h"

@@ -1,10 +1,10 @@
 /* See session_steps.h. */
 #include "tests/lib/session_steps.h"
 
-#include "gateway/session/kernel_events.h"
-#include "gateway/session/receive.h"
-#include "gateway/session/recovery.h"
-#include "gateway/session/termination.h"
+#include "gateway/session/actor/kernel_events.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/actor/recovery.h"
+#include "gateway/session/actor/termination.h"
 #include "tests/lib/test.h"
 
 int fake_session_begin_recorded(void **state)

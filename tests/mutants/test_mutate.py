@@ -36,7 +36,7 @@ def test_each_operator_is_turned_once() -> None:
 
 
 def test_permitted_mutants_exist_and_have_reasons() -> None:
-    file = Path("gateway/session/kernel_permissions.c")
+    file = Path("gateway/session/kernel/kernel_permissions.c")
     names = {m.name for m in mutants((ROOT / file).read_text())}
     reasons = known(file)
     assert reasons

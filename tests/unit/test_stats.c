@@ -3,7 +3,7 @@
 #include "gateway/metrics/histogram.h"
 #include "gateway/registry/stats.h"
 
-#include "gateway/session/end_cause.h"
+#include "gateway/session/lifecycle/end_cause.h"
 #include "protocol/session_limits.h"
 #include "tests/lib/test.h"
 

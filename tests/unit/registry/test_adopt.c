@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "gateway/registry/session_factory.h"
-#include "gateway/session/spec.h"
+#include "gateway/session/lifecycle/spec.h"
 #include "kernels/kernel.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/session/spec.h"
+#include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"
 

@@ -10,7 +10,7 @@
 #include "gateway/registry/files_api.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/stats.h"
-#include "gateway/session/spec.h"
+#include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 

@@ -6,7 +6,7 @@
 #include "gateway/registry/create.h"
 #include "gateway/registry/pending_requests.h"
 #include "gateway/registry/stats.h"
-#include "gateway/session/tool_offer.h"
+#include "gateway/session/tools/tool_offer.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 

@@ -1,10 +1,10 @@
 /* What the registry, frontends and the audit log learn of a session, and when;
  * how it is shown; its clocks. */
-#include "gateway/session/announce.h"
+#include "gateway/session/core/announce.h"
 
-#include "gateway/session/activity.h"
-#include "gateway/session/persist.h"
-#include "gateway/session/session_info.h"
+#include "gateway/session/core/activity.h"
+#include "gateway/session/core/persist.h"
+#include "gateway/session/core/session_info.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

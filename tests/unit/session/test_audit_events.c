@@ -1,7 +1,7 @@
 /* What the audit log gets of a session: lengths and hashes of code, never the
  * code. */
 #include "base/clock.h"
-#include "gateway/session/audit_events.h"
+#include "gateway/session/core/audit_events.h"
 
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

@@ -1,5 +1,5 @@
 #include "base/memory_budget.h"
-#include "gateway/session/backpressure.h"
+#include "gateway/session/limits/backpressure.h"
 #include "tests/lib/test.h"
 
 #define MOST     (16u << 20)

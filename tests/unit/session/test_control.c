@@ -1,11 +1,11 @@
 /* What the registry's commands do, and which answer each has. */
-#include "gateway/session/control.h"
+#include "gateway/session/actor/control.h"
 
-#include "gateway/session/deletion.h"
-#include "gateway/session/escalation.h"
-#include "gateway/session/receive.h"
-#include "gateway/session/shutdown.h"
-#include "gateway/session/termination.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/actor/termination.h"
+#include "gateway/session/core/deletion.h"
+#include "gateway/session/core/escalation.h"
+#include "gateway/session/core/shutdown.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

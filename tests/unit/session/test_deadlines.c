@@ -1,4 +1,4 @@
-#include "gateway/session/deadlines.h"
+#include "gateway/session/lifecycle/deadlines.h"
 #include "tests/lib/test.h"
 
 #define NOW 1700000000000000

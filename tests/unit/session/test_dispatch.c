@@ -1,10 +1,10 @@
 /* A request on its way to the kernel and back, with all that clients, journal
  * and audit log get of it. */
-#include "gateway/session/dispatch.h"
+#include "gateway/session/actor/dispatch.h"
 
-#include "gateway/session/kernel_events.h"
-#include "gateway/session/receive.h"
-#include "gateway/session/replies.h"
+#include "gateway/session/actor/kernel_events.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/core/replies.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

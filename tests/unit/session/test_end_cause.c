@@ -1,4 +1,4 @@
-#include "gateway/session/end_cause.h"
+#include "gateway/session/lifecycle/end_cause.h"
 #include "tests/lib/test.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "gateway/session/error_reply.h"
+#include "gateway/session/requests/error_reply.h"
 #include "tests/lib/test.h"
 
 static void writes_an_error_with_one_line_of_traceback(void **state)

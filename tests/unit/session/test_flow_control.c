@@ -1,9 +1,9 @@
 /* What follows from the bounds between a kernel and its peers: who is held, who
  * is disconnected, and which kernel has to end. */
-#include "gateway/session/flow_control.h"
+#include "gateway/session/core/flow_control.h"
 
 #include "gateway/gate/port.h"
-#include "gateway/session/receive.h"
+#include "gateway/session/actor/receive.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

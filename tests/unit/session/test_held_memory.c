@@ -1,4 +1,4 @@
-#include "gateway/session/held_memory.h"
+#include "gateway/session/limits/held_memory.h"
 #include "tests/lib/test.h"
 
 #define MIB      (1u << 20)

@@ -1,5 +1,5 @@
 /* The process that a session belongs to is watched until it ends. */
-#include "gateway/session/holder.h"
+#include "gateway/session/lifecycle/holder.h"
 
 #include "base/pidfd.h"
 #include "tests/lib/test.h"

@@ -1,13 +1,13 @@
 /* Host tools of a session: from the kernel's call to the answer of a process,
  * what fails when none is there, and what the next gateway knows of it. */
-#include "gateway/session/host_tools.h"
+#include "gateway/session/tools/host_tools.h"
 
-#include "gateway/session/control.h"
-#include "gateway/session/kernel_events.h"
-#include "gateway/session/receive.h"
-#include "gateway/session/recovery.h"
-#include "gateway/session/termination.h"
-#include "gateway/session/tool_calls.h"
+#include "gateway/session/actor/control.h"
+#include "gateway/session/actor/kernel_events.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/actor/recovery.h"
+#include "gateway/session/actor/termination.h"
+#include "gateway/session/tools/tool_calls.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

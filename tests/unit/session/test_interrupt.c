@@ -1,4 +1,4 @@
-#include "gateway/session/interrupt.h"
+#include "gateway/session/kernel/interrupt.h"
 #include "tests/lib/test.h"
 
 #define GRACE 10000

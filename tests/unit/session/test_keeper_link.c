@@ -1,6 +1,6 @@
 /* The connection to a keeper over a socket that does what the test says: what
  * waits for room, what is read and when, and when the connection ends. */
-#include "gateway/session/keeper_link.h"
+#include "gateway/session/processes/keeper_link.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"

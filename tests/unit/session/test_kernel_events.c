@@ -1,10 +1,10 @@
 /* What follows from what a kernel says: output that is merged, bounded and
  * published, answers to the greeting, and a link or a journal that fails. */
-#include "gateway/session/kernel_events.h"
+#include "gateway/session/actor/kernel_events.h"
 
-#include "gateway/session/dispatch.h"
-#include "gateway/session/kernel_output.h"
-#include "gateway/session/receive.h"
+#include "gateway/session/actor/dispatch.h"
+#include "gateway/session/actor/kernel_output.h"
+#include "gateway/session/actor/receive.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

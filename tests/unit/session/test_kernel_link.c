@@ -1,6 +1,6 @@
 /* A session's connection to its kernel, over a kernel and a loop that are
  * replaced: no descriptor is open. */
-#include "gateway/session/kernel_link.h"
+#include "gateway/session/kernel/kernel_link.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "gateway/session/kernel_permissions.h"
+#include "gateway/session/kernel/kernel_permissions.h"
 #include "tests/lib/test.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,4 @@
-#include "gateway/session/latency.h"
+#include "gateway/session/requests/latency.h"
 #include "tests/lib/test.h"
 
 static void collects_until_it_is_taken(void **state)

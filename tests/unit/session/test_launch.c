@@ -1,8 +1,8 @@
 /* The launch of a kernel: what the registry reports about it, and which answer
  * each report has. */
-#include "gateway/session/launch.h"
+#include "gateway/session/actor/launch.h"
 
-#include "gateway/session/control.h"
+#include "gateway/session/actor/control.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

@@ -1,8 +1,8 @@
 /* Requests that the gateway answers by itself: what is said, which wait for
  * their turn, and which for the kernel. */
-#include "gateway/session/local_replies.h"
+#include "gateway/session/core/local_replies.h"
 
-#include "gateway/session/receive.h"
+#include "gateway/session/actor/receive.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"

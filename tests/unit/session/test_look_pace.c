@@ -1,5 +1,5 @@
 /* A look at a session comes in time, however long the last one took. */
-#include "gateway/session/look_pace.h"
+#include "gateway/session/limits/look_pace.h"
 #include "tests/lib/test.h"
 
 static const look_pace_t pace = {.base_ms = 250, .slowest_ms = 8000};

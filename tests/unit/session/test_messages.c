@@ -1,5 +1,5 @@
 /* A message owns what is in it: what no thread takes is freed and closed. */
-#include "gateway/session/messages.h"
+#include "gateway/session/lifecycle/messages.h"
 
 #include "base/buffer.h"
 #include "tests/lib/test.h"

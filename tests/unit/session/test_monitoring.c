@@ -1,6 +1,6 @@
 /* What follows from a look at a kernel's resources, and from what it says of
  * limits itself. The monitor says what the test sets. */
-#include "gateway/session/monitoring.h"
+#include "gateway/session/core/monitoring.h"
 
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"

@@ -1,6 +1,6 @@
 /* What a session reports goes over its pipe, whole, and the pipe's reader in
  * the loop is looked at again after each sending. */
-#include "gateway/session/notify.h"
+#include "gateway/session/lifecycle/notify.h"
 
 #include "gateway/channels/zmq_reader.h"
 #include "gateway/frontends/handover.h"

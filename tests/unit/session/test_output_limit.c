@@ -1,4 +1,4 @@
-#include "gateway/session/output_limit.h"
+#include "gateway/session/limits/output_limit.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The names of sessions' folders of packages. */
-#include "gateway/session/packages_token.h"
+#include "gateway/session/lifecycle/packages_token.h"
 
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/session/process.h"
+#include "gateway/session/processes/process.h"
 #include "protocol/jspan.h"
 #include "tests/lib/test.h"
 

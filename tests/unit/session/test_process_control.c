@@ -1,8 +1,8 @@
 /* The life of a process beside the kernel: how it begins, what its keeper says,
  * what is journaled, how it ends, and what another gateway knows of it. */
-#include "gateway/session/process_control.h"
+#include "gateway/session/processes/process_control.h"
 
-#include "gateway/session/process_replies.h"
+#include "gateway/session/processes/process_replies.h"
 #include "tests/lib/fake_keeper.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

@@ -1,4 +1,4 @@
-#include "gateway/session/process_feed.h"
+#include "gateway/session/processes/process_feed.h"
 #include "tests/lib/test.h"
 
 #include "base/buffer.h"

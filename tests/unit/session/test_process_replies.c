@@ -1,6 +1,6 @@
 /* What clients get about processes beside the kernel: replies, output as far as
  * they have room, and ends. */
-#include "gateway/session/process_replies.h"
+#include "gateway/session/processes/process_replies.h"
 
 #include "tests/lib/fake_keeper.h"
 #include "tests/lib/session_fakes.h"

@@ -1,8 +1,8 @@
 /* What clients request of processes: what reaches the keeper, and what is
  * refused by which name and sentence. */
-#include "gateway/session/process_requests.h"
+#include "gateway/session/processes/process_requests.h"
 
-#include "gateway/session/process_replies.h"
+#include "gateway/session/processes/process_replies.h"
 #include "tests/lib/fake_keeper.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

@@ -1,4 +1,4 @@
-#include "gateway/session/process_wish.h"
+#include "gateway/session/processes/process_wish.h"
 #include "protocol/jspan.h"
 #include "tests/lib/test.h"
 

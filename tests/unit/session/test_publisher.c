@@ -1,6 +1,6 @@
 /* What enters the journal, in which order clients get it, and what is sent
  * without a record. */
-#include "gateway/session/publisher.h"
+#include "gateway/session/kernel/publisher.h"
 
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

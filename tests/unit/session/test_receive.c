@@ -1,9 +1,9 @@
 /* What a session does with what clients send: taken, answered at once, put off
  * or refused with a reason. */
-#include "gateway/session/receive.h"
+#include "gateway/session/actor/receive.h"
 
-#include "gateway/session/kernel_events.h"
-#include "gateway/session/termination.h"
+#include "gateway/session/actor/kernel_events.h"
+#include "gateway/session/actor/termination.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

@@ -1,8 +1,8 @@
 /* What the next gateway makes of a session's journal: the queue, the request
  * that the kernel has, what goes out once more, and what is refused. */
-#include "gateway/session/recovery.h"
+#include "gateway/session/actor/recovery.h"
 
-#include "gateway/session/kernel_events.h"
+#include "gateway/session/actor/kernel_events.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -1,9 +1,9 @@
 /* Replies in place of the kernel's: whom they reach, what they say, and what
  * is noted for the next gateway when the journal cannot take them. */
-#include "gateway/session/replies.h"
+#include "gateway/session/core/replies.h"
 
-#include "gateway/session/receive.h"
-#include "gateway/session/stop.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/core/stop.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

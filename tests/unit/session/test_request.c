@@ -1,4 +1,4 @@
-#include "gateway/session/request.h"
+#include "gateway/session/requests/request.h"
 #include "protocol/frame.h"
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/session/request_queue.h"
+#include "gateway/session/requests/request_queue.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>

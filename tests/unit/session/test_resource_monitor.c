@@ -1,5 +1,5 @@
 #include "base/buffer.h"
-#include "gateway/session/resource_monitor.h"
+#include "gateway/session/limits/resource_monitor.h"
 #include "kernels/proc_tree.h"
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/session/revive.h"
+#include "gateway/session/requests/revive.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

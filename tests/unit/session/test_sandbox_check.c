@@ -1,5 +1,5 @@
 /* With what a kernel's sandbox is compared. */
-#include "gateway/session/sandbox_check.h"
+#include "gateway/session/lifecycle/sandbox_check.h"
 
 #include "sandbox/uid_pool.h"
 #include "sandbox/verification.h"

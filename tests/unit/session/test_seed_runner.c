@@ -1,4 +1,4 @@
-#include "gateway/session/seed_runner.h"
+#include "gateway/session/requests/seed_runner.h"
 #include "protocol/jspan.h"
 #include "tests/lib/test.h"
 

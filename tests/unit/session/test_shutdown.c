@@ -1,10 +1,10 @@
 /* The end of a kernel on request, or its restart: who is asked to leave, who is
  * killed, and what is noted for the next gateway. */
-#include "gateway/session/shutdown.h"
+#include "gateway/session/core/shutdown.h"
 
-#include "gateway/session/recovery.h"
-#include "gateway/session/stop.h"
-#include "gateway/session/termination.h"
+#include "gateway/session/actor/recovery.h"
+#include "gateway/session/actor/termination.h"
+#include "gateway/session/core/stop.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -1,6 +1,6 @@
 #include "base/buffer.h"
 #include "base/capability.h"
-#include "gateway/session/spec.h"
+#include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

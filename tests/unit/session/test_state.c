@@ -1,4 +1,4 @@
-#include "gateway/session/state.h"
+#include "gateway/session/lifecycle/state.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

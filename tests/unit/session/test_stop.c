@@ -1,6 +1,6 @@
 /* What follows from a requested end of the kernel, in a session without a
  * kernel. The test sets the time. */
-#include "gateway/session/stop.h"
+#include "gateway/session/core/stop.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

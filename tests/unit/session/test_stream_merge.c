@@ -1,4 +1,4 @@
-#include "gateway/session/stream_merge.h"
+#include "gateway/session/kernel/stream_merge.h"
 #include "tests/lib/test.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Subscribers come and go: they are greeted and saved, and after a take-over
  * requests wait until they are back. */
-#include "gateway/session/subscribers.h"
+#include "gateway/session/actor/subscribers.h"
 
-#include "gateway/session/persist.h"
+#include "gateway/session/core/persist.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

@@ -1,14 +1,14 @@
 /* The end of a kernel: what clients, journal, audit log and registry learn of
  * it, and whether a tombstone or a fresh kernel follows. */
-#include "gateway/session/termination.h"
+#include "gateway/session/actor/termination.h"
 
 #include "base/fd.h"
-#include "gateway/session/receive.h"
-#include "gateway/session/revival.h"
-#include "gateway/session/shutdown.h"
-#include "gateway/session/stop.h"
-#include "gateway/session/tool_calls.h"
-#include "gateway/session/tool_requests.h"
+#include "gateway/session/actor/receive.h"
+#include "gateway/session/actor/revival.h"
+#include "gateway/session/core/shutdown.h"
+#include "gateway/session/core/stop.h"
+#include "gateway/session/tools/tool_calls.h"
+#include "gateway/session/tools/tool_requests.h"
 #include "tests/lib/session_steps.h"
 #include "tests/lib/test.h"
 

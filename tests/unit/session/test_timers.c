@@ -1,4 +1,4 @@
-#include "gateway/session/timers.h"
+#include "gateway/session/lifecycle/timers.h"
 #include "tests/lib/test.h"
 
 /* The loop is replaced: timers expire when the test says so. */

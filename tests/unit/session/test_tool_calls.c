@@ -1,4 +1,4 @@
-#include "gateway/session/tool_calls.h"
+#include "gateway/session/tools/tool_calls.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

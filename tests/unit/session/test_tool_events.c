@@ -1,10 +1,10 @@
 /* What follows from a call of the kernel's code: what is journaled, which calls
  * are refused and by which sentence, and which answers a recording has. */
-#include "gateway/session/tool_calls.h"
-#include "gateway/session/tool_events.h"
+#include "gateway/session/tools/tool_calls.h"
+#include "gateway/session/tools/tool_events.h"
 
-#include "gateway/session/host_tools.h"
-#include "gateway/session/tool_recording.h"
+#include "gateway/session/tools/host_tools.h"
+#include "gateway/session/tools/tool_recording.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/session/tool_offer.h"
+#include "gateway/session/tools/tool_offer.h"
 #include "protocol/limits.h"
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 /* Which tools a profile permits, and which setting a refusal names. */
-#include "gateway/session/tool_policy.h"
+#include "gateway/session/tools/tool_policy.h"
 
 #include "tests/lib/test.h"
 

@@ -1,4 +1,4 @@
-#include "gateway/session/tool_providers.h"
+#include "gateway/session/tools/tool_providers.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "gateway/session/tool_recording.h"
+#include "gateway/session/tools/tool_recording.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

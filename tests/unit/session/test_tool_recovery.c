@@ -1,8 +1,8 @@
 /* What the next gateway knows of host tools by the journal: offers, calls that
  * wait, what a cell may still call, and answers. */
-#include "gateway/session/tool_calls.h"
-#include "gateway/session/tool_providers.h"
-#include "gateway/session/tool_recovery.h"
+#include "gateway/session/tools/tool_calls.h"
+#include "gateway/session/tools/tool_providers.h"
+#include "gateway/session/tools/tool_recovery.h"
 
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"

@@ -1,9 +1,9 @@
 /* Requests of processes that answer host tools: which offers are refused and
  * why, when a wait ends, what the journal has of it. */
-#include "gateway/session/tool_calls.h"
-#include "gateway/session/tool_requests.h"
+#include "gateway/session/tools/tool_calls.h"
+#include "gateway/session/tools/tool_requests.h"
 
-#include "gateway/session/host_tools.h"
+#include "gateway/session/tools/host_tools.h"
 #include "tests/lib/session_fakes.h"
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 #include "base/buffer.h"
-#include "gateway/session/unlogged_replies.h"
+#include "gateway/session/requests/unlogged_replies.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

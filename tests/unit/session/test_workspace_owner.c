@@ -1,5 +1,5 @@
 /* Whose a workspace is while its session lives, and afterwards. */
-#include "gateway/session/workspace_owner.h"
+#include "gateway/session/lifecycle/workspace_owner.h"
 
 #include "base/buffer.h"
 #include "tests/lib/test.h"

@@ -1,0 +1,16 @@
+/* The session actor: one thread owns a session's five sockets, its kernel, its
+ * journal and its timers. The registry talks to it over its line, by messages
+ * that are handed over whole (messages.h). */
+#ifndef HEARTH_GATEWAY_SESSION_ACTOR_ACTOR_H
+#define HEARTH_GATEWAY_SESSION_ACTOR_ACTOR_H
+
+#include "gateway/session/lifecycle/spec.h"
+
+#include <czmq.h>
+
+/* zactor_fn, for a line (gateway/frontends/mailbox.h); `args` is a
+ * session_spec_t, taken. What fails is reported by
+ * SESSION_BROKEN or SESSION_GONE. */
+void session_actor(zsock_t *pipe, void *args);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the registry asks of a session: a table of commands (messages.h). */
+#ifndef HEARTH_GATEWAY_SESSION_ACTOR_CONTROL_H
+#define HEARTH_GATEWAY_SESSION_ACTOR_CONTROL_H
+
+#include "gateway/session/core/session.h"
+
+/* Does what the command asks, which is taken. */
+void control_take(session_t *self, session_command_t **command_p);
+/* A zloop reader: takes one command; `arg` is the session. Ends the loop if the
+ * registry ends the thread. */
+int control_on_pipe(zloop_t *loop, zsock_t *pipe, void *arg);
+/* Handles TIMER_DRAIN; `session` is it. */
+void control_on_drain(void *session);
+
+#endif

@@ -1,0 +1,18 @@
+/* What clients send, by the session's own sockets and by frontends: requests
+ * are journaled and queued; refused when they are wrong, replayed when they
+ * came before. */
+#ifndef HEARTH_GATEWAY_SESSION_ACTOR_RECEIVE_H
+#define HEARTH_GATEWAY_SESSION_ACTOR_RECEIVE_H
+
+#include "gateway/session/core/session.h"
+
+/* Takes the requests on shell that have come by now, also those of viewers. */
+void receive_take_all(session_t *self);
+
+/* Handle what has come on a socket: zloop_reader_fn; `arg` is the session. */
+int receive_on_shell(zloop_t *loop, zsock_t *socket, void *arg);
+int receive_on_control(zloop_t *loop, zsock_t *socket, void *arg);
+int receive_on_stdin(zloop_t *loop, zsock_t *socket, void *arg);
+int receive_on_frontend(zloop_t *loop, zsock_t *socket, void *arg);
+
+#endif

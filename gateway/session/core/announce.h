@@ -1,0 +1,34 @@
+/* What the registry, the frontends and the audit log learn of a session's
+ * state. */
+#ifndef HEARTH_GATEWAY_SESSION_CORE_ANNOUNCE_H
+#define HEARTH_GATEWAY_SESSION_CORE_ANNOUNCE_H
+
+#include "gateway/session/core/session.h"
+
+/* Answers a request of the registry with the session as it is. */
+void announce_session(session_t *self, uint64_t token);
+/* Likewise, without what has to be looked for in /proc: a client waits. */
+void announce_created(session_t *self, uint64_t token);
+/* Sends a frontend what the session is and where its journal ends. */
+void announce_greet(session_t *self, const char *frontend);
+/* Sends the frontends a new state; `status` messages report idle and busy. */
+void announce_state(session_t *self);
+/* Reports to all that wait for it that the session is ready. */
+void announce_ready(session_t *self);
+
+/* Has the session's start noted in the audit log in a moment: a client waits
+ * for an answer that has to cross two threads first. */
+void announce_start_soon(session_t *self);
+/* Notes the start now, if it is due. */
+void announce_start(session_t *self);
+/* Handles TIMER_START; `session` is it. */
+void announce_on_start(void *session);
+
+/* Reports that the kernel was refused what is past a limit. */
+void announce_limit(session_t *self, const char *name, uint64_t max);
+/* Gives the registry the durations of replies that it does not have. */
+void announce_latency(session_t *self);
+/* Handles TIMER_LATENCY; `session` is it. */
+void announce_on_latency(void *session);
+
+#endif

@@ -1,0 +1,95 @@
+/* A session: its parts, each with its own header, and what its acting files
+ * share. The parts decide; the acting files do what was decided. In the order
+ * of Makemodule.am a file calls only files before its own. One thread owns all
+ * of it. */
+#ifndef HEARTH_GATEWAY_SESSION_CORE_SESSION_H
+#define HEARTH_GATEWAY_SESSION_CORE_SESSION_H
+
+#include "base/buffer.h"
+#include "base/cpu_affinity.h"
+#include "gateway/channels/channels.h"
+#include "gateway/frontends/frontends.h"
+#include "gateway/session/core/audit_events.h"
+#include "gateway/session/kernel/interrupt.h"
+#include "gateway/session/kernel/kernel_link.h"
+#include "gateway/session/kernel/publisher.h"
+#include "gateway/session/kernel/stream_merge.h"
+#include "gateway/session/lifecycle/end_cause.h"
+#include "gateway/session/lifecycle/holder.h"
+#include "gateway/session/lifecycle/notify.h"
+#include "gateway/session/lifecycle/spec.h"
+#include "gateway/session/lifecycle/state.h"
+#include "gateway/session/lifecycle/timers.h"
+#include "gateway/session/limits/backpressure.h"
+#include "gateway/session/limits/held_memory.h"
+#include "gateway/session/limits/output_limit.h"
+#include "gateway/session/limits/resource_monitor.h"
+#include "gateway/session/requests/latency.h"
+#include "gateway/session/requests/request_queue.h"
+#include "gateway/session/requests/revive.h"
+#include "gateway/session/requests/seed_runner.h"
+#include "gateway/session/requests/unlogged_replies.h"
+#include "protocol/czmq_cleanup.h"
+
+/* Points in time, monotonic in ms unless they say otherwise. */
+typedef struct {
+    int64_t asked_us;  /* wall clock; the last request, or what counts as one */
+    int64_t begun_us;  /* wall clock; that, or when it was taken over */
+    int64_t output_us; /* wall clock; the last output; 0: none yet */
+    int64_t launched;  /* a kernel's first launch; 0: it is ready */
+    int64_t stuck;     /* the journal could not be written */
+    int64_t drained;   /* the grace for the running cell is over */
+    int64_t settled;   /* that for a start or an end under way is over */
+} session_clocks_t;
+
+/* The host tools of a session. */
+typedef struct {
+    struct tool_providers *providers; /* owned */
+    struct tool_calls *calls;         /* owned */
+    struct tool_recording *recording; /* owned; answers while it is there; or
+                                         NULL */
+    bool is_known;                    /* the kernel takes TOOLS and CALLED */
+} session_tools_t;
+
+typedef struct {
+    zloop_t *loop;                /* owned */
+    timers_t *timers;             /* owned */
+    session_spec_t *spec;         /* owned */
+    session_state_t *state;       /* owned */
+    holder_t *holder;             /* owned */
+    end_cause_t cause;            /* of the end that is on its way, or was */
+    notify_t *notify;             /* owned; the line to the registry */
+    channels_t *channels;         /* owned; NULL before they are bound */
+    frontends_t *frontends;       /* owned */
+    journal_t *journal;           /* owned */
+    publisher_t *publisher;       /* owned */
+    kernel_link_t *link;          /* owned */
+    request_queue_t *requests;    /* owned */
+    struct processes *processes;  /* owned; beside the kernel */
+    interrupt_t *interrupt;       /* owned */
+    backpressure_t *backpressure; /* owned */
+    held_memory_t *memory;        /* owned */
+    output_limit_t *output_limit; /* owned */
+    stream_merge_t *merge;        /* owned */
+    unlogged_replies_t *unlogged; /* owned */
+    resource_monitor_t *monitor;  /* owned */
+    audit_events_t *audit;        /* owned */
+    seed_runner_t *seed;          /* owned */
+    revive_t *revival;            /* owned */
+    session_tools_t tools;
+    struct recovery *recovery; /* owned; NULL unless it was taken over */
+    latency_t latency;         /* of replies, until the registry has it */
+    buffer_t info;      /* content of kernel_info_reply; empty until READY */
+    buffer_t deletions; /* tokens of requests that wait for the end */
+    session_phase_t announced_phase; /* that the frontends know */
+    cpu_affinity_t processors;       /* that this thread may use */
+    session_clocks_t clocks;
+} session_t;
+
+/* Returns the kernel, lent; NULL if there is none. */
+static inline kernel_t *session_kernel(const session_t *self)
+{
+    return kernel_link_kernel(self->link);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* What a kernel may say: one row a frame type. Everything that comes out of a
+ * kernel is hostile; a frame that no row permits ends the session. */
+#ifndef HEARTH_GATEWAY_SESSION_KERNEL_KERNEL_PERMISSIONS_H
+#define HEARTH_GATEWAY_SESSION_KERNEL_KERNEL_PERMISSIONS_H
+
+#include "base/fault.h"
+#include "gateway/session/lifecycle/state.h"
+#include "protocol/frame.h"
+#include "protocol/jspan.h"
+
+/* The members of a STREAM's content. */
+typedef struct {
+    jspan_t name, text;
+} kernel_permissions_stream_t;
+
+/* Likewise, of a REPLY's. */
+typedef struct {
+    jspan_t status, execution_count;
+} kernel_permissions_reply_t;
+
+/* What a frame says; borrowed from the frame. */
+typedef struct {
+    jspan_t object;                     /* all of it */
+    kernel_permissions_stream_t stream; /* of a STREAM alone */
+    kernel_permissions_reply_t reply;   /* of a REPLY alone */
+} kernel_permissions_content_t;
+
+/* Checks type, state, sizes, JSON and the members that clients rely on.
+ * -EPROTO with the rule that was broken. `ret_content` is the checked
+ * content. */
+int kernel_permissions_check(const frame_t *frame, session_phase_t state,
+                             bool is_ready,
+                             kernel_permissions_content_t *ret_content,
+                             fault_t *fault);
+
+/* Checks the status of the REPLY to a request that has an answer; clients rely
+ * on it. -EPROTO with the rule that was broken. */
+int kernel_permissions_check_answer(jspan_t status, bool is_execute,
+                                    fault_t *fault);
+
+#endif

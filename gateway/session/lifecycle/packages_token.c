@@ -1,0 +1,20 @@
+/* See packages_token.h. */
+#include "gateway/session/lifecycle/packages_token.h"
+
+#include <sodium.h>
+
+#include <string.h>
+
+void packages_token_make(char ret_token[PACKAGES_TOKEN_SIZE])
+{
+    unsigned char bytes[(PACKAGES_TOKEN_SIZE - 1) / 2];
+
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(ret_token, PACKAGES_TOKEN_SIZE, bytes, sizeof bytes);
+}
+
+bool packages_token_is_valid(const char *text)
+{
+    return strlen(text) == PACKAGES_TOKEN_SIZE - 1
+           && !text[strspn(text, "0123456789abcdef")];
+}

@@ -1,0 +1,21 @@
+/* Whether a kernel is as locked in as its launch had to make it, read from
+ * outside (sandbox/verification.h): while it starts and when it is ready,
+ * before any client's code has run in it, and when a gateway adopts it. */
+#ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_SANDBOX_CHECK_H
+#define HEARTH_GATEWAY_SESSION_LIFECYCLE_SANDBOX_CHECK_H
+
+#include "gateway/session/lifecycle/spec.h"
+
+typedef enum {
+    SANDBOX_CHECK_START,  /* the kernel starts, or is ready */
+    SANDBOX_CHECK_AGAIN,  /* it was seen while it started, and is ready */
+    SANDBOX_CHECK_ADOPTED /* its code has run: what that may have changed, and
+                             what profiles may say by now, is not looked at */
+} sandbox_check_when_t;
+
+/* Checks the sandbox of the process `pid`; `group` is its control group, or
+ * NULL. -EPROTO if it differs, other -EXXX if it cannot be read. */
+int sandbox_check(const session_spec_t *spec, pid_t pid, cgroup_t *group,
+                  sandbox_check_when_t when, fault_t *fault);
+
+#endif

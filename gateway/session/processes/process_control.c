@@ -1,0 +1,463 @@
+/* See process_control.h. What a keeper says is hostile: it is started by the
+ * kernel. A breach ends the connection and the process is lost; the session
+ * goes on, because nothing else depends on the keeper. */
+#include "gateway/session/processes/process_control.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "gateway/session/processes/process_input.h"
+#include "gateway/session/processes/process_replies.h"
+#include "protocol/jspan.h"
+#include "protocol/jspan_write.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_MS      30000 /* a process has to have begun */
+#define GONE_MS       500   /* the kernel's end is noticed within it */
+#define OUTPUT_END_MS 0     /* from SIGTERM to SIGKILL past the output limit */
+
+/* ---- names and records ---- */
+
+static char *socket_path(const session_t *self, uint64_t number)
+{
+    return mem_format("%s/process-%" PRIu64 ".sock", self->spec->runtime_folder,
+                      number);
+}
+
+static void remove_socket(const session_t *self, uint64_t number)
+{
+    cleanup_free char *path = socket_path(self, number);
+
+    (void) unlink(path);
+}
+
+static int note(session_t *self, const char *type, const process_t *process,
+                fault_t *fault)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+
+    process_write(process, NULL, &out);
+    return publisher_note(self->publisher, type, 0, (const char *) out.data,
+                          fault);
+}
+
+static void note_anyway(session_t *self, const char *type,
+                        const process_t *process)
+{
+    fault_t fault;
+
+    if (note(self, type, process, &fault) < 0)
+        log_error("session=%s %s %" PRIu64 ": %s", self->spec->id, type,
+                  process->number, fault.text);
+}
+
+/* As much as belongs into the journal; the rest is counted alone. */
+static void record_output(session_t *self, process_t *process, uint64_t offset,
+                          unsigned stream, bytes_t bytes)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    uint64_t left = PROCESS_RECORDED - process->recorded;
+    fault_t fault;
+
+    if (bytes.size > left)
+        bytes.size = (size_t) left;
+    if (!bytes.size)
+        return;
+    jspan_write_begin(&out);
+    jspan_write_count(&out, "process", process->number);
+    jspan_write_text(&out, "stream",
+                     stream == KEEPER_STDERR ? "stderr" : "stdout");
+    jspan_write_count(&out, "offset", offset);
+    jspan_write_count(&out, "size", bytes.size);
+    jspan_write_bytes(&out, "text", bytes);
+    jspan_write_end(&out);
+    process->recorded += bytes.size;
+    if (publisher_note(self->publisher, "process_output", 0,
+                       (const char *) out.data, &fault)
+        < 0)
+        log_warning("session=%s output of process %" PRIu64 ": %s",
+                    self->spec->id, process->number, fault.text);
+}
+
+/* ---- the audit log ---- */
+
+static audit_process_t audited(const process_t *process)
+{
+    return (audit_process_t){process->who, process->number, process->arguments,
+                             process->is_terminal};
+}
+
+static void audit_start(session_t *self, const process_t *process)
+{
+    audit_process_t it = audited(process);
+
+    audit_events_process_start(self->audit, &it);
+}
+
+static void audit_end(session_t *self, const process_t *process)
+{
+    cleanup_buffer buffer_t detail = BUFFER_EMPTY;
+    audit_process_t it = audited(process);
+
+    process_write_end(process, &detail);
+    audit_events_process_end(
+        self->audit, &it,
+        &(audit_process_end_t){(const char *) detail.data,
+                               process->bytes[0] + process->bytes[1],
+                               process->cpu_ms, process->fate == PROCESS_LOST});
+}
+
+/* ---- the end ---- */
+
+static void finish(session_t *self, process_t *process)
+{
+    uint64_t number = process->number;
+    keeper_message_t dismiss = {KEEPER_DISMISS, {0}, {NULL, 0}};
+    fault_t ignored;
+
+    process->ended_us = clock_wall_us();
+    if (process->link)
+        (void) keeper_link_send(process->link, &dismiss, &ignored);
+    remove_socket(self, number);
+    processes_end(self->processes, process);
+    note_anyway(self, "process_ended", process);
+    audit_end(self, process);
+    process_replies_answer_start(self, process);
+    process_replies_feed(self, process);
+}
+
+static void lose(session_t *self, process_t *process, const char *why)
+{
+    log_notice("session=%s process %" PRIu64 " lost: %s", self->spec->id,
+               process->number, why);
+    process->fate = PROCESS_LOST;
+    finish(self, process);
+}
+
+void process_control_end_all(session_t *self)
+{
+    process_t *next;
+
+    for (process_t *at = self->processes->first; at; at = next) {
+        next = at->next;
+        if (at->phase == PROCESS_ENDED)
+            continue;
+        at->fate = PROCESS_BY_KERNEL;
+        finish(self, at);
+    }
+}
+
+/* ---- what a keeper says ---- */
+
+static void on_hello(process_t *process, const keeper_message_t *message)
+{
+    /* Another gateway has counted and journaled what is before. */
+    if (message->numbers[1] <= process->noted
+        || message->numbers[3] > message->numbers[1])
+        return;
+    process->noted = message->numbers[1];
+    process->bytes[0] = message->numbers[1] - message->numbers[3];
+    process->bytes[1] = message->numbers[3];
+}
+
+static void on_started(session_t *self, process_t *process,
+                       const keeper_message_t *message)
+{
+    process->pid = (pid_t) message->numbers[0];
+    if (process->phase == PROCESS_STARTING)
+        process->phase = PROCESS_RUNNING;
+    process_replies_answer_start(self, process);
+}
+
+/* Returns true if the process is past the bound of a cell's output. */
+static bool is_past(const session_t *self, const process_t *process)
+{
+    uint64_t max = self->spec->limits.cell_output;
+
+    return max && process->bytes[0] + process->bytes[1] > max;
+}
+
+/* Ends a process with all that it has started. */
+static int stop(process_t *process, int64_t grace_ms, fault_t *fault)
+{
+    keeper_message_t message = {KEEPER_STOP, {(uint64_t) grace_ms}, {NULL, 0}};
+
+    return keeper_link_send(process->link, &message, fault);
+}
+
+static int on_output(session_t *self, process_t *process,
+                     const keeper_message_t *message, fault_t *fault)
+{
+    uint64_t offset = message->numbers[0];
+    unsigned stream = (unsigned) message->numbers[1];
+    uint64_t end = offset + message->data.size;
+    keeper_message_t taken = {KEEPER_TAKEN, {end}, {NULL, 0}};
+    size_t fresh = 0, noted;
+    int r = process_feed_add(process->feed, offset, stream, message->data,
+                             &fresh, fault);
+
+    if (r < 0)
+        return r;
+    if (end <= process->noted)
+        return 0;
+    noted = offset < process->noted ? (size_t) (process->noted - offset) : 0;
+    process->bytes[stream == KEEPER_STDERR] += message->data.size - noted;
+    record_output(self, process, offset + noted, stream,
+                  (bytes_t){(const char *) message->data.bytes + noted,
+                            message->data.size - noted});
+    process->noted = end;
+    if (is_past(self, process) && process->fate != PROCESS_BY_OUTPUT) {
+        process->fate = PROCESS_BY_OUTPUT;
+        notify_limit(self->notify, "output");
+        r = stop(process, OUTPUT_END_MS, fault);
+    }
+    return r < 0 ? r : keeper_link_send(process->link, &taken, fault);
+}
+
+static void on_input_taken(session_t *self, process_t *process,
+                           const keeper_message_t *message)
+{
+    uint64_t taken = message->numbers[0], came = message->numbers[1];
+
+    /* A gateway that took over does not know how much was sent. */
+    if (process->input_sent < came)
+        process->input_sent = came;
+    if (process->input_sent < taken)
+        process->input_sent = taken;
+    if (taken <= process->input_taken)
+        return;
+    process->input_taken = taken;
+    process_replies_tell_input(self, process);
+}
+
+static void on_ended(session_t *self, process_t *process,
+                     const keeper_message_t *message)
+{
+    process->end = (keeper_end_t) message->numbers[0];
+    process->code = (int) message->numbers[1];
+    process->cause = (keeper_cause_t) message->numbers[2];
+    process->cpu_ms = message->numbers[3];
+    finish(self, process);
+}
+
+static bool on_message(void *arg, const keeper_message_t *message)
+{
+    process_t *process = arg;
+    session_t *self = process->session;
+    fault_t fault = {0, ""};
+    int r = 0;
+
+    switch (message->kind) {
+    case KEEPER_HELLO:
+        on_hello(process, message);
+        break;
+    case KEEPER_STARTED:
+        on_started(self, process, message);
+        break;
+    case KEEPER_OUTPUT:
+        r = on_output(self, process, message, &fault);
+        break;
+    case KEEPER_INPUT_TAKEN:
+        on_input_taken(self, process, message);
+        break;
+    case KEEPER_ENDED:
+        on_ended(self, process, message);
+        return false;
+    case KEEPER_START:
+    case KEEPER_INPUT:
+    case KEEPER_INPUT_END:
+    case KEEPER_SIGNAL:
+    case KEEPER_RESIZE:
+    case KEEPER_STOP:
+    case KEEPER_TAKEN:
+    case KEEPER_DISMISS:
+        r = fault_set(&fault, EPROTO,
+                      "its keeper sent a message that only a gateway sends");
+        break;
+    }
+    if (r < 0)
+        lose(self, process, fault.text);
+    return r == 0;
+}
+
+static void on_closed(void *arg, const char *why)
+{
+    process_t *process = arg;
+    session_t *self = process->session;
+
+    /* With the kernel all keepers end, often before the kernel's own end is
+     * noticed. Only a kernel that is still there later has lost one. */
+    log_notice("session=%s process %" PRIu64 ": %s", self->spec->id,
+               process->number, why);
+    keeper_link_destroy(&process->link);
+    process->gone_ms = clock_monotonic_ms();
+    timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
+}
+
+static void on_pause(void *arg)
+{
+    process_t *process = arg;
+
+    process_replies_feed(process->session, process);
+}
+
+static const keeper_link_ops_t ops = {on_message, on_closed, on_pause};
+
+/* ---- birth ---- */
+
+/* Listens, connects, and has the kernel start a keeper there. */
+static int call_keeper(session_t *self, process_t *process, fault_t *fault)
+{
+    cleanup_free char *path = socket_path(self, process->number);
+    cleanup_fd int listener = -1;
+    int r;
+
+    if (!session_state_is_at_work(self->state)
+        || !kernel_link_is_connected(self->link))
+        return fault_set(fault, EAGAIN, "the session's kernel is not ready");
+    if ((r = fd_listen_packets(path, &listener, fault)) < 0
+        || (r = keeper_link_new(self->loop, path, &ops, process, &process->link,
+                                fault))
+               < 0
+        || (r = kernel_link_keep(self->link, listener, fault)) < 0)
+        return r;
+    return 0;
+}
+
+static int send_start(process_t *process, const process_wish_t *wish,
+                      fault_t *fault)
+{
+    cleanup_buffer buffer_t texts = BUFFER_EMPTY;
+    keeper_message_t message = {KEEPER_START,
+                                {process->is_terminal,
+                                 (uint64_t) process->limit_ms,
+                                 (uint64_t) wish->rows << 16 | wish->columns,
+                                 wish->texts.argument_count},
+                                {NULL, 0}};
+    int r = keeper_write_start(&wish->texts, &texts, fault);
+
+    if (r < 0)
+        return r;
+    message.data = buffer_bytes(&texts);
+    r = keeper_link_send(process->link, &message, fault);
+    if (r == 0 && wish->input.size)
+        r = process_input_send(process, buffer_bytes(&wish->input), fault);
+    if (r == 0 && !wish->has_input
+        && (wish->input.size || !process->is_terminal))
+        r = process_input_end(process, fault);
+    return r;
+}
+
+int process_control_start(session_t *self, process_t *process,
+                          const process_wish_t *wish, fault_t *fault)
+{
+    int r;
+
+    process->session = self;
+    process->started_us = clock_wall_us();
+    process->asked_ms = clock_monotonic_ms();
+    if ((r = call_keeper(self, process, fault)) < 0
+        || (r = send_start(process, wish, fault)) < 0
+        || (r = note(self, "process", process, fault)) < 0) {
+        remove_socket(self, process->number);
+        processes_remove(self->processes, process);
+        return r;
+    }
+    audit_start(self, process);
+    timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
+    return 0;
+}
+
+/* ---- time ---- */
+
+bool process_control_keeps_awake(const session_t *self)
+{
+    for (const process_t *at = self->processes->first; at; at = at->next)
+        if (at->phase != PROCESS_ENDED && !at->is_terminal)
+            return true;
+    return false;
+}
+
+/* Returns true if its keeper has ended, and it is not known why. */
+static bool is_gone(const process_t *process)
+{
+    return process->gone_ms && process->phase != PROCESS_ENDED;
+}
+
+void process_control_on_timer(void *session)
+{
+    session_t *self = session;
+    int64_t now = clock_monotonic_ms();
+    bool goes_on = false;
+    process_t *next;
+
+    for (process_t *at = self->processes->first; at; at = next) {
+        next = at->next;
+        process_feed_expire(at->feed, now);
+        if (at->asked_ms && now - at->asked_ms > START_MS)
+            lose(self, at, "it did not begin in time");
+        else if (is_gone(at) && now - at->gone_ms >= GONE_MS)
+            lose(self, at, "its keeper has ended before the kernel");
+        else if (at->link)
+            process_replies_feed(self, at);
+    }
+    for (process_t *at = self->processes->first; at; at = at->next)
+        goes_on = goes_on || at->asked_ms || is_gone(at)
+                  || process_feed_has_viewers(at->feed);
+    if (goes_on)
+        timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
+}
+
+/* ---- another gateway's ---- */
+
+void process_control_recall(session_t *self, const journal_record_t *record)
+{
+    bool has_ended = strcmp(record->type, "process_ended") == 0;
+    process_t *process;
+    jspan_t object;
+    uint64_t number;
+    fault_t fault;
+
+    if (jspan_check(record->content.bytes, record->content.size, &object,
+                    &fault)
+            < 0
+        || !(number = process_read_number(object)))
+        return;
+    process = processes_find(self->processes, number);
+    if (strcmp(record->type, "process_output") == 0) {
+        int64_t size = 0;
+
+        if (process && jspan_to_integer(jspan_member(object, "size"), &size)
+            && size > 0)
+            process->recorded += (uint64_t) size;
+        return;
+    }
+    if (!process)
+        process = processes_add(self->processes, number);
+    process->session = self;
+    if (!process_read(process, object))
+        processes_remove(self->processes, process);
+    else if (has_ended)
+        processes_end(self->processes, process);
+}
+
+void process_control_find(session_t *self)
+{
+    process_t *next;
+    fault_t fault;
+
+    for (process_t *at = self->processes->first; at; at = next) {
+        cleanup_free char *path = socket_path(self, at->number);
+
+        next = at->next;
+        if (at->phase == PROCESS_ENDED)
+            continue;
+        at->phase = PROCESS_RUNNING;
+        if (keeper_link_new(self->loop, path, &ops, at, &at->link, &fault) < 0)
+            lose(self, at, fault.text);
+    }
+}

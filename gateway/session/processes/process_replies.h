@@ -1,0 +1,33 @@
+/* What clients get about processes beside the kernel: replies, output, ends.
+ * Sends only: what a process does is decided elsewhere. Runs in the session's
+ * thread. */
+#ifndef HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_REPLIES_H
+#define HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_REPLIES_H
+
+#include "gateway/session/core/session.h"
+#include "gateway/session/processes/process.h"
+
+/* From one TIMER_PROCESSES to the next. */
+#define PROCESS_LOOK_MS 1000
+
+/* Answers a request about a process with the process. */
+void process_replies_answer(session_t *self, const request_t *request,
+                            const process_t *process);
+/* Answers a request with an error. */
+void process_replies_refuse(session_t *self, const request_t *request,
+                            const char *ename, const char *evalue);
+/* Answers a request that starts the process, or has: with the process, or with
+ * why it was not started. With `follows` the client gets the output. Takes the
+ * request then. */
+void process_replies_answer_begun(session_t *self, process_t *process,
+                                  request_t **request_p, bool follows);
+/* Answers the request that started the process, if that waits. */
+void process_replies_answer_start(session_t *self, process_t *process);
+/* Sends to clients what they have room for, and reads the process again when
+ * they have everything. */
+void process_replies_feed(session_t *self, process_t *process);
+/* Reports to clients how much of the input the process has read, which makes
+ * room for more. */
+void process_replies_tell_input(session_t *self, const process_t *process);
+
+#endif

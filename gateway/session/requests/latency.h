@@ -1,0 +1,27 @@
+/* How long a session's replies took, gathered until the registry gets them: a
+ * message for each would cost more than it says. Pure: time is an argument. */
+#ifndef HEARTH_GATEWAY_SESSION_REQUESTS_LATENCY_H
+#define HEARTH_GATEWAY_SESSION_REQUESTS_LATENCY_H
+
+#include "gateway/metrics/histogram.h"
+#include "gateway/session/requests/request.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LATENCY_MS 500 /* durations are gathered for so long */
+
+/* Durations that the registry does not know yet. */
+typedef struct {
+    histogram_t gathered;
+} latency_t;
+
+/* Counts a request that is answered now (monotonic, in us). One that no client
+ * has sent, or that was answered before, does not count. */
+void latency_count(latency_t *self, const request_t *request, int64_t now_us);
+/* Returns true if nothing was gathered. */
+bool latency_is_empty(const latency_t *self);
+/* Returns what was gathered, and begins anew. */
+histogram_t latency_take(latency_t *self);
+
+#endif

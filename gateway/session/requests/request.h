@@ -1,0 +1,70 @@
+/* A client's request on its way through a session: queued, running, answered.
+ * Plain data, owned by the session. */
+#ifndef HEARTH_GATEWAY_SESSION_REQUESTS_REQUEST_H
+#define HEARTH_GATEWAY_SESSION_REQUESTS_REQUEST_H
+
+#include "base/cleanup.h"
+#include "notebooks/journal/writer.h"
+#include "protocol/channel.h"
+#include "protocol/limits.h"
+#include "protocol/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct request {
+    struct request *next; /* in the session's queue */
+    uint64_t number;      /* epoch << 32 | counter: unique for the session */
+    channel_t channel;    /* of the request and of its reply */
+    uint16_t frame_type;  /* frame_type_t; 0: the gateway answers by itself */
+    message_t *message;   /* owned; its identities are the client's */
+    size_t bytes;         /* its approximate memory */
+    char frontend[FRONTEND_NAME_MAX
+                  + 1]; /* the client's frontend; "": over ZeroMQ */
+    bool is_execute;
+    jspan_t code; /* of an execute_request, in its message */
+    bool silent, store_history, stop_on_error; /* likewise */
+    bool is_revival;       /* a recorded cell that is run again */
+    bool is_seed;          /* of the profile's seed, not of a client */
+    bool wants_namespace;  /* the reply reports changes of variables */
+    int64_t time_limit_ms; /* 0: none */
+    char *note;            /* owned; JSON for the journal, or NULL */
+    const char *own_flaw;  /* what is wrong with hearth's metadata, or NULL */
+    bool is_journaled;     /* its end will be journaled, too */
+    bool is_started;       /* its busy and execute_input were sent */
+    int64_t came_us;       /* monotonic; 0: not from a client of this gateway */
+    int64_t begun_us; /* wall clock, if an earlier gateway began it; or 0 */
+    bool is_answered; /* the client has its reply; the kernel still works */
+} request_t;
+
+/* Returns a request; `message` is taken. */
+request_t *request_new(uint64_t number, channel_t channel,
+                       message_t **message_p);
+void request_destroy(request_t **self_p);
+#define cleanup_request CLEANUP(request_destroy)
+
+/* Returns the frame type of a Jupyter message type that kernels answer; 0 if
+ * there is none. */
+uint16_t request_frame_type(const char *message_type);
+
+/* Writes the type of the reply: "execute_reply" to "execute_request". Returns
+ * false if there is no reply (comms). */
+bool request_reply_type(const request_t *self, char ret_type[64]);
+
+/* Returns what is wrong with the types in its content, as a sentence; NULL if
+ * they are right. */
+const char *request_flaw(const request_t *self);
+
+/* Returns true if that peer has sent it: an identity on a socket, or the name
+ * of a frontend's viewer. */
+bool request_is_of(const request_t *self, const char *frontend,
+                   bytes_t identity);
+
+/* Returns the name of the client in the audit log, which is the caller's. */
+char *request_asker(const request_t *self);
+/* Returns channel and identities as JSON, for the journal; the caller's. */
+char *request_origin(const request_t *self);
+/* Returns the request of a record; NULL if the record cannot be read. */
+request_t *request_from_record(const journal_record_t *record);
+
+#endif

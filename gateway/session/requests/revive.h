@@ -1,0 +1,32 @@
+/* What clients must know about a session that was gone and got a fresh kernel:
+ * this alone does not restore its variables. The client that asked for the
+ * revival runs the recorded cells again and reports the outcome. A reply
+ * without the report would mislead, so the report is kept until a client has
+ * it: here and, for the next gateway, in the journal. Pure. */
+#ifndef HEARTH_GATEWAY_SESSION_REQUESTS_REVIVE_H
+#define HEARTH_GATEWAY_SESSION_REQUESTS_REVIVE_H
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "gateway/session/requests/request.h"
+
+/* Appends the report of a revival that has just begun. */
+void revive_write_unfinished(buffer_t *out);
+
+typedef struct revive revive_t;
+
+/* Returns a keeper without a report. */
+revive_t *revive_new(void);
+void revive_destroy(revive_t **self_p);
+#define cleanup_revive CLEANUP(revive_destroy)
+
+/* Keeps a report, a JSON object, in place of the one before. */
+void revive_keep(revive_t *self, bytes_t report);
+/* Returns the metadata for the reply to a request: with the report, built in
+ * `extended`, if there is one and a client waits for the reply. */
+bytes_t revive_extend(const revive_t *self, const request_t *request,
+                      bytes_t metadata, buffer_t *extended);
+/* Forgets the report, if the reply to the request had it. */
+void revive_note_reply(revive_t *self, const request_t *request);
+
+#endif

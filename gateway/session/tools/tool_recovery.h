@@ -1,0 +1,11 @@
+/* What the journal says of host tools, for the next gateway: who offers which,
+ * and which calls wait for their answers. */
+#ifndef HEARTH_GATEWAY_SESSION_TOOLS_TOOL_RECOVERY_H
+#define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_RECOVERY_H
+
+#include "gateway/session/core/session.h"
+
+/* Takes the next record of a session that is taken over. */
+void tool_recovery_take(session_t *self, const journal_record_t *record);
+
+#endif
