@@ -48,7 +48,8 @@ typedef struct {
     uint64_t max_files;  /* of one session's packages */
     int serves_cells;    /* code in a cell may ask for packages */
     char *shown; /* owned; the folder of all sessions' packages, without links;
-                    NULL: there is none (gateway/registry/packages_folder.h) */
+                    NULL: there is none
+                    (gateway/registry/storage/packages_folder.h) */
 } profile_packages_t;
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* Where things lie by default: the variables of hearth, those of XDG, the
  * user's home, in this order. A kernel's environment is made elsewhere
- * (gateway/registry/create.c). */
+ * (gateway/registry/sessions/create.c). */
 #include "gateway/config/default_paths.h"
 
 #include "base/buffer.h"

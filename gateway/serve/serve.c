@@ -19,7 +19,7 @@
 #include "gateway/discovery/discovery.h"
 #include "gateway/gate/gate.h"
 #include "gateway/http/server/http.h"
-#include "gateway/registry/registry.h"
+#include "gateway/registry/main/registry.h"
 #include "gateway/serve/reload.h"
 #include "gateway/serve/user_namespace_setup.h"
 

@@ -105,7 +105,7 @@ def test_every_management_request_is_in_its_document() -> None:
 
 def test_every_member_of_the_gateway_is_in_its_document() -> None:
     """Check that each counter of `gateway_info_request` is described."""
-    stats = read("gateway/registry/stats.c")
+    stats = read("gateway/registry/core/stats.c")
     described = stats[stats.index("json_t *stats_describe") :]
     members = re.findall(r'"(\w+)"', described)
     assert "trips" in members

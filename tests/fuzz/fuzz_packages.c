@@ -1,7 +1,7 @@
 /* What a packages worker says, a line each: a client gets known members alone,
  * and no text has a control. */
 #include "base/buffer.h"
-#include "gateway/registry/packages_answer.h"
+#include "gateway/registry/packages/packages_answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tests/lib/registry_fakes.h"
 
 #include "base/buffer.h"
-#include "gateway/registry/management_socket.h"
+#include "gateway/registry/core/management_socket.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

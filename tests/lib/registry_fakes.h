@@ -5,7 +5,7 @@
 #define HEARTH_TESTS_LIB_REGISTRY_FAKES_H
 
 #include "gateway/config/options.h"
-#include "gateway/registry/session_table.h"
+#include "gateway/registry/core/session_table.h"
 #include "protocol/message.h"
 
 /* Options with one profile. */

@@ -5,7 +5,7 @@
 #ifndef HEARTH_TESTS_LIB_REGISTRY_RIG_H
 #define HEARTH_TESTS_LIB_REGISTRY_RIG_H
 
-#include "gateway/registry/parts.h"
+#include "gateway/registry/core/parts.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/registry_fakes.h"
 

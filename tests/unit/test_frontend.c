@@ -5,7 +5,7 @@
 #include "gateway/frontends/frontend.h"
 #include "gateway/frontends/frontends.h"
 #include "gateway/frontends/management_error.h"
-#include "gateway/registry/management_socket.h"
+#include "gateway/registry/core/management_socket.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Preallocated resources become a session's, once, and no part of them stays.
  */
-#include "gateway/registry/prealloc.h"
+#include "gateway/registry/launch/prealloc.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"

@@ -1,7 +1,7 @@
 /* What has happened is counted under names that are known; starts by how long
  * they took. */
 #include "gateway/metrics/histogram.h"
-#include "gateway/registry/stats.h"
+#include "gateway/registry/core/stats.h"
 
 #include "gateway/session/lifecycle/end_cause.h"
 #include "protocol/session_limits.h"

@@ -85,7 +85,7 @@ def encode(answer: dict[str, list[dict[str, Any]]]) -> bytes:
     """Return the datagram of an answer, before the work is shown.
 
     Refuse one that the gateway would not take: the session would have packages
-    that no list of it could name (gateway/registry/packages_answer.c).
+    that no list of it could name (gateway/registry/packages/packages_answer.c).
     """
     for entries in answer.values():
         for entry in entries:

@@ -1,10 +1,10 @@
 /* What the next gateway makes of what an earlier one has left on disk. */
-#include "gateway/registry/adopt.h"
+#include "gateway/registry/sessions/adopt.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "gateway/registry/session_factory.h"
+#include "gateway/registry/sessions/session_factory.h"
 #include "gateway/session/lifecycle/spec.h"
 #include "kernels/kernel.h"
 #include "tests/lib/registry_rig.h"

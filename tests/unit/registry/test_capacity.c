@@ -1,5 +1,5 @@
 /* A number of sessions fits; the oldest gone ones make room. */
-#include "gateway/registry/capacity.h"
+#include "gateway/registry/core/capacity.h"
 
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"

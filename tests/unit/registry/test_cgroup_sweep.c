@@ -1,5 +1,5 @@
 /* Which control groups are removed, and when the next look at them is due. */
-#include "gateway/registry/cgroup_sweep.h"
+#include "gateway/registry/launch/cgroup_sweep.h"
 
 #include "base/buffer.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* A gateway stops when all sessions are kept or ended, or do not answer. */
-#include "gateway/registry/closing.h"
+#include "gateway/registry/core/closing.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"

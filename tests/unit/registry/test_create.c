@@ -1,12 +1,12 @@
 /* A request for a session: out of the pool, by a fork, after waiting, or with a
  * refusal that says why. */
-#include "gateway/registry/create.h"
+#include "gateway/registry/sessions/create.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/registry/create_queue.h"
-#include "gateway/registry/pending_requests.h"
-#include "gateway/registry/stats.h"
+#include "gateway/registry/core/create_queue.h"
+#include "gateway/registry/core/pending_requests.h"
+#include "gateway/registry/core/stats.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 

@@ -1,13 +1,13 @@
 /* What the gateway says of itself, to clients and to the audit log. */
-#include "gateway/registry/gateway_info.h"
+#include "gateway/registry/api/gateway_info.h"
 
 #include "base/buffer.h"
 #include "base/memory_budget.h"
 #include "gateway/audit/audit.h"
 #include "gateway/config/fd_limits.h"
-#include "gateway/registry/cgroup_sweep.h"
-#include "gateway/registry/launcher.h"
-#include "gateway/registry/stats.h"
+#include "gateway/registry/core/stats.h"
+#include "gateway/registry/launch/cgroup_sweep.h"
+#include "gateway/registry/launch/launcher.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 

@@ -1,6 +1,6 @@
 /* A launch's sockets and its control group, and what becomes of them when it
  * does not take place. */
-#include "gateway/registry/launch_resources.h"
+#include "gateway/registry/launch/launch_resources.h"
 
 #include "base/fd.h"
 #include "tests/lib/fake_groups.h"

@@ -1,6 +1,6 @@
 /* The users of kernels: who may have one of their own, which one, and what
  * zygotes run as. */
-#include "gateway/registry/launch_users.h"
+#include "gateway/registry/launch/launch_users.h"
 
 #include "base/capability.h"
 #include "tests/lib/deeds.h"

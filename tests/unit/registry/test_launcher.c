@@ -1,9 +1,9 @@
 /* What follows from what zygotes say: launches that succeed, fail, are repeated
  * or wait; zygotes that are started again, and later each time. */
-#include "gateway/registry/launcher.h"
+#include "gateway/registry/launch/launcher.h"
 
 #include "gateway/audit/audit.h"
-#include "gateway/registry/launch_request.h"
+#include "gateway/registry/launch/launch_request.h"
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"
 

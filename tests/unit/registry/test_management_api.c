@@ -1,18 +1,18 @@
 /* Management requests: which part serves which type, what the audit log gets of
  * them, and when one that has no answer yet is answered all the same. */
-#include "gateway/registry/management_api.h"
+#include "gateway/registry/api/management_api.h"
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
-#include "gateway/registry/create.h"
-#include "gateway/registry/endpoints_api.h"
-#include "gateway/registry/files_api.h"
-#include "gateway/registry/gateway_info.h"
-#include "gateway/registry/management_socket.h"
-#include "gateway/registry/pending_requests.h"
-#include "gateway/registry/retention.h"
-#include "gateway/registry/session_api.h"
-#include "gateway/registry/session_feed.h"
+#include "gateway/registry/api/endpoints_api.h"
+#include "gateway/registry/api/files_api.h"
+#include "gateway/registry/api/gateway_info.h"
+#include "gateway/registry/core/management_socket.h"
+#include "gateway/registry/core/pending_requests.h"
+#include "gateway/registry/core/session_feed.h"
+#include "gateway/registry/sessions/create.h"
+#include "gateway/registry/sessions/session_api.h"
+#include "gateway/registry/storage/retention.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 

@@ -1,6 +1,6 @@
 /* The management socket: who may say something, by which name a sender is
  * known, and how answers are carried back. */
-#include "gateway/registry/management_socket.h"
+#include "gateway/registry/core/management_socket.h"
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"

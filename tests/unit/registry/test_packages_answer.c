@@ -1,5 +1,5 @@
 /* What a packages worker may say, and that nothing else reaches a client. */
-#include "gateway/registry/packages_answer.h"
+#include "gateway/registry/packages/packages_answer.h"
 
 #include "base/buffer.h"
 #include "tests/lib/test.h"

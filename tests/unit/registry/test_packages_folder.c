@@ -1,6 +1,6 @@
 /* The folder of sessions' packages: how it is made, what is refused, and that
  * nothing of a session is left. */
-#include "gateway/registry/packages_folder.h"
+#include "gateway/registry/storage/packages_folder.h"
 
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"

@@ -1,13 +1,13 @@
 /* Jobs with packages: which run, which wait, which are refused, what a worker's
  * answer leads to, and what becomes of them when a session or the gateway ends.
  * Workers are records. */
-#include "gateway/registry/packages_jobs.h"
+#include "gateway/registry/packages/packages_jobs.h"
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
-#include "gateway/registry/launch_users.h"
-#include "gateway/registry/packages_folder.h"
-#include "gateway/registry/packages_process.h"
+#include "gateway/registry/launch/launch_users.h"
+#include "gateway/registry/packages/packages_process.h"
+#include "gateway/registry/storage/packages_folder.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"
 

@@ -1,9 +1,9 @@
 /* A packages worker: its job, its one answer and its end, whatever it does. The
  * profile's Python is a shell script that the test has written. */
-#include "gateway/registry/packages_process.h"
+#include "gateway/registry/packages/packages_process.h"
 
 #include "base/fd.h"
-#include "gateway/registry/packages_answer.h"
+#include "gateway/registry/packages/packages_answer.h"
 #include "tests/lib/deeds.h"
 #include "tests/lib/descriptors.h"
 #include "tests/lib/folder.h"

@@ -1,5 +1,5 @@
 /* Requests wait for their answers, and no longer than they have to. */
-#include "gateway/registry/pending_requests.h"
+#include "gateway/registry/core/pending_requests.h"
 
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"

@@ -1,7 +1,7 @@
 /* How many sessions the pool keeps, when it starts one and when it gives one
  * up.
  */
-#include "gateway/registry/pool.h"
+#include "gateway/registry/launch/pool.h"
 
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"

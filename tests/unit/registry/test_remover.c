@@ -1,5 +1,5 @@
 /* A folder is removed by a thread, with all that lies in it. */
-#include "gateway/registry/remover.h"
+#include "gateway/registry/storage/remover.h"
 
 #include "base/fd.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /* A session that owes an answer for too long is late, and is shown as it was.
  */
-#include "gateway/registry/responses.h"
+#include "gateway/registry/core/responses.h"
 
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 /* What is left of a gone session is moved aside when its time is over. */
-#include "gateway/registry/retention.h"
+#include "gateway/registry/storage/retention.h"
 
 #include "tests/lib/folder.h"
 #include "tests/lib/registry_fakes.h"

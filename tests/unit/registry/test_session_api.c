@@ -1,15 +1,15 @@
 /* Requests about a session, its files and its viewers: passed on to the one
  * that has the answer, or refused with what is wrong. */
-#include "gateway/registry/session_api.h"
+#include "gateway/registry/sessions/session_api.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "gateway/files/news.h"
-#include "gateway/registry/capacity.h"
-#include "gateway/registry/endpoints_api.h"
-#include "gateway/registry/files_api.h"
-#include "gateway/registry/pending_requests.h"
-#include "gateway/registry/stats.h"
+#include "gateway/registry/api/endpoints_api.h"
+#include "gateway/registry/api/files_api.h"
+#include "gateway/registry/core/capacity.h"
+#include "gateway/registry/core/pending_requests.h"
+#include "gateway/registry/core/stats.h"
 #include "gateway/session/lifecycle/spec.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"

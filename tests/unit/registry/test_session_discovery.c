@@ -1,6 +1,6 @@
 /* A session's file for Jupyter's programs is there while the session can be
  * reached. */
-#include "gateway/registry/session_discovery.h"
+#include "gateway/registry/core/session_discovery.h"
 
 #include "gateway/discovery/discovery.h"
 #include "tests/lib/registry_fakes.h"

@@ -1,11 +1,11 @@
 /* What the registry does with what sessions report. */
-#include "gateway/registry/session_events.h"
+#include "gateway/registry/main/session_events.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/registry/create.h"
-#include "gateway/registry/pending_requests.h"
-#include "gateway/registry/stats.h"
+#include "gateway/registry/core/pending_requests.h"
+#include "gateway/registry/core/stats.h"
+#include "gateway/registry/sessions/create.h"
 #include "gateway/session/tools/tool_offer.h"
 #include "tests/lib/registry_rig.h"
 #include "tests/lib/test.h"

@@ -1,5 +1,5 @@
 /* What a request says of a session's life: the process that it is held by. */
-#include "gateway/registry/session_factory.h"
+#include "gateway/registry/sessions/session_factory.h"
 
 #include "base/pidfd.h"
 #include "tests/lib/registry_rig.h"

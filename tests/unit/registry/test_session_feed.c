@@ -1,5 +1,5 @@
 /* Followers learn of each session that comes and goes, once. */
-#include "gateway/registry/session_feed.h"
+#include "gateway/registry/core/session_feed.h"
 
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"

@@ -1,6 +1,6 @@
 /* The table knows its sessions by id and by prefix, and counts them by state.
  */
-#include "gateway/registry/session_table.h"
+#include "gateway/registry/core/session_table.h"
 
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"

@@ -1,6 +1,6 @@
 /* When a zygote is started again, and what becomes of the launches that wait.
  */
-#include "gateway/registry/zygote_slot.h"
+#include "gateway/registry/launch/zygote_slot.h"
 
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"

@@ -1,0 +1,63 @@
+/* Zygotes, one a profile, and the launching of kernels. */
+#ifndef HEARTH_GATEWAY_REGISTRY_LAUNCH_LAUNCHER_H
+#define HEARTH_GATEWAY_REGISTRY_LAUNCH_LAUNCHER_H
+
+#include "base/cleanup.h"
+#include "gateway/audit/audit.h"
+#include "gateway/config/options.h"
+#include "gateway/registry/core/session_table.h"
+#include "gateway/registry/launch/launch_users.h"
+#include "gateway/registry/launch/prealloc.h"
+
+#include <czmq.h>
+#include <jansson.h>
+
+typedef struct launcher launcher_t;
+
+/* What the launcher asks of the parts above it. */
+typedef struct {
+    /* The profile's zygote is being replaced, because its environment on disk
+     * has changed: sessions that it made are out of date. */
+    void (*renewed)(void *arg, const profile_t *profile);
+} launcher_ops_t;
+
+/* What the launcher is made from; all borrowed. */
+typedef struct {
+    const options_t *options;
+    const char *package_folder; /* of the Python package */
+    zloop_t *loop;
+    audit_writer_t *audit;
+    const cgroups_t *cgroups;
+    prealloc_t *prealloc;
+    launch_users_t *users;
+    const session_table_t *table;
+    const launcher_ops_t *ops;
+    void *arg; /* of ops */
+} launcher_needs_t;
+
+/* Starts the zygotes. One that cannot be started is tried again later. */
+launcher_t *launcher_new(const launcher_needs_t *needs);
+/* Ends the zygotes; kernels live on. */
+void launcher_destroy(launcher_t **self_p);
+#define cleanup_launcher CLEANUP(launcher_destroy)
+
+/* Asks for a kernel for the session. The session's actor learns the outcome,
+ * also of a failure. Waits for the next zygote if that is expected. */
+void launcher_launch(launcher_t *self, session_entry_t *entry);
+/* The session waits for no zygote any more; a fork under way is finished. */
+void launcher_unpark(launcher_t *self, const session_entry_t *entry);
+/* The session is removed: a kernel that comes for it is ended. */
+void launcher_forget(launcher_t *self, session_entry_t *entry);
+/* Renews zygotes whose environment was changed on disk. Called once a second.
+ */
+void launcher_look(launcher_t *self);
+/* The session's kernel has met an environment that was changed on disk: renews
+ * the zygote that it came from, unless that was done. */
+void launcher_on_stale(launcher_t *self, const session_entry_t *entry);
+/* Returns true if the profile's zygote can fork. */
+bool launcher_is_ready(const launcher_t *self, const profile_t *profile);
+/* Returns {"name","notebook_folder","python","python_version","state"} of a
+ * profile and, if it has no zygote, "fault"; the caller owns it. */
+json_t *launcher_describe(const launcher_t *self, const profile_t *profile);
+
+#endif

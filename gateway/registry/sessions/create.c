@@ -1,0 +1,339 @@
+/* See create.h. A few sessions at a time are forked; requests beyond that wait
+ * in a queue, as do those that replace an older session, until that is gone.
+ * Requests are refused when the queue is full. */
+#include "gateway/registry/sessions/create.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "gateway/config/state_files.h"
+#include "gateway/frontends/management_error.h"
+#include "gateway/registry/core/capacity.h"
+#include "gateway/registry/core/closing.h"
+#include "gateway/registry/core/create_queue.h"
+#include "gateway/registry/core/pending_requests.h"
+#include "gateway/registry/core/replacements.h"
+#include "gateway/registry/core/session_discovery.h"
+#include "gateway/registry/core/session_feed.h"
+#include "gateway/registry/launch/launcher.h"
+#include "gateway/registry/sessions/session_factory.h"
+
+#include <stdlib.h>
+
+struct create {
+    const registry_parts_t *parts; /* borrowed */
+    create_queue_t *queue;         /* owned */
+    double start_ms;               /* how long starts take, a moving average */
+};
+
+create_t *create_new(const registry_parts_t *parts)
+{
+    create_t *self = mem_new(sizeof *self);
+
+    self->parts = parts;
+    self->queue = create_queue_new(parts->table);
+    return self;
+}
+
+void create_destroy(create_t **self_p)
+{
+    create_t *self = *self_p;
+
+    if (!self)
+        return;
+    create_queue_destroy(&self->queue);
+    free(self);
+    *self_p = NULL;
+}
+
+size_t create_waiting(const create_t *self)
+{
+    return create_queue_size(self->queue);
+}
+
+void create_count_start(create_t *self, int64_t ms)
+{
+    double took = (double) ms;
+
+    self->start_ms =
+        self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;
+}
+
+/* Returns true if a member of the pool can be made into what was wished: its
+ * folder and its ports are made, its kernel has its environment and limits. */
+static bool fits_pool(json_t *content)
+{
+    return !json_object_get(content, "workspace")
+           && !json_object_get(content, "connection_file")
+           && !json_object_get(content, "transport")
+           && !json_object_size(json_object_get(content, "environment"))
+           && !json_object_get(content, "limits");
+}
+
+/* Returns the command by which a member is handed out; NULL, and sets the
+ * fault, if the wishes are wrong. */
+static session_command_t *make_hand(const registry_parts_t *parts,
+                                    const profile_t *profile, json_t *content,
+                                    const message_t *request, fault_t *fault)
+{
+    cleanup_session_spec session_spec_t *spec = mem_new(sizeof *spec);
+    const char *name = json_string_value(json_object_get(content, "name"));
+    session_command_t *command;
+
+    spec->profile = profile;
+    if (session_factory_fill_wishes(parts->options, content, request, spec,
+                                    fault)
+        < 0)
+        return NULL;
+    command = session_command_new(SESSION_HAND, 0);
+    command->hand =
+        (session_hand_t){.name = mem_text(name),
+                         .asker = mem_text(message_sender(request)),
+                         .tools = take_ptr(spec->asked.tools),
+                         .holder = spec->holder,
+                         .idle_timeout_ms = spec->times.idle_timeout_ms,
+                         .lifetime_ms = spec->times.lifetime_ms,
+                         .cell_limit_ms = spec->times.cell_limit_ms,
+                         .gone_keep_ms = parts->options->kept.gone_keep_ms,
+                         .restarts = spec->restarts};
+    return command;
+}
+
+/* Returns false, and leaves the request, if no member fits. */
+static bool hand_out(create_t *self, const profile_t *profile, json_t *content,
+                     message_t **request_p, int64_t asked_us)
+{
+    const registry_parts_t *parts = self->parts;
+    session_entry_t *member =
+        fits_pool(content) ? pool_find(parts->pool, profile) : NULL;
+    session_command_t *command;
+    uint64_t token;
+    fault_t fault;
+
+    if (!member
+        || !(command = make_hand(parts, profile, content, *request_p, &fault)))
+        return false;
+    token = pending_requests_add_start(parts->pending, request_p, asked_us);
+    command->token = token;
+    mailbox_line_send(member->line, command);
+    session_table_own(parts->table, member, token);
+    if (json_is_string(json_object_get(content, "name")))
+        session_table_rename(
+            member, json_string_value(json_object_get(content, "name")));
+    pool_leave(parts->pool, member);
+    session_feed_report(parts->feed, member);
+    session_discovery_follow(parts, member);
+    pool_count_given(parts->pool, profile, true);
+    pool_refill_soon(parts->pool);
+    return true;
+}
+
+static void fork_one(create_t *self, json_t *content, message_t **request_p,
+                     int64_t asked_us)
+{
+    const registry_parts_t *parts = self->parts;
+    fault_t fault;
+    session_entry_t *entry =
+        session_factory_start(parts, content, *request_p, &fault);
+
+    if (!entry) {
+        management_answer(parts->management, request_p,
+                          management_error("SessionNotStarted",
+                                           GATEWAY_EXIT_FAILED, "%s",
+                                           fault.text));
+        return;
+    }
+    pool_count_given(parts->pool, entry->profile, false);
+    entry->create_token =
+        pending_requests_add_start(parts->pending, request_p, asked_us);
+    launcher_launch(parts->launcher, entry);
+}
+
+void create_stop(create_t *self)
+{
+    message_t *request;
+
+    while ((request = create_queue_give_up(self->queue)))
+        management_answer(self->parts->management, &request, closing_refusal());
+}
+
+static json_t *describe_all(size_t sessions)
+{
+    return management_error("TooManySessions", GATEWAY_EXIT_FAILED,
+                            "%zu sessions are alive or wait for their start, "
+                            "the limit sessions/sessions_max; delete one or "
+                            "try again later",
+                            sessions);
+}
+
+static json_t *describe_descriptors(const create_t *self)
+{
+    return management_error("TooManySessions", GATEWAY_EXIT_FAILED,
+                            "the descriptors that the gateway may have suffice "
+                            "for %zu sessions and viewers; raise RLIMIT_NOFILE "
+                            "(ulimit -n, LimitNOFILE=)",
+                            capacity_sessions(self->parts->capacity));
+}
+
+/* Returns after how many seconds the queue is empty, at the recent pace. */
+static unsigned retry_after(const create_t *self)
+{
+    double ms = self->start_ms * (double) create_waiting(self)
+                / (double) self->parts->options->starts_max;
+
+    return 1 + (unsigned) (ms / 1000);
+}
+
+static json_t *describe_busy(const create_t *self)
+{
+    unsigned seconds = retry_after(self);
+    json_t *answer =
+        management_error("GatewayBusy", GATEWAY_EXIT_FAILED,
+                         "%zu sessions wait for their start already, the limit "
+                         "gateway/starts_queue; try again in %u s",
+                         create_waiting(self), seconds);
+
+    json_object_set_new(answer, "retry_after", json_integer(seconds));
+    return answer;
+}
+
+/* `answer` is taken; `limit` is the one that it names, as in stats.h. */
+static void refuse(create_t *self, message_t **request_p, const char *limit,
+                   json_t *answer)
+{
+    stats_limit(self->parts->stats, limit);
+    management_answer(self->parts->management, request_p, answer);
+}
+
+/* Returns true if the queue takes another request. The first one that replaces
+ * a session needs no room: there are no more of these than sessions. */
+static bool has_room(const create_t *self, const session_entry_t *older)
+{
+    return create_waiting(self) < self->parts->options->starts_queue
+           || (older && !create_queue_awaits(self->queue, older));
+}
+
+/* Refuses the request if the queue is full; `older` goes on then. */
+static void wait_in_line(create_t *self, const session_entry_t *older,
+                         message_t **request_p)
+{
+    if (has_room(self, older))
+        create_queue_add(self->queue, request_p, older, clock_monotonic_us());
+    else
+        refuse(self, request_p, STATS_STARTS, describe_busy(self));
+}
+
+static const profile_t *find_profile(const create_t *self,
+                                     const json_t *content)
+{
+    const char *name = json_string_value(json_object_get(content, "profile"));
+
+    return options_profile(self->parts->options, name);
+}
+
+static void make(create_t *self, json_t *content, message_t **request_p,
+                 int64_t asked_us)
+{
+    const profile_t *profile = find_profile(self, content);
+
+    if (!profile || !hand_out(self, profile, content, request_p, asked_us))
+        fork_one(self, content, request_p, asked_us);
+}
+
+void create_again(create_t *self, json_t *content, message_t **request_p)
+{
+    const registry_parts_t *parts = self->parts;
+    cleanup_message message_t *request = take_ptr(*request_p);
+    const profile_t *profile = find_profile(self, content);
+    const session_entry_t *older = replacements_find(parts->table, content);
+    size_t sessions =
+        session_table_alive(parts->table) + create_queue_sessions(self->queue);
+    bool is_full =
+        session_table_starting(parts->table) >= parts->options->starts_max;
+    bool has_member =
+        profile && fits_pool(content) && pool_find(parts->pool, profile);
+
+    capacity_forget_gone(parts->capacity);
+    if (session_table_is_closing(parts->table))
+        management_answer(parts->management, &request, closing_refusal());
+    else if (older)
+        wait_in_line(self, older, &request);
+    else if (sessions >= parts->options->sessions_max)
+        refuse(self, &request, STATS_SESSIONS, describe_all(sessions));
+    else if (!capacity_is_left(parts->capacity) && !has_member)
+        refuse(self, &request, STATS_SESSIONS, describe_descriptors(self));
+    else if (create_queue_has_line(self->queue) || (is_full && !has_member))
+        wait_in_line(self, NULL, &request);
+    else
+        make(self, content, &request, clock_monotonic_us());
+}
+
+void create_make(create_t *self, json_t *content, message_t **request_p)
+{
+    const profile_t *profile = find_profile(self, content);
+
+    if (profile)
+        pool_count_arrival(self->parts->pool, profile, clock_monotonic_ms());
+    create_again(self, content, request_p);
+}
+
+void create_next(create_t *self)
+{
+    const registry_parts_t *parts = self->parts;
+
+    while (!session_table_is_closing(parts->table)
+           && session_table_starting(parts->table)
+                  < parts->options->starts_max) {
+        json_auto_t *content = NULL;
+        int64_t asked_us;
+        cleanup_message message_t *request =
+            create_queue_next(self->queue, &content, &asked_us);
+
+        if (!request)
+            return;
+        make(self, content, &request, asked_us);
+    }
+}
+
+static bool is_ready(void *arg, const profile_t *profile)
+{
+    const create_t *self = arg;
+
+    return launcher_is_ready(self->parts->launcher, profile);
+}
+
+static bool is_busy(void *arg)
+{
+    const create_t *self = arg;
+
+    return create_queue_has_line(self->queue)
+           || session_table_starting(self->parts->table);
+}
+
+static void make_ahead(void *arg)
+{
+    const create_t *self = arg;
+
+    if (!prealloc_is_there(self->parts->prealloc))
+        session_factory_prealloc(self->parts);
+}
+
+static int make_member(void *arg, const profile_t *profile, fault_t *fault)
+{
+    const create_t *self = arg;
+    json_auto_t *content = json_pack("{s:s}", "profile", profile->name);
+    session_entry_t *entry =
+        session_factory_start(self->parts, content, NULL, fault);
+
+    if (!entry)
+        return -fault->code;
+    pool_join(self->parts->pool, entry);
+    launcher_launch(self->parts->launcher, entry);
+    return 0;
+}
+
+const pool_source_t create_pool_source = {
+    .is_ready = is_ready,
+    .is_busy = is_busy,
+    .prealloc = make_ahead,
+    .make = make_member,
+};

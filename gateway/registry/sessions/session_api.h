@@ -1,0 +1,39 @@
+/* Management requests about one session (session_show_request …). Its actor
+ * answers; for a session without an actor its files do. */
+#ifndef HEARTH_GATEWAY_REGISTRY_SESSIONS_SESSION_API_H
+#define HEARTH_GATEWAY_REGISTRY_SESSIONS_SESSION_API_H
+
+#include "gateway/registry/core/parts.h"
+#include "gateway/registry/core/session_table.h"
+#include "protocol/message.h"
+
+#include <jansson.h>
+
+/* Returns the session that the request names, if it is alive; NULL after the
+ * request was answered with why there is none. */
+session_entry_t *session_api_find(const registry_parts_t *parts,
+                                  const json_t *content, message_t **request_p);
+/* Each takes the request, and passes it to the session's actor or answers it.
+ */
+void session_api_on_show(const registry_parts_t *parts, json_t *content,
+                         message_t **request_p);
+void session_api_on_delete(const registry_parts_t *parts, json_t *content,
+                           message_t **request_p);
+void session_api_on_interrupt(const registry_parts_t *parts, json_t *content,
+                              message_t **request_p);
+void session_api_on_restart(const registry_parts_t *parts, json_t *content,
+                            message_t **request_p);
+void session_api_on_keepalive(const registry_parts_t *parts, json_t *content,
+                              message_t **request_p);
+void session_api_on_note(const registry_parts_t *parts, json_t *content,
+                         message_t **request_p);
+void session_api_on_revive(const registry_parts_t *parts, json_t *content,
+                           message_t **request_p);
+void session_api_on_revived(const registry_parts_t *parts, json_t *content,
+                            message_t **request_p);
+void session_api_on_tools(const registry_parts_t *parts, json_t *content,
+                          message_t **request_p);
+void session_api_on_attach(const registry_parts_t *parts, json_t *content,
+                           message_t **request_p);
+
+#endif

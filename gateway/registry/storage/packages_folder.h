@@ -1,0 +1,47 @@
+/* The folder of sessions' packages (packages/dir):
+ *
+ *     sessions/TOKEN  the packages of a session. Mode 0311: a user that is not
+ *                     root enters what it knows the name of, and lists nothing.
+ *     work            the cache and the workspace of the packages worker
+ *     discarded       what is being removed
+ *
+ * Packages are made as the zygotes' user, who owns sessions, and work unless
+ * that is root. Profiles with an index show sessions in their sandboxes.
+ * Several gateways may share the folder. */
+#ifndef HEARTH_GATEWAY_REGISTRY_STORAGE_PACKAGES_FOLDER_H
+#define HEARTH_GATEWAY_REGISTRY_STORAGE_PACKAGES_FOLDER_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "gateway/config/options.h"
+#include "kernels/zygote.h"
+
+typedef struct packages_folder packages_folder_t;
+
+/* Whom the folders belong to. */
+typedef struct {
+    const zygote_user_t *zygotes; /* borrowed; NULL: the gateway's user */
+    uid_t uv_uid;                 /* the user and the group of uv's sandbox, */
+    gid_t uv_gid;                 /* whose workspace `work` is */
+} packages_owners_t;
+
+/* Makes the folders if a profile has an index, and notes in each such profile
+ * what it shows. -EPERM, -ENOTDIR and errors of the system name the folder
+ * and what to do. */
+int packages_folder_new(const options_t *options,
+                        const packages_owners_t *owners,
+                        packages_folder_t **ret_folder, fault_t *fault);
+/* Waits until what was begun is removed. */
+void packages_folder_destroy(packages_folder_t **self_p);
+#define cleanup_packages_folder CLEANUP(packages_folder_destroy)
+
+/* Returns the path of the folder of a session's packages, for the caller to
+ * free. It need not exist. */
+char *packages_folder_session(const packages_folder_t *self, const char *token);
+/* Returns the path of the worker's folder, borrowed. */
+const char *packages_folder_work(const packages_folder_t *self);
+/* Removes a session's packages; returns at once. A text that is no token, such
+ * as "", has none. */
+void packages_folder_discard(packages_folder_t *self, const char *token);
+
+#endif

@@ -1,0 +1,18 @@
+/* A thread that removes what lies in one folder, however much that is. */
+#ifndef HEARTH_GATEWAY_REGISTRY_STORAGE_REMOVER_H
+#define HEARTH_GATEWAY_REGISTRY_STORAGE_REMOVER_H
+
+#include "base/cleanup.h"
+
+typedef struct remover remover_t;
+
+/* Starts the thread. The folder need not exist. */
+remover_t *remover_new(const char *folder);
+/* Waits until what was begun is removed. */
+void remover_destroy(remover_t **self_p);
+#define cleanup_remover CLEANUP(remover_destroy)
+
+/* Removes the folder with all that lies in it by now; returns at once. */
+void remover_run(remover_t *self);
+
+#endif
