@@ -205,7 +205,7 @@ def test_cmockas_skipped_tests_have_a_name():
     ("file", "names"),
     [
         ("README.md", ["checks", "docs", "examples"]),
-        ("tests/unit/test_base64.c", ["checks", "unit", "docs"]),
+        ("tests/unit/base/test_base64.c", ["checks", "unit", "docs"]),
         ("tests/system/jc7/test_old_client.py", ["checks", "docs", "jc7"]),
         ("base/fd.c", [layer.name for layer in of_depth(Depth.FIRST)]),
         ("configure.ac", [layer.name for layer in of_depth(Depth.FIRST)]),

@@ -134,7 +134,7 @@ def test_a_limit_of_a_session_by_its_recipe(tmp_path: Path) -> None:
     subprocess.run([str(tmp_path / "program")], check=True)
 
     # The tests ask for the next two steps, then they are content.
-    compile_copy(tree, tree / "tests/unit/test_options.c", check)
+    compile_copy(tree, tree / "tests/unit/config/test_options.c", check)
     said = run_checks()
     assert "the_installed_file_shows_every_key" in said
     assert "the_manual_has_every_key" in said

@@ -1,7 +1,7 @@
 /* What a server of the Model Context Protocol says: the pages of its tools, a
  * line each, and each line as an answer too. What passes is JSON that the
  * gateway takes, and a sentence is bounded. */
-#include "gateway/cli/mcp_result.h"
+#include "gateway/cli/mcp/mcp_result.h"
 #include "protocol/limits.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* hearth attach: a person looks into a session, with Jupyter's own console, or
  * from a Jupyter Server that shows kernels which others started. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/subprocess.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/subprocess.h"
+#include "gateway/cli/core/terminal.h"
 #include "gateway/config/default_paths.h"
 
 #include <dirent.h>

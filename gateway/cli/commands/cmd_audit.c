@@ -1,10 +1,10 @@
 /* hearth audit: shows the audit log and verifies that it was not changed. It is
  * read from the state folder; no gateway has to run. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/recordings.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/core/terminal.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "notebooks/journal/chained_log.h"
 
 #include <jansson.h>

@@ -1,12 +1,12 @@
 /* hearth config: shows the errors of a configuration, its values, and the
  * meaning of a key. All of it comes from the table by which the gateway reads
  * its configuration. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 #include "base/similar.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 #include "gateway/config/config_check.h"
 #include "gateway/config/option_table.h"
 

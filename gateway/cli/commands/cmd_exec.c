@@ -2,15 +2,15 @@
  * Jupyter client. Its exit status is the outcome. It asks the gateway for the
  * sockets before, and for the session's state only when nothing arrives for a
  * while. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "gateway/cli/kernel_client.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/model_view.h"
-#include "gateway/cli/output_printer.h"
-#include "gateway/cli/prompt_input.h"
+#include "gateway/cli/client/kernel_client.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/model_view.h"
+#include "gateway/cli/client/output_printer.h"
+#include "gateway/cli/core/prompt_input.h"
 #include "gateway/config/session_gone.h"
 
 #include <errno.h>

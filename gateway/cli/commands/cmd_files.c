@@ -1,12 +1,12 @@
 /* hearth files: what is in a session's workspace, also when it is gone; files
  * in and out. Names are texts that stand for bytes (workspace/name.h). */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/file_copy.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/progress.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/file_copy.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/progress.h"
+#include "gateway/cli/core/terminal.h"
 #include "notebooks/json_tree.h"
 #include "workspace/name.h"
 

@@ -1,11 +1,11 @@
 /* hearth gateway: what runs for this user, and its end. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <errno.h>
 #include <limits.h>

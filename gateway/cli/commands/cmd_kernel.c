@@ -3,12 +3,12 @@
  * SIGINT interrupts the session, SIGTERM and SIGHUP end it, as does the end of
  * the process that started this one. The gateway watches this process and ends
  * the session when it is killed. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "gateway/cli/lent_folder.h"
-#include "gateway/cli/management_client.h"
+#include "gateway/cli/client/lent_folder.h"
+#include "gateway/cli/client/management_client.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,8 +3,8 @@
  * kernelgateway_options.c has the meaning of each option; here they are found
  * as traitlets finds them. A misspelled option is refused: a gateway must not
  * be open because its token was not understood. */
-#include "gateway/cli/command.h"
-#include "gateway/cli/kernelgateway_options.h"
+#include "gateway/cli/client/kernelgateway_options.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 

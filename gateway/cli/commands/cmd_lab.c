@@ -4,15 +4,15 @@
  * (gateway/jupyter, in Python) make it show sessions that others started
  * and leave them alone at its end; an extension (gateway/jupyter/hearth-follow)
  * lets an open notebook follow what others run. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/cli/foreground.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/recordings.h"
-#include "gateway/cli/subprocess.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/foreground.h"
+#include "gateway/cli/core/subprocess.h"
+#include "gateway/cli/core/terminal.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "gateway/config/default_paths.h"
 #include "gateway/http/core/token_file.h"
 #include "notebooks/export.h"

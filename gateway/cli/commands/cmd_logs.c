@@ -1,10 +1,10 @@
 /* hearth logs: what a gateway in the background has written, all of it or what
  * concerns one session, and what it goes on to write. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>

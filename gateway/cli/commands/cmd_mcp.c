@@ -1,13 +1,13 @@
 /* hearth mcp: the Model Context Protocol over standard input and output, for
  * agents that start their servers themselves. The gateway answers; this
- * process only passes messages on (gateway/cli/mcp_pipe.h). And what the
+ * process only passes messages on (gateway/cli/mcp/mcp_pipe.h). And what the
  * configuration of known agents needs for that. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/mcp_agents.h"
-#include "gateway/cli/mcp_pipe.h"
-#include "gateway/cli/net_stream.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/net_stream.h"
+#include "gateway/cli/mcp/mcp_agents.h"
+#include "gateway/cli/mcp/mcp_pipe.h"
 #include "gateway/config/state_files.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* hearth note: adds a text to the session's notebook before the next cell, such
  * as the reasoning that led to the cell. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "gateway/cli/management_client.h"
+#include "gateway/cli/client/management_client.h"
 #include "protocol/limits.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 /* hearth notebook: sessions' recordings, as documents, on the terminal, and
  * whether they are what was written. They are read from the state folder, so
  * that no gateway has to run. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/clock.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/nbconvert.h"
-#include "gateway/cli/output_printer.h"
-#include "gateway/cli/receipt_folder.h"
-#include "gateway/cli/recordings.h"
-#include "gateway/cli/terminal.h"
-#include "gateway/cli/terminal_stream.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/output_printer.h"
+#include "gateway/cli/core/terminal.h"
+#include "gateway/cli/core/terminal_stream.h"
+#include "gateway/cli/recordings/nbconvert.h"
+#include "gateway/cli/recordings/receipt_folder.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "notebooks/export.h"
 #include "notebooks/json_tree.h"
 #include "notebooks/output_list.h"

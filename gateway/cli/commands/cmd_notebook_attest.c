@@ -1,11 +1,11 @@
 /* hearth notebook attest: what a session left, in a folder with a receipt that
  * others can check; and the key for that. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/fd.h"
-#include "gateway/cli/file_copy.h"
-#include "gateway/cli/receipt_folder.h"
-#include "gateway/cli/recordings.h"
+#include "gateway/cli/client/file_copy.h"
+#include "gateway/cli/recordings/receipt_folder.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "notebooks/export.h"
 #include "notebooks/receipt/receipt.h"
 #include "notebooks/verify.h"

@@ -1,10 +1,10 @@
 /* hearth notebook diff: two notebooks or recordings, cell by cell; also as
  * git's external diff program. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/recordings.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "notebooks/diff.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* hearth packages: what a session can import beyond its profile. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* hearth ps, hearth kill: the processes beside a session's kernel. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/process_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/process_client.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* hearth prune: shows what gone sessions have left (recordings and workspaces)
  * with its size, and removes it. The gateway does the removal, because it knows
  * which sessions are being revived. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* hearth notebook replay, hearth notebook bisect: run a notebook's cells again
  * in a fresh session. Replay compares the outputs with the recorded ones;
  * bisect evaluates an expression after each cell. */
-#include "gateway/cli/replay_session.h"
+#include "gateway/cli/recordings/replay_session.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/option_types.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/core/option_types.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <errno.h>
 #include <stdio.h>

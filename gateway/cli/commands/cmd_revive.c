@@ -1,13 +1,13 @@
 /* hearth session revive: gives a gone session a fresh kernel and runs its
  * recorded cells again. The outcome of the cells and variables is reported
  * here, in the journal, and to the client whose request comes next. */
-#include "gateway/cli/replay_session.h"
+#include "gateway/cli/recordings/replay_session.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "gateway/cli/recordings.h"
-#include "gateway/cli/terminal.h"
-#include "gateway/cli/variables.h"
+#include "gateway/cli/client/variables.h"
+#include "gateway/cli/core/terminal.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "notebooks/trace.h"
 #include "notebooks/variable_names.h"
 

@@ -1,11 +1,11 @@
 /* hearth run, hearth terminal: a program beside a session's kernel, with this
  * command's input and output, and its exit code. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/clock.h"
-#include "gateway/cli/kernel_client.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/process_run.h"
+#include "gateway/cli/client/kernel_client.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/process_run.h"
 
 #include <stdlib.h>
 #include <string.h>

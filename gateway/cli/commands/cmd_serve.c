@@ -1,5 +1,5 @@
 /* hearth serve: reads the configuration and hands over to the gateway. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 

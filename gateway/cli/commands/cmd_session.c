@@ -1,11 +1,11 @@
 /* hearth session: create, list, show, delete, interrupt, restart, keepalive.
  * Each is one request to the gateway and one way to print its reply. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/lent_folder.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/session_creation.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/lent_folder.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/session_creation.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <stdio.h>
 #include <string.h>

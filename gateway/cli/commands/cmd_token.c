@@ -1,10 +1,10 @@
 /* hearth token: who may use the gateway over HTTP, and for what. Tokens are
  * in the state folder; the gateway need not run. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/clock.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 #include "gateway/http/core/token_file.h"
 
 #include <sodium.h>

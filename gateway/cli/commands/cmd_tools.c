@@ -1,10 +1,10 @@
 /* hearth tools: functions of a server of the Model Context Protocol, for the
  * code of a session, or of all sessions of a profile. The server runs here,
  * outside the sandbox. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/tool_bridge.h"
+#include "gateway/cli/mcp/tool_bridge.h"
 
 #define WORDS_MAX 256
 

@@ -1,12 +1,12 @@
 /* hearth notebook trace: a session's recording as a time line. It is read from
  * the state folder, so that no gateway has to run. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/recordings.h"
-#include "gateway/cli/terminal.h"
-#include "gateway/cli/variables.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/client/variables.h"
+#include "gateway/cli/core/terminal.h"
+#include "gateway/cli/recordings/recordings.h"
 #include "notebooks/trace.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* hearth version: what this program is made of. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/commit.h"
-#include "gateway/cli/management_client.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/commit.h"
 
 #include <czmq.h>
 #include <libwebsockets.h>

@@ -1,9 +1,9 @@
 /* hearth viewer: who has a connection file of his own to a session, with a key
  * that opens nothing else (hearth attach --external makes them). */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/terminal.h"
 
 #include <stdio.h>
 

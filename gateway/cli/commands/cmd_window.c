@@ -1,14 +1,14 @@
 /* hearth window: opens the gateway's own page in a browser, or prints the URL
  * that does. The URL has a code that is good once, for a minute, and which the
  * browser sends to no server but the gateway. */
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/spawn.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/subprocess.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/subprocess.h"
 #include "gateway/http/core/window_access.h"
 
 #include <sodium.h>

@@ -3,12 +3,12 @@
  * what was found and, when that is not enough, one thing to do. */
 #include "gateway/cli/doctor/doctor.h"
 
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/subprocess.h"
-#include "gateway/cli/terminal.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/subprocess.h"
+#include "gateway/cli/core/terminal.h"
 #include "gateway/discovery/private_folder.h"
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/capability.h"
-#include "gateway/cli/subprocess.h"
+#include "gateway/cli/core/subprocess.h"
 #include "gateway/config/state_files.h"
 #include "sandbox/walls.h"
 

@@ -1,6 +1,6 @@
 /* The entry of the command line: finds a command's row and runs it, and prints
  * every --help from the same table. Each command is in a file of its own. */
-#include "gateway/cli/arguments.h"
+#include "gateway/cli/core/arguments.h"
 #include "gateway/cli/main/command_table.h"
 #include "gateway/cli/main/completion.h"
 

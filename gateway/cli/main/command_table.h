@@ -2,7 +2,7 @@
 #ifndef HEARTH_GATEWAY_CLI_MAIN_COMMAND_TABLE_H
 #define HEARTH_GATEWAY_CLI_MAIN_COMMAND_TABLE_H
 
-#include "gateway/cli/command.h"
+#include "gateway/cli/core/command.h"
 
 /* Returns the index-th command, in the order of --help; NULL after the last
  * one. */

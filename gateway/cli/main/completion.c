@@ -3,11 +3,11 @@
  * knows better is asked for in a line of its own. Not for people. */
 #include "gateway/cli/main/completion.h"
 
-#include "gateway/cli/arguments.h"
+#include "gateway/cli/client/management_client.h"
+#include "gateway/cli/core/arguments.h"
+#include "gateway/cli/core/option_types.h"
+#include "gateway/cli/core/terminal.h"
 #include "gateway/cli/main/command_table.h"
-#include "gateway/cli/management_client.h"
-#include "gateway/cli/option_types.h"
-#include "gateway/cli/terminal.h"
 
 #include "base/buffer.h"
 

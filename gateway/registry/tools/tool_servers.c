@@ -1,5 +1,5 @@
 /* See tool_servers.h. What a server says is read by its own process, which has
- * its limits (gateway/cli/mcp_server.c); here come a list of tools, and
+ * its limits (gateway/cli/mcp/mcp_server.c); here come a list of tools, and
  * requests for calls. Answers to calls go to the session at once. */
 #include "gateway/registry/tools/tool_servers.h"
 

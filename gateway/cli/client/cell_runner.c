@@ -1,0 +1,309 @@
+/* See cell_runner.h. One cell at a time; messages of other requests are not
+ * ours. input() is given the answers that came with the cell. */
+#include "gateway/cli/client/cell_runner.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "gateway/cli/client/kernel_client.h"
+#include "gateway/cli/client/output_printer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LAST_MS  3000 /* between a reply and its idle */
+#define DOUBT_MS 5000 /* silence before the gateway is asked */
+
+static const char END_OF_INPUT[] = "\004"; /* EOFError, as ipykernel has it */
+
+struct cell_runner {
+    management_client_t *management; /* borrowed */
+    char *session;                   /* owned; its id */
+    char *name;                /* owned; of the client, for the recording */
+    bool is_revival;           /* recorded cells of this session run again */
+    client_t *client;          /* owned */
+    output_printer_t *outputs; /* owned; of the running cell */
+    json_t *displays;          /* owned; display_id -> outputs that show it */
+    char *request;             /* owned; id of the running request */
+    json_t *reply;             /* owned; content, once it came */
+    json_t *figures;           /* owned; of the reply's metadata, or NULL */
+    json_t *answers;           /* owned; for input(), or NULL */
+    size_t answered;           /* of them */
+    bool is_open;              /* it shows something that can be updated */
+    bool is_idle;              /* the session said so for the request */
+    int64_t heard;             /* monotonic ms; the last message */
+    int64_t asked;             /* the last look at the gateway */
+};
+
+void cell_runner_destroy(cell_runner_t **self_p)
+{
+    cell_runner_t *self = *self_p;
+
+    if (!self)
+        return;
+    json_decref(self->answers);
+    json_decref(self->figures);
+    json_decref(self->reply);
+    json_decref(self->displays);
+    free(self->request);
+    free(self->name);
+    free(self->session);
+    output_printer_destroy(&self->outputs);
+    client_destroy(&self->client);
+    free(self);
+    *self_p = NULL;
+}
+
+int cell_runner_new(management_client_t *management, const json_t *session,
+                    const char *client, bool is_revival,
+                    cell_runner_t **ret_runner, fault_t *fault)
+{
+    cleanup_cell_runner cell_runner_t *self = mem_new(sizeof *self);
+    int r;
+
+    self->management = management;
+    self->session = mem_text(member_text(session, "id"));
+    self->name = mem_text(client);
+    self->is_revival = is_revival;
+    self->displays = json_object();
+    r = client_new(member_text(session, "connection_file"), &self->client,
+                   fault);
+    if (r < 0)
+        return r;
+    kernel_client_wait_for_welcome(self->client, NULL);
+    *ret_runner = take_ptr(self);
+    return 0;
+}
+
+static void begin(cell_runner_t *self, const char *id, const json_t *answers)
+{
+    json_decref(self->answers);
+    self->answers = json_incref((json_t *) (uintptr_t) answers);
+    self->answered = 0;
+    free(self->request);
+    self->request = mem_text(id);
+    output_printer_destroy(&self->outputs);
+    self->outputs = output_printer_new(NULL, true);
+    json_decref(self->reply);
+    json_decref(self->figures);
+    self->reply = self->figures = NULL;
+    self->is_idle = self->is_open = false;
+    self->heard = self->asked = clock_monotonic_ms();
+}
+
+static int execute(void *arg, const cell_executor_request_t *request,
+                   fault_t *fault)
+{
+    cell_runner_t *self = arg;
+    bool is_silent = request->code == NULL;
+    json_auto_t *expressions = json_object();
+    json_auto_t *content = NULL;
+    json_auto_t *metadata =
+        json_pack("{s:{s:s, s:b, s:b}}", "hearth", "client", self->name,
+                  "revival", self->is_revival, "namespace", 1);
+    const char *id;
+    int r;
+
+    if (request->time_limit > 0)
+        json_object_set_new(json_object_get(metadata, "hearth"), "time_limit",
+                            json_real(request->time_limit));
+    if (request->expression)
+        json_object_set_new(expressions, "hearth",
+                            json_string(request->expression));
+    content =
+        json_pack("{s:s%, s:b, s:b, s:O, s:b, s:b}", "code",
+                  is_silent ? "" : request->code,
+                  is_silent ? (size_t) 0 : request->size, "silent", is_silent,
+                  "store_history", !is_silent, "user_expressions", expressions,
+                  "allow_stdin", request->answers != NULL, "stop_on_error", 0);
+    if (!content || !json_object_size(expressions) != !request->expression)
+        return fault_set(fault, EINVAL, "the code is not UTF-8 text");
+    r = kernel_client_execute(self->client, content, metadata, &id, fault);
+    if (r == 0)
+        begin(self, id, request->answers);
+    return r;
+}
+
+static int interrupt(void *arg, fault_t *fault)
+{
+    cell_runner_t *self = arg;
+
+    return kernel_client_interrupt(self->client, fault);
+}
+
+/* ---- what is heard ---- */
+
+static const char *display_id(const json_t *content)
+{
+    return member_text(json_object_get(content, "transient"), "display_id");
+}
+
+/* The outputs that show it take the new form, in earlier cells too. */
+static void on_update(const cell_runner_t *self, const json_t *content)
+{
+    json_t *shown = json_object_get(self->displays, display_id(content));
+    json_t *output;
+    size_t i;
+
+    json_array_foreach(shown, i, output)
+    {
+        json_object_set(output, "data", json_object_get(content, "data"));
+        json_object_set(output, "metadata",
+                        json_object_get(content, "metadata"));
+    }
+}
+
+static void on_output(cell_runner_t *self, const char *type, json_t *content)
+{
+    const char *id = display_id(content);
+    const json_t *list;
+    json_t *shown;
+
+    if (strcmp(type, "update_display_data") == 0) {
+        on_update(self, content);
+        return;
+    }
+    output_printer_add(self->outputs, type, content);
+    if (!*id || strcmp(type, "display_data") != 0)
+        return;
+    self->is_open = true;
+    list = output_printer_list(self->outputs);
+    shown = json_object_get(self->displays, id);
+    if (!shown) {
+        shown = json_array();
+        json_object_set_new(self->displays, id, shown);
+    }
+    json_array_append(shown, json_array_get(list, json_array_size(list) - 1));
+}
+
+static void on_reply(cell_runner_t *self, const message_t *message,
+                     json_t *content)
+{
+    json_decref(self->reply);
+    json_decref(self->figures);
+    self->reply = json_incref(content);
+    self->figures = kernel_client_figures(message);
+}
+
+/* A question beyond the recorded ones gets the end of the input. A recorded
+ * question without an answer had been interrupted. */
+static void on_question(cell_runner_t *self)
+{
+    json_t *answer = json_array_get(self->answers, self->answered++);
+    fault_t ignored; /* a session that is gone is noticed by its silence */
+
+    if (json_is_null(answer))
+        (void) kernel_client_interrupt(self->client, &ignored);
+    else
+        (void) kernel_client_answer(self->client,
+                                    json_is_string(answer)
+                                        ? json_incref(answer)
+                                        : json_string(END_OF_INPUT),
+                                    &ignored);
+}
+
+static void on_message(cell_runner_t *self, channel_t channel,
+                       const message_t *message)
+{
+    json_auto_t *content = NULL;
+    kernel_client_event_t what =
+        kernel_client_read(message, channel, self->request, &content);
+
+    if (what == KERNEL_CLIENT_OTHERS)
+        return;
+    self->heard = self->asked = clock_monotonic_ms();
+    if (what == KERNEL_CLIENT_REPLY)
+        on_reply(self, message, content);
+    else if (what == KERNEL_CLIENT_QUESTION)
+        on_question(self);
+    else if (what == KERNEL_CLIENT_OUTPUT)
+        on_output(self, message_type(message), content);
+    else if (what == KERNEL_CLIENT_IDLE)
+        self->is_idle = true;
+}
+
+/* Nothing was heard for long: is there still a session? */
+static bool is_gone(cell_runner_t *self)
+{
+    int64_t now = clock_monotonic_ms();
+    json_auto_t *reply = NULL;
+    gateway_exit_t status;
+
+    if (now - self->asked < DOUBT_MS
+        || !management_client_is_served(self->management))
+        return false;
+    self->asked = now;
+    status =
+        management_client_ask(self->management, "session_show",
+                              json_pack("{s:s}", "id", self->session), &reply);
+    return status == GATEWAY_EXIT_GONE
+           || strcmp(member_text(json_object_get(reply, "session"), "state"),
+                     "gone")
+                  == 0;
+}
+
+static int finish(cell_runner_t *self, cell_executor_result_t *ret_result,
+                  fault_t *fault)
+{
+    if (strcmp(member_text(self->reply, "ename"), "SessionGone") == 0)
+        return fault_set(fault, ESHUTDOWN, "%s",
+                         member_text(self->reply, "evalue"));
+    cell_executor_result_clear(ret_result);
+    ret_result->reply = take_ptr(self->reply);
+    ret_result->figures = take_ptr(self->figures);
+    ret_result->outputs = json_incref(output_printer_list(self->outputs));
+    ret_result->is_open = self->is_open;
+    return 1;
+}
+
+static int wait_for_end(void *arg, int timeout_ms,
+                        cell_executor_result_t *ret_result, fault_t *fault)
+{
+    cell_runner_t *self = arg;
+    int64_t deadline = clock_monotonic_ms() + timeout_ms;
+
+    for (;;) {
+        int64_t now = clock_monotonic_ms();
+        cleanup_message message_t *message = NULL;
+        channel_t channel;
+        int r;
+
+        if (self->reply && (self->is_idle || now - self->heard > LAST_MS))
+            return finish(self, ret_result, fault);
+        if (now >= deadline)
+            return is_gone(self) ? fault_set(
+                       fault, ESHUTDOWN, "session %s is gone", self->session)
+                                 : 0;
+        r = client_receive(self->client, (int) (deadline - now), &channel,
+                           &message, fault);
+        if (r == 0)
+            on_message(self, channel, message);
+        else if (r == -EINTR)
+            return 0;
+        else if (r != -ETIMEDOUT)
+            return r;
+    }
+}
+
+static int restart(void *arg, fault_t *fault)
+{
+    cell_runner_t *self = arg;
+    json_auto_t *reply = NULL;
+
+    /* What is asked from here on waits for the fresh kernel. */
+    if (management_client_ask(self->management, "session_restart",
+                              json_pack("{s:s}", "id", self->session), &reply)
+        != GATEWAY_EXIT_OK)
+        return fault_set(fault, ESHUTDOWN, "session %s cannot be restarted",
+                         self->session);
+    return 0;
+}
+
+cell_executor_t cell_runner_methods(cell_runner_t *self)
+{
+    static const cell_executor_methods_t methods = {.execute = execute,
+                                                    .wait = wait_for_end,
+                                                    .interrupt = interrupt,
+                                                    .restart = restart};
+
+    return (cell_executor_t){.methods = &methods, .self = self};
+}

@@ -1,0 +1,28 @@
+/* Runs cells in a session over its own sockets, as any Jupyter client does, and
+ * collects the results of each. */
+#ifndef HEARTH_GATEWAY_CLI_CLIENT_CELL_RUNNER_H
+#define HEARTH_GATEWAY_CLI_CLIENT_CELL_RUNNER_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "gateway/cli/client/management_client.h"
+#include "notebooks/cell_executor.h"
+
+#include <stdbool.h>
+
+typedef struct cell_runner cell_runner_t;
+
+/* Connects to a session. `session` is its description by the gateway.
+ * `management` is borrowed: while no message comes, the runner asks it if the
+ * session still exists. `is_revival`: the cells are recorded ones of this
+ * session. */
+int cell_runner_new(management_client_t *management, const json_t *session,
+                    const char *client, bool is_revival,
+                    cell_runner_t **ret_runner, fault_t *fault);
+void cell_runner_destroy(cell_runner_t **self_p);
+#define cleanup_cell_runner CLEANUP(cell_runner_destroy)
+
+/* Returns the functions by which replay runs cells with this runner. */
+cell_executor_t cell_runner_methods(cell_runner_t *self);
+
+#endif

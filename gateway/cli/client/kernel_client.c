@@ -1,0 +1,121 @@
+/* See kernel_client.h. */
+#include "gateway/cli/client/kernel_client.h"
+
+#include "base/clock.h"
+#include "gateway/cli/client/management_client.h"
+#include "notebooks/json_tree.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define WELCOME_MS 3000
+#define LOOK_MS    200 /* a signal is noticed at the latest then */
+
+void kernel_client_wait_for_welcome(client_t *client, bool (*is_to_end)(void))
+{
+    int64_t deadline = clock_monotonic_ms() + WELCOME_MS;
+    fault_t fault;
+
+    while (clock_monotonic_ms() < deadline && !(is_to_end && is_to_end())) {
+        cleanup_message message_t *message = NULL;
+        channel_t channel;
+
+        if (client_receive(client, LOOK_MS, &channel, &message, &fault) == 0
+            && strcmp(message_type(message), "iopub_welcome") == 0)
+            return;
+    }
+}
+
+static int send_json(client_t *client, channel_t channel, const char *type,
+                     const json_t *content, fault_t *fault)
+{
+    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
+
+    return client_send(client,
+                       &(client_request_t){.channel = channel,
+                                           .type = type,
+                                           .content = text_bytes(text)},
+                       NULL, fault);
+}
+
+int kernel_client_execute(client_t *client, const json_t *content,
+                          const json_t *metadata, const char **ret_id,
+                          fault_t *fault)
+{
+    cleanup_free char *text = json_dumps(content, JSON_COMPACT);
+    cleanup_free char *more = json_dumps(metadata, JSON_COMPACT);
+
+    return client_send(client,
+                       &(client_request_t){.channel = CHANNEL_SHELL,
+                                           .type = "execute_request",
+                                           .content = text_bytes(text),
+                                           .metadata = text_bytes(more)},
+                       ret_id, fault);
+}
+
+int kernel_client_interrupt(client_t *client, fault_t *fault)
+{
+    json_auto_t *nothing = json_object();
+
+    return send_json(client, CHANNEL_CONTROL, "interrupt_request", nothing,
+                     fault);
+}
+
+int kernel_client_answer(client_t *client, json_t *value, fault_t *fault)
+{
+    json_auto_t *content =
+        json_pack("{s:s, s:o}", "status", "ok", "value", value);
+
+    return send_json(client, CHANNEL_STDIN, "input_reply", content, fault);
+}
+
+static kernel_client_event_t kind(channel_t channel, const char *type,
+                                  const json_t *content)
+{
+    if (channel == CHANNEL_SHELL && strcmp(type, "execute_reply") == 0)
+        return KERNEL_CLIENT_REPLY;
+    if (channel == CHANNEL_STDIN && strcmp(type, "input_request") == 0)
+        return KERNEL_CLIENT_QUESTION;
+    if (channel != CHANNEL_IOPUB)
+        return KERNEL_CLIENT_SIGN;
+    if (strcmp(type, "status") != 0)
+        return KERNEL_CLIENT_OUTPUT;
+    return strcmp(member_text(content, "execution_state"), "idle") == 0
+               ? KERNEL_CLIENT_IDLE
+               : KERNEL_CLIENT_SIGN;
+}
+
+kernel_client_event_t kernel_client_read(const message_t *message,
+                                         channel_t channel, const char *request,
+                                         json_t **ret_content)
+{
+    bytes_t header = message_parent(message);
+    bytes_t text = message_content(message);
+    json_auto_t *parent = json_loadb(header.bytes, header.size, 0, NULL);
+    json_t *content;
+
+    if (strcmp(member_text(parent, "msg_id"), request) != 0)
+        return KERNEL_CLIENT_OTHERS;
+    content = json_tree_load(text.bytes, text.size, NULL);
+    if (!content)
+        return KERNEL_CLIENT_OTHERS;
+    *ret_content = content;
+    return kind(channel, message_type(message), content);
+}
+
+json_t *kernel_client_figures(const message_t *reply)
+{
+    bytes_t text = message_metadata(reply);
+    json_auto_t *metadata = json_tree_load(text.bytes, text.size, NULL);
+
+    return json_incref(json_object_get(metadata, "hearth"));
+}
+
+void kernel_client_catch_signals(void (*on_signal)(int number))
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}

@@ -1,0 +1,56 @@
+/* See session_creation.h. The gateway answers when the session is there, so
+ * what it does meanwhile is asked before. */
+#include "gateway/cli/client/session_creation.h"
+
+#include "base/buffer.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Returns the profile of that name among those of a gateway_info, or the first
+ * one if `name` is "". Lent; NULL if there is none. */
+static const json_t *find_profile(const json_t *info, const char *name)
+{
+    const json_t *profiles = json_object_get(info, "profiles"), *profile;
+    size_t i;
+
+    json_array_foreach(profiles, i, profile)
+    {
+        if (!*name || strcmp(member_text(profile, "name"), name) == 0)
+            return profile;
+    }
+    return NULL;
+}
+
+static void explain(management_client_t *management, const json_t *profile)
+{
+    const json_t *preload = json_object_get(profile, "preload"), *name;
+    cleanup_buffer buffer_t notice = BUFFER_EMPTY;
+    size_t i;
+
+    buffer_format(&notice, "warming the profile %s: %s starts",
+                  member_text(profile, "name"), member_text(profile, "python"));
+    json_array_foreach(preload, i, name) buffer_format(
+        &notice, "%s%s", i ? ", " : " and imports ", json_string_value(name));
+    buffer_text(&notice, "; the next sessions do not wait for that");
+    management_client_explain(management, (const char *) notice.data);
+}
+
+gateway_exit_t session_creation_ask(management_client_t *management,
+                                    json_t *content, json_t **ret_reply)
+{
+    json_auto_t *owned = content;
+    json_auto_t *info = NULL;
+    const json_t *profile;
+
+    if (isatty(STDERR_FILENO)
+        && management_client_ask(management, "gateway_info", json_object(),
+                                 &info)
+               == GATEWAY_EXIT_OK) {
+        profile = find_profile(info, member_text(owned, "profile"));
+        if (strcmp(member_text(profile, "state"), "warming") == 0)
+            explain(management, profile);
+    }
+    return management_client_call(management, "session_create", take_ptr(owned),
+                                  ret_reply);
+}

@@ -1,0 +1,96 @@
+/* See progress.h. */
+#include "gateway/cli/core/progress.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAW_MS   100
+#define BAR_WIDTH 24
+
+struct progress {
+    char *name; /* owned */
+    uint64_t total, done;
+    int64_t begun, drawn; /* monotonic ms; drawn 0: never */
+    int is_tty;
+};
+
+const char *progress_write_size(progress_size_t *self, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double) bytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1024;
+    (void) snprintf(self->text, sizeof self->text, unit ? "%.1f %s" : "%.0f %s",
+                    value, units[unit]);
+    return self->text;
+}
+
+progress_t *progress_new(const char *name, uint64_t total)
+{
+    progress_t *self = mem_new(sizeof *self);
+
+    self->name = mem_text(name);
+    self->total = total;
+    self->begun = clock_monotonic_ms();
+    self->is_tty = isatty(STDERR_FILENO);
+    return self;
+}
+
+static void draw(progress_t *self, int64_t now)
+{
+    int64_t took = now - self->begun;
+    uint64_t rate =
+        took > 0 ? (uint64_t) ((double) self->done * 1000 / (double) took) : 0;
+    char bar[BAR_WIDTH + 1];
+    int filled = 0, percent = 0;
+
+    if (self->total) {
+        double part = (double) self->done / (double) self->total;
+
+        part = part > 1 ? 1 : part;
+        filled = (int) (part * BAR_WIDTH);
+        percent = (int) (part * 100);
+    }
+    memset(bar, ' ', BAR_WIDTH);
+    memset(bar, '=', (size_t) filled);
+    bar[BAR_WIDTH] = '\0';
+    fprintf(stderr, "\r\033[K%.40s ", self->name);
+    if (self->total)
+        fprintf(stderr, "[%s] %3d%% ", bar, percent);
+    fprintf(stderr, "%s %s/s", progress_size(self->done), progress_size(rate));
+    fflush(stderr);
+    self->drawn = now;
+}
+
+void progress_show(progress_t *self, uint64_t done)
+{
+    int64_t now = clock_monotonic_ms();
+
+    self->done = done;
+    if (self->is_tty && now - self->drawn >= DRAW_MS)
+        draw(self, now);
+}
+
+void progress_destroy(progress_t **self_p)
+{
+    progress_t *self = *self_p;
+
+    if (!self)
+        return;
+    if (self->drawn && self->done >= self->total) {
+        draw(self, clock_monotonic_ms());
+        fputc('\n', stderr);
+    } else if (self->drawn) {
+        fputs("\r\033[K", stderr);
+    }
+    free(self->name);
+    free(self);
+    *self_p = NULL;
+}

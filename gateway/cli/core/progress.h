@@ -1,0 +1,32 @@
+/* Shows a person how far a copy is: one line on standard error, redrawn at most
+ * ten times a second, only on a terminal. */
+#ifndef HEARTH_GATEWAY_CLI_CORE_PROGRESS_H
+#define HEARTH_GATEWAY_CLI_CORE_PROGRESS_H
+
+#include "base/cleanup.h"
+
+#include <stdint.h>
+
+typedef struct progress progress_t;
+
+/* Begins a line. `name` is text without controls (name_escape). `total` 0:
+ * unknown. */
+progress_t *progress_new(const char *name, uint64_t total);
+/* Ends the line, or removes it if the copy failed before `total`. */
+void progress_destroy(progress_t **self_p);
+#define cleanup_progress CLEANUP(progress_destroy)
+
+/* Shows that `done` bytes are copied. */
+void progress_show(progress_t *self, uint64_t done);
+
+typedef struct {
+    char text[24];
+} progress_size_t;
+/* Writes "12.3 MiB"; returns the text. */
+const char *progress_write_size(progress_size_t *self, uint64_t bytes);
+/* Writes a size in storage that lasts as long as the block where it is written.
+ */
+#define progress_size(bytes)                                                   \
+    progress_write_size(&(progress_size_t){{0}}, (bytes))
+
+#endif

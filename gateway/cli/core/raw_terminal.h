@@ -1,0 +1,32 @@
+/* A person's terminal while it belongs to a program in a sandbox: keys go there
+ * as they are pressed, and what the program shows comes here. */
+#ifndef HEARTH_GATEWAY_CLI_CORE_RAW_TERMINAL_H
+#define HEARTH_GATEWAY_CLI_CORE_RAW_TERMINAL_H
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+
+#define RAW_TERMINAL_LEAVE '\x1d' /* Ctrl-] */
+
+typedef struct raw_terminal raw_terminal_t;
+
+/* Takes over the terminal at descriptors 0 and 1. Returns NULL if they are
+ * something else. */
+raw_terminal_t *raw_terminal_new(void);
+/* Gives it back as it was; keys and answers that were not read are dropped, so
+ * that no other program takes them for commands. */
+void raw_terminal_destroy(raw_terminal_t **self_p);
+#define cleanup_raw_terminal CLEANUP(raw_terminal_destroy)
+
+/* Reads the terminal's size; false if it reports no size. */
+bool raw_terminal_size(unsigned *ret_rows, unsigned *ret_columns);
+/* Appends what may be shown of the bytes: everything but strings for the
+ * terminal itself (titles, the clipboard, device control), which a program in
+ * a sandbox has no business with. Remembers a sequence that is cut. */
+void raw_terminal_filter(raw_terminal_t *self, bytes_t bytes, buffer_t *out);
+/* Does the same without a terminal; *state begins with 0. */
+void raw_terminal_filter_bytes(int *state, bytes_t bytes, buffer_t *out);
+
+#endif

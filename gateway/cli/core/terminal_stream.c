@@ -1,0 +1,108 @@
+/* See terminal_stream.h. A cookie of fopencookie: bytes come in pieces that may
+ * end within a character, so the bytes of an unfinished one are held back. */
+#include "gateway/cli/core/terminal_stream.h"
+
+#include "base/cleanup.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define HELD_MAX 3 /* bytes of the longest control character in UTF-8 */
+
+typedef struct {
+    terminal_t *terminal; /* borrowed */
+    bool is_json;
+    unsigned char held[HELD_MAX]; /* of a character that is not complete */
+    size_t size;                  /* of them */
+} stream_t;
+
+/* Returns the control character that the held bytes are, or 0. */
+static unsigned control_of(const stream_t *self)
+{
+    const unsigned char *c = self->held;
+
+    if (self->size == 1 && c[0] == 0x7f)
+        return 0x7f;
+    if (self->size == 2 && c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+        return c[1];
+    if (self->size == 3 && terminal_is_bidi(c))
+        return 0x2000 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+    return 0;
+}
+
+static void put_held(stream_t *self)
+{
+    unsigned control = control_of(self);
+    char escape[8];
+
+    if (control) {
+        snprintf(escape, sizeof escape, "\\u%04x", control);
+        terminal_text(self->terminal, escape, strlen(escape));
+    } else {
+        terminal_text(self->terminal, (char *) self->held, self->size);
+    }
+    self->size = 0;
+}
+
+/* Whether more bytes may make a control character of the held ones. */
+static bool is_begun(const stream_t *self)
+{
+    const unsigned char *c = self->held;
+
+    if (self->size == 1)
+        return c[0] == 0xc2 || c[0] == 0xe2;
+    return self->size == 2 && c[0] == 0xe2 && (c[1] == 0x80 || c[1] == 0x81);
+}
+
+static void put_json(stream_t *self, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        size_t plain = i;
+
+        while (!self->size && plain < size
+               && !strchr("\x7f\xc2\xe2", text[plain]))
+            plain++;
+        terminal_text(self->terminal, text + i, plain - i);
+        if ((i = plain) == size)
+            return;
+        self->held[self->size++] = (unsigned char) text[i++];
+        if (!is_begun(self))
+            put_held(self);
+    }
+}
+
+static ssize_t on_write(void *cookie, const char *text, size_t size)
+{
+    stream_t *self = cookie;
+
+    if (self->is_json)
+        put_json(self, text, size);
+    else
+        terminal_text(self->terminal, text, size);
+    return (ssize_t) size;
+}
+
+static int on_close(void *cookie)
+{
+    stream_t *self = cookie;
+
+    if (self->size)
+        put_held(self);
+    terminal_end(self->terminal);
+    free(self);
+    return 0;
+}
+
+FILE *terminal_stream(terminal_t *terminal, bool is_json)
+{
+    static const cookie_io_functions_t functions = {.write = on_write,
+                                                    .close = on_close};
+    stream_t *self = mem_new(sizeof *self);
+
+    self->terminal = terminal;
+    self->is_json = is_json;
+    FILE *file = fopencookie(self, "w", functions);
+    if (!file)
+        free(self);
+    return file;
+}

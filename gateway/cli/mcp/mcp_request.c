@@ -1,0 +1,116 @@
+/* See mcp_request.h. */
+#include "gateway/cli/mcp/mcp_request.h"
+
+#include <sodium.h>
+
+#include <string.h>
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_KEY     "hearth/key"
+
+static const char *text(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+void mcp_request_add_key(json_t *message)
+{
+    const char *method = text(message, "method");
+    json_t *params = json_object_get(message, "params");
+    json_t *meta = json_object_get(params, "_meta");
+    uint8_t random[16];
+    char key[2 * sizeof random + 1];
+
+    if (!method || strcmp(method, "tools/call") != 0 || !json_is_object(params))
+        return;
+    if (!meta) {
+        meta = json_object();
+        json_object_set_new(params, "_meta", meta);
+    }
+    if (!json_is_object(meta) || json_object_get(meta, META_KEY))
+        return;
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    json_object_set_new(meta, META_KEY, json_string(key));
+}
+
+static const char *version_of(const json_t *message)
+{
+    return text(json_object_get(json_object_get(message, "params"), "_meta"),
+                META_VERSION);
+}
+
+bool mcp_request_is_modern(const json_t *message)
+{
+    return version_of(message) != NULL;
+}
+
+/* Writes a header line; a value that is no plain text in base64. */
+static void write_header(const char *name, const char *value, buffer_t *out)
+{
+    bool is_plain = *value && *value != ' ' && value[strlen(value) - 1] != ' '
+                    && strncmp(value, "=?base64?", 9) != 0;
+    size_t size = strlen(value);
+
+    for (const char *at = value; *at; at++)
+        is_plain = is_plain && *at >= ' ' && *at <= '~';
+    if (is_plain) {
+        buffer_format(out, "%s: %s\r\n", name, value);
+        return;
+    }
+    size_t room =
+        sodium_base64_encoded_len(size, sodium_base64_VARIANT_ORIGINAL);
+    cleanup_free char *coded = mem_new(room);
+    sodium_bin2base64(coded, room, (const uint8_t *) value, size,
+                      sodium_base64_VARIANT_ORIGINAL);
+    buffer_format(out, "%s: =?base64?%s?=\r\n", name, coded);
+}
+
+static void write_names(const json_t *message, buffer_t *out)
+{
+    static const char *const members[] = {"name", "uri", "taskId"};
+    const char *method = text(message, "method");
+    const json_t *params = json_object_get(message, "params");
+
+    if (method)
+        write_header("Mcp-Method", method, out);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (!text(params, members[i]))
+            continue;
+        write_header("Mcp-Name", text(params, members[i]), out);
+        return;
+    }
+}
+
+void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,
+                       const json_t *message, const char *line, size_t size,
+                       buffer_t *out)
+{
+    cleanup_free char *dumped =
+        message ? json_dumps(message, JSON_COMPACT) : NULL;
+    bool is_six = strchr(place->host, ':');
+
+    if (dumped) {
+        line = dumped;
+        size = strlen(dumped);
+    }
+    buffer_format(out,
+                  "POST %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n"
+                  "Content-Type: application/json\r\n"
+                  "Accept: application/json, text/event-stream\r\n"
+                  "Content-Length: %zu\r\n",
+                  place->path, is_six ? "[" : "", place->host,
+                  is_six ? "]" : "", place->port, size);
+    if (place->token)
+        buffer_format(out, "Authorization: Bearer %s\r\n", place->token);
+    if (mcp_request_is_modern(message)) {
+        write_header("MCP-Protocol-Version", version_of(message), out);
+        write_names(message, out);
+    } else if (*client->version) {
+        write_header("MCP-Protocol-Version", client->version, out);
+    }
+    if (*client->session)
+        write_header("Mcp-Session-Id", client->session, out);
+    buffer_text(out, "\r\n");
+    buffer_append(out, line, size);
+}

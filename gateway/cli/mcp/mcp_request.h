@@ -1,0 +1,28 @@
+/* A line of an MCP client as an HTTP request: the header lines repeat parts of
+ * the message, as the revision 2026-07-28 requires. Pure. */
+#ifndef HEARTH_GATEWAY_CLI_MCP_MCP_REQUEST_H
+#define HEARTH_GATEWAY_CLI_MCP_MCP_REQUEST_H
+
+#include "base/buffer.h"
+#include "gateway/cli/mcp/mcp_place.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* The values from the client's earlier messages. */
+typedef struct {
+    char version[32];  /* that an `initialize` has agreed on, or "" */
+    char session[128]; /* Mcp-Session-Id, or "" */
+} mcp_client_t;
+
+/* Gives a call of a tool a key if it has none, so that it can be sent twice. */
+void mcp_request_add_key(json_t *message);
+/* Returns true if the message is of a revision without handshake. */
+bool mcp_request_is_modern(const json_t *message);
+/* Writes the whole request. `message` is NULL if the line is not JSON; the
+ * gateway reports that. */
+void mcp_request_write(const mcp_place_t *place, const mcp_client_t *client,
+                       const json_t *message, const char *line, size_t size,
+                       buffer_t *out);
+
+#endif

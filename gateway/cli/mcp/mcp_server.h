@@ -1,0 +1,44 @@
+/* A server of the Model Context Protocol that this process starts, and speaks
+ * to over its standard input and output (revision 2025-11-25). What it says is
+ * hostile: its messages are bounded and checked, and nothing waits for it
+ * without a deadline. */
+#ifndef HEARTH_GATEWAY_CLI_MCP_MCP_SERVER_H
+#define HEARTH_GATEWAY_CLI_MCP_MCP_SERVER_H
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "protocol/jspan.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct mcp_server mcp_server_t;
+
+/* `argv` is its command line, ended by NULL. `interrupted` is not 0 once no
+ * start is to be waited for. Both are borrowed. */
+mcp_server_t *mcp_server_new(const char *const *argv,
+                             const volatile sig_atomic_t *interrupted);
+/* Ends the server, if it runs. */
+void mcp_server_destroy(mcp_server_t **self_p);
+#define cleanup_mcp_server CLEANUP(mcp_server_destroy)
+
+/* Starts it and appends the objects of its tools to `ret_pages`, an array of
+ * JSON for each page of its list, a line each. */
+int mcp_server_start(mcp_server_t *self, buffer_t *ret_pages, fault_t *fault);
+void mcp_server_stop(mcp_server_t *self);
+bool mcp_server_is_running(const mcp_server_t *self);
+
+/* Sends a request; `params` is a JSON object. Its answer has the id. */
+int mcp_server_send(mcp_server_t *self, const char *method, bytes_t params,
+                    int64_t *ret_id, fault_t *fault);
+/* Sends that no answer to that request is wanted any more. */
+int mcp_server_cancel(mcp_server_t *self, int64_t id, fault_t *fault);
+/* Waits that long for an answer, and puts it into `line`, where *ret_answer
+ * lies. Returns 1, or 0 if there was none. -EPIPE: the server has ended, or
+ * said more than is permitted; it was stopped. */
+int mcp_server_next(mcp_server_t *self, int timeout_ms, buffer_t *line,
+                    jspan_t *ret_answer, fault_t *fault);
+
+#endif

@@ -1,0 +1,55 @@
+#include "gateway/cli/core/raw_terminal.h"
+#include "tests/lib/test.h"
+
+#include <string.h>
+
+/* Filters a text in pieces of `step` bytes. */
+static void assert_shown(const char *text, const char *shown, size_t step)
+{
+    cleanup_buffer buffer_t out = BUFFER_EMPTY;
+    int state = 0;
+
+    for (size_t at = 0; at < strlen(text); at += step) {
+        size_t size = strlen(text) - at < step ? strlen(text) - at : step;
+
+        raw_terminal_filter_bytes(&state, (bytes_t){text + at, size}, &out);
+    }
+    buffer_append(&out, "", 1);
+    assert_string_equal((char *) out.data, shown);
+}
+
+static void strings_for_the_terminal_are_left_out(void **state)
+{
+    static const char *const rows[][2] = {
+        {"plain \xc3\xa9 \r\n", "plain \xc3\xa9 \r\n"},
+        {"a\033[31mb\033[2;3H\033[?1049hc", "a\033[31mb\033[2;3H\033[?1049hc"},
+        {"a\033]0;title\007b", "ab"},
+        {"a\033]52;c;ZWNobw==\033\\b", "ab"},
+        {"a\033P$qm\033\\b", "ab"},
+        {"a\xc2\x9d"
+         "0;t\xc2\x9c"
+         "b",
+         "ab"},
+        {"a\033\033]x\007b", "a\033b"},
+        {"a\033]x\033y\033\\b", "ab"},
+        {"a\xc2\xa9\xc2\x85"
+         "b",
+         "a\xc2\xa9\xc2\x85"
+         "b"},
+        {"a\033Xs\007\033^p\007\033_a\007b", "ab"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t step = 1; step < 8; step++)
+            assert_shown(rows[i][0], rows[i][1], step);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_for_the_terminal_are_left_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
