@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fails when a file includes a header that its folder may not know. The folders
-# stand in one order, which Makefile.am writes down: a file may include what
-# stands before its own folder and nothing behind it. The table narrows that
+# stand in one order, which Makefile.am writes down, and the Makemodule.am of a
+# folder that has folders: a file may include what stands before its own folder
+# and nothing behind it. The table narrows that
 # for some: the folders or the single headers that they may include, besides
 # their own. protocol/secret.h is the session's HMAC key: only protocol and the
 # gateway itself see it, not its command line and not its HTTP side.
@@ -17,6 +18,7 @@ BEGIN {
             sub("^include ", "", line)
             sub("/Makemodule.am$", "", line)
             rank[line] = ++ranks
+            rank_inside(line)
         }
 
     link = " protocol/frame.h protocol/jspan_write.h protocol/keeper.h" \
@@ -62,6 +64,20 @@ BEGIN {
     # And of a folder that has no row: of the sandbox only this.
     sandbox = " sandbox/cgroup.h sandbox/user_namespace.h sandbox/subid.h" \
               " sandbox/uid_pool.h sandbox/verification.h sandbox/walls.h "
+}
+# Gives the folders in `above` their ranks: the order in which its Makemodule.am
+# names their files.
+function rank_inside(above,    makemodule, line, path)
+{
+    makemodule = above "/Makemodule.am"
+    while ((getline line <makemodule) > 0)
+        if (match(line, /^\t%D%\/[a-z0-9_]+\/[^ ]*\.[ch]( |$)/)) {
+            path = substr(line, 6)
+            sub("/[^/]*$", "", path)
+            if (!((above "/" path) in rank))
+                rank[above "/" path] = ++ranks
+        }
+    close(makemodule)
 }
 function folder(path)
 {

@@ -11,7 +11,6 @@
 #include "gateway/http/core/exchange.h"
 #include "gateway/http/core/memory_quota.h"
 #include "gateway/http/core/tokens.h"
-#include "gateway/http/rpc/registry_client.h"
 #include "notebooks/journal/log_key.h"
 
 #include <czmq.h>

@@ -4,7 +4,6 @@
 #include "gateway/http/rpc/export_worker.h"
 #include "gateway/http/core/model.h"
 
-#include "gateway/http/contents/contents.h"
 #include "notebooks/export.h"
 #include "protocol/jspan_write.h"
 
@@ -387,7 +386,7 @@ static void answer(job_t *job)
     if (is_page || job->form == EXPORT_WORKER_FILE)
         exchange_header(exchange, "Content-Disposition",
                         "attachment; filename=\"%s%s\"", job->id,
-                        is_page ? ".html" : CONTENTS_SUFFIX);
+                        is_page ? ".html" : ".ipynb");
     exchange_file(exchange, 200,
                   is_page ? "text/html; charset=utf-8" : "application/json",
                   &job->fd, job->size);

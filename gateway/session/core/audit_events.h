@@ -81,7 +81,7 @@ typedef struct {
     const char *detail; /* a sentence */
     uint64_t bytes;     /* its output */
     uint64_t cpu_ms;
-    bool is_lost; /* nobody saw its end */
+    bool is_lost; /* its keeper ended first, so its end was not seen */
 } audit_process_end_t;
 
 void audit_events_process_start(audit_events_t *self,
