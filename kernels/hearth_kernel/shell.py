@@ -45,8 +45,8 @@ from hearth_kernel.parents import Parent, ParentToken
 from hearth_kernel.pip import PackagesError
 from hearth_kernel.shortcuts import Shortcuts
 
-# As the gateway has it (gateway/session/kernel/kernel_permissions.c), which ends a
-# session that tries more.
+# As the gateway has it, which ends a session that tries more
+# (gateway/session/kernel/kernel_permissions.c).
 _MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;[ -~]*)?\Z", re.ASCII)
 _MIME_MAX = 256  # as JSON, with its quotes
 # What front ends decode, and how it is written: as the gateway has it.

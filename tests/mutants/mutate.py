@@ -142,7 +142,9 @@ def known(file: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("file", help="gateway/session/kernel/kernel_permissions.c")
+    parser.add_argument(
+        "file", help="gateway/session/kernel/kernel_permissions.c"
+    )
     parser.add_argument("test", help="of tests/unit: session/test_request")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
