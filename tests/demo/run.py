@@ -29,7 +29,9 @@ import pexpect
 from sklearn.datasets import load_wine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from fake_index import FakeIndex
 from processes import descendants, kill, start_time
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +102,22 @@ print(f"it {'overfits: ' if gap > 0.01 else 'does not overfit: '}"
       f"{gap:.3f} lower on flowers that it has not seen")
 """
 
+MISSING = """\
+import petals
+petals.describe(flowers)
+"""
+
+ADD = f"""\
+%pip install petals
+{MISSING}"""
+
+# The package that the demo's own index has.
+PETALS = """\
+def describe(flowers):
+    longest = flowers.groupby("species")["petal length"].max()
+    return ", ".join(f"{name} up to {cm} cm" for name, cm in longest.items())
+"""
+
 LOOK = 'print("in the console:", len(flowers), "flowers,", sorted(accuracy))'
 
 
@@ -119,7 +137,9 @@ def indent(text: str) -> str:
 class Demo:
     """The folders of this run, its gateway, and what was done so far."""
 
-    def __init__(self, hearth: Path, output: Path, scratch: Path) -> None:
+    def __init__(
+        self, hearth: Path, output: Path, scratch: Path, index: str
+    ) -> None:
         self.hearth = hearth
         self.output = output
         self.environment = {
@@ -128,7 +148,12 @@ class Demo:
             "HEARTH_STATE_DIR": str(scratch / "state"),
             "HEARTH_CONFIG": str(scratch / "hearth.cfg"),
         }
-        (scratch / "hearth.cfg").write_text("gateway\n    log_level = info\n")
+        (scratch / "hearth.cfg").write_text(
+            "gateway\n    log_level = info\n"
+            f"packages\n    dir = {scratch}/packages\n"
+            "profile\n    python3\n        packages\n"
+            f"            index = {index}\n"
+        )
         self.state = scratch / "state"
         self.session: dict[str, Any] = {}
         self.gateway_pid = 0
@@ -274,6 +299,19 @@ class Demo:
     def repair(self) -> None:
         text = self.turn("The repaired cell, in the same session", REPAIR)
         expect("setosa" in text and "7.0" in text, "wrong ratios")
+
+    def add(self) -> None:
+        self.title("A package is missing: the error says how to ask for it")
+        done = self.run("exec", self.id, "-c", MISSING, status=1)
+        said = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr)
+        hint = next(
+            (line for line in said.splitlines() if "%pip install" in line), ""
+        )
+        expect("petals" in hint, f"no hint: {said}")
+        self.show(hint)
+        text = self.turn("It is added from outside, and used at once", ADD)
+        expect("added petals 1.0" in text, "it does not say what was added")
+        expect("virginica up to 6.9 cm" in text, "it was not used")
 
     def train(self) -> None:
         text = self.turn("A random forest: does it overfit?", TRAIN)
@@ -426,6 +464,7 @@ class Demo:
         self.plot()
         self.fail()
         self.repair()
+        self.add()
         self.train()
         self.look()
         self.listing()
@@ -454,10 +493,14 @@ def main() -> int:
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     # Its path is short, since paths of sockets are: not under the tree.
-    with TemporaryDirectory(
-        prefix="hearth-demo-", dir="/tmp", ignore_cleanup_errors=True
-    ) as scratch:
-        demo = Demo(options.hearth.resolve(), output, Path(scratch))
+    with (
+        TemporaryDirectory(
+            prefix="hearth-demo-", dir="/tmp", ignore_cleanup_errors=True
+        ) as scratch,
+        FakeIndex() as index,
+    ):
+        index.add("petals", "1.0", {"petals.py": PETALS})
+        demo = Demo(options.hearth.resolve(), output, Path(scratch), index.url)
         try:
             demo.everything()
         except (StepError, subprocess.TimeoutExpired, OSError) as error:
