@@ -274,3 +274,13 @@ def run_commands(shell: Shell, block: Block, place: str) -> None:
         assert status == step.status, f"{where}\nended with {status}:\n{said}"
         if step.shown.strip():
             assert agrees(step.shown, said), f"{where}\nsays:\n{said}"
+
+
+def run_python(shell: Shell, block: Block, place: str) -> str:
+    """Run the program of an example; returns what it says."""
+    (shell.work / "example.py").write_text(block.text)
+    # The client, which a reader has installed.
+    client = ROOT / "clients" / "python" / "src"
+    status, said = shell.run(f"PYTHONPATH={client} python example.py")
+    assert status == 0, f"{place}:{block.line}:\n{said}"
+    return said

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from documents import ROOT, Shell, blocks_of, run_commands
+from documents import ROOT, Shell, blocks_of, run_commands, run_python
 
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
@@ -32,7 +32,8 @@ def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
     commands = [one for one in blocks if one.kind == "commands"]
-    assert len(commands) == 2
+    programs = [one for one in blocks if one.kind == "python"]
+    assert (len(commands), len(programs)) == (2, 1)
     with FakeIndex() as index:
         index.add("humanize", "4.9", {"humanize/__init__.py": HUMANIZE})
         text = configuration.text.replace("https://pypi.org/simple/", index.url)
@@ -44,6 +45,8 @@ def test_the_guide(folder: Path) -> None:
         try:
             for block in commands:
                 run_commands(shell, block, "docs/guide/packages.md")
+            said = run_python(shell, programs[0], "docs/guide/packages.md")
+            assert "humanize" in said
         finally:
             shell.close()
     assert index.count("/files/") > 0

@@ -17,6 +17,7 @@ from hearth import aio, errors
 from hearth._records import Event
 from hearth._sync.files import Files
 from hearth._sync.gateway import Gateway, attach, connect, session
+from hearth._sync.packages import Packages
 from hearth._sync.processes import Process, Processes
 from hearth._sync.run import Run
 from hearth._sync.session import Session
@@ -38,8 +39,10 @@ from hearth.errors import (
     GatewayNotFound,
     GatewayUnreachable,
     HearthError,
+    IndexUnreachable,
     KeyConflict,
     NotPermitted,
+    PackagesRefused,
     PathRefused,
     ProcessEnded,
     QueueFull,
@@ -62,6 +65,8 @@ from hearth.values import (
     ModelImage,
     ModelView,
     Output,
+    Package,
+    PackagesChanged,
     ProcessInfo,
     ProcessOutput,
     Result,
@@ -92,6 +97,7 @@ __all__ = [
     "GatewayNotFound",
     "GatewayUnreachable",
     "HearthError",
+    "IndexUnreachable",
     "Kept",
     "KeyConflict",
     "Lost",
@@ -99,6 +105,10 @@ __all__ = [
     "ModelView",
     "NotPermitted",
     "Output",
+    "Package",
+    "Packages",
+    "PackagesChanged",
+    "PackagesRefused",
     "PathRefused",
     "Process",
     "ProcessEnded",

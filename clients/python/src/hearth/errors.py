@@ -147,6 +147,16 @@ class ProcessEnded(SessionError):
     """The program has ended: it takes no input and no signal."""
 
 
+class PackagesRefused(SessionError):
+    """The packages were not changed: the policy of the session's profile
+    refuses one, no version fits, or the kernel has to restart first. The text
+    says which, and what would be right."""
+
+
+class IndexUnreachable(SessionError):
+    """The gateway did not reach the index of packages. Nothing changed."""
+
+
 # ---- files ----
 
 

@@ -380,6 +380,56 @@ def file_info(model: Mapping[str, Any], root: str) -> FileInfo:
     )
 
 
+# ---- packages ----
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of a session."""
+
+    name: str
+    version: str
+    #: It was asked for; False if another one needs it.
+    is_requested: bool
+
+
+@dataclass(frozen=True)
+class PackagesChanged:
+    """The result of a change of packages."""
+
+    #: All that the session has now, by name.
+    packages: tuple[Package, ...]
+    #: Name and version.
+    added: tuple[tuple[str, str], ...]
+    removed: tuple[tuple[str, str], ...]
+    #: Name, version before, version now. Code that has imported the one before
+    #: has it until the kernel restarts.
+    changed: tuple[tuple[str, str, str], ...]
+    #: What was asked for and the profile's Python has already.
+    present: tuple[tuple[str, str], ...]
+
+
+def packages_changed(model: Mapping[str, Any]) -> PackagesChanged:
+    def pairs(key: str) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (entry["name"], entry["version"]) for entry in model.get(key, ())
+        )
+
+    return PackagesChanged(
+        packages=tuple(
+            Package(entry["name"], entry["version"], entry["requested"])
+            for entry in model["packages"]
+        ),
+        added=pairs("added"),
+        removed=pairs("removed"),
+        changed=tuple(
+            (entry["name"], entry["from"], entry["to"])
+            for entry in model.get("changed", ())
+        ),
+        present=pairs("present"),
+    )
+
+
 # ---- processes ----
 
 

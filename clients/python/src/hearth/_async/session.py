@@ -11,6 +11,7 @@ from uuid import uuid4
 from hearth._answers import error_of, json_of, sentence_of
 from hearth._async.files import AsyncFiles
 from hearth._async.link import AsyncSessionLink
+from hearth._async.packages import AsyncPackages
 from hearth._async.processes import AsyncProcesses
 from hearth._async.run import AsyncRun
 from hearth._async.tools import AsyncTools
@@ -31,6 +32,7 @@ class AsyncSession(AsyncSessionLink):
     def __init__(self, transport: AsyncTransport, session: str) -> None:
         super().__init__(transport, session)
         self.files = AsyncFiles(self)
+        self.packages = AsyncPackages(self)
         self.processes = AsyncProcesses(self)
         self.tools = AsyncTools(self)
 

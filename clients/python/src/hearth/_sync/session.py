@@ -12,6 +12,7 @@ from uuid import uuid4
 from hearth._answers import error_of, json_of, sentence_of
 from hearth._sync.files import Files
 from hearth._sync.link import SessionLink
+from hearth._sync.packages import Packages
 from hearth._sync.processes import Processes
 from hearth._sync.run import Run
 from hearth._sync.tools import Tools
@@ -32,6 +33,7 @@ class Session(SessionLink):
     def __init__(self, transport: Transport, session: str) -> None:
         super().__init__(transport, session)
         self.files = Files(self)
+        self.packages = Packages(self)
         self.processes = Processes(self)
         self.tools = Tools(self)
 
