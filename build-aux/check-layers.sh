@@ -39,8 +39,10 @@ BEGIN {
     may["kernels"]               = " base protocol/channel.h" \
                                    " protocol/session_limits.h" link json \
                                    "sandbox/sandbox.h sandbox/cgroup.h "
-    may["kernels/hearth_kernel"] = " base sandbox/sandbox.h" link \
-                                   "kernels/zygote_request.h "
+    may["kernels/hearth_kernel/link"] = " base" link
+    may["kernels/hearth_kernel/sandbox"] = " base protocol/limits.h" \
+                                   " sandbox/sandbox.h" \
+                                   " kernels/zygote_request.h "
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/observer_rules.h" \
                                    " protocol/websocket.h" json \

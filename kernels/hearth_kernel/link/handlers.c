@@ -3,7 +3,7 @@
  * signal.getsignal call _signal's by their names there, where ours are put in
  * their place: docs/design/ARCHITECTURE.md says why. The originals are kept for
  * the life of the process, and the interpreter's lock is held throughout. */
-#include "kernels/hearth_kernel/handlers.h"
+#include "kernels/hearth_kernel/link/handlers.h"
 
 #include <signal.h>
 

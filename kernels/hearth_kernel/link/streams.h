@@ -1,8 +1,8 @@
 /* What is printed, on its way to become events. */
-#ifndef HEARTH_KERNEL_LINK_TEXT_H
-#define HEARTH_KERNEL_LINK_TEXT_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_STREAMS_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_STREAMS_H
 
-#include "kernels/hearth_kernel/link_state.h"
+#include "kernels/hearth_kernel/link/state.h"
 
 /* Returns nanoseconds of the monotonic clock. */
 int64_t link_now(void);

@@ -35,9 +35,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "kernels/hearth_kernel/arenas.h"
-#include "kernels/hearth_kernel/immortal.h"
-#include "kernels/hearth_kernel/loop.h"
+#include "kernels/hearth_kernel/sandbox/arenas.h"
+#include "kernels/hearth_kernel/sandbox/immortal.h"
+#include "kernels/hearth_kernel/sandbox/loop.h"
 #include "sandbox/sandbox.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Events on their way to the gateway, kept until they are acknowledged: the
  * next gateway gets those that this one may not have journaled. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_OUTBOX_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_OUTBOX_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_OUTBOX_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_OUTBOX_H
 
 #include "protocol/frame.h"
 

@@ -1,7 +1,7 @@
 /* See outbox.h. A linked list of encoded frames with a mark at the first that
  * is not wholly sent. Guarded by the link's lock; lives as long as the link,
  * which is as long as the process. */
-#include "kernels/hearth_kernel/outbox.h"
+#include "kernels/hearth_kernel/link/outbox.h"
 
 #include <errno.h>
 #include <sys/socket.h>

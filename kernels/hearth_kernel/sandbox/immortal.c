@@ -3,7 +3,7 @@
  * 3.13 and 3.14), and what counts references leaves such an object alone. The
  * value is taken from None, which is immortal wherever there are such objects
  * at all. One thread, the zygote's, before it forks. */
-#include "kernels/hearth_kernel/immortal.h"
+#include "kernels/hearth_kernel/sandbox/immortal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

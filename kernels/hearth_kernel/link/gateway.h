@@ -1,8 +1,8 @@
 /* The gateway at the other end. */
-#ifndef HEARTH_KERNEL_LINK_GATEWAY_H
-#define HEARTH_KERNEL_LINK_GATEWAY_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_GATEWAY_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_GATEWAY_H
 
-#include "kernels/hearth_kernel/link_state.h"
+#include "kernels/hearth_kernel/link/state.h"
 
 /* Takes the newest gateway for the right one: an older may be a dead one's. */
 void link_accept(link_t *self);

@@ -1,12 +1,12 @@
 /* What a link holds. Only the files of the link include it, in the order
- * link_keepers, link_connection, link_text, link_gateway, link; each is called
+ * keepers, connection, streams, gateway, link; each is called
  * with the lock held. */
-#ifndef HEARTH_KERNEL_LINK_STATE_H
-#define HEARTH_KERNEL_LINK_STATE_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_STATE_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_STATE_H
 
-#include "kernels/hearth_kernel/link.h"
-#include "kernels/hearth_kernel/outbox.h"
-#include "kernels/hearth_kernel/text.h"
+#include "kernels/hearth_kernel/link/link.h"
+#include "kernels/hearth_kernel/link/outbox.h"
+#include "kernels/hearth_kernel/link/text.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Objects that no longer count references: using one does not write to it, so
  * its page stays shared between a zygote and its kernels. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_IMMORTAL_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_IMMORTAL_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_IMMORTAL_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_IMMORTAL_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -6,9 +6,9 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "kernels/hearth_kernel/handlers.h"
-#include "kernels/hearth_kernel/link.h"
-#include "kernels/hearth_kernel/text.h"
+#include "kernels/hearth_kernel/link/handlers.h"
+#include "kernels/hearth_kernel/link/link.h"
+#include "kernels/hearth_kernel/link/text.h"
 #include "protocol/limits.h"
 
 #include <errno.h>

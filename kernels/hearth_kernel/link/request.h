@@ -1,6 +1,6 @@
 /* A request, copied from the wire, and the row in which requests wait. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_REQUEST_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_REQUEST_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_REQUEST_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_REQUEST_H
 
 #include "base/cleanup.h"
 #include "protocol/frame.h"

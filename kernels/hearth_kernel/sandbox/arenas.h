@@ -2,8 +2,8 @@
  * in large pages before it forks. By itself CPython asks for arenas of 1 MiB
  * one by one, which come to lie between libraries, too short for a large page,
  * and a fork copies an entry for each page that is not in one. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_ARENAS_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_ARENAS_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_ARENAS_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_ARENAS_H
 
 #include <stdbool.h>
 

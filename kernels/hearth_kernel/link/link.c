@@ -4,10 +4,10 @@
  *
  * Events keep one order: printed text, bytes from the pipes and events go into
  * one queue, and a reply comes after all of them. */
-#include "kernels/hearth_kernel/link_connection.h"
-#include "kernels/hearth_kernel/link_gateway.h"
-#include "kernels/hearth_kernel/link_keepers.h"
-#include "kernels/hearth_kernel/link_text.h"
+#include "kernels/hearth_kernel/link/connection.h"
+#include "kernels/hearth_kernel/link/gateway.h"
+#include "kernels/hearth_kernel/link/keepers.h"
+#include "kernels/hearth_kernel/link/streams.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* See text.h. Plain functions over bytes; any thread. */
-#include "kernels/hearth_kernel/text.h"
+#include "kernels/hearth_kernel/link/text.h"
 
 #include "base/utf8.h"
 

@@ -1,7 +1,7 @@
-/* See link_keepers.h. The thread that reads the gateway's requests starts the
+/* See keepers.h. The thread that reads the gateway's requests starts the
  * keeper, so that a cell which computes does not matter. The keeper leaves the
  * kernel at once, so the kernel has no child of it to wait for. */
-#include "kernels/hearth_kernel/link_keepers.h"
+#include "kernels/hearth_kernel/link/keepers.h"
 
 #include "base/spawn.h"
 #include "protocol/keeper.h"

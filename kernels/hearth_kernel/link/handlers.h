@@ -5,8 +5,8 @@
  *
  * The interpreter drops what a finalizer raises, or a callback of fork. A
  * KeyboardInterrupt that is dropped there is raised again after it. */
-#ifndef HEARTH_KERNEL_HANDLERS_H
-#define HEARTH_KERNEL_HANDLERS_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_HANDLERS_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_HANDLERS_H
 
 #include <Python.h>
 #include <stdbool.h>

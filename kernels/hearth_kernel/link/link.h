@@ -7,11 +7,11 @@
  *
  * In a forked child the link does not work: link_is_child returns true,
  * requests never come, events are dropped, text goes to descriptors 1 and 2. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_LINK_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_LINK_H
 
 #include "base/fault.h"
-#include "kernels/hearth_kernel/request.h"
+#include "kernels/hearth_kernel/link/request.h"
 #include "protocol/frame.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* The gateway at the other end: it comes, greets, asks, acknowledges, goes; and
  * events go to it in their order. */
-#include "kernels/hearth_kernel/link_gateway.h"
-#include "kernels/hearth_kernel/link_connection.h"
-#include "kernels/hearth_kernel/link_keepers.h"
-#include "kernels/hearth_kernel/link_text.h"
+#include "kernels/hearth_kernel/link/gateway.h"
+#include "kernels/hearth_kernel/link/connection.h"
+#include "kernels/hearth_kernel/link/keepers.h"
+#include "kernels/hearth_kernel/link/streams.h"
 
 #include "protocol/jspan_write.h"
 

@@ -2,7 +2,7 @@
  * frees arenas, and a process may have several interpreters (PEP 684). State
  * that changes after the fork is therefore atomic: a lock could be left locked
  * by another thread. */
-#include "kernels/hearth_kernel/arenas.h"
+#include "kernels/hearth_kernel/sandbox/arenas.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* The connection to the gateway. */
-#ifndef HEARTH_KERNEL_LINK_CONNECTION_H
-#define HEARTH_KERNEL_LINK_CONNECTION_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_CONNECTION_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_CONNECTION_H
 
-#include "kernels/hearth_kernel/link_state.h"
+#include "kernels/hearth_kernel/link/state.h"
 
 /* Has Python's loop and the thread wait for the gateway: what comes wakes the
  * loop while it waits, and the thread while it does not. */

@@ -1,8 +1,8 @@
 /* The zygote's loop: reads orders, launches, answers. It touches no object of
  * Python's: each page that a zygote writes to leaves its old copy to every
  * kernel that was forked before. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LOOP_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_LOOP_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_LOOP_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_LOOP_H
 
 #include "base/fault.h"
 #include "kernels/zygote_request.h"

@@ -2,7 +2,7 @@
  * written to anyway, and nothing is allocated. There is one thread, and no
  * Python code runs: neither its signal handlers nor fork hooks. The caller has
  * run the hooks before the fork, and the payload runs those for after it. */
-#include "kernels/hearth_kernel/loop.h"
+#include "kernels/hearth_kernel/sandbox/loop.h"
 
 #include "base/fd.h"
 

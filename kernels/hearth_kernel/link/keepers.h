@@ -1,9 +1,9 @@
 /* Keepers of processes beside the kernel: the gateway sends a listening socket
  * with KEEP, and a keeper is started with it. */
-#ifndef HEARTH_KERNEL_LINK_KEEPERS_H
-#define HEARTH_KERNEL_LINK_KEEPERS_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_KEEPERS_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_KEEPERS_H
 
-#include "kernels/hearth_kernel/link_state.h"
+#include "kernels/hearth_kernel/link/state.h"
 
 #include <sys/types.h>
 

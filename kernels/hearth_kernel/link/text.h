@@ -1,7 +1,7 @@
 /* Converts bytes of unknown origin into UTF-8 for stream events. All state is
  * in the arguments. */
-#ifndef HEARTH_KERNELS_HEARTH_KERNEL_TEXT_H
-#define HEARTH_KERNELS_HEARTH_KERNEL_TEXT_H
+#ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_TEXT_H
+#define HEARTH_KERNELS_HEARTH_KERNEL_LINK_TEXT_H
 
 #include "base/buffer.h"
 

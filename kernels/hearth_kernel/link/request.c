@@ -1,6 +1,6 @@
 /* See request.h. One block of memory holds a request with all its parts. No
  * thread of its own; the link's lock guards the rows. */
-#include "kernels/hearth_kernel/request.h"
+#include "kernels/hearth_kernel/link/request.h"
 
 #include <string.h>
 

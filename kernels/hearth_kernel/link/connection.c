@@ -1,7 +1,7 @@
 /* The connection to the gateway: who waits for it, and events on their way into
- * it. What it says is link_gateway.c's. */
-#include "kernels/hearth_kernel/link_connection.h"
-#include "kernels/hearth_kernel/link_keepers.h"
+ * it. What it says is gateway.c's. */
+#include "kernels/hearth_kernel/link/connection.h"
+#include "kernels/hearth_kernel/link/keepers.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,8 +1,8 @@
 /* What is printed: by Python code (link_write), and by everything that writes
  * to descriptors 1 and 2, which are pipes. Text that waits has one stream and
  * one cause; other text pushes it out. */
-#include "kernels/hearth_kernel/link_text.h"
-#include "kernels/hearth_kernel/link_connection.h"
+#include "kernels/hearth_kernel/link/streams.h"
+#include "kernels/hearth_kernel/link/connection.h"
 
 #include "protocol/jspan_write.h"
 
