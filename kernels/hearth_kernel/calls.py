@@ -13,7 +13,8 @@ from concurrent import futures
 from concurrent.futures import Future
 from typing import Any, Optional
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link
+from hearth_kernel.messaging import outlet
 
 Content = dict[str, Any]
 

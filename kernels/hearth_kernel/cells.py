@@ -17,8 +17,9 @@ from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from typing import Any, Callable, Optional
 
-from hearth_kernel import _link, compact, limits, outlet, packages, policy
+from hearth_kernel import _link, compact, limits, packages, policy
 from hearth_kernel.interrupts import Interrupts
+from hearth_kernel.messaging import outlet
 from hearth_kernel.shell import describe_error
 from hearth_kernel.state import Content, State
 from hearth_kernel.tidying import Tidying

@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional
 from IPython.core.formatters import BaseFormatter
 from traitlets import ObjectName, Unicode
 
-from hearth_kernel import outlet
+from hearth_kernel.messaging import outlet
 
 TABLE = "text/vnd.hearth.table"
 IMAGE = "image/webp"

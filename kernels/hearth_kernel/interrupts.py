@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Optional
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link
+from hearth_kernel.messaging import outlet
 from hearth_kernel.state import State
 
 

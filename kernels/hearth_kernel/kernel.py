@@ -25,18 +25,16 @@ from IPython.core.error import StdinNotImplementedError
 
 from hearth_kernel import (
     _link,
-    comms,
     debugging,
     introspection,
     limits,
-    outlet,
     packages,
     rehearsal,
-    streams,
     tools,
 )
 from hearth_kernel.cells import Cells
 from hearth_kernel.interrupts import Interrupts
+from hearth_kernel.messaging import comms, outlet, streams
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
 from hearth_kernel.state import Content, State
 from hearth_kernel.tidying import Tidying

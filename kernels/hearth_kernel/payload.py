@@ -41,7 +41,8 @@ def become_kernel(
 ) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
     # Loaded since the zygote warmed up: their folder may be out of sight here.
-    from hearth_kernel import environment, forks, kernel, packages, reseed
+    from hearth_kernel import environment, kernel, packages
+    from hearth_kernel.forking import forks, reseed
 
     forks.restore()
     for number in _HANDLED:

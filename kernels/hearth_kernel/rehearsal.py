@@ -19,8 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hearth_kernel import _link, outlet, policy, reseed, streams
-from hearth_kernel.parents import Parents
+from hearth_kernel import _link, policy
+from hearth_kernel.forking import reseed
+from hearth_kernel.messaging import outlet, streams
+from hearth_kernel.messaging.parents import Parents
 from hearth_kernel.workspace import Workspace
 
 CELL = "x = [1 + 1]\nfor i in x:\n    print(i)"

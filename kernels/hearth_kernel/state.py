@@ -6,9 +6,10 @@ import asyncio
 import contextvars
 from typing import Any, Optional
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link
+from hearth_kernel.messaging import outlet
+from hearth_kernel.messaging.parents import Parents
 from hearth_kernel.namespace import Namespace
-from hearth_kernel.parents import Parents
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
 from hearth_kernel.workspace import Workspace
 

@@ -12,7 +12,7 @@ import gc
 import resource
 from time import perf_counter
 
-from hearth_kernel import holes
+from hearth_kernel.forking import holes
 from hearth_kernel.interrupts import Interrupts
 from hearth_kernel.state import State
 

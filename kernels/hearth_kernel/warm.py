@@ -16,15 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import (
-    _sandbox,
-    codes,
-    comms,
-    holes,
-    immortal,
-    streams,
-    tracebacks,
-)
+from hearth_kernel import _sandbox, tracebacks
+from hearth_kernel.forking import codes, holes, immortal
+from hearth_kernel.messaging import comms, streams
 from hearth_kernel.shell import ZMQInteractiveShell
 
 if TYPE_CHECKING:
@@ -145,7 +139,8 @@ def _introspect(shell: ZMQInteractiveShell, completes: bool) -> None:
 
 def _prepare(shell: ZMQInteractiveShell) -> Kernel:
     """Do once what each kernel does at its start, and what it need not do."""
-    from hearth_kernel import kernel, reseed
+    from hearth_kernel import kernel
+    from hearth_kernel.forking import reseed
 
     reseed.prepare()
     reseed.reseed()

@@ -125,7 +125,7 @@ def snapshot() -> dict[str, int]:
 
 def check_threads() -> None:
     """Refuse to fork with a second thread: its locks would stay locked."""
-    from hearth_kernel import forks
+    from hearth_kernel.forking import forks
 
     threads = forks.count_threads()
     if threads != 1:
@@ -215,14 +215,8 @@ def describe(profile: Order) -> Order:
     try:
         # With all that kernels need: what is loaded here is not loaded again
         # by each of them.
-        from hearth_kernel import (  # noqa: F401
-            environment,
-            forks,
-            kernel,
-            packages,
-            policy,
-            reseed,
-        )
+        from hearth_kernel import environment, kernel, packages, policy  # noqa: F401
+        from hearth_kernel.forking import forks, reseed  # noqa: F401
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None

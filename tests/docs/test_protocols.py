@@ -80,7 +80,7 @@ def test_the_kernel_names_frames_that_there_are() -> None:
     known = set(re.findall(r"\bX\((\w+), \d+,", read("protocol/frame.h")))
     named = {
         name
-        for path in sorted((ROOT / "kernels" / "hearth_kernel").glob("*.py"))
+        for path in sorted((ROOT / "kernels" / "hearth_kernel").rglob("*.py"))
         for name in re.findall(r"\b_?link\.([A-Z_]+)\b", path.read_text())
     }
     assert "EXECUTE" in named

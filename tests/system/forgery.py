@@ -33,7 +33,7 @@ def numbered(kind, **rest):
     return b''.join(frame(kind, seq, **rest) for seq in range(1, 60))
 
 def find_request():
-    from hearth_kernel import outlet
+    from hearth_kernel.messaging import outlet
     return outlet.cause.get()
 
 link = find_link()

@@ -21,7 +21,7 @@ from processes import children
 # Imported by the zygote, which calls it too while it warms up.
 SPOILS = """
 import os, time
-from hearth_kernel import reseed
+from hearth_kernel.forking import reseed
 
 ZYGOTE, whole = os.getpid(), reseed.reseed
 

@@ -35,7 +35,7 @@ time.sleep(600)
 QUESTIONS = (
     TAKE_THE_LINK
     + """
-from hearth_kernel import outlet
+from hearth_kernel.messaging import outlet
 content = json.dumps({'prompt': 'x' * 1000000, 'password': False}).encode()
 for seq in range(1, 2000):
     link.sendall(frame(43, seq, request=find_request(), content=content))

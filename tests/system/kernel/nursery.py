@@ -10,7 +10,8 @@ import sys
 
 
 def main():
-    from hearth_kernel import kernel, reseed, warm
+    from hearth_kernel import kernel, warm
+    from hearth_kernel.forking import reseed
 
     warm.warm(sys.argv[1:])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

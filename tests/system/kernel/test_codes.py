@@ -10,7 +10,7 @@ from test_immortal import PYTHONS
 # the last ones need more of a function than its code.
 GATHERED = """
 import json, sys
-from hearth_kernel import codes
+from hearth_kernel.forking import codes
 
 module, between = {}, []
 for number in range(3000):
@@ -95,7 +95,7 @@ def test_code_still_works(told):
 
 FAILED = """
 import os, threading, time
-from hearth_kernel import codes
+from hearth_kernel.forking import codes
 
 def work():
     pass
@@ -122,7 +122,7 @@ except ChildProcessError:
 
 REAPED = """
 import signal
-from hearth_kernel import codes
+from hearth_kernel.forking import codes
 
 def work():
     pass

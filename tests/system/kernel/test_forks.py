@@ -9,7 +9,7 @@ from test_immortal import PYTHONS
 # A stand-in for a kernel that has another thread, and forks.
 FORKED = """
 import json, os, sys, threading
-from hearth_kernel import forks
+from hearth_kernel.forking import forks
 
 def child(look):
     ours, theirs = os.pipe()
@@ -47,7 +47,7 @@ print(json.dumps(child(kernel)))
 # A thread that Python has not made, which has called Python and is gone.
 FOREIGN = """
 import _thread, threading, time
-from hearth_kernel import forks
+from hearth_kernel.forking import forks
 hook = threading._after_fork
 def look():
     threading.current_thread()

@@ -9,7 +9,7 @@ from conftest import run_python
 # heap one piece in two.
 FILLED = """
 import ctypes, json
-from hearth_kernel import holes
+from hearth_kernel.forking import holes
 libc = ctypes.CDLL(None)
 objects = [(bytes(20), bytes(150), bytes(3000)) for _ in range(8000)]
 kept = [row for number, row in enumerate(objects) if number % 2]

@@ -34,7 +34,7 @@ PYTHONS = [sys.executable] + [
 
 MADE = """
 import gc, io, json, os, sys
-from hearth_kernel import immortal
+from hearth_kernel.forking import immortal
 
 ended = []
 

@@ -18,7 +18,8 @@ def descriptors():
     return sorted(os.listdir("/proc/self/fd"))
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 before = descriptors()
-from hearth_kernel import codes, kernel
+from hearth_kernel import kernel
+from hearth_kernel.forking import codes
 from hearth_kernel.warm import warm
 shell, _, _ = warm([])
 code = kernel.Kernel.serve.__code__

@@ -10,7 +10,7 @@ KERNELS = Path(__file__).resolve().parents[3] / "kernels"
 # namespace: here a process has the zygote's id.
 ASKED = """
 import os, ssl
-from hearth_kernel import reseed
+from hearth_kernel.forking import reseed
 ssl.RAND_bytes(1)
 added = []
 ssl.RAND_add = lambda words, entropy: added.append((len(words), entropy))

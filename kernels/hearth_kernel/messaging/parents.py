@@ -9,7 +9,8 @@ from __future__ import annotations
 from contextvars import Token
 from typing import Any, Optional
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link
+from hearth_kernel.messaging import outlet
 
 Parent = dict[str, Any]
 ParentToken = Token[Optional[int]]

@@ -7,7 +7,8 @@ from typing import Any, Optional
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from hearth_kernel import _link, outlet
+from hearth_kernel import _link
+from hearth_kernel.messaging import outlet
 
 _EVENTS = {
     "comm_open": _link.COMM_OPEN,

@@ -19,7 +19,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any, Callable
 
-from hearth_kernel import forks, holes
+from hearth_kernel.forking import forks, holes
 
 _PATIENCE = 5.0  # seconds; it takes some ms
 

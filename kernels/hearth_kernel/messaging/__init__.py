@@ -1,0 +1,1 @@
+"""Jupyter's messages as code makes them: outputs, comms, and their parents."""
