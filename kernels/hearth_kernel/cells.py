@@ -17,9 +17,11 @@ from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from typing import Any, Callable, Optional
 
-from hearth_kernel import _link, compact, limits, packages, policy
+from hearth_kernel import _link, compact, policy
+from hearth_kernel.errors import limits
 from hearth_kernel.interrupts import Interrupts
 from hearth_kernel.messaging import outlet
+from hearth_kernel.packages import added
 from hearth_kernel.shell import describe_error
 from hearth_kernel.state import Content, State
 from hearth_kernel.tidying import Tidying
@@ -120,7 +122,7 @@ class Cells:
         )
         shell.shown = shell.display_fault = None
         limits.forget()
-        packages.look()
+        added.look()
         compact.enable(shell, compact.is_wanted(self.state.metadata))
         shell.is_cancelled = False
         shell.is_executing = True

@@ -11,7 +11,9 @@ from typing import Any, Callable, Optional, TypeVar
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
-from hearth_kernel import limits, packages, pip, pipwords, policy
+from hearth_kernel import policy
+from hearth_kernel.errors import limits
+from hearth_kernel.packages import added, pip, pipwords
 
 T = TypeVar("T")
 
@@ -38,7 +40,7 @@ def _advise(command: str) -> None:
     """Say once how to get a package, after a line that has tried to."""
     installs = _INSTALLS.search(command)
     if installs:
-        print(packages.advise(installs[1]), file=sys.stderr)
+        print(added.advise(installs[1]), file=sys.stderr)
 
 
 def leave_out(trace: Optional[TracebackType]) -> None:
@@ -74,7 +76,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
         words = self.var_expand(cmd, depth=1)
-        is_asked = packages.is_for_cells() and not policy.refuses_magic("pip")
+        is_asked = added.is_for_cells() and not policy.refuses_magic("pip")
         asked = pipwords.find(words) if is_asked else None
         if asked is not None:
             self.user_ns["_exit_code"] = 1
@@ -87,7 +89,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
             print(note, file=sys.stderr)
         # Where pip is asked as %pip is, the exit code of a line says nothing:
         # it is that of its last command.
-        if code or packages.folder():
+        if code or added.folder():
             _advise(words)
         # Older ones have no such setting.
         if code and getattr(self, "system_raise_on_error", False):
@@ -103,7 +105,7 @@ class CommandShell(InteractiveShell):  # type: ignore[misc]
                 cmd, split=split, depth=depth + 3
             )
         )
-        if packages.folder():
+        if added.folder():
             _advise(cmd)
         return output
 

@@ -23,21 +23,16 @@ from typing import Any, Callable, Optional
 
 from IPython.core.error import StdinNotImplementedError
 
-from hearth_kernel import (
-    _link,
-    debugging,
-    introspection,
-    limits,
-    packages,
-    rehearsal,
-    tools,
-)
+from hearth_kernel import _link, debugging, introspection, rehearsal
 from hearth_kernel.cells import Cells
+from hearth_kernel.errors import limits
 from hearth_kernel.interrupts import Interrupts
 from hearth_kernel.messaging import comms, outlet, streams
+from hearth_kernel.packages import added
 from hearth_kernel.shell import ZMQInteractiveShell, describe_error
 from hearth_kernel.state import Content, State
 from hearth_kernel.tidying import Tidying
+from hearth_kernel.tools import host
 
 Handler = Callable[[Any, Content], Content]
 
@@ -305,7 +300,7 @@ class Kernel(State):
         self.ready = outlet.pack(introspection.info(self.shell.banner))
         streams.flush_at_exit()
         debugging.install()
-        tools.install()
+        host.install()
         self.interrupts.install()
         builtins.input = self.input
         getpass.getpass = self.getpass
@@ -323,7 +318,7 @@ class Kernel(State):
         """Take over the process: streams, input, signals, the loop."""
         self.requests_fd = outlet.start(listener, retain)
         sys.path[:] = self.path
-        packages.add_place()
+        added.add_place()
         sys.stdout, sys.stderr = self.streams  # type: ignore[assignment]
         sys.__stdout__, sys.__stderr__ = self.streams  # type: ignore
         _signal.signal(_SIGINT, self.interrupts.handler)

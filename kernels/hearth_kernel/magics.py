@@ -11,15 +11,15 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magics.code import CodeMagics, MacroToEdit
 
-from hearth_kernel import packages
-from hearth_kernel.pip import serve
-from hearth_kernel.pipwords import split
+from hearth_kernel.packages import added
+from hearth_kernel.packages.pip import serve
+from hearth_kernel.packages.pipwords import split
 
 
 def _refuse(magic: str, line: str) -> NoReturn:
     action, *names = split(line, magic) or [""]
-    if action != "install" or not packages.is_for_cells():
-        raise UsageError(packages.advise(magic))
+    if action != "install" or not added.is_for_cells():
+        raise UsageError(added.advise(magic))
     wanted = [name for name in names if not name.startswith("-")] or ["NAME"]
     raise UsageError(
         f"{magic}: this kernel has no packages of conda: use `%pip install "
@@ -87,7 +87,7 @@ class KernelMagics(Magics):  # type: ignore[misc]
             del words[0]
         elif words[:1] in (["add"], ["remove"]):
             words[0] = {"add": "install", "remove": "uninstall"}[words[0]]
-        elif packages.folder():
+        elif added.folder():
             raise UsageError(
                 "%uv: there are `%uv pip`, `%uv add`, `%uv remove`"
             )

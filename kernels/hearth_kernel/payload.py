@@ -41,15 +41,16 @@ def become_kernel(
 ) -> None:
     """Be a session's kernel: in the payload, after the sandbox is entered."""
     # Loaded since the zygote warmed up: their folder may be out of sight here.
-    from hearth_kernel import environment, kernel, packages
+    from hearth_kernel import environment, kernel
     from hearth_kernel.forking import forks, reseed
+    from hearth_kernel.packages import added
 
     forks.restore()
     for number in _HANDLED:
         _signal.signal(number, _signal.SIG_DFL)
     reseed.reseed()
     environment.settle(order.get("env") or {})
-    packages.begin()
+    added.begin()
     os.chdir("/workspace")
     sys.argv = [""]
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")

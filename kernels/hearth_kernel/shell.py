@@ -30,12 +30,13 @@ try:
 except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
-from hearth_kernel import _link, commands, compact, limits, tracebacks, traits
+from hearth_kernel import _link, commands, compact, traits
+from hearth_kernel.errors import limits, tracebacks
 from hearth_kernel.history import MemoryHistory
 from hearth_kernel.magics import KernelMagics
 from hearth_kernel.messaging import outlet
 from hearth_kernel.messaging.parents import Parent, ParentToken
-from hearth_kernel.pip import PackagesError
+from hearth_kernel.packages.pip import PackagesError
 from hearth_kernel.shortcuts import Shortcuts
 
 # As the gateway has it, which ends a session that tries more

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config import Config
 
-from hearth_kernel import _sandbox, tracebacks
+from hearth_kernel import _sandbox
+from hearth_kernel.errors import tracebacks
 from hearth_kernel.forking import codes, holes, immortal
 from hearth_kernel.messaging import comms, streams
 from hearth_kernel.shell import ZMQInteractiveShell

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Callable, Optional
 
-from hearth_kernel.distributions import DISTRIBUTIONS
+from hearth_kernel.packages.distributions import DISTRIBUTIONS
 
 from hearth_packages.profile import OWN, find_module
 from hearth_packages.requirement import normalise

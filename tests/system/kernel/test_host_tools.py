@@ -216,7 +216,7 @@ def test_threads_see_newer_tools_at_once(kernel):
     seen = printed(
         kernel,
         "import threading\nfrom hearth import tools\n"
-        "from hearth_kernel import tools as module\n"
+        "from hearth_kernel.tools import host as module\n"
         "make, found, threads = module._make, [], []\n"
         "def slow(*args):\n"
         "    if not threads:\n"

@@ -17,10 +17,10 @@ def begin(kernel, folder):
     folder.mkdir()
     events = kernel.run(
         "import os\n"
-        "from hearth_kernel import packages\n"
+        "from hearth_kernel.packages import added\n"
         f"os.environ['HEARTH_PACKAGES'] = {str(folder / 'current')!r}\n"
-        "packages.begin()\n"
-        "packages.add_place()"
+        "added.begin()\n"
+        "added.add_place()"
     )
     assert events[-1].content["status"] == "ok", events[-1].content
 
@@ -118,5 +118,5 @@ def test_without_packages_nothing_changes(kernel):
         "False"
     )
     assert kernel.value(
-        "__import__('hearth_kernel.packages').packages._folder"
+        "__import__('hearth_kernel.packages.added').packages.added._folder"
     ) == repr("")

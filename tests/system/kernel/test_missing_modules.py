@@ -75,7 +75,7 @@ def test_a_module_of_the_workspace_has_another_reason(kernel, tmp_path):
     (tmp_path / "mine.py").write_text("")
     (tmp_path / "folder").mkdir()
     kernel.run(
-        "from hearth_kernel import missing\n"
+        "from hearth_kernel.errors import missing\n"
         f"missing._WORKSPACE = {str(tmp_path)!r}"
     )
     assert error(kernel, "import mine") == []

@@ -13,7 +13,7 @@ from conftest import run_python
 PROGRAM = '''
 import json, os, sys, tempfile
 sys.dont_write_bytecode = True
-from hearth_kernel import tracebacks
+from hearth_kernel.errors import tracebacks
 from stack_data.core import FrameInfo, Source
 
 LONG = """
@@ -147,7 +147,7 @@ def test_the_lexer_is_made_once(told: Any) -> None:
 # as a kernel's is not its zygote's.
 RELATIVE = """
 import inspect, os, tempfile
-from hearth_kernel import tracebacks
+from hearth_kernel.errors import tracebacks
 
 code = compile("def fail():\\n    return 1 / 0", "cython/made.pyx", "exec")
 exec(code)

@@ -11,7 +11,7 @@ import errno
 import socket
 from typing import Optional
 
-from hearth_kernel.room import Reached, is_of_system
+from hearth_kernel.errors.room import Reached, is_of_system
 
 _INSTEAD = (
     "what is needed from outside can come as a file in /workspace, or through "

@@ -10,9 +10,9 @@ import os
 import re
 import sys
 
-from hearth_kernel import packages
-from hearth_kernel.distributions import DISTRIBUTIONS
-from hearth_kernel.room import Reached
+from hearth_kernel.errors.room import Reached
+from hearth_kernel.packages import added
+from hearth_kernel.packages.distributions import DISTRIBUTIONS
 
 _WORKSPACE = "/workspace"
 _NAME_MAX = 100  # characters
@@ -67,9 +67,9 @@ def explain(error: ModuleNotFoundError) -> list[Reached]:
     if _is_of_none(name):
         return []
     package = DISTRIBUTIONS.get(name, name)
-    if packages.is_for_cells():
+    if added.is_for_cells():
         how = f": `%pip install {package}` asks for it"
-    elif packages.folder():
+    elif added.folder():
         how = f"; a client can add it: `hearth packages add SESSION {package}`"
     else:
         how = ", and packages are installed into the profile's Python, outside"

@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Callable, Optional
 
-from hearth_kernel import missing
-from hearth_kernel.network import (
+from hearth_kernel.errors import missing
+from hearth_kernel.errors.network import (
     explain_family,
     explain_name,
     explain_route,
 )
-from hearth_kernel.room import (
+from hearth_kernel.errors.room import (
     MORE,
     Reached,
     all_full,

@@ -17,8 +17,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable, Optional
 
-from hearth_kernel import _link, calls
-from hearth_kernel.toolstubs import Binder, document
+from hearth_kernel import _link
+from hearth_kernel.tools import calls
+from hearth_kernel.tools.stubs import Binder, document
 
 Tool = Callable[..., Any]
 Content = dict[str, Any]

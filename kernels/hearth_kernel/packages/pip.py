@@ -16,8 +16,9 @@ from typing import Any, Callable
 
 from IPython.core.error import UsageError
 
-from hearth_kernel import calls, packages, pipwords
-from hearth_kernel.pipwords import Asked
+from hearth_kernel.packages import added, pipwords
+from hearth_kernel.packages.pipwords import Asked
+from hearth_kernel.tools import calls
 
 Content = dict[str, Any]
 
@@ -121,7 +122,7 @@ def _modules(name: str) -> Iterator[str]:
     """Name the modules of one of the session's packages."""
     from importlib import metadata
 
-    for one in metadata.distributions(name=name, path=[packages.folder()]):
+    for one in metadata.distributions(name=name, path=[added.folder()]):
         for file in one.files or ():
             stem = inspect.getmodulename(file.name)
             if stem:
@@ -131,7 +132,7 @@ def _modules(name: str) -> Iterator[str]:
 
 def _is_imported(name: str) -> bool:
     """Whether code has a module of the package from before the change."""
-    place = os.path.join(packages.folder(), "")
+    place = os.path.join(added.folder(), "")
     for module in map(sys.modules.get, _modules(name)):
         if isinstance(module, ModuleType):
             # A module that loads itself when it is used is not used here.
@@ -198,7 +199,7 @@ def _kept(names: list[str], reply: Content) -> Iterator[str]:
 def _install(asked: Asked, say: str) -> None:
     names = pipwords.names(asked, say)
     reply = _ask("add", names, say)
-    packages.look()
+    added.look()
     if asked.is_silent:
         return
     lines = list(_changes(reply)) or [
@@ -211,7 +212,7 @@ def _install(asked: Asked, say: str) -> None:
 
 def _uninstall(asked: Asked, say: str) -> None:
     reply = _ask("remove", pipwords.names(asked, say), say)
-    packages.look()
+    added.look()
     if asked.is_silent:
         return
     lines = list(_changes(reply)) or [
@@ -231,13 +232,13 @@ _SERVE: dict[str, Callable[[Asked, str], None]] = {
 
 def do(asked: Asked, say: str) -> None:
     """Do what is asked for; `say` is the command's name in sentences."""
-    packages.look()
+    added.look()
     _SERVE[asked.action](asked, say)
 
 
 def serve(words: list[str], say: str) -> None:
     """Do what the words after `pip` ask for."""
     is_change = words[:1] not in (["list"], ["freeze"], ["show"])
-    if is_change and not packages.folder():
-        raise UsageError(packages.advise(say))
+    if is_change and not added.folder():
+        raise UsageError(added.advise(say))
     do(pipwords.read(words, say), say)

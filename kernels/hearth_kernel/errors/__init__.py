@@ -1,0 +1,1 @@
+"""What an error's reader gets to know: its cause in words, and a traceback."""
