@@ -44,7 +44,7 @@ def main() -> NoReturn:
     link = int(order["link_fd"])
     try:
         os.set_inheritable(link, False)
-        from hearth_kernel import policy
+        from hearth_kernel.shell import policy
         from hearth_kernel.warm import warm
 
         warm([str(name) for name in order["preload"]], is_zygote=False)

@@ -23,15 +23,17 @@ from typing import Any, Callable, Optional
 
 from IPython.core.error import StdinNotImplementedError
 
-from hearth_kernel import _link, debugging, introspection, rehearsal
-from hearth_kernel.cells import Cells
+from hearth_kernel import _link
 from hearth_kernel.errors import limits
-from hearth_kernel.interrupts import Interrupts
+from hearth_kernel.execution import rehearsal
+from hearth_kernel.execution.cells import Cells
+from hearth_kernel.execution.interrupts import Interrupts
+from hearth_kernel.execution.state import Content, State
+from hearth_kernel.execution.tidying import Tidying
 from hearth_kernel.messaging import comms, outlet, streams
 from hearth_kernel.packages import added
-from hearth_kernel.shell import ZMQInteractiveShell, describe_error
-from hearth_kernel.state import Content, State
-from hearth_kernel.tidying import Tidying
+from hearth_kernel.shell import debugging, introspection
+from hearth_kernel.shell.interactive import ZMQInteractiveShell, describe_error
 from hearth_kernel.tools import host
 
 Handler = Callable[[Any, Content], Content]

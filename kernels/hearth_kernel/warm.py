@@ -20,7 +20,7 @@ from hearth_kernel import _sandbox
 from hearth_kernel.errors import tracebacks
 from hearth_kernel.forking import codes, holes, immortal
 from hearth_kernel.messaging import comms, streams
-from hearth_kernel.shell import ZMQInteractiveShell
+from hearth_kernel.shell.interactive import ZMQInteractiveShell
 
 if TYPE_CHECKING:
     from hearth_kernel.kernel import Kernel
@@ -126,7 +126,7 @@ def run_cells(shell: ZMQInteractiveShell, completes: bool) -> None:
 
 
 def _introspect(shell: ZMQInteractiveShell, completes: bool) -> None:
-    from hearth_kernel import introspection
+    from hearth_kernel.shell import introspection
 
     # Both names are in the namespace. If the code only named a module, jedi
     # would read the module's whole stub, which takes half a second more.

@@ -215,9 +215,10 @@ def describe(profile: Order) -> Order:
     try:
         # With all that kernels need: what is loaded here is not loaded again
         # by each of them.
-        from hearth_kernel import environment, kernel, policy  # noqa: F401
+        from hearth_kernel import environment, kernel  # noqa: F401
         from hearth_kernel.forking import forks, reseed  # noqa: F401
         from hearth_kernel.packages import added  # noqa: F401
+        from hearth_kernel.shell import policy
         from hearth_kernel.warm import warm
     except ImportError as error:
         raise Fault(f"{sys.executable}: {error}") from None

@@ -7,7 +7,7 @@
 
 #include "notebooks/modelview/modelview.h"
 
-/* What kernels add to a table for us (kernels/hearth_kernel/compact.py). */
+/* What kernels add to a table for us (hearth_kernel/shell/compact.py). */
 #define BUNDLE_TABLE "text/vnd.hearth.table"
 
 typedef struct {

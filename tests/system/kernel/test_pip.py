@@ -282,7 +282,7 @@ def test_cells_may_be_forbidden_to_ask(fork, folder):  # noqa: F811
 
 def test_a_policy_that_refuses_pip_holds_for_commands(kernel):
     kernel.run(
-        "from hearth_kernel import policy\n"
+        "from hearth_kernel.shell import policy\n"
         "policy.configure({'refuse_magics': ['pip']})"
     )
     for line in ("%pip install x", "%uv pip install x", "%uv add x"):

@@ -13,7 +13,7 @@ def checked(fork):
     def rule(**rules):
         # That it can be done from within shows what the policy is: advice.
         kernel.run(
-            "from hearth_kernel import policy as hearth_policy\n"
+            "from hearth_kernel.shell import policy as hearth_policy\n"
             f"hearth_policy.configure({rules!r})\n"
             "del hearth_policy"
         )

@@ -8,7 +8,7 @@ SETTLED = """
 import json
 from traitlets import HasTraits, Int, List, observe
 from traitlets.config import Configurable
-from hearth_kernel import traits
+from hearth_kernel.shell import traits
 
 class Held(Configurable):
     "Documented."

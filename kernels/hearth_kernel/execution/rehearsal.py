@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hearth_kernel import _link, policy
+from hearth_kernel import _link
+from hearth_kernel.execution.workspace import Workspace
 from hearth_kernel.forking import reseed
 from hearth_kernel.messaging import outlet, streams
 from hearth_kernel.messaging.parents import Parents
-from hearth_kernel.workspace import Workspace
+from hearth_kernel.shell import policy
 
 CELL = "x = [1 + 1]\nfor i in x:\n    print(i)"
 _MODULES = ("sys", "numpy", "pandas", "matplotlib.pyplot")

@@ -9,8 +9,8 @@ from types import CodeType, FrameType
 from typing import Optional
 
 from hearth_kernel import _link
+from hearth_kernel.execution.state import State
 from hearth_kernel.messaging import outlet
-from hearth_kernel.state import State
 
 
 def _is_below(frame: Optional[FrameType], code: Optional[CodeType]) -> bool:

@@ -11,13 +11,13 @@ from typing import Any, Callable, Optional, TypeVar
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.process import system
 
-from hearth_kernel import policy
 from hearth_kernel.errors import limits
 from hearth_kernel.packages import added, pip, pipwords
+from hearth_kernel.shell import policy
 
 T = TypeVar("T")
 
-_MAGICS = "hearth_kernel.magics"
+_MAGICS = "hearth_kernel.shell.magics"
 
 # Anywhere in a line: after `cd x &&`, in a loop, in quotes.
 _INSTALLS = re.compile(

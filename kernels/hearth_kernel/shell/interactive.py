@@ -30,14 +30,15 @@ try:
 except ImportError:  # a Python that was built without its own
     from hashlib import sha1
 
-from hearth_kernel import _link, commands, compact, traits
+from hearth_kernel import _link
 from hearth_kernel.errors import limits, tracebacks
-from hearth_kernel.history import MemoryHistory
-from hearth_kernel.magics import KernelMagics
 from hearth_kernel.messaging import outlet
 from hearth_kernel.messaging.parents import Parent, ParentToken
 from hearth_kernel.packages.pip import PackagesError
-from hearth_kernel.shortcuts import Shortcuts
+from hearth_kernel.shell import commands, compact, traits
+from hearth_kernel.shell.history import MemoryHistory
+from hearth_kernel.shell.magics import KernelMagics
+from hearth_kernel.shell.shortcuts import Shortcuts
 
 # As the gateway has it, which ends a session that tries more
 # (gateway/session/kernel/kernel_permissions.c).

@@ -17,14 +17,15 @@ from datetime import datetime, timezone
 from time import perf_counter_ns, time_ns
 from typing import Any, Callable, Optional
 
-from hearth_kernel import _link, compact, policy
+from hearth_kernel import _link
 from hearth_kernel.errors import limits
-from hearth_kernel.interrupts import Interrupts
+from hearth_kernel.execution.interrupts import Interrupts
+from hearth_kernel.execution.state import Content, State
+from hearth_kernel.execution.tidying import Tidying
 from hearth_kernel.messaging import outlet
 from hearth_kernel.packages import added
-from hearth_kernel.shell import describe_error
-from hearth_kernel.state import Content, State
-from hearth_kernel.tidying import Tidying
+from hearth_kernel.shell import compact, policy
+from hearth_kernel.shell.interactive import describe_error
 
 Rest = Coroutine[Any, Any, Any]
 

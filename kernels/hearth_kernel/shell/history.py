@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 
 from IPython.core.history import HistoryManager
 
-from hearth_kernel import traits
+from hearth_kernel.shell import traits
 
 Entry = tuple[int, int, Any]
 

@@ -7,11 +7,11 @@ import contextvars
 from typing import Any, Optional
 
 from hearth_kernel import _link
+from hearth_kernel.execution.namespace import Namespace
+from hearth_kernel.execution.workspace import Workspace
 from hearth_kernel.messaging import outlet
 from hearth_kernel.messaging.parents import Parents
-from hearth_kernel.namespace import Namespace
-from hearth_kernel.shell import ZMQInteractiveShell, describe_error
-from hearth_kernel.workspace import Workspace
+from hearth_kernel.shell.interactive import ZMQInteractiveShell, describe_error
 
 Content = dict[str, Any]
 

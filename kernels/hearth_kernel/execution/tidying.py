@@ -12,9 +12,9 @@ import gc
 import resource
 from time import perf_counter
 
+from hearth_kernel.execution.interrupts import Interrupts
+from hearth_kernel.execution.state import State
 from hearth_kernel.forking import holes
-from hearth_kernel.interrupts import Interrupts
-from hearth_kernel.state import State
 
 _FAULTS = 2000  # pages taken or copied, since it was last tidy: 8 MB
 _REST = 1.0  # seconds without a cell

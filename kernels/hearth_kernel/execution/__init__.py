@@ -1,0 +1,1 @@
+"""Cells of a session: run, interrupted, rehearsed, and what they changed."""

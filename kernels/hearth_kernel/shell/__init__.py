@@ -1,0 +1,1 @@
+"""IPython's shell in a kernel: what is otherwise than IPython's own."""
