@@ -1,7 +1,8 @@
 """Python modules import what their names say.
 
-No modules of one package import each other in a loop, and no file of the tests
-stands in the place of a package that something else imports.
+No modules of one package import each other in a loop, those of the kernel's
+package import what comes before their folder, and no file of the tests stands
+in the place of a package that something else imports.
 """
 
 import ast
@@ -73,6 +74,71 @@ def test_a_loop_is_found(tmp_path):
     assert loop[at + 1 if at < 3 else 1] == "p.two"
     (tmp_path / "p" / "three.py").write_text("import json")
     assert loop_of(tmp_path, "p") == []
+
+
+def folders():
+    """The folders of the kernel's package, as the lists of its build order
+    them."""
+    text = (ROOT / "kernels/Makemodule.am").read_text()
+    listed = re.findall(r"%D%/(hearth_kernel(?:/\w+)?)/\w+\.(?:c|py)\b", text)
+    return list(dict.fromkeys(listed))
+
+
+def upward(source, order):
+    """Imports of what is in a later folder: "FILE: MODULE" of each.
+
+    An extension _x is in the folder of _x.c. The __init__ of the package runs
+    before all modules, so it imports none of them.
+    """
+    package = order[0].partition("/")[0]
+    rank, files = {}, {}
+    for number, folder in enumerate(order):
+        for path in sorted((source / folder).glob("_*.c")):
+            rank[f"{package}.{path.stem}"] = number
+        for path in sorted((source / folder).glob("*.py")):
+            file = path.relative_to(source)
+            name = ".".join(file.with_suffix("").parts)
+            rank[name.removesuffix(".__init__")] = number
+            files[file] = number
+    del rank[package]
+    files[pathlib.Path(package, "__init__.py")] = -1
+    return [
+        f"{file}: {name}"
+        for file, number in files.items()
+        for name in sorted(imports(source / file, set(rank)))
+        if rank[name] > number
+    ]
+
+
+def test_modules_import_what_comes_before_their_folder():
+    assert upward(ROOT / "kernels", folders()) == []
+
+
+def test_an_import_of_a_later_folder_is_found(tmp_path):
+    files = {
+        "p/__init__.py": "",
+        "p/one/_ext.c": "",
+        "p/two/__init__.py": "from p import _ext",
+        "p/two/low.py": "from p.two import other\nfrom p import two, no_module",
+        "p/two/other.py": "",
+        "p/three/__init__.py": "",
+        "p/three/high.py": "from p.two.low import x\nimport p.two.other",
+        "p/top.py": "from p.three import high",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    order = ["p/one", "p/two", "p/three", "p"]
+    assert upward(tmp_path, order) == []
+    (tmp_path / "p/two/low.py").write_text("def f():\n    from p import top")
+    (tmp_path / "p/__init__.py").write_text("from p.two.low import f")
+    assert upward(tmp_path, order) == [
+        "p/two/low.py: p.top",
+        "p/__init__.py: p.two.low",
+    ]
+    assert "p/two/__init__.py: p._ext" in upward(
+        tmp_path, order[1:] + order[:1]
+    )
 
 
 def packages():
