@@ -1,5 +1,5 @@
-/* Asked of the kernel each time: nothing is remembered that could be out of
- * date. */
+/* See capability.h. Asks the kernel each time, so that nothing remembered can
+ * be out of date. */
 #include "base/capability.h"
 
 #include <linux/capability.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* All of them in the first word. */
+/* All of these capabilities are in the first word. */
 static bool has(unsigned wanted)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -43,11 +43,11 @@ static char *write_digits(char *text, int value, int count, char behind)
     return text + count + 1;
 }
 
-/* By hand: each message has a date, and printf takes longer than the rest of
- * its header. */
+/* Formats the digits itself: each message has a date, and printf takes longer
+ * than the rest of its header. */
 void clock_iso(int64_t wall_us, char ret_text[CLOCK_ISO_SIZE])
 {
-    /* Four digits have the last word, whatever a damaged file says. */
+    /* The year has four digits, even if a damaged file has a later time. */
     if (wall_us < 0)
         wall_us = 0;
     if (wall_us > LAST_US)

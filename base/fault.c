@@ -27,7 +27,7 @@ static void cut_at_character(char *text, size_t size)
 
 int fault_set(fault_t *fault, int code, const char *format, ...)
 {
-    /* Formatted aside, so that the old text may be among the arguments. */
+    /* Formatted into a copy, because the arguments may include the old text. */
     char text[sizeof fault->text] = "";
     va_list args;
     va_start(args, format);

@@ -253,7 +253,7 @@ int file_read(const char *path, size_t max, buffer_t *ret_content,
 }
 
 /* Swaps the two files. A rename over a file makes ext4 write the new file's
- * data out before it returns (auto_da_alloc in ext4), which takes 0.6 ms; an
+ * data out before it returns (auto_da_alloc in ext4), which takes 0.6 ms. An
  * exchange does not. */
 static int swap_in(const char *beside, const char *path)
 {

@@ -1,6 +1,6 @@
-/* The program's log. A line is made on the stack of the thread that logs and
- * leaves by one write, so that lines of several threads do not mix; the level
- * is the one thing they share. */
+/* The program's log. A line is made on the stack of the thread that logs. It
+ * leaves by one write, so that lines of several threads do not mix. Threads
+ * share nothing but the level. */
 #include "base/log.h"
 
 #include "base/clock.h"
@@ -71,8 +71,8 @@ write_line(log_level_t level, const char *format, va_list args)
     if (end > sizeof line - 1)
         end = sizeof line - 1;
 
-    /* What a peer chose (a file name, an id) makes no line of its own and
-     * moves no cursor. */
+    /* A peer may have chosen part of the text (a file name, an id): control
+     * characters would begin a new line or move a terminal's cursor. */
     for (size_t i = start; i < end; i++)
         if ((unsigned char) line[i] < ' ' || line[i] == 127)
             line[i] = '?';

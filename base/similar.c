@@ -1,4 +1,4 @@
-/* Optimal string alignment over three rows of the table. */
+/* See similar.h. Optimal string alignment over three rows of the table. */
 #include "base/similar.h"
 
 #include <string.h>

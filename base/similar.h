@@ -1,5 +1,5 @@
-/* "did you mean": the one of several words that is nearest to a mistyped
- * one. */
+/* Finds the word of a list that is nearest to a mistyped one: "did you
+ * mean". */
 #ifndef HEARTH_BASE_SIMILAR_H
 #define HEARTH_BASE_SIMILAR_H
 
@@ -9,12 +9,12 @@
 typedef struct {
     const char *word;  /* borrowed; what was typed */
     const char *best;  /* borrowed; the nearest so far; NULL: none is near */
-    unsigned distance; /* of that one */
+    unsigned distance; /* the distance of `best` */
 } similar_t;
 
-/* Letters to be changed, added, left out, or swapped with their neighbour to
- * make one word of the other; of words beyond 63 bytes the beginnings are
- * compared. */
+/* Returns how many letters must be changed, added, left out, or swapped with
+ * their neighbour to make one word of the other. Only the first 63 bytes of a
+ * word are compared. */
 unsigned similar_distance(const char *a, const char *b);
 
 /* Keeps the candidate if it is nearer than those before and near enough: a

@@ -135,7 +135,8 @@ static int empty(DIR *top, int64_t deadline)
             if (r < 0 || (r > 0 && flatten(top, name, &number, deadline) < 0))
                 return -1;
         }
-        /* Folders that were moved up after the last look are there now. */
+        /* New folders may be at the top: those that were moved up since the
+         * last look. */
         rewinddir(top);
     } while (!is_empty);
     return 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the place of what cannot be said. */
+/* Replaces what cannot be decoded or encoded. */
 #define UTF8_REPLACEMENT 0xFFFDu
 
 static inline bool utf8_is_continuation(const char *at)
@@ -39,8 +39,9 @@ static inline bool utf8_is_second(unsigned char lead, unsigned char next)
     return next >= low && next <= high;
 }
 
-/* Returns the bytes of the UTF-8 character of two to four bytes at `at`; 0 if
- * it is torn, overlong, a surrogate or past U+10FFFF (RFC 3629, section 4). */
+/* Returns the bytes of the UTF-8 character of two to four bytes at `at`.
+ * Returns 0 if it is torn, overlong, a surrogate or past U+10FFFF (RFC 3629,
+ * section 4). */
 static inline size_t utf8_size(const char *at, const char *end)
 {
     unsigned char lead = (unsigned char) at[0];

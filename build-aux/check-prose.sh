@@ -1,7 +1,8 @@
 #!/bin/sh
 # Fails when a document, a manual page or a comment breaks a rule of prose that a
 # machine can see (HACKING.md, Prose). `check-prose.sh . FILE...`
-# checks only those files.
+# checks only those files. Comments of the folders in STRICT may begin with no
+# word of OPENERS, not only those of functions, and their sentences are shorter.
 set -eu
 cd "${1:-${srcdir:-.}}"
 [ $# -eq 0 ] || shift
@@ -18,6 +19,11 @@ function look(text, is_function,    rest, at, depth, place, letter) {
     if (is_function && match(text, OPENERS) == 1)
         complain("the comment of a function begins with \"" \
                  substr(text, 1, RLENGTH) "\", not with a verb")
+    else if (is_strict && match(text, OPENERS) == 1)
+        complain("a comment begins with \"" substr(text, 1, RLENGTH) \
+                 "\", not with its noun or a verb")
+    if (is_strict && match(tolower(text), NOUNLESS))
+        complain("\"" substr(text, RSTART, RLENGTH) "\" without a noun")
     rest = " " tolower(text) " "
     gsub(/there (is|are) none/, "", rest)
     while (match(rest, BANNED)) {
@@ -38,7 +44,7 @@ function look(text, is_function,    rest, at, depth, place, letter) {
         rest = at ? substr(rest, at + RLENGTH) : ""
         if (tolower(text) ~ / the one .* the other[^a-z]/)
             complain("the one ... the other")
-        if (words_of(text) > WORDS_MAX)
+        if (words_of(text) > (is_strict ? STRICT_WORDS_MAX : WORDS_MAX))
             complain("a sentence of " words_of(text) " words: " \
                      substr(text, 1, 50) "...")
     }
@@ -107,6 +113,7 @@ function c_source(line) {
             is_top = RSTART == 1; start = FNR; in_comment = 1
             line = substr(line, RSTART + 2)
         }
+        if (FNR > start && line ~ /^ \*( ( |$)|$)/) line = " ." # a table, or blank
         if (FNR > start) sub(/^ *\*[^\/]/, "", line)
         if (match(line, /\*\//)) {
             comment = comment " " substr(line, 1, RSTART - 1)
@@ -144,18 +151,25 @@ function python(line,    rest) {
     }
     rest = line
     if (gsub(/"""/, "", rest) % 2) { is_raw = 1; return }
-    if (match(line, /  # .*$/) && line !~ /["\047].*#.*["\047]/)
-        look(substr(line, RSTART + 4), 0)
+    for (rest = line; match(rest, /"([^"\\]|\\.)*"|\047([^\047\\]|\\.)*\047|  # /);) {
+        if (substr(rest, RSTART, 2) == "  ") {
+            start = FNR; look(substr(rest, RSTART + 4), 0); break
+        }
+        rest = substr(rest, RSTART + RLENGTH)
+    }
     if (line !~ /^ *$/) was_def = line ~ /^ *(async )?def / || (was_def && line !~ /^ *[a-z]+ = /)
 }
 BEGIN {
-    WORDS_MAX = 40; CELL_MAX = 120
+    WORDS_MAX = 40; STRICT_WORDS_MAX = 25; CELL_MAX = 120
+    STRICT = "^(base|protocol|sandbox|workspace)/.*[.](c|h|py)$"
     OPENERS = "^(With|Of|That|Those|One that|What|Whose|Who|So many|The same)[ ,:.]"
     BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
              "nobody|anybody|behind|in front|told|tells|stands|parted from|" \
              "comes to)[^a-z]"
+    NOUNLESS = "(^|[.;:,(] |[^a-z](and|or|of|to|by|for|from|with|than|as|" \
+               "until|is|at|but|only|not) )whom? |[^a-z](of|from) before[.,;: ]"
 }
-FNR == 1 { is_code = is_written = is_block = was_blank = 0; unit = comment = ""
+FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_blank = 0; unit = comment = ""
            in_comment = after_comment = in_string = is_raw = was_def = 0
            start = 1 }
 FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }

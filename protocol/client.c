@@ -16,8 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How long what was sent last may still leave after the client was
- * destroyed, as in jupyter_client. */
+/* Messages that were sent last may still leave for this long after the client
+ * was destroyed, as in jupyter_client. */
 #define LINGER_MS 1000
 
 #define SESSION_BYTES 16
@@ -105,7 +105,8 @@ int client_new(const char *connection_file, client_t **ret_client,
     int r = connection_file_read(connection_file, &connection, fault);
     if (r < 0)
         return r;
-    /* "All interfaces" is for a kernel to bind; it is reached by this one. */
+    /* A kernel may bind to all interfaces; a client reaches such a kernel by
+     * the loopback. */
     if (strcmp(connection.ip, "*") == 0
         || strcmp(connection.ip, "0.0.0.0") == 0)
         memcpy(connection.ip, "127.0.0.1", sizeof "127.0.0.1");
@@ -192,7 +193,7 @@ int client_send(client_t *self, const client_request_t *request,
     return 0;
 }
 
-/* Whether a good message was there. */
+/* Returns true if a good message was there. */
 static bool take_message(client_t *self, channel_t channel,
                          message_t **ret_message)
 {

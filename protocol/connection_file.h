@@ -35,8 +35,8 @@ void connection_file_print(const connection_file_t *self, buffer_t *text);
 /* "tcp://127.0.0.1:5000" or "ipc://prefix-1". */
 void connection_file_endpoint(const connection_file_t *self, channel_t channel,
                               char ret_endpoint[CONNECTION_ENDPOINT_SIZE]);
-/* Returns true if both have a port at the same address, or at all addresses of
- * the machine, so that only one of them can be bound. */
+/* Returns true if only one of the two can be bound: both have a port at the
+ * same address, or at all addresses of the machine. */
 bool connection_file_collides(const connection_file_t *self,
                               const connection_file_t *other);
 void connection_file_clear(connection_file_t *self);

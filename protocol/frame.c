@@ -33,9 +33,10 @@ typedef struct {
 
 struct frame_decoder {
     buffer_t bytes;  /* owned: received bytes that are still needed */
-    size_t start;    /* bytes of it that were handed out as frames */
-    size_t wanted;   /* whole size of the frame that begins there; 0 before its
-                        header was read */
+    size_t start;    /* bytes at the start of `bytes` that were handed out as
+                        frames */
+    size_t wanted;   /* size of the whole frame that begins at `start`; 0 before
+                        its header was read */
     header_t header; /* of that frame */
     bytes_t *parts;  /* owned: the buffers of the frame lent last */
     size_t part_capacity;

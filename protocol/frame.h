@@ -104,8 +104,8 @@ void frame_decoder_destroy(frame_decoder_t **self_p);
 void *frame_decoder_space(frame_decoder_t *self, size_t *ret_size);
 void frame_decoder_added(frame_decoder_t *self, size_t size);
 /* Returns 1 and a frame, lent until the next call on the decoder; 0 if more
- * bytes are needed; -EPROTO if lengths contradict each other or break a limit.
- */
+ * bytes are needed. Returns -EPROTO if lengths contradict each other or break a
+ * limit. */
 int frame_decoder_next(frame_decoder_t *self, frame_t *ret_frame,
                        fault_t *fault);
 /* Return the decoder's memory in bytes, and how much the next call of

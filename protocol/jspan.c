@@ -236,7 +236,8 @@ bool jspan_to_integer(jspan_t number, int64_t *ret_value)
         return false;
     bool is_negative = number.text[0] == '-';
     int64_t value = 0;
-    /* Downwards, where there is room for the smallest number too. */
+    /* Counts downwards, because the smallest number has no positive
+     * counterpart. */
     for (size_t i = is_negative ? 1 : 0; i < number.size; i++)
         if (__builtin_mul_overflow(value, 10, &value)
             || __builtin_sub_overflow(value, number.text[i] - '0', &value))

@@ -1,6 +1,6 @@
-/* Reads JSON from a peer. It is validated strictly in one pass (RFC 8259
- * grammar, UTF-8 without surrogates, bounded depth, nothing after the value),
- * without building a tree, so that checked bytes can be signed and passed on
+/* Reads JSON from a peer. It is validated strictly in one pass, without
+ * building a tree: RFC 8259 grammar, UTF-8 without surrogates, bounded depth,
+ * nothing after the value. So checked bytes can be signed and passed on
  * unchanged. Numbers are text, so no digits are lost. Of duplicate keys the
  * last one counts, as in Python. */
 #ifndef HEARTH_PROTOCOL_JSPAN_H

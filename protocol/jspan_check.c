@@ -14,9 +14,9 @@ typedef struct {
     const char *at;    /* next byte to read */
     const char *end;   /* after the text */
     fault_t *fault;
-    bool is_portable; /* what other readers cannot take is refused */
+    bool is_portable; /* refuse text that common readers cannot take */
     size_t depth;     /* open arrays and objects */
-    char closers[JSON_DEPTH_MAX]; /* what each of them waits for */
+    char closers[JSON_DEPTH_MAX]; /* the closing bracket of each of them */
 } checker_t;
 
 static int refuse(checker_t *self, const char *what)

@@ -1,5 +1,5 @@
-/* What the three files of protocol/jspan.h share: which bytes stand for what in
- * JSON text. Inline, because they are looked at one by one. */
+/* Tables of the three files of protocol/jspan.h: which byte means what in JSON
+ * text. Inline, because bytes are looked at one by one. */
 #ifndef HEARTH_PROTOCOL_JSPAN_LEXER_H
 #define HEARTH_PROTOCOL_JSPAN_LEXER_H
 

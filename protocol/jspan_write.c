@@ -10,7 +10,8 @@
 static void quote_control(buffer_t *out, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef";
-    static const char letters[] = "btn\0fr"; /* from 8 on; 11 has none */
+    static const char letters[] = "btn\0fr"; /* for 8 to 13; 11 has no short
+                                                escape */
     char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
     size_t size = sizeof escape;
     if (c == '"' || c == '\\') {
@@ -27,7 +28,7 @@ void jspan_quote(buffer_t *out, const void *text, size_t size)
 {
     const char *at = size ? text : "";
     const char *end = at + size;
-    const char *kept = at; /* up to here it is written */
+    const char *kept = at; /* the end of the text that is written already */
     buffer_reserve(out, size + 2);
     buffer_append(out, "\"", 1);
     while (at < end) {

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* By code: the most bytes of data, and what the numbers may be at most. */
+/* The most bytes of data, by the kind's code. */
 static const struct {
     bool is_there;
     uint32_t data_max;
@@ -45,7 +45,7 @@ void keeper_encode(const keeper_message_t *message, buffer_t *out)
         buffer_append(out, message->data.bytes, message->data.size);
 }
 
-/* What the numbers of a kind may be at most. */
+/* Returns the largest permitted value of each number of a kind. */
 static const uint64_t *most(keeper_kind_t kind)
 {
     static const uint64_t start[] = {1, INT64_MAX, UINT32_MAX,

@@ -55,11 +55,11 @@ typedef enum {
 } keeper_kind_t;
 
 typedef enum {
-    KEEPER_STDOUT = 1, /* of a terminal, too */
+    KEEPER_STDOUT = 1, /* also the output of a terminal */
     KEEPER_STDERR = 2,
 } keeper_stream_t;
 
-/* How a process ended; `code` is what it says. */
+/* How a process ended; each end says what `code` is. */
 typedef enum {
     KEEPER_EXITED,    /* code: exit code */
     KEEPER_SIGNALLED, /* code: signal */
@@ -69,7 +69,7 @@ typedef enum {
     KEEPER_ENDS
 } keeper_end_t;
 
-/* Why the keeper ended it. */
+/* Why the keeper ended the process. */
 typedef enum {
     KEEPER_BY_ITSELF,
     KEEPER_BY_LIMIT,   /* its time was over */
@@ -83,12 +83,12 @@ typedef struct {
     bytes_t data;                     /* borrowed */
 } keeper_message_t;
 
-/* Replaces the content of `out` by the message, whose data keeps to its bound.
- */
+/* Replaces the content of `out` by the message. The size of its data must not
+ * exceed the bound of its kind. */
 void keeper_encode(const keeper_message_t *message, buffer_t *out);
 /* Reads a message that was received as a whole; its data is lent from `bytes`.
- * -EPROTO: it is no such message, or is too big, or one of its numbers cannot
- * be. */
+ * Returns -EPROTO if it is not a message, is too big, or has a number out of
+ * range. */
 int keeper_decode(bytes_t bytes, keeper_message_t *ret_message, fault_t *fault);
 
 /* The texts of START, each with its NUL, in this order. */

@@ -36,8 +36,8 @@
 #define NOTE_TEXT_MAX (64u << 10)
 #define NOTE_BY_MAX   200
 
-/* The name of a host tool, of a process that answers such tools, or of one of
- * its workers; the tools that one process registers, as JSON: bytes. */
+/* Bytes of the name of a host tool, of a process that answers such tools, or of
+ * one of its workers. Bytes of JSON of the tools that one process registers. */
 #define TOOL_NAME_MAX        128
 #define TOOL_OFFER_BYTES_MAX (1u << 20)
 

@@ -1,6 +1,6 @@
 /* See msgid_set.h. A set of 64-bit SipHashes under a key of this process, so
- * that no client can choose ids that collide. Beside a million of ids a new one
- * is taken for an old one with odds of 1 to 10^13; its client then gets an
+ * that no client can choose ids that collide. With a million known ids, a new
+ * one is taken for an old one with odds of 1 to 10^13. Its client then gets an
  * error that says so. An open hash table that holds only the fingerprints.
  * Owned by its session and used by its thread. */
 #include "protocol/msgid_set.h"
@@ -23,8 +23,9 @@ typedef struct {
 struct msgid_set {
     uint8_t key[crypto_shorthash_KEYBYTES];
     size_t max;      /* ids of one table */
-    table_t latest;  /* that grows */
-    table_t earlier; /* that was full; with the next one it goes */
+    table_t latest;  /* the table that grows */
+    table_t earlier; /* the full one before it; dropped when `latest` is full,
+                        too */
 };
 
 void msgid_set_destroy(msgid_set_t **self_p)

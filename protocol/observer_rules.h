@@ -1,6 +1,5 @@
-/* What a client that may only observe a session can send, and the error reply
- * to other requests. All ways of observing share these rules. Part of no
- * thread. */
+/* The requests that a client may send that may only observe a session, and the
+ * error reply to all others. All ways of observing share these rules. Pure. */
 #ifndef HEARTH_PROTOCOL_OBSERVER_RULES_H
 #define HEARTH_PROTOCOL_OBSERVER_RULES_H
 

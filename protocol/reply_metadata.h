@@ -1,7 +1,7 @@
-/* What a kernel reports about a cell in the metadata of its reply: its cost,
- * its changes of variables and files, and the limits that it reached. The
- * journal keeps all of it; a client gets the changes only if it asks for them.
- */
+/* Reads and changes a reply's metadata, in which a kernel reports about a cell:
+ * its cost, its changes of variables and files, and the limits that it reached.
+ * The journal keeps all of it; a client gets the changes only if it asks for
+ * them. */
 #ifndef HEARTH_PROTOCOL_REPLY_METADATA_H
 #define HEARTH_PROTOCOL_REPLY_METADATA_H
 

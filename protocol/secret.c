@@ -1,12 +1,11 @@
-/* A session's HMAC key. It lives in libsodium's guarded memory together with
- * the state of HMAC after the key was hashed in, from which each signature
- * starts. Does not change after it was made: threads may share it.
- *
- * libsodium keeps the key, OpenSSL hashes: its SHA-256 uses the processor's
- * own instructions, libsodium's does not (27 MB: 26 and 230 ms). Of OpenSSL's
- * two interfaces it is the old one, because its state is a plain struct, which
- * can be guarded, copied and wiped; the other one keeps it on the heap. HMAC
- * around it is RFC 2104, to the letter. */
+/* A session's HMAC key. It is in libsodium's guarded memory, with the state of
+ * HMAC after the key was hashed in, from which each signature starts. It does
+ * not change after it was made: threads may share it. libsodium keeps the key,
+ * but OpenSSL hashes: its SHA-256 uses the processor's own instructions,
+ * libsodium's does not (27 MB: 26 and 230 ms). OpenSSL's older interface is
+ * used, because its state is a plain struct, which can be guarded, copied and
+ * wiped. The newer one keeps its state on the heap. HMAC around it follows RFC
+ * 2104. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "protocol/secret.h"
@@ -126,7 +125,7 @@ static void hash(const secret_t *self, const struct iovec *parts, size_t count,
     state = self->outer;
     SHA256_Update(&state, ret_digest, SECRET_DIGEST_SIZE);
     SHA256_Final(ret_digest, &state);
-    /* What is left of the state would do as the key. */
+    /* The remaining state is as good as the key, so it is wiped. */
     sodium_memzero(&state, sizeof state);
     sodium_bin2hex(ret_text, SECRET_SIGNATURE_SIZE + 1, ret_digest,
                    SECRET_DIGEST_SIZE);

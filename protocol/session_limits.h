@@ -75,7 +75,7 @@
       "disk that a session's journal may take; 0 no bound")
 /* clang-format on */
 
-/* Who notices that a session reached a limit. Others than SILENT are counted
+/* How hearth learns that a session reached a limit. All but SILENT are counted
  * in hearth_limits_hit_total. */
 typedef enum {
     SESSION_LIMIT_SILENT,

@@ -1,6 +1,6 @@
-/* Jupyter's WebSocket encodings. What comes in is checked as strictly as what
- * comes over ZeroMQ (sizes, then JSON), and as leniently as the clients in the
- * field need it; what goes out has one form each. Belongs to no thread. */
+/* Jupyter's WebSocket encodings. Input is checked as strictly as input over
+ * ZeroMQ: sizes, then JSON. The form may vary as much as existing clients need.
+ * Output has one form for each encoding. Belongs to no thread. */
 #include "protocol/websocket.h"
 
 #include "protocol/jspan.h"
@@ -273,8 +273,7 @@ static bytes_t or_empty_object(bytes_t part)
     return part.size ? part : (bytes_t){.bytes = "{}", .size = 2};
 }
 
-/* msg_id and msg_type stand at the top as well: most clients read them
- * there. */
+/* msg_id and msg_type are at the top as well: most clients read them there. */
 static void write_names(buffer_t *out, bytes_t header)
 {
     static const char *const names[] = {"msg_id", "msg_type"};

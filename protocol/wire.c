@@ -13,15 +13,15 @@
 #define DELIMITER_SIZE (sizeof DELIMITER - 1)
 #define SIGNED_PARTS   4 /* header, parent header, metadata, content */
 
-/* What libzmq needs for a frame beside its bytes, and for all before the
- * content. */
+/* Bytes that libzmq needs for a frame beside its content, and for the frames
+ * before the content. */
 #define FRAME_WEIGHT 64
 #define HEAD_WEIGHT  1024
 
 static const char *const part_names[SIGNED_PARTS] = {"header", "parent header",
                                                      "metadata", "content"};
 
-/* A message before anything of it is believed; all borrowed from the zmsg. */
+/* A message that is not verified yet; all borrowed from the zmsg. */
 typedef struct {
     size_t identity_count;
     struct iovec signature;
@@ -163,7 +163,8 @@ static wire_verdict_t authenticate(const envelope_t *envelope,
                        envelope->signature.iov_len, digest))
         return refuse(fault, WIRE_BAD_SIGNATURE,
                       "the signature does not fit the key");
-    /* Only now: a forged message must not push true ones out. */
+    /* Added after the signature was verified: a forged message must not push
+     * genuine ones out. */
     if (guard != NULL && !replay_guard_add(guard, digest))
         return refuse(fault, WIRE_REPLAYED, "this signature was used before");
     return WIRE_OK;
@@ -281,8 +282,8 @@ static size_t sum(const bytes_t *frames, size_t count)
     return size;
 }
 
-/* The content counts for the whole message: libzmq lets all frames of one go
- * together, or nearly. */
+/* The content's frame carries the weight of the whole message: libzmq frees all
+ * frames of a message at almost the same time. */
 static int send_content(void *zmq_socket, const wire_parts_t *parts,
                         bytes_t content, int more)
 {
@@ -348,8 +349,8 @@ static int send_message(void *zmq_socket, const wire_parts_t *parts,
     return send_frames(zmq_socket, parts->buffers, parts->buffer_count, true);
 }
 
-/* All or nothing is libzmq's promise: a full pipe or an unknown peer shows at
- * the first frame, and of a message that breaks off later nothing is sent. */
+/* libzmq sends all frames of a message or none: a full pipe or an unknown peer
+ * shows at the first frame, and a message that fails later is dropped. */
 int wire_send(void *zmq_socket, const wire_parts_t *parts,
               const secret_t *secret)
 {
@@ -363,8 +364,8 @@ int wire_send(void *zmq_socket, const wire_parts_t *parts,
     r = send_message(zmq_socket, parts, &body);
     if (r != -EAGAIN)
         return r;
-    /* libzmq looks for what its peers have taken about once a millisecond and
-     * calls a pipe full until then. Asking for the events makes it look. */
+    /* libzmq learns only about once a millisecond what its peers have taken,
+     * and reports a full pipe until then. Asking for the events updates it. */
     int events = 0;
     size_t size = sizeof events;
     (void) zmq_getsockopt(zmq_socket, ZMQ_EVENTS, &events, &size);

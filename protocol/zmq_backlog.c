@@ -17,8 +17,8 @@ struct zmq_backlog {
 
 /* A message's bytes, after the state that is needed when it is freed. */
 typedef struct {
-    _Atomic(zmq_backlog_t *) backlog; /* borrowed; last to be written: libzmq's
-                                     threads begin with it */
+    _Atomic(zmq_backlog_t *) backlog; /* borrowed; written last, because
+                                         libzmq's threads read it first */
     size_t weight;
     uint8_t bytes[];
 } parcel_t;

@@ -1,11 +1,10 @@
-/* What pid 1 has instead of a C library: its entry point, system calls, and the
- * functions that a compiler calls by itself. Included only by init.c.
- *
- * A static program with glibc 2.36 queries the processor's features at its
- * start (CPUID). A virtual machine answers that in software, which took 0.3 of
- * 0.4 ms on one. And code that is absent cannot be exploited. Nothing here
- * needs relocation: the program may be loaded anywhere, and there is no loader
- * that would relocate it. */
+/* Replaces the C library for pid 1: its entry point, system calls, and the
+ * functions that a compiler calls by itself. Included only by init.c. A static
+ * program with glibc 2.36 queries the processor's features at its start
+ * (CPUID). A virtual machine answers that in software, which took 0.3 of 0.4 ms
+ * on one. And code that is absent cannot be exploited. Nothing here needs
+ * relocation: the program may be loaded anywhere, and there is no loader that
+ * would relocate it. */
 #ifndef HEARTH_SANDBOX_BARE_H
 #define HEARTH_SANDBOX_BARE_H
 

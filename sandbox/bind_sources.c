@@ -1,7 +1,8 @@
-/* What the sandbox shows of the host: the description's half of the mounts.
- * A path is walked part by part, so that every symbolic link on the way is
- * known and can be made again inside (/bin -> usr/bin), and only the place
- * where it really leads is mounted. Runs in the caller, mounts nothing. */
+/* Finds the host's files that the sandbox shows, while the sandbox is
+ * described. A path is walked part by part, so that every symbolic link on the
+ * way is known. It can then be made again inside (/bin -> usr/bin), and only
+ * the place where it really leads is mounted. Runs in the caller, mounts
+ * nothing. */
 #include "sandbox/bind_sources.h"
 #include "sandbox/sandbox.h"
 
@@ -36,7 +37,7 @@ static const char *const optional[] = {
     "/etc/ssl/openssl.cnf", "/etc/timezone",
 };
 
-/* Made by the sandbox itself; `below`: and so is all that is in it. */
+/* Places that the sandbox makes itself; `below`: with everything in them. */
 static const struct {
     const char *path;
     bool below;
@@ -78,7 +79,8 @@ void mounts_clear(mounts_t *self)
     memset(self, 0, sizeof *self);
 }
 
-/* Which processors there are: the one thing of /sys that libraries ask for. */
+/* Reads which processors are online: nothing else in /sys is read by
+ * libraries. */
 static char *read_cpus_online(void)
 {
     char text[256];
@@ -96,13 +98,13 @@ void mounts_init(mounts_t *self)
     for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++) {
         fault_t ignored = {0, ""};
 
-        /* Missing or unreadable for this user: then programs inside do
-         * without, as they would outside. */
+        /* A file may be missing or unreadable for this user: programs inside do
+         * without it, as they would outside. */
         mounts_add(self, optional[i], &ignored);
     }
 }
 
-/* Is `path` the place `top` or in it? */
+/* Returns true if `path` is `top` or is in it. */
 static bool is_beneath(const char *path, const char *top)
 {
     size_t length = strlen(top);
@@ -300,7 +302,7 @@ static bool is_plain(const char *path)
     }
 }
 
-/* Is one in the other? */
+/* Returns true if one of the paths is in the other. */
 static bool do_overlap(const char *path, const char *other)
 {
     return is_beneath(path, other) || is_beneath(other, path);

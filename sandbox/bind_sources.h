@@ -1,5 +1,5 @@
-/* What the private root shows of the host: places that are opened when the
- * sandbox is described, and the symbolic links on the way to them. */
+/* The host's files in the private root: they are opened when the sandbox is
+ * described. The symbolic links on the way to them belong to it. */
 #ifndef HEARTH_SANDBOX_BIND_SOURCES_H
 #define HEARTH_SANDBOX_BIND_SOURCES_H
 
@@ -16,7 +16,7 @@ typedef struct {
     char *path;   /* owned: absolute, without links */
     char *target; /* owned: where it is inside; NULL: at the same path */
     int fd;       /* owned: O_PATH, so that the inode stays the one we saw */
-    dev_t device; /* which it is */
+    dev_t device; /* identifies the file, with `inode` */
     ino_t inode;
     bool folder; /* else a file */
 } bind_source_t;
@@ -27,7 +27,7 @@ typedef struct {
     char *target; /* owned: as readlink said */
 } link_t;
 
-/* What the private root shows of the host. */
+/* All files and links of the host that the private root shows. */
 typedef struct {
     bind_source_t sources[SOURCES_MAX];
     size_t source_count;
@@ -41,7 +41,7 @@ void mounts_clear(mounts_t *self);
 int mounts_add(mounts_t *self, const char *path, fault_t *fault);
 int mounts_add_at(mounts_t *self, const char *source, const char *target,
                   fault_t *fault);
-/* Where it is inside. */
+/* Returns the path of the file inside the sandbox. */
 const char *bind_source_place(const bind_source_t *self);
 
 #endif

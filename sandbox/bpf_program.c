@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* A test says in eight bits how far it jumps. Two instructions less, for what
- * is written between a look and the jump. */
+/* A test says in eight bits how far it jumps. Two instructions less, because
+ * more may be written between the look at the distance and the jump. */
 #define REACH 253
 
 static place_t add(bpf_program_t *self, struct sock_filter instruction)

@@ -41,7 +41,8 @@ static int take_call(entry_t *entry, int from, fault_t *fault)
     if (got < 0)
         return (int) got;
     if (got == 0)
-        _exit(EXIT_NOT_ENTERED); /* who has gone has said why, or was killed */
+        _exit(EXIT_NOT_ENTERED); /* the sender has reported why it ended, or was
+                                    killed */
     entry->namespace_count = namespaces_count(entry);
     if (list.count < entry->namespace_count
         || list.count > entry->namespace_count + 1)
@@ -67,6 +68,7 @@ int call_await_builder(entry_t *entry, fault_t *fault)
         if (errno != EINTR)
             return fault_errno(fault, "wait");
     if (status != 0)
-        _exit(EXIT_NOT_ENTERED); /* it has said why, or was killed */
+        _exit(EXIT_NOT_ENTERED); /* the builder has reported why, or was
+                                    killed */
     return take_call(entry, entry->init_fd, fault);
 }

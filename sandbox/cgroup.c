@@ -267,7 +267,7 @@ static int make_folders(cgroup_t *self, fault_t *fault)
             continue;
         code = errno;
         fault_set(fault, code, "make %s: %s", self->folders[i], strerror(code));
-        /* Those from here on are not ours. */
+        /* The folders from here on belong to others and are kept. */
         for (size_t k = i; k < CGROUP_HIERARCHIES; k++)
             free(take_ptr(self->folders[k]));
         remove_folders(self);
@@ -358,7 +358,8 @@ int cgroup_check(const cgroup_t *self, pid_t pid, const cgroup_limits_t *limits,
 
 /* ---- figures ---- */
 
-/* The number of a file, or of one of its lines; 0 when it is not there. */
+/* Returns the number in a file, or in one of its lines; 0 if it is not
+ * there. */
 static uint64_t parse(const char *text, const char *key)
 {
     size_t size = key ? strlen(key) : 0;
@@ -440,7 +441,7 @@ static const char *processes_folder(const cgroup_t *self)
     return self->folders[self->mode == CGROUP_V2 ? 0 : HIERARCHY_PIDS];
 }
 
-/* One signal to each; how many there were. */
+/* Sends one signal to each process; returns how many there were. */
 static size_t kill_each(const cgroup_t *self)
 {
     cleanup_free char *path =
@@ -504,9 +505,9 @@ static pid_t first_process(const cgroup_t *self)
     return pid;
 }
 
-/* Waits until the process has ended; false if it had already, or does not by
- * that time. A process leaves its control group before its pidfd is readable.
- */
+/* Waits until the process has ended. Returns false if it had ended before, or
+ * does not end in time. A process leaves its control group before its pidfd is
+ * readable. */
 static bool await_end(pid_t pid, int64_t deadline_ms)
 {
     cleanup_fd int fd = pid > 0 ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;

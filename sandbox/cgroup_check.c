@@ -1,6 +1,5 @@
-/* Whether a leaf holds whom it is to hold, as tightly as it is to: read from
- * /proc and from the leaf's own files, never taken for granted because it was
- * written once. */
+/* Checks that a leaf holds the right process with the right limits. Reads /proc
+ * and the leaf's own files, and assumes nothing because it was written once. */
 #include "sandbox/cgroup_check.h"
 #include "sandbox/cgroup_tree.h"
 
@@ -33,9 +32,9 @@ static bool has_controller(const char *list, size_t size, const char *wanted)
     return false;
 }
 
-/* The path in the line "4:memory:/path" of that controller; version 2 has one
- * line, "0::/path". Names of leaves are unique, and what a path begins with
- * depends on who reads it: the last name is what counts. */
+/* Finds the path in that controller's line "4:memory:/path"; version 2 has one
+ * line, "0::/path". Only the last name is compared: names of leaves are unique,
+ * and the beginning of a path depends on its reader. */
 static bool is_member(char *lines, const char *controller, const char *leaf)
 {
     for (char *line, *rest = lines; (line = strsep(&rest, "\n")) != NULL;) {

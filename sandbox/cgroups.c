@@ -29,7 +29,8 @@ static const struct {
     [HIERARCHY_FREEZER] = {"freezer", false},
 };
 
-/* Of version 2; systemd delegates no io to users, and older ones no cpu. */
+/* Controllers of version 2. systemd delegates io to no user, and older versions
+ * do not delegate cpu either. */
 static const struct {
     const char *controller;
     bool is_required;
@@ -96,7 +97,7 @@ static int make_folder(const char *path, fault_t *fault)
     return 0;
 }
 
-/* Whether `word` is one of the list's, which has `separator` between. */
+/* Returns true if `word` is in the list, whose words `separator` separates. */
 static bool has_word(const char *list, size_t size, char separator,
                      const char *word)
 {
@@ -113,9 +114,9 @@ static bool has_word(const char *list, size_t size, char separator,
     return false;
 }
 
-/* The caller's own group in the hierarchy of a controller, out of the text of
- * /proc/self/cgroup ("4:cpu,cpuacct:/path"); an empty controller is version
- * 2's. NULL: there is no such line. */
+/* Finds the caller's own group in the hierarchy of a controller, in the text of
+ * /proc/self/cgroup ("4:cpu,cpuacct:/path"). An empty controller means version
+ * 2. NULL if there is no such line. */
 static char *find_own(const char *text, const char *controller)
 {
     for (const char *line = text; line && *line;) {
@@ -239,8 +240,8 @@ static int share_controllers(const char *folder, const buffer_t *wish,
                         (const char *) wish->data, fault);
 }
 
-/* The caller leaves its group for a child of it, so that the group has no
- * members; back again when that does not help. */
+/* Moves the caller from its group to a child of it, so that the group has no
+ * members. Moves it back if that does not help. */
 static int make_room(const char *folder, const buffer_t *wish, fault_t *fault)
 {
     cleanup_free char *leaf = mem_format("%s/%s", folder, CALLERS_LEAF);
@@ -266,7 +267,8 @@ static int make_room(const char *folder, const buffer_t *wish, fault_t *fault)
     return r;
 }
 
-/* All sessions wait for the gateway. */
+/* Gives the caller a larger share, because all sessions wait for the
+ * gateway. */
 static void favour_caller(const char *folder)
 {
     cleanup_free char *leaf = mem_format("%s/%s", folder, CALLERS_LEAF);
@@ -288,8 +290,8 @@ static int use_v2(cgroups_t *self, const char *mount, const char *text,
     if (!own)
         return fault_set(fault, ENOENT, "version 2 is not mounted at %s",
                          mount);
-    /* Another gateway was here before, or systemd did it (DelegateSubgroup):
-     * the caller is in the child already. */
+    /* The caller is in the child already: an earlier gateway moved it, or
+     * systemd did (DelegateSubgroup). */
     if (size > sizeof suffix - 1
         && strcmp(own + size - (sizeof suffix - 1), suffix) == 0) {
         own[size - (sizeof suffix - 1)] = '\0';

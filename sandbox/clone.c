@@ -1,10 +1,8 @@
-/* A child that shares its maker's memory and runs a function on a stack of its
- * own: made, and waited for until the memory is the maker's again. It has the
- * maker's errno, too.
- *
- * By clone3(2), where it is born in a control group of version 2, which the C
- * library does not offer with a stack and a function. Later it could only be
- * moved, which makes the whole machine's forks wait. */
+/* A child that shares its maker's memory, errno included, and runs a function
+ * on a stack of its own. Its maker can wait until the child has left the
+ * memory. It is made by clone3(2), so that it is born in a control group of
+ * version 2. The C library does not offer that with a stack and a function.
+ * Moving it there later would make the whole machine's forks wait. */
 #include "sandbox/clone.h"
 
 #include <errno.h>
@@ -19,8 +17,8 @@
 
 #define GUARD_BYTES 4096
 
-/* The child begins on its own stack, on which there is nothing to return to:
- * it must get from registers what it calls. */
+/* The child begins on its own stack, which has no return address: it gets the
+ * function to call from registers. */
 static long clone_and_run(struct clone_args *args, size_t size,
                           int (*run)(void *), void *argument)
 {
@@ -98,11 +96,11 @@ int clone_make_stack(clone_t *self, size_t size, bool is_forked, fault_t *fault)
     return 0;
 }
 
-/* Starts the clone. `shares` is nonzero while the child shares the memory; the
- * system sets it to the child's number at the start and clears it at the end.
- * That also works if the caller is killed on the way, and another process
- * waits. With a pidfd, which uses the argument for setting it, the caller sets
- * it, because the caller itself waits. */
+/* Starts the clone. `shares` is nonzero while the child shares the memory: the
+ * system sets it to the child's number and clears it at the end. That also
+ * works if the caller is killed on the way, and another process waits. A pidfd
+ * uses the argument that would set `shares`: then the caller sets it, and the
+ * caller itself waits. */
 long clone_start(clone_t *self, uint64_t flags, int cgroup_fd,
                  int (*run)(void *), void *argument, int *ret_pidfd)
 {

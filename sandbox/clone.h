@@ -21,9 +21,9 @@ typedef struct {
  * while another one forks. */
 int clone_make_stack(clone_t *self, size_t size, bool is_forked,
                      fault_t *fault);
-/* CLONE_… flags; in the control group of that folder, or with -1 in the
- * caller's. Sets a pidfd, when there is a place for it: then it is the same
- * process that waits. The pid, or -errno. */
+/* Starts a child with these CLONE_… flags in the control group of that folder;
+ * with -1 in the caller's. Sets a pidfd if `ret_pidfd` is not NULL; then the
+ * caller itself must wait. Returns the pid, or -errno. */
 long clone_start(clone_t *self, uint64_t flags, int cgroup_fd,
                  int (*run)(void *), void *argument, int *ret_pidfd);
 void clone_await(clone_t *self);

@@ -1,4 +1,4 @@
-/* What a sandbox_t is made of. The launch reads it; only sandbox.c and walls.c
+/* The members of a sandbox_t. The launch reads it; only sandbox.c and walls.c
  * change it. */
 #ifndef HEARTH_SANDBOX_DESCRIPTION_H
 #define HEARTH_SANDBOX_DESCRIPTION_H

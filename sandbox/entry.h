@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define DEVICES 5 /* of the host, in /dev */
+#define DEVICES 5 /* devices of the host that /dev shows */
 #define BESIDE  3 /* namespaces that are made while the payload is born */
 
 #define GROUPS_MAX       8  /* files of a control group in one launch */
@@ -24,9 +24,10 @@ typedef struct {
     const sandbox_launch_t *launch; /* borrowed from the caller */
     sandbox_limits_t limits;        /* the launch's, defaults filled in */
     bool privileged;           /* the caller can give users, or its mapper */
-    char workspace[4096];      /* where workspace_fd is */
-    bool enters_own;           /* and no way of the caller's leads there */
-    int go_fd;                 /* pid 1: a byte comes when it is mapped */
+    char workspace[4096];      /* the path of workspace_fd */
+    bool enters_own;           /* the caller cannot reach the workspace by that
+                                  path */
+    int go_fd;                 /* pid 1 reads a byte when its ids are mapped */
     int tree_fds[SOURCES_MAX]; /* clones of the sources, to be attached */
     int workspace_tree_fd;     /* clone of the workspace */
     int device_fds[DEVICES];   /* clones of the devices */
@@ -38,7 +39,7 @@ typedef struct {
     int payload_fd;                  /* the payload's end to pid 1; -1: none */
     pid_t builder;                   /* as pid 1 counts */
     pid_t payload;                   /* as pid 1 counts */
-    cpu_affinity_t processors;       /* pid 1's, beside the payload */
+    cpu_affinity_t processors;       /* of pid 1, without the payload's */
     sigset_t mask;                   /* the caller's, for the payload ... */
     struct sigaction actions[_NSIG]; /* ... and what it did on signals */
 } entry_t;

@@ -1,14 +1,14 @@
-/* The payload's system call filter: made in the caller from syscalls.def, kept
- * as plain instructions, and loaded in the child by one raw call that allocates
- * nothing. Pid 1 has a small filter of its own, in init.c.
+/* The payload's system call filter. It is made in the caller from syscalls.def
+ * and kept as plain instructions. One raw call that allocates nothing loads it
+ * in the child. Pid 1 has a small filter of its own, in init.c.
  *
  * libseccomp is used only to find the number of each name. Its list order costs
  * 0.2 to 0.4 ms per launch, because the kernel runs a new filter once for each
- * number to remember which calls it always allows. Its tree order lets version
- * 2.5.4 join the arguments of socket and madvise into one test on aarch64.
- * Therefore numbers with the same answer become ranges here, which are found by
- * bisection, and each test of arguments is written once. test_table compares
- * each build with the table and runs every instruction.
+ * number. It does so to remember which calls it always allows. Its tree order
+ * lets version 2.5.4 join the arguments of socket and madvise into one test on
+ * aarch64. Therefore numbers with the same answer become ranges here, which are
+ * found by bisection, and each test of arguments is written once. test_table
+ * compares each build with the table and runs every instruction.
  *
  * A call through a foreign entry (int 0x80, x32) ends the process, because no
  * legitimate program uses one. Every other call that is not listed gets EPERM,
@@ -46,8 +46,8 @@
                  | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP               \
                  | CLONE_PTRACE | CLONE_PARENT))
 
-/* Numbers that are younger than this filter say so, like an older kernel;
- * libraries then use what they used before. */
+/* Numbers that are newer than this filter get ENOSYS, as on an older kernel;
+ * libraries then use an older call. */
 #define YOUNG_FIRST 451 /* cachestat, Linux 6.5 */
 #define NUMBERS     512 /* followed by the numbers of x32 */
 #define X32_BIT     0x40000000U
@@ -55,7 +55,7 @@
 
 #define COMPARISONS_MAX 3
 
-/* Of the low 32 bits of an argument. */
+/* A comparison with the low 32 bits of an argument. */
 typedef struct {
     unsigned position;
     uint32_t mask;
@@ -67,7 +67,7 @@ typedef struct {
     uint32_t action;
     unsigned count; /* comparisons in use */
     comparison_t comparisons[COMPARISONS_MAX];
-    int network; /* for that network alone; ANY: for each */
+    int network; /* the rule is for that network alone; ANY: for each */
 } rule_t;
 
 #define ANY (-1)
@@ -103,7 +103,7 @@ static const rule_t payload_rules[] = {
 
 #define RULES (sizeof payload_rules / sizeof payload_rules[0])
 
-/* The rules of one call, in their order; the first that holds answers. */
+/* The rules of one call, in their order; the first that matches decides. */
 typedef struct {
     const rule_t **rules; /* borrowed, out of those of all calls */
     size_t count;
@@ -112,8 +112,8 @@ typedef struct {
 /* Numbers with one answer, up to where the next range begins. */
 typedef struct {
     uint32_t first;
-    uint32_t action;    /* when no argument is looked at */
-    const call_t *call; /* when one is; NULL: none is */
+    uint32_t action;    /* if no argument is looked at */
+    const call_t *call; /* if arguments are looked at; else NULL */
 } range_t;
 
 typedef struct {
@@ -127,7 +127,7 @@ typedef struct {
 static int sort_rules(build_t *self, uint32_t arch, sandbox_network_t network,
                       fault_t *fault)
 {
-    int numbers[RULES]; /* -1: not there */
+    int numbers[RULES]; /* -1: unknown to libseccomp */
 
     for (size_t i = 0; i < RULES; i++) {
         const rule_t *rule = &payload_rules[i];
@@ -204,9 +204,9 @@ static place_t write_rules(bpf_program_t *program, const rule_t *const *rules,
                            size_t count, unsigned depth, place_t otherwise)
 {
     const comparison_t *held =
-        NULL;                 /* the comparison that the next test needs */
-    place_t test = otherwise; /* where it is */
-    place_t next = otherwise; /* the same, loaded before */
+        NULL;                 /* the argument that the next test needs loaded */
+    place_t test = otherwise; /* the next test */
+    place_t next = otherwise; /* the same, with the load before it */
 
     for (size_t end = count, first; end > 0; end = first) {
         const comparison_t *one = &rules[end - 1]->comparisons[depth];
@@ -227,8 +227,8 @@ static place_t write_rules(bpf_program_t *program, const rule_t *const *rules,
                                 held != NULL && is_same_part(held, one) ? test
                                                                         : next);
         held = one;
-        /* Who comes from the test before has it loaded, but not who comes from
-         * a further one of the same rule. */
+        /* A jump from the test before finds the argument loaded. A jump from an
+         * earlier test of the same rule does not. */
         if (first == 0 || rules[first - 1]->count > depth + 1
             || !is_same_part(&rules[first - 1]->comparisons[depth], one))
             next = load_part(program, one);
@@ -244,7 +244,7 @@ static place_t write_range(bpf_program_t *program, const range_t *range)
                              bpf_program_answer(program, NO(EPERM)));
 }
 
-/* A search by halves, with the number loaded. */
+/* Writes a binary search by the number, which is loaded. */
 static place_t write_ranges(bpf_program_t *program, const range_t *ranges,
                             size_t count)
 {
@@ -259,7 +259,7 @@ static place_t write_ranges(bpf_program_t *program, const range_t *ranges,
     return bpf_program_test(program, BPF_JGE, ranges[half].first, upper, lower);
 }
 
-/* Numbers that no table has. */
+/* Writes the answer to numbers that no table has. */
 static place_t write_far(bpf_program_t *program, uint32_t arch)
 {
     place_t refused = bpf_program_answer(program, NO(EPERM));

@@ -49,7 +49,7 @@
 #error which number has this architecture in a filter?
 #endif
 
-/* What is called from now on; what is not here gets EPERM. */
+/* The system calls that pid 1 makes from now on; all others get EPERM. */
 static const uint32_t calls[] = {
     __NR_accept4,      __NR_clock_gettime, __NR_close,
     __NR_exit_group,   __NR_kill,          __NR_ppoll,
@@ -66,12 +66,12 @@ typedef struct {
     int listener;         /* the gateway connects here */
     int gateway;          /* the connection; -1: none */
     pid_t payload;        /* 0: it has ended */
-    int64_t orphan_ms;    /* how long without a gateway; 0: for ever */
-    int64_t patience_ms;  /* the same, and less before the first gateway */
-    int64_t orphan_since; /* when the last one went, monotonic ms */
-    bool is_unowned;      /* the end of the gateway is the end of all */
+    int64_t orphan_ms;    /* how long to live without a gateway; 0: for ever */
+    int64_t patience_ms;  /* the same; shorter before the first gateway */
+    int64_t orphan_since; /* when the last gateway went, monotonic ms */
+    bool is_unowned;      /* pid 1 ends everything when the gateway ends */
     char line[96];        /* the line for the gateway */
-    size_t size;          /* of it */
+    size_t size;          /* bytes of the line */
 } init_t;
 enum {
     WATCH_SIGNAL,
@@ -116,12 +116,12 @@ static void drop_gateway(init_t *self)
     self->orphan_since = now_ms();
 }
 
-/* Sends the line; after the last one the work is done. */
+/* Sends the line; after the last line pid 1 has done its work. */
 static void send_line(init_t *self)
 {
     if (self->gateway < 0)
         return;
-    /* So little always fits into a live connection that is read at all. */
+    /* So few bytes fit into any live connection whose peer reads. */
     if (CALL6(__NR_sendto, self->gateway, self->line, self->size,
               MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0)
         != (long) self->size)
@@ -232,7 +232,8 @@ static void on_child(init_t *self)
             on_payload_end(self, status, &used);
 }
 
-/* How long to wait; NULL: for ever. Ends everything when it is too late. */
+/* Returns how long to wait; NULL: for ever. Ends everything if the time is
+ * over. */
 static const struct timespec *patience(const init_t *self,
                                        struct timespec *buffer)
 {
@@ -264,8 +265,8 @@ static _Noreturn void serve(init_t *self)
         if (CALL5(__NR_ppoll, watches, WATCHES, patience(self, &left), 0, 0)
             < 0)
             continue;
-        /* The gateway's word before a newer gateway: what it sent before it
-         * went still holds. */
+        /* The old connection comes before a newer gateway: orders that it has
+         * sent still hold. */
         if (watches[WATCH_GATEWAY].revents != 0)
             on_gateway(self);
         if (watches[WATCH_SIGNAL].revents != 0)
@@ -333,7 +334,7 @@ static void hide(int status_fd)
 
 static int watch_children(int status_fd)
 {
-    /* As the system takes it: a bit each, and the first signal is 1. */
+    /* A signal set as the kernel takes it: bit 0 is signal 1. */
     const uint64_t child = 1ULL << (SIGCHLD - 1);
     long fd = CALL4(__NR_signalfd4, -1, &child, sizeof child,
                     SFD_CLOEXEC | SFD_NONBLOCK);

@@ -1,9 +1,8 @@
 /* File rules: a second wall inside the private root, made from the same plan.
- * If a mount were wrong, or could be made from inside, it still could not be
- * read, and nothing outside the writable places could be written, on any mount.
- * From ABI 6 on, no abstract socket and no process outside the payload's domain
- * can be reached either; pid 1 is among these.
- *
+ * They hold even if a mount were wrong, or could be made from inside. Then it
+ * still could not be read, and nothing outside the writable places could be
+ * written, on any mount. From ABI 6 on, no abstract socket and no process
+ * outside the payload's domain can be reached either; pid 1 is among these.
  * Entered by the payload and not by pid 1, which must be able to signal it. An
  * older kernel knows fewer rights, and those that it knows are used. Rights and
  * structures are defined here, because Debian 12's headers and C library know
@@ -50,8 +49,8 @@
 #define OWN                                                                    \
     ((OF_ABI_1 | FS_REFER | FS_TRUNCATE) & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK))
 
-/* What the kernel calls landlock_ruleset_attr, as of ABI 6. An older one takes
- * the longer form when what it does not know is zero. */
+/* The kernel's landlock_ruleset_attr, as of ABI 6. An older kernel accepts the
+ * longer form if the members that it does not know are zero. */
 typedef struct {
     uint64_t fs;
     uint64_t net;
@@ -63,12 +62,12 @@ typedef struct {
     int32_t folder_fd;
 } __attribute__((packed)) beneath_t;
 
-/* The folders that the sandbox makes itself, and what is permitted there. */
+/* The folders that the sandbox makes itself, with the rights there. */
 static const struct {
     const char *path;
     uint64_t access;
 } own[] = {
-    /* Names may be listed anywhere; to read is another matter. */
+    /* Names may be listed everywhere; that is not the right to read files. */
     {"/", FS_READ_DIR}, {"/dev/pts", FS_READ_DIR | DEVICE | FS_IOCTL_DEV},
     {"/dev/shm", OWN},  {"/etc", READ},
     {"/proc", READ},    {"/sys", READ},
@@ -120,8 +119,8 @@ static int permit_own(int ruleset, uint64_t known, fault_t *fault)
     return 0;
 }
 
-/* A rule is for the file or folder itself, wherever it is mounted: the trees
- * that were attached are at hand. */
+/* A rule is for the file or folder itself, wherever it is mounted. So the trees
+ * that were attached before are used. */
 static int permit_shown(const entry_t *entry, int ruleset, uint64_t known,
                         fault_t *fault)
 {
@@ -157,7 +156,7 @@ int landlock_describe(entry_t *entry, fault_t *fault)
                          "this kernel has none, or it is switched off: boot "
                          "with lsm=landlock,... (Linux 5.13 or newer), or set "
                          "accept = landlock in the profile to run without it");
-    /* A rule is for one port: a whole loopback cannot be permitted. */
+    /* A rule is for one port; there is none for the whole loopback. */
     if (entry->sandbox->network != SANDBOX_NETWORK_NONE)
         handled.net = 0;
     entry->ruleset_fd =

@@ -14,9 +14,9 @@
  *
  * The caller waits until no other process shares its memory. Each of the three
  * has its own stack. The payload is forked on pid 1's stack and goes back to
- * the caller's with setcontext(3), which is made for changing stacks and leaves
- * no frame with owned objects between them. Nothing here allocates. A write to
- * memory that is being copied waits for the end of the fork, so the builder
+ * the caller's with setcontext(3). That call is made for changing stacks, and
+ * no frame between the two owns an object. Nothing here allocates. A write to
+ * memory that is being copied waits for the end of the fork. So the builder
  * writes only to its own stack, which is not copied.
  *
  * A new wall is a new step. */
@@ -45,13 +45,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define STACK_BYTES   (256 * 1024) /* what a fork calls is on it */
+#define STACK_BYTES   (256 * 1024) /* a fork runs on it */
 #define BUILDER_STACK (64 * 1024)
 
 typedef struct {
     const char *name; /* "sandbox: <name>: …" in the fault */
     step_fn *run;
-    int wall; /* the wall that this step is; ALWAYS: it is part of several */
+    int wall; /* the wall that this step makes; ALWAYS: no single one */
 } step_t;
 
 #define ALWAYS (-1)
@@ -60,25 +60,28 @@ static step_fn load_filter;
 static step_fn step_back;
 static step_fn become_init;
 
-/* In the clone, before the others are born: they have what it has. */
+/* Steps in the clone, before it makes the other two, which inherit the
+ * results. */
 static const step_t steps[] = {
     {"signals", process_forget_signals, ALWAYS},
     {"descriptors", process_keep_own_descriptors, WALL_DESCRIPTORS},
-    /* What the steps allocate counts already. */
+    /* Before the steps that allocate memory, so that it is counted. */
     {"control group", namespaces_join_group, ALWAYS},
     {"session", process_begin_session, ALWAYS},
     {"no_new_privs", privileges_forbid_new, WALL_NO_NEW_PRIVS},
 };
 
-/* In the builder, while the payload is born. */
+/* Steps in the builder, while the payload is born. */
 static const step_t builder_steps[] = {
     {"namespaces", namespaces_make, ALWAYS},
-    /* With the caller's identity: it may reach what the session's may not. */
+    /* Still the caller's identity: it may reach files that the session's may
+     * not. */
     {"sources", mounts_open_sources, ALWAYS},
     {"id map", namespaces_await_map, ALWAYS},
     {"identity", namespaces_take_identity, ALWAYS},
     {"own mounts", mounts_enter_own, ALWAYS},
-    /* With pid 1's, and every capability in the new namespaces. */
+    /* From here on pid 1's identity, with every capability in the new
+     * namespaces. */
     {"root", mounts_make_root, ALWAYS},
     {"folders", mounts_make_folders, ALWAYS},
     {"tmp", mounts_make_tmp, ALWAYS},
@@ -93,12 +96,12 @@ static const step_t builder_steps[] = {
     {"hostname", namespaces_set_hostname, WALL_UTS},
     {"landlock rules", landlock_describe, WALL_LANDLOCK},
     {"namespaces to enter", namespaces_open, ALWAYS},
-    /* The entry into the mounts arrives at the top mount over their root. */
+    /* Entering the namespace of mounts leads to the top mount over its root. */
     {"old root", mounts_leave_old_root, ALWAYS},
     {"call", call_in, ALWAYS},
 };
 
-/* In the clone, once the payload is born. */
+/* Steps in the clone, once the payload is born. */
 static const step_t init_steps[] = {
     {"call of pid 1", call_await_builder, ALWAYS},
     {"namespaces of pid 1", namespaces_enter, ALWAYS},
@@ -110,7 +113,7 @@ static const step_t init_steps[] = {
     {"program of pid 1", become_init, ALWAYS},
 };
 
-/* In the payload, beside them; the filter is the last of its walls. */
+/* Steps in the payload, beside those of pid 1; the filter is its last wall. */
 static const step_t payload_steps[] = {
     {"call", call_await, ALWAYS},
     {"namespaces to enter", namespaces_enter, ALWAYS},
@@ -126,16 +129,16 @@ static const step_t payload_steps[] = {
     {"filter", load_filter, WALL_FILTER},
 };
 
-/* The data that all of them share. Each changes only its own part, because the
+/* The data that all three share. Each changes only its own part, because the
  * others see every change. */
 typedef struct {
-    entry_t entry;     /* pid 1's, and the payload's when it has its copy */
-    ucontext_t caller; /* where the payload goes on, on the caller's stack */
-    bool is_payload;   /* set in the payload's copy of this alone */
-    clone_t init;      /* pid 1 until it is a program */
+    entry_t entry;     /* of pid 1; the payload has its own copy */
+    ucontext_t caller; /* the payload continues here, on the caller's stack */
+    bool is_payload;   /* true only in the payload's copy */
+    clone_t init;      /* pid 1 until it starts its program */
     clone_t builder;
-    int processor; /* where pid 1 forks; negative: unknown */
-    int go_fd;     /* the caller lets the builder go on; -1: closed */
+    int processor; /* the processor of pid 1 at its fork; negative: unknown */
+    int go_fd;     /* lets the builder go on; -1: closed */
     pid_t pid;     /* of pid 1 */
     int pidfd;     /* owned; -1 */
 } launch_t;
@@ -195,7 +198,8 @@ static int become_init(entry_t *entry, fault_t *fault)
     return fault_errno(fault, "exec");
 }
 
-/* Runs a table; leaves out the walls that are. A failure is the end. */
+/* Runs the steps of a table, except those of walls that are left out. A step
+ * that fails ends the process. */
 static void take_steps(entry_t *entry, const step_t *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -282,15 +286,15 @@ static int run_clone(void *argument)
     _exit(EXIT_NOT_ENTERED);
 }
 
-/* The rest of the way, in the payload and on the caller's stack. */
+/* Takes the payload's steps, on the caller's stack. */
 static void enter_payload(entry_t *entry)
 {
     bool waits = !entry->launch->awaits_later;
     fault_t fault;
 
     TAKE(entry, payload_steps);
-    /* Nothing runs that is not ours before pid 1 is out of reach, and has taken
-     * its steps. One that fails has said why, or was killed. */
+    /* No foreign code runs before pid 1 has hidden itself and taken its steps.
+     * A pid 1 that failed has reported why, or was killed. */
     if (write(entry->payload_fd, "", 1) != 1
         || (waits
             && sandbox_await_init(take_fd(&entry->payload_fd), &fault) < 0))
@@ -331,8 +335,9 @@ static int check(const sandbox_launch_t *launch, bool privileged,
     return 0;
 }
 
-/* Where the workspace is now: it may have been moved since it was opened. And
- * whether a caller with a mapper finds it there. */
+/* Finds the path of the workspace, which may have been moved since it was
+ * opened. Also finds out whether a caller with a mapper can reach it by that
+ * path. */
 static int find_workspace(entry_t *entry, fault_t *fault)
 {
     struct stat there, opened;
@@ -381,16 +386,17 @@ static int prepare(launch_t *self, fault_t *fault)
         return fault_set(fault, errno, "sandbox: pipe: %s", strerror(errno));
     self->entry.go_fd = pipe_fds[0];
     self->go_fd = pipe_fds[1];
-    /* A clone's maps in /proc belong to root when the memory is hidden, which
-     * the launch before this one has done. */
+    /* A clone of a process that is not dumpable cannot be given id maps: its
+     * files in /proc belong to root. The launch before this one has left the
+     * process so. */
     if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
         return fault_set(fault, errno, "sandbox: dumpable: %s",
                          strerror(errno));
     return 0;
 }
 
-/* The caller's half, while the clone is on its way. A clone that cannot be let
- * go has not begun anything. */
+/* Does the caller's part while the clone takes its steps. A clone that cannot
+ * be let go has not begun anything. */
 static int run_caller(launch_t *self, fault_t *fault)
 {
     sandbox_child_t child;
@@ -408,10 +414,11 @@ static int run_caller(launch_t *self, fault_t *fault)
         (void) !write(self->go_fd, "", 1);
     else
         kill(self->pid, SIGKILL);
-    /* In this order: when pid 1 has gone, a builder there is, is known. */
+    /* In this order: once pid 1 has gone, it is known whether there is a
+     * builder. */
     clone_await(&self->init);
     clone_await(&self->builder);
-    /* Not to be looked into by what it forks, whose user it may have. */
+    /* Forks of this process may have its user, and must not inspect it. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (r < 0)
         while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR)
@@ -419,7 +426,7 @@ static int run_caller(launch_t *self, fault_t *fault)
     return r;
 }
 
-/* 1 in the payload, which comes from the clone's stack. */
+/* Returns 1 in the payload, which comes from the clone's stack. */
 static int run_launch(launch_t *self, fault_t *fault)
 {
     if (getcontext(&self->caller) < 0)

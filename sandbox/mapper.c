@@ -1,18 +1,18 @@
-/* hearth-mapper: starts a program as a user of its own, without any privilege,
- * and stays as the process that writes the id maps of what that program
- * launches (idmap.h). The program forks sessions, and does not need the right
- * to become their users.
+/* hearth-mapper: starts a program as a user of its own, without any privilege.
+ * It stays as the process that writes the id maps of the sandboxes that the
+ * program launches (idmap.h). The program forks sessions, and does not need the
+ * right to become their users.
  *
  *   hearth-mapper UID GID FIRST COUNT PROGRAM [ARGUMENT...]
  *
  * UID and GID are the program's user and group. It may request the COUNT ids
  * from FIRST on, except its own. If UID is not one of them, it may request UID
- * and GID as well, which it has already; that is the gateway of an ordinary
- * user. The parent needs CAP_SETUID and CAP_SETGID. The process becomes the
- * program, so that the program is the parent's child; the mapper is a child of
- * the program and ends with it. The program finds the socket at descriptor 4.
- * Descriptor 3 is a socket between the program and its parent, which gets a
- * failure as {"fault":"…"} (PROTOCOL.zygote.md). */
+ * and GID as well: that is the gateway of an ordinary user. The parent needs
+ * CAP_SETUID and CAP_SETGID. The process becomes the program, so that the
+ * program is the parent's child; the mapper is a child of the program and ends
+ * with it. The program finds the socket at descriptor 4. Descriptor 3 is a
+ * socket between the program and its parent. A failure is sent to the parent
+ * as {"fault":"…"} (PROTOCOL.zygote.md). */
 #include "base/cleanup.h"
 #include "sandbox/idmap.h"
 
@@ -36,8 +36,8 @@
 #define CAPS_MAPPING (1U << CAP_SETUID | 1U << CAP_SETGID)
 
 typedef struct {
-    uint32_t uid, gid;     /* the program's */
-    uint32_t first, count; /* whom it may make of others */
+    uint32_t uid, gid;     /* of the program */
+    uint32_t first, count; /* ids that the program may request */
 } range_t;
 
 static _Noreturn void give_up(const char *what, const char *name, uint32_t uid)
@@ -130,7 +130,7 @@ static _Noreturn void serve(int socket, const range_t *range)
     _exit(0);
 }
 
-/* Nothing of the program's but the socket, and no life beyond it. */
+/* Keeps nothing of the program's but the socket, and ends with it. */
 static _Noreturn void be_mapper(int socket, pid_t parent, const range_t *range)
 {
     if (dup2(socket, MAPPER_FD) < 0

@@ -1,8 +1,8 @@
 /* The private root: an empty tmpfs that gets its own /dev, /proc, /etc and
  * /tmp, the sources of the description read-only, and the workspace. Runs in
  * the child, as steps, by descriptors: the new mount API attaches trees that
- * were cloned before, so no path of the host is walked with the session's
- * identity, which may not be able to. The old root is detached at the end.
+ * were cloned before. So no path of the host is walked with the session's
+ * identity, which may lack the right to. The old root is detached at the end.
  *
  * Sources and workspace are cloned by path, and compared with what the caller
  * had opened: a descriptor from another mount namespace cannot be cloned. */
@@ -72,9 +72,9 @@ static const struct {
     {"/etc/resolv.conf", ""},
 };
 
-/* Parts of /proc that speak of the whole machine: side channels (interrupts),
+/* Parts of /proc that describe the whole machine: side channels (interrupts),
  * maps of the kernel, and locks that belong to an open file, which are listed
- * for everybody. Most of them refuse an ordinary user anyhow. */
+ * for every user. Most of them refuse an ordinary user anyhow. */
 static const struct {
     const char *path;
     bool folder;
@@ -117,15 +117,15 @@ static int set_attributes(int fd, uint64_t attributes, unsigned flags,
     return 0;
 }
 
-/* A copy of the mounts at `path`, attached nowhere yet, as they are. */
+/* Clones the mounts at `path` as they are, attached nowhere yet. */
 static int clone_tree(int folder, const char *path, int *ret_fd, fault_t *fault)
 {
     int fd = open_tree(folder, path,
                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
                            | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
 
-    /* ESTALE means that the description is out of date, to who gets it: a
-     * fresh one does not help here. */
+    /* The caller takes ESTALE for an outdated description and would make a
+     * fresh one, which does not help here. */
     if (fd < 0 && errno == ESTALE)
         return fault_set(fault, EIO,
                          "%s: its file system has lost it (%s): mount it again",
@@ -136,8 +136,8 @@ static int clone_tree(int folder, const char *path, int *ret_fd, fault_t *fault)
     return 0;
 }
 
-/* As clone_tree, when the path still leads to that file or folder; with that
- * code when not. */
+/* Clones a tree like clone_tree if the path still leads to that file or folder;
+ * else fails with `code`. */
 static int clone_same(const char *path, dev_t device, ino_t inode, int code,
                       int *ret_fd, fault_t *fault)
 {
@@ -206,7 +206,7 @@ static int make_tmpfs(const entry_t *entry, const char *path, uint64_t bytes,
     return attach(entry, fd, path, fault);
 }
 
-/* What is made in the private root, relative to it; -1 with errno. */
+/* Makes one thing in the private root, relative to it; -1 with errno. */
 typedef int(make_fn)(int root, const char *path, const char *content);
 
 static int make_folder(int root, const char *path, const char *content)
@@ -224,7 +224,7 @@ static int make_file(int root, const char *path, const char *text)
 {
     cleanup_fd int fd = -1;
 
-    /* An empty one that is there may be a link, and is looked at. */
+    /* An existing name may be a link, which only the open below detects. */
     if (text[0] == '\0') {
         if (mknodat(root, path, S_IFREG | 0644, 0) == 0)
             return 0;
@@ -235,7 +235,7 @@ static int make_file(int root, const char *path, const char *text)
     return fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
 }
 
-/* The folders above that path. */
+/* Makes the folders above that path. */
 static int make_above(const entry_t *entry, const char *path, fault_t *fault)
 {
     char part[PATH_MAX];
@@ -249,8 +249,8 @@ static int make_above(const entry_t *entry, const char *path, fault_t *fault)
     return 0;
 }
 
-/* One thing in the private root; `path` is absolute. Most often what it is in
- * is there. */
+/* Makes one thing in the private root; `path` is absolute. Tries without making
+ * its folders first, because most often they exist. */
 static int make(const entry_t *entry, make_fn *run, const char *path,
                 const char *content, fault_t *fault)
 {
@@ -304,7 +304,7 @@ static int clone_workspace(entry_t *entry, const char *path, fault_t *fault)
 
     if (fstat(entry->launch->workspace_fd, &seen) < 0)
         return fault_errno(fault, path);
-    /* It is opened anew at each launch: nothing is out of date. */
+    /* The path is opened anew at each launch, so it is never out of date. */
     if ((r = clone_same(path, seen.st_dev, seen.st_ino, EAGAIN,
                         &entry->workspace_tree_fd, fault))
         < 0)
@@ -317,8 +317,8 @@ static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
 {
     int r;
 
-    /* Nothing that we mount shall be seen outside, nothing new outside be
-     * seen here. */
+    /* Mounts made inside must not appear outside, and new ones outside must not
+     * appear inside. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return fault_errno(fault,
                            errno == EACCES || errno == EPERM
@@ -336,9 +336,10 @@ int mounts_open_sources(entry_t *entry, fault_t *fault)
     return entry->enters_own ? 0 : open_sources(entry, entry->workspace, fault);
 }
 
-/* A caller with a user of its own has no right to the workspace, nor to what is
- * on the way to it. It is the session's, which enters it by the descriptor;
- * what a process is in when it gets mounts of its own it is in there, too. */
+/* A caller with a user of its own has no right to the workspace, nor to the
+ * folders above it. The session has, and enters the workspace by its
+ * descriptor. A process keeps its working folder when it gets mounts of its
+ * own, so "." is the workspace in the new ones. */
 int mounts_enter_own(entry_t *entry, fault_t *fault)
 {
     if (!entry->enters_own)
@@ -361,8 +362,8 @@ int mounts_make_root(entry_t *entry, fault_t *fault)
     if ((r = make_filesystem("tmpfs", options, PLAIN, &entry->root_fd, fault))
         < 0)
         return r;
-    /* Over the old root, which stays ours until pivot_root: a tree must be
-     * attached before others can be attached to it. */
+    /* Attached over the old root, which stays in use until pivot_root: a tree
+     * must be attached before others can be attached to it. */
     if (move_mount(entry->root_fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH)
         < 0)
         return fault_errno(fault, "attach");
@@ -446,8 +447,9 @@ int mounts_make_proc(entry_t *entry, fault_t *fault)
     return r < 0 ? r : attach(entry, proc, "/proc", fault);
 }
 
-/* One mount for each, which has the attributes of what it shows: read-only, no
- * set-user-id, and no devices or no programs. In the private root already. */
+/* Makes one mount for each place, already in the private root. It has the
+ * attributes of its place: read-only, no set-user-id, and no devices or no
+ * programs. */
 int mounts_cover_proc(entry_t *entry, fault_t *fault)
 {
     cleanup_fd int sys = -1;
@@ -504,7 +506,7 @@ int mounts_attach_sources(entry_t *entry, fault_t *fault)
     const mounts_t *mounts = &entry->sandbox->mounts;
     int r;
 
-    /* Links first: a tree may come to lie over the place of one. */
+    /* Links first: a tree may be mounted over the place of a link. */
     for (size_t i = 0; i < mounts->link_count; i++)
         if ((r = make(entry, make_link, mounts->links[i].path,
                       mounts->links[i].target, fault))
@@ -538,8 +540,8 @@ int mounts_enter_root(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* The system waits here until no processor can be looking at a mount of the
- * old root (RCU): a tenth of a millisecond, and several on a busy machine. */
+/* Here the system waits until no processor uses a mount of the old root (RCU):
+ * a tenth of a millisecond, and several on a busy machine. */
 int mounts_leave_old_root(entry_t *entry, fault_t *fault)
 {
     (void) entry;

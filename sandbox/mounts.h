@@ -4,8 +4,8 @@
 
 #include "sandbox/entry.h"
 
-step_fn mounts_open_sources; /* still with the caller's identity */
-step_fn mounts_enter_own; /* the same of who has a mapper, with the session's */
+step_fn mounts_open_sources; /* with the caller's identity */
+step_fn mounts_enter_own;    /* for a caller with a mapper */
 step_fn mounts_make_root;
 step_fn mounts_make_folders;
 step_fn mounts_make_tmp;

@@ -1,14 +1,13 @@
 /* The namespaces of a launch. One clone(2) makes those that a process can only
- * be born in, so that the child is pid 1 of its own from its first instruction.
- * The child makes the others while the payload is born, which enters them
+ * be born in: the child is pid 1 of its own from its first instruction. The
+ * child makes the others while the payload is born, which enters them
  * afterwards. These take a quarter of the time of a fork, most of it for the
  * network.
  *
  * One user is mapped: 1000 inside is the session's user outside. Pid 1 has
  * another user, if the caller may give it one; no other user exists. The caller
- * writes the maps in both modes (root, and an ordinary user who owns the new
- * namespace) or has them written; the child waits for a byte. Does not touch
- * mounts. */
+ * is root, or an ordinary user who owns the new namespace. It writes the maps,
+ * or has them written; the child waits for a byte. Does not touch mounts. */
 #include "sandbox/namespaces.h"
 #include "sandbox/idmap.h"
 
@@ -27,8 +26,8 @@
 
 #define OOM_SCORE "500"
 
-/* The one for control groups comes when the child is in its own: what it is
- * made in is what it shows as the root. */
+/* The namespace of control groups is made when the child is in its own group,
+ * because that group becomes its root. */
 static const struct {
     int flag;
     wall_t wall;
@@ -92,8 +91,8 @@ int namespaces_make(entry_t *entry, fault_t *fault)
     return unshare((int) flags) < 0 ? refuse_namespaces(errno, "", fault) : 0;
 }
 
-/* The next of those that are made beside the fork, from `i` on; NAMESPACES:
- * none. */
+/* Returns the next namespace from `i` on that is made beside the fork;
+ * NAMESPACES if there is none. */
 static size_t next_beside(const entry_t *entry, size_t i)
 {
     while (i < NAMESPACES
@@ -163,8 +162,8 @@ int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault)
                          .init_uid = launch->init_uid,
                          .init_gid = launch->init_gid};
 
-    /* Who may give users keeps setgroups until the child has dropped the
-     * caller's groups. */
+    /* A caller that may give users leaves setgroups permitted until the child
+     * has dropped the caller's groups. */
     return launch->mapper_fd != 0
                ? idmap_ask(launch->mapper_fd, &map, fault)
                : idmap_write(&map, !entry->privileged, fault);
@@ -182,8 +181,8 @@ int namespaces_await_map(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* The raw calls: glibc's tell every thread of a process about it, by means
- * that a clone without its knowledge does not have. */
+/* Raw calls: glibc's change every thread of a process, by means that do not
+ * work in a clone that glibc does not know. */
 static int become(gid_t gid, uid_t uid, fault_t *fault)
 {
     if (syscall(SYS_setresgid, gid, gid, gid) < 0)
@@ -210,9 +209,10 @@ int namespaces_take_payload_identity(entry_t *entry, fault_t *fault)
     return become(SANDBOX_INSIDE_GID, SANDBOX_INSIDE_UID, fault);
 }
 
-/* When the machine's memory is short, sessions go before the gateway. Where
- * this is refused the order is the kernel's own. Not before the payload has
- * its own memory: who shares it would be offered too. */
+/* Raises the score, so that sessions are ended before the gateway when the
+ * machine's memory is short. If this is refused, the kernel decides alone. It
+ * is done once the payload has its own memory: the score counts for all
+ * processes that share it. */
 int namespaces_offer_to_oom(entry_t *entry, fault_t *fault)
 {
     cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

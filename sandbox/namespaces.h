@@ -6,17 +6,17 @@
 #include "sandbox/clone.h"
 #include "sandbox/entry.h"
 
-/* The caller's half. */
+/* Makes the clone; called by the caller. */
 int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
                      void *argument, sandbox_child_t *ret_child,
                      fault_t *fault);
 int namespaces_map(const entry_t *entry, pid_t pid, fault_t *fault);
-/* How many are made beside the fork. */
+/* Returns how many namespaces are made beside the fork. */
 size_t namespaces_count(const entry_t *entry);
 step_fn namespaces_join_group;
-step_fn namespaces_make;  /* those that are made beside the fork ... */
-step_fn namespaces_open;  /* ... descriptors of them, for the payload ... */
-step_fn namespaces_enter; /* ... which comes into them by these */
+step_fn namespaces_make;  /* makes those that are made beside the fork */
+step_fn namespaces_open;  /* opens them for the payload and pid 1 */
+step_fn namespaces_enter; /* enters them by these descriptors */
 step_fn namespaces_await_map;
 step_fn namespaces_take_identity;
 step_fn namespaces_take_payload_identity;

@@ -46,7 +46,7 @@ int privileges_forbid_new(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-/* All but `kept`, whatever program is started from now on. */
+/* Drops all but `kept`, whatever program is started from now on. */
 static int reduce(uint32_t kept, fault_t *fault)
 {
     int r;

@@ -1,5 +1,5 @@
-/* What pid 1 and payload make of themselves as processes: their signals,
- * session, descriptors and streams, and where they are. Steps of launch.c. */
+/* Steps of launch.c that pid 1 and payload take as processes: their signals,
+ * session, descriptors, streams and working directory. */
 #include "sandbox/process.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define KEPT_MAX 6
 
-/* Closes everything from 3 on, but those; -1 among them is skipped. */
+/* Closes all descriptors from 3 on, except those in `kept`; -1 is skipped. */
 int process_close_all_but(const int *kept, size_t count, fault_t *fault)
 {
     unsigned from = 3;

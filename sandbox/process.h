@@ -4,9 +4,9 @@
 
 #include "sandbox/entry.h"
 
-/* Closes everything from 3 on, but those; -1 among them is skipped. */
+/* Closes all descriptors from 3 on, except those in `kept`; -1 is skipped. */
 int process_close_all_but(const int *kept, size_t count, fault_t *fault);
-/* The caller's, who has all blocked from here on. */
+/* Saves the caller's signals and blocks all of them. */
 void process_save_signals(entry_t *entry);
 step_fn process_forget_signals;
 step_fn process_keep_own_descriptors;

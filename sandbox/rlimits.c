@@ -70,8 +70,8 @@ int rlimits_apply(entry_t *entry, fault_t *fault)
 
         if (getrlimit(rows[i].resource, &limit) < 0)
             return fault_errno(fault, rows[i].name);
-        /* Never more than the caller may have: raising a hard limit is a
-         * privilege even root may lack in a container. */
+        /* Never more than the caller has: even root may lack the right to raise
+         * a hard limit in a container. */
         if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) {
             limit.rlim_cur = limit.rlim_max = value;
             /* At the hard limit Linux kills without a report; SIGXCPU one

@@ -4,7 +4,7 @@
 
 #include "sandbox/entry.h"
 
-/* Fills in what `limits` leaves at 0. */
+/* Replaces each 0 in `limits` by its default. */
 void rlimits_resolve(sandbox_limits_t *limits,
                      const sandbox_limits_t *defaults);
 step_fn rlimits_apply;

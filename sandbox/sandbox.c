@@ -1,5 +1,5 @@
-/* The public face's first half: a description, which may fail, in the trusted
- * caller. launch.c is the other one. */
+/* Describes a sandbox, in the trusted caller; this may fail. launch.c enters
+ * it. */
 #include "sandbox/description.h"
 #include "sandbox/rlimits.h"
 

@@ -43,9 +43,9 @@ void sandbox_destroy(sandbox_t **self_p);
 int sandbox_add_readonly(sandbox_t *self, const char *path, fault_t *fault);
 /* Shows `source` like sandbox_add_readonly, but at `target`. Nothing on the way
  * to it may be a symbolic link (-ELOOP). -EINVAL if one of the two is not
- * absolute or has "", "." or ".." among its parts; if the source is the host's
- * /, /dev, /proc or /sys; or if the target overlaps what the sandbox makes
- * itself or already shows. Must be called after all sandbox_add_readonly. */
+ * absolute or has "", "." or ".." among its parts. -EINVAL if the source is the
+ * host's /, /dev, /proc or /sys, or if the target overlaps a place that exists
+ * inside already. Must be called after all sandbox_add_readonly. */
 int sandbox_add_mount(sandbox_t *self, const char *source, const char *target,
                       fault_t *fault);
 void sandbox_set_limits(sandbox_t *self, const sandbox_limits_t *limits);
@@ -108,13 +108,13 @@ typedef struct {
 } sandbox_child_t;
 
 /* Forks into the sandbox, like fork(2). The payload (pid 3 inside) returns with
- * everything entered: descriptors 0, 1, 2 are on /dev/null, link_fd is kept
- * (close-on-exec), no other descriptor except those named above, signals as the
- * caller had them. Never returns in pid 1. A failure before the child has its
- * identity is -errno, and there is no child; a later failure comes by
- * status_fd. The caller has one thread, runs on the stack that the system gave
- * it, and has at least its descriptors 0, 1, 2; it is not dumpable afterwards.
- */
+ * everything entered. Descriptors 0, 1, 2 are on /dev/null; link_fd is kept
+ * (close-on-exec), and no other descriptor except those named above. Signals
+ * are as the caller had them. Never returns in pid 1. A failure before the
+ * child has its identity is -errno, and there is no child; a later failure
+ * comes by status_fd. The caller has one thread, runs on the stack that the
+ * system gave it, and has at least its descriptors 0, 1, 2. It is not dumpable
+ * afterwards. */
 int sandbox_fork(const sandbox_t *self, const sandbox_launch_t *launch,
                  sandbox_child_t *ret_child, fault_t *fault);
 /* Waits, in a payload that `awaits_later`, until pid 1 has taken its steps, and

@@ -1,4 +1,4 @@
-/* See subid.h. Who else lends numbers (a directory service, by libsubid) is
+/* See subid.h. Directory services, which may lend ranges too (libsubid), are
  * not asked. */
 #include "sandbox/subid.h"
 
@@ -19,7 +19,7 @@
 #define FIRST_MIN 1000                /* as gateway/uid_first has it */
 #define LAST_MAX  UINT64_C(0xfffffffd)
 
-/* One line, NAME:FIRST:COUNT; false: another's, or none. */
+/* Reads one line, NAME:FIRST:COUNT; false if it is another user's, or empty. */
 static bool read_line(const char *line, const char *name, uid_t uid,
                       subid_t *ret_range)
 {

@@ -31,12 +31,12 @@
 
 extern char **environ;
 
-/* What etc/hearth.service.in gives, for the same reasons. */
+/* The capabilities that etc/hearth.service.in gives, for the same reasons. */
 static const int kept[] = {CAP_SETUID,    CAP_SETGID,       CAP_CHOWN,
                            CAP_KILL,      CAP_DAC_OVERRIDE, CAP_FOWNER,
                            CAP_SYS_PTRACE};
 
-/* Ambient as well: hearth-mapper is given its two by exec. */
+/* They become ambient as well: hearth-mapper gets its two by exec. */
 static int keep_capabilities(fault_t *fault)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -82,8 +82,8 @@ static int open_namespace(pid_t pid, int *ret_fd, fault_t *fault)
 
 /* ---- a new one ---- */
 
-/* The child: in a namespace without maps until who waits at the other end of
- * the socket has gone. */
+/* The child: stays in a namespace without maps until its parent closes the
+ * other end of the socket. */
 static _Noreturn void hold(int socket, int other)
 {
     int code = 0;
@@ -104,7 +104,7 @@ static void wait_for(pid_t pid, int *ret_status)
         continue;
 }
 
-/* All that comes out of the pipe, up to its end; one line of it is kept. */
+/* Reads the pipe to its end, and keeps one line of it. */
 static void read_said(int fd, char *ret_text, size_t size)
 {
     char piece[256];
@@ -120,7 +120,7 @@ static void read_said(int fd, char *ret_text, size_t size)
     ret_text[length] = '\0';
 }
 
-/* One of shadow's programs, found by PATH as a user would. */
+/* Runs one of shadow's programs, found by PATH as a user would find it. */
 static int run(const char *program, pid_t pid, unsigned own,
                const subid_t *range, fault_t *fault)
 {
@@ -201,7 +201,7 @@ int user_namespace_new(const subid_t *range, fault_t *fault)
     return r;
 }
 
-/* ---- the one of a gateway of before ---- */
+/* ---- an earlier gateway's ---- */
 
 int user_namespace_join(pid_t session, fault_t *fault)
 {
@@ -212,7 +212,8 @@ int user_namespace_join(pid_t session, fault_t *fault)
 
     if (r < 0)
         return r;
-    /* Refused when it would lead to this process's own parent. */
+    /* Refused if the session's namespace is a direct child of this process's
+     * own. */
     outer = ioctl(inner, NS_GET_PARENT);
     if (outer < 0 || fstat(outer, &there) < 0
         || stat("/proc/self/ns/user", &here) < 0)
@@ -230,7 +231,8 @@ int user_namespace_join(pid_t session, fault_t *fault)
 
 /* ---- which range ---- */
 
-/* Two extents, in either order: the own number, and the range. */
+/* Reads a map of two extents, in either order: the own number, and the
+ * range. */
 static int read_map(const char *path, unsigned own, subid_t *ret_range,
                     fault_t *fault)
 {

@@ -1,6 +1,6 @@
-/* The posture check: reads and compares, changes nothing. Each process is a
- * row of questions to /proc; the answers are exact where they are ours, and a
- * rule where the machine has its say (mounts, hard limits below ours). */
+/* The posture check: reads and compares, changes nothing. Each process is a row
+ * of questions to /proc. The answers must be exact where hearth decides, and
+ * keep to a rule where the machine does (mounts, hard limits below ours). */
 #include "sandbox/verification.h"
 
 #include "base/buffer.h"
@@ -163,7 +163,7 @@ static int check_status(const process_t *process, fault_t *fault)
     if ((process->is_init || has_wall(process->expected, "seccomp"))
         && (r = check_line(process, status, "Seccomp", "2", fault)) < 0)
         return r;
-    /* The last of them is the number inside. */
+    /* The last number is the one inside. */
     status_value(status, "NSpid", numbers, sizeof numbers);
     inner = strrchr(numbers, '\t');
     if (inner == NULL || strcmp(inner + 1, process->is_init ? "1" : "3") != 0)
@@ -172,7 +172,7 @@ static int check_status(const process_t *process, fault_t *fault)
     return 0;
 }
 
-/* None is the reader's own, and the payload has those of pid 1. */
+/* No namespace is the reader's own, and the payload has those of pid 1. */
 static int check_namespaces(const process_t *process, const process_t *init,
                             fault_t *fault)
 {
@@ -264,7 +264,7 @@ static int check_limit(const process_t *process, const char *text,
     return 0;
 }
 
-/* No higher than ours; lower where the machine's are. */
+/* Checks that limits are not above ours; the machine's own may be lower. */
 static int check_limits(const process_t *process, fault_t *fault)
 {
     const sandbox_limits_t *limits = &process->expected->limits;
@@ -272,7 +272,8 @@ static int check_limits(const process_t *process, fault_t *fault)
         const char *name;
         uint64_t most; /* 0: not limited */
     } rows[] = {
-        {"Max core file size", 1}, /* 0, and 0 means something else here */
+        {"Max core file size", 1}, /* must be 0, which in `most` means no
+                                      limit */
         {"Max msgqueue size", 1},
         {"Max realtime priority", 1},
         {"Max pending signals", 1024},
@@ -363,7 +364,7 @@ static int check_mounts(const process_t *process, fault_t *fault)
 
 /* ---- descriptors ---- */
 
-/* Nothing that leads to a place: no file, no folder, no terminal. */
+/* Checks that no descriptor leads to a file, a folder or a terminal. */
 static int check_descriptors(const process_t *process, fault_t *fault)
 {
     static const char *const known[] = {
@@ -380,7 +381,7 @@ static int check_descriptors(const process_t *process, fault_t *fault)
         return 0;
     snprintf(path, sizeof path, "/proc/%d/fd", (int) process->pid);
     folder = opendir(path);
-    /* Those of pid 1 can be listed by root alone, because it is hidden. */
+    /* Only root can list the descriptors of pid 1, because it is hidden. */
     if (folder == NULL && errno == EACCES && process->is_init
         && has_wall(process->expected, "init"))
         return 0;
@@ -419,8 +420,8 @@ static int find_root(uid_t *ret_uid, fault_t *fault)
     return 0;
 }
 
-/* A program of its own, and out of reach for what runs beside it: files of a
- * process that is not dumpable belong to root. */
+/* Checks that pid 1 is its own program, which processes beside it cannot
+ * inspect: the files of a process that is not dumpable belong to root. */
 static int check_init(const process_t *process, fault_t *fault)
 {
     static const char program[] = "/memfd:hearth-init (deleted)";

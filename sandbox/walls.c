@@ -1,6 +1,6 @@
-/* Walls that a description does without. One that can be left out is left out
- * for one purpose: to show that a test needs it, or that a machine which lacks
- * it can do without, at its owner's risk. Without the others there would be no
+/* Walls that a description does without. One is left out on purpose for one of
+ * two reasons: to show that a test needs it, or that a machine without it
+ * works, at its owner's risk. Without any of the others there would be no
  * sandbox to enter. */
 #include "sandbox/description.h"
 

@@ -32,7 +32,7 @@ static const char *reason(int code)
     }
 }
 
-/* The sentence for a path, which is never passed on as it is. */
+/* Makes the fault's sentence for a path, which is escaped. */
 static int refuse(fault_t *fault, int code, const char *path)
 {
     cleanup_free char *text = name_text(path);
@@ -144,7 +144,8 @@ int beneath_file(int root, const char *path, int *ret_fd,
     char link[64];
     int r;
 
-    /* With O_NOFOLLOW the place of a link itself, to name it as what it is. */
+    /* O_NOFOLLOW opens a link itself, so that the error can name it as a
+     * link. */
     r = beneath_open(root, path, O_PATH | O_NOFOLLOW, 0, &place, fault);
     if (r < 0)
         return r;

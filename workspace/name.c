@@ -13,8 +13,8 @@ typedef struct {
     uint32_t first, last;
 } range_t;
 
-/* What is not shown as itself. The ranges are generous: an escape that was
- * not needed is ugly, one that is missing hides what a name is. */
+/* Characters that are not shown as themselves. The ranges are generous: a
+ * needless escape is ugly, but a missing one hides what a name is. */
 static const range_t hidden[] = {
     {0x0000, 0x001F}, /* C0: newline, ESC … */
     {0x007F, 0x009F}, /* DEL, C1: CSI, OSC … in one byte's clothes */
@@ -68,7 +68,8 @@ char *name_text(const char *name)
     return text.data ? (char *) text.data : mem_text("");
 }
 
-/* The byte of the escape at `at`, its length in *ret_size; -1: none. */
+/* Returns the byte of the escape at `at`, and its length in *ret_size; -1 if
+ * there is none. */
 static int read_escape(const char *at, size_t left, size_t *ret_size)
 {
     if (left >= 2 && at[1] == '\\') {
@@ -107,7 +108,7 @@ int name_unescape(const char *text, size_t size, buffer_t *ret_name,
     return 0;
 }
 
-/* One component of the path; true: it is left out. */
+/* Checks one component of the path; returns 1 if it is left out. */
 static int check_component(const char *name, size_t size, fault_t *fault)
 {
     if (size == 2 && memcmp(name, "..", 2) == 0)

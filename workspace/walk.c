@@ -1,6 +1,6 @@
 /* See walk.h. One thread at a time. No path is looked up from the top again:
- * each folder is opened beneath the one that it was found in, so that what is
- * renamed meanwhile can at worst be met twice or not at all. */
+ * each folder is opened beneath the one that it was found in. So a folder that
+ * is renamed meanwhile is met twice or not at all, at worst. */
 #include "workspace/walk.h"
 
 #include "base/buffer.h"

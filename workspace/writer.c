@@ -1,6 +1,6 @@
-/* See writer.h. One thread at a time. O_TMPFILE has no name until the end, so
- * that a gateway that is killed leaves nothing; where the file system has none
- * of that, a file with a random name does. */
+/* See writer.h. One thread at a time. A file of O_TMPFILE has no name until the
+ * end, so that a gateway that is killed leaves nothing. File systems without
+ * O_TMPFILE get a file with a random name. */
 #include "workspace/writer.h"
 
 #include "base/buffer.h"
@@ -23,9 +23,9 @@ struct writer {
     int folder;         /* owned; where the name belongs */
     char *name;         /* owned */
     int fd;             /* owned */
-    char temporary[40]; /* its name meanwhile; "" when it has none */
+    char temporary[40]; /* its temporary name; "" if it has none */
     uint64_t size;
-    usage_t replaced; /* by the commit */
+    usage_t replaced; /* set by the commit */
     bool replaces;
 };
 
@@ -57,7 +57,7 @@ static void choose_name(writer_t *self)
 {
     uint64_t number = 0;
 
-    /* So few bytes come whole once the machine has started. */
+    /* So few bytes are never cut short once the machine has started. */
     while (getrandom(&number, sizeof number, 0) != (ssize_t) sizeof number)
         continue;
     (void) snprintf(self->temporary, sizeof self->temporary,
@@ -160,8 +160,8 @@ int writer_skip(writer_t *self, uint64_t size, fault_t *fault)
     return 0;
 }
 
-/* A name for what has none: straight to its own when nothing may be replaced,
- * else to one beside it. */
+/* Gives the file a name: its own if nothing may be replaced, else a temporary
+ * one beside it. */
 static int link_file(writer_t *self, fault_t *fault)
 {
     char link[64];
@@ -186,7 +186,8 @@ static int link_file(writer_t *self, fault_t *fault)
     return refuse(self, errno, fault);
 }
 
-/* The session can reach a file that has a name: is it still the one? */
+/* The session can reach a file that has a name: checks that it is still the
+ * same one. */
 static int check_temporary(const writer_t *self, fault_t *fault)
 {
     struct stat ours, there;
@@ -202,7 +203,7 @@ static int check_temporary(const writer_t *self, fault_t *fault)
     return 0;
 }
 
-/* It gives its room back, unless it has another name. */
+/* Notes how much room the replaced file frees: none if it has another name. */
 static void look_at_old(writer_t *self)
 {
     struct stat old;

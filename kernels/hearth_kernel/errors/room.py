@@ -30,7 +30,7 @@ class Reached(NamedTuple):
     """What was reached."""
 
     text: str  # a sentence
-    limit: str = ""  # behind profile/<name>/limits/; "": none of the session's
+    limit: str = ""  # a key of profile/<name>/limits/; "": no limit
     used: int = 0
     max: int = 0
 

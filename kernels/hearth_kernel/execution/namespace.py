@@ -155,7 +155,7 @@ class Namespace:
     def __init__(self) -> None:
         self._known: dict[str, tuple[Mark, Description]] = {}
         self._hidden: frozenset[str] = frozenset()
-        self._anchor = ""  # one of IPython's names: those behind it are new
+        self._anchor = ""  # one of IPython's names: later ones are new
         self._waiting: list[str] = []  # new ones for which time was short
         self._deadline = 0
         self._is_cut = False

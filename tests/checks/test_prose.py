@@ -1,0 +1,64 @@
+"""What build-aux/check-prose.sh finds, in trees of one file."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+CHECK = pathlib.Path(__file__).resolve().parents[2] / "build-aux/check-prose.sh"
+
+
+def complaints(tree, name, text):
+    (tree / name).parent.mkdir(parents=True, exist_ok=True)
+    (tree / name).write_text(text)
+    return subprocess.run(
+        ["sh", CHECK, tree, name], capture_output=True, text=True, check=False
+    ).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("/* With a session. */\nint f(void);\n", "of a function begins"),
+        ("int f; /* of the session */\nint g; /* What f is. */\n", '"What "'),
+        ("void f(void)\n{\n    /* Whose it is. */\n    g();\n}\n", '"Whose "'),
+        (
+            "int f; /* the word of who waits */\n",
+            'of who " without a noun',
+        ),
+        ("int f; /* set by who waits */\n", 'by who " without a noun'),
+        ("void f(void)\n{\n    g(); /* nobody waits */\n}\n", '"nobody"'),
+        ('char *f = "\\""; /* so many */\n', '"so many"'),
+        ("int f; /*" + " word" * 26 + ". */\n", "a sentence of 26 words"),
+        ("int f; /* a (b (c)) */\n", "parentheses in parentheses"),
+    ],
+)
+def test_comments_of_c_files_are_read(tmp_path, text, what):
+    assert what in complaints(tmp_path, "base/a.c", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('def f():\n    """Whose it is."""\n', '"Whose "'),
+        ("f = 1\n# What f is.\ng = 2\n", '"What "'),
+        ("f = \"it's\"  # of one's own; told so, isn't it\n", '"told"'),
+        ("f = ''  # one of Python's: those behind it\n", '"behind"'),
+    ],
+)
+def test_comments_of_python_files_are_read(tmp_path, text, what):
+    assert what in complaints(tmp_path, "base/a.py", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("base/a.c", "/* Returns the client who waits. */\nint f(void);\n"),
+        ("base/a.c", 'char *f = "/* so many */";\n'),
+        ("base/a.c", "/* Words" + " and" * 20 + "\n *\n * more" * 2 + ". */\n"),
+        ("base/a.c", "/* Words:\n *   " + "row " * 30 + "\n * end. */\n"),
+        ("base/a.py", "f = '  # so many'\n"),
+    ],
+)
+def test_what_is_well_said_or_no_comment_passes(tmp_path, name, text):
+    assert complaints(tmp_path, name, text) == ""
