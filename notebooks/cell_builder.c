@@ -11,11 +11,11 @@
 
 #include <string.h>
 
-/* Outputs of one cell that a notebook holds: more than that no program that
- * shows notebooks survives. */
+/* The most outputs of one cell that a notebook holds: no program that shows
+ * notebooks survives more. */
 #define OUTPUT_BYTES_MAX (64u << 20)
-#define INPUTS_MAX       1000 /* questions of one cell that are kept */
-#define CALLS_MAX        1000 /* likewise, calls of host tools */
+#define INPUTS_MAX       1000 /* the most questions of one cell that are kept */
+#define CALLS_MAX        1000 /* the most calls of host tools of one cell */
 
 json_t *record_object(bytes_t part)
 {
@@ -64,7 +64,8 @@ static void set_number(json_t *object, const char *key, json_t *number)
 
 /* The name in the message's header, what the client calls itself (`own`: our
  * part of the metadata), and the connection that it came by. */
-/* The peer as the audit log names it; NULL where the gateway itself asked. */
+/* Returns the peer as the audit log names it; NULL if the gateway itself
+ * asked. */
 static char *peer(const json_t *origin)
 {
     const char *hex = json_string_value(
@@ -126,7 +127,7 @@ static void begin_code(cell_builder_t *self, const journal_record_t *record,
     json_object_set_new(self->notes, "who", who(record, own));
     json_object_set_new(self->notes, "status", json_string("unanswered"));
     set_number(self->notes, "time_limit", json_object_get(own, "time_limit"));
-    /* Not to be run again without being asked: replay.h. */
+    /* Cells with this member are not replayed unless asked for (replay.h). */
     if (json_is_true(json_object_get(own, "outside_effects")))
         json_object_set_new(self->notes, "outside_effects", json_true());
     if (json_is_true(json_object_get(own, "revival")))
@@ -135,7 +136,8 @@ static void begin_code(cell_builder_t *self, const journal_record_t *record,
         json_object_set_new(self->notes, "seed", json_true());
 }
 
-/* Text between the code; what is missing is said where it is missing. */
+/* Makes a cell of text between the code. It also says which records are
+ * missing. */
 static void begin_text(cell_builder_t *self, const journal_record_t *record,
                        const json_t *content)
 {
@@ -162,7 +164,8 @@ cell_builder_t *cell_builder_new(const journal_record_t *record,
 {
     cell_builder_t *self = mem_new(sizeof *self);
 
-    /* Made from the record's number: the same in every export. */
+    /* Makes the cell's id from the record's number: the same in every
+     * export. */
     self->cell.id = mem_format("hearth-%llu", (unsigned long long) record->seq);
     self->outputs.bytes_max = OUTPUT_BYTES_MAX;
     self->timing = json_object();
@@ -177,7 +180,7 @@ cell_builder_t *cell_builder_new(const journal_record_t *record,
     return self;
 }
 
-/* Adds the cost of the cell, as far as the one who ran it has reported it. */
+/* Adds the cost of the cell, as far as its kernel has reported it. */
 static void take_figures(cell_builder_t *self, const json_t *own,
                          int64_t ended_us)
 {
@@ -193,7 +196,7 @@ static void take_figures(cell_builder_t *self, const json_t *own,
         set_number(self->notes, *figure, json_object_get(own, *figure));
 }
 
-/* The times under the names that JupyterLab writes and its extensions read. */
+/* Writes the times under the names that JupyterLab and its extensions read. */
 static void on_reply(cell_builder_t *self, const journal_record_t *record,
                      const json_t *content)
 {
@@ -212,13 +215,14 @@ static void on_reply(cell_builder_t *self, const journal_record_t *record,
     json_object_set_new(self->timing, "iopub.status.idle",
                         record_time(record->wall_us));
     set_text(self->notes, "status", text_member(content, "status"));
-    /* What was shown may be another: where a time limit hit, for one. */
+    /* The error in the outputs may differ from the reply's, for example after a
+     * time limit. */
     if (strcmp(text_member(content, "status"), "error") == 0)
         set_text(self->notes, "ename", text_member(content, "ename"));
     take_figures(self, json_object_get(metadata, "hearth"), record->wall_us);
 }
 
-/* A question of input(); what was answered comes in a record of its own. */
+/* Adds a question of input(). Its answer has a record of its own. */
 static void on_question(cell_builder_t *self, const json_t *content)
 {
     json_t *inputs = json_object_get(self->notes, "inputs");
@@ -338,7 +342,8 @@ void cell_builder_add(cell_builder_t *self, const journal_record_t *record,
             json_integer_value(json_object_get(content, "bytes")));
 }
 
-/* It was answered, and no kernel had begun it: what it says never happened. */
+/* The request was answered before a kernel had begun it, so the recorded code
+ * did not run. */
 static bool is_refused(const cell_builder_t *self)
 {
     return strcmp(text_member(self->notes, "status"), "error") == 0

@@ -24,7 +24,7 @@ void cell_builder_destroy(cell_builder_t **self_p);
 /* Adds a further record; `content` is its content, parsed. */
 void cell_builder_add(cell_builder_t *self, const journal_record_t *record,
                       json_t *content);
-/* Adds a client's answer to the cell's input(); `content` is that of the
+/* Adds a client's answer to the cell's input(); `content` is the content of the
  * journal's state record. */
 void cell_builder_answer(cell_builder_t *self, const json_t *content);
 /* Adds a call of a host tool, or the answer to one, by the journal's state

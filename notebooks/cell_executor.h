@@ -15,8 +15,8 @@ typedef struct {
     size_t size;      /* bytes of it */
     /* Or, when `code` is NULL: an expression to be evaluated, silently. */
     const char *expression;
-    /* What input() is given, one after the other: an array of texts, or NULL
-     * where it may not ask. At null the cell is interrupted; after the last
+    /* The answers of input(), one after the other: an array of texts, or NULL
+     * if the cell may not ask. At null the cell is interrupted; after the last
      * one the input has ended (EOFError). Borrowed until the cell's end. */
     const json_t *answers;
     double time_limit; /* seconds; 0: the session's own */
@@ -42,13 +42,14 @@ typedef struct {
     /* Begins a cell; one at a time. */
     int (*execute)(void *self, const cell_executor_request_t *request,
                    fault_t *fault);
-    /* 1: it has ended; 0: not within `timeout_ms`, or a signal came. < 0: it
-     * never will, the session is gone. */
+    /* Waits for the cell. Returns 1 if it has ended; 0 if it has not within
+     * `timeout_ms`, or a signal came. Returns < 0 if it never will, because the
+     * session is gone. */
     int (*wait)(void *self, int timeout_ms, cell_executor_result_t *ret_result,
                 fault_t *fault);
-    /* The cell ends soon. */
+    /* Interrupts the cell, which ends soon. */
     int (*interrupt)(void *self, fault_t *fault);
-    /* No cell runs: a fresh kernel takes the place of this one. */
+    /* Replaces the kernel by a fresh one; no cell runs meanwhile. */
     int (*restart)(void *self, fault_t *fault);
 } cell_executor_methods_t;
 

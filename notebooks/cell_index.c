@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* More displays than that are not followed: their first form is shown. */
+/* The most displays that are followed; others keep their first form. */
 #define DISPLAYS_MAX 65536
 
 void cell_index_clear(cell_index_t *self)
@@ -98,7 +98,8 @@ static void on_event(cell_index_t *self, const journal_record_t *record,
         keep_display(self, id, record->seq, reader);
 }
 
-/* A gap in a cell belongs to it; where requests are missing it is one. */
+/* A gap in a cell belongs to the cell; a gap of requests is a cell of its
+ * own. */
 static void on_gap(cell_index_t *self, const journal_record_t *record)
 {
     if (cell_index_of(self, record->request) >= 0)

@@ -1,7 +1,7 @@
-/* Which cells a journal holds, in which order they stand, and with which
- * record each is complete: found by a first reading, so that a second one can
- * write every cell as soon as nothing can change it any more. Small: of a
- * cell its numbers, of a display where its last form is. */
+/* Which cells a journal holds, their order, and the record that completes each.
+ * They are found by a first reading, so that a second one can write every cell
+ * as soon as nothing can change it any more. It is small: the numbers of each
+ * cell, and the place of each display's last form. */
 #ifndef HEARTH_NOTEBOOKS_CELL_INDEX_H
 #define HEARTH_NOTEBOOKS_CELL_INDEX_H
 

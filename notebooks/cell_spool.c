@@ -63,7 +63,7 @@ int cell_spool_put(cell_spool_t *self, notebook_cell_t *cell,
     return 0;
 }
 
-/* The place's text: lent out of memory, or read into `loaded`. */
+/* Returns the text of a place: lent from memory, or read into `loaded`. */
 static const char *find(cell_spool_t *self, const cell_spool_place_t *place,
                         buffer_t *loaded)
 {

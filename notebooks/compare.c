@@ -384,7 +384,7 @@ static bool same_error(const compare_t *self, json_t *left, json_t *right,
 
 /* ---- outputs ---- */
 
-/* All that went to one stream: how it was cut into outputs means nothing. */
+/* Joins all text of one stream: how it was cut into outputs means nothing. */
 static void join_stream(const json_t *outputs, const char *name, buffer_t *out)
 {
     size_t index;

@@ -1,5 +1,5 @@
-/* Whether two runs of a cell show the same. What differs between any two runs
- * and means nothing is taken out before: memory addresses, times and
+/* Compares the outputs of two runs of a cell. Parts that differ between any two
+ * runs and mean nothing are taken out before: memory addresses, times and
  * durations, random ids, colours. */
 #ifndef HEARTH_NOTEBOOKS_COMPARE_H
 #define HEARTH_NOTEBOOKS_COMPARE_H
@@ -12,7 +12,7 @@
 
 typedef struct {
     double
-        relative; /* how far numbers with a fraction may be apart: this ... */
+        relative; /* how far apart numbers with a fraction may be: this ... */
     double absolute; /* ... times the bigger one, or this */
     bool is_exact;   /* nothing is taken out, all texts are equal or not */
 } compare_t;
@@ -36,7 +36,7 @@ bool compare_outputs(const compare_t *self, const json_t *left,
 bool compare_text(const compare_t *self, const char *left, size_t left_size,
                   const char *right, size_t right_size);
 
-/* Appends the text without what means nothing (normal.c). */
+/* Appends the text without the parts that differ from run to run (normal.c). */
 void normal_text(const char *text, size_t size, buffer_t *out);
 
 #endif

@@ -1,6 +1,5 @@
-/* See diff.h. Cells belong together when their sources are equal or alike, or
- * when they have the same id; so cells that were added or removed move
- * nothing. */
+/* See diff.h. Two cells are paired if their sources are equal or similar, or if
+ * they have the same id. So a cell that was added or removed moves no other. */
 #include "notebooks/diff.h"
 
 #include "notebooks/lcs.h"

@@ -121,7 +121,7 @@ static int refuse_path(const char *path, int code, fault_t *fault)
     return fault_set(fault, code, "cannot write %s: %s", path, strerror(code));
 }
 
-/* A file beside `path`, which a failure leaves as it was. */
+/* Makes a file beside `path`, so that `path` is unchanged after a failure. */
 static int save_beside(const char *journal_folder,
                        const recording_options_t *options,
                        export_format_t format, const char *path, char *beside,

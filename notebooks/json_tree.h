@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Any value. NULs in strings stay. Whole numbers beyond 64 bits become
- * floating-point ones; a number that is too big for these, too, becomes a
- * string with its digits, NaN and Infinity strings of that name. NULL when it
- * is no JSON; *ret_error, which may be NULL, says where and why. The caller's.
- */
+/* Reads any value; NULs in strings stay. Whole numbers beyond 64 bits become
+ * floating-point ones. A number that is too big for these becomes a string with
+ * its digits, NaN and Infinity strings of that name. NULL if it is not JSON;
+ * *ret_error, which may be NULL, says where and why. The caller owns the
+ * value. */
 json_t *json_tree_load(const void *text, size_t size, json_error_t *ret_error);
 
 /* Returns a list of the same objects, sorted by the text of that member, owned

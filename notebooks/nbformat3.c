@@ -1,4 +1,5 @@
-/* See nbformat3.h. What became what is nbformat's own conversion's. */
+/* See nbformat3.h. The renamed members are those of nbformat's own
+ * conversion. */
 #include "notebooks/nbformat3.h"
 
 #include "base/buffer.h"

@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
-/* The cells of all worksheets in one array, as nbformat 4 has them; what is
- * not as it should be stays as it is, for the reader to refuse. The caller's;
- * NULL when there are no worksheets. */
+/* Returns the cells of all worksheets in one array, as nbformat 4 has them,
+ * owned by the caller. A malformed cell stays as it is, for the reader to
+ * refuse. NULL if there are no worksheets. */
 json_t *nbformat3_cells(json_t *notebook);
 
 #endif

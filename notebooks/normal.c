@@ -264,7 +264,7 @@ void normal_text(const char *text, size_t size, buffer_t *out)
             i += skip;
             continue;
         }
-        /* What a carriage return took back was never seen for long. */
+        /* A carriage return removes the line before it, as on a terminal. */
         if (text[i] == '\r' && at(view, i + 1) != '\n' && i + 1 < size)
             out->size = line;
         else if (text[i] != '\r')

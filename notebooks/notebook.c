@@ -38,7 +38,8 @@ void notebook_cell_unload(notebook_cell_t *cell)
         return;
     json_decref(cell->outputs);
     cell->outputs = NULL;
-    /* Those that other cells share are read anew by them. */
+    /* A page that other cells share is read from the file again when they need
+     * it. */
     (void) madvise((void *) (uintptr_t) pages,
                    (size_t) (cell->text + cell->text_size - pages),
                    MADV_DONTNEED);

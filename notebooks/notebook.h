@@ -60,10 +60,11 @@ void notebook_clear(notebook_t *self);
 void notebook_add(notebook_t *self, notebook_cell_t *cell);
 /* Returns the cell of that id, borrowed, NULL if there is none. */
 notebook_cell_t *notebook_find(const notebook_t *self, const char *id);
-/* That member of a recorded cell's metadata is true: the request was answered
- * with an error, and no kernel ever began it. */
+/* The member of a recorded cell's metadata that is true if the request was
+ * answered with an error before a kernel had begun it. */
 #define NOTEBOOK_REFUSED "refused"
-/* And of one that is the first in a kernel that took another one's place. */
+/* The member that is true for the first cell of a kernel that replaced another
+ * one. */
 #define NOTEBOOK_FRESH "fresh_kernel"
 /* A member of the cell's metadata "hearth"; lent, NULL when there is none. */
 json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
@@ -71,9 +72,9 @@ json_t *notebook_cell_note(const notebook_cell_t *cell, const char *key);
 /* As nbformat 4.5 has it, texts in one piece; the caller's. */
 json_t *notebook_cell_json(const notebook_cell_t *cell);
 
-/* The notebook in a file of nbformat 4, or of nbformat 3, which is converted.
- * -EINVAL and -EFBIG say what is wrong, and in which cell; nothing is to be
- * cleared after a failure. `name` is for faults. */
+/* Reads the notebook in a file of nbformat 4, or of nbformat 3, which is
+ * converted. -EINVAL and -EFBIG say what is wrong, and in which cell; nothing
+ * is to be cleared after a failure. `name` is for faults. */
 int notebook_read(const char *path, notebook_t *ret_notebook, fault_t *fault);
 /* Like notebook_read, but the cells' outputs stay in the file: memory does not
  * grow with them. A regular file is mapped until notebook_clear and must not

@@ -359,9 +359,9 @@ static int stream_cells(place_t *place, json_text_t *reader, json_t *ids,
     return refuse_text(place, reader);
 }
 
-/* The members of the notebook, but for a list of cells, which is passed over
- * and found again at *ret_cells; `cells` is an empty list then. NULL: a flaw.
- */
+/* Reads the members of the notebook, except for a list of cells: `cells` is an
+ * empty list then, and *ret_cells is its place in the text. NULL if there is a
+ * flaw. */
 static json_t *read_members(json_text_t *reader, const char **ret_cells)
 {
     json_auto_t *document = json_object();
@@ -392,8 +392,8 @@ static json_t *read_members(json_text_t *reader, const char **ret_cells)
                : NULL;
 }
 
-/* Also texts that are no notebooks, and those with a flaw, which is then found
- * where it is. */
+/* Also handles texts that are no notebooks, and those with a flaw, whose place
+ * is then found. */
 static json_t *read_document(const place_t *place, json_text_t *reader,
                              const char **ret_cells)
 {
@@ -501,8 +501,8 @@ void notebook_cell_load(notebook_cell_t *cell)
     json_text_init(&reader, cell->text, cell->text_size);
     reader.kept = notebook_cell_pages(cell);
     json_auto_t *from = json_text_value(&reader);
-    /* It was read before: what another program writes into the file meanwhile
-     * is at worst a cell with fewer outputs. */
+    /* The file was read before. If another program writes to it meanwhile, a
+     * cell has fewer outputs, at worst. */
     if (from)
         (void) read_outputs(&place, from, cell);
 }

@@ -36,7 +36,7 @@ static void append(output_list_t *self, json_t *output)
     json_array_append_new(self->list, output);
 }
 
-/* The stream text that was collected becomes an output. */
+/* Makes an output of the stream text that was collected. */
 static void close_stream(output_list_t *self)
 {
     if (!self->stream)
@@ -79,7 +79,7 @@ static void on_stream(output_list_t *self, json_t *content)
                   json_string_length(text));
 }
 
-/* The data of a display: text, or JSON where the type says so. */
+/* Returns the data of a display: text, or JSON where the type says so. */
 static json_t *permitted_data(const json_t *content)
 {
     json_t *data = json_object_get(content, "data");

@@ -1,7 +1,7 @@
-/* What one cell has shown: messages folded into nbformat 4 outputs. Streams
- * are merged, clear_output is applied. Content comes from kernels, which may
- * say anything that is JSON: what nbformat does not permit is left out here,
- * so that later steps need not check. */
+/* The outputs of one cell: messages folded into nbformat 4 outputs. Streams are
+ * merged, clear_output is applied. Content comes from kernels, which may send
+ * any JSON. Members that nbformat does not permit are left out here, so that
+ * later steps need not check. */
 #ifndef HEARTH_NOTEBOOKS_OUTPUT_LIST_H
 #define HEARTH_NOTEBOOKS_OUTPUT_LIST_H
 

@@ -350,7 +350,8 @@ static int make_plan(recording_t *self, fault_t *fault)
     return result < 0 ? result : cell_index_make(&self->plan, reader, fault);
 }
 
-/* 0, or a failure of the sink; the journal's own is the plan's to tell. */
+/* Returns 0, or a failure of the sink. The plan reports failures of the
+ * journal. */
 static int read_records(recording_t *self, fault_t *fault)
 {
     journal_record_t record;

@@ -1,6 +1,6 @@
 /* A session's journal as a notebook, cell by cell. The journal is read twice
- * (cell_index.h), so that memory holds only cells that are not complete;
- * finished ones that wait for an earlier one go to a temporary file. */
+ * (cell_index.h), so that memory holds only cells that are not complete.
+ * Finished ones that wait for an earlier one go to a temporary file. */
 #ifndef HEARTH_NOTEBOOKS_RECORDING_H
 #define HEARTH_NOTEBOOKS_RECORDING_H
 
@@ -20,7 +20,7 @@ typedef struct {
 /* Takes each cell, in the notebook's order; what is left of it is freed. */
 typedef int recording_sink_fn(notebook_cell_t *cell, void *arg, fault_t *fault);
 
-/* What follows the cells. */
+/* Data that is known after the last cell. */
 typedef struct {
     json_t *metadata;    /* owned; of the notebook */
     journal_head_t head; /* of the journal, as far as it was read */

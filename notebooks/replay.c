@@ -10,8 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define WAIT_MS            200   /* between two looks at the caller's wish */
-#define INTERRUPT_MS       10000 /* as long may an interrupted cell take */
+#define WAIT_MS 200 /* between two calls of on_wait */
+/* how long an interrupted cell may take to end */
+#define INTERRUPT_MS       10000
 #define EXPRESSION         "hearth"
 #define PLACE              "<expression>"
 #define OUTSIDE            "outside_effects"
@@ -213,7 +214,8 @@ static int wait_for_end(const cell_executor_t *runner, replay_step_t *step,
     }
 }
 
-/* A cell of a file whose outputs were taken out, or that was never run. */
+/* Returns true if the cell's outputs were removed from the file, or it was
+ * never run. */
 static bool is_recorded(const notebook_cell_t *cell)
 {
     return *status_of(cell) || cell->count || json_array_size(cell->outputs);
@@ -231,7 +233,7 @@ static void judge(replay_step_t *step, const replay_options_t *options)
     step->verdict = step->why ? REPLAY_DIFFERENT : REPLAY_SAME;
 }
 
-/* The shorter of the two, where there are two. */
+/* Returns the shorter time limit, if there are two. */
 static double time_limit(const notebook_cell_t *cell,
                          const replay_options_t *options)
 {
@@ -309,7 +311,8 @@ static int do_step(const cell_executor_t *runner, replay_step_t *step,
     json_auto_t *answers = NULL;
     int r;
 
-    /* What came before it is gone, as it was when it was recorded. */
+    /* This kernel began without variables when it was recorded, so it does
+     * now. */
     if (!options->is_revival
         && json_is_true(notebook_cell_note(step->cell, NOTEBOOK_FRESH))
         && (r = runner->methods->restart(runner->self, fault)) < 0)
@@ -486,7 +489,7 @@ static void explain(replay_step_t *step, const notebook_t *notebook,
         add_reason(step, reason);
 }
 
-/* False: the run ends here. */
+/* Returns false if the run ends here. */
 static bool take_step(replay_step_t *step, const replay_options_t *options,
                       waiting_t *waiting, replay_summary_t *summary)
 {
@@ -561,7 +564,7 @@ static int ask(const cell_executor_t *runner, const char *expression,
 
     while (r == 0)
         r = runner->methods->wait(runner->self, WAIT_MS, &result, fault);
-    /* -1 is an answer here. */
+    /* -1 is a regular result here: the expression raised. */
     return r < 0 ? KERNEL_UNREACHABLE : read_truth(&result, ret_error);
 }
 
@@ -576,7 +579,7 @@ int replay_check_expression(const cell_executor_t *runner,
     char *place;
     int r = ask(runner, code, ret_error, fault);
 
-    /* The place within our wrapper means nothing to the user. */
+    /* The line number is one of our wrapper and means nothing to the user. */
     if (r == -1 && (place = strstr(*ret_error, " (" PLACE)))
         *place = '\0';
     return r;

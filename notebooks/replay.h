@@ -1,4 +1,4 @@
-/* Running a notebook's cells once more, and comparing what comes out. */
+/* Runs a notebook's cells once more, and compares their outputs. */
 #ifndef HEARTH_NOTEBOOKS_REPLAY_H
 #define HEARTH_NOTEBOOKS_REPLAY_H
 
@@ -33,12 +33,13 @@ void replay_step_clear(replay_step_t *step);
 #define cleanup_replay_step CLEANUP(replay_step_clear)
 
 typedef struct {
-    /* What differs between two arrays of outputs, to be freed, or NULL. */
+    /* Returns the differences between two arrays of outputs, to be freed; NULL
+     * if there are none. */
     char *(*compare)(const json_t *recorded, const json_t *now);
-    /* Before a cell is run; may be NULL. */
+    /* Called before a cell is run; may be NULL. */
     void (*on_begin)(const replay_step_t *step, void *arg);
-    /* While it runs, now and then; false: it is interrupted, and the run ends
-     * with -EINTR. May be NULL. */
+    /* Called now and then while a cell runs. If it returns false, the cell is
+     * interrupted, and the run ends with -EINTR. May be NULL. */
     bool (*on_wait)(const replay_step_t *step, void *arg);
     /* Called after each cell, also a skipped one; false ends the run. Cells
      * that had to wait are passed once more after the last one. */
@@ -61,31 +62,33 @@ typedef struct {
     size_t first_different; /* its number; 0: none */
 } replay_summary_t;
 
-/* 0: went to its end. -EINTR: on_wait wanted it. Else the runner's fault. */
+/* Returns 0 if it went to its end, -EINTR if on_wait ended it, else the
+ * runner's fault. */
 int replay_run(const notebook_t *notebook, const cell_executor_t *runner,
                const replay_options_t *options, replay_summary_t *ret_summary,
                fault_t *fault);
 
-/* The number of the code cell with this number ("3") or id. -ENOENT. */
+/* Finds the code cell with this number ("3") or id. -ENOENT if there is
+ * none. */
 int replay_find(const notebook_t *notebook, const char *name,
                 size_t *ret_number, fault_t *fault);
-/* Why the cell is left out, or NULL. Lent. */
+/* Returns why the cell is left out, lent; NULL if it is run. */
 const char *replay_skips(const notebook_cell_t *cell,
                          const replay_options_t *options);
 
-/* A note ("hearth" in the metadata) of cells that a revival leaves out: an
- * earlier one has run them, and did not come to its end. */
+/* The note ("hearth" in the metadata) of cells that a revival leaves out. An
+ * earlier revival has run them, and did not get to its end. */
 #define REPLAY_BROKEN_OFF "broken_off"
 
-/* Whether an expression can be one, before anything is run: 1, or -1 and what
- * is wrong with it. < -1: the runner's fault. */
+/* Checks an expression before anything is run. Returns 1 if it can be one, -1
+ * and what is wrong if not, and less than -1 for the runner's fault. */
 int replay_check_expression(const cell_executor_t *runner,
                             const char *expression, char **ret_error,
                             fault_t *fault);
 
 /* Evaluates an expression in the session. Returns 1 if it is true, 0 if it is
- * false, -1 if it raised (*ret_error has the error, owned by the caller), and
- * less than -1 for the executor's fault. */
+ * false, -1 if it raised (*ret_error has the error, owned by the caller).
+ * Returns less than -1 for the executor's fault. */
 int replay_evaluate(const cell_executor_t *runner, const char *expression,
                     char **ret_error, fault_t *fault);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define SOURCE_MAX 4096 /* bytes of a cell's code in its row */
-#define LIMITS_MAX 8    /* of a cell, on its kernel's word */
+#define LIMITS_MAX 8    /* of a cell, as its kernel reports */
 
 void trace_clear(trace_t *self)
 {
@@ -177,8 +177,8 @@ static void on_error(trace_t *self, json_t *row, const json_t *content)
     }
 }
 
-/* Moves the names of files that others changed since the last cell from those
- * that the cell is said to have written or removed to `others`. */
+/* Moves names of files that others changed since the last cell to `others`. The
+ * kernel has reported them as written or removed by the cell. */
 static void sort_files(const trace_t *self, json_t *row)
 {
     static const char *const members[] = {"written", "earlier", "removed",
@@ -263,7 +263,8 @@ static void on_reply(trace_t *self, const journal_record_t *record)
     json_object_del(self->open, number);
 }
 
-/* A file was put, moved or removed, by a command or over HTTP. */
+/* Adds a row for a file that was put, moved or removed, by a command or over
+ * HTTP. */
 static void on_file(trace_t *self, const json_t *content)
 {
     static const char *const members[] = {"path", "to", NULL};
@@ -302,7 +303,8 @@ static void on_state(trace_t *self, const journal_record_t *record)
         if (json_is_string(json_object_get(content, *key)))
             json_object_set_new(row, *key,
                                 beginning(json_object_get(content, *key)));
-    /* Of a file; the row has a `what` of its own. */
+    /* A file's `what` has another name in the row, which has a `what` of its
+     * own. */
     if (json_is_string(json_object_get(content, "what")))
         json_object_set(row, "done", json_object_get(content, "what"));
     if (json_is_boolean(json_object_get(content, "is_complete")))

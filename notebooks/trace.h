@@ -1,5 +1,5 @@
-/* A run as a time line: what was asked, what it did and cost, which limits it
- * hit, and what befell the kernel in between. */
+/* A run as a time line: requests, their effects and costs, the limits that were
+ * hit, and events of the kernel between the cells. */
 #ifndef HEARTH_NOTEBOOKS_TRACE_H
 #define HEARTH_NOTEBOOKS_TRACE_H
 

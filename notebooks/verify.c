@@ -108,14 +108,14 @@ int verify_journal(const char *journal_folder, const uint8_t *key,
 
 /* ---- a notebook ---- */
 
-/* A seal that is not even one adds nothing of its own. */
+/* A malformed seal is ignored: the check of all seals reports it. */
 static const char *stated_mac(const json_t *own)
 {
     const char *mac = text_member(own, "mac");
     return strlen(mac) == NOTEBOOK_MAC_HEX_SIZE - 1 ? mac : "";
 }
 
-/* True when the cell is as it was exported. */
+/* Returns true if the cell is as it was exported. */
 static bool check_cell(verify_t *self, const notebook_mac_t *mac,
                        notebook_cell_t *cell, size_t number)
 {

@@ -1,17 +1,17 @@
-/* Whether a recording is what was written: the journal by its chain and its
- * head, a notebook by its seals, and one against the other. */
+/* Checks that a recording is unchanged: a journal by its chain and its head, a
+ * notebook by its seals, and one against the other. */
 #ifndef HEARTH_NOTEBOOKS_VERIFY_H
 #define HEARTH_NOTEBOOKS_VERIFY_H
 
 #include "notebooks/journal/writer.h"
 #include "notebooks/notebook.h"
 
-/* What was found, in sentences. */
+/* The result of a check, in sentences. */
 typedef struct {
     json_t *problems;    /* owned; array: changed, removed, cut off */
     json_t *remarks;     /* owned; array: what cannot be known */
-    uint64_t records;    /* of the journal that are good */
-    size_t cells;        /* of the notebook */
+    uint64_t records;    /* good records of the journal */
+    size_t cells;        /* cells of the notebook */
     journal_head_t head; /* the journal's end, or what the notebook carries */
 } verify_t;
 

@@ -45,8 +45,8 @@ static size_t size_of(const json_t *value)
                  : 0;
 }
 
-/* Whether an update brings something else for where the buffer lies: a member
- * of the state that it lies in, or its very place. A member that is nothing but
+/* Returns true if an update replaces the value at the buffer's path: a member
+ * of the state that the buffer is in, or the very place. A member that is only
  * binary is not in the state at all. */
 static bool is_replaced(const json_t *buffer, const json_t *data)
 {
@@ -114,7 +114,7 @@ static void take_state(json_t *model, const journal_record_t *record,
     }
 }
 
-/* How much the update takes the place of. */
+/* Removes the buffers that the update replaces. */
 static size_t size_replaced(const json_t *model, const json_t *data)
 {
     const json_t *had = json_object_get(model, "state"), *buffer;
@@ -192,7 +192,7 @@ void widgets_add(widgets_t *self, const journal_record_t *record,
             take_state(open_model(self, id), record, data);
         return;
     }
-    /* An echo says what a front end has changed. */
+    /* An echo reports a change that a front end has made. */
     if (model
         && (strcmp(method, "update") == 0 || strcmp(method, "echo_update") == 0)
         && fits(self, model, record, data))

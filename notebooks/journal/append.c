@@ -1,8 +1,8 @@
 /* Appends a record to the end of a journal.
  *
  * Each record is written by one call at a known offset. A part that a failed
- * call has left is cut off before anything else is written, so that a reader
- * never meets half a record with another one after it. */
+ * call has left is cut off before anything else is written. So a reader never
+ * meets half a record with another one after it. */
 #include "notebooks/journal/writer.h"
 
 #include "base/fd.h"

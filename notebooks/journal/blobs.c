@@ -1,7 +1,7 @@
 /* The spilled parts of a journal. A blob is written beside and renamed before
- * the record that refers to it, so that a record never lacks its part; a blob
+ * the record that refers to it, so that a record never lacks its part. A blob
  * without a record (the writer died between the two) is found by the next
- * sweep. Who refers to what is the journal's knowledge. */
+ * sweep. Only the journal knows which record refers to which blob. */
 #include "notebooks/journal/blobs.h"
 
 #include "base/fd.h"

@@ -1,7 +1,7 @@
-/* A log that shows if it was changed: JSON lines, appended, each with an HMAC
- * over itself and the line before; files that rotate; and a head that says
- * which records there should be (docs/reference/audit.md). It knows nothing of
- * the records' meaning. */
+/* A log that shows if it was changed (docs/reference/audit.md). It has JSON
+ * lines, each with an HMAC over itself and the line before, in files that
+ * rotate. A head says which records there should be. It knows nothing of the
+ * records' meaning. */
 #ifndef HEARTH_NOTEBOOKS_JOURNAL_CHAINED_LOG_H
 #define HEARTH_NOTEBOOKS_JOURNAL_CHAINED_LOG_H
 

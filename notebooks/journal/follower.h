@@ -71,7 +71,7 @@ int journal_follower_next(journal_follower_t *self,
                           const journal_source_t *source,
                           journal_record_t *ret_record, fault_t *fault);
 
-/* What the caller does for its peer. */
+/* The caller's half: how messages reach its peer. */
 typedef struct {
     /* Returns true if the peer takes nothing more now. */
     bool (*is_full)(void *arg);

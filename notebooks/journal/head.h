@@ -8,10 +8,11 @@
 
 /* Opens it for writing, made when missing; -1 and errno. */
 int journal_head_open(int folder);
-/* One write; false when it failed. */
+/* Writes the head by one write; false if it failed. */
 bool journal_head_write(int fd, const journal_head_t *head,
                         const segment_key_t *key);
-/* 1; 0: there is none; -EBADMSG: it is not what a holder of the key wrote. */
+/* Reads the head. Returns 1; 0 if there is none; -EBADMSG if no holder of the
+ * key wrote it. */
 int journal_head_load(int folder, const segment_key_t *key,
                       journal_head_t *ret_head);
 

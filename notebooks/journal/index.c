@@ -38,7 +38,8 @@ int journal_index_open(const journal_index_t *self, const char *folder,
     if (r < 0)
         return r;
     if (self->tail.segment && self->tail.seq <= since) {
-        /* What it leads to is believed when its record can be read. */
+        /* The mark may be out of date: it is used only if its record can be
+         * read. */
         if (journal_reader_seek(reader, &self->tail, fault) < 0
             || journal_reader_next(reader, &record, fault) < 0
             || record.seq > since + 1) {

@@ -55,7 +55,7 @@ int journal_open_folder(journal_t *self, fault_t *fault)
     return 0;
 }
 
-/* The segment comes into being with its header, by a rename. */
+/* Makes the segment with its header, under its final name, by a rename. */
 int journal_begin_segment(journal_t *self, uint64_t number,
                           const uint8_t previous[SEGMENT_HASH_SIZE],
                           fault_t *fault)

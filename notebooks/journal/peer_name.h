@@ -4,12 +4,11 @@
 
 #include <stddef.h>
 
-/* Returns a name, to be freed: "client=…" for the identity of a socket at the
- * session's own ports (`frontend` is ""), "token=…" for the name of an HTTP
- * client
- * (`frontend` is "http"), "viewer=…" for a client of another frontend. An
- * identity of letters, digits and -_.: is used unchanged, any other as 0x and
- * hexadecimal digits. */
+/* Returns a name, to be freed. It is "client=…" for the identity of a socket at
+ * the session's own ports (`frontend` is ""). It is "token=…" for the name of
+ * an HTTP client (`frontend` is "http"), and "viewer=…" for a client of another
+ * frontend. An identity of letters, digits and -_.: is used unchanged, any
+ * other as 0x and hexadecimal digits. */
 char *peer_name(const char *frontend, const void *identity, size_t size);
 
 #endif

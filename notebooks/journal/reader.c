@@ -1,8 +1,9 @@
 /* The reader of a session's journal, in any process and at any time: while
  * records are appended, while old segments are compacted, after the end. It
- * holds no lock. What makes that safe: segments only grow at their end and are
- * replaced only whole, by a rename, so that an open descriptor goes on showing
- * the old one; and nothing is believed that the chain does not confirm. */
+ * holds no lock. That is safe for two reasons. Segments only grow at their end,
+ * and are replaced only whole, by a rename, so that an open descriptor still
+ * shows the old one. And nothing is believed that the chain does not
+ * confirm. */
 #include "notebooks/journal/writer.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,5 @@
-/* What a journal's writer holds. Only the files that write a journal include
- * it, in the order open_segment, retention, append, writer. */
+/* The members of a journal's writer. Only the files that write a journal
+ * include it, in the order open_segment, retention, append, writer. */
 #ifndef HEARTH_NOTEBOOKS_JOURNAL_STATE_H
 #define HEARTH_NOTEBOOKS_JOURNAL_STATE_H
 

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A bound is kept by giving up a segment at a time, so a segment is a small
- * share of it; the upper end keeps a compaction below some 50 ms. */
+/* The bound is kept by giving up a segment at a time, so a segment is a small
+ * share of it. A segment's upper bound keeps a compaction below some 50 ms. */
 #define SEGMENT_SHARE 16
 #define SEGMENT_MIN   (4u << 10)
 #define SEGMENT_MAX   (16u << 20)

@@ -117,8 +117,8 @@ journal_head_t journal_reader_head(const journal_reader_t *self);
 bool journal_reader_is_original(const journal_reader_t *self);
 
 /* Returns 1 and a record, lent until the next call (spilled parts are loaded);
- * 0 at the current end; -EBADMSG if what follows is damaged (fault says where).
- */
+ * 0 at the current end. Returns -EBADMSG if the next record is damaged (fault
+ * says where). */
 int journal_reader_next(journal_reader_t *self, journal_record_t *ret_record,
                         fault_t *fault);
 

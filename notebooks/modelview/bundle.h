@@ -1,13 +1,14 @@
-/* The one form of an output that a model gets. A MIME bundle has several of
- * the same thing; of these an image comes first, then a compact table,
- * Markdown, plain text, JSON, and the text of a page if there is nothing
- * else. */
+/* Chooses the one form of an output that a model gets. A MIME bundle has
+ * several forms of the same thing. An image comes first, then a compact table,
+ * Markdown, plain text and JSON. The text of an HTML page is used if there is
+ * nothing else. */
 #ifndef HEARTH_NOTEBOOKS_MODELVIEW_BUNDLE_H
 #define HEARTH_NOTEBOOKS_MODELVIEW_BUNDLE_H
 
 #include "notebooks/modelview/modelview.h"
 
-/* What kernels add to a table for us (hearth_kernel/shell/compact.py). */
+/* The type of the form that kernels add to a table
+ * (kernels/hearth_kernel/shell/compact.py). */
 #define BUNDLE_TABLE "text/vnd.hearth.table"
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* See line_cut.h. The head is written at once; of the lines after it only as
- * many are kept as the tail can show, so memory is bounded by the budget. */
+/* See line_cut.h. The head is written at once. Later lines are kept only as far
+ * as the tail can show them, so memory is bounded by the budget. */
 #include "notebooks/modelview/line_cut.h"
 
 #include "base/utf8.h"

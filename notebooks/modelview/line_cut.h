@@ -1,7 +1,7 @@
-/* Lines of one or more outputs, cut to a budget of bytes: the first ones and
- * the last ones stay, in whole lines, and a marker between them says how much
- * is left out and how to read it. Equal lines in a row are one line with their
- * number. A line that looks like one of hearth's own gets a mark before it. */
+/* Lines of one or more outputs, cut to a budget of bytes. The first lines and
+ * the last lines stay whole. A marker between them says how much is left out
+ * and how to read it. Equal lines in a row are one line with their number. A
+ * line that looks like one of hearth's own gets a mark before it. */
 #ifndef HEARTH_NOTEBOOKS_MODELVIEW_LINE_CUT_H
 #define HEARTH_NOTEBOOKS_MODELVIEW_LINE_CUT_H
 

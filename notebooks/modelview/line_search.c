@@ -1,5 +1,5 @@
-/* Runs the program of an expression over a line. All threads stand at the same
- * byte; each state is in the list once, so a byte costs at most as many steps
+/* Runs the program of an expression over a line. All threads are at the same
+ * byte. Each state is in the list once, so a byte costs at most as many steps
  * as there are states. */
 #include "notebooks/modelview/line_program.h"
 

@@ -1,8 +1,8 @@
-/* What a cell has shown, as a language model reads it: one block of text that
- * begins with a line about the cell and the session's state, and the images.
- * Terminal sequences are resolved, repeated lines folded, tracebacks folded to
- * the frames that matter, and the rest is cut to a budget of tokens. The error
- * is never what is cut. docs/reference/model-view.md is the contract with
+/* A cell's outputs as a language model reads them. They are one block of text,
+ * which begins with a line about the cell and the session's state, and the
+ * images. Terminal sequences are resolved, repeated lines folded, tracebacks
+ * folded to the frames that matter, and the rest is cut to a budget of tokens.
+ * The error is never cut. docs/reference/model-view.md is the contract with
  * models. Pure functions on memory: time and memory are linear in the
  * outputs. */
 #ifndef HEARTH_NOTEBOOKS_MODELVIEW_MODELVIEW_H
@@ -95,10 +95,10 @@ typedef struct {
 bool modelview_read_ref(const char *text, long long *ret_cell,
                         size_t *ret_output);
 
-/* Appends the lines of one output (1 is the first of `outputs`) to *out, with a
- * first line that says which they are and how to go on. Returns -ENOENT if
- * there is no such output, -EINVAL if the pattern is wrong;
- * then *out has the sentence. */
+/* Appends the lines of one output (1 is the first of `outputs`) to *out. A
+ * first line says which lines they are and how to go on. Returns -ENOENT if
+ * there is no such output, -EINVAL if the pattern is wrong; then *out has the
+ * sentence. */
 int modelview_read_output(const json_t *outputs, long long cell, size_t output,
                           const modelview_range_t *range, buffer_t *out);
 

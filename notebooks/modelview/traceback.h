@@ -1,7 +1,7 @@
-/* A traceback of IPython's as a model needs it: every frame of the session's
- * own code with its line, a run of library frames as its last one with the
- * number of the others, chained exceptions with what joins them, and the
- * error's text. */
+/* A traceback of IPython's, folded for a model. Every frame of the session's
+ * own code is shown with its line. Of a run of library frames only the last one
+ * is shown, with the number of the others. Chained exceptions keep the line
+ * that joins them, and the error's text stays. */
 #ifndef HEARTH_NOTEBOOKS_MODELVIEW_TRACEBACK_H
 #define HEARTH_NOTEBOOKS_MODELVIEW_TRACEBACK_H
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What a frame's text says. The texts are lent from it. */
+/* The parts of a frame's text, lent from it. */
 typedef struct {
     bytes_t place;    /* file, or the cell's number */
     bytes_t function; /* with its arguments; empty: the module */

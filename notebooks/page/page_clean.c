@@ -271,7 +271,7 @@ static void open_element(clean_t *self, const char *name, tag_kind_t kind)
             made.target = attribute.value;
         write_attribute(self, name, &attribute);
     }
-    /* What is folded would be missing on paper. */
+    /* Open, because folded text would be missing on paper. */
     buffer_text(self->out, strcmp(name, "details") == 0 ? " open>" : ">");
     if (strcmp(name, "hr") == 0)
         self->has_content = true;

@@ -5,8 +5,8 @@
 #include "base/buffer.h"
 
 /* Appends text of an HTML document as text of the page. A reference by number
- * becomes its character, as page_text_character shows it; of those by name the
- * common ones stay, and all others are shown as they were written. */
+ * becomes its character, as page_text_character shows it. Common references by
+ * name stay, and all others are shown as they were written. */
 void page_reference_text(bytes_t text, buffer_t *out);
 
 #endif

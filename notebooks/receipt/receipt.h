@@ -17,10 +17,10 @@
 int receipt_write(const char *folder, const signing_key_t *key,
                   const char *version, fault_t *fault);
 
-/* What was found. */
+/* The result of a check. */
 typedef struct {
     char *session;    /* owned; its id */
-    size_t files;     /* that are what they were */
+    size_t files;     /* files that are unchanged */
     json_t *problems; /* owned; array of sentences: changed, missing */
     json_t *remarks;  /* owned; array of sentences: not covered */
 } receipt_report_t;

@@ -1,4 +1,4 @@
-/* What a receipt says: an in-toto Statement v1 with SLSA's provenance v1
+/* The text of a receipt: an in-toto Statement v1 with SLSA's provenance v1
  * (github.com/in-toto/attestation, slsa.dev/spec/v1.0/provenance). */
 #ifndef HEARTH_NOTEBOOKS_RECEIPT_STATEMENT_H
 #define HEARTH_NOTEBOOKS_RECEIPT_STATEMENT_H
@@ -12,7 +12,7 @@
 
 #define STATEMENT_TYPE "application/vnd.in-toto+json"
 
-/* Who says it. */
+/* The author of a statement. */
 typedef struct {
     const char *key_id;  /* of the key that signs */
     const char *version; /* of hearth */
