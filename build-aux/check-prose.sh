@@ -133,6 +133,7 @@ function python(line,    rest) {
     if (in_string) {
         in_string = !match(line, /"""/)
         unit = unit " " (in_string ? line : substr(line, 1, RSTART - 1))
+        if (line ~ /[^ ]   +[^ ]/) unit = unit " ." # a row of a table
         if (in_string && line !~ /^ *$/) return
         look(unit, is_function); unit = ""; start = FNR; is_function = 0
         return
@@ -167,7 +168,7 @@ BEGIN {
              "nobody|anybody|behind|in front|told|tells|stands|parted from|" \
              "comes to)[^a-z]"
     NOUNLESS = "(^|[.;:,(] |[^a-z](and|or|of|to|by|for|from|with|than|as|" \
-               "until|is|at|but|only|not) )whom? |[^a-z](of|from) before[.,;: ]"
+               "until|is|at|but|only|not) )whom? |[^a-z]of before[.,;: ]"
 }
 FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_blank = 0; unit = comment = ""
            in_comment = after_comment = in_string = is_raw = was_def = 0

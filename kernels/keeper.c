@@ -1,13 +1,14 @@
 /* hearth-keeper: watches one process beside a kernel. The kernel's link starts
  * it inside the sandbox, below the same walls and limits as the code of the
- * session, with one descriptor, a listening socket to which the gateway
+ * session. It gets one descriptor, a listening socket to which the gateway
  * connects now or after a restart (docs/design/PROTOCOL.process.md).
  *
- * It is a subreaper: what the process starts stays below it and ends with it.
- * It holds the output that the gateway has not taken. When that is much, it
+ * It is a subreaper: all that the process starts stays below it and ends with
+ * it. It holds the output that the gateway has not taken. When that is much, it
  * reads no more, and the process waits when it writes. The time limit holds
  * without a gateway, too. Code of the session may kill a keeper: the process
- * ends with it, and what that has started is left to the session's own end. */
+ * ends with it, and the processes that it has started live until the session
+ * ends. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "kernels/keeper_child.h"
@@ -248,7 +249,7 @@ static void read_output(keeper_t *self, int which)
     }
 }
 
-/* ---- what the gateway says ---- */
+/* ---- messages of the gateway ---- */
 
 static void on_input(keeper_t *self, bytes_t data)
 {
@@ -347,7 +348,7 @@ static void look_at_clock(keeper_t *self)
     int64_t now = clock_monotonic_ms();
 
     if (!self->is_started && now >= self->limit_at)
-        _exit(0); /* its gateway has ended meanwhile */
+        _exit(0); /* the gateway has ended meanwhile */
     if (self->is_started && self->limit_at && now >= self->limit_at)
         stop(self, KEEPER_BY_LIMIT, GRACE_MS);
     if (self->kill_at && !self->is_over && now >= self->kill_at) {

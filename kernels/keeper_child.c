@@ -20,17 +20,17 @@
 #define END_OF_INPUT  "\4"
 #define SIGNAL_NUMBER 65
 
-/* What the child is started with; all of it is the caller's. */
+/* The arguments of the child; all are the caller's. */
 typedef struct {
     const char *folder;
     char **arguments;   /* ends with NULL */
     char **environment; /* NAME=VALUE, ends with NULL */
-    int streams[3];     /* what become its descriptors 0, 1 and 2 */
-    int failure;        /* where it writes what has failed */
+    int streams[3];     /* its descriptors 0, 1 and 2 */
+    int failure;        /* it writes a failure_t here */
     bool is_terminal;
 } plan_t;
 
-/* What a child that could not become its program writes. */
+/* Written by a child that could not become its program. */
 typedef struct {
     int end; /* keeper_end_t */
     int code;
@@ -75,7 +75,7 @@ static void become_plain(void)
 static _Noreturn void become_program(const plan_t *plan)
 {
     become_plain();
-    /* Without its keeper it has no limit of time: it ends with it. */
+    /* The process ends with its keeper, which enforces its time limit. */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (setsid() < 0)
         fail(plan, KEEPER_NO_ROOM);
@@ -91,7 +91,7 @@ static _Noreturn void become_program(const plan_t *plan)
     fail(plan, KEEPER_NO_PROGRAM);
 }
 
-/* ---- what it is started with ---- */
+/* ---- its arguments ---- */
 
 static bool has_name(const char *text, const char *name, size_t size)
 {

@@ -37,7 +37,7 @@ struct kernel {
     buffer_t out;             /* bytes that the link did not take yet */
     uint64_t received;        /* bytes of the link so far */
     uint64_t acknowledge;     /* acknowledged with the next frame; 0: none */
-    char line[128];           /* what pid 1 says, up to its newline */
+    char line[128];           /* report of pid 1, up to its newline */
     size_t line_size;
     kernel_end_t end;
 };
@@ -232,8 +232,8 @@ int kernel_flush(kernel_t *self, fault_t *fault)
             return 0;
         if (sent < 0) {
             int code = errno;
-            /* What it said before its end can still be read: the reader
-             * finds the end and closes. */
+            /* Data that the kernel sent before its end can still be read: the
+             * reader finds the end and closes. */
             buffer_clear(&self->out);
             return fault_set(fault, code, "the kernel link: %s",
                              strerror(code));

@@ -23,7 +23,7 @@ typedef struct {
     bool is_exact;
     size_t count;
     pid_t pids[PROCESSES_MAX];
-    pid_t parents[PROCESSES_MAX]; /* by whom each was found */
+    pid_t parents[PROCESSES_MAX]; /* of which each is a child */
     proc_tree_t sum;
 } walk_t;
 

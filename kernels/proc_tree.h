@@ -1,4 +1,4 @@
-/* The processes of one session as /proc shows them from outside: for where no
+/* The processes of one session as /proc shows them from outside: used where no
  * control group counts. */
 #ifndef HEARTH_KERNELS_PROC_TREE_H
 #define HEARTH_KERNELS_PROC_TREE_H
@@ -14,14 +14,13 @@ typedef struct {
                          * have waited for */
 } proc_tree_t;
 
-/* Everything below pid 1 of a sandbox, itself included. `exact`: a page that
- * several processes share counts by their number, which is costly; else once
- * for each. What cannot be read is not counted. */
+/* Adds up all processes below pid 1 of a sandbox, itself included. `exact`: a
+ * page that several processes share counts by their number, which is costly;
+ * else once for each. Values that cannot be read are not counted. */
 void proc_tree_read(pid_t first, bool exact, proc_tree_t *ret_processes);
 
-/* SIGKILL to everything below that pid 1: for a pid 1 that was killed and does
- * not get to its end, because what is below has slowed it down and takes all
- * processors. */
+/* Sends SIGKILL to all processes below that pid 1. For a pid 1 that was killed
+ * and does not get to its end, because processes below take all processors. */
 void proc_tree_kill(pid_t first);
 
 #endif

@@ -1,5 +1,5 @@
-/* A profile's defaults and its end. What a configuration says about it is
- * gateway/config/options.c's to read. */
+/* A profile's defaults and its end. gateway/config/options.c reads the
+ * configuration. */
 #include "kernels/profile.h"
 
 #include "base/buffer.h"
@@ -13,8 +13,8 @@
 #define MIB ((uint64_t) 1 << 20)
 #define GIB ((uint64_t) 1 << 30)
 
-/* What most first cells import. A zygote reports those that are missing and
- * goes on without them. */
+/* Modules that most first cells import. A zygote reports those that are missing
+ * and goes on without them. */
 static const char *const preload[] = {"numpy", "pandas", "matplotlib.pyplot"};
 
 void profile_destroy(profile_t **self_p)

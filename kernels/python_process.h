@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of a program that has a user of its own: sandbox/mapper.c */
+/* The mapper's descriptor in a program that has a user of its own
+ * (sandbox/mapper.c). */
 #define PYTHON_PROCESS_MAPPER_FD 4
 
 /* The user of zygotes without privileges. A process beside each zygote gives
@@ -23,12 +24,12 @@ typedef struct {
     uint64_t count;
 } zygote_user_t;
 
-/* What is started. All members are borrowed. */
+/* The program to start. All members are borrowed. */
 typedef struct {
-    const profile_t *profile;   /* whose Python runs it */
+    const profile_t *profile;   /* with the Python that runs it */
     const char *package_folder; /* which has the module, and hearth_kernel */
-    const char *module;         /* whose main() is called; "package.module" */
-    const zygote_user_t *user;  /* whom it runs as; NULL: as the caller */
+    const char *module;         /* its main() is called; "package.module" */
+    const zygote_user_t *user;  /* the program's user; NULL: the caller's */
     char *const *environment;   /* all of it, NULL at its end */
 } python_process_start_t;
 

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* What comes is as long as what goes: no holes for the compiler to choose. */
+/* A receiver gets as many bytes as were sent: the structs have no padding that
+ * compilers may choose. */
 _Static_assert(sizeof(zygote_request_t)
                    == 8 * sizeof(uint32_t) + 2 * sizeof(uint64_t)
                           + sizeof(sandbox_limits_t),

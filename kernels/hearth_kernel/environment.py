@@ -1,4 +1,4 @@
-"""What a kernel and the programs that it starts find in the environment."""
+"""The environment variables of a kernel and of the programs that it starts."""
 
 from __future__ import annotations
 

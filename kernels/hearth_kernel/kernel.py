@@ -1,6 +1,6 @@
 """A kernel: serves the requests of one session, one after the other.
 
-The thread of the link (_link) receives, sends and remembers; this loop is
+The thread of the link (_link) receives, sends and remembers. This loop is
 woken by a descriptor, takes a request, runs it on IPython's shell and ends it
 by exactly one REPLY. User code shares the interpreter with it and may break
 anything: whatever happens, a request is answered or the process ends.
@@ -66,7 +66,7 @@ class Kernel(State):
         self.cells = Cells(self, self.interrupts, self.tidying, self.wake)
         self.is_ending = False
 
-    # What libraries ask a kernel for
+    # Members that libraries expect of a kernel
 
     def get_parent(self, channel: Optional[str] = None) -> Content:
         """The request that the running code belongs to."""
@@ -292,8 +292,8 @@ class Kernel(State):
     def prepare(self) -> None:
         """Do what needs no link: a zygote does it once for all its kernels.
 
-        What is done here is not done after the fork, where each page that is
-        written to is copied.
+        After the fork each page that is written to is copied; work that is
+        done here writes to none.
         """
         # The session's own modules, and none of ours by accident.
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

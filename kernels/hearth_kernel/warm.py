@@ -225,9 +225,9 @@ def warm(
 ) -> tuple[ZMQInteractiveShell, list[str], list[dict[str, str]]]:
     """Do it all; return the shell, what is loaded and what is missing.
 
-    Who wants no modules in advance wants a quick start and little memory, and
-    a kernel that warms up for itself alone may never complete anything: then
-    the first completion takes the time that it takes.
+    A profile without modules in advance asks for a quick start and little
+    memory. A kernel that warms up for itself alone may never complete
+    anything. In both cases the first completion is slow instead.
     """
     # Completion would keep its caches below the session's workspace.
     os.environ["XDG_CACHE_HOME"] = folder = cache_folder()
@@ -253,6 +253,6 @@ def warm(
     gc.freeze()
     if is_zygote:
         settle()
-        # What is free lies now where it will for each kernel.
+        # Free memory is now where it will be in each kernel.
         kernel.practise()
     return shell, loaded, missing

@@ -1,8 +1,8 @@
 """The zygote: a warm interpreter that forks kernels (PROTOCOL.zygote.md).
 
-It runs no code but ours and the profile's modules, has one thread, and knows
-nothing of any session but the descriptors that it passes on. Once it is warm it
-runs no Python any more, but in its kernels.
+It runs only hearth's code and the profile's modules, has one thread, and knows
+nothing of any session but the descriptors that it passes on. Once it is warm
+it runs Python only in its kernels.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ def describe(profile: Order) -> Order:
             f" ({error})"
         ) from None
     try:
-        # With all that kernels need: what is loaded here is not loaded again
-        # by each of them.
+        # Modules that kernels need are loaded here once, not again by each of
+        # them.
         from hearth_kernel import environment, kernel  # noqa: F401
         from hearth_kernel.forking import forks, reseed  # noqa: F401
         from hearth_kernel.packages import added  # noqa: F401

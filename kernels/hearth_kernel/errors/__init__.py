@@ -1,1 +1,1 @@
-"""What an error's reader gets to know: its cause in words, and a traceback."""
+"""Errors as their reader gets them: a cause in words, and a traceback."""

@@ -41,7 +41,7 @@ _WORDS_MAX = 10_000  # characters of an error's text
 _PROBES_MAX = 1 << 16  # descriptors that are tried one by one
 _TASKS_MAX = 10_000  # processes and threads that are counted
 _XFSZ = int(signal.SIGXFSZ)
-# What libraries say whose errors have no number.
+# Messages of libraries whose errors have no number.
 _FULL_WORDS = ("no space left", "disk is full", " requested and ")
 
 # As the sandbox has set them; code can lower its own further.

@@ -1,7 +1,7 @@
-"""Says of a module that was not found how its package is asked for.
+"""Says how to ask for the package of a module that was not found.
 
-Of the error only a name is repeated that Python's own import has reported, and
-nothing of the error is called: its class may be the session's.
+Only a name of the error is repeated that Python's own import has reported. No
+method of the error is called: its class may be the session's.
 """
 
 from __future__ import annotations

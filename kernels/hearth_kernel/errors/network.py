@@ -1,4 +1,4 @@
-"""What a session may do of the network, when an error comes from there.
+"""Explains errors by the network that a session has or lacks.
 
 "Name or service not known" sends its reader to look for another name. Whether
 there is a network is looked up for each error, never assumed. In doubt the
@@ -25,7 +25,7 @@ _LOOPBACK = (
     "this session has no network beyond its own loopback (network = loopback "
     f"in its profile): {_INSTEAD}"
 )
-# Of getaddrinfo(3): a name has no address, or no server answered.
+# Codes of getaddrinfo(3): a name has no address, or no server answered.
 _UNKNOWN_NAMES = {
     socket.EAI_NONAME,
     socket.EAI_AGAIN,

@@ -27,7 +27,7 @@ _WRITERS = (io.FileIO, io.BufferedWriter, io.BufferedRandom)
 
 
 class Reached(NamedTuple):
-    """What was reached."""
+    """A limit that was reached."""
 
     text: str  # a sentence
     limit: str = ""  # a key of profile/<name>/limits/; "": no limit

@@ -59,9 +59,10 @@ class Interrupts:
         state = self.state
         if state.task is None or self.are_beside:
             return True
-        # The cell's own code is stopped where it is; a cell that waits is
-        # cancelled, and so is one whose thread another task has, or asyncio
-        # itself: what is raised while it sets the task aside loses the task.
+        # The cell's own code is stopped where it is. A cell that waits is
+        # cancelled. So is one if another task has the thread, or asyncio
+        # itself: an exception that is raised while asyncio sets the task aside
+        # loses the task.
         if asyncio.current_task(state.loop) is state.task and _is_below(
             frame, self.awaiting
         ):

@@ -75,7 +75,7 @@ def _unseen() -> Iterator[None]:
 
 
 class _Kept:
-    """What a session could see of its rehearsal, as it was before."""
+    """The state that a rehearsal changes and a session could see."""
 
     def __init__(self, kernel: Any) -> None:
         names = kernel.shell.user_ns
@@ -136,10 +136,10 @@ def _begin(kernel: Any) -> None:
 def practise(kernel: Any, times: int) -> None:
     """Rehearse in the zygote, so often that it leaves no further trace.
 
-    CPython 3.11 and later counts in each function's code how often it ran
-    until it adapts the code to what it met, and remembers where attributes
-    of classes were found, by name: all that is written to the pages of code
-    and names, which each kernel would do again for itself.
+    CPython 3.11 and later counts in each function's code how often it ran,
+    until it adapts the code to its arguments. It also remembers where
+    attributes of classes were found, by name. All of that is written to the
+    pages of code and names, and each kernel would do it again for itself.
     """
     handler = _signal.getsignal(_SIGINT)
     for _ in range(times):

@@ -1,4 +1,4 @@
-"""What the parts of a kernel share: its shell, its loop, what it serves."""
+"""State that the parts of a kernel share: its shell, its loop, its request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_LOOP: Any = None
 
 
 class State:
-    """A kernel's. Kernel is one with the parts that work on it."""
+    """The state of a kernel. Kernel is one with the parts that work on it."""
 
     def __init__(self, shell: ZMQInteractiveShell) -> None:
         self.shell = shell

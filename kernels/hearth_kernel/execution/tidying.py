@@ -1,9 +1,9 @@
-"""What cells leave in memory is given back when the session rests.
+"""Memory that cells have used is given back when the session rests.
 
-A figure is a knot of references, which the collector alone undoes, and what it
-frees stays malloc's. After cells that took many pages, and when none has come
-for a while, both are asked to let go: a hundred cells of pandas and plots leave
-10 MB like that.
+A figure is a cycle of references, which the collector alone frees, and malloc
+keeps the freed memory. After cells that took many pages, and when none has
+come for a while, both are asked to let go. A hundred cells of pandas and plots
+leave 10 MB like that.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hearth_kernel.forking import holes
 _FAULTS = 2000  # pages taken or copied, since it was last tidy: 8 MB
 _REST = 1.0  # seconds without a cell
 
-# The rest before the next time, in times of what it took: who asks for
-# something meanwhile waits so long.
+# The pause before the next time, as a multiple of the time that it took: a
+# request that comes meanwhile waits for that long.
 _SHARE = 100
 
-# KiB by which the process has grown: the collector looks at each object of the
-# session's, and with more it might hold up who asks for something.
+# The most KiB that the process may have grown for the collector to run: it
+# looks at each object of the session's, and a request would have to wait.
 _LARGE = 128 << 10
 
 

@@ -95,7 +95,7 @@ class Workspace:
                 is_old = state[0] + _CLOCK_NS < began_ns and name in before
                 told["earlier" if is_old else "written"].append(name)
         if self._is_cut:
-            # What was not reached may be there still.
+            # Files that were not reached may still exist.
             self._files = {**before, **now}
         else:
             told["removed"] = [name for name in before if name not in now]

@@ -1,4 +1,4 @@
-"""What a fork would copy, share or do that a session's kernel has no use for.
+"""Pages and state that a fork copies or shares, so that a kernel costs little.
 
 A kernel copies each page of its zygote that it writes to.
 """

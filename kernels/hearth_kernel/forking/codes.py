@@ -1,9 +1,9 @@
-"""The code that every kernel runs lies together in its zygote's memory.
+"""The code that every kernel runs is gathered in its zygote's memory.
 
-To run a function writes to its code's page: it counts references there, and how
-often it ran. From its start to its first cell a kernel runs some 230 functions
-out of 30,000, each with its code where its module was loaded, most of them in a
-page that nothing else of them is in.
+Running a function writes to its code's page: CPython counts references there,
+and how often the code ran. From its start to its first cell a kernel runs some
+230 functions out of 30,000. The code of each is where its module was loaded,
+mostly in a page without code of the others.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def gather(run: Callable[[], object]) -> int:
     it once more.
     """
     if forks.count_threads() != 1:
-        return 0  # who forks beside a thread may stand still
+        return 0  # a fork beside a thread may hang
     used = _watch(run)
     functions = [
         each

@@ -1,8 +1,9 @@
-"""What threading does in each fork, and a kernel's own need not do.
+"""Leaves out work of threading in a fork that a kernel does not need.
 
-It makes all locks of threads anew, since one that is gone may have held them. A
-zygote has one thread, which holds none, and each kernel would copy pages for it
-before it has begun. The forks of a session's own code find everything as it is.
+threading makes all locks of threads anew in a fork, since a thread that is
+gone may have held them. A zygote has one thread, which holds none, and each
+kernel would copy pages for it before it has begun. The forks of a session's
+own code find everything as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def spare() -> None:
     hook = getattr(threading, "_after_fork", None)
     if not isinstance(hook, FunctionType) or hook.__closure__:
         return
-    # Of a thread that was not Python's and is gone it may know still.
+    # threading may still list a thread that was not Python's and has ended.
     if threading.active_count() != 1:
         return
     _kept = hook, hook.__code__

@@ -1,9 +1,10 @@
-"""Holes in a zygote's memory, filled so that its kernels' objects lie together.
+"""Holes in a zygote's memory, filled so that its kernels' objects lie
+together.
 
-What was freed while everything was imported lies among what stays, all over.
-Each kernel would put its own objects there, one to a page, and each page is
-copied as it is written to. What fills a hole is never written to nor freed, and
-takes no page that is not there for its neighbours.
+Importing modules leaves freed blocks between the objects that stay. Each
+kernel would put its own objects into these holes, one to a page, and each page
+is copied as it is written to. The blocks that fill the holes are never written
+to or freed, and so cost no further pages.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def _statistics() -> str:
 
 
 def blocks() -> dict[int, int]:
-    """How many are free in pages that are used, by their size.
+    """Return how many blocks are free in pages that are used, by their size.
 
-    Of a table with the columns class, size, pools, used and free.
+    Reads a table with the columns class, size, pools, used and free.
     """
     found = {}
     for line in _statistics().splitlines():

@@ -1,4 +1,4 @@
-"""What a fork would share and no two sessions may: random state.
+"""Gives each fork its own random state, which no two sessions may share.
 
 Called in every child of a zygote before anything else runs. Modules that are
 not loaded are left alone: they seed themselves when they are.

@@ -35,8 +35,8 @@ static bool is_started(void)
     return the_link != NULL;
 }
 
-/* Waits until the descriptor is readable, or a while. False: a signal handler
- * raised. */
+/* Waits until the descriptor is readable, or for WAIT_MS. Returns false if a
+ * signal handler raised. */
 static bool wait_for(int fd)
 {
     struct pollfd poller = {.fd = fd, .events = POLLIN};
@@ -64,7 +64,7 @@ static PyObject *start(PyObject *module, PyObject *args)
     return PyLong_FromLong(link_requests_fd(the_link));
 }
 
-/* The request that the code which runs now belongs to. */
+/* Finds the request to which the code that runs now belongs. */
 static bool find_cause(uint64_t *ret_request)
 {
     PyObject *cause = PyObject_CallObject(get_cause, NULL);
@@ -477,7 +477,7 @@ static PyMethodDef methods[] = {
     {"cause", cause, METH_NOARGS, "cause() -> request of the running code"},
     {"is_child", is_child, METH_NOARGS, "Whether this is a forked child."},
     {"await_sent", await_sent, METH_O,
-     "Wait, for so many seconds at the most, until every event was sent."},
+     "await_sent(seconds): wait at most that long until all was sent."},
     {"is_base64", is_base64, METH_O,
      "Whether bytes are base64 without white space; None: no base64."},
     {"interrupter", interrupter, METH_O,

@@ -1,5 +1,5 @@
-/* The connection to the gateway: who waits for it, and events on their way into
- * it. What it says is gateway.c's. */
+/* The connection to the gateway: which thread waits for it, and events on their
+ * way into it. gateway.c handles the gateway's messages. */
 #include "kernels/hearth_kernel/link/connection.h"
 #include "kernels/hearth_kernel/link/keepers.h"
 
@@ -14,10 +14,10 @@ static void unwatch_connection(link_t *self)
     epoll_ctl(self->epoll, EPOLL_CTL_DEL, self->connection, NULL);
 }
 
-/* EPOLLEXCLUSIVE: of those that wait, the first in the row is woken, and a
- * loop that runs a cell does not wait. Without it each request would wake the
- * thread too, and the loop would stand before its lock. Such an entry cannot be
- * changed (EPOLL_CTL_MOD), only made anew. */
+/* EPOLLEXCLUSIVE wakes only the first waiter in the row, and a loop that runs a
+ * cell does not wait. Without it each request would wake the thread too, and
+ * the loop would wait for its lock. Such an entry cannot be changed
+ * (EPOLL_CTL_MOD), only made anew. */
 void link_watch_connection(link_t *self)
 {
     struct epoll_event by_loop = {.events = EPOLLIN | EPOLLEXCLUSIVE};

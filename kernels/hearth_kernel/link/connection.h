@@ -4,8 +4,8 @@
 
 #include "kernels/hearth_kernel/link/state.h"
 
-/* Has Python's loop and the thread wait for the gateway: what comes wakes the
- * loop while it waits, and the thread while it does not. */
+/* Has both Python's loop and the thread wait for the gateway: input wakes the
+ * loop if it waits, else the thread. */
 void link_watch_connection(link_t *self);
 void link_close_connection(link_t *self);
 /* Sends until the socket is full; then the thread goes on when it is not. */

@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Notes what an event says of the kernel, or of the request that is served. */
+/* Notes what an event reports about the kernel, or about the running
+ * request. */
 static void note_running(link_t *self, const frame_t *event)
 {
     if (event->request != self->running)
@@ -64,8 +65,8 @@ int link_emit(link_t *self, frame_t *frame, bool hold)
     return r;
 }
 
-/* Code that signals itself for ever makes no events for ever: a signal of the
- * gateway's comes with a MARK. */
+/* Code that signals itself for ever must not make events for ever: only a
+ * signal of the gateway's comes with a MARK. */
 void link_strike(link_t *self, bool is_taken)
 {
     frame_t struck = {
@@ -340,7 +341,7 @@ void link_accept(link_t *self)
 
     if (fd < 0)
         return;
-    /* What the older one said before counts. */
+    /* Requests that the earlier gateway sent still count. */
     link_read_connection(self);
     link_close_connection(self);
     self->connection = fd;

@@ -4,7 +4,8 @@
 
 #include "kernels/hearth_kernel/link/state.h"
 
-/* Takes the newest gateway for the right one: an older may be a dead one's. */
+/* Accepts a gateway's connection, which replaces an earlier one: its gateway
+ * may be dead. */
 void link_accept(link_t *self);
 void link_on_connection(link_t *self, uint32_t events);
 void link_read_connection(link_t *self);

@@ -1,10 +1,10 @@
-/* Python's handlers of SIGINT. The kernel's own raises KeyboardInterrupt. Each
+/* Python's handlers of SIGINT. The kernel's own raises KeyboardInterrupt. A
  * handler that user code sets is called after a function of the kernel's, which
- * notes that Python code has got the signal; user code sees its own handler.
+ * notes that Python code has got the signal. User code sees its own handler.
  * Functions that the interpreter itself calls have no frame in a traceback.
  *
- * The interpreter drops what a finalizer raises, or a callback of fork. A
- * KeyboardInterrupt that is dropped there is raised again after it. */
+ * The interpreter drops an exception that a finalizer raises, or a callback of
+ * fork. A KeyboardInterrupt that is dropped there is raised again after it. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_HANDLERS_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_HANDLERS_H
 

@@ -1,9 +1,8 @@
 /* See link.h. One lock protects all of it. The thread waits in epoll and works
  * under the lock. Callers send from their own thread if the socket accepts it,
- * so that a reply does not wait for a second thread to wake up.
- *
- * Events keep one order: printed text, bytes from the pipes and events go into
- * one queue, and a reply comes after all of them. */
+ * so that a reply does not wait for a second thread to wake up. Events keep one
+ * order: printed text, bytes from the pipes and events go into one queue, and a
+ * reply comes after all of them. */
 #include "kernels/hearth_kernel/link/connection.h"
 #include "kernels/hearth_kernel/link/gateway.h"
 #include "kernels/hearth_kernel/link/keepers.h"
@@ -67,8 +66,9 @@ static void *serve(void *argument)
     }
 }
 
-/* Fork: the child has the lock in a known state and gives up the link, so
- * that the gateway's connection ends with the kernel and not with it. */
+/* Handlers of fork. The child gets the lock in a known state. It gives up the
+ * link, so that the gateway's connection ends with the kernel, even if the
+ * child lives longer. */
 
 static void before_fork(void)
 {

@@ -1,9 +1,9 @@
-/* The kernel's end of the kernel link (docs/design/PROTOCOL.kernel.md): one
- * native thread that accepts the gateway, decodes its requests, keeps events
- * until they are acknowledged, and collects what is written to descriptors 1
- * and 2. Does not use Python. Every function may be called from any thread;
- * each takes the lock only briefly, and none waits for the gateway. A process
- * has one link, from link_new to its end.
+/* The kernel's end of the kernel link (docs/design/PROTOCOL.kernel.md). One
+ * native thread accepts the gateway, decodes its requests, and keeps events
+ * until they are acknowledged. It also collects text that is written to
+ * descriptors 1 and 2. Does not use Python. Every function may be called from
+ * any thread; each takes the lock only briefly, and none waits for the gateway.
+ * A process has one link, from link_new to its end.
  *
  * In a forked child the link does not work: link_is_child returns true,
  * requests never come, events are dropped, text goes to descriptors 1 and 2. */
@@ -37,9 +37,9 @@ bool link_is_child(const link_t *self);
  * without the link's thread. Borrowed for the life of the process. */
 void link_join(link_t *self, int epoll);
 
-/* Return descriptors, borrowed from the link, that become readable when a
- * request may have come, when an input reply may have come, and when there may
- * be room again. */
+/* Return descriptors, borrowed from the link. The first is readable when a
+ * request may have come, the second when an input reply may have come. The
+ * third is readable when there may be room again. */
 int link_requests_fd(const link_t *self);
 int link_inputs_fd(const link_t *self);
 int link_room_fd(const link_t *self);

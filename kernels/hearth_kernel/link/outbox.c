@@ -86,7 +86,8 @@ bool outbox_is_sent(const outbox_t *self)
 void outbox_stop(outbox_t *self)
 {
     buffer_clear(&self->greeting);
-    /* What was cut in the middle goes out whole on the next connection. */
+    /* A frame that was cut in the middle is sent whole on the next
+     * connection. */
     self->unsent = self->first;
     self->sent = 0;
 }

@@ -22,8 +22,9 @@ void outbox_put(outbox_t *self, frame_t *event);
 /* Drops the events that the gateway has. A half-sent one is kept. */
 void outbox_forget(outbox_t *self, uint64_t acked);
 
-/* Return the seq of the newest event, 0 before the first; and of the oldest
- * that is kept, or of the next event if none is kept. */
+/* Return the seq of the newest event, 0 before the first; and the seq of the
+ * oldest event that is kept. If none is kept, the second is the seq of the next
+ * event. */
 uint64_t outbox_newest(const outbox_t *self);
 uint64_t outbox_oldest(const outbox_t *self);
 /* Returns true if everything was sent on this connection. */

@@ -1,6 +1,6 @@
-/* What a link holds. Only the files of the link include it, in the order
- * keepers, connection, streams, gateway, link; each is called
- * with the lock held. */
+/* The members of a link. Only the files of the link include it, in the order
+ * keepers, connection, streams, gateway, link. Their functions are called with
+ * the lock held. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_STATE_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_STATE_H
 
@@ -34,13 +34,14 @@ struct link {
     int loop;                /* the epoll of Python's loop; -1: not known */
     int listener;
     int connection;      /* -1: no gateway */
-    uint64_t generation; /* of the connection; epoll may tell of an old one */
+    uint64_t generation; /* number of the connection; epoll may report an old
+                            one */
     bool is_greeted;     /* HELLO came on this connection */
     bool is_stuck;       /* the socket is full: the thread goes on */
     bool is_choked;      /* no room: the pipes are not read */
     bool is_awaited;     /* an event waits for room */
     bool is_armed;       /* the timer runs */
-    bool is_polling;     /* who takes the requests reads them itself */
+    bool is_polling;     /* the taker of requests reads them itself */
     bool is_signalled;   /* requests_fd was written to */
     int timer, requests_fd, inputs_fd, room_fd;
     int pipes[2]; /* reading ends */
@@ -51,10 +52,10 @@ struct link {
     request_t *tools;       /* owned; the newest TOOLS, or NULL */
     uint64_t tools_count;   /* TOOLS that came */
     uint64_t accepted;      /* the highest number of a request that came */
-    uint64_t accepted_comm; /* likewise, of a comm message */
+    uint64_t accepted_comm; /* the same, for a comm message */
     uint64_t running;       /* the request that is served, or 0 */
-    bool is_awaiting;       /* it is a cell that has said AWAITING */
-    unsigned strikes;       /* STRUCK may be sent so often */
+    bool is_awaiting;       /* that request is a cell that has sent AWAITING */
+    unsigned strikes;       /* how often STRUCK may still be sent */
     uint64_t attributed;    /* cause of text of unknown origin */
 
     buffer_t text; /* waits to become an event */

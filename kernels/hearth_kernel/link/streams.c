@@ -1,6 +1,6 @@
-/* What is printed: by Python code (link_write), and by everything that writes
- * to descriptors 1 and 2, which are pipes. Text that waits has one stream and
- * one cause; other text pushes it out. */
+/* Printed text: of Python code (link_write), and of everything that writes to
+ * descriptors 1 and 2, which are pipes. Text that waits has one stream and one
+ * cause; other text pushes it out. */
 #include "kernels/hearth_kernel/link/streams.h"
 #include "kernels/hearth_kernel/link/connection.h"
 
@@ -14,9 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DRAIN_MAX  (256 * 1024)       /* read for one caller's sake */
-#define TEXT_DELAY (20 * MILLISECOND) /* a partial line is seen after it */
-#define TEXT_PAUSE (5 * MILLISECOND)  /* a line after it is sent at once */
+#define DRAIN_MAX (256 * 1024) /* the most bytes that one caller reads */
+/* after this time a partial line is sent */
+#define TEXT_DELAY (20 * MILLISECOND)
+/* after this time without text a line is sent at once */
+#define TEXT_PAUSE (5 * MILLISECOND)
 /* A write to a pipe takes at least the time of a system call: between two
  * pieces of text that follow each other faster the pipes need no look. */
 #define WRITE_GAP 1000

@@ -1,4 +1,4 @@
-/* What is printed, on its way to become events. */
+/* Printed text on its way to become events. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_LINK_STREAMS_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_LINK_STREAMS_H
 

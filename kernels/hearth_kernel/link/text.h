@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a decoder remembers between two pieces: an unfinished character. */
+/* The state of a decoder between two pieces: an unfinished character. */
 typedef struct {
     uint8_t held[4]; /* the first bytes of a character */
     size_t size;     /* their number */

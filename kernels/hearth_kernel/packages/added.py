@@ -91,9 +91,9 @@ def advise(command: str) -> str:
 def look() -> None:
     """Forget what the folder had, if it leads elsewhere than at the last look.
 
-    An import that found no folder is not tried there again, and one that found
-    it asks for its time alone, which has a coarse clock. A namespace package
-    that is imported looks for its parts again after invalidate_caches() alone.
+    An import that found no folder is not tried there again. One that found it
+    looks only at its time, which has a coarse clock. A namespace package that
+    is imported looks for its parts again after invalidate_caches() alone.
     """
     global _seen
     if not _folder:

@@ -25,7 +25,7 @@ Content = dict[str, Any]
 CALL = "hearth:packages"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# What an environment needs itself, which freeze leaves out.
+# Packages that an environment needs itself, which freeze leaves out.
 _TOOLS = frozenset(("distribute", "pip", "setuptools", "wheel"))
 _FIELDS = (
     "Name",
@@ -52,7 +52,7 @@ def _normalise(name: str) -> str:
 def _distributions() -> dict[str, Any]:
     """Return all that is found, by the normalised names; the first counts.
 
-    What has no text that can be read is passed over.
+    A package without readable text is passed over.
     """
     from importlib import metadata
 
@@ -131,7 +131,7 @@ def _modules(name: str) -> Iterator[str]:
 
 
 def _is_imported(name: str) -> bool:
-    """Whether code has a module of the package from before the change."""
+    """Whether a module was imported from the package before its change."""
     place = os.path.join(added.folder(), "")
     for module in map(sys.modules.get, _modules(name)):
         if isinstance(module, ModuleType):

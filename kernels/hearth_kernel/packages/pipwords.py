@@ -56,7 +56,7 @@ _POSSIBLE = (
     "need; possible are names with versions, as 'humanize>=4', -r FILE and -U"
 )
 
-# What a shell takes as it is: words of letters that have no meaning there, and
+# Words that a shell takes as they are: letters without a meaning there, and
 # quotes in which nothing is replaced.
 _PLAIN = re.compile(
     r"""(?:[\w \t@%+=:,./\[\]~!-]|'[^'\n]*'|"[^"\n$`\\]*")*""", re.ASCII

@@ -76,7 +76,7 @@ static int say_mount(sandbox_t *sandbox, const char *text, fault_t *fault)
     return sandbox_add_mount(sandbox, source, colon + 1, fault);
 }
 
-/* What is said of one text in a list of the plan. */
+/* Adds one text of a list of the plan to the sandbox. */
 typedef int(say_fn)(sandbox_t *sandbox, const char *text, fault_t *fault);
 
 static int say_one(sandbox_t *sandbox, say_fn *say, PyObject *text)
@@ -94,7 +94,8 @@ static int say_one(sandbox_t *sandbox, say_fn *say, PyObject *text)
     return r;
 }
 
-/* The number of texts in that list of the plan; a missing one is empty. */
+/* Adds the texts of that list of the plan; returns their number. A missing list
+ * is empty. */
 static Py_ssize_t say_list(sandbox_t *sandbox, say_fn *say, PyObject *plan,
                            const char *name)
 {
@@ -112,7 +113,8 @@ static Py_ssize_t say_list(sandbox_t *sandbox, say_fn *say, PyObject *plan,
     return count;
 }
 
-/* A number of the spec, at most `max`; missing: 0 when it may be. */
+/* Reads a number of the spec, at most `max`; 0 if it is missing and
+ * `optional`. */
 static int get_number(PyObject *spec, const char *name, bool optional,
                       uint64_t max, uint64_t *ret_number)
 {
@@ -299,7 +301,7 @@ static int get_group(PyObject *spec, int *fds, sandbox_launch_t *launch)
     return 0;
 }
 
-/* Python's own hooks around it are what gives each kernel its own random
+/* Python's own hooks are called around it: they give each kernel its own random
  * numbers, and a payload whose locks are free. */
 static PyObject *fork_into(state_t *state, const sandbox_launch_t *launch)
 {
@@ -379,8 +381,8 @@ static PyObject *serve(PyObject *module, PyObject *arguments)
         return NULL;
     if (state->sandbox == NULL)
         return PyErr_Format(PyExc_RuntimeError, "call describe first");
-    /* Once for all kernels: from here to the end this is a process that is
-     * about to fork, and each payload one that has been. */
+    /* The hooks are called once for all kernels: from here to the end this
+     * process is about to fork, and each payload has been forked. */
     PyOS_BeforeFork();
     r = loop_run(&loop, state->sandbox, gateway_fd, mapper_fd, &fault);
     if (r == 1)

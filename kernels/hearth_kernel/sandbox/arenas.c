@@ -33,7 +33,7 @@ static uint8_t *region;   /* owned for good; NULL: arenas are as usual */
 static size_t region_size = REGION;
 static size_t arena_size; /* that of the first one; the others are the same */
 static atomic_size_t used;
-static _Atomic(void *) freed[ARENAS_MAX]; /* places without memory */
+static _Atomic(void *) freed[ARENAS_MAX]; /* requests beyond the region */
 
 static void *take_freed(void)
 {
@@ -66,7 +66,8 @@ static void *alloc(void *context, size_t size)
     (void) context;
     if (!arena_size && size >= ARENA_LEAST)
         arena_size = size;
-    /* From 3.11 on it is asked for pieces of the stack of frames, too. */
+    /* From CPython 3.11 on the allocator is also asked for pieces of the stack
+     * of frames. */
     if (size != arena_size)
         return usual.alloc(usual.context, size);
     arena = take_freed();

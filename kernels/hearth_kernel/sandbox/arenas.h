@@ -1,20 +1,20 @@
-/* Where Python's small objects lie: next to each other, so that a zygote's are
- * in large pages before it forks. By itself CPython asks for arenas of 1 MiB
- * one by one, which come to lie between libraries, too short for a large page,
- * and a fork copies an entry for each page that is not in one. */
+/* Places Python's small objects next to each other, so that a zygote's are in
+ * large pages before it forks. CPython itself asks for arenas of 1 MiB one by
+ * one. They end up between libraries and are too short for a large page, and a
+ * fork copies an entry for each small page. */
 #ifndef HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_ARENAS_H
 #define HEARTH_KERNELS_HEARTH_KERNEL_SANDBOX_ARENAS_H
 
 #include <stdbool.h>
 
-/* From now on arenas are taken from one region, until it is full. One that is
- * freed gives its memory back, not its place. Early, in a process that is to
- * fork; a second time does nothing. False: this interpreter has no arenas, or
- * there is no address space; everything is as it was. */
+/* Takes arenas from one region from now on, until it is full. An arena that is
+ * freed gives its memory back, not its place. Call it early, in a process that
+ * is to fork; a second call does nothing. Returns false, and changes nothing,
+ * if this interpreter has no arenas, or there is no address space. */
 bool arenas_gather(void);
-/* The address space that the region has left is given back, before the fork:
- * whose limits bound it would have less. Arenas to come lie where there is
- * room, or where one was freed. */
+/* Gives unused address space of the region back before the fork: a process with
+ * a limit of it would have less. Later arenas are placed where there is room,
+ * or where one was freed. */
 void arenas_close(void);
 
 #endif

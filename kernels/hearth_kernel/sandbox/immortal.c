@@ -1,6 +1,6 @@
 /* See immortal.h. CPython has no call for it. An object is immortal when the
  * lower half of its count has its highest bit set (PEP 683; the same in 3.12,
- * 3.13 and 3.14), and what counts references leaves such an object alone. The
+ * 3.13 and 3.14). Code that counts references leaves such an object alone. The
  * value is taken from None, which is immortal wherever there are such objects
  * at all. One thread, the zygote's, before it forks. */
 #include "kernels/hearth_kernel/sandbox/immortal.h"

@@ -42,7 +42,7 @@ static ssize_t await_order(served_t *self, loop_t *loop, fault_t *fault)
     return size;
 }
 
-/* Returns true if there is no gateway left to report to. */
+/* Returns true if no gateway is left to report to. */
 static bool has_gone(int code)
 {
     return code == EPIPE || code == ECONNRESET;
@@ -55,7 +55,7 @@ static int answer(const served_t *self, const zygote_reply_t *said, int pidfd,
                    fault);
 }
 
-/* 1 in the payload. */
+/* Returns 1 in the payload. */
 static int launch(served_t *self, loop_t *loop, fault_t *fault)
 {
     const zygote_request_t *request = &loop->request;

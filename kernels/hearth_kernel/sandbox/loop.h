@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* What a payload takes along. */
+/* The data of one launch, which its payload keeps. */
 typedef struct {
     zygote_request_t request;
     zygote_request_texts_t texts; /* of `datagram` */
@@ -20,10 +20,11 @@ typedef struct {
     char datagram[ZYGOTE_DATAGRAM_MAX];
 } loop_t;
 
-/* Serves the SOCK_SEQPACKET socket until the gateway closes its end: 0. Returns
- * in each payload too: 1, with its order. -errno: an order that cannot be read
- * (-EPROTO), the mapper has gone (-ECHILD), no answer can be sent. `mapper_fd`
- * as in sandbox_launch_t. Meanwhile the caller's children are reaped. */
+/* Serves the SOCK_SEQPACKET socket. Returns 0 when the gateway has closed its
+ * end. Returns 1 in each payload, with its order. Returns -EPROTO if an order
+ * cannot be read, -ECHILD if the mapper has gone, -errno if no answer can be
+ * sent. `mapper_fd` as in sandbox_launch_t. Meanwhile the caller's children are
+ * reaped. */
 int loop_run(loop_t *self, const sandbox_t *sandbox, int gateway_fd,
              int mapper_fd, fault_t *fault);
 

@@ -1,8 +1,8 @@
 """Forms of tables and images for a language model, where its client asks.
 
-A request's metadata says so (`hearth.view` is `model`). Then a table also comes
-as a few lines of text, and an image that is too large for a model also as a
-smaller one. Other clients take the usual forms from the same bundle.
+A request's metadata says so (`hearth.view` is `model`). Then a table also
+comes as a few lines of text. An image that is too large for a model also comes
+as a smaller one. Other clients take the usual forms from the same bundle.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from hearth_kernel.shell.shortcuts import Shortcuts
 # (gateway/session/kernel/kernel_permissions.c).
 _MIME = re.compile(r"[\w\-+.]+/[\w\-+.]+(;[ -~]*)?\Z", re.ASCII)
 _MIME_MAX = 256  # as JSON, with its quotes
-# What front ends decode, and how it is written: as the gateway has it.
+# Types that front ends decode from base64: as the gateway has it.
 _ENCODED = frozenset(
     f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "bmp")
 ) | {"application/pdf"}
@@ -335,7 +335,7 @@ class ZMQInteractiveShell(commands.CommandShell):
     def enable_gui(self, gui: Any = None) -> None:
         """No display, no event loop to run."""
 
-    # What runs now, for libraries and threads
+    # The request and the code that run now, for libraries and threads
 
     @property
     def parent_header(self) -> Parent:

@@ -68,7 +68,7 @@ class Policy:
     ) -> None:
         """Raise PolicyError, unless the (transformed) cell may run.
 
-        What is no Python at all is left to the interpreter to refuse.
+        Code that is no Python at all is left to the interpreter to refuse.
         """
         _Check(self, namespace, transform).code(cell, 0, 0)
 

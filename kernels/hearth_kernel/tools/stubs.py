@@ -11,7 +11,7 @@ from typing import Any
 
 Content = dict[str, Any]
 
-# What a terminal or a reader of text would obey instead of showing it.
+# Characters that a terminal or a reader of text would obey.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )

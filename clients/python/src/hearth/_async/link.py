@@ -83,8 +83,8 @@ class AsyncSessionLink:
         return response
 
     async def records(self, since: int, seconds: float) -> list[dict[str, Any]]:
-        """Read the journal's next records after a cursor; wait for at most so
-        many seconds if there is none. They are those of *Events* in
+        """Read the journal's next records after a cursor; if there is none,
+        wait at most `seconds`. They are those of *Events* in
         docs/reference/http.md."""
         wait = min(int(seconds), _WAIT_MAX)
         found: list[dict[str, Any]] = []

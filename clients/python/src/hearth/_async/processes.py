@@ -36,8 +36,8 @@ class AsyncProcess:
         return process_info(json_of(await self._session.ask("GET", self._path)))
 
     async def output(self, since: int = 0, wait: float = 0.0) -> ProcessOutput:
-        """Return its output after an offset, of the last 64 KiB; with `wait`
-        wait so many seconds for some, or for the end."""
+        """Return its output after an offset, of the last 64 KiB. Wait up
+        to `wait` seconds for some, or for the end."""
         response = await self._session.ask(
             "GET",
             f"{self._path}/output",
