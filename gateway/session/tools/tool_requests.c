@@ -243,6 +243,28 @@ static void hold(session_t *self, const session_tools_order_t *order,
                         clock_monotonic_ms());
 }
 
+/* Returns true if a client answers a call that only the gateway may answer: the
+ * code would take the client's word for the gateway's. The process of a tool
+ * server is a client. */
+static bool is_foreign(const session_t *self,
+                       const session_tools_order_t *order)
+{
+    const tool_call_t *call = tool_calls_find(self->tools.calls, order->number);
+
+    return call && !order->is_gateways
+           && tool_offer_is_gateways(call->provider);
+}
+
+static void refuse_foreign(session_t *self, uint64_t token, uint64_t id)
+{
+    cleanup_free char *text = mem_format(
+        "call %" PRIu64 " is not for this client: the gateway answers it by "
+        "itself; answer only calls that you were given",
+        id);
+
+    refuse(self, token, "NotPermitted", text);
+}
+
 static void on_answer(session_t *self, const session_tools_order_t *order,
                       uint64_t token)
 {
@@ -253,6 +275,10 @@ static void on_answer(session_t *self, const session_tools_order_t *order,
     fault_t fault, why;
     int r;
 
+    if (is_foreign(self, order)) {
+        refuse_foreign(self, token, order->number);
+        return;
+    }
     if (order->kind == TOOLS_FAIL) {
         answer.reason = "failed";
         answer.text = order->text;

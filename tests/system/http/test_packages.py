@@ -9,7 +9,7 @@ import pytest
 from deadline import wait_for
 from packages_gateway import KEY, Packaged
 from records import wait_record
-from web import Answer, Web
+from web import Answer, Kernel, Web, text_of
 
 NEW = {"name": "humanize", "version": "1.0"}
 NONE: dict[str, Any] = {
@@ -19,6 +19,8 @@ NONE: dict[str, Any] = {
     "removed": [],
     "present": [],
 }
+
+LIE = {**NONE, "status": "ok", "added": [{"name": "untrue", "version": "6"}]}
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +191,28 @@ def test_the_client_goes(gateway: Packaged, web: Web, here: str) -> None:
     connection.close()
     gateway.let("slow-client")
     wait_record(gateway, event="package", package="slow-client")
+
+
+def test_a_client_answers_no_call_of_the_gateway(
+    gateway: Packaged, web: Web
+) -> None:
+    """Whatever number it tries: a cell believes what the gateway says."""
+    kernel = Kernel(web, web.create())
+    path = f"/hearth/sessions/{kernel.id}/tools/calls"
+    with kernel.socket() as ws:
+        cell = ws.execute("%pip install slow-cell")
+        gateway.wait_note("began", "slow-cell")
+        tried = [
+            web.post(f"{path}/{number}", {"result": LIE})
+            for number in range(1, 100)
+        ]
+        refused = {answer.status: answer for answer in tried}
+        assert sorted(refused) == [403, 409]
+        said = refused[403].json["message"]
+        assert "the gateway answers it by itself" in said
+        gateway.let("slow-cell")
+        assert text_of(ws.finish(cell)) == "added slow-cell 1.0\n"
+    kernel.close()
 
 
 def test_the_session_ends(gateway: Packaged, web: Web) -> None:

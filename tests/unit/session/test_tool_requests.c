@@ -71,18 +71,23 @@ static void answer(session_t *self, session_tools_kind_t kind, uint64_t id,
           "agent");
 }
 
-static void add_call(session_t *self, uint64_t id)
+static void add_call_of(session_t *self, uint64_t id, const char *provider)
 {
     tool_call_t *call = mem_new(sizeof *call);
 
     call->id = id;
     call->number = id + 100;
     call->tool = mem_text("t");
-    call->provider = mem_text("agent");
+    call->provider = mem_text(provider);
     buffer_text(&call->arguments, "{}");
     call->begun_ms = fake_outside.now_ms;
     call->until_ms = fake_outside.now_ms + 60000;
     tool_calls_add(self->tools.calls, &call);
+}
+
+static void add_call(session_t *self, uint64_t id)
+{
+    add_call_of(self, id, "agent");
 }
 
 /* Returns the answer of TOOLS_LIST as it travels, lent. */
@@ -291,6 +296,42 @@ static void an_answer_ends_its_call_once(void **state)
     DID("audit tool_call failed by token=1; ANSWERED 3 ok");
 }
 
+static void answer_as_gateway(session_t *self, uint64_t id, const char *text)
+{
+    serve(self, 0,
+          (session_tools_order_t){.kind = TOOLS_ANSWER,
+                                  .number = id,
+                                  .text = as_text(text),
+                                  .is_gateways = true},
+          "");
+}
+
+static void only_the_gateway_answers_its_calls(void **state)
+{
+    session_t *self = *state;
+
+    add_call_of(self, 5, TOOL_PACKAGES);
+    answer(self, TOOLS_ANSWER, 5, "{\"status\":\"ok\"}");
+    DID("ANSWERED 3 error NotPermitted");
+    SAYS("call 5 is not for this client: the gateway answers it by itself; "
+         "answer only calls that you were given");
+    answer(self, TOOLS_FAIL, 5, "no rain");
+    DID("ANSWERED 3 error NotPermitted");
+    answer_as_gateway(self, 5, "1");
+    DID("audit tool_call ok by token=1; ANSWERED 0 ok");
+    assert_null(tool_calls_find(self->tools.calls, 5));
+}
+
+/* It passes on the answer of its server. */
+static void the_process_of_a_tool_server_answers(void **state)
+{
+    session_t *self = *state;
+
+    add_call_of(self, 5, TOOL_SERVER_PREFIX "s");
+    answer(self, TOOLS_ANSWER, 5, "1");
+    DID("audit tool_call ok by token=1; ANSWERED 3 ok");
+}
+
 static void a_result_that_is_no_json_is_refused(void **state)
 {
     session_t *self = *state;
@@ -355,12 +396,7 @@ static void what_the_gateway_answered_is_kept_for_the_journal(void **state)
     memset(big, '1', sizeof big - 1);
     add_call(self, 5);
     fake_outside.is_journal_lost = true;
-    serve(self, 0,
-          (session_tools_order_t){.kind = TOOLS_ANSWER,
-                                  .number = 5,
-                                  .text = as_text(big),
-                                  .is_gateways = true},
-          "");
+    answer_as_gateway(self, 5, big);
     (void) deeds_take();
     assert_int_equal(fake_outside.delay_ms, 500);
     host_tools_on_timer(self);
@@ -427,6 +463,8 @@ int main(void)
         TEST(a_place_that_is_left_gives_its_calls_back),
         TEST(a_place_that_is_left_waits_no_more),
         TEST(an_answer_ends_its_call_once),
+        TEST(only_the_gateway_answers_its_calls),
+        TEST(the_process_of_a_tool_server_answers),
         TEST(a_result_that_is_no_json_is_refused),
         TEST(too_big_a_result_fails_the_call),
         TEST(an_answer_that_is_not_journaled_can_be_given_again),
