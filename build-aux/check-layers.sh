@@ -30,12 +30,19 @@ BEGIN {
     may["workspace"]             = " base "
     may["sandbox"]               = " base "
     may["notebooks/journal"]     = " base protocol/channel.h protocol/limits.h" json
-    may["notebooks"]             = " base protocol/limits.h" json \
-                                   "notebooks/journal notebooks/page "
     may["notebooks/page"]        = " base "
+    may["notebooks/json"]        = " base "
+    may["notebooks/formats"]     = " base notebooks/journal/segment.h" \
+                                   " notebooks/journal/writer.h" \
+                                   " notebooks/json notebooks/page "
+    may["notebooks/recording"]   = " base protocol/limits.h" json \
+                                   "notebooks/journal notebooks/json" \
+                                   " notebooks/formats "
+    may["notebooks/comparison"]  = " base notebooks/journal/writer.h" \
+                                   " notebooks/formats "
     may["notebooks/modelview"]   = " base "
-    may["notebooks/receipt"]     = " base notebooks/notebook.h" \
-                                   " notebooks/json_tree.h "
+    may["notebooks/receipt"]     = " base notebooks/formats/notebook.h" \
+                                   " notebooks/json/tree.h "
     may["kernels"]               = " base protocol/channel.h" \
                                    " protocol/session_limits.h" link json \
                                    "sandbox/sandbox.h sandbox/cgroup.h "
@@ -46,12 +53,16 @@ BEGIN {
     may["gateway/http"]          = " base protocol/channel.h protocol/limits.h" \
                                    " protocol/observer_rules.h" \
                                    " protocol/websocket.h" json \
-                                   "notebooks notebooks/journal" \
+                                   "notebooks/journal notebooks/json" \
+                                   " notebooks/formats notebooks/recording" \
                                    " notebooks/modelview gateway/config" \
                                    " gateway/audit gateway/metrics" \
                                    " gateway/discovery/discovery.h" \
                                    " gateway/frontends/frontend.h "
-    may["gateway/cli"]           = " base protocol notebooks notebooks/journal" \
+    may["gateway/cli"]           = " base protocol notebooks/journal" \
+                                   " notebooks/json notebooks/formats" \
+                                   " notebooks/recording" \
+                                   " notebooks/comparison" \
                                    " notebooks/modelview notebooks/receipt" \
                                    " workspace/name.h sandbox/walls.h" \
                                    " gateway/config" \

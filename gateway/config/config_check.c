@@ -5,7 +5,7 @@
 #include "base/capability.h"
 #include "gateway/config/config_tls.h"
 #include "gateway/config/tool_server_file.h"
-#include "notebooks/redact.h"
+#include "notebooks/formats/redact.h"
 #include "sandbox/subid.h"
 
 #include <errno.h>

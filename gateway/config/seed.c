@@ -1,7 +1,7 @@
 /* See seed.h. gateway/session/requests/seed_runner.c has a session run them. */
 #include "gateway/config/seed.h"
 
-#include "notebooks/notebook.h"
+#include "notebooks/formats/notebook.h"
 
 #include <errno.h>
 #include <string.h>

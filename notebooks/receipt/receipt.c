@@ -3,7 +3,7 @@
 #include "notebooks/receipt/receipt.h"
 
 #include "base/fd.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 #include "notebooks/receipt/envelope.h"
 #include "notebooks/receipt/statement.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
-#include "notebooks/notebook.h"
+#include "notebooks/formats/notebook.h"
 
 #include <jansson.h>
 #include <stdbool.h>

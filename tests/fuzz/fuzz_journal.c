@@ -4,10 +4,10 @@
  * The first byte decides how. */
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/export.h"
 #include "notebooks/journal/compaction.h"
 #include "notebooks/journal/segment.h"
 #include "notebooks/journal/writer.h"
+#include "notebooks/recording/export.h"
 
 #include "tests/fuzz/scratch.h"
 

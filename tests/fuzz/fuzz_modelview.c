@@ -2,7 +2,7 @@
  * control characters, bounded by what was asked for, and each image is a part
  * of the outputs; any pattern can be sought in any line. */
 #include "base/utf8.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 #include "notebooks/modelview/modelview.h"
 
 #include <stdbool.h>

@@ -2,10 +2,10 @@
  * written, and is the same when read again; it has no difference to itself; and
  * its MACs are not valid, because it was never sealed. */
 #include "base/buffer.h"
-#include "notebooks/diff.h"
-#include "notebooks/notebook.h"
-#include "notebooks/verify.h"
-#include "notebooks/writer.h"
+#include "notebooks/comparison/diff.h"
+#include "notebooks/comparison/verify.h"
+#include "notebooks/formats/notebook.h"
+#include "notebooks/formats/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/fault.h"
 #include "gateway/cli/client/management_client.h"
-#include "notebooks/cell_executor.h"
+#include "notebooks/comparison/cell_executor.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "gateway/cli/client/management_client.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <signal.h>
 #include <string.h>

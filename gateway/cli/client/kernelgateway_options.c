@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "gateway/cli/core/subprocess.h"
 #include "gateway/config/default_paths.h"
-#include "notebooks/notebook.h"
+#include "notebooks/formats/notebook.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/command.h"
 #include "gateway/cli/core/terminal.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <errno.h>
 #include <string.h>

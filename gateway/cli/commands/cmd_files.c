@@ -7,7 +7,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 #include "workspace/name.h"
 
 #include <sodium.h>

@@ -15,7 +15,7 @@
 #include "gateway/cli/recordings/recordings.h"
 #include "gateway/config/default_paths.h"
 #include "gateway/http/core/token_file.h"
-#include "notebooks/export.h"
+#include "notebooks/recording/export.h"
 
 #include <sodium.h>
 

@@ -11,12 +11,12 @@
 #include "gateway/cli/recordings/nbconvert.h"
 #include "gateway/cli/recordings/receipt_folder.h"
 #include "gateway/cli/recordings/recordings.h"
-#include "notebooks/export.h"
-#include "notebooks/json_tree.h"
-#include "notebooks/output_list.h"
+#include "notebooks/comparison/verify.h"
+#include "notebooks/formats/output_list.h"
+#include "notebooks/json/tree.h"
 #include "notebooks/receipt/receipt.h"
-#include "notebooks/summary.h"
-#include "notebooks/verify.h"
+#include "notebooks/recording/export.h"
+#include "notebooks/recording/summary.h"
 
 #include <dirent.h>
 #include <errno.h>

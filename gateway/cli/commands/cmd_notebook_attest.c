@@ -6,9 +6,9 @@
 #include "gateway/cli/client/file_copy.h"
 #include "gateway/cli/recordings/receipt_folder.h"
 #include "gateway/cli/recordings/recordings.h"
-#include "notebooks/export.h"
+#include "notebooks/comparison/verify.h"
 #include "notebooks/receipt/receipt.h"
-#include "notebooks/verify.h"
+#include "notebooks/recording/export.h"
 #include "workspace/name.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "gateway/cli/client/management_client.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
-#include "notebooks/diff.h"
+#include "notebooks/comparison/diff.h"
 
 #include <stdio.h>
 #include <string.h>

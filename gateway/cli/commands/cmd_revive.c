@@ -8,8 +8,8 @@
 #include "gateway/cli/client/variables.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
-#include "notebooks/trace.h"
-#include "notebooks/variable_names.h"
+#include "notebooks/recording/trace.h"
+#include "notebooks/recording/variable_names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "base/fd.h"
 #include "gateway/cli/core/subprocess.h"
-#include "notebooks/export.h"
+#include "notebooks/recording/export.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "base/fd.h"
 #include "gateway/cli/client/management_client.h"
 #include "gateway/config/state_files.h"
-#include "notebooks/export.h"
 #include "notebooks/journal/log_key.h"
+#include "notebooks/recording/export.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #define HEARTH_GATEWAY_CLI_RECORDINGS_RECORDINGS_H
 
 #include "gateway/cli/core/command.h"
-#include "notebooks/recording.h"
-#include "notebooks/redact.h"
+#include "notebooks/formats/redact.h"
+#include "notebooks/recording/recording.h"
 
 typedef struct {
     char *id;       /* owned; of the session */

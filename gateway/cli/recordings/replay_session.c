@@ -8,7 +8,7 @@
 #include "gateway/cli/core/prompt_input.h"
 #include "gateway/cli/core/terminal.h"
 #include "gateway/cli/recordings/recordings.h"
-#include "notebooks/compare.h"
+#include "notebooks/comparison/compare.h"
 #include "protocol/jspan_write.h"
 #include "workspace/name.h"
 

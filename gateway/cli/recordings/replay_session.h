@@ -5,8 +5,8 @@
 
 #include "gateway/cli/client/cell_runner.h"
 #include "gateway/cli/core/command.h"
-#include "notebooks/notebook.h"
-#include "notebooks/replay.h"
+#include "notebooks/comparison/replay.h"
+#include "notebooks/formats/notebook.h"
 
 typedef struct {
     management_client_t *management; /* owned */

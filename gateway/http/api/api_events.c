@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "notebooks/journal/follower.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * of it is there. */
 #include "gateway/http/e2b/connect_frame.h"
 
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include "gateway/http/contents/contents.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/files_client.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <string.h>
 

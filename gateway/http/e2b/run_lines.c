@@ -3,8 +3,8 @@
 #include "gateway/http/e2b/run_lines.h"
 
 #include "base/clock.h"
-#include "notebooks/json_tree.h"
-#include "notebooks/output_list.h"
+#include "notebooks/formats/output_list.h"
+#include "notebooks/json/tree.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "gateway/http/mcp/tool_result.h"
 #include "gateway/http/ws/executions.h"
 #include "gateway/http/ws/subscription.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <sodium.h>
 

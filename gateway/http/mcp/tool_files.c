@@ -8,7 +8,7 @@
 #include "gateway/http/rpc/download.h"
 #include "gateway/http/rpc/files_client.h"
 #include "gateway/http/rpc/upload.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <sodium.h>
 

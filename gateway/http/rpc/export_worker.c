@@ -4,7 +4,7 @@
 #include "gateway/http/rpc/export_worker.h"
 #include "gateway/http/core/model.h"
 
-#include "notebooks/export.h"
+#include "notebooks/recording/export.h"
 #include "protocol/jspan_write.h"
 
 #include <sodium.h>

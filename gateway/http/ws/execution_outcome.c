@@ -2,8 +2,8 @@
  * record, or from the beginning if a compaction has moved that. */
 #include "gateway/http/ws/execution_outcome.h"
 
-#include "notebooks/json_tree.h"
-#include "notebooks/output_list.h"
+#include "notebooks/formats/output_list.h"
+#include "notebooks/json/tree.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "gateway/http/ws/execution_outcome.h"
-#include "notebooks/output_list.h"
+#include "notebooks/formats/output_list.h"
 
 #include <errno.h>
 #include <string.h>

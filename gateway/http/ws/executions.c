@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <sodium.h>
 

@@ -7,7 +7,7 @@
 
 #include "gateway/http/core/http.h"
 #include "notebooks/journal/writer.h"
-#include "notebooks/kernel_losses.h"
+#include "notebooks/recording/kernel_losses.h"
 
 #define EXECUTION_ID_SIZE     37 /* a UUID and a NUL */
 #define EXECUTION_DIGEST_SIZE 16

@@ -4,7 +4,7 @@
  * served. */
 #include "gateway/http/ws/ws_preview.h"
 
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include "base/utf8.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "gateway/frontends/management_error.h"
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

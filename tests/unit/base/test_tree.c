@@ -1,9 +1,9 @@
 /* JSON as Python writes it: what jansson alone would refuse. */
-#include "notebooks/json_tree.h"
+#include "notebooks/json/tree.h"
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "notebooks/json_write.h"
+#include "notebooks/json/write.h"
 #include "tests/lib/test.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What counts as the same, and what does not. */
 #include "tests/lib/test.h"
 
-#include "notebooks/compare.h"
+#include "notebooks/comparison/compare.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Cells laid side by side. */
 #include "tests/lib/test.h"
 
-#include "notebooks/diff.h"
-#include "notebooks/lcs.h"
+#include "notebooks/comparison/diff.h"
+#include "notebooks/comparison/lcs.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "notebooks/export.h"
+#include "notebooks/recording/export.h"
 
 #include <jansson.h>
 

@@ -1,4 +1,4 @@
-#include "notebooks/kernel_losses.h"
+#include "notebooks/recording/kernel_losses.h"
 
 #include "base/buffer.h"
 

@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "base/fd.h"
-#include "notebooks/notebook.h"
+#include "notebooks/formats/notebook.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "tests/lib/recorded.h"
 
 #include "base/fd.h"
-#include "notebooks/export.h"
-#include "notebooks/verify.h"
+#include "notebooks/comparison/verify.h"
+#include "notebooks/recording/export.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "base/buffer.h"
-#include "notebooks/replay.h"
-#include "notebooks/variable_names.h"
+#include "notebooks/comparison/replay.h"
+#include "notebooks/recording/variable_names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "base/fd.h"
-#include "notebooks/trace.h"
+#include "notebooks/recording/trace.h"
 
 #include <errno.h>
 #include <stdio.h>

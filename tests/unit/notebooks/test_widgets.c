@@ -2,8 +2,8 @@
 #include "tests/lib/recorded.h"
 
 #include "base/buffer.h"
-#include "notebooks/recording.h"
-#include "notebooks/widgets.h"
+#include "notebooks/recording/recording.h"
+#include "notebooks/recording/widgets.h"
 
 #include <string.h>
 

@@ -1,0 +1,43 @@
+/* The outputs of one cell: messages folded into nbformat 4 outputs. Streams are
+ * merged, clear_output is applied. Content comes from kernels, which may send
+ * any JSON. Members that nbformat does not permit are left out here, so that
+ * later steps need not check. */
+#ifndef HEARTH_NOTEBOOKS_FORMATS_OUTPUT_LIST_H
+#define HEARTH_NOTEBOOKS_FORMATS_OUTPUT_LIST_H
+
+#include "base/buffer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    json_t *list;          /* owned; the outputs */
+    char *stream;          /* owned; name of the stream that `text` is of */
+    buffer_t text;         /* owned; stream text not yet in `list` */
+    bool is_clear_waiting; /* clear_output(wait=True) came last */
+    uint64_t bytes;        /* about: of what is kept */
+    uint64_t bytes_max;    /* more is not kept; 0: no bound */
+    uint64_t cut_count;    /* outputs that were not */
+    uint64_t cut_bytes;    /* of them */
+    uint64_t cut_seq;      /* the first one's record */
+} output_list_t;
+
+void output_list_clear(output_list_t *self);
+
+/* One message of the record `seq`; `size` bytes of content. Other types than
+ * outputs are ignored. */
+void output_list_add(output_list_t *self, uint64_t seq, const char *type,
+                     json_t *content, size_t size);
+/* Says that the journal gave up outputs here. */
+void output_list_add_gap(output_list_t *self, long long records,
+                         long long bytes);
+/* No more comes; the array is the caller's. */
+json_t *output_list_finish(output_list_t *self);
+
+/* A string member, "" when there is none. Lent. */
+const char *text_member(const json_t *object, const char *key);
+/* Whether nbformat lets values of the type be any JSON. */
+bool is_json_type(const char *mime);
+
+#endif

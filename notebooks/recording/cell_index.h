@@ -1,0 +1,59 @@
+/* Which cells a journal holds, their order, and the record that completes each.
+ * They are found by a first reading, so that a second one can write every cell
+ * as soon as nothing can change it any more. It is small: the numbers of each
+ * cell, and the place of each display's last form. */
+#ifndef HEARTH_NOTEBOOKS_RECORDING_CELL_INDEX_H
+#define HEARTH_NOTEBOOKS_RECORDING_CELL_INDEX_H
+
+#include "base/cleanup.h"
+#include "notebooks/journal/writer.h"
+
+#include <jansson.h>
+
+typedef struct {
+    uint64_t seq;      /* of the record that begins it */
+    uint64_t request;  /* its number; 0: a note, or a gap */
+    uint64_t before;   /* a note: the request that it belongs to; 0: none */
+    uint64_t last_seq; /* of the last record that adds to it */
+} cell_index_cell_t;
+
+/* The last form of a display that is shown under an id. */
+typedef struct {
+    uint64_t seq; /* of the record that has it */
+    journal_mark_t mark;
+} cell_index_display_t;
+
+typedef struct {
+    cell_index_cell_t *cells; /* owned; by seq, and by request */
+    size_t count;             /* of them */
+    size_t capacity;          /* room */
+    size_t *order;            /* owned; indexes in the order of the notebook */
+    uint64_t request_last;    /* the highest number so far */
+    uint64_t seq_last;        /* of the last record */
+    uint64_t cut_from;        /* of the first records that were lost, as a */
+    uint64_t cut_to;          /* gateway found when it came back; 0: none */
+    json_t *display_ids;      /* owned; id -> index */
+    cell_index_display_t *displays; /* owned */
+    size_t display_count;           /* of them */
+} cell_index_t;
+
+void cell_index_clear(cell_index_t *self);
+#define cleanup_cell_index CLEANUP(cell_index_clear)
+
+/* Reads the whole journal. Returns -EBADMSG if it is damaged; the index then
+ * has the cells before the damage. */
+int cell_index_make(cell_index_t *self, journal_reader_t *reader,
+                    fault_t *fault);
+
+/* The cell that the record begins, or that the request made; its index, or -1
+ * when there is none. */
+long cell_index_at(const cell_index_t *self, uint64_t seq);
+long cell_index_of(const cell_index_t *self, uint64_t request);
+/* Where the display's last form is; NULL when it was shown once. */
+const cell_index_display_t *cell_index_display(const cell_index_t *self,
+                                               const char *id);
+
+/* The display_id in a display's content, "" when it has none. */
+const char *cell_index_display_id(const json_t *content);
+
+#endif

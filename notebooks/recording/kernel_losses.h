@@ -1,0 +1,37 @@
+/* The last loss of a session's variables, as the records of its journal tell
+ * it: a kernel ended and a fresh one took its place. Says when, by which cause
+ * and which variables there were. Plain memory; records are added in order. */
+#ifndef HEARTH_NOTEBOOKS_RECORDING_KERNEL_LOSSES_H
+#define HEARTH_NOTEBOOKS_RECORDING_KERNEL_LOSSES_H
+
+#include "base/cleanup.h"
+#include "notebooks/journal/writer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The end of a kernel. */
+typedef struct {
+    uint64_t seq;       /* of the record that says so; 0: none has ended */
+    uint64_t fresh_seq; /* of the next kernel's first record; 0: none yet */
+    int64_t wall_us;    /* when it ended */
+    char *cause;        /* owned; a part of a sentence */
+    json_t *names;      /* owned; list of the variables, sorted */
+} kernel_loss_t;
+
+typedef struct {
+    kernel_loss_t loss; /* the last one */
+    json_t *names;      /* owned; variables of the kernel, by name */
+    long long cell;     /* number of the last cell that began; 0: none */
+    bool is_in_cell;    /* the last reply says that the kernel died in it */
+    bool is_reviving;   /* the next kernel gets the variables back */
+} kernel_losses_t;
+
+void kernel_losses_clear(kernel_losses_t *self);
+#define cleanup_kernel_losses CLEANUP(kernel_losses_clear)
+
+/* Takes a record; those that say nothing about variables are ignored. */
+void kernel_losses_add(kernel_losses_t *self, const journal_record_t *record);
+
+#endif

@@ -1,0 +1,17 @@
+/* The variables of a session as the differences after its cells add up
+ * (docs/reference/notebooks.md): name -> description. */
+#ifndef HEARTH_NOTEBOOKS_RECORDING_VARIABLE_NAMES_H
+#define HEARTH_NOTEBOOKS_RECORDING_VARIABLE_NAMES_H
+
+#include <jansson.h>
+
+/* One cell's difference; wrong types in it are left out. */
+void variable_names_apply(json_t *names, const json_t *difference);
+
+/* {"back": [name ...], "different": [{"name", "was", "is"} ...],
+ *  "missing": [name ...]}: what of `expected` is in `present`. Sorted; at most
+ * `max` names each, "more" counts the others. */
+json_t *variable_names_compare(json_t *expected, const json_t *present,
+                               size_t max);
+
+#endif
