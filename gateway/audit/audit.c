@@ -1,8 +1,8 @@
-/* See audit.h. Scribes push lines over inproc to the one thread that has the
- * ledger; a full queue or a scribe's own bound loses records, and the next one
- * that goes through says how many. They share one socket, since each has a
- * descriptor and there are a thousand scribes; so there is a lock, held for
- * the moment of a push. */
+/* See audit.h. Writers push lines over inproc to the one thread that has the
+ * ledger. A full queue or a writer's own bound loses records, and the next
+ * record that goes through says how many. The writers share one socket, because
+ * a socket has a descriptor and there are a thousand writers. A lock guards it,
+ * held for the moment of a push. */
 #include "gateway/audit/audit.h"
 
 #include "base/buffer.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 
 #define ENDPOINT   "inproc://hearth-audit"
-#define QUEUE_MAX  10000 /* records between all scribes and the log */
-#define BURST      400   /* records that a scribe may send at once ... */
+#define QUEUE_MAX  10000 /* records between all writers and the log */
+#define BURST      400   /* records that a writer may send at once ... */
 #define PER_SECOND 100   /* ... and from then on */
 #define TEXT_MAX   1024  /* bytes of a text in a record */
 #define LINGER_MS  1000
@@ -36,12 +36,12 @@ typedef struct {
     uint64_t lost; /* records that could not be written */
 } self_t;
 
-/* What the thread is made from. */
+/* The arguments of the thread. */
 typedef struct {
     chained_log_t *ledger;
 } start_t;
 
-/* Of all scribes; NULL: there is no log. */
+/* The socket that all writers share; NULL: there is no log. */
 static struct {
     pthread_mutex_t lock;
     zsock_t *socket; /* owned by the log */
@@ -66,8 +66,7 @@ static void write_record(self_t *self, const char *members)
         log_error("audit: %s", fault.text);
 }
 
-/* The log itself has something to say; the ledger knows these records by how
- * they begin. */
+/* A record of the log itself; the ledger knows these by their beginning. */
 static void write_own(self_t *self, const char *outcome, const char *name,
                       json_t *value)
 {

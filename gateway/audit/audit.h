@@ -1,5 +1,5 @@
-/* The audit log (docs/reference/audit.md): who did what, in which session, with
- * which outcome. One thread writes it. Every other thread has an audit writer,
+/* The audit log (docs/reference/audit.md): actions with their actor, session
+ * and outcome. One thread writes it. Every other thread has an audit writer,
  * which never waits. Lost records are counted and reported. */
 #ifndef HEARTH_GATEWAY_AUDIT_AUDIT_H
 #define HEARTH_GATEWAY_AUDIT_AUDIT_H
@@ -14,7 +14,7 @@
 #define AUDIT_KEY_FILE "audit.key" /* there too, mode 0600 */
 
 /* Names in `who` where no client of the gateway did it. */
-#define AUDIT_GATEWAY "gateway" /* the gateway, of its own accord */
+#define AUDIT_GATEWAY "gateway" /* the gateway itself */
 #define AUDIT_KERNEL  "kernel"  /* the code in the session */
 #define AUDIT_UNKNOWN "unknown" /* a client that gave no identity */
 

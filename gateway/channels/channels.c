@@ -20,7 +20,7 @@
 #include <string.h>
 #include <zmq.h>
 
-#define TURN_MAX 64 /* of what is taken in vain before others are heard */
+#define TURN_MAX 64 /* bad messages that are read before other events */
 
 struct channels {
     zsock_t *sockets[CHANNEL_COUNT];          /* owned */
@@ -173,9 +173,9 @@ static void note_taken(channels_t *self, channel_t channel, zmsg_t *frames)
                    zmsg_size(frames) - 1);
 }
 
-/* Returns what a ROUTER has next; NULL if there is nothing. By which connection
- * it came, libzmq says with the frame after the identity: with that itself it
- * does not, once it was asked for its events. */
+/* Returns the next message of a ROUTER; NULL if there is none. libzmq names the
+ * connection only with the frame after the identity: once it was asked for its
+ * events, it does not with the identity itself. */
 static zmsg_t *receive_frames(channels_t *self, channel_t channel)
 {
     zsock_t *socket = self->sockets[channel];
@@ -295,7 +295,7 @@ static void take_subscription(channels_t *self, zmq_msg_t *frame)
 void channels_take_subscriptions(channels_t *self)
 {
     if (self->is_greeting)
-        return; /* what greets is published, too */
+        return; /* greetings are published, too */
     self->is_greeting = true;
     while (has_input(self, CHANNEL_IOPUB)) {
         zmq_msg_t frame;

@@ -43,17 +43,17 @@ uint64_t channels_dropped(const channels_t *self);
  * the message when it returns within a minute (channels_retry). */
 void channels_send(channels_t *self, channel_t channel,
                    const wire_parts_t *parts);
-/* Tries to send what waits for disconnected peers, and drops what is too old.
- * Returns true if something still waits. */
+/* Tries to send messages that wait for disconnected peers, and drops those that
+ * are too old. Returns true if some still wait. */
 bool channels_retry(channels_t *self);
 bool channels_is_holding(const channels_t *self);
 
-/* Memory, in bytes, of what peers have not taken. */
+/* Bytes of messages that peers have not taken. */
 typedef struct {
     size_t outputs; /* published, by subscribers */
     size_t replies; /* and questions, by clients */
 } channels_untaken_t;
-/* Returns it; nothing if `self` is NULL. */
+/* Returns these bytes; zeros if `self` is NULL. */
 channels_untaken_t channels_untaken(const channels_t *self);
 /* Resumes reading a channel that its handler has left (channels_leave). */
 void channels_resume(channels_t *self);

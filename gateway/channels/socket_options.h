@@ -1,4 +1,4 @@
-/* What the sockets of a session have in common, and what each type needs. */
+/* Options that all sockets of a session have, and those of each type. */
 #ifndef HEARTH_GATEWAY_CHANNELS_SOCKET_OPTIONS_H
 #define HEARTH_GATEWAY_CHANNELS_SOCKET_OPTIONS_H
 

@@ -9,7 +9,7 @@ struct zmq_reader {
     zloop_reader_fn *handler; /* gets socket and arg */
     void *arg;
     int timer;     /* zloop id: looks at the next turn; 0: none */
-    bool is_empty; /* nothing since: the next message makes a sign */
+    bool is_empty; /* true if the next message wakes the descriptor */
 };
 
 static int on_turn(zloop_t *loop, int timer, void *arg);
@@ -75,7 +75,7 @@ zmq_reader_t *zmq_reader_new(zloop_t *loop, zsock_t *socket,
     self->arg = arg;
     zloop_poller(loop, &item, on_sign, self);
     zloop_poller_set_tolerant(loop, &item);
-    zmq_reader_touch(self); /* what came before */
+    zmq_reader_touch(self); /* messages that came before */
     return self;
 }
 

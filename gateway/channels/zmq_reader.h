@@ -28,8 +28,8 @@ void zmq_reader_destroy(zmq_reader_t **self_p);
 /* Returns true if something can be received. A handler makes this its last call
  * before it returns; otherwise it is called again. */
 bool zmq_reader_has_input(zmq_reader_t *self);
-/* Leaves what waits: the handler is called again only after the next touch or
- * message. */
+/* Leaves messages unread: the handler is called again only after the next touch
+ * or message. */
 void zmq_reader_leave(zmq_reader_t *self);
 /* Notes that the socket was sent to, or asked for its events. */
 void zmq_reader_touch(zmq_reader_t *self);

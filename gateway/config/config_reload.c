@@ -1,5 +1,5 @@
-/* See config_reload.h. Values are compared as they are written. Which ones the
- * command line has set is seen once: those that are not what the file says. */
+/* See config_reload.h. Values are compared as they are written. Keys that the
+ * command line has set are found once: their values differ from the file's. */
 #include "gateway/config/config_reload.h"
 
 #include "base/buffer.h"
@@ -81,10 +81,10 @@ void config_reload_destroy(config_reload_t **self_p)
     *self_p = NULL;
 }
 
-/* What a reload finds. Owned; the lists of config_reload_run. */
+/* The changes that a reload finds. Owned; the lists of config_reload_run. */
 typedef struct {
-    options_t *fresh; /* what the file says */
-    options_t *next;  /* what the gateway would run with */
+    options_t *fresh; /* as the file has it */
+    options_t *next;  /* as the gateway would run with it */
     json_t *changed, *renewed, *restart, *command_line;
 } changes_t;
 
@@ -130,7 +130,7 @@ static void take(changes_t *self, const options_item_t *item,
         json_pack("{s:s,s:s,s:s}", "key", item->key, "from", from, "to", to));
 }
 
-/* Profiles that one of both has alone. */
+/* Lists profiles that only one of both has. */
 static void compare_profiles(const options_t *live, const options_t *fresh,
                              json_t *restart)
 {

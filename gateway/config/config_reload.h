@@ -1,5 +1,5 @@
-/* The configuration read again while the gateway runs: what can change at once
- * does, the rest is named. */
+/* Reads the configuration again while the gateway runs: changes that can take
+ * effect at once do, the rest is listed. */
 #ifndef HEARTH_GATEWAY_CONFIG_CONFIG_RELOAD_H
 #define HEARTH_GATEWAY_CONFIG_CONFIG_RELOAD_H
 

@@ -5,8 +5,8 @@
 #include "gateway/config/config_report.h"
 #include "gateway/config/options.h"
 
-/* Certificate and key can be read, are a pair and not over; certificates of
- * clients can be read. */
+/* Checks that certificate and key can be read, are a pair and have not expired,
+ * and that certificates of clients can be read. */
 void config_tls_check(const options_http_t *http, config_report_t *report);
 
 typedef struct {

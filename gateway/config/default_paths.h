@@ -5,11 +5,12 @@
 
 #include <stdbool.h>
 
-/* A variable that names a folder; NULL when it is not set. XDG says that a
- * relative path in its variables is to be ignored. */
+/* Returns a variable that names a folder; NULL if it is not set. XDG says that
+ * a relative path in its variables is to be ignored. */
 const char *default_paths_folder(const char *name);
-/* Whether kernels may have a variable of that name from outside: those by which
- * programs and libraries are found, and hearth's own, they may not. */
+/* Returns true if kernels may get a variable of that name from outside. They
+ * may not get those by which programs and libraries are found, nor hearth's
+ * own. */
 bool default_paths_is_free(const char *name);
 
 /* The default folders; the caller frees them. */
@@ -21,11 +22,11 @@ char *default_paths_jupyter_runtime_dir(void);
 /* Returns the folder of sessions' packages: the system's cache for root, else
  * the user's. The caller frees it. */
 char *default_paths_packages_dir(void);
-/* $HEARTH_CONFIG, or the first of the user's and the system's hearth.cfg that
- * is there; NULL: none. The caller frees it. */
+/* Returns $HEARTH_CONFIG, or the first of the user's and the system's
+ * hearth.cfg that exists; NULL if there is none. The caller frees it. */
 char *default_paths_config_file(void);
-/* Where the Python packages are: beside the program when it runs where it was
- * built, else where they were installed. The caller frees it. */
+/* Returns the folder of the Python packages: beside the program if it runs
+ * where it was built, else where they were installed. The caller frees it. */
 char *default_paths_python_dir(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* See fd_limits.h. A session has a thread, ports and some fourteen descriptors,
- * also when it is gone and only says why. A viewer with a connection file has
- * as much (11, and 5 for his client), and counts as one. */
+ * even as a tombstone. A viewer with a connection file has as many (11, and 5
+ * for its client), and counts as one. */
 #include "gateway/config/fd_limits.h"
 
 #include <sys/resource.h>

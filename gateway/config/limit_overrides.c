@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* As it would stand in the configuration; NULL: neither number nor text. */
+/* Returns the value as the configuration would have it; NULL: neither number
+ * nor text. */
 static const char *write_value(json_t *value, char *text, size_t size)
 {
     if (json_is_string(value))

@@ -1,5 +1,5 @@
-/* The keys of the configuration by their names: which row a key has, and what a
- * key that does not exist probably meant. */
+/* Finds keys of the configuration by their names: the row of a key, and the key
+ * that was probably meant by one that does not exist. */
 #ifndef HEARTH_GATEWAY_CONFIG_OPTION_KEYS_H
 #define HEARTH_GATEWAY_CONFIG_OPTION_KEYS_H
 

@@ -1,4 +1,4 @@
-/* The keys of a profile; see option_table.c for what a row says. */
+/* The keys of a profile; option_table.c explains a row. */
 #include "gateway/config/option_table.h"
 
 #include "kernels/profile.h"

@@ -131,8 +131,9 @@ bool option_is_variable(const char *name)
            && !name[strspn(name, NAME_LETTERS)] && default_paths_is_free(name);
 }
 
-/* As a browser writes it, RFC 6454, section 6.2; or *. Not "null", which pages
- * have that must not be trusted: outputs of kernels, too. */
+/* An origin as a browser writes it (RFC 6454, section 6.2), or *. Not "null",
+ * because pages that must not be trusted have that origin: outputs of kernels,
+ * too. */
 bool option_is_origin(const char *text)
 {
     const char *host = strstr(text, "://");
@@ -148,7 +149,7 @@ bool option_is_path(const char *text)
     return text[0] == '/';
 }
 
-/* No part of it is "", "." or "..". */
+/* Returns true if no part of it is "", "." or "..". */
 static bool is_plain_path(const char *text, size_t size)
 {
     for (size_t at = 0; at < size;) {
@@ -167,7 +168,7 @@ static bool is_plain_path(const char *text, size_t size)
     return size > 0;
 }
 
-/* SOURCE:TARGET. What they lead to is the sandbox's to judge. */
+/* Checks SOURCE:TARGET. The sandbox judges where they lead. */
 bool option_is_mount(const char *text)
 {
     const char *colon = strrchr(text, ':');

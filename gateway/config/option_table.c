@@ -1,10 +1,11 @@
-/* The keys of the gateway, of its sessions and of HTTP. A row says where the
- * value is, how it is written, what is permitted, and whether a reload applies
- * a new value to a running gateway. A reload can do that for values that are
- * read each time they are needed: by the main thread (gateway/registry), and by
- * the thread of HTTP, which has a copy of the options and gets a new one from a
- * reload. Values that other threads or zygotes have already read, or that made
- * a socket, stay until a restart. */
+/* The keys of the gateway, of its sessions and of HTTP. A row has the place of
+ * the value, its form and the permitted values. It also says whether a reload
+ * applies a new value to a running gateway.
+ *
+ * A reload can do that for values that are read each time they are needed. The
+ * main thread (gateway/registry) reads them from the options. The thread of
+ * HTTP has a copy, and gets a new one from a reload. Values that other threads
+ * or zygotes have already read, or that made a socket, stay until a restart. */
 #include "gateway/config/option_table.h"
 
 #include "gateway/config/options.h"

@@ -116,7 +116,7 @@ static bool set_list(char ***member, char **list)
     return true;
 }
 
-/* The value to its member; false when it is not permitted. */
+/* Sets the member to the value; false if it is not permitted. */
 static bool set_member(const option_value_t *self, void *base, const char *text)
 {
     void *member = (char *) base + self->offset;
@@ -240,7 +240,7 @@ int option_value_set(const option_value_t *self, void *base, const char *key,
     if (set_member(self, base, value))
         return 0;
     option_value_range(self, range, sizeof(range));
-    /* What is before an @ may be a password. */
+    /* The text before an @ may have a password. */
     if (self->kind == VALUE_URL && strchr(value, '@'))
         return fault_set(fault, EINVAL, "%s = \"...%.64s\": must be %s", key,
                          strrchr(value, '@'), range);

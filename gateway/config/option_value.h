@@ -1,5 +1,5 @@
-/* One key of the configuration: how its value is written, what is permitted,
- * and which member of a struct it sets. */
+/* One key of the configuration: the form of its value, the permitted values,
+ * and the member of a struct that it sets. */
 #ifndef HEARTH_GATEWAY_CONFIG_OPTION_VALUE_H
 #define HEARTH_GATEWAY_CONFIG_OPTION_VALUE_H
 
@@ -50,8 +50,8 @@ typedef struct {
     bool is_reread;      /* `hearth gateway reload` applies it */
 } option_value_t;
 
-/* Sets the member of the struct at `base`. -EINVAL says what would be right;
- * then nothing was changed. `key` is for that sentence. */
+/* Sets the member of the struct at `base`. -EINVAL says which values are
+ * permitted; then nothing was changed. `key` is for that sentence. */
 int option_value_set(const option_value_t *self, void *base, const char *key,
                      const char *value, fault_t *fault);
 /* Sets the member to that of the struct at `from`, which has the same row. */

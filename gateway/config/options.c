@@ -1,5 +1,6 @@
-/* The configuration. Two tables say all (option_table.h): reading a file, the
- * command line and the manual's test all go through their rows. */
+/* The configuration. Everything about its keys is in two tables
+ * (option_table.h). Reading a file, the command line and the manual's test all
+ * go through their rows. */
 #include "gateway/config/options.h"
 
 #include "base/buffer.h"
@@ -20,7 +21,7 @@
 
 #define PROFILE_NAME_MAX 32
 #define PROFILES_MAX     64
-#define USERS_MIN        3 /* a session's, the zygotes', that of pid 1 */
+#define USERS_MIN        3 /* of a session, of the zygotes, of pid 1 */
 
 void options_destroy(options_t **self_p)
 {
@@ -208,13 +209,15 @@ bool options_wants_zygote_user(const options_t *self)
 const char *options_refuse_zygote_user(const options_t *self,
                                        bool has_groups_v1)
 {
-    /* It could not read what is closed to others than this user. */
+    /* The gateway could not read files that are closed to all users but this
+     * one. */
     if (self->users.lends_subids)
         return "an ordinary user's zygotes have that user";
     if (!capability_gives_users())
         return "it needs root, or CAP_SETUID and CAP_SETGID";
-    /* Who made a session's user namespace can look into the session without:
-     * that would not be the gateway any more. */
+    /* Without it, only the creator of a session's user namespace can look into
+     * the session. With another user for zygotes that would not be the
+     * gateway. */
     if (!capability_sees_users())
         return "it needs CAP_SYS_PTRACE, to check sessions before they are "
                "handed out";

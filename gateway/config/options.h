@@ -54,7 +54,7 @@ typedef enum {
 
 /* The Model Context Protocol. */
 typedef struct {
-    int64_t block_ms;  /* a call is answered by then, ended or not */
+    int64_t block_ms;  /* after this time a call is answered, ended or not */
     int on_disconnect; /* options_mcp_disconnect_t */
 } options_mcp_t;
 
@@ -73,7 +73,7 @@ typedef struct {
      * need. */
     char *allow_methods, *allow_headers, *expose_headers;
     int allow_credentials; /* 0 or 1: with cookies, unless origin is "*" */
-    int64_t max_age_ms;    /* browsers cache that so long; 0: not at all */
+    int64_t max_age_ms;    /* how long browsers cache that; 0: not at all */
     int list_kernels;      /* 0 or 1 */
     char *certificate;     /* owned; PEM file, or NULL */
     char *key;             /* owned; PEM file, or NULL */
@@ -88,7 +88,7 @@ typedef struct {
     int64_t ping_interval_ms; /* 0: never */
 } options_http_t;
 
-/* What Jupyter's own programs find. */
+/* How Jupyter's own programs find the gateway. */
 typedef struct {
     int discovery;     /* 0 or 1 */
     char *runtime_dir; /* owned; absolute; not created here */
@@ -108,7 +108,7 @@ typedef struct {
     bool lends_subids; /* no key: set by gateway/serve/user_namespace_setup.h */
 } options_users_t;
 
-/* Of each session, unless a client asks for others. */
+/* Times of each session, unless a client asks for others. */
 typedef struct {
     int64_t idle_timeout_ms;    /* 0: never */
     int64_t lifetime_ms;        /* 0: for ever */
@@ -116,10 +116,11 @@ typedef struct {
     int64_t ready_timeout_ms;   /* from a kernel's fork to READY */
     int64_t interrupt_grace_ms; /* for code that handles an interrupt */
     int64_t output_timeout_ms;  /* how long output alone keeps a session */
-    int64_t tool_grace_ms;      /* for who answers tools, to come back */
+    int64_t tool_grace_ms;      /* how long a process that answers tools may be
+                                   away */
 } options_times_t;
 
-/* What is kept of sessions that are gone. */
+/* How long gone sessions and their files are kept. */
 typedef struct {
     int64_t gone_keep_ms;    /* how long a tombstone answers */
     uint64_t gone_max;       /* tombstones that answer at a time */

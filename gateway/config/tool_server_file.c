@@ -1,6 +1,6 @@
-/* See tool_server_file.h. A server gets an environment of its own: what every
- * program needs, and what its entry names. So a key of one server is not in the
- * environment of another one. */
+/* See tool_server_file.h. A server gets an environment of its own: the
+ * variables that every program needs, and those that its entry names. So a key
+ * of one server is not in the environment of another one. */
 #include "gateway/config/tool_server_file.h"
 
 #include "base/buffer.h"
@@ -17,7 +17,7 @@
 #define NAME_CHARACTERS                                                        \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
-/* What each server has of this process's environment. */
+/* Variables that each server gets from this process's environment. */
 static const char *const common[] = {
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 };

@@ -32,14 +32,14 @@ typedef struct {
 static const char name_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                    "abcdefghijklmnopqrstuvwxyz0123456789_-.";
 
-/* As other formats have sections. What is inside is read all the same, so that
- * its keys are not taken for wrong ones. */
+/* A section as in other formats, which is an error here. Its lines are read all
+ * the same, so that its keys are not reported as wrong, too. */
 static const char in_brackets[] =
     "a section is written without brackets, and its keys are indented by four "
     "spaces: see hearth.cfg(5)";
 
-/* The line's parts; false when it is blank or a comment. Form is not yet
- * checked: a wrong line has no name. */
+/* Splits a line into its parts; false if it is blank or a comment. Form is not
+ * checked yet: a wrong line has no name. */
 static bool split(const char *text, size_t size, zpl_line_t *ret_line)
 {
     size_t at = 0;
@@ -66,7 +66,7 @@ static bool split(const char *text, size_t size, zpl_line_t *ret_line)
     return true;
 }
 
-/* What is wrong with a value; NULL: nothing. */
+/* Returns the flaw of a value; NULL if there is none. */
 static const char *find_value_flaw(const zpl_line_t *line)
 {
     const char *value = line->value;
@@ -85,7 +85,7 @@ static const char *find_value_flaw(const zpl_line_t *line)
     return NULL;
 }
 
-/* What is wrong with a line; NULL: nothing. */
+/* Returns the flaw of a line; NULL if there is none. */
 static const char *find_flaw(const zpl_line_t *line, const char *text,
                              size_t size, size_t level_max)
 {

@@ -1,6 +1,6 @@
-/* See discovery.h. Owned by serve.c. The state folder has a note of the folder
- * while files may be in it, so the next gateway finds what a killed one has
- * left, also with other settings. */
+/* See discovery.h. Owned by serve.c. While files may be in Jupyter's folder,
+ * the state folder has a note of that folder. So the next gateway finds the
+ * files of one that was killed, also with other settings. */
 #include "gateway/discovery/discovery.h"
 
 #include "base/fd.h"
@@ -57,7 +57,7 @@ static int withdraw(const jupyter_folder_t *folder, const char *note,
     return r;
 }
 
-/* Removes what a gateway has left that was killed. The folder may be gone. */
+/* Removes files of a gateway that was killed. The folder may be gone. */
 static void sweep_former(const char *note, const char mark[JUPYTER_FOLDER_MARK])
 {
     cleanup_jupyter_folder jupyter_folder_t *folder = NULL;

@@ -1,5 +1,5 @@
-/* What Jupyter's own programs find of a gateway, in Jupyter's runtime folder:
- * jpserver-PID.json with its URL and token, and a connection file
+/* Files in Jupyter's runtime folder by which Jupyter's own programs find a
+ * gateway: jpserver-PID.json with its URL and token, and a connection file
  * kernel-ID.json for each session that lives. Belongs to the main thread. */
 #ifndef HEARTH_GATEWAY_DISCOVERY_DISCOVERY_H
 #define HEARTH_GATEWAY_DISCOVERY_DISCOVERY_H

@@ -50,8 +50,8 @@ int jupyter_folder_open(const char *path, const char mark[JUPYTER_FOLDER_MARK],
     self->fd = -1;
     self->path = mem_text(path);
     snprintf(self->mark, sizeof self->mark, "%s", mark);
-    /* The dot hides it from programs that look for files. No other process has
-     * this mark, so what a killed one has left is replaced. */
+    /* The dot hides it from programs that look for files. Only this process has
+     * the mark, so a file that a killed one has left is replaced. */
     snprintf(self->beside, sizeof self->beside, ".hearth-%s.new", mark);
     r = private_folder_open(path, makes, &self->fd, fault);
     if (r < 0)
@@ -123,7 +123,7 @@ static int write_beside(const jupyter_folder_t *self, const buffer_t *text,
                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return fault_set(fault, errno, "make a file: %s", strerror(errno));
-    if (fchmod(fd, 0600) < 0) /* a umask may have taken something */
+    if (fchmod(fd, 0600) < 0) /* the umask may have removed bits */
         return fault_set(fault, errno, "chmod: %s", strerror(errno));
     return fd_write_all(fd, text->data, text->size, fault);
 }

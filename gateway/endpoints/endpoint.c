@@ -52,7 +52,7 @@ void endpoint_note(endpoint_t *self)
     };
     ssize_t written = 0;
 
-    if (self->is_open) /* before, what was noted is not reached yet */
+    if (self->is_open) /* until then the noted position is not reached */
         written = pwrite(self->position_fd, &position, sizeof position, 0);
     (void) written;
 }

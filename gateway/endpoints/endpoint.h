@@ -20,7 +20,7 @@
 
 #define ENDPOINT_FRONTEND    "doors"     /* the thread's name as a frontend */
 #define ENDPOINT_NAME_SIZE   13          /* 12 hex digits and a NUL */
-#define ENDPOINT_UNTAKEN_MAX (64u << 20) /* bytes that lie for one viewer */
+#define ENDPOINT_UNTAKEN_MAX (64u << 20) /* bytes that wait for one viewer */
 
 struct endpoint;
 
@@ -40,7 +40,7 @@ typedef struct {
     const uint8_t *journal_key; /* LOG_KEY_SIZE bytes */
     zloop_t *loop;
     frontend_t *frontend;
-    memory_share_t *memory; /* what viewers have not taken */
+    memory_share_t *memory; /* messages that viewers have not taken */
     const endpoint_ops_t *ops;
     void *arg; /* of ops */
 } endpoint_home_t;
@@ -68,7 +68,8 @@ typedef struct endpoint {
 int endpoint_new(const endpoint_home_t *home, endpoint_target_t *target,
                  const char *profile, bool is_observing,
                  endpoint_t **ret_endpoint, fault_t *fault);
-/* Opens one that an earlier gateway left; ret_session is where it leads. */
+/* Opens an endpoint that an earlier gateway left; ret_session is the session
+ * that it leads to. */
 int endpoint_restore(const endpoint_home_t *home, const char *name,
                      endpoint_t **ret_endpoint,
                      char ret_session[FRONTEND_ID_MAX], fault_t *fault);

@@ -1,7 +1,7 @@
-/* See relay.h. A request is passed on under a name that says by which endpoint
- * and from which client it came, "NAME.identity". One who only observes may ask
- * for what runs nothing. A viewer that takes nothing has bounded bytes lying
- * here; the rest waits in the journal. */
+/* See relay.h. A request is passed on under a name that has its endpoint and
+ * its client, "NAME.identity". An observer may only send requests that run
+ * nothing. The bytes that wait for a viewer are bounded; the rest waits in the
+ * journal. */
 #include "gateway/endpoints/relay.h"
 
 #include "base/buffer.h"
@@ -337,7 +337,7 @@ void relay_begin(endpoint_t *self)
 
 /* --- Time --- */
 
-/* Keeps since when something is so; 0: it is not. */
+/* Sets the time since which a condition holds; 0: it does not hold. */
 static void note_since(int64_t *since, bool is_so, int64_t now)
 {
     if (!is_so)

@@ -25,7 +25,7 @@ void relay_publish_status(endpoint_t *self, const char *state, bytes_t parent);
 /* Sends to one viewer. */
 void relay_send(endpoint_t *self, channel_t channel, bytes_t client,
                 const wire_parts_t *parts);
-/* Returns true if too much that was published lies there untaken. */
+/* Returns true if too many published bytes wait there untaken. */
 bool relay_is_full(endpoint_t *self);
 /* Returns true if the viewer of this name came by this endpoint. */
 bool relay_owns(const endpoint_t *self, bytes_t client);

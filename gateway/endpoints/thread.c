@@ -85,8 +85,8 @@ static void close_all_of(endpoint_actor_t *self, const char *session)
     }
 }
 
-/* A gateway that stops has kept the session, and its endpoints. Where there was
- * no descriptor to attach with, the next tick tries again. */
+/* A gateway that stops has kept the session, and its endpoints. If there was no
+ * descriptor to attach with, the next tick tries again. */
 static void on_bye(endpoint_actor_t *self, endpoint_target_t *target,
                    const frontend_event_t *event)
 {
@@ -204,8 +204,8 @@ static void note_bad(void *arg, const endpoint_t *endpoint, channel_t channel,
 
 /* --- Time --- */
 
-/* A client that was there before a restart is to miss nothing: it is waited
- * for, and longer if no other client has to wait meanwhile. */
+/* Clients that were there before a restart must miss nothing, so they are
+ * waited for. If no other client has to wait meanwhile, the wait is longer. */
 static bool is_awaited(const endpoint_t *endpoint, int64_t now_ms,
                        int64_t patience_ms)
 {
@@ -355,7 +355,8 @@ void endpoints_thread(zsock_t *pipe, void *args)
         zloop_poller_set_tolerant(self.loop, &item);
         zloop_timer(self.loop, TICK_MS, 0, on_tick, &self);
         zloop_start(self.loop);
-        /* What sessions reported last: whether they are gone. */
+        /* Reads the last events of sessions, which say whether they are
+         * gone. */
         while (take_event(&self))
             continue;
     }

@@ -23,7 +23,7 @@ struct files {
     size_t waiting;  /* requests without an answer */
 };
 
-/* What the thread begins with. */
+/* The arguments of the thread. */
 typedef struct {
     const char *state_dir;
     uint64_t checkpoint_bytes;
@@ -207,7 +207,7 @@ files_t *files_new(const char *state_dir, uint64_t checkpoint_bytes)
     files_t *self = mem_new(sizeof *self);
     start_t start = {state_dir, checkpoint_bytes};
 
-    /* The actor signals when it has read what it starts with. */
+    /* The actor signals when it has read its arguments. */
     self->actor = zactor_new(files_actor, &start);
     return self;
 }

@@ -121,8 +121,8 @@ static unsigned depth(const char *path)
     return number;
 }
 
-/* Removes an entry that is in the way because the name had another type before:
- * a file in the place of a folder, or the reverse. */
+/* Removes an entry in the way, whose name had another type before: a file in
+ * the place of a folder, or the reverse. */
 static int clear_way(int keep, const char *path, fault_t *fault)
 {
     struct stat status;

@@ -1,6 +1,6 @@
-/* Copies between folders that the gateway can reach: within a workspace, and
- * to and from its checkpoints. A copy is made a piece at a time, so that one of
- * many gigabytes holds up no other request, and answered when it is whole. In
+/* Copies between folders that the gateway can reach: within a workspace, and to
+ * and from its checkpoints. A copy is made a piece at a time, so that a copy of
+ * many gigabytes holds up no other request. It is answered when it is whole. In
  * the thread for files. */
 #include "gateway/files/copy.h"
 
@@ -14,8 +14,9 @@
 #include <string.h>
 
 #define COPIES_MAX 16
-#define STEP       FILES_PIECE_MAX /* bytes between two looks at requests */
-#define STEP_MS    1
+/* bytes that are copied before requests are served */
+#define STEP    FILES_PIECE_MAX
+#define STEP_MS 1
 
 typedef struct copy copy_t;
 

@@ -30,9 +30,9 @@ copy_admit_fn copy_admit; /* by the workspace's quota */
 /* Begins a copy. Returns FILES_LATER, or a fault. */
 int copy_new(files_thread_t *self, const file_request_t *request,
              const copy_plan_t *plan, fault_t *fault);
-/* Gives the copy that was begun last the news by which it answers; taken. */
+/* Gives the copy that was begun last the answer to send when it ends; taken. */
 void copies_expect(files_thread_t *self, files_news_t *news);
-/* Returns what copies bring into the session's workspace. */
+/* Returns the bytes that copies add to the session's workspace. */
 usage_t copies_usage(const files_thread_t *self, const char *session);
 
 #endif

@@ -17,11 +17,11 @@
 #include <inttypes.h>
 
 #define PAGE_ENTRIES 1000
-#define PAGE_MS      200    /* then the page goes out as it is */
+#define PAGE_MS      200    /* after this time a page is sent as it is */
 #define LIST_ENTRIES 200000 /* of a whole listing */
 #define LIST_DEPTH   64
 #define LIST_MS      60000
-#define REMOVE_MS    5000 /* the thread has others to serve */
+#define REMOVE_MS    5000 /* the thread must serve other requests, too */
 
 static bool has(const file_request_t *request, const char *key)
 {
@@ -45,7 +45,7 @@ int directory_on_stat(files_thread_t *self, const file_request_t *request,
     return 0;
 }
 
-/* How many folders a path that may have its parents made adds. */
+/* Returns how many folders a path adds if its parents may be made. */
 static uint64_t count_missing(int root, const char *path, bool with_parents)
 {
     struct stat status;

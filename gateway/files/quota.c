@@ -1,6 +1,6 @@
-/* How much the workspaces hold: those with a limit are measured again and
- * again, a slice at a time, with a share of the thread that does not grow with
- * the trees. In the thread for files. */
+/* Measures how much the workspaces hold. Those with a limit are measured again
+ * and again, a slice at a time. The share of the thread that this takes does
+ * not grow with the trees. In the thread for files. */
 #include "gateway/files/quota.h"
 
 #include "base/buffer.h"
@@ -28,13 +28,13 @@ typedef struct quota {
     files_limits_t limits;
     measure_t *measure; /* owned; under way, or NULL */
     usage_t usage;      /* of the last whole measure */
-    usage_t since;      /* what the gateway has put there since that began */
-    usage_t late;       /* of it, since the one under way began */
-    bool is_reported;   /* that it is full */
+    usage_t since;      /* bytes written through the gateway since then */
+    usage_t late;       /* of these, bytes since the scan under way began */
+    bool is_reported;   /* it was reported as full */
     bool is_left;     /* its session is gone: the gateway alone writes there */
     bool is_measured; /* since then */
     int64_t begun, due; /* monotonic ms */
-    int64_t used;       /* asked for; monotonic ms */
+    int64_t used;       /* monotonic ms; of the last request */
     int64_t measured;   /* the last whole measure's end; monotonic ms */
 } quota_t;
 
@@ -158,13 +158,13 @@ static int on_measure(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->quotas->timer = 0;
-    /* One that was begun is finished first. */
+    /* A measurement that was begun is finished first. */
     while (quota && !quota->measure)
         quota = quota->next;
     for (quota_t *at = self->quotas->first; at && !quota; at = at->next)
         if (at->due <= now)
             quota = at;
-    /* A folder that is gone holds nothing. */
+    /* A missing folder counts as empty. */
     if (quota && !quota->measure && begin_measure(quota, now, &fault) < 0)
         quota->due = now + PAUSE_MS;
     if (quota && quota->measure && measure_step(quota->measure, SLICE))
@@ -331,7 +331,7 @@ int quota_check(files_thread_t *self, const char *session, usage_t more,
         return r;
     if (!quota->is_left || !is_known)
         return full;
-    /* Something may have been removed since. */
+    /* Files may have been removed since. */
     leave(quota);
     r = measure_left(self, quota, fault);
     if (r < 0 && quota->used - quota->measured > LEFT_FRESH)

@@ -1,5 +1,4 @@
-/* How much the workspaces hold: those with a limit are measured again and
- * again. */
+/* Measures how much the workspaces hold: those with a limit again and again. */
 #ifndef HEARTH_GATEWAY_FILES_QUOTA_H
 #define HEARTH_GATEWAY_FILES_QUOTA_H
 
@@ -22,8 +21,8 @@ void quota_meet(files_thread_t *self, const char *session,
 /* Forgets workspaces of ended sessions that no client has used lately. */
 void quota_sweep(files_thread_t *self);
 /* Returns -EDQUOT if `more` would exceed the limit, beside existing files and
- * running uploads; -EBUSY while the workspace of an ended session is still
- * being measured. */
+ * running uploads. Returns -EBUSY while the workspace of an ended session is
+ * still being measured. */
 int quota_check(files_thread_t *self, const char *session, usage_t more,
                 fault_t *fault);
 /* Counts uploaded bytes, and those that they replaced: the next measurement may

@@ -1,5 +1,5 @@
-/* What goes on over several requests: a file out, a file in, a long listing.
- * Pieces are named by their offsets, so that one that comes twice does no
+/* Transfers that take several requests: a file out, a file in, a long listing.
+ * Pieces are named by their offsets, so that a piece that comes twice does no
  * harm. In the thread for files. */
 #include "gateway/files/transfer.h"
 
@@ -315,7 +315,7 @@ int transfer_on_write(files_thread_t *self, const file_request_t *request,
     r = check_piece(request, offset, have, fault);
     if (r < 0)
         return r;
-    /* One that is there already came twice. */
+    /* A piece that is there already came twice. */
     if (offset == have) {
         const bytes_t *data = &request->data;
 

@@ -42,7 +42,7 @@ int transfer_new(files_thread_t *self, const file_request_t *request,
 int transfer_find(files_thread_t *self, const file_request_t *request,
                   transfer_t **ret_transfer, fault_t *fault);
 void transfer_end(files_thread_t *self, transfer_t *transfer);
-/* Returns what puts bring into the session's workspace. */
+/* Returns the bytes that uploads add to the session's workspace. */
 usage_t transfers_usage(const files_thread_t *self, const char *session);
 /* Ends transfers that no client has asked for of late. */
 void transfers_sweep(files_thread_t *self);

@@ -1,4 +1,4 @@
-/* The message forms that both ends of docs/design/PROTOCOL.attach.md share.
+/* The forms of messages that both ends of docs/design/PROTOCOL.attach.md share.
  * Only these two include it. */
 #ifndef HEARTH_GATEWAY_FRONTENDS_ATTACH_WIRE_H
 #define HEARTH_GATEWAY_FRONTENDS_ATTACH_WIRE_H

@@ -138,7 +138,7 @@ bool frontend_next(frontend_t *self, frontend_event_t *ret_event)
     uint64_t count;
 
     frontend_forget(self);
-    /* First: what comes from here on wakes anew. */
+    /* First, because messages from here on wake the frontend again. */
     if (read(self->wake_fd, &count, sizeof count) < 0 && errno != EAGAIN)
         log_warning("front=%s eventfd: %s", self->name, strerror(errno));
     *ret_event = (frontend_event_t){0};

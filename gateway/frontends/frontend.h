@@ -29,7 +29,7 @@ int frontend_fd(const frontend_t *self);
 
 /* A management request. */
 typedef struct {
-    const char *who;  /* who asks for it, as the audit log names them
+    const char *who;  /* the client, as the audit log names it
                          ("token=gateway"); NULL: the frontend itself */
     const char *type; /* "session_list_request" */
     bytes_t content;  /* JSON text of an object; size 0 means "{}" */
@@ -42,12 +42,13 @@ typedef struct {
 int frontend_call(frontend_t *self, const frontend_call_t *request,
                   fault_t *fault);
 
-/* Which sessions there are, and each change: FRONTEND_SESSIONS, from now on. */
+/* Follows the list of sessions and each change: FRONTEND_SESSIONS, from now
+ * on. */
 int frontend_follow(frontend_t *self, fault_t *fault);
 
 /* Looks at a session (whole id): FRONTEND_HELLO comes, or FRONTEND_BYE with
- * reason "absent" and a sentence. Nothing when it is attached already. Leaving
- * makes its events stop at once. Who counts viewers is the caller. */
+ * reason "absent" and a sentence. Nothing happens if it is attached already.
+ * Leaving makes its events stop at once. The caller counts the viewers. */
 int frontend_attach(frontend_t *self, const char *session, fault_t *fault);
 void frontend_leave(frontend_t *self, const char *session);
 bool frontend_is_attached(const frontend_t *self, const char *session);

@@ -246,7 +246,8 @@ static bool on_hello(frontend_t *self, attached_t *attached,
     return !attached->is_leaving;
 }
 
-/* The session's socket is gone: who wants it again asks now. */
+/* Handles that the session's socket is gone: a viewer that wants the session
+ * again attaches again now. */
 static bool on_bye(frontend_t *self, attached_t *attached,
                    frontend_event_t *ret_event)
 {

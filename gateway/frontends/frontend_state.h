@@ -17,7 +17,7 @@ struct frontend {
     zhashx_t *attached; /* owned; id -> what frontend_sessions.c keeps of it */
     int poll_fd;        /* owned; epoll over the two sockets and wake_fd */
     int wake_fd;        /* owned; eventfd: look, something may have come */
-    /* What the last event lends: */
+    /* Memory that the last event lends: */
     zmsg_t *frames;    /* owned */
     message_t *answer; /* owned */
     buffer_t farewell; /* owned */

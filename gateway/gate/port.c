@@ -6,7 +6,7 @@
 #include "protocol/limits.h"
 
 #define BEAT_FRAMES 16 /* a client's has 2 */
-/* With its tree of prefixes libzmq needs 31 times what a subscription has. */
+/* libzmq's tree of prefixes needs 31 times the bytes of a subscription. */
 #define SUBSCRIPTIONS_MAX (8 << 10)
 
 static zmtp_limits_t limits_of(channel_t channel)

@@ -1,6 +1,5 @@
-/* What the gate says about the connections that it closes: a line in the log
- * and a record in the audit log, at a bounded rate for each reason. One
- * thread's. */
+/* Reports connections that the gate closes: a line in the log and a record in
+ * the audit log, at a bounded rate for each reason. Belongs to one thread. */
 #ifndef HEARTH_GATEWAY_GATE_REFUSALS_H
 #define HEARTH_GATEWAY_GATE_REFUSALS_H
 

@@ -1,5 +1,5 @@
-/* What epoll waits for at one socket of the gate, and to whom it is reported.
- */
+/* One socket of the gate in epoll: the events that epoll waits for, and the
+ * object that handles them. */
 #ifndef HEARTH_GATEWAY_GATE_WATCH_H
 #define HEARTH_GATEWAY_GATE_WATCH_H
 

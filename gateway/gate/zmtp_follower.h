@@ -11,12 +11,12 @@
 
 #define ZMTP_SIGNATURE 10 /* bytes; the first of the greeting */
 #define ZMTP_GREETING  64
-/* What libzmq needs for one frame besides its bytes, at least. */
+/* Bytes that libzmq needs for one frame besides its content, at least. */
 #define ZMTP_FRAME_COST 64
 /* The name of the command that subscribes, with its length before it. */
 #define ZMTP_SUBSCRIBE_SIZE 10
 
-/* What one connection may send. */
+/* The most that one connection may send. */
 typedef struct {
     uint64_t frame;         /* bytes of a frame, and of a command */
     uint64_t message;       /* bytes of an unfinished message, with

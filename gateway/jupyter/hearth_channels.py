@@ -1,9 +1,9 @@
 """A page's WebSocket through JupyterLab's server to the gateway.
 
 jupyter_server's own relay reads every frame as text, so that widgets with
-buffers stay empty, and holds what a slow page has not read yet. This one
-passes frames on as they are, one after the other, in the form that the page
-asked for (v1.kernel.websocket.jupyter.org, or the older one), and names the
+buffers stay empty. It also holds messages that a slow page has not read. This
+one passes frames on as they are, one by one. Their form is the one that the
+page asked for: v1.kernel.websocket.jupyter.org, or the older one. It names the
 person as the author of the cells. Messages of a page wait while the gateway is
 unreachable; if they cannot be sent, the person is warned.
 """
@@ -254,7 +254,7 @@ def sign(header: dict[str, Any], metadata: dict[str, Any], person: str) -> bool:
         return False
     header["username"] = header.get("username") or person
     own = metadata.get("hearth", {})
-    # Of the cell's metadata, which JupyterLab sends along.
+    # Members of the cell's metadata, which JupyterLab sends along.
     metadata["hearth"] = {
         **{name: own[name] for name in ASKED if name in own},
         "client": "JupyterLab",
@@ -262,5 +262,6 @@ def sign(header: dict[str, Any], metadata: dict[str, Any], person: str) -> bool:
     return True
 
 
-# What a request may want; the rest of a recorded cell's is what became of it.
+# Metadata that a request may have; the other members of a recorded cell are
+# results.
 ASKED = ("namespace", "outside_effects")

@@ -2,11 +2,11 @@
 
     python3 -I hearth_fetch.py URL FILE
 
-What runs in every kernel comes from who it was asked of: HTTPS with a valid
-certificate, or this machine itself, without a proxy between, and no redirection
-leads from one to the other. Whether
-it is a notebook is for the caller to see. On a failure a sentence goes to
-standard output, and FILE is as it was.
+The seed runs in every kernel, so it must come from the server that was asked:
+by HTTPS with a valid certificate, or from this machine itself, without a proxy.
+No redirection leads from one to the other. The caller checks that it is a
+notebook. On a failure a sentence goes to standard output, and FILE is
+unchanged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What JupyterLab's server needs to show sessions that others started.
+"""Classes by which JupyterLab's server shows sessions that others started.
 
 `hearth lab` names this module and its classes on jupyter_server's command
 line. Without them a server with a gateway shows only kernels that it started
-itself, and ends them all when it ends; nor would it let a notebook follow what
-others run (hearth-follow/static/follow.js). What a page and a kernel say to
-each other goes through hearth_channels.py, and what a page and a terminal do
+itself, and ends them all when it ends. Nor would it let a notebook follow what
+others run (hearth-follow/static/follow.js). Messages between a page and a
+kernel go through hearth_channels.py, those between a page and a terminal
 through hearth_terminals.py.
 """
 
@@ -156,7 +156,7 @@ class Sessions(GatewaySessionManager):
             if recorded in self.kernel_manager:
                 kernel_id = recorded
         elif kernel_id and kernel_id not in self.kernel_manager:
-            # One that was revived: jupyter_server would start another.
+            # A session that was revived: jupyter_server would start another.
             await self.kernel_manager.list_kernels()
             if kernel_id not in self.kernel_manager:
                 raise web.HTTPError(404, f"there is no session {kernel_id}")

@@ -33,7 +33,7 @@ from tornado.websocket import (
 )
 
 AUTH_RESOURCE = "terminals"
-# What may be asked of a new one; the gateway checks the values.
+# Members of a request for a new terminal; the gateway checks the values.
 ASKED = ("name", "cwd", "session")
 # Bytes of a message, as the gateway's terminal_socket.c has it.
 MESSAGE_MAX = 2 << 20

@@ -24,7 +24,7 @@ void histogram_merge(histogram_t *self, const histogram_t *other);
 struct json_t *histogram_describe(const histogram_t *self,
                                   const double *bounds);
 
-/* Of a request, from when it came to when its reply went. */
+/* Bounds for the time from a request's arrival to its reply. */
 extern const double histogram_round_trip[HISTOGRAM_BUCKETS];
 
 #endif

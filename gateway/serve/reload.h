@@ -1,4 +1,4 @@
-/* What SIGHUP and `hearth gateway reload` do. */
+/* Does what SIGHUP and `hearth gateway reload` request. */
 #ifndef HEARTH_GATEWAY_SERVE_RELOAD_H
 #define HEARTH_GATEWAY_SERVE_RELOAD_H
 
@@ -18,10 +18,9 @@ void reload_destroy(reload_t **self_p);
 #define cleanup_reload CLEANUP(reload_destroy)
 
 /* Opens the log anew, reads the configuration again and logs the result.
- * Returns
- * {"status":"ok"} with the result of config_reload_run, or an error with all
- * "errors", after which the configuration of before stays in force. The caller
- * owns it. */
+ * Returns {"status":"ok"} with the result of config_reload_run, owned by the
+ * caller. Returns an error with all "errors" if the new configuration is
+ * invalid; then the old one stays in force. */
 json_t *reload_run(reload_t *self);
 
 #endif

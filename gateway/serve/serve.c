@@ -1,8 +1,9 @@
-/* Order of birth: folders and their lock, the folder for Jupyter's programs,
- * users for sessions (which takes a process without threads), limits, signals
- * (before any thread inherits a mask), zygotes, the taking over of sessions,
- * the management socket. A second gateway on the same state is refused by the
- * lock; a lock dies with its process, so nothing stale can stand in the way. */
+/* Starts the gateway in this order: folders and their lock, the folder for
+ * Jupyter's programs, users for sessions (before there are threads), limits,
+ * signals (before any thread inherits a mask). Then come zygotes, the taking
+ * over of sessions, and the management socket. A second gateway on the same
+ * state is refused by the lock. A lock dies with its process, so a stale one
+ * cannot exist. */
 #include "gateway/serve/serve.h"
 
 #include "base/buffer.h"

@@ -1,10 +1,9 @@
 /* The records of a session's journal, read by cursor: each record once, in
  * order, also after a disconnect. Without options, a list of the existing
- * records; with `before` and `limit`, a page of it, so that what is long is
+ * records. With `before` and `limit`, a page of it, so that a long journal is
  * read from its end. With `wait`, the answer waits until there is a record.
  * With `follow`, it continues until the session ends; an EventSource gets the
- * same.
- */
+ * same. */
 #include "gateway/http/api/journal_json.h"
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
@@ -34,7 +33,8 @@ typedef struct {
     journal_follower_t *follower; /* owned; how far records are written out */
     bool is_follower, is_sse;
     bool has_written;
-    uint64_t before;   /* record that ends the list; 0: none does */
+    uint64_t before;   /* number of the record that ends the list; 0: there is
+                          no such bound */
     int64_t end;       /* monotonic ms; of waiting for the first record */
     int64_t keepalive; /* monotonic ms; when the next one is due */
 } listing_t;
@@ -155,8 +155,8 @@ static bool read_argument(exchange_t *exchange, const char *name, uint64_t max,
     return false;
 }
 
-/* Reads which page of the list is wanted: those of the last `limit` numbers
- * below `before`. False: it was refused. */
+/* Reads the page of the list that the query asks for: the last `limit` numbers
+ * below `before`. Returns false if it was refused. */
 static bool read_page(exchange_t *exchange, bool is_waiter, uint64_t *since,
                       uint64_t *ret_before)
 {
@@ -201,7 +201,7 @@ static listing_t *listing_new(exchange_t *exchange, const json_t *session)
     self->is_follower = follow || self->is_sse;
     self->end = clock_monotonic_ms() + (int64_t) wait * 1000;
     self->keepalive = clock_monotonic_ms() + KEEPALIVE_S * 1000;
-    /* An EventSource that reconnects. */
+    /* An EventSource reconnects with the last id that it has. */
     if (self->is_sse)
         (void) decimal_read(exchange->request.headers[HEADER_LAST_EVENT],
                             &since);

@@ -172,7 +172,8 @@ static void on_replaced(exchange_t *exchange, const json_t *reply)
         answer_restart(exchange, json_object_get(reply, "session"));
 }
 
-/* The kernel ended before the restart reached it. */
+/* Goes on when the kernel had ended before the restart was requested from
+ * it. */
 static void on_end_shown(exchange_t *exchange, const json_t *reply)
 {
     if (has_died(exchange, reply))

@@ -80,7 +80,8 @@ static void on_read(exchange_t *exchange, const json_t *reply)
     }
     if (execution_view_image(exchange->http, runs, ref, &image, &outputs)
         == 0) {
-        /* The type must outlive the answer; the image's type is a constant. */
+        /* The type must outlive the answer, so an image's type is a
+         * constant. */
         answer_image(exchange, &image);
         return;
     }

@@ -1,5 +1,5 @@
-/* The packages of a session: listed, added and removed. A job takes as long as
- * it takes; the answer comes when it is done, and the job goes on if the client
+/* The packages of a session: listed, added and removed. The answer comes when
+ * the job is done, however long it takes. The job goes on if the client
  * goes. */
 #include "gateway/http/api/route.h"
 #include "gateway/http/core/model.h"
@@ -39,7 +39,7 @@ static void add(exchange_t *exchange)
     if (!exchange_read_object(exchange, &body))
         return;
     names = json_object_get(body, "packages");
-    /* The registry says what names may be. */
+    /* The registry checks the names. */
     if (names && json_object_size(body) == 1)
         ask(exchange, "add", json_incref(names));
     else

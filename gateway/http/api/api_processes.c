@@ -17,7 +17,7 @@
 #define OUTPUT_MAX (1u << 20) /* bytes of each stream in one answer */
 #define WAIT_MAX_S 300
 
-/* What a route is about to ask, until the session is known. */
+/* A request that a route sends once the session is known. */
 typedef struct {
     const char *verb;
     json_t *content; /* owned */
@@ -210,7 +210,7 @@ typedef struct {
     uint64_t left_out[2];
     json_int_t first; /* offset of the first byte; -1: none came */
     json_int_t next;  /* offset of the next byte */
-    json_int_t known; /* offset of the byte after what there was */
+    json_int_t known; /* offset of the byte after the output that there was */
     bool is_base64;   /* the answer has bytes, not text */
     bool waits_for_end;
     int64_t until_ms; /* monotonic; the answer is due */
@@ -278,7 +278,7 @@ static bool is_ended(const output_t *self)
     return strcmp(model_text(self->process, "state"), "ended") == 0;
 }
 
-/* The answer is due when everything has come that there was; the end of a
+/* The answer is due when all output has come that there was. The end of a
  * process that has ended comes after that. */
 static void answer_if_due(exchange_t *exchange, const output_t *self)
 {
@@ -332,7 +332,7 @@ static void end_output(exchange_t *exchange, process_call_t *call,
     answer_output(exchange, self, output_status(exchange));
 }
 
-/* Says too that the client is still there. */
+/* Also shows the session that the client is still there. */
 static void look_at_clock(exchange_t *exchange, process_call_t *call,
                           int64_t now_ms)
 {

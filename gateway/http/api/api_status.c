@@ -1,4 +1,4 @@
-/* Answers what the gateway is, and who the client is. */
+/* Describes the gateway and the client's token. */
 #include "gateway/http/api/route.h"
 #include "gateway/http/rpc/registry_client.h"
 

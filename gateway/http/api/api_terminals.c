@@ -1,5 +1,5 @@
-/* Jupyter's terminals: each is a shell beside the kernel of a session. What is
- * said over their WebSockets is in gateway/http/ws/terminal_socket.c. */
+/* Jupyter's terminals: each is a shell beside the kernel of a session.
+ * gateway/http/ws/terminal_socket.c has their WebSockets. */
 #include "gateway/http/api/jupyter_models.h"
 #include "gateway/http/api/route.h"
 #include "gateway/http/api/terminal_choice.h"
@@ -42,7 +42,7 @@ static void show(exchange_t *exchange)
 
 /* ---- making one ---- */
 
-/* What was asked for, until its program runs. */
+/* A request for a terminal, kept until its program runs. */
 typedef struct {
     json_t *body;  /* owned */
     char *session; /* owned; once it is chosen */

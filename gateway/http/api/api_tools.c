@@ -122,7 +122,8 @@ static void on_calls(exchange_t *exchange, const json_t *reply)
     exchange_bytes(exchange, 200, JSON_TYPE, text, strlen(text));
 }
 
-/* Reads a number of a query. Returns false likewise. */
+/* Reads a number of a query. Returns false if the request was answered with
+ * what is wrong. */
 static bool read_number(exchange_t *exchange, const char *name, uint64_t max,
                         uint64_t *ret_number)
 {

@@ -42,7 +42,7 @@ static void write_base64(buffer_t *out, bytes_t part)
     jspan_write_open_text(out, NULL);
     sodium_bin2base64((char *) buffer_reserve(out, size), size, part.bytes,
                       part.size, variant);
-    out->size += size - 1; /* its NUL */
+    out->size += size - 1; /* for the NUL */
     jspan_write_end_text(out);
 }
 

@@ -221,8 +221,8 @@ static bool copy_environment(exchange_t *exchange, const json_t *body,
     return true;
 }
 
-/* jupyter_client's own rule: the name python means the Python that is there.
- * Returns NULL if there is no such profile. */
+/* The name python means the Python that is there, as in jupyter_client. Returns
+ * NULL if there is no such profile. */
 static const profile_t *find_profile(const options_t *options, const char *name)
 {
     const profile_t *profile = options_profile(options, name);

@@ -21,7 +21,7 @@ bool jupyter_model_are_texts(exchange_t *exchange, const json_t *object,
  * replaces every one. */
 bool jupyter_model_has_profile(const http_t *http, const char *name);
 /* Returns the content of a request for a new session as the body describes it,
- * which the caller owns; NULL if it was refused with an error response. */
+ * owned by the caller. NULL if it was refused with an error response. */
 json_t *jupyter_model_creation(exchange_t *exchange, const json_t *body,
                                const char *profile);
 /* Attaches to the session and waits for a state; if the state is reached

@@ -18,10 +18,16 @@ typedef struct {
     const char *folder;  /* in its workspace; lent by the wish; or NULL */
 } terminal_choice_t;
 
-/* Chooses the session that the body names (an id, its unique beginning, or a
- * name), or whose workspace `cwd` is in, the only one with a document in `cwd`,
- * the only one with a document, the only one. -ENOENT, -EEXIST: there is none,
- * or more than one; the sentence says what to do. */
+/* Chooses the first of these that exists:
+ *
+ *     the session that the body names (an id, its unique beginning, or a name)
+ *     the session whose workspace `cwd` is in
+ *     the only session with a document in `cwd`
+ *     the only session with a document
+ *     the only session
+ *
+ * Returns -ENOENT if there is none, -EEXIST if there are several; the sentence
+ * says what to do. */
 int terminal_choice_make(const terminal_wish_t *wish,
                          terminal_choice_t *ret_choice, fault_t *fault);
 

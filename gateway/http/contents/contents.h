@@ -68,7 +68,7 @@ void workspaces_create(exchange_t *exchange, const contents_path_t *place);
 void workspaces_rename(exchange_t *exchange, const contents_path_t *place);
 void workspaces_remove(exchange_t *exchange, const contents_path_t *place);
 
-#define CONTENTS_CHECKPOINT "checkpoint" /* the only id there is */
+#define CONTENTS_CHECKPOINT "checkpoint" /* the id of every checkpoint */
 
 void checkpoints_show(exchange_t *exchange, const contents_path_t *place);
 void checkpoints_make(exchange_t *exchange, const contents_path_t *place);

@@ -25,7 +25,8 @@ typedef enum {
 
 typedef struct {
     contents_path_what_t what;
-    char id[FRONTEND_ID_MAX]; /* of a session, complete; "" if there is none */
+    char id[FRONTEND_ID_MAX]; /* id of a session, complete; "" if there is
+                                 none */
     const char *path;         /* lent; below the workspace, "": itself */
 } contents_path_t;
 

@@ -273,7 +273,7 @@ static void on_scan(void *owner)
         json_scanner_json(&self->scan, piece.data, piece.size);
     else
         json_scanner_text(&self->scan, piece.data, piece.size);
-    /* The rest of the file changes nothing. */
+    /* The rest of the file cannot change the result. */
     if (r == 0 || (!self->wish.hash && self->scan.is_broken))
         end_scan(self);
 }

@@ -40,8 +40,7 @@ static const char *header_token(const exchange_t *exchange)
     return NULL;
 }
 
-/* Returns the token that is in a header of the door's own, NULL if there is
- * none. */
+/* Returns the token in the door's own header, NULL if there is none. */
 static const char *key_token(const exchange_t *exchange)
 {
     static const header_t names[] = {HEADER_API_KEY, HEADER_ACCESS_TOKEN,
@@ -188,9 +187,10 @@ bool authorize_check_host(exchange_t *exchange)
 
 /* --- Pages that ask --- */
 
-/* A browser says whose page asks (Fetch Metadata), also where it sends no
- * Origin: for a picture, a script, a frame. A person who follows a link comes
- * in a window of their own; that shows nothing to the page of the link. */
+/* A browser names the origin of the page that asks (Fetch Metadata), also where
+ * it sends no Origin: for a picture, a script, a frame. A person who follows a
+ * link gets a new top-level page; that shows nothing to the page of the
+ * link. */
 static bool is_of_another_page(const exchange_t *exchange)
 {
     const char *site = exchange->request.headers[HEADER_FETCH_SITE];

@@ -1,4 +1,4 @@
-/* Checks who a client is, and what it may do. */
+/* Authenticates clients, and checks their scopes. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_AUTHORIZE_H
 #define HEARTH_GATEWAY_HTTP_CORE_AUTHORIZE_H
 

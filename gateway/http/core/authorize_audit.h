@@ -1,4 +1,4 @@
-/* Records in the audit log who used a token, and who was refused. */
+/* Records uses and refusals of tokens in the audit log. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_AUTHORIZE_AUDIT_H
 #define HEARTH_GATEWAY_HTTP_CORE_AUTHORIZE_AUDIT_H
 
@@ -9,7 +9,7 @@ void authorize_audit_destroy(struct authorize_audit **self_p);
 /* Records a refused request; `why` is one of the words in
  * docs/reference/audit.md. */
 void authorize_note_refusal(const exchange_t *exchange, const char *why);
-/* Records that a valid token gave its bearer something lasting: a cookie, a
+/* Records that a valid token gave its bearer a lasting right: a cookie, a
  * WebSocket. `session` is "" if no session is concerned. */
 void authorize_note_use(const exchange_t *exchange, const char *event,
                         const char *who, const char *session);

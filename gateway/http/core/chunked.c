@@ -121,7 +121,8 @@ int chunked_feed(chunked_t *self, const void *bytes, size_t size, uint64_t max,
             at += take_data(self, at, (size_t) (end - at), body);
         else
             r = step(self, *at++);
-        /* As soon as the size is announced, before the data has arrived. */
+        /* Checked as soon as the size is announced, before the data has
+         * arrived. */
         if (r == 0 && (body->size > max || self->left > max - body->size))
             r = -EMSGSIZE;
     }

@@ -31,8 +31,8 @@ typedef struct {
 } chunked_t;
 
 /* Appends the decoded bytes to `body`. Returns 1 at the end of the body, 0 if
- * more follows, -EBADMSG if the chunks are malformed, -EMSGSIZE if the body
- * would be longer than `max` bytes. */
+ * more follows. Returns -EBADMSG if the chunks are malformed, -EMSGSIZE if the
+ * body would be longer than `max` bytes. */
 int chunked_feed(chunked_t *self, const void *bytes, size_t size, uint64_t max,
                  buffer_t *body);
 

@@ -1,7 +1,7 @@
 /* One HTTP request and its answer. A route reads the members, and answers by
- * one of the calls below, at once or when the reply of a request to another
- * thread has come. Owned by its connection. When the client disconnects, the
- * exchange is destroyed, and later replies to its requests are dropped. */
+ * one of the calls below: at once, or when another thread has replied. Owned by
+ * its connection. When the client disconnects, the exchange is destroyed, and
+ * later replies to its requests are dropped. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_EXCHANGE_H
 #define HEARTH_GATEWAY_HTTP_CORE_EXCHANGE_H
 
@@ -143,7 +143,7 @@ typedef struct {
 struct exchange {
     http_t *http;       /* borrowed */
     void *wsi;          /* borrowed; of libwebsockets */
-    const door_t *door; /* borrowed; that the path is at, or NULL */
+    const door_t *door; /* borrowed; the door of the path, or NULL */
     http_request_t request;
     http_response_t response;
     /* The client. */

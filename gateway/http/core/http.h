@@ -1,6 +1,6 @@
-/* What the parts of the HTTP front end share: the options, the connection to
- * the sessions, and the objects that live as long as the gateway. One thread.
- */
+/* The data that the parts of the HTTP frontend share: the options, the
+ * connection to the sessions, and the objects that live as long as the gateway.
+ * One thread. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_HTTP_H
 #define HEARTH_GATEWAY_HTTP_CORE_HTTP_H
 
@@ -32,7 +32,7 @@ typedef struct chunked_upload chunked_upload_t;
 
 /* A request to the registry whose reply is due. */
 typedef struct registry_request registry_request_t;
-/* Likewise, about host tools, of a WebSocket. */
+/* A request about host tools of a WebSocket whose reply is due. */
 typedef struct tools_request tools_request_t;
 
 /* Open connections, and how many there may be (gateway/config/fd_limits.h). */
@@ -48,7 +48,7 @@ typedef struct {
     int64_t active_us; /* of the last request */
 } http_clocks_t;
 
-/* What is kept over a restart (ws/resume_state.h); each owned. */
+/* Objects that survive a restart (ws/resume_state.h); each owned. */
 typedef struct {
     json_t *sessions;  /* Jupyter's sessions, by id */
     json_t *cursors;   /* of clients that may return */
@@ -84,7 +84,7 @@ struct http {
     zhashx_t *terminals;             /* owned; name -> web_terminal_t */
     struct mcp_call *calls;          /* borrowed; MCP calls under way */
     mcp_listener_t *listeners;       /* owned; MCP clients that subscribe */
-    feed_t *feed;       /* owned; what pages watch; NULL until there is one */
+    feed_t *feed;       /* owned; the feed of pages; NULL until there is one */
     metrics_t *metrics; /* owned */
     uint8_t journal_key[LOG_KEY_SIZE]; /* of the journals that are read */
 };

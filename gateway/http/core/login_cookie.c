@@ -1,11 +1,12 @@
-/* A browser sends a cookie to every port of its host, so the cookie is given to
- * as few clients as possible. A token alone is no reason: programs that send
- * one with each request need no cookie. A client that has opened the page to
- * log in has the cookie `_xsrf`, so it keeps cookies and can show what a change
- * by cookie requires. Emacs does that, and opens its WebSocket by the cookie.
+/* See login_cookie.h. A browser sends a cookie to every port of its host, so
+ * the cookie is given to as few clients as possible. A token alone is no
+ * reason: programs that send one with each request need no cookie. A client
+ * that has opened the page to log in has the cookie `_xsrf`. So it keeps
+ * cookies and can show what a change by cookie requires. Emacs does that, and
+ * opens its WebSocket by the cookie.
  *
  * The cookie names its token and has its scopes. Tokens of windows
- * (window_access.h) have no cookie. See login_cookie.h. */
+ * (window_access.h) have no cookie. */
 #include "gateway/http/core/login_cookie.h"
 
 #include "base/clock.h"

@@ -17,8 +17,8 @@ unsigned login_cookie_check(const exchange_t *exchange,
 /* Adds the cookie of that token to the answer, and notes it in the audit log.
  */
 void login_cookie_give(exchange_t *exchange, const char *id);
-/* Gives the cookie of the token that authenticated the request to a client
- * that has opened the page to log in and has no valid cookie. */
+/* Gives the client the cookie of the request's token, if it has opened the page
+ * to log in and has no valid cookie. */
 void login_cookie_offer(exchange_t *exchange);
 /* Makes the client forget its cookie. */
 void login_cookie_clear(exchange_t *exchange);

@@ -27,7 +27,8 @@ typedef struct {
  * smaller size always succeeds. */
 bool memory_quota_set(memory_quotas_t *all, uint64_t *own, uint64_t bytes);
 
-/* Adds `bytes`, which may be negative, to what waits for WebSockets. */
+/* Adds `bytes`, which may be negative, to the bytes that wait for
+ * WebSockets. */
 void memory_quota_wait(memory_quotas_t *all, int64_t bytes);
 /* Returns true if more may wait. */
 bool memory_quota_has_room(memory_quotas_t *all);

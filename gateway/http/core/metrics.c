@@ -125,8 +125,8 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t) sysconf(_SC_PAGESIZE);
 }
 
-/* Writes what Prometheus' client libraries say of a process. The kernels are
- * processes of their own. */
+/* Writes the figures of a process that Prometheus' client libraries have. The
+ * kernels are processes of their own. */
 static void write_process(const http_t *http, buffer_t *out)
 {
     struct rusage usage = {0};

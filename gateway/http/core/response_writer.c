@@ -85,8 +85,9 @@ static int next_chunk(exchange_t *exchange)
     return 0;
 }
 
-/* Returns the size of the next piece; 0 if the last one was sent or the next is
- * not ready; negative if the file failed, which ends the answer. */
+/* Returns the size of the next piece. Returns 0 if the last one was sent or the
+ * next is not ready, a negative number if the file failed, which ends the
+ * answer. */
 static ssize_t next_piece(exchange_t *exchange, const uint8_t **ret_piece)
 {
     buffer_t *out = &exchange->response.out;
@@ -161,7 +162,8 @@ int response_writer_on_writable(struct lws *wsi, exchange_t **exchange_p)
         }
         if (size == 0)
             return finish(wsi, exchange_p);
-        /* HTTP/1 puts nothing before the bytes: no room is needed. */
+        /* In HTTP/1 nothing comes before the bytes, so no room is needed for a
+         * header (LWS_PRE). */
         uint8_t *bytes = NULL;
         memcpy(&bytes, &piece, sizeof bytes);
         if (lws_write(wsi, bytes, (size_t) size, LWS_WRITE_HTTP) < size)

@@ -60,7 +60,7 @@ int token_file_revoke(const char *state_dir, const char *id, fault_t *fault);
 int token_file_revoke_windows(const char *state_dir, int64_t now_us,
                               fault_t *fault);
 
-/* What the file grants to the holder of one token. */
+/* The grants of one token, as the file has them. */
 typedef struct {
     char id[TOKEN_ID_SIZE];
     uint8_t hash[TOKEN_HASH_SIZE];

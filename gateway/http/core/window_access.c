@@ -31,7 +31,7 @@ typedef struct {
 struct window_access {
     uint8_t key[crypto_auth_KEYBYTES];
     int64_t begun_us;
-    int64_t from_us;             /* what was made before was revoked */
+    int64_t from_us;             /* texts that were made before were revoked */
     traded_t traded[TRADED_MAX]; /* those that are still good come first */
     size_t traded_count;
 };

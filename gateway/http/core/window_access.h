@@ -1,6 +1,6 @@
 /* Lets a browser's page in without a cookie, which every port of the host would
- * get. `hearth window` puts a code into a URL's fragment; the page trades it
- * once, within a minute, for a token, which it sends in the header
+ * get. `hearth window` puts a code into a URL's fragment. Within a minute the
+ * page trades it, once, for a token, which it sends in the header
  * Authorization. Code and token are texts with a MAC, so that a token outlives
  * a restart of the gateway. Belongs to one thread. */
 #ifndef HEARTH_GATEWAY_HTTP_CORE_WINDOW_ACCESS_H

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define PATIENCE_S  60          /* where the client has not said */
+#define PATIENCE_S  60          /* the time for a client that names none */
 #define INPUT_PIECE (32u << 10) /* bytes of one request */
 
 static void clear_plan(command_plan_t *plan)

@@ -1,6 +1,6 @@
-/* A procedure of E2B's service of processes that waits for the session: first
- * it looks for the process if the request names one, then it asks. It is the
- * state of a process_call_t, and lives as long as the exchange. */
+/* A procedure of E2B's service of processes that waits for the session. If the
+ * request names a process, that is looked for first. It is the state of a
+ * process_call_t, and lives as long as the exchange. */
 #ifndef HEARTH_GATEWAY_HTTP_E2B_COMMAND_CALL_H
 #define HEARTH_GATEWAY_HTTP_E2B_COMMAND_CALL_H
 
@@ -11,18 +11,18 @@ typedef struct command_call command_call_t;
 typedef void command_done_fn(exchange_t *exchange, command_call_t *self,
                              const json_t *reply);
 
-/* What a call asks. */
+/* A call's request to the session. */
 typedef struct {
     const char *verb; /* of "process_<verb>_request" */
     json_t *content;  /* taken */
-    json_int_t pid;   /* of the process that is meant; 0: none is */
+    json_int_t pid;   /* number of the process; 0: the request names none */
     bool has_ended;   /* it may have ended */
     buffer_t input;   /* taken; goes to it in pieces */
     command_done_fn *done;
     const process_call_ops_t *ops; /* of a stream; NULL: there is one answer */
 } command_plan_t;
 
-/* What a stream has for its client. */
+/* A stream's messages for its client. */
 typedef struct {
     buffer_t waiting;  /* messages */
     json_int_t number; /* of the process; 0: the stream has not begun */

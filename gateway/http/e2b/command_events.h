@@ -1,5 +1,6 @@
-/* What E2B's clients get to read of commands, made of what a session says about
- * its processes (docs/design/PROTOCOL.process.md). */
+/* Converts a session's messages about processes
+ * (docs/design/PROTOCOL.process.md) into the events of commands that E2B's
+ * clients read. */
 #ifndef HEARTH_GATEWAY_HTTP_E2B_COMMAND_EVENTS_H
 #define HEARTH_GATEWAY_HTTP_E2B_COMMAND_EVENTS_H
 

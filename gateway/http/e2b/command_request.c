@@ -57,8 +57,7 @@ static int read_variables(const json_t *process, json_t *of_sandbox,
     return 0;
 }
 
-/* A path below home is one of the workspace; another is as the sandbox has it.
- */
+/* A path below home is in the workspace; another one stays as it is. */
 static int read_folder(const json_t *process, json_t **ret_folder,
                        fault_t *fault)
 {
@@ -73,7 +72,7 @@ static int read_folder(const json_t *process, json_t **ret_folder,
     if (!path)
         return fault_set(fault, EINVAL, "process.cwd must be a path, a text");
     if (!below || strlen(path) != json_string_length(value)) {
-        *ret_folder = json_incref(value); /* a NUL is the session's to refuse */
+        *ret_folder = json_incref(value); /* the session refuses a NUL */
         return 0;
     }
     below += strspn(below, "/");

@@ -1,5 +1,5 @@
-/* What E2B's clients ask about commands, as JSON of its service of processes,
- * and the same in hearth's words (docs/design/PROTOCOL.process.md). */
+/* Converts requests of E2B's clients about commands, JSON of its service of
+ * processes, into hearth's requests (docs/design/PROTOCOL.process.md). */
 #ifndef HEARTH_GATEWAY_HTTP_E2B_COMMAND_REQUEST_H
 #define HEARTH_GATEWAY_HTTP_E2B_COMMAND_REQUEST_H
 
@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* What is started beside the request. */
+/* Settings of a start that the request does not have. */
 typedef struct {
     json_t *variables; /* borrowed; the sandbox's, or NULL */
     double seconds;    /* after which it is ended; 0: there is no limit */

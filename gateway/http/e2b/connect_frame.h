@@ -19,8 +19,8 @@ void connect_frame_write(json_t *content, buffer_t *out);
 void connect_frame_write_end(const char *code, const char *sentence,
                              buffer_t *out);
 /* Takes the first message off `rest`. Returns 1, and the object, which the
- * caller owns; 0 if nothing is left; negative, with a sentence, if the bytes
- * are not such a message. */
+ * caller owns; 0 if nothing is left. Returns a negative number, with a
+ * sentence, if the bytes are not such a message. */
 int connect_frame_read(bytes_t *rest, json_t **ret_content, fault_t *fault);
 
 #endif

@@ -1,5 +1,5 @@
 /* E2B's door: its REST, its interpreter and its daemon in sandboxes, below one
- * path of the gateway's own port. What hearth has not is refused by a
+ * path of the gateway's own port. Features that hearth lacks are refused with a
  * sentence. */
 #include "gateway/http/e2b/e2b_routes.h"
 #include "gateway/http/e2b/e2b_door.h"

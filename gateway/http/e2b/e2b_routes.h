@@ -1,4 +1,4 @@
-/* What the parts of E2B's door share. */
+/* Types and functions that the parts of E2B's door share. */
 #ifndef HEARTH_GATEWAY_HTTP_E2B_E2B_ROUTES_H
 #define HEARTH_GATEWAY_HTTP_E2B_E2B_ROUTES_H
 

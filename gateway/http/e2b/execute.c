@@ -164,8 +164,8 @@ static bool send_code(exchange_t *exchange, executions_t *runs,
     return false;
 }
 
-/* Sends the code between that which sets its variables and that which takes
- * them away. */
+/* Sends the code, after code that sets its variables and before code that
+ * removes them. */
 static bool send_all(exchange_t *exchange, executions_t *runs,
                      const subscription_t *subscription, const json_t *body,
                      char ret_id[EXECUTION_ID_SIZE])

@@ -22,9 +22,9 @@ typedef struct {
     multipart_t files;    /* owned; the names are paths of the files' thread */
     size_t at;            /* the file that is written */
     size_t sent;          /* bytes of it */
-    bool is_committed;    /* it has its name, or will have */
+    bool is_committed;    /* its name was given, or was requested */
     upload_t *upload;     /* owned; of it */
-    json_t *written;      /* owned; what is answered */
+    json_t *written;      /* owned; the answer */
 } file_writing_t;
 
 static void destroy(void **self_p)
@@ -56,7 +56,8 @@ static char *read_path(exchange_t *exchange, const char *path)
 
 /* --- Reading --- */
 
-/* Returns true if the client sends what only E2B's own links have. */
+/* Returns true if the request has a signature, which only E2B's own links
+ * have. */
 static bool refuse_link(exchange_t *exchange)
 {
     if (!exchange_argument(exchange, "signature"))

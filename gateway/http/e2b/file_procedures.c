@@ -20,7 +20,7 @@
 typedef struct {
     exchange_t *exchange; /* borrowed: its owner */
     char *path;           /* owned; text of the files' thread */
-    char *to;             /* owned; likewise, of a move; or NULL */
+    char *to;             /* owned; the target of a move, or NULL */
     json_int_t depth;     /* of a list */
     json_t *entries;      /* owned; of a list */
 } file_call_t;
@@ -129,7 +129,8 @@ static void make_folder(const file_call_t *self, char *path,
     files_client_ask(self->exchange, "files_make_folder_request", content, fn);
 }
 
-/* Refuses what exists: it is an error to E2B's clients, also a folder. */
+/* Refuses a path that exists: that is an error to E2B's clients, also for a
+ * folder. */
 static void on_looked(exchange_t *exchange, const json_t *reply)
 {
     const file_call_t *self = exchange->task;

@@ -1,6 +1,6 @@
 /* See metadata_query.h. A query is "name=value&name=value". Python's client
  * quotes each name and value before it makes a form of them, JavaScript's does
- * not; a text that is quoted once is the same after two decodings, unless it
+ * not. A text that is quoted once is the same after two decodings, unless it
  * has a '%' or '+' of its own. */
 #include "gateway/http/e2b/metadata_query.h"
 

@@ -1,5 +1,5 @@
-/* Environment variables of one run, as the code that sets them before it and
- * puts them back after it. */
+/* Environment variables of one run, as Python code that sets them before it and
+ * restores them after it. */
 #ifndef HEARTH_GATEWAY_HTTP_E2B_RUN_VARIABLES_H
 #define HEARTH_GATEWAY_HTTP_E2B_RUN_VARIABLES_H
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define AGAIN_US 10000000 /* an end that was not carried out is asked again */
+#define AGAIN_US 10000000 /* pause before an end that failed is tried again */
 
 static json_int_t number(const json_t *note, const char *name)
 {

@@ -1,6 +1,6 @@
 /* Sandboxes, as E2B's clients know them: sessions that were made at E2B's door.
- * What a session has not is noted here, over a restart: when the sandbox is to
- * end, the client's metadata, and variables for its code. */
+ * Data that a session lacks is noted here, over a restart: when the sandbox is
+ * to end, the client's metadata, and variables for its code. */
 #ifndef HEARTH_GATEWAY_HTTP_E2B_SANDBOX_H
 #define HEARTH_GATEWAY_HTTP_E2B_SANDBOX_H
 

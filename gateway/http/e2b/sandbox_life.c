@@ -1,6 +1,6 @@
-/* What E2B's clients do with a sandbox as a whole: connect to it, see it,
- * change its end, end it. The registry decides whether the session
- * lives; the rest is in the sandbox's note. */
+/* Requests about a whole sandbox: connect to it, describe it, change its end,
+ * end it. The registry decides whether the session lives; the rest is in the
+ * sandbox's note. */
 #include "gateway/http/e2b/e2b_routes.h"
 #include "gateway/http/e2b/sandbox.h"
 #include "gateway/http/e2b/sandbox_model.h"

@@ -14,7 +14,7 @@
 
 #define LIST_MAX 100 /* sandboxes of one answer */
 
-/* What a client asks for. */
+/* A client's request for a list. */
 typedef struct {
     uint64_t from, limit;
     bool is_newest_first;

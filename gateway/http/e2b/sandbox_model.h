@@ -7,11 +7,11 @@
 #define SANDBOX_TIMEOUT_V2 300.0 /* seconds, if a client names no other */
 #define SANDBOX_TIMEOUT_V1 15.0
 
-/* Returns what a client gets that has made the sandbox or connects to it, owned
- * by the caller. Its tokens are the client's own. */
+/* Returns the answer to a client that has made the sandbox or connects to it,
+ * owned by the caller. Its tokens are the client's own. */
 json_t *sandbox_model_access(const exchange_t *exchange, const char *session,
                              const json_t *note);
-/* Returns what there is to see of it, owned by the caller. `session` is the
+/* Returns the sandbox as lists show it, owned by the caller. `session` is the
  * registry's model. */
 json_t *sandbox_model(const http_t *http, const json_t *session,
                       const json_t *note);

@@ -1,4 +1,4 @@
-/* Whether a tool's arguments fit its schema: required members, types and
+/* Checks a tool's arguments against its schema: required members, types and
  * enumerations of a flat object. Pure. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_ARGUMENTS_H
 #define HEARTH_GATEWAY_HTTP_MCP_ARGUMENTS_H

@@ -1,5 +1,5 @@
-/* See attach.h. The exchange, which can be closed while the session has not
- * answered, keeps the call; the call keeps what is to be done then. */
+/* See attach.h. The exchange keeps the call, because it can be closed before
+ * the session has answered. The call keeps the function that is called then. */
 #include "gateway/http/mcp/attach.h"
 
 static void on_greeted(exchange_t *exchange, const json_t *session)

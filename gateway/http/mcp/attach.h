@@ -1,5 +1,5 @@
-/* Attaches a call to its session, which then takes code, or an answer to what
- * its code asks. */
+/* Attaches a call to its session, which then takes code, or an answer to a
+ * question of its code. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_ATTACH_H
 #define HEARTH_GATEWAY_HTTP_MCP_ATTACH_H
 

@@ -1,6 +1,5 @@
-/* See call.h. An answer begins as a stream when there is something to send
- * before it; the exchange's source then takes the events as the client reads
- * them. */
+/* See call.h. An answer becomes a stream when there is something to send before
+ * it. The exchange's source then takes the events as the client reads them. */
 #include "gateway/http/mcp/call.h"
 
 #include "base/clock.h"
@@ -30,8 +29,8 @@ static void destroy(void **self_p)
         return;
     unlink_call(self);
     /* A connection that closes is a cancellation since 2026-07-28, unless the
-     * configuration says otherwise; before, a client may come back for what its
-     * call did. */
+     * configuration says otherwise. An older client may come back for the
+     * result of its call. */
     if (!self->is_answered && self->era == ERA_MODERN && self->ops
         && self->ops->on_cancel
         && self->exchange->http->options->mcp.on_disconnect

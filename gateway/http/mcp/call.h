@@ -16,8 +16,7 @@ typedef struct mcp_call mcp_call_t;
 struct mcp_offer;
 struct subscription;
 
-/* What a method that is not answered at once wants to hear of. Each may be
- * NULL. */
+/* Events for a method that is not answered at once. Each may be NULL. */
 typedef struct {
     /* A session that the gateway's HTTP side follows has sent something. */
     void (*on_event)(mcp_call_t *call, const frontend_event_t *event);
@@ -43,12 +42,13 @@ struct mcp_call {
     void (*on_attached)(mcp_call_t *call,
                         const struct subscription *subscription,
                         const char *flaw); /* ... and what follows (attach.h) */
-    const call_ops_t *ops;          /* borrowed; NULL: nothing is heard */
-    void *state;                    /* owned; of the method */
-    exchange_destroy_fn *state_end; /* of the state */
-    buffer_t events;                /* of the stream, not yet taken */
-    int64_t heard;                  /* monotonic ms; of the last event */
-    bool is_stream;                 /* the answer has begun, as a stream */
+    const call_ops_t *ops;                 /* borrowed; NULL: the method gets no
+                                              events */
+    void *state;                           /* owned; of the method */
+    exchange_destroy_fn *state_end;        /* of the state */
+    buffer_t events;                       /* of the stream, not yet taken */
+    int64_t heard;                         /* monotonic ms; of the last event */
+    bool is_stream; /* the answer has begun, as a stream */
     bool is_answered;
     mcp_call_t *next; /* borrowed; of http->calls */
 };
@@ -61,14 +61,15 @@ mcp_call_t *call_of(const exchange_t *exchange);
 /* Returns true if the call's endpoint is for the session with this id, or for
  * all of them. */
 bool call_reaches(const mcp_call_t *self, const char *session);
-/* Gives the call a state, which ends with it, and names what it hears. */
+/* Gives the call a state, which ends with it, and the functions that get its
+ * events. */
 void call_keep(mcp_call_t *self, void *state, exchange_destroy_fn *end,
                const call_ops_t *ops);
 
 /* Answers with a result, which is taken. */
 void call_result(mcp_call_t *self, json_t *result);
-/* Adds how long a client of 2026-07-28 may keep the result, and whether others
- * may have it. */
+/* Adds how long a client of revision 2026-07-28 may keep the result, and
+ * whether others may have it. */
 void call_add_lifetime(const mcp_call_t *self, json_t *result, int ms,
                        bool is_public);
 /* Answers with an error. `data` is taken and may be NULL. `status` is that of

@@ -1,6 +1,7 @@
-/* See listen.h. What a client of before 2026-07-28 has subscribed to is kept
- * under its Mcp-Session-Id between two of its streams; only a number of clients
- * are remembered, and the one that was heard of longest ago is forgotten. */
+/* See listen.h. A client older than revision 2026-07-28 has subscriptions,
+ * which are kept under its Mcp-Session-Id between two of its streams. Only a
+ * number of clients are remembered; the one that was silent for longest is
+ * forgotten. */
 #include "gateway/http/mcp/listen.h"
 
 #include "base/clock.h"
@@ -194,7 +195,7 @@ void listen_unsubscribe(mcp_call_t *call)
     call_result(call, json_object());
 }
 
-/* The stream ends; what was subscribed to stays. */
+/* The stream ends; the subscriptions stay. */
 static void leave(void **self_p)
 {
     watch_t *self = *self_p;

@@ -13,7 +13,7 @@ void listen_unsubscribe(mcp_call_t *call);
 
 /* Answers a GET with the stream of its client; the call has no message. */
 void listen_get(mcp_call_t *call);
-/* Forgets the clients of before that subscribe. */
+/* Forgets the subscriptions of legacy clients. */
 void listen_destroy(http_t *http);
 
 #endif

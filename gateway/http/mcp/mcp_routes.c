@@ -147,7 +147,7 @@ static void on_stream_bound(exchange_t *exchange, const json_t *reply)
     listen_get(call);
 }
 
-/* Opens the stream of a client of before 2026-07-28 that has introduced
+/* Opens the stream of a client older than 2026-07-28 that has introduced
  * itself. */
 static void open_stream(exchange_t *exchange, const char *bound)
 {

@@ -1,4 +1,4 @@
-/* What an MCP endpoint offers: its tools, and the methods beside those that
+/* The offer of an MCP endpoint: its tools, and the methods beside those that
  * every endpoint has. The dispatcher knows an offer alone, so a test can give
  * it another one. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_OFFER_H
@@ -34,7 +34,7 @@ typedef struct mcp_offer {
     const mcp_method_t *methods;
 } mcp_offer_t;
 
-/* What hearth offers. */
+/* The offer of hearth's own endpoint. */
 extern const mcp_offer_t mcp_offer;
 
 #endif

@@ -64,7 +64,7 @@ static void put(process_text_t *self, const buffer_t *text)
             drop(&self->tail, self->tail.size - PROCESS_TEXT_TAIL);
 }
 
-/* Takes that much of the line as it came, and puts it. */
+/* Takes that many bytes of the unfinished line, and adds their plain text. */
 static void put_line(process_text_t *self, size_t size)
 {
     cleanup_buffer buffer_t plain = BUFFER_EMPTY;
@@ -75,8 +75,9 @@ static void put_line(process_text_t *self, size_t size)
         put(self, &plain);
 }
 
-/* Drops what a line that does not end has overwritten itself. From the last
- * carriage return on it stays as it came: that is where the next bytes go. */
+/* Drops text that a line without an end has overwritten itself. From the last
+ * carriage return on the bytes stay, because the next ones are written
+ * there. */
 static void shorten(process_text_t *self)
 {
     const uint8_t *back = memrchr(self->line.data, '\r', self->line.size);

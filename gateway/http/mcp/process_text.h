@@ -1,5 +1,5 @@
-/* What a program writes, as a model reads it: the plain lines of its beginning
- * and of its end. Pure; memory is bounded, whatever the program writes. */
+/* A program's output as a model reads it: the plain lines of its beginning and
+ * of its end. Pure; memory is bounded, whatever the program writes. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_PROCESS_TEXT_H
 #define HEARTH_GATEWAY_HTTP_MCP_PROCESS_TEXT_H
 
@@ -23,7 +23,7 @@ void process_text_clear(process_text_t *self);
 
 /* Takes what the program has written next. */
 void process_text_add(process_text_t *self, const void *bytes, size_t size);
-/* Notes bytes that are not to be had: they are after what was added. */
+/* Notes bytes that are lost; they follow the ones that were added. */
 void process_text_skip(process_text_t *self, uint64_t count);
 /* Appends all of it, with a line that says what was left out. The line that has
  * not ended counts as ended. */

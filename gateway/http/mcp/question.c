@@ -1,5 +1,5 @@
-/* See question.h. The prompt is the code's, which may have it from anywhere: it
- * is shown as plain text, named as the code's, and cut. */
+/* See question.h. The code may have the prompt from anywhere: it is shown as
+ * plain text, named as the code's, and cut. */
 #include "gateway/http/mcp/question.h"
 
 #include "gateway/http/core/model.h"
@@ -13,7 +13,7 @@
 
 #define MEMBER       "value"
 #define PROMPT_MAX   1000   /* bytes of a prompt that are shown */
-#define END_OF_INPUT "\x04" /* what a terminal sends for it */
+#define END_OF_INPUT "\x04" /* the character that a terminal sends for it */
 
 bool question_is_possible(const json_t *capabilities)
 {

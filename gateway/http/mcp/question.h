@@ -1,5 +1,5 @@
-/* What code asks by input(), as an elicitation: a form with one line of text
- * that the client's user fills in. A secret (getpass) is never asked for. */
+/* A question of input() as an elicitation: a form with one line of text that
+ * the client's user fills in. A secret (getpass) is never asked for. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_QUESTION_H
 #define HEARTH_GATEWAY_HTTP_MCP_QUESTION_H
 
@@ -9,8 +9,8 @@
 #define QUESTION_METHOD   "elicitation/create"
 #define QUESTION_KEY_SIZE 24 /* bytes of a question's key, with its NUL */
 
-/* Ends the Mcp-Session-Id of a client of before 2026-07-28 that can be asked:
- * it declares that once, and nothing is kept of it. */
+/* Ends the Mcp-Session-Id of a client older than 2026-07-28 that can be asked.
+ * The client declares that once, and nothing else is kept of it. */
 #define QUESTION_MARK "-asked"
 
 /* Returns true if a client with these capabilities can be asked; NULL has

@@ -18,10 +18,10 @@ typedef struct {
     int64_t until_s;        /* wall clock; good until then */
 } request_state_t;
 
-/* Whose call it is. */
+/* The call that a text is made for. */
 typedef struct {
     const uint8_t *key;    /* borrowed; REQUEST_STATE_KEY bytes */
-    const char *principal; /* borrowed; who calls */
+    const char *principal; /* borrowed; the caller's name */
     bytes_t call;          /* borrowed; what is called, with its arguments */
 } request_state_owner_t;
 

@@ -1,5 +1,5 @@
-/* See resource_uri.h. A path is written as in any URI, so that bytes that have
- * no place there come as %XX. */
+/* See resource_uri.h. Bytes of a path that a URI may not have are written
+ * %XX. */
 #include "gateway/http/mcp/resource_uri.h"
 
 #include "base/buffer.h"
@@ -40,7 +40,8 @@ static bool decode(const char *text, char ret_path[RESOURCE_PATH_MAX])
     return size > 0;
 }
 
-/* Returns what follows the beginning; NULL: the text begins otherwise. */
+/* Returns the rest of the text after the beginning; NULL if the text begins
+ * otherwise. */
 static const char *after(const char *text, const char *beginning)
 {
     size_t size = strlen(beginning);

@@ -1,7 +1,7 @@
-/* Which revision of the Model Context Protocol a request is of, and whether
- * the request has what that revision demands. 2026-07-28 has no handshake:
- * every request names its revision and is complete. The revisions before it
- * begin with `initialize`. Pure functions. */
+/* Finds the revision of the Model Context Protocol that a request is of, and
+ * checks the requirements of that revision. 2026-07-28 has no handshake: every
+ * request names its revision and is complete. The revisions before it begin
+ * with `initialize`. Pure functions. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_REVISION_H
 #define HEARTH_GATEWAY_HTTP_MCP_REVISION_H
 

@@ -7,7 +7,7 @@
 
 typedef struct {
     bool is_new;        /* the session was made for the run */
-    bool is_for_task;   /* the client asks again; the model need not */
+    bool is_for_task;   /* the client polls a task, so the model need not ask */
     bool is_structured; /* a program is answered, too */
     size_t tokens_max;  /* of the text, about; 0: as usual */
 } run_answer_t;

@@ -36,7 +36,7 @@ typedef struct {
     int64_t noticed;           /* monotonic ms; of the last notice */
     buffer_t content;          /* of the last message to a stream */
     uint64_t number;           /* the run's, in the journal; 0: not known */
-    bool is_cancelled;         /* as the order says */
+    bool is_cancelled;         /* from the order */
     bool may_be_task;          /* as the order says */
     bool may_ask;              /* the client answers questions */
     uint64_t asked_seq;        /* the question that the client has; 0: none */

@@ -1,5 +1,5 @@
-/* Waits for code that runs in a session, and answers a call with what came of
- * it: its view for a model when it has ended, else how far it is. */
+/* Waits for code that runs in a session, and answers a call: with its view for
+ * a model if it has ended, else with its progress. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_RUN_WAIT_H
 #define HEARTH_GATEWAY_HTTP_MCP_RUN_WAIT_H
 

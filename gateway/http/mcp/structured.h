@@ -8,7 +8,7 @@
 
 #define STRUCTURED_TEXT_MAX (1u << 20) /* bytes of a text; more is cut out */
 
-/* Returns what came of a run, for the caller. */
+/* Returns the result of a run, for the caller. */
 json_t *structured_run(const char *session, const execution_view_t *view);
 /* Returns {"status","text"} of a tool's blocks, for the caller. */
 json_t *structured_text(bool is_error, const json_t *blocks);

@@ -143,7 +143,8 @@ static execution_t *find(mcp_call_t *call, const json_t *reply,
     task_id_t id;
     fault_t fault;
 
-    /* A gateway that is busy or ending says nothing about the task. */
+    /* An error of a gateway that is busy or ending says nothing about the
+     * task. */
     if (*ename && strcmp(ename, "UnknownSession") != 0) {
         call_error(call, 503, RPC_INTERNAL_ERROR, NULL, "%s",
                    model_text(reply, "evalue"));
@@ -273,7 +274,7 @@ void tasks_update(mcp_call_t *call)
 
 /* --- tasks/cancel --- */
 
-/* Acknowledges: tasks/get says what became of the task. */
+/* Acknowledges the request; tasks/get shows the outcome. */
 static void on_interrupted(exchange_t *exchange, const json_t *reply)
 {
     (void) reply;

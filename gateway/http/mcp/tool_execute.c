@@ -1,5 +1,5 @@
 /* The tools `execute` and `wait`. The id of an execution in the journal comes
- * from the client's key, so the same call twice runs once, also if the gateway
+ * from the client's key. So the same call twice runs once, also if the gateway
  * was restarted in between. */
 #include "gateway/http/core/model.h"
 #include "gateway/http/mcp/attach.h"

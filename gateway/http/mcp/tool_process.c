@@ -18,7 +18,7 @@
 #define SECONDS_MAX   300
 #define ARGV_SHOWN    200 /* bytes of a program's words in a list */
 
-/* What a call does with a process, or with all of them. */
+/* One call about a process, or about all of them. */
 typedef struct {
     subscriber_t subscriber;      /* first member: gets the session's events */
     mcp_call_t *call;             /* borrowed: its owner */
@@ -29,7 +29,8 @@ typedef struct {
     bool follows;                 /* its output is asked for */
     bool waits;                   /* for its end, not for output alone */
     json_int_t next;              /* offset of the next byte */
-    json_int_t known;             /* offset of the byte after what there was */
+    json_int_t known;             /* offset of the byte after the output that
+                                     there was */
     bool has_output;              /* some came */
     int64_t until_ms;             /* monotonic; the answer is due */
     process_text_t text;          /* its output */
@@ -169,7 +170,8 @@ static void take_process(tool_process_t *self, const json_t *process)
         + json_integer_value(json_object_get(process, "stderr_bytes"));
 }
 
-/* All that there was has to come first; what has ended says so after that. */
+/* All output that there was comes first; a process that has ended reports its
+ * end after that. */
 static void answer_if_due(tool_process_t *self)
 {
     bool has_all = self->next >= self->known && !is_ended(self->process);
@@ -270,7 +272,7 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
 
     if (self->call->is_answered || !self->process || !self->follows)
         return;
-    tell_taken(self); /* this side is there */
+    tell_taken(self); /* shows the session that this client is there */
     if (now >= self->until_ms)
         answer(self);
 }

@@ -21,9 +21,9 @@ static void refuse(mcp_call_t *call)
                "requestState was not made for this call, or is too old");
 }
 
-/* Passes the answer on if the question is still the one that was asked. Returns
- * false if that failed, and the call was answered. An answer that is missing is
- * asked for again. */
+/* Passes the answer on if that question is still open. Returns false if that
+ * failed, and the call was answered. If the answer is missing, the question is
+ * asked again. */
 static bool pass_answer(mcp_call_t *call, const char *session, execution_t *run,
                         uint64_t question)
 {

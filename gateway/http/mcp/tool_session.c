@@ -1,5 +1,5 @@
-/* How each tool finds its session. A gone session is never replaced silently:
- * the model learns when and why it ended, and that its files are kept. */
+/* Finds a tool's session. A gone session is never replaced silently: the model
+ * learns when and why it ended, and that its files are kept. */
 #include "gateway/http/mcp/tool_session.h"
 
 #include "gateway/http/core/model.h"

@@ -46,7 +46,7 @@ static bool is_there(const mcp_call_t *call, const char *session)
            && call_reaches(call, session);
 }
 
-/* Has the session's events come, for as long as the stream lives. */
+/* Gets the session's events as long as the stream lives. */
 static void follow(const watch_t *self, const char *session)
 {
     exchange_t *exchange = self->call->exchange;
@@ -117,8 +117,8 @@ static void send_notification(const watch_t *self, const char *method,
     call_notify(self->call, method, params);
 }
 
-/* Sends how far the task is, if that is news. Returns false if there is nothing
- * more to come. */
+/* Sends the progress of the task if it has changed. Returns false if nothing
+ * more can come. */
 static bool send_task(const watch_t *self, watch_item_t *item)
 {
     http_t *http = self->call->exchange->http;
@@ -144,7 +144,8 @@ static bool send_task(const watch_t *self, watch_item_t *item)
     return run->state != EXECUTION_DONE && run->state != EXECUTION_REFUSED;
 }
 
-/* Sends what is due. The rest of a task's way is dropped with its end. */
+/* Sends the events that are due. When a task ends, its earlier states are not
+ * sent. */
 static void flush(watch_t *self)
 {
     if (!call_is_drained(self->call))
@@ -181,7 +182,8 @@ void watch_begin(watch_t *self, mcp_call_t *call)
     self->had_bound = has_bound(self);
     for (size_t i = 0; i < self->count; i++) {
         follow(self, self->items[i].session);
-        /* What was said while there was no stream has gone past. */
+        /* Changes that were reported while there was no stream are lost, so a
+         * change is assumed. */
         self->items[i].is_due |= *self->items[i].run || call->era == ERA_LEGACY;
     }
     flush(self);

@@ -1,7 +1,7 @@
-/* What one client wants to hear of: resources that change, tasks, and the list
- * of resources. What has changed is noted here and sent when the client has
- * taken what was sent before, so that a slow client has little to catch up
- * with, and memory does not grow. */
+/* The subscriptions of one client: resources that change, tasks, and the list
+ * of resources. A change is noted here and sent when the client has taken the
+ * messages before it. So a slow client has little to catch up with, and memory
+ * does not grow. */
 #ifndef HEARTH_GATEWAY_HTTP_MCP_WATCH_H
 #define HEARTH_GATEWAY_HTTP_MCP_WATCH_H
 
@@ -20,7 +20,7 @@ typedef struct {
     uint64_t cell;          /* number of the cell that runs; 0: none */
     char status[16];        /* of the task, as it was sent last */
     uint64_t question;      /* of the task, as it was sent last */
-    bool is_due;            /* the client has to hear of it */
+    bool is_due;            /* an event for the client is due */
 } watch_item_t;
 
 typedef struct {

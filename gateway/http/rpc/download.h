@@ -8,7 +8,7 @@
 
 typedef struct download download_t;
 
-/* Something has come, or the download has failed. */
+/* Called when a piece has come, or the download has failed. */
 typedef void download_ready_fn(void *owner);
 
 /* Opens the file. `ready` is called when download_answer has the result, and
@@ -31,8 +31,8 @@ uint64_t download_size(const download_t *self);
 /* Sets from where and how much is read next; at first the whole file. */
 void download_seek(download_t *self, uint64_t from, uint64_t size);
 /* Appends the next piece, at most FILES_CLIENT_PIECE. Returns 1 if there will
- * be more (`ready` is called if nothing was appended), 0 if this was the last
- * one, a negative number if it failed. */
+ * be more; if nothing was appended, `ready` is called then. Returns 0 if this
+ * was the last one, a negative number if it failed. */
 int download_next(download_t *self, buffer_t *out);
 
 #endif

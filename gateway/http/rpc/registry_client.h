@@ -25,7 +25,8 @@ void registry_client_forget(http_t *http, const void *owner);
 
 void registry_client_on_answer(http_t *http, const frontend_event_t *event);
 void registry_client_destroy(http_t *http);
-/* Answers with what the registry said was wrong. True: nothing was. */
+/* Answers with the error of the registry, if the reply is one. Returns true if
+ * there was none. */
 bool registry_client_is_ok(exchange_t *exchange, const json_t *reply);
 
 #endif

@@ -25,7 +25,7 @@ uint64_t tools_order_send(http_t *http, const char *who_or_null, json_t *order);
 typedef void tools_order_reply_fn(void *owner, bytes_t note,
                                   const json_t *reply);
 
-/* Who gets a reply, and what for. */
+/* The receiver of a reply, with its note. */
 typedef struct {
     void *owner;
     tools_order_reply_fn *fn;

@@ -8,7 +8,7 @@
 
 typedef struct upload upload_t;
 
-/* A step was done or refused, as the reply says. */
+/* Called when a step was done or refused, as the reply says. */
 typedef void upload_fn(void *owner, const json_t *reply);
 
 /* Opens the file. The path is text (workspace/name.h). */

@@ -5,7 +5,7 @@
 
 #include "gateway/http/core/http.h"
 
-/* What libwebsockets keeps for each connection. */
+/* Data that libwebsockets keeps for each connection. */
 typedef struct {
     exchange_t *exchange;        /* owned; the request that is being served */
     ws_client_t *ws_client;      /* owned; once it is a WebSocket of a kernel */

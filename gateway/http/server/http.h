@@ -13,10 +13,10 @@
 
 /* Binds, writes its URL to GATEWAY_HTTP_FILE in the runtime folder, and serves
  * until zactor_destroy; then it asks its clients to come back. `memory`, the
- * bound of what it holds, is borrowed, and so are `options`, of which it reads
- * what a reload never changes; it has a copy of the rest. `begun_us` is the
- * wall clock when this gateway began: older records of a journal are those of
- * an earlier gateway. It is published by `discovery_or_null` before this
+ * bound of what it holds, is borrowed. So are `options`, of which it reads
+ * members that a reload never changes; it has a copy of the rest. `begun_us` is
+ * the wall clock when this gateway began: older records of a journal are those
+ * of an earlier gateway. It is published by `discovery_or_null` before this
  * returns. */
 int http_new(options_t *options, memory_budget_t *memory, int64_t begun_us,
              discovery_t *discovery_or_null, zactor_t **ret_http,

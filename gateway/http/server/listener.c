@@ -141,9 +141,8 @@ static int seconds(int64_t ms)
 
 /* Sets options of a client's socket. Small frames follow each other: Nagle's
  * algorithm would wait for acknowledgements that clients delay by 40 ms. A
- * client that vanished is probed when it is silent and disconnected when it
- * acknowledges nothing; by default TCP would try for a quarter of an hour, or
- * never notice. */
+ * silent client is probed, and disconnected if it acknowledges nothing. By
+ * default TCP would try for a quarter of an hour, or never notice. */
 static void tune(const server_t *self, int fd)
 {
     const int64_t gone_ms = self->http.options->http.peer_timeout_ms;

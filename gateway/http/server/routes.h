@@ -1,4 +1,4 @@
-/* What exists below the base URL: one table of method, pattern, scope and
+/* All routes below the base URL: one table of method, pattern, scope and
  * function, made of the rows in api/. */
 #ifndef HEARTH_GATEWAY_HTTP_SERVER_ROUTES_H
 #define HEARTH_GATEWAY_HTTP_SERVER_ROUTES_H

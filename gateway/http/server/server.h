@@ -1,4 +1,4 @@
-/* The actor: the loop of libwebsockets, and what only the loop has. */
+/* The actor: the loop of libwebsockets, and data that only the loop has. */
 #ifndef HEARTH_GATEWAY_HTTP_SERVER_SERVER_H
 #define HEARTH_GATEWAY_HTTP_SERVER_SERVER_H
 
@@ -6,7 +6,7 @@
 #include "gateway/http/server/tls.h"
 
 typedef struct {
-    http_t http;                 /* what all parts share */
+    http_t http;                 /* data that all parts share */
     options_t *options;          /* owned; in use until the next reload */
     tls_t *tls;                  /* owned; NULL: no HTTPS */
     zsock_t *pipe;               /* borrowed; of the actor */

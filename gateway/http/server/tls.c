@@ -1,7 +1,8 @@
 /* See tls.h. OpenSSL asks for the certificate in each handshake
  * (SSL_CTX_set_cert_cb), so that nothing of an earlier one stays, whatever the
- * kind of its key. A pair is tried in a context of its own first: what OpenSSL
- * refuses, such as a key that is too short, must not reach a handshake. */
+ * kind of its key. A pair is tried in a context of its own first. A pair that
+ * OpenSSL refuses, for example because its key is too short, must not reach a
+ * handshake. */
 #include "gateway/http/server/tls.h"
 
 #include "base/buffer.h"

@@ -95,7 +95,7 @@ static void end_rows(feed_list_t *self)
     }
 }
 
-/* Forgets the ends when there are many: who has not heard of them gets the
+/* Forgets the ends when there are many: a page that has missed some gets the
  * whole list. */
 static void forget_ended(feed_list_t *self)
 {

@@ -1,5 +1,5 @@
-/* What a client of the feed sends: JSON objects in text frames. They are
- * hostile. Pure. */
+/* Reads the messages of a client of the feed: JSON objects in text frames,
+ * which may be hostile. Pure. */
 #ifndef HEARTH_GATEWAY_HTTP_WINDOW_FEED_MESSAGE_H
 #define HEARTH_GATEWAY_HTTP_WINDOW_FEED_MESSAGE_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define FEED_MESSAGE_LIST       "sessions"
-#define FEED_MESSAGE_SESSION    "session/" /* and the id of one */
+#define FEED_MESSAGE_SESSION    "session/" /* with the id of a session */
 #define FEED_MESSAGE_TOPIC_SIZE 80         /* with its NUL */
 #define FEED_MESSAGE_CREDIT_MAX (16u << 20)
 
@@ -25,7 +25,7 @@ typedef struct {
     feed_message_kind_t kind;
     char *text;      /* owned; the token, or the topic */
     uint64_t credit; /* bytes; of CREDIT */
-    /* Of OPEN: where a session's records begin. */
+    /* For OPEN: where a session's records begin. */
     bool has_since;
     uint64_t since; /* the last record that the client has */
     uint64_t tail;  /* or how many at most; 0: all */

@@ -1,5 +1,5 @@
-/* What pages get over the feed: the messages of their topics by turns, made
- * when the socket takes them. See feed_socket.h. */
+/* Sends the feed's messages: those of its topics by turns, made when the socket
+ * takes them. See feed_socket.h. */
 #include "gateway/http/window/feed_state.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* See feed_socket.h. What a topic has next is made when the socket takes it and
- * the page has given credit for it, so a page that does not read costs one
- * message. Answers that are no topic's wait in a list with a bound. */
+/* See feed_socket.h. A topic's next message is made when the socket takes it
+ * and the page has given credit for it. So a page that does not read costs one
+ * message. Answers that belong to no topic wait in a list with a bound. */
 #include "gateway/http/window/feed_state.h"
 
 #include "base/clock.h"
@@ -213,7 +213,7 @@ static void add_credit(feed_socket_t *self, uint64_t bytes)
     feed_socket_wake(self);
 }
 
-/* Before its token a page may say nothing else. */
+/* The first message of a page must be its token. */
 static int on_frame(feed_socket_t *self, struct lws *wsi)
 {
     cleanup_feed_message feed_message_t message;

@@ -1,4 +1,4 @@
-/* What the files of the feed's sockets share; for these alone. */
+/* Types and functions that only the files of the feed's sockets share. */
 #ifndef HEARTH_GATEWAY_HTTP_WINDOW_FEED_STATE_H
 #define HEARTH_GATEWAY_HTTP_WINDOW_FEED_STATE_H
 
@@ -33,13 +33,15 @@ struct feed {
 
 /* Makes the socket be written when it takes more. `owner` is a socket. */
 void feed_socket_wake(void *owner);
-/* Closes it, with a sentence that lasts, when its message is out. */
+/* Closes the socket with a sentence, which must be static, when its message is
+ * out. */
 void feed_socket_end(feed_socket_t *self, int status, const char *why);
-/* Closes it now. Returns what the callback returns then. */
+/* Closes the socket now. Returns the value for the callback. */
 int feed_socket_refuse(struct lws *wsi, int status, const char *reason);
 /* Returns the topic's place in the list; NULL if it is not open. */
 void *feed_socket_find_topic(feed_socket_t *self, const char *name);
-/* Writes what is next. Returns a negative number if it is to be closed. */
+/* Writes the next message. Returns a negative number if the connection is to be
+ * closed. */
 int feed_socket_write(feed_socket_t *self);
 
 #endif

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define PIECE_MAX   (64u << 10) /* bytes after which a message ends */
-#define RECORDS_MAX 500         /* likewise, in records */
+#define RECORDS_MAX 500         /* records after which a message ends */
 
 struct feed_topic {
     subscriber_t subscriber; /* first member: gets the session's events */

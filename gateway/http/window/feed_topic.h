@@ -1,7 +1,7 @@
 /* A topic that one page has opened: the list of sessions, or the records of one
- * session's journal. It keeps nothing that waits: what comes next is made when
- * the page takes it, of the list as it is then or of the journal. Belongs to
- * the page's socket. */
+ * session's journal. It queues nothing: the next message is made when the page
+ * takes it, from the list as it is then or from the journal. Belongs to the
+ * page's socket. */
 #ifndef HEARTH_GATEWAY_HTTP_WINDOW_FEED_TOPIC_H
 #define HEARTH_GATEWAY_HTTP_WINDOW_FEED_TOPIC_H
 

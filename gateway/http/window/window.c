@@ -1,6 +1,6 @@
 /* The window: a page of the gateway's own where people watch sessions. The
- * files hold no data, so that everybody may have them; what they ask the
- * gateway for needs a token, which the page gets for a code
+ * files hold no data, so every client may have them. Their requests to the
+ * gateway need a token, which the page gets for a code
  * (gateway/http/core/window_access.h). */
 #include "gateway/http/window/window.h"
 
@@ -28,7 +28,7 @@
     "form-action 'none'; frame-ancestors 'none'; "                             \
     "require-trusted-types-for 'script'; trusted-types 'none'"
 
-/* Of the quiet frame: no site, no script but its own, no request. */
+/* The policy of the quiet frame: no site, no script but its own, no request. */
 #define FRAME_POLICY                                                           \
     "sandbox allow-scripts; default-src 'none'; script-src 'sha256-%s'; "      \
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "              \

@@ -12,7 +12,7 @@ extern const size_t window_js_size, window_access_js_size;
 extern const size_t window_notebook_js_size;
 extern const char window_outputs_js[], window_quiet_js[];
 extern const size_t window_outputs_js_size, window_quiet_js_size;
-/* Of the frame's document. */
+/* Files of the frame's document. */
 extern const char window_frame_css[], window_frame_js[];
 extern const size_t window_frame_css_size, window_frame_js_size;
 extern const char window_acts_js[], window_feed_js[];

@@ -1,4 +1,4 @@
-/* What one cell of a session has shown and replied, read from the journal. */
+/* The outputs and the reply of one cell of a session, read from the journal. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTION_OUTCOME_H
 #define HEARTH_GATEWAY_HTTP_WS_EXECUTION_OUTCOME_H
 

@@ -1,6 +1,6 @@
-/* A run of executions.h as a language model reads it, in whatever state it is,
- * and more of an output by its reference. A loss of variables is part of the
- * views of the first run after it. */
+/* Shows a run of executions.h as a language model reads it, in any state, and
+ * more of an output by its reference. A loss of variables is part of the views
+ * of the first run after it. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_EXECUTION_VIEW_H
 #define HEARTH_GATEWAY_HTTP_WS_EXECUTION_VIEW_H
 
@@ -28,8 +28,8 @@ typedef struct {
 void execution_view_clear(execution_view_t *self);
 #define cleanup_execution_view CLEANUP(execution_view_clear)
 
-/* Makes the view of a run. Returns -ENOENT if what a run that is done has shown
- * is no longer kept. */
+/* Makes the view of a run. Returns -ENOENT if the outputs of a run that is done
+ * are no longer kept. */
 int execution_view_make(const http_t *http, executions_t *runs,
                         const execution_t *run,
                         const execution_view_options_t *options,

@@ -31,7 +31,8 @@ typedef struct {
     uint8_t digest[EXECUTION_DIGEST_SIZE]; /* of its code */
     int64_t sent_us;                       /* wall clock; of its request */
     int64_t changed_us;                    /* of its last record */
-    size_t tokens_max;     /* that its client wants in a view; 0: as usual */
+    size_t tokens_max;     /* tokens that its client wants in a view; 0: as
+                              usual */
     json_t *question;      /* owned; {"parent_header","input_request"} */
     uint64_t question_seq; /* its journal number */
     uint64_t answered_seq; /* number of the last question that was answered */

@@ -9,7 +9,7 @@
 
 typedef struct process_call process_call_t;
 
-/* What the route does; each may answer the exchange. */
+/* The route's part of a call; each may answer the exchange. */
 typedef struct {
     /* The reply came; its status may be "error". */
     void (*on_reply)(exchange_t *exchange, process_call_t *call,
@@ -29,7 +29,7 @@ typedef struct {
                     const char *text);
 } process_call_ops_t;
 
-/* What a call sends, and what follows. */
+/* The request of a call, and the functions that handle its reply. */
 typedef struct {
     const char *verb; /* of "process_<verb>_request" */
     json_t *content;  /* taken */

@@ -1,7 +1,7 @@
-/* What this side remembers beyond a connection, and over a restart: Jupyter's
+/* Data of the HTTP frontend that outlives a connection and a restart: Jupyter's
  * sessions (a document's path and its kernel), its terminals, E2B's sandboxes,
- * and the cursors of clients that may come back. One file in the state folder.
- */
+ * and the cursors of clients that may come back. One file in the state
+ * folder. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_RESUME_STATE_H
 #define HEARTH_GATEWAY_HTTP_WS_RESUME_STATE_H
 
@@ -10,7 +10,7 @@
 void resume_state_load(http_t *http);
 void resume_state_save(http_t *http);
 
-/* Where a client stopped. */
+/* The position at which a client stopped. */
 typedef struct {
     uint64_t seq;      /* all messages up to this number were sent */
     uint64_t question; /* the input_request that it has not answered, or 0 */

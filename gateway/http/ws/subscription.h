@@ -21,7 +21,7 @@ typedef struct subscriber subscriber_t;
 
 typedef struct {
     bool is_connection; /* it is a client's WebSocket */
-    bool sees_all;      /* also what is for one client alone */
+    bool sees_all;      /* also messages for one client alone */
     /* The session can get requests; is_first is false if events were left out.
      */
     void (*hello)(subscriber_t *self, bool is_first);

@@ -1,5 +1,5 @@
-/* What a terminal's program wrote last, as text that a new client gets. Plain
- * data, initialised to zero. */
+/* The latest output of a terminal's program, as text that a new client gets.
+ * Plain data, initialised to zero. */
 #ifndef HEARTH_GATEWAY_HTTP_WS_TERMINAL_RECENT_H
 #define HEARTH_GATEWAY_HTTP_WS_TERMINAL_RECENT_H
 
@@ -9,7 +9,7 @@
 
 typedef struct {
     buffer_t torn; /* the beginning of a character */
-    buffer_t text; /* what came last, whole characters */
+    buffer_t text; /* the latest output, whole characters */
 } terminal_recent_t;
 
 /* Adds output, and appends to `ret_whole` what is new in whole characters. */

@@ -11,17 +11,18 @@
 
 #include <string.h>
 
-#define PIECE_MAX    (16u << 10)  /* bytes of output in a message */
-#define WAITING_MAX  (128u << 10) /* past it no more is taken */
-#define FRAME_MAX    (2u << 20)   /* of a client: text may be escaped */
-#define KEEP         (16u << 10)  /* bytes of an inbox that are kept */
+#define PIECE_MAX (16u << 10) /* bytes of output in a message */
+/* bytes that wait, beyond which no output is taken */
+#define WAITING_MAX  (128u << 10)
+#define FRAME_MAX    (2u << 20)  /* of a client: text may be escaped */
+#define KEEP         (16u << 10) /* bytes of an inbox that are kept */
 #define VALID_FOR_MS (3600 * 1000)
 #define OBSERVER     "\r\n[hearth: this token may only look]\r\n"
 
 struct terminal_socket {
     terminal_viewer_t viewer; /* first member: gets the terminal's output */
     http_t *http;             /* borrowed */
-    web_terminal_t *terminal; /* borrowed; NULL once it is there no more */
+    web_terminal_t *terminal; /* borrowed; NULL once the terminal is gone */
     struct lws *wsi;          /* borrowed; NULL before and after */
     bool may_type;            /* its token has the scope execute */
     bool was_told;            /* that it may not */

@@ -1,6 +1,6 @@
 /* See web_terminal.h. The session gives output to a client only as far as it
- * says what it has taken, and so a viewer that does not read holds the program.
- */
+ * reports what it has taken. So a viewer that does not read blocks the
+ * program. */
 #include "gateway/http/ws/web_terminal.h"
 
 #include "base/clock.h"
@@ -15,14 +15,14 @@
 #define INPUT_WINDOW (64u << 10) /* bytes that were sent and not read */
 #define INPUT_PIECE  (32u << 10)
 
-/* Of its output. */
+/* The output of a terminal's program. */
 typedef struct {
     json_int_t next; /* offset of what comes next */
     terminal_recent_t recent;
     int64_t reported_ms; /* monotonic; when the session last heard it */
 } terminal_output_t;
 
-/* Of its input. */
+/* The input of a terminal's program. */
 typedef struct {
     buffer_t waiting;
     uint64_t held;      /* bytes of it that count (memory_quota.h) */
@@ -58,7 +58,7 @@ static web_terminal_t *terminal_of(subscriber_t *subscriber)
 static void tell(web_terminal_t *self, const char *verb, json_t *content,
                  bytes_t data)
 {
-    fault_t ignored; /* what cannot be sent has no session any more */
+    fault_t ignored; /* a failure means that the session is gone */
 
     json_object_set_new(content, "process", json_integer(self->process));
     if (self->subscription && self->subscription->is_greeted)
@@ -298,7 +298,7 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
     web_terminal_t *self = terminal_of(subscriber);
 
     if (self->is_attached && now - self->output.reported_ms >= LEASE_MS)
-        tell_taken(self, 0); /* this side is there */
+        tell_taken(self, 0); /* shows the session that this side is there */
 }
 
 static void on_detach(subscriber_t *subscriber)

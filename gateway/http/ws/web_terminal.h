@@ -18,8 +18,8 @@ typedef struct {
     void (*output)(terminal_viewer_t *self, bytes_t text);
     /* Returns true if no more output should come for now. */
     bool (*is_full)(const terminal_viewer_t *self);
-    /* The terminal is there no more. With a status the program is, and the
-     * client may come back; 0: it has ended. */
+    /* This side follows the terminal no more. With a status the program still
+     * runs, and the client may come back; 0: it has ended. */
     void (*end)(terminal_viewer_t *self, int status);
     /* Called each second; monotonic ms. */
     void (*tick)(terminal_viewer_t *self, int64_t now);
@@ -31,12 +31,12 @@ struct terminal_viewer {
     unsigned rows, columns;  /* of its screen; 0: not known */
 };
 
-/* What a terminal is of; lent. */
+/* The process of a terminal; lent. */
 typedef struct {
     const char *name;
     const char *session; /* whole id */
     json_int_t process;
-    const char *who; /* who made it */
+    const char *who; /* the client that made it */
 } web_terminal_place_t;
 
 web_terminal_t *web_terminal_new(http_t *http,
@@ -47,7 +47,7 @@ web_terminal_place_t web_terminal_place(const web_terminal_t *self);
 json_t *web_terminal_describe(const web_terminal_t *self);
 /* Returns true if its program has ended. */
 bool web_terminal_is_over(const web_terminal_t *self);
-/* Says that it has ended, to the viewers too. */
+/* Notes that the program has ended, and reports it to the viewers. */
 void web_terminal_end(web_terminal_t *self);
 /* Follows the program if it does not yet; called each second too. */
 void web_terminal_follow(web_terminal_t *self);
