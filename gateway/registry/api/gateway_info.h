@@ -1,4 +1,4 @@
-/* What the gateway says of itself: profiles, counts, limits. */
+/* Describes the gateway for clients: profiles, counts, limits. */
 #ifndef HEARTH_GATEWAY_REGISTRY_API_GATEWAY_INFO_H
 #define HEARTH_GATEWAY_REGISTRY_API_GATEWAY_INFO_H
 

@@ -14,8 +14,9 @@
 struct capacity {
     session_table_t *table;     /* borrowed */
     size_t sessions;            /* that fit */
-    size_t gone_max;            /* of them may be gone */
-    capacity_others_fn *others; /* counts what is not in the table */
+    size_t gone_max;            /* how many of them may be gone */
+    capacity_others_fn *others; /* counts users of descriptors that are not in
+                                   the table */
     void *arg;                  /* borrowed; of others */
 };
 

@@ -10,12 +10,12 @@
 
 typedef struct capacity capacity_t;
 
-/* Returns what takes descriptors like a session and is not in the table:
- * requests that wait for their start, and endpoints of viewers. */
+/* Returns how many users of descriptors are like a session and are not in the
+ * table: requests that wait for their start, and endpoints of viewers. */
 typedef size_t capacity_others_fn(void *arg);
 
-/* At most `sessions` fit; of them `gone_max` may be gone, but no more than a
- * quarter. `table` and `arg` are borrowed. */
+/* Returns a capacity for at most `sessions`. At most `gone_max` of them may be
+ * gone, and no more than a quarter. `table` and `arg` are borrowed. */
 capacity_t *capacity_new(session_table_t *table, size_t sessions,
                          size_t gone_max, capacity_others_fn *others,
                          void *arg);

@@ -13,8 +13,8 @@
 
 #define END_MS     8000  /* how long ends and launches are waited for */
 #define SPARE_MS   2000  /* beyond all waiting of sessions */
-#define SILENT_MS  5000  /* and sessions that do not answer */
-#define THREADS_MS 10000 /* and their threads */
+#define SILENT_MS  5000  /* how long a session may take to answer */
+#define THREADS_MS 10000 /* how long a thread may take to end */
 
 struct closing {
     const options_t *options;    /* borrowed */
@@ -85,8 +85,8 @@ json_t *closing_refusal(void)
                             "the gateway stops; the session was not started");
 }
 
-/* Takes a session from the client that waits for its start. What a client
- * would get now would not be there when it looks. */
+/* Refuses a session to the client that waits for its start: it would be gone
+ * when the client uses it. */
 static void disown(const closing_t *self, session_entry_t *entry)
 {
     pending_requests_answer(self->pending, entry->create_token,
@@ -108,8 +108,8 @@ static void ask(const closing_t *self, session_entry_t *entry)
     mailbox_line_send(entry->line, session_command_new(SESSION_SHOW, 0));
 }
 
-/* Returns when nothing is waited for any more: a cell has its grace, and what
- * is being made or ended has END_MS. */
+/* Returns when the gateway stops waiting: a cell has its grace, and launches
+ * and ends have END_MS. */
 static size_t deadline(const closing_t *self)
 {
     int64_t grace_ms = self->ends_all ? 0 : self->options->drain_grace_ms;

@@ -1,6 +1,6 @@
-/* How a gateway stops: sessions are kept or ended, and those that do not answer
- * are not waited for. What no client has does not outlive the gateway: members
- * of the pool, and sessions that have not started yet. Belongs to the main
+/* Stops a gateway: sessions are kept or ended, and those that do not answer are
+ * not waited for. A session that no client has does not outlive the gateway: a
+ * member of the pool, or one that has not started yet. Belongs to the main
  * thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_CLOSING_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_CLOSING_H

@@ -31,7 +31,7 @@ void create_queue_add(create_queue_t *self, message_t **request_p,
  * session is asked to end, and the request waits for that. */
 message_t *create_queue_next(create_queue_t *self, json_t **ret_content,
                              int64_t *ret_asked_us);
-/* Takes the first request, whatever it waits for; likewise. */
+/* Takes the first request, whatever it waits for; the caller owns it. */
 message_t *create_queue_give_up(create_queue_t *self);
 
 /* Returns how many requests wait. */

@@ -1,6 +1,6 @@
-/* The management socket: ROUTER over ipc in the runtime folder and over inproc
- * for the gateway's own fronts, the same signed messages as Jupyter's, a key of
- * its own in a file of mode 0600. */
+/* The management socket: a ROUTER over ipc in the runtime folder, and over
+ * inproc for the gateway's own frontends. It takes the same signed messages as
+ * Jupyter's sockets, with a key of its own in a file of mode 0600. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_MANAGEMENT_SOCKET_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_MANAGEMENT_SOCKET_H
 
@@ -28,8 +28,8 @@ void management_watch(management_t *self, management_watch_fn *watch,
                       void *arg);
 zsock_t *management_socket(const management_t *self);
 /* Returns the next genuine request, which the caller owns; NULL if there is
- * none. Its sender is "uid=0 pid=4711", as the kernel says of a connected
- * process, or the client for which a front end asks. */
+ * none. Its sender is "uid=0 pid=4711", as the operating system names a
+ * connected process, or the client for which a frontend asks. */
 message_t *management_receive(management_t *self);
 /* Answers the request; `answer` is taken. */
 void management_reply(management_t *self, const message_t *request,

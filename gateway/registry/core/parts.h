@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the parts ask of the registry itself. */
+/* Calls of the parts to the registry itself. */
 typedef struct {
     /* Keeps or ends all sessions, and then stops the gateway. */
     void (*stop)(void *arg, bool ends_sessions);

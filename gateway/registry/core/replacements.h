@@ -1,8 +1,8 @@
-/* An older session that a new one replaces: it has the connection file that the
- * new one is requested with, or one with the same ports. The client
- * starts its kernel anew, so the older session is ended first. A key alone is
- * no sign: clients may give one key to many kernels. Belongs to the main
- * thread. */
+/* Finds the older session that a new one replaces: it has the connection file
+ * that the new one is requested with, or one with the same ports. The client
+ * starts its kernel anew, so the older session is ended first. An equal key
+ * alone is not enough: clients may give one key to many kernels. Belongs to the
+ * main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_REPLACEMENTS_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_REPLACEMENTS_H
 

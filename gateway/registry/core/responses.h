@@ -1,5 +1,5 @@
-/* What a session owes the registry: since when an answer is outstanding, and
- * the last description that it gave. */
+/* Answers that a session has not given yet: since when the registry waits for
+ * one, and the last description that the session gave. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_RESPONSES_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_RESPONSES_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESPONSE_MS 1000 /* an answer that takes longer is late */
+#define RESPONSE_MS 1000 /* after this time an answer is late */
 
 typedef struct {
     int64_t asked_ms;   /* monotonic; when the first open question was asked;

@@ -10,7 +10,7 @@
 struct session_feed {
     management_t *management;               /* borrowed */
     session_table_t *table;                 /* borrowed */
-    message_t *followers[SESSION_FEED_MAX]; /* owned; their requests */
+    message_t *followers[SESSION_FEED_MAX]; /* owned; the followers' requests */
     size_t count;
 };
 

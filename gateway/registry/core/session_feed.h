@@ -1,6 +1,6 @@
-/* Front ends that follow which sessions there are. Each birth, hand-out and
- * end is reported before the request that caused it is answered, so that a
- * front end knows a session before its clients can name it. */
+/* Frontends that follow the list of sessions. Each birth, hand-out and end is
+ * reported before the request that caused it is answered. So a frontend knows a
+ * session before its clients can name it. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_SESSION_FEED_H
 #define HEARTH_GATEWAY_REGISTRY_CORE_SESSION_FEED_H
 

@@ -72,7 +72,7 @@ void session_entry_note_launch(session_entry_t *entry)
     entry->sees_packages = entry->packages[0] != '\0';
 }
 
-/* Counts the entry as it is (+1), or counts it no more (-1). */
+/* Adds the entry to the counts (+1), or takes it out of them (-1). */
 static void count_entry(session_table_t *self, const session_entry_t *entry,
                         int sign)
 {
@@ -203,7 +203,7 @@ session_entry_t *session_table_find(const session_table_t *self, const char *id)
     return entry && !entry->is_pooled ? entry : NULL;
 }
 
-/* Which of the ways to name a session fits, best first. */
+/* The ways to name a session, best first. */
 typedef enum {
     FITS_ID,    /* the id begins so */
     FITS_ALIVE, /* it is the name of one that is not gone */

@@ -30,7 +30,7 @@ typedef enum {
     SESSION_ENTRY_FORGOTTEN, /* gone, and asked to give up its ports */
 } session_entry_state_t;
 
-/* What the launcher knows of a session (zygote_slot.h). */
+/* The launcher's data of a session (zygote_slot.h). */
 typedef struct {
     uint64_t number;            /* of the launch under way; 0: none */
     uint64_t zygote;            /* the life of the zygote that was asked */
@@ -52,7 +52,7 @@ typedef struct session_entry {
     uid_t host_uid;           /* the user of its code */
     bool holds_user;          /* host_uid is reserved for it (launch_users.h) */
     bool is_external;         /* its connection file was given by a client */
-    connection_file_t connection; /* then what it says, without the key */
+    connection_file_t connection; /* that file's content, without the key */
     char *connection_file;        /* owned; its path */
     bool is_pooled;               /* it waits in the pool and has no owner */
     bool is_published;            /* Jupyter's programs find it
@@ -63,7 +63,7 @@ typedef struct session_entry {
     uint64_t create_token; /* the request that waits for READY; 0: none */
     uint64_t hand_token;   /* the request that got it from the pool; 0: none
                             */
-    response_t response;   /* what it owes */
+    response_t response;   /* answers that are outstanding */
     session_launch_t launch;
     /* The name of its folder of packages; "" if its profile has no index. */
     char packages[PACKAGES_TOKEN_SIZE];
@@ -102,7 +102,7 @@ session_entry_t *session_table_find(const session_table_t *self,
 session_entry_t *session_table_find_any(const session_table_t *self,
                                         const char *id);
 /* Returns the session of that id, or the only one whose id begins so, or the
- * only one of that name, those that are gone after the others.
+ * only one of that name. Sessions that are gone come after the others.
  * *ret_is_ambiguous is set if there are several. */
 session_entry_t *session_table_find_prefix(const session_table_t *self,
                                            const char *prefix,
@@ -115,23 +115,23 @@ json_t *session_table_ambiguous(const session_table_t *self, const char *word);
 void session_table_rename(session_entry_t *entry, const char *name);
 
 bool session_entry_is_gone(const session_entry_t *entry);
-/* A kernel of this gateway is about to start in the session. */
+/* Notes that a kernel of this gateway is about to start in the session. */
 void session_entry_note_launch(session_entry_t *entry);
 /* Reports READY: the session can be used. */
 void session_table_set_ready(session_table_t *self, session_entry_t *entry);
-/* A ready session is not to be handed out; it stays alive. */
+/* Notes that a ready session must not be handed out; it stays alive. */
 void session_table_set_waiting(session_table_t *self, session_entry_t *entry);
 void session_table_set_drained(session_table_t *self, session_entry_t *entry);
 /* Returns true if the session was alive until now. */
 bool session_table_set_gone(session_table_t *self, session_entry_t *entry,
                             int64_t now_ms);
 void session_table_set_forgotten(session_table_t *self, session_entry_t *entry);
-/* A gone session gets a fresh kernel. */
+/* Notes that a gone session gets a fresh kernel. */
 void session_table_revive(session_table_t *self, session_entry_t *entry);
-/* A member of the pool gets an owner, who asked by the request `token`. */
+/* Gives a member of the pool an owner, which asked by the request `token`. */
 void session_table_own(session_table_t *self, session_entry_t *entry,
                        uint64_t token);
-/* A session that could not be handed out has no owner again. */
+/* Notes that a session that could not be handed out has no owner again. */
 void session_table_disown(session_table_t *self, session_entry_t *entry);
 
 /* Return how many there are: in all; alive with an owner; gone and not
@@ -141,7 +141,7 @@ size_t session_table_alive(const session_table_t *self);
 size_t session_table_gone(const session_table_t *self);
 size_t session_table_starting(const session_table_t *self);
 
-/* From now on sessions are kept or ended, and no others begin. */
+/* Notes that sessions are kept or ended from now on, and no others begin. */
 void session_table_close(session_table_t *self);
 bool session_table_is_closing(const session_table_t *self);
 

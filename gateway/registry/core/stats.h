@@ -1,4 +1,4 @@
-/* What has happened since the gateway began, for gateway_info_request: sessions
+/* Counts events since the gateway began, for gateway_info_request: sessions
  * that came and went, limits that were reached, how long starts took. The
  * numbers only grow. Used by the registry's thread alone. */
 #ifndef HEARTH_GATEWAY_REGISTRY_CORE_STATS_H
@@ -14,11 +14,11 @@ typedef struct stats stats_t;
 
 /* The limits of the gateway itself. */
 #define STATS_SESSIONS "sessions" /* sessions_max, or no descriptors left */
-#define STATS_STARTS   "starts"   /* starts_queue: as many wait already */
+#define STATS_STARTS   "starts"   /* starts_queue is full */
 
 stats_t *stats_new(void);
 void stats_destroy(stats_t **self_p);
-/* Counts a start that took so long. */
+/* Counts a start and its duration. */
 void stats_start(stats_t *self, int64_t us);
 /* Counts an end by its reason, one of END_REASONS. */
 void stats_end(stats_t *self, const char *reason);

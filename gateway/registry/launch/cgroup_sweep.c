@@ -1,7 +1,7 @@
-/* See cgroup_sweep.h. A session removes its own group. A group is removed here
- * if its processes take long to die, if a launch was under way at the end, or
- * if a gateway was killed. The more sessions there are, the longer a search of
- * all groups takes. It is therefore done after a session has gone, and repeated
+/* See cgroup_sweep.h. A session removes its own group. Others are removed here:
+ * groups whose processes take long to die, of a launch that was under way at
+ * the end, or of a killed gateway. A search of all groups takes longer with
+ * more sessions. It is therefore done after a session has gone, and repeated
  * until its groups are removed. Lives in the main thread. */
 #include "gateway/registry/launch/cgroup_sweep.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SOON_MS  2000        /* between two tries */
-#define AGAIN_MS (5 * 60000) /* in any case, for unforeseen causes */
+#define AGAIN_MS (5 * 60000) /* also without a cause */
 
 struct cgroup_sweep {
     zloop_t *loop;                /* borrowed */

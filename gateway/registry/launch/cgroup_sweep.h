@@ -1,5 +1,5 @@
-/* The control groups of sessions: where they are, and the removal of what is
- * left of sessions that are gone. */
+/* The control groups of sessions: where they are, and the removal of groups of
+ * gone sessions. */
 #ifndef HEARTH_GATEWAY_REGISTRY_LAUNCH_CGROUP_SWEEP_H
 #define HEARTH_GATEWAY_REGISTRY_LAUNCH_CGROUP_SWEEP_H
 

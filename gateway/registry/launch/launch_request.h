@@ -1,4 +1,4 @@
-/* A launch as it is asked of a zygote: the sockets at which the kernel and its
+/* The request for a launch to a zygote: the sockets at which the kernel and its
  * pid 1 listen, the control group, the workspace, the user. */
 #ifndef HEARTH_GATEWAY_REGISTRY_LAUNCH_LAUNCH_REQUEST_H
 #define HEARTH_GATEWAY_REGISTRY_LAUNCH_LAUNCH_REQUEST_H
@@ -20,7 +20,7 @@ typedef struct {
 } launch_request_needs_t;
 
 /* Asks the zygote for a kernel of the session, by the launch's number. The
- * session's actor learns of it first, and connects to the listening sockets:
+ * session's actor gets the news first, and connects to the listening sockets:
  * its greeting waits there for the kernel. */
 int launch_request_send(const launch_request_needs_t *self, zygote_t *zygote,
                         session_entry_t *entry, uint64_t number,

@@ -1,6 +1,6 @@
-/* What a kernel needs at its launch and its session's thread does not make: the
- * sockets at which it and its pid 1 will listen, and a control group. Made
- * ahead where there is time (prealloc.h). */
+/* The resources of a launch that its session's thread does not make: the
+ * sockets at which the kernel and its pid 1 will listen, and a control group.
+ * Made ahead where there is time (prealloc.h). */
 #ifndef HEARTH_GATEWAY_REGISTRY_LAUNCH_LAUNCH_RESOURCES_H
 #define HEARTH_GATEWAY_REGISTRY_LAUNCH_LAUNCH_RESOURCES_H
 
@@ -10,7 +10,7 @@
 
 typedef struct {
     int link_fd, init_fd;   /* owned; -1: none */
-    cgroup_t *group;        /* owned; NULL: none */
+    cgroup_t *group;        /* owned, or NULL */
     cgroup_limits_t limits; /* of the group */
 } launch_resources_t;
 

@@ -14,7 +14,7 @@
 struct launch_users {
     const options_t *options; /* borrowed */
     uid_pool_t *pool;         /* owned; NULL: all have the gateway's user */
-    zygote_user_t zygotes;    /* if has_zygotes */
+    zygote_user_t zygotes;    /* set if has_zygotes */
     bool has_zygotes;         /* zygotes have a user of their own */
 };
 

@@ -12,10 +12,11 @@
 
 typedef struct launch_users launch_users_t;
 
-/* Who runs the packages worker, and who uv is in the worker's sandbox. */
+/* The user of the packages worker, and the user of uv in the worker's
+ * sandbox. */
 typedef struct {
     bool has_own;         /* false: the worker has the gateway's user */
-    zygote_user_t worker; /* if has_own */
+    zygote_user_t worker; /* set if has_own */
     uid_t uv_uid;         /* the worker's, unless that is root */
     gid_t uv_gid;
 } packages_users_t;
@@ -29,8 +30,8 @@ void launch_users_destroy(launch_users_t **self_p);
 
 /* Returns the user that zygotes run as; NULL: the gateway's. */
 const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self);
-/* Returns the users of packages. The worker's is that of zygotes. It lends what
- * it starts no user of a session, but its own and that of pid 1. */
+/* Returns the users of packages. The worker has that of zygotes. Its programs
+ * get no user of a session, but only its own and that of pid 1. */
 packages_users_t launch_users_of_packages(const launch_users_t *self);
 /* Returns the user that all sessions' pid 1 have; 0: the session's. */
 uid_t launch_users_of_init(const launch_users_t *self);

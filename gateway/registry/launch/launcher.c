@@ -74,8 +74,8 @@ static int launch(launcher_t *self, session_entry_t *entry, fault_t *fault)
                          entry->profile->name, zygote_slot_fault(state->slot));
     zygote_slot_launch(state->slot, entry, ++self->counter);
     r = launch_request_send(&needs, state->zygote, entry, self->counter, fault);
-    /* The zygote has ended. Its last message is still to be read, and decides
-     * over the launches under way. */
+    /* Handles the end of a zygote. Its last message is still to be read, and
+     * decides over the launches under way. */
     return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }
 
@@ -233,8 +233,8 @@ static void on_launched(profile_state_t *state, const zygote_result_t *answer)
     command = session_command_new(SESSION_LAUNCHED, 0);
     command->launched =
         (session_launched_t){.pid = answer->pid, .pidfd = answer->pidfd};
-    /* The kernel starts on that processor, and the system could wake the
-     * session's thread there all the same. */
+    /* The kernel starts on that processor; without this the system could wake
+     * the session's thread there. */
     mailbox_line_keep_off(entry->line, answer->processor);
     mailbox_line_send(entry->line, command);
 }

@@ -14,14 +14,14 @@
 
 typedef struct launcher launcher_t;
 
-/* What the launcher asks of the parts above it. */
+/* Calls of the launcher to the parts above it. */
 typedef struct {
     /* The profile's zygote is being replaced, because its environment on disk
      * has changed: sessions that it made are out of date. */
     void (*renewed)(void *arg, const profile_t *profile);
 } launcher_ops_t;
 
-/* What the launcher is made from; all borrowed. */
+/* The parts that the launcher uses; all borrowed. */
 typedef struct {
     const options_t *options;
     const char *package_folder; /* of the Python package */
@@ -44,14 +44,15 @@ void launcher_destroy(launcher_t **self_p);
 /* Asks for a kernel for the session. The session's actor learns the outcome,
  * also of a failure. Waits for the next zygote if that is expected. */
 void launcher_launch(launcher_t *self, session_entry_t *entry);
-/* The session waits for no zygote any more; a fork under way is finished. */
+/* Takes the session out of the launches that wait; a fork under way is
+ * finished. */
 void launcher_unpark(launcher_t *self, const session_entry_t *entry);
-/* The session is removed: a kernel that comes for it is ended. */
+/* Notes that the session is removed: a kernel that comes for it is ended. */
 void launcher_forget(launcher_t *self, session_entry_t *entry);
 /* Renews zygotes whose environment was changed on disk. Called once a second.
  */
 void launcher_look(launcher_t *self);
-/* The session's kernel has met an environment that was changed on disk: renews
+/* Notes that the session's kernel found its environment changed on disk: renews
  * the zygote that it came from, unless that was done. */
 void launcher_on_stale(launcher_t *self, const session_entry_t *entry);
 /* Returns true if the profile's zygote can fork. */

@@ -13,13 +13,13 @@
 
 typedef struct pool pool_t;
 
-/* Where the pool's sessions come from. */
+/* The parts that make the pool's sessions. */
 typedef struct {
     /* Returns true if the profile's zygote can fork. */
     bool (*is_ready)(void *arg, const profile_t *profile);
     /* Returns true if a session is starting or a client waits for one. */
     bool (*is_busy)(void *arg);
-    /* Makes ahead what the next fork needs, unless that is there. */
+    /* Prepares resources of the next fork, unless they exist. */
     void (*prealloc)(void *arg);
     /* Starts a session that joins the pool. */
     int (*make)(void *arg, const profile_t *profile, fault_t *fault);
@@ -35,19 +35,20 @@ void pool_destroy(pool_t **self_p);
 /* Returns the ready member that has waited longest, NULL if there is none. It
  * stays a member until pool_leave. */
 session_entry_t *pool_find(const pool_t *self, const profile_t *profile);
-/* The session waits in its profile's pool from now on; or no more. */
+/* Adds the session to its profile's pool, or removes it. */
 void pool_join(pool_t *self, session_entry_t *entry);
 void pool_leave(pool_t *self, const session_entry_t *entry);
-/* A member is ready, or its start has failed. */
+/* Notes that a member is ready, or that its start has failed. */
 void pool_on_started(pool_t *self, const session_entry_t *entry,
                      int64_t now_ms);
-/* A session of the profile was asked for. */
+/* Notes that a session of the profile was asked for. */
 void pool_count_arrival(pool_t *self, const profile_t *profile, int64_t now_ms);
-/* A session of the profile was given to a client: a member, or a new one. */
+/* Notes that a session of the profile was given to a client: a member, or a new
+ * one. */
 void pool_count_given(pool_t *self, const profile_t *profile, bool is_member);
 
-/* Starts one session if a pool is short of one and nothing speaks against it.
- */
+/* Starts one session if a pool is short of one and none of the reasons against
+ * it holds. */
 void pool_refill(pool_t *self, int64_t now_ms);
 /* Does pool_refill in a moment. */
 void pool_refill_soon(pool_t *self);

@@ -17,8 +17,8 @@ struct zygote_slot {
     char python[64];          /* version of the one that is ready */
     unsigned failures;        /* in a row */
     int64_t born_ms;          /* monotonic; start of the one that is there */
-    uint64_t forks;           /* sessions that it has forked */
-    uint64_t lives;           /* zygotes that were started */
+    uint64_t forks;           /* number of sessions that it has forked */
+    uint64_t lives;           /* number of zygotes that were started */
     session_entry_t
         *launching;          /* borrowed; the session whose fork is under way */
     session_entry_t *parked; /* borrowed; launches that wait for a zygote */

@@ -1,7 +1,7 @@
-/* The place of a profile's zygote: what is known of the current zygote, of
- * earlier ones, and of the launches that wait for it. Decides when the next
- * zygote is started and what becomes of launches; launcher.h acts. Belongs to
- * the main thread. */
+/* The place of a profile's zygote: the state of the current zygote, of earlier
+ * ones, and of the launches that wait for it. Decides when the next zygote is
+ * started and which launches are repeated; launcher.h acts. Belongs to the main
+ * thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_LAUNCH_ZYGOTE_SLOT_H
 #define HEARTH_GATEWAY_REGISTRY_LAUNCH_ZYGOTE_SLOT_H
 
@@ -42,8 +42,8 @@ void zygote_slot_on_replaced(zygote_slot_t *self, const char *why);
 int64_t zygote_slot_on_gone(zygote_slot_t *self, bool is_explained,
                             const char *why);
 
-/* Returns true if another zygote should take its place, because it has made its
- * number of sessions or is too old, and if no launch is under way. */
+/* Returns true if another zygote should replace it: it has made its number of
+ * sessions or is too old, and no launch is under way. */
 bool zygote_slot_is_worn(const zygote_slot_t *self, int64_t now_ms);
 uint64_t zygote_slot_forks(const zygote_slot_t *self);
 

@@ -20,17 +20,17 @@ typedef struct registry registry_t;
 int registry_new(const options_t *options, const char *package_folder,
                  memory_budget_t *memory, struct discovery *discovery,
                  registry_t **ret_registry, fault_t *fault);
-/* Ends the sessions' threads; kept kernels live on. False when one does not
- * end: then there is no orderly end any more, neither of the registry nor of
- * the program. What it kept is on disk, and the next gateway takes it over. */
+/* Ends the sessions' threads; kept kernels live on. Returns false if a thread
+ * does not end. Then neither the registry nor the program can end in an orderly
+ * way. The state is on disk, and the next gateway takes it over. */
 bool registry_end(registry_t *self);
-/* After that; ends the zygotes. */
+/* Frees the registry after its sessions have ended; ends the zygotes. */
 void registry_destroy(registry_t **self_p);
 #define cleanup_registry CLEANUP(registry_destroy)
 
-/* What reads the configuration again, in the main thread: by SIGHUP and by a
- * management request. The reply is the registry's; "changed" in it names what
- * is different in its options. */
+/* Reads the configuration again, in the main thread: after SIGHUP and by a
+ * management request. The registry owns the reply; "changed" in it names the
+ * options of the registry that have changed. */
 typedef json_t *(registry_reload_fn) (void *arg);
 void registry_on_reload(registry_t *self, registry_reload_fn *reload,
                         void *arg);

@@ -1,4 +1,4 @@
-/* What sessions report to the registry over their lines, and what follows. */
+/* Handles the messages that sessions send to the registry over their lines. */
 #ifndef HEARTH_GATEWAY_REGISTRY_MAIN_SESSION_EVENTS_H
 #define HEARTH_GATEWAY_REGISTRY_MAIN_SESSION_EVENTS_H
 

@@ -161,8 +161,8 @@ static json_t *read_ok(const json_t *said)
     return json_incref(reply);
 }
 
-/* A text alone is what the process says that starts a worker as another user
- * (sandbox/mapper.c). */
+/* A fault that is a text alone comes from the process that starts a worker as
+ * another user (sandbox/mapper.c). */
 static json_t *read_fault(const json_t *said)
 {
     const char *ename = json_string_value(json_object_get(said, "ename"));

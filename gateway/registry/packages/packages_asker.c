@@ -9,7 +9,8 @@ struct packages_asker {
     char *who;                     /* owned */
     message_t *request;            /* owned; NULL: code asks, or is answered */
     char session[SESSION_ID_MAX];  /* of code */
-    uint64_t call;                 /* likewise; 0: a client asks */
+    uint64_t call;                 /* the number of its call; 0: a client
+                                      asks */
     bool is_answered;
 };
 

@@ -1,5 +1,5 @@
-/* Who asked for a job with packages, and waits for its answer: a client, by a
- * request of the management protocol, or code in a cell, by a call
+/* The sender of a request for packages, which waits for the answer: a client,
+ * by a request of the management protocol, or code in a cell, by a call
  * (TOOL_PACKAGES). */
 #ifndef HEARTH_GATEWAY_REGISTRY_PACKAGES_PACKAGES_ASKER_H
 #define HEARTH_GATEWAY_REGISTRY_PACKAGES_PACKAGES_ASKER_H
@@ -21,7 +21,7 @@ packages_asker_t *packages_asker_new_code(const registry_parts_t *parts,
 void packages_asker_destroy(packages_asker_t **self_p);
 #define cleanup_packages_asker CLEANUP(packages_asker_destroy)
 
-/* Returns who it is, as in the audit log; lent. */
+/* Returns its name in the audit log, lent. */
 const char *packages_asker_who(const packages_asker_t *self);
 /* Returns true for code in a cell. */
 bool packages_asker_is_code(const packages_asker_t *self);

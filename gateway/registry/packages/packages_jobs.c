@@ -18,10 +18,10 @@
 #include <string.h>
 
 #define WAITING_MAX 16  /* jobs of a lane */
-#define SESSION_MAX 2   /* of them, those of a session */
-#define CODE_MAX    8   /* of them, those that cells asked for */
+#define SESSION_MAX 2   /* of them, jobs of one session */
+#define CODE_MAX    8   /* of them, jobs that cells asked for */
 #define LISTS_MAX   4   /* that run at once */
-#define RETRY_S     10  /* until a client that was sent away asks again */
+#define RETRY_S     10  /* after which a refused client may ask again */
 #define NAMES_MAX   100 /* of packages in a request */
 #define NAME_BYTES  500 /* bytes of each, a requirement with its conditions */
 
@@ -106,7 +106,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Answers who asked for the job; `reply` is taken. */
+/* Answers the asker of the job; `reply` is taken. */
 static void answer(job_t *job, json_t *reply)
 {
     const packages_job_about_t about = {
@@ -261,7 +261,7 @@ static json_t *describe(const packages_jobs_t *self,
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
-    /* A program that is named and not there is the worker's to name. */
+    /* If the program does not exist, the worker reports it. */
     cleanup_free char *uv = options->packages_uv
                                 ? mem_text(options->packages_uv)
                                 : packages_place_uv(options, profile);

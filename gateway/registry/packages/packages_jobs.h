@@ -1,6 +1,6 @@
-/* Jobs with the packages of sessions: which wait, which run, and what follows
- * from their answers. One job that writes runs at a time, lists run at once.
- * Lives in the main thread. */
+/* Jobs with the packages of sessions: a queue, the running ones, and the
+ * effects of their answers. One job that writes runs at a time, lists run at
+ * once. Lives in the main thread. */
 #ifndef HEARTH_GATEWAY_REGISTRY_PACKAGES_PACKAGES_JOBS_H
 #define HEARTH_GATEWAY_REGISTRY_PACKAGES_PACKAGES_JOBS_H
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define END_MS     3000 /* to end by itself once its socket is closed */
-#define DESTROY_MS 1000 /* likewise, when the gateway ends */
+#define DESTROY_MS 1000 /* the same, when the gateway ends */
 #define SAY_MAX    1000 /* datagrams of progress */
 
 #define NO_ANSWER                                                              \
@@ -26,7 +26,8 @@
 
 struct packages_process {
     packages_process_start_t start; /* its loop, ops and arg are used */
-    int socket;                     /* owned; -1: it is asked to end */
+    int socket;                     /* owned; -1: closed, which asks the process
+                                       to end */
     int pidfd;                      /* owned */
     pid_t pid;                      /* to be reaped */
     int timer;                      /* the loop's; 0: none */
@@ -195,8 +196,8 @@ static int on_socket(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
-/* Reads what it said last, which is still in the socket. A process that it has
- * started may keep that open; it counts for nothing. */
+/* Reads its last datagrams, which are still in the socket. A process that it
+ * has started may keep that open; it counts for nothing. */
 static int on_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     packages_process_t *self = arg;

@@ -25,7 +25,7 @@ typedef struct {
     void (*ended)(void *arg);
 } packages_process_ops_t;
 
-/* How it is started. All members are borrowed. */
+/* The arguments of a start. All members are borrowed. */
 typedef struct {
     zloop_t *loop;
     const profile_t *profile;

@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define END_UNKNOWN_MS 2000 /* for a kernel of no known session */
+/* how long a kernel of no known session may take to end */
+#define END_UNKNOWN_MS 2000
 
 static char *runtime_folder(const registry_parts_t *parts,
                             const char *state_folder)
@@ -73,7 +74,7 @@ static int adopt_one(const registry_parts_t *parts, const char *folder,
                > spec->times.gone_keep_ms * 1000) {
         cleanup_free char *old = runtime_folder(parts, folder);
 
-        /* No thread answers there any more. */
+        /* No thread will answer in that folder any more. */
         (void) path_remove_tree(old, fault);
         return 0;
     }

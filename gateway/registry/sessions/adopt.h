@@ -8,7 +8,7 @@
 #include "protocol/message.h"
 
 /* Takes over all sessions in the state folder with their kernels. Ends kernels
- * of which it is not known whose they are. */
+ * whose session is unknown. */
 void adopt_take_all(const registry_parts_t *parts);
 /* Adds a session that is gone and of which only files are left. */
 int adopt_unearth(const registry_parts_t *parts, const char *id,

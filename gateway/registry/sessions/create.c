@@ -1,6 +1,6 @@
 /* See create.h. A few sessions at a time are forked; requests beyond that wait
- * in a queue, as do those that replace an older session, until that is gone.
- * Requests are refused when the queue is full. */
+ * in a queue. So does a request that replaces an older session, until that one
+ * is gone. Requests are refused when the queue is full. */
 #include "gateway/registry/sessions/create.h"
 
 #include "base/buffer.h"
@@ -58,8 +58,8 @@ void create_count_start(create_t *self, int64_t ms)
         self->start_ms > 0 ? self->start_ms * 0.9 + took * 0.1 : took;
 }
 
-/* Returns true if a member of the pool can be made into what was wished: its
- * folder and its ports are made, its kernel has its environment and limits. */
+/* Returns true if a member of the pool can fulfil the wishes: its folder and
+ * its ports are made, its kernel has its environment and limits. */
 static bool fits_pool(json_t *content)
 {
     return !json_object_get(content, "workspace")

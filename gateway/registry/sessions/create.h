@@ -24,11 +24,11 @@ extern const pool_source_t create_pool_source;
 /* Takes a request for a session. Requests are served in the order they came,
  * except that one which replaces an older session waits until that is gone. */
 void create_make(create_t *self, json_t *content, message_t **request_p);
-/* Takes a request once more, whose session has ended before the client had it:
- * the pool does not expect yet another one. */
+/* Takes a request once more because its session has ended before the client had
+ * it. The pool does not count it as a further one. */
 void create_again(create_t *self, json_t *content, message_t **request_p);
-/* A start is over, or a session was removed: starts sessions for those that
- * wait, as far as permitted. */
+/* Called when a start is over, or a session was removed: starts sessions for
+ * requests that wait, as far as permitted. */
 void create_next(create_t *self);
 /* Refuses the requests that wait, because the gateway stops. */
 void create_stop(create_t *self);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define TOOLS_WAIT_MAX_MS 60000       /* for calls of host tools */
-#define REPORT_MAX        (64u << 10) /* bytes, of what became of a revival */
+#define REPORT_MAX        (64u << 10) /* bytes of the outcome of a revival */
 #define SHOW_MS                                                                \
     (10 * RESPONSE_MS) /* a session without an answer is late after this time  \
                         */
@@ -326,7 +326,7 @@ static const char *tools_flaw(const session_tools_order_t *order)
     return has_text && !order->text ? "`text` is missing" : NULL;
 }
 
-/* Passes on what a process wants that answers host tools. */
+/* Passes on the request of a process that answers host tools. */
 void session_api_on_tools(const registry_parts_t *parts, json_t *content,
                           message_t **request_p)
 {

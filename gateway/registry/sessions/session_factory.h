@@ -13,11 +13,11 @@
 /* Returns the profile of that name; the default one if there is none. */
 const profile_t *session_factory_profile(const options_t *options,
                                          const char *name);
-/* Fills in what the configuration says, not the session; and makes the name of
- * its folder of packages if it lacks one. */
+/* Fills in the settings that the configuration has, not the session. Makes the
+ * name of its folder of packages if it lacks one. */
 void session_factory_fill_settings(const registry_parts_t *parts,
                                    session_spec_t *spec);
-/* Fills in what a request says of the session's life. `request` has that
+/* Fills in a request's wishes about the session's life. `request` has that
  * content; NULL: no client asks. */
 int session_factory_fill_wishes(const options_t *options, json_t *content,
                                 const message_t *request, session_spec_t *spec,
@@ -42,7 +42,7 @@ session_entry_t *session_factory_start(const registry_parts_t *parts,
                                        json_t *content,
                                        const message_t *request_or_null,
                                        fault_t *fault);
-/* Makes ahead what the next fork needs, if it is like most. */
+/* Prepares resources of the next fork, for the usual case. */
 void session_factory_prealloc(const registry_parts_t *parts);
 
 #endif

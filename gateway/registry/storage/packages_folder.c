@@ -21,7 +21,7 @@
 
 #define TOP_MODE       0711
 #define WORK_MODE      0700
-#define SESSIONS_MODE  0311 /* no `r`: a name that is not known is not found */
+#define SESSIONS_MODE  0311 /* without `r`, so that names cannot be listed */
 #define DISCARDED_MODE 0700
 #define MOVES_MAX      100 /* tries to move a folder aside */
 
@@ -215,7 +215,7 @@ void packages_folder_discard(packages_folder_t *self, const char *token)
     aside = mem_format("%s/%s", self->discarded, token);
     if (access(folder, F_OK) < 0)
         return;
-    /* The remover may just remove the folder `discarded` itself. */
+    /* The remover may be removing the folder `discarded` itself. */
     for (int i = 0; i < MOVES_MAX; i++) {
         (void) mkdir(self->discarded, DISCARDED_MODE);
         if (rename(folder, aside) == 0) {

@@ -5,7 +5,7 @@
  *     work            the cache and the workspace of the packages worker
  *     discarded       what is being removed
  *
- * Packages are made as the zygotes' user, who owns sessions, and work unless
+ * Packages are made as the zygotes' user, which owns sessions, and work unless
  * that is root. Profiles with an index show sessions in their sandboxes.
  * Several gateways may share the folder. */
 #ifndef HEARTH_GATEWAY_REGISTRY_STORAGE_PACKAGES_FOLDER_H
@@ -18,7 +18,7 @@
 
 typedef struct packages_folder packages_folder_t;
 
-/* Whom the folders belong to. */
+/* The owners of the folders. */
 typedef struct {
     const zygote_user_t *zygotes; /* borrowed; NULL: the gateway's user */
     uid_t uv_uid;                 /* the user and the group of uv's sandbox, */
@@ -31,7 +31,7 @@ typedef struct {
 int packages_folder_new(const options_t *options,
                         const packages_owners_t *owners,
                         packages_folder_t **ret_folder, fault_t *fault);
-/* Waits until what was begun is removed. */
+/* Waits until the removals that were begun are done. */
 void packages_folder_destroy(packages_folder_t **self_p);
 #define cleanup_packages_folder CLEANUP(packages_folder_destroy)
 

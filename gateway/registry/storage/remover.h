@@ -1,4 +1,4 @@
-/* A thread that removes what lies in one folder, however much that is. */
+/* A thread that removes the content of one folder, however much that is. */
 #ifndef HEARTH_GATEWAY_REGISTRY_STORAGE_REMOVER_H
 #define HEARTH_GATEWAY_REGISTRY_STORAGE_REMOVER_H
 
@@ -8,11 +8,11 @@ typedef struct remover remover_t;
 
 /* Starts the thread. The folder need not exist. */
 remover_t *remover_new(const char *folder);
-/* Waits until what was begun is removed. */
+/* Waits until the removal that was begun is done. */
 void remover_destroy(remover_t **self_p);
 #define cleanup_remover CLEANUP(remover_destroy)
 
-/* Removes the folder with all that lies in it by now; returns at once. */
+/* Removes the folder with its present content; returns at once. */
 void remover_run(remover_t *self);
 
 #endif

@@ -1,5 +1,6 @@
-/* See retention.h. The main thread decides, a few sessions at a time, and moves
- * a folder aside, so that a revival finds it whole or not at all. */
+/* See retention.h. The main thread decides, a few sessions at a time. It
+ * renames a folder before it is removed, so that a revival finds it whole or
+ * not at all. */
 #include "gateway/registry/storage/retention.h"
 
 #include "base/buffer.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 #define PAGE        64 /* sessions that are listed at a time */
-#define SLICE       16 /* sessions that are looked at in a row */
+#define SLICE       16 /* sessions that are checked in a row */
 #define SLICE_MS    50 /* the pause after them */
 #define FIRST_MS    500
 #define PASS_MIN_MS 1000

@@ -1,5 +1,5 @@
-/* What is left of sessions that are gone, recording, workspace and packages, is
- * kept for sessions/journal_keep and then removed. A session in the table
+/* Keeps recording, workspace and packages of gone sessions for
+ * sessions/journal_keep, and then removes them. A session in the table
  * stays. */
 #ifndef HEARTH_GATEWAY_REGISTRY_STORAGE_RETENTION_H
 #define HEARTH_GATEWAY_REGISTRY_STORAGE_RETENTION_H
@@ -14,8 +14,9 @@
 
 typedef struct retention retention_t;
 
-/* Sessions are kept for `keep_ms`; 0: for ever. What lies in the folder `aside`
- * is the remover's. `table`, `packages` and `remover` are borrowed. */
+/* Returns a retention that keeps sessions for `keep_ms`; 0: for ever. The
+ * remover removes the content of the folder `aside`. `table`, `packages` and
+ * `remover` are borrowed. */
 retention_t *retention_new(const char *state_dir, const char *aside,
                            int64_t keep_ms, const session_table_t *table,
                            packages_folder_t *packages, remover_t *remover);
@@ -32,7 +33,8 @@ int64_t retention_step(retention_t *self, int64_t wall_us,
  * time: "recordings" after the id `after`, and "next", the next call's `after`.
  * Returns the reply; the caller owns it. */
 json_t *retention_list(const retention_t *self, const char *after);
-/* Recording and workspace of one of them. The reply; the caller's. */
+/* Describes recording and workspace of one of them. Returns the reply; the
+ * caller owns it. */
 json_t *retention_remove(retention_t *self, const char *id);
 
 /* Calls retention_step from the loop, from a moment on. */

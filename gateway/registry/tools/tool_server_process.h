@@ -14,8 +14,8 @@
 int tool_server_process_start(const tool_server_t *server, const char *profile,
                               const char *runtime_dir, pid_t *ret_pid,
                               fault_t *fault);
-/* Waits for the end of a process that was asked to end, and kills it if that
- * takes too long. */
+/* Waits for a process that was asked to end, and kills it if that takes too
+ * long. */
 void tool_server_process_await(pid_t pid);
 
 #endif

@@ -19,10 +19,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define RETRY_MS     1000  /* until a process that ended is started again */
-#define RETRY_MAX_MS 60000 /* twice as long each time, up to this */
-#define STEADY_MS    60000 /* of one that ran for this, the pause is short */
-#define CALLS_MAX    1024  /* that wait for the process to ask */
+/* the first pause before a process is started again */
+#define RETRY_MS     1000
+#define RETRY_MAX_MS 60000 /* the pause doubles, up to this */
+/* after a run of this length the pause is short again */
+#define STEADY_MS 60000
+#define CALLS_MAX 1024 /* that wait for the process to ask */
 
 typedef struct server {
     const profile_t *profile; /* borrowed */
@@ -155,7 +157,7 @@ static void fail_call(const session_entry_t *entry, uint64_t id,
     mailbox_line_send(entry->line, command);
 }
 
-/* Has all calls fail that the process of a server has, or was to get. */
+/* Fails all calls that the process of a server has, or was to get. */
 static void fail_calls(const tool_servers_t *self, const server_t *server)
 {
     const session_entry_t *entry = session_table_first(self->parts->table);
@@ -170,7 +172,7 @@ static void fail_calls(const tool_servers_t *self, const server_t *server)
 
 /* ---- the processes ---- */
 
-/* Notes that it cannot answer, and when it is started again. */
+/* Notes that a server cannot answer, and when it is started again. */
 static void note_down(server_t *server, const char *why, int64_t now_ms)
 {
     if (now_ms > server->begun_ms + STEADY_MS)

@@ -12,7 +12,7 @@
 
 typedef struct tool_servers tool_servers_t;
 
-/* Reads which servers there are; starts none. */
+/* Reads the lists of servers; starts none. */
 tool_servers_t *tool_servers_new(const registry_parts_t *parts);
 /* Ends them, and waits for that. */
 void tool_servers_destroy(tool_servers_t **self_p);

@@ -46,7 +46,7 @@ static void on_attach(session_t *self, session_command_t *command)
     announce_session(self, command->token);
 }
 
-/* Its listeners exist: data that is sent to them waits for the kernel. */
+/* Clients can connect already: their data waits for the kernel. */
 static void on_launching(session_t *self, session_command_t *command)
 {
     session_launching_t *launching = &command->launching;
@@ -67,7 +67,7 @@ static void on_launched(session_t *self, session_command_t *command)
     if (session_kernel(self)) {
         launch_note_process(self, command->launched.pid,
                             take_fd(&command->launched.pidfd));
-    } else { /* it had ended before it was contacted */
+    } else { /* the kernel had ended before it was contacted */
         termination_read_status(self);
         stop_begin(self, END_REASON_LAUNCH,
                    "the sandbox's pid 1 was ended while it was made");
@@ -302,7 +302,8 @@ static bool has_grace_left(const session_t *self)
     return false;
 }
 
-/* The next gateway finds a kernel by its pid: one without would be left. */
+/* The next gateway finds a kernel by its pid, so a kernel without one would be
+ * lost. */
 static void finish_drain(session_t *self)
 {
     if (session_kernel(self) && awaits_process(self))
@@ -318,7 +319,7 @@ void control_on_drain(void *session)
     session_t *self = session;
 
     if (session_state_is(self->state, PHASE_GONE))
-        return; /* its end was reported */
+        return; /* the end was reported */
     if (has_grace_left(self))
         timers_start(self->timers, TIMER_DRAIN, DRAIN_MS);
     else

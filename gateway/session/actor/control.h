@@ -1,10 +1,10 @@
-/* What the registry asks of a session: a table of commands (messages.h). */
+/* Commands of the registry to a session, in one table (messages.h). */
 #ifndef HEARTH_GATEWAY_SESSION_ACTOR_CONTROL_H
 #define HEARTH_GATEWAY_SESSION_ACTOR_CONTROL_H
 
 #include "gateway/session/core/session.h"
 
-/* Does what the command asks, which is taken. */
+/* Does what the command asks; the command is taken. */
 void control_take(session_t *self, session_command_t **command_p);
 /* A zloop reader: takes one command; `arg` is the session. Ends the loop if the
  * registry ends the thread. */

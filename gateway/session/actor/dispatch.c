@@ -167,7 +167,7 @@ void dispatch_start(session_t *self, request_t **request_p)
         log_warning("session=%s execute_input: %s", self->spec->id, fault.text);
 }
 
-/* Returns the seed's next cell, which is in the journal by then. */
+/* Returns the seed's next cell, which is then in the journal. */
 static request_t *next_seed_cell(session_t *self)
 {
     cleanup_request request_t *request = seed_runner_next(self->seed);
@@ -359,7 +359,8 @@ int dispatch_finish_beside(session_t *self, const request_t *request,
     replies_announce(self, ended);
     publisher_turn(self->publisher, "idle", ended);
     request_queue_remember(self->requests, ended);
-    /* A frontend shows the last state that it has read. */
+    /* A frontend shows the last state that it has read, so `busy` is sent once
+     * more. */
     if (running)
         publisher_turn(self->publisher, "busy", running);
     return 0;

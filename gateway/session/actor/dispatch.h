@@ -1,6 +1,6 @@
-/* Clients' requests in their turn: they go to the kernel one at a time, so that
- * the session knows at every moment what runs, what waits and what an abort
- * takes away. */
+/* Dispatches clients' requests: they go to the kernel one at a time. So the
+ * session knows at every moment which one runs, which wait and which ones an
+ * abort takes away. */
 #ifndef HEARTH_GATEWAY_SESSION_ACTOR_DISPATCH_H
 #define HEARTH_GATEWAY_SESSION_ACTOR_DISPATCH_H
 
@@ -14,9 +14,9 @@ void dispatch_start(session_t *self, request_t **request_p);
 /* Sends a request to the kernel. If the link breaks, it is sent again on the
  * next connection; the kernel knows its number. */
 void dispatch_send(session_t *self, const request_t *request);
-/* Sends a comm message to the kernel beside the cell that awaits; it goes on
- * waiting in the queue until its reply comes, or its turn. Does nothing if no
- * cell awaits. */
+/* Sends a comm message to the kernel beside the cell that awaits. It waits on
+ * in the queue until its reply comes, or its turn. Does nothing if no cell
+ * awaits. */
 void dispatch_beside(session_t *self, request_t *request);
 /* Sends all waiting comm messages to the kernel, as dispatch_beside does. */
 void dispatch_all_beside(session_t *self);

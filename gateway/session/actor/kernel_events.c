@@ -321,7 +321,7 @@ void kernel_events_on_link(void *session)
 
 void kernel_events_read(session_t *self)
 {
-    /* No frame ends it: termination.c does, which is above. */
+    /* The kernel outlives the frames: only termination.c ends it. */
     kernel_t *kernel = session_kernel(self);
     fault_t fault = {0};
     int r = 0, got = 0;

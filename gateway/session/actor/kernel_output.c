@@ -21,7 +21,7 @@ void kernel_output_count(session_t *self, uint64_t seq, size_t bytes,
                    output_limit_text(self->output_limit));
 }
 
-/* Publishes the text that waits. */
+/* Publishes the merged text. */
 static int publish_merge(session_t *self, fault_t *fault)
 {
     stream_merge_t *merge = self->merge;

@@ -1,5 +1,5 @@
-/* What a kernel outputs: merged, counted, journaled and published, or dropped
- * when its cell outputs more than it may. */
+/* Handles a kernel's output: merged, counted, journaled and published, or
+ * dropped when its cell outputs more than it may. */
 #ifndef HEARTH_GATEWAY_SESSION_ACTOR_KERNEL_OUTPUT_H
 #define HEARTH_GATEWAY_SESSION_ACTOR_KERNEL_OUTPUT_H
 
@@ -7,20 +7,21 @@
 #include "gateway/session/kernel/kernel_permissions.h"
 #include "protocol/span.h"
 
-/* Returns true if the running cell outputs more with the frame, an output of
- * that weight, than it may. Text that waits counts, too; text that joins it is
- * no message more. */
+/* Returns true if the running cell exceeds its limit with this frame, an output
+ * of that weight. Merged text that waits counts, too; text that joins it is not
+ * a further message. */
 bool kernel_output_is_past_limit(session_t *self, const frame_t *frame,
                                  size_t weight,
                                  const kernel_permissions_content_t *content);
 /* Drops such a frame. For the first one the cell gets a remark, and is
  * interrupted. */
 int kernel_output_drop(session_t *self, const frame_t *frame, fault_t *fault);
-/* Merges the text of a STREAM with what waits, or publishes that first. */
+/* Merges the text of a STREAM with the text that waits, or publishes that
+ * first. */
 int kernel_output_stream(session_t *self, const frame_t *frame,
                          const kernel_permissions_stream_t *stream,
                          fault_t *fault);
-/* Publishes what waits, and journals what was dropped so far as a count. */
+/* Publishes the merged text, and journals how much was dropped so far. */
 int kernel_output_flush(session_t *self, fault_t *fault);
 /* Publishes a frame that is a message. A KeyboardInterrupt that a limit caused
  * becomes the limit's error. */

@@ -48,12 +48,14 @@ void launch_begin(session_t *self, int status, const char *group)
     session_state_step(self->state, STATE_ON_LAUNCH);
     if (!self->clocks.launched)
         self->clocks.launched = clock_monotonic_ms();
-    /* The next gateway removes the group, whatever becomes of this launch. */
+    /* The name is noted first, so that the next gateway can remove the group,
+     * whatever becomes of this launch. */
     if (*group)
         persist_now(self);
     kernel_link_watch_status(self->link, status);
     timers_start(self->timers, TIMER_READY, WARM_MS);
-    /* Refused: it has failed already, and the zygote's answer says why. */
+    /* The connection is refused if the launch has failed already; the zygote's
+     * answer says why. */
     if (kernel_link_open(self->link, spec->runtime_folder,
                          session_spec_shares_user(spec), &fault)
         < 0) {
@@ -67,9 +69,9 @@ void launch_begin(session_t *self, int status, const char *group)
         stop_begin(self, END_REASON_LAUNCH, "%s", fault.text);
 }
 
-/* The walls stand before the kernel starts, which takes a while: then its READY
- * has less to wait for. A sandbox that is not yet as it must be (pid 1 may
- * still become its program) is checked once more, when the kernel is ready. */
+/* Checks the sandbox while the kernel starts, so that its READY has less to
+ * wait for. A sandbox that is not complete yet (pid 1 may still become its
+ * program) is checked once more, when the kernel is ready. */
 static void look_ahead(session_t *self)
 {
     fault_t ignored;
@@ -122,7 +124,8 @@ static void set_ready(session_t *self)
         announce_ready(self);
         return;
     }
-    persist_now(self); /* another gateway must not take it for ready */
+    persist_now(self); /* so that the next gateway does not take the kernel for
+                          ready */
     timers_start(self->timers, TIMER_SEED, self->spec->profile->seed_ms);
 }
 
@@ -133,7 +136,7 @@ void launch_admit(session_t *self)
     fault_t fault;
 
     if (!kernel || !kernel_pid(kernel))
-        return; /* LAUNCHED says which process to look at */
+        return; /* LAUNCHED names the process to check */
     if (sandbox_check(self->spec, kernel_pid(kernel),
                       resource_monitor_group(self->monitor),
                       was_seen ? SANDBOX_CHECK_AGAIN : SANDBOX_CHECK_START,
@@ -160,7 +163,8 @@ void launch_check_adopted(session_t *self)
             self, END_REASON_LAUNCH,
             "found by another gateway, the sandbox differs from its plan: %s",
             fault.text);
-    else if (r < 0) /* it ends just now, or hides itself from an equal */
+    else if (r < 0) /* the process ends just now, or hides itself from its own
+                       user */
         log_notice("session=%s cannot be looked at: %s", self->spec->id,
                    fault.text);
 }

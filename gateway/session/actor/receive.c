@@ -29,7 +29,7 @@ static void note_full(session_t *self, const char *limit, uint64_t max)
         audit_events_full(self->audit, limit, max);
 }
 
-/* Refuses a request for what all sessions hold, not for what this one may. */
+/* Refuses a request because all sessions together hold too much. */
 static void refuse_for_memory(session_t *self, request_t *request)
 {
     const memory_budget_t *budget = held_memory_budget(self->memory);
@@ -63,7 +63,7 @@ static request_queue_room_t room_for(const session_t *self,
                               limits->requests_bytes);
 }
 
-/* Returns true if the request may wait; it was refused else. */
+/* Returns true if the request may wait; otherwise it was refused. */
 static bool has_room(session_t *self, request_t *request)
 {
     const profile_limits_t *limits = &self->spec->limits;
@@ -151,7 +151,7 @@ static void refuse_gone(session_t *self, request_t *request)
     const char *name;
 
     replies_write_gone(self, &name, &sentence);
-    /* No journal: the session's record is closed. */
+    /* Not journaled: the session's record is closed. */
     replies_announce(self, request);
     if (request->is_execute && !request->silent) {
         cleanup_buffer buffer_t content = BUFFER_EMPTY;
@@ -203,8 +203,8 @@ static void on_request(session_t *self, const char *frontend, channel_t channel,
     }
 }
 
-/* Journals an answer to input(): it belongs to the recording. A password does
- * not, nor what no person would type. */
+/* Journals an answer to input(): it belongs to the recording. A password is not
+ * recorded, nor is a text that no person would type. */
 static void record_answer(session_t *self, const message_t *message)
 {
     jspan_t value = jspan_member(message_content_json(message), "value");
@@ -244,9 +244,9 @@ static void on_input_reply(session_t *self, const char *frontend,
         || !request_is_of(running, frontend, message_identity(message, 0)))
         return;
     frame.request = running->number;
-    /* The journal has it only when the kernel has it: the next gateway would
-     * take it for answered. A kernel that gets it twice drops the second one,
-     * before its next question. */
+    /* It is journaled only when the kernel has it: else the next gateway would
+     * take the question for answered. A kernel that gets an answer twice drops
+     * the second one before its next question. */
     if (kernel_link_send(self->link, &frame, &fault) < 0) {
         log_warning("session=%s input_reply: %s", self->spec->id, fault.text);
         return;

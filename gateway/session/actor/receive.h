@@ -1,6 +1,6 @@
-/* What clients send, by the session's own sockets and by frontends: requests
- * are journaled and queued; refused when they are wrong, replayed when they
- * came before. */
+/* Receives clients' requests from the session's own sockets and from frontends.
+ * They are journaled and queued; wrong ones are refused, repeated ones get the
+ * journaled answer. */
 #ifndef HEARTH_GATEWAY_SESSION_ACTOR_RECEIVE_H
 #define HEARTH_GATEWAY_SESSION_ACTOR_RECEIVE_H
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define REPEAT_US (1000 * 1000) /* replies of the last second go out again */
+#define REPEAT_US (1000 * 1000) /* younger replies are sent again */
 
 typedef struct answered {
     struct answered *next; /* owned */
@@ -44,7 +44,7 @@ struct recovery {
                              has not ended it */
     uint64_t left_number; /* the last request that was that kernel's */
     uint64_t kernel_seq;  /* the last event of the kernel in the journal */
-    request_queue_input_t input; /* that was asked for last, ... */
+    request_queue_input_t input; /* the input that was asked for last, ... */
     uint64_t asking;             /* ... and the number of the request */
 };
 
@@ -108,8 +108,8 @@ static void drop_pending(void *arg, uint64_t first, uint64_t last)
     }
 }
 
-/* Notes that the kernel was to leave: what waits by now was meant for it. After
- * a restart what comes later is for the fresh one. */
+/* Notes that the kernel was asked to leave: requests that wait by then were
+ * meant for it. After a restart later requests are for the fresh kernel. */
 static void on_leaving(session_t *self, const journal_record_t *record)
 {
     jspan_t value;
@@ -129,7 +129,7 @@ static void on_leaving(session_t *self, const journal_record_t *record)
         self->recovery->left_number = at->number;
 }
 
-/* Notes what a cell asks its client for: the answer can still come. */
+/* Notes a cell's question to its client: the answer can still come. */
 static void on_question(recovery_t *self, const journal_record_t *record)
 {
     jspan_t content;
@@ -155,8 +155,9 @@ static void on_state(session_t *self, const journal_record_t *record)
     } else if (strcmp(record->type, "ready") == 0) {
         buffer_clear(&self->info);
         buffer_append(&self->info, record->content.bytes, record->content.size);
-        /* A kernel that is to go may say so before it does. One whose process
-         * was not known yet cannot be taken over: another one is owed. */
+        /* A kernel that was asked to leave may send READY before it does. A
+         * kernel whose process is unknown cannot be taken over, so another one
+         * is launched. */
         if (!self->recovery->is_leaving && self->spec->process.pid)
             session_state_step(self->state, STATE_ON_WANT_NOTHING);
     } else if (strcmp(record->type, "launch") == 0

@@ -1,5 +1,5 @@
-/* A session that another gateway left: what it was doing is in its journal. A
- * request without a reply waits or runs; the first one of them is the one that
+/* Takes over the session of an earlier gateway, whose state is in its journal.
+ * A request without a reply waits or runs. The first of them is the one that
  * the kernel has, since requests are handed over one by one. */
 #ifndef HEARTH_GATEWAY_SESSION_ACTOR_RECOVERY_H
 #define HEARTH_GATEWAY_SESSION_ACTOR_RECOVERY_H
@@ -19,7 +19,7 @@ bool recovery_is_leaving(const recovery_t *self);
 void recovery_repeat(session_t *self);
 /* Gives requests without a reply the error of a session that is gone. */
 void recovery_refuse(session_t *self);
-/* Gives those of a kernel that is being restarted the error of its end. */
+/* Gives requests to a kernel that is being restarted the error of its end. */
 void recovery_refuse_old(session_t *self);
 
 #endif

@@ -1,5 +1,5 @@
-/* Subscribers come and go: new ones are greeted, and after a take-over requests
- * wait until as many are back as there were, or for a moment. */
+/* Handles subscribers: new ones are greeted. After a take-over requests wait
+ * until as many subscribers are back as there were, or for a moment. */
 #ifndef HEARTH_GATEWAY_SESSION_ACTOR_SUBSCRIBERS_H
 #define HEARTH_GATEWAY_SESSION_ACTOR_SUBSCRIBERS_H
 
@@ -11,8 +11,8 @@ void subscribers_open(session_t *self);
 /* Holds a session that was taken over until its subscribers are back. */
 void subscribers_hold(session_t *self);
 /* Greets a subscriber: a channels_greet_t, whose `arg` is the session. Another
- * message may be about to be published, so what else follows waits for a turn
- * of its own. */
+ * message may be about to be published, so further steps are left to a
+ * timer. */
 void subscribers_greet(void *arg, bool is_new, bytes_t topic);
 
 /* Handle TIMER_HOLD, TIMER_SUBSCRIBED and TIMER_UNSUBSCRIBED; `session` is it.

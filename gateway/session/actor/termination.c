@@ -125,8 +125,8 @@ static void leave_tombstone(session_t *self)
     note(self, "gone");
     write_tombstone(self);
     end_tool_waits(self);
-    /* The ports of another's connection file go to the next kernel: the session
-     * answers no client that waits for that. */
+    /* A connection file that was given keeps its ports for the next kernel, so
+     * the session answers no client that waits for one. */
     if (!spec->is_external)
         holder_forget(self->holder);
     timers_stop(self->timers, TIMER_IDLE);
@@ -134,7 +134,8 @@ static void leave_tombstone(session_t *self)
     persist_now(self);
     workspace_owner_end(spec);
     announce_latency(self);
-    /* First: who learns of the end may have the registry revive the session. */
+    /* First: a client that learns of the end may have the registry revive the
+     * session. */
     notify_gone(self->notify, spec->end.reason, spec->end.detail);
     deletion_answer(self);
     publisher_status(self->publisher, "dead", (bytes_t){0});
@@ -176,7 +177,7 @@ void termination_relaunch(session_t *self)
 
 static void go_on(session_t *self)
 {
-    /* No other gateway may take the old process for the fresh one. */
+    /* So that no other gateway takes the old process for the fresh one. */
     self->spec->process.pid = 0;
     persist_now(self);
     if (!is_repeated(self))
@@ -240,8 +241,8 @@ static void report(session_t *self)
         audit_events_end(self->audit, &self->cause,
                          kernel_link_end(self->link));
     }
-    /* Requests before a restart were answered when it was asked for; what has
-     * come since is for the fresh kernel. */
+    /* Requests before a restart were answered when it was asked for; later ones
+     * are for the fresh kernel. */
     if (sequel != SEQUEL_RESTART && sequel != SEQUEL_REPEAT)
         replies_fail_for_end(self, UINT64_MAX);
 }

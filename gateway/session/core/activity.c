@@ -26,7 +26,7 @@ void activity_touch(session_t *self)
     begin(self, now_us);
 }
 
-/* A time later than now says that the clock was set back. */
+/* A time later than now shows that the clock was set back. */
 void activity_take_over(session_t *self)
 {
     int64_t asked_us = self->spec->times.asked_us, now_us = clock_wall_us();
@@ -36,7 +36,7 @@ void activity_take_over(session_t *self)
     begin(self, now_us);
 }
 
-/* The timer is not started anew: there may be thousands of outputs a second. */
+/* The timer is not restarted: there may be thousands of outputs a second. */
 void activity_note_output(session_t *self)
 {
     self->clocks.output_us = clock_wall_us();
@@ -60,7 +60,8 @@ bool activity_goes_on(session_t *self)
     int64_t left_ms =
         deadlines_left(self->spec->times.idle_timeout_ms, active_us, now_us);
 
-    /* Later than now: the clock was set back, and nothing is known. */
+    /* A time later than now: the clock was set back, and the last activity is
+     * unknown. */
     if (active_us == self->clocks.begun_us || active_us > now_us
         || left_ms <= 1)
         return false;

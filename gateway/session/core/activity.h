@@ -7,7 +7,7 @@
 /* Begins the inactivity timeout anew: a client uses the session. */
 void activity_touch(session_t *self);
 /* Begins it anew for a session of another gateway: clients may come back. That
- * is no request: how long output alone keeps the session goes on. */
+ * is not a request, so the time that output alone keeps the session runs on. */
 void activity_take_over(session_t *self);
 /* Notes that the session's code has output something. That is activity, but
  * output alone keeps a session only for sessions/output_timeout. */
@@ -16,8 +16,8 @@ void activity_note_output(session_t *self);
 int64_t activity_last_us(const session_t *self);
 /* Returns true if there was output that counts as activity no more. */
 bool activity_is_output_alone(const session_t *self);
-/* Returns true, and waits for the rest, if the inactivity timeout is not over
- * because of output. */
+/* Returns true if the inactivity timeout is extended because of output; the
+ * timer then runs for the rest. */
 bool activity_goes_on(session_t *self);
 /* Starts the rest of the lifetime, if there is one. */
 void activity_count_lifetime(session_t *self);

@@ -70,7 +70,8 @@ void announce_ready(session_t *self)
     session_report_t *event = session_report_new(SESSION_READY, 0);
 
     activity_touch(self);
-    /* First: with the registry's answer a client turns to a frontend. */
+    /* First, because a client turns to a frontend once it has the registry's
+     * answer. */
     announce_state(self);
     if (!self->spec->is_pooled && self->spec->process.pid)
         event->answer = describe_created(self);

@@ -1,6 +1,6 @@
-/* What a session reports to the audit log: its start and end, its cells, what
- * was refused, limits, messages with a wrong signature. Of code and output it
- * reports lengths and hashes alone. Owned by the session's thread. */
+/* Reports of a session to the audit log: its start and end, its cells,
+ * refusals, limits, messages with a wrong signature. Code and output are
+ * reported by length and hash alone. Owned by the session's thread. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_AUDIT_EVENTS_H
 #define HEARTH_GATEWAY_SESSION_CORE_AUDIT_EVENTS_H
 
@@ -13,7 +13,7 @@
 
 typedef struct audit_events audit_events_t;
 
-/* Returns a way to the log; `spec` is borrowed. */
+/* Returns a writer to the log; `spec` is borrowed. */
 audit_events_t *audit_events_new(const session_spec_t *spec);
 void audit_events_destroy(audit_events_t **self_p);
 #define cleanup_audit_events CLEANUP(audit_events_destroy)
@@ -33,11 +33,11 @@ void audit_events_tool_limit(audit_events_t *self, const char *name,
                              uint64_t max);
 /* Notes that a request was refused since too many wait. */
 void audit_events_full(audit_events_t *self, const char *limit, uint64_t max);
-/* Notes a limit that a cell has reached, on the kernel's word. */
+/* Notes a limit that a cell has reached, as its kernel reports. */
 void audit_events_limit_said(audit_events_t *self, const char *name,
                              uint64_t used, uint64_t max);
 void audit_events_cell_begin(audit_events_t *self, const request_t *request);
-/* Takes a cell over whose begin an earlier gateway has noted. */
+/* Takes over a cell whose begin an earlier gateway has noted. */
 void audit_events_cell_resume(audit_events_t *self, const request_t *request);
 /* Notes the end of a cell: `content` is its reply, `bytes` its output. */
 void audit_events_cell_end(audit_events_t *self, const request_t *request,

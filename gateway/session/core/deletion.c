@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#define DELETION_MS 12000 /* longer than all that an end waits for */
+#define DELETION_MS 12000 /* longer than any end takes */
 
 void deletion_await(session_t *self, uint64_t token)
 {

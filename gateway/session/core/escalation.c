@@ -19,7 +19,7 @@ void escalation_answer(session_t *self, const char *outcome,
                             "variables", variables));
 }
 
-/* Returns what is known of a cell that has not ended. */
+/* Returns the outcome for a cell that has not ended. */
 static const char *known(const session_t *self)
 {
     return interrupt_is_handled(self->interrupt) ? "handling" : "running";
@@ -46,7 +46,7 @@ static void signal_kernel(session_t *self)
 
     if (kernel_command(session_kernel(self), 'I', &fault) < 0)
         log_warning("session=%s interrupt: %s", self->spec->id, fault.text);
-    /* Without a link no mark comes back: it is not waited for. */
+    /* Without a link no mark can come back, so none is waited for. */
     is_marked = session_state_is_greeted(self->state)
                 && kernel_link_send(self->link, &mark, &fault) == 0;
     interrupt_note_signal(self->interrupt, is_marked ? mark.request : 0,

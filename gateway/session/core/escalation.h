@@ -1,6 +1,6 @@
-/* Interrupts of the running cell: what interrupt.h decides is done, and the
- * client that waits for the outcome gets it. Of the variables it says what is
- * known, never a guess. */
+/* Interrupts the running cell: acts on the decisions of interrupt.h, and gives
+ * the outcome to the client that waits for it. It says of the variables only
+ * what is known, never a guess. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_ESCALATION_H
 #define HEARTH_GATEWAY_SESSION_CORE_ESCALATION_H
 
@@ -8,7 +8,7 @@
 
 /* Interrupts the running cell; `kills` permits to end its kernel. */
 void escalation_begin(session_t *self, bool kills);
-/* Likewise, for a limit that the cell has reached. */
+/* Does the same for a limit that the cell has reached. */
 void escalation_begin_for_limit(session_t *self, cell_limit_t limit);
 /* Acts when the kernel's mark `number` was read. */
 void escalation_on_mark(session_t *self, uint64_t number);
@@ -22,9 +22,9 @@ void escalation_on_timer(void *session);
 /* Answers the client that waits for the outcome, if there is one. */
 void escalation_answer(session_t *self, const char *outcome,
                        const char *variables);
-/* Likewise, with what is known before the escalation has ended. */
+/* Does the same with what is known before the escalation has ended. */
 void escalation_answer_known(session_t *self);
-/* Likewise, and ends the escalation. */
+/* Does the same, and ends the escalation. */
 void escalation_end(session_t *self, const char *outcome,
                     const char *variables);
 

@@ -181,8 +181,8 @@ void flow_control_on_latecomers(session_t *self)
         backpressure_owe(self->backpressure, self->spec->subscribers - have);
 }
 
-/* A subscriber that is back may wait for the `idle` of a cell that has ended
- * meanwhile. */
+/* A subscriber that is back may still wait for the `idle` of a cell that has
+ * ended meanwhile. */
 void flow_control_on_subscriber(session_t *self)
 {
     bytes_t last = request_queue_last(self->requests);

@@ -64,7 +64,7 @@ static void answer_shutdown(session_t *self, request_t *request)
     shutdown_begin(self, restart);
 }
 
-/* There is no debugger: an empty reply says so to every client. */
+/* There is no debugger; every client understands an empty reply. */
 static void answer_debug(session_t *self, request_t *request)
 {
     publisher_send_reply(self->publisher, request, (bytes_t){0},

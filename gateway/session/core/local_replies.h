@@ -1,6 +1,5 @@
-/* Requests that the gateway answers by itself: what a kernel is, where its
- * ports are, interrupts and shutdowns. On control they are answered while a
- * cell runs. */
+/* Requests that the gateway answers by itself: kernel_info, the ports,
+ * interrupts and shutdowns. On control they are answered while a cell runs. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_LOCAL_REPLIES_H
 #define HEARTH_GATEWAY_SESSION_CORE_LOCAL_REPLIES_H
 

@@ -60,8 +60,8 @@ static void note_refusals(session_t *self, const resource_verdict_t *verdict)
     log_notice("session=%s limit=processes max=%" PRIu64, self->spec->id, max);
 }
 
-/* Outputs gave way to the journal's bound: it says so at their place, and
- * here that it has begun to. */
+/* The journal has removed outputs to keep its bound. Each gap is recorded in
+ * its place; this record says that it has begun. */
 static void note_journal(session_t *self)
 {
     uint64_t max = self->spec->limits.journal_bytes;
@@ -81,7 +81,7 @@ static int64_t running_cell(const session_t *self)
                : 0;
 }
 
-/* Sessions that do nothing leave descriptors for those that do. */
+/* An idle session closes descriptors, so that busy ones can have them. */
 static void rest(session_t *self)
 {
     journal_rest(self->journal);

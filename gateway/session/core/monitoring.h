@@ -1,23 +1,23 @@
-/* The limits of a session as a whole: what resource_monitor.h decides is done,
- * and limits that had an effect are reported with their figures: in the reason
- * of an end, or in the journal when the session goes on. */
+/* Limits of a session as a whole: acts on the decisions of resource_monitor.h.
+ * Limits that had an effect are reported with their figures: in the reason of
+ * an end, or in the journal if the session goes on. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_MONITORING_H
 #define HEARTH_GATEWAY_SESSION_CORE_MONITORING_H
 
 #include "gateway/session/core/session.h"
 
-/* Looks at a kernel in the control group `name`, "" for none, from now on. */
+/* Watches a kernel in the control group `name`, "" for none, from now on. */
 void monitoring_begin(session_t *self, const char *name);
-/* Likewise, at that of a session that was taken over. */
+/* Does the same for the kernel of a session that was taken over. */
 void monitoring_adopt(session_t *self);
-/* Looks no more: the kernel has ended, and so does its group. */
+/* Stops watching: the kernel has ended, and so has its group. */
 void monitoring_end(session_t *self);
 /* Handles TIMER_RESOURCES; `session` is it. */
 void monitoring_on_timer(void *session);
 /* Sets the cause of the end, if it was a limit of the session. Returns true if
  * it was. */
 bool monitoring_explain(session_t *self);
-/* Notes that a cell begins: looks come soon. */
+/* Notes that a cell begins: the next look comes soon. */
 void monitoring_cell_begin(session_t *self);
 /* Reports the limits that a cell has reached, as its kernel says in the reply.
  */

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 
-#define SAVE_MS 50 /* changes are gathered */
+#define SAVE_MS 50 /* how long changes are gathered */
 
 void persist_now(session_t *self)
 {

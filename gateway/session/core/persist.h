@@ -1,5 +1,4 @@
-/* session.json is kept up to date, for the gateway that comes after this one.
- */
+/* Keeps session.json up to date, for the next gateway. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_PERSIST_H
 #define HEARTH_GATEWAY_SESSION_CORE_PERSIST_H
 
@@ -7,7 +6,7 @@
 
 /* Writes session.json. A failure is logged. */
 void persist_now(session_t *self);
-/* Likewise, in a moment: with what else changes by then. */
+/* Does the same in a moment, so that several changes are written once. */
 void persist_soon(session_t *self);
 /* Handles TIMER_SAVE; `session` is it. */
 void persist_on_timer(void *session);

@@ -40,8 +40,8 @@ static void publish_error(session_t *self, const request_t *request,
                             event.content);
 }
 
-/* Replies, whether or not the journal can be written. Returns true if the
- * journal has the reply. */
+/* Sends a reply, whether or not the journal can be written. Returns true if the
+ * journal has it. */
 static bool reply_anyway(session_t *self, const request_t *request,
                          bytes_t content)
 {

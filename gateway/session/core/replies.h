@@ -1,6 +1,6 @@
 /* Replies that the gateway gives to requests in place of the kernel: errors,
- * aborts, remarks. A client gets its reply whether or not the journal takes
- * it: none waits for ever because a disk is full. */
+ * aborts, remarks. A client gets its reply even if the journal cannot take it,
+ * for example because a disk is full. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_REPLIES_H
 #define HEARTH_GATEWAY_SESSION_CORE_REPLIES_H
 
@@ -15,9 +15,9 @@ void replies_fail(session_t *self, request_t *request, const char *ename,
  * good: no kernel has them, nor will. */
 void replies_fail_until(session_t *self, uint64_t last, const char *ename,
                         const char *evalue);
-/* Likewise, all of them. */
+/* Does the same for all of them. */
 void replies_fail_all(session_t *self, const char *ename, const char *evalue);
-/* Likewise, up to `last`, with the error of the kernel's end. */
+/* Does the same up to `last`, with the error of the kernel's end. */
 void replies_fail_for_end(session_t *self, uint64_t last);
 /* Aborts the execute_request of that number, which waits. */
 void replies_abort(session_t *self, uint64_t number);
@@ -40,7 +40,8 @@ void replies_write_limit(const session_t *self, const request_t *request,
 /* Writes a line on the cell's standard error; plain text without quotes. */
 void replies_remark(session_t *self, const request_t *request,
                     const char *remark);
-/* Likewise: the cell ran past its time limit, and has caught the interrupt. */
+/* Writes there that the cell ran past its time limit, and has caught the
+ * interrupt. */
 void replies_remark_limit(session_t *self, const request_t *request);
 
 #endif

@@ -39,7 +39,8 @@ typedef struct {
     int64_t launched;  /* a kernel's first launch; 0: it is ready */
     int64_t stuck;     /* the journal could not be written */
     int64_t drained;   /* the grace for the running cell is over */
-    int64_t settled;   /* that for a start or an end under way is over */
+    int64_t settled;   /* the grace for a start or an end that is under way is
+                          over */
 } session_clocks_t;
 
 /* The host tools of a session. */
@@ -57,7 +58,7 @@ typedef struct {
     session_spec_t *spec;         /* owned */
     session_state_t *state;       /* owned */
     holder_t *holder;             /* owned */
-    end_cause_t cause;            /* of the end that is on its way, or was */
+    end_cause_t cause;            /* of the end that is under way or over */
     notify_t *notify;             /* owned; the line to the registry */
     channels_t *channels;         /* owned; NULL before they are bound */
     frontends_t *frontends;       /* owned */
@@ -81,8 +82,8 @@ typedef struct {
     latency_t latency;         /* of replies, until the registry has it */
     buffer_t info;      /* content of kernel_info_reply; empty until READY */
     buffer_t deletions; /* tokens of requests that wait for the end */
-    session_phase_t announced_phase; /* that the frontends know */
-    cpu_affinity_t processors;       /* that this thread may use */
+    session_phase_t announced_phase; /* the state that the frontends know */
+    cpu_affinity_t processors;       /* processors that this thread may use */
     session_clocks_t clocks;
 } session_t;
 

@@ -8,7 +8,7 @@ struct json_t; /* jansson, whose macros do not go with protocol/jspan.h */
 
 /* Returns an object, which is the caller's. */
 struct json_t *session_info_of(const session_t *self);
-/* Likewise, with what has to be looked for in /proc. */
+/* Does the same with data that has to be looked for in /proc. */
 struct json_t *session_info_measured(const session_t *self);
 
 #endif

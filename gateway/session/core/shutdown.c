@@ -32,7 +32,7 @@ static bool wants_restart(const session_t *self)
     return session_state_sequel(self->state) == SEQUEL_RESTART;
 }
 
-/* Returns true if the end is wanted already, with nothing after it. */
+/* Returns true if an end without a sequel is wanted already. */
 static bool wants_end(const session_t *self)
 {
     return session_state_sequel(self->state) == SEQUEL_NONE
@@ -107,7 +107,8 @@ void shutdown_begin(session_t *self, bool restart)
         stop_begin(self, END_REASON_DELETED, "%s", "ended on request");
         return;
     }
-    /* The end of a session that is deleted waits for no other gateway. */
+    /* A session that is deleted waits for no next gateway: it ends with this
+     * one. */
     if (!wants_restart(self))
         (void) kernel_command(session_kernel(self), 'U', &fault);
     session_state_step(self->state, STATE_ON_STOP);
@@ -125,10 +126,10 @@ void shutdown_at_once(session_t *self, const char *why)
     /* A limit that ended the session stays the reason. */
     if (self->cause.reason == END_REASON_DELETED)
         end_cause_set(&self->cause, END_REASON_DELETED, "%s", why);
-    /* Once, though every request of a client that leaves comes here. */
+    /* Only once, although every request of a client that leaves comes here. */
     if (!was_wanted)
         note(self);
-    /* A kernel that was killed is not given more time by each request. */
+    /* Further requests do not give a killed kernel more time. */
     if (!session_state_is(self->state, PHASE_STOPPING)
         || !timers_is_running(self->timers, TIMER_STOP))
         stop_begin(self, END_REASON_DELETED, "%s", why);
@@ -137,7 +138,8 @@ void shutdown_at_once(session_t *self, const char *why)
 void shutdown_go_on(session_t *self)
 {
     explain(self, wants_restart(self));
-    /* It has most likely been asked already, and is not asked again. */
+    /* The earlier gateway has most likely asked the kernel, so it is not asked
+     * again. */
     if (session_kernel(self) && kernel_pidfd(session_kernel(self)) >= 0)
         stop_begin(self, END_REASON_DELETED, "%s", "ended on request");
     else

@@ -1,7 +1,7 @@
-/* The end of a kernel on request, or its restart: the kernel is asked to leave,
- * so that what it has registered for its end is run, and killed if it does not.
- * The client has its answer at once; the journal therefore says what is still
- * to be done, for the gateway that comes when this one is killed. */
+/* Ends or restarts a kernel on request. The kernel is asked to leave, so that
+ * its exit handlers are run, and killed if it does not. The client has its
+ * answer at once. The journal therefore says what is still to be done, for the
+ * gateway that comes when this one is killed. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_SHUTDOWN_H
 #define HEARTH_GATEWAY_SESSION_CORE_SHUTDOWN_H
 
@@ -11,7 +11,8 @@
 void shutdown_begin(session_t *self, bool restart);
 /* Ends the kernel without asking it; `why` is a sentence. */
 void shutdown_at_once(session_t *self, const char *why);
-/* Goes on with what another gateway has begun before it was killed. */
+/* Goes on with a shutdown that another gateway has begun before it was
+ * killed. */
 void shutdown_go_on(session_t *self);
 /* Handles TIMER_LEAVE; `session` is it. */
 void shutdown_on_timer(void *session);

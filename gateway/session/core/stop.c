@@ -7,8 +7,8 @@
 #include <stdarg.h>
 
 #define LINK_GRACE_MS 300    /* from a closed link to the end of its kernel */
-#define REPEAT_MS     120000 /* launches are repeated for so long */
-#define STOP_MS       5000   /* then a killed kernel is given up */
+#define REPEAT_MS     120000 /* how long launches are repeated */
+#define STOP_MS       5000   /* how long a killed kernel is waited for */
 
 void stop_end_waiting(session_t *self)
 {

@@ -1,5 +1,5 @@
-/* The end of a session's kernel is wanted, for whatever cause: it is killed and
- * waited for. What follows when it has ended is in termination.h. */
+/* Ends a session's kernel, for whatever cause: it is killed and waited for.
+ * termination.h decides the sequel. */
 #ifndef HEARTH_GATEWAY_SESSION_CORE_STOP_H
 #define HEARTH_GATEWAY_SESSION_CORE_STOP_H
 
@@ -12,13 +12,13 @@ void stop_begin(session_t *self, end_reason_t reason, const char *format, ...)
 /* Waits for the end of the kernel until one timer of STOP, LEAVE and LINK, and
  * for no other of them any more. */
 void stop_await(session_t *self, timer_name_t name, int64_t delay_ms);
-/* Waits no more. */
+/* Stops waiting. */
 void stop_end_waiting(session_t *self);
-/* Waits a moment for how a kernel that is gone ended: pid 1 may say it. */
+/* Waits a moment for pid 1's report of a kernel that is gone. */
 void stop_expect(session_t *self);
-/* Notes that the launch has failed by what passes: the stop_begin that comes
- * next is not the end of the session, unless its kernel was ready or launches
- * fail for long. */
+/* Notes that the launch has failed for a passing cause. The next stop_begin
+ * then does not end the session, unless its kernel was ready or launches have
+ * failed for long. */
 void stop_repeat_launch(session_t *self);
 /* Returns true if a fresh kernel follows the end of this one. */
 bool stop_wants_relaunch(const session_t *self);

@@ -6,26 +6,27 @@
 typedef enum {
     STEP_NONE,
     STEP_FIRST,  /* the first signal was sent */
-    STEP_SECOND, /* and the second one: Python code did not get the first */
+    STEP_SECOND, /* the second signal was sent: Python code did not get the
+                    first */
     STEP_KILL,
 } step_t;
 
 struct interrupt {
     int64_t grace_ms;
-    bool reports; /* the kernel says STRUCK */
+    bool reports; /* the kernel sends STRUCK */
     step_t step;
     uint64_t mark;     /* not returned yet; 0: none */
     uint64_t received; /* bytes of the link at the last check */
     int64_t since;     /* monotonic ms; of the first signal */
-    int64_t due;       /* likewise; the grace is over */
-    int64_t asked;     /* likewise; the client that waits began to */
-    bool awaits_mark;  /* the mark of the next signal counts */
-    bool is_deaf;      /* without a link nothing of it is reported */
+    int64_t due;       /* monotonic ms; when the grace is over */
+    int64_t asked;     /* monotonic ms; when the client began to wait */
+    bool awaits_mark;  /* the mark of the next signal is not known yet */
+    bool is_deaf;      /* STRUCK cannot arrive, because there is no link */
     bool is_struck;    /* Python code has got a signal */
     bool is_missed;    /* a signal met no code: another one is due */
     bool has_yielded;  /* the grace was extended */
     bool kills;        /* the last step is permitted */
-    bool is_patient;   /* the request that waits, waits for the end */
+    bool is_patient;   /* that request waits until the end */
     uint64_t token;    /* of the request that waits for the outcome; 0: none */
     cell_limit_t limit;
 };

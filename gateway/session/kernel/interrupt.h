@@ -40,7 +40,7 @@ typedef enum {
     INTERRUPT_DONE,    /* the escalation is over: the kernel goes on running */
 } interrupt_action_t;
 
-/* What the session does. */
+/* A decision for the session. */
 typedef struct {
     interrupt_action_t action;
     int64_t wait_ms; /* interrupt_on_timer is due then; 0: when it was before */

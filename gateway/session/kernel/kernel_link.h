@@ -10,13 +10,13 @@
 
 #include <czmq.h>
 
-/* What the session does; `arg` is its own. */
+/* The session's callbacks; `arg` is its own. */
 typedef struct {
     void (*on_input)(void *arg);  /* the link can be read */
     void (*on_end)(void *arg);    /* the kernel has ended */
-    void (*on_silent)(void *arg); /* pid 1 has closed its socket, and has not
-                                     said how the kernel ended */
-    void (*on_status)(void *arg); /* the launch says something */
+    void (*on_silent)(void *arg); /* pid 1 has closed its socket without a
+                                     report of the kernel's end */
+    void (*on_status)(void *arg); /* the launch has written a report */
 } kernel_link_ops_t;
 
 typedef struct kernel_link kernel_link_t;
@@ -41,13 +41,13 @@ int kernel_link_adopt(kernel_link_t *self, pid_t pid, uint64_t start_time,
 kernel_t *kernel_link_kernel(const kernel_link_t *self);
 /* Returns true if there is a kernel whose process is known and watched. */
 bool kernel_link_has_process(const kernel_link_t *self);
-/* Watches the kernel no more. */
+/* Stops watching the kernel. */
 void kernel_link_unwatch(kernel_link_t *self);
 /* Ends the kernel, if there is one, and forgets it. */
 void kernel_link_close(kernel_link_t *self);
-/* Returns how the last kernel ended, as far as its pid 1 has said, lent. */
+/* Returns how the last kernel ended, as far as its pid 1 has reported, lent. */
 const kernel_end_t *kernel_link_end(const kernel_link_t *self);
-/* Reads what pid 1 has said of it by now. */
+/* Reads the report of pid 1, as far as it has come. */
 void kernel_link_read_end(kernel_link_t *self);
 
 /* Watches where the launch reports; `fd` is taken. */
@@ -58,15 +58,15 @@ int kernel_link_read_status(kernel_link_t *self, fault_t *ret_fault);
 /* Closes that descriptor, if it is open. */
 void kernel_link_forget_status(kernel_link_t *self);
 
-/* Connects the link, greets the kernel with what the journal has of it, and
- * watches the link. */
+/* Connects the link, sends the kernel the last event that is in the journal,
+ * and watches the link. */
 int kernel_link_connect(kernel_link_t *self, const char *folder,
                         fault_t *fault);
 /* Cuts the link; kernel_link_connect makes it anew. */
 void kernel_link_cut(kernel_link_t *self);
 /* Returns true if the link is connected. */
 bool kernel_link_is_connected(const kernel_link_t *self);
-/* Reads the link no more, or again; what waits to be written is written. */
+/* Stops or resumes reading the link; data that waits is still written. */
 void kernel_link_hold(kernel_link_t *self, bool is_held);
 /* Sends a frame; what the link does not take is written later. */
 int kernel_link_send(kernel_link_t *self, const frame_t *frame, fault_t *fault);

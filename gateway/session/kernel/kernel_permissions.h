@@ -1,5 +1,6 @@
-/* What a kernel may say: one row a frame type. Everything that comes out of a
- * kernel is hostile; a frame that no row permits ends the session. */
+/* The messages that a kernel may send: one row a frame type. Everything that
+ * comes out of a kernel is hostile; a frame that no row permits ends the
+ * session. */
 #ifndef HEARTH_GATEWAY_SESSION_KERNEL_KERNEL_PERMISSIONS_H
 #define HEARTH_GATEWAY_SESSION_KERNEL_KERNEL_PERMISSIONS_H
 
@@ -13,12 +14,12 @@ typedef struct {
     jspan_t name, text;
 } kernel_permissions_stream_t;
 
-/* Likewise, of a REPLY's. */
+/* The members of a REPLY's content. */
 typedef struct {
     jspan_t status, execution_count;
 } kernel_permissions_reply_t;
 
-/* What a frame says; borrowed from the frame. */
+/* The content of a frame, borrowed from it. */
 typedef struct {
     jspan_t object;                     /* all of it */
     kernel_permissions_stream_t stream; /* of a STREAM alone */

@@ -162,7 +162,8 @@ char *publisher_write_welcome(bytes_t topic, buffer_t *out)
     return take_ptr(name);
 }
 
-/* Called while another message is about to go: that one keeps its header. */
+/* Called while another message is being sent, so it must not change that
+ * message's header. */
 void publisher_welcome(publisher_t *self, bytes_t topic)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY, header = BUFFER_EMPTY;
@@ -225,7 +226,7 @@ int publisher_event(publisher_t *self, const publisher_event_t *event,
     return r;
 }
 
-/* To who asked: the journal's number goes to viewers alone. */
+/* Sends to the client that asked; only viewers get the journal's number. */
 static void send_to_asker(publisher_t *self, channel_t channel, uint64_t seq,
                           const request_t *request, wire_parts_t *parts)
 {

@@ -1,6 +1,6 @@
-/* What a session publishes: every event and reply enters the journal first, and
- * is signed and sent then. It makes the headers, so that all channels have one
- * kernel session id. Owned by the session's thread. */
+/* Publishes a session's messages: every event and reply enters the journal
+ * first, and is signed and sent then. It makes the headers, so that all
+ * channels have one kernel session id. Owned by the session's thread. */
 #ifndef HEARTH_GATEWAY_SESSION_KERNEL_PUBLISHER_H
 #define HEARTH_GATEWAY_SESSION_KERNEL_PUBLISHER_H
 
@@ -57,7 +57,7 @@ typedef struct {
  * the journal cannot be written: nothing was sent. */
 int publisher_event(publisher_t *self, const publisher_event_t *event,
                     fault_t *fault);
-/* Likewise, on stdin, to the client that asked, which may be a viewer. */
+/* Does the same on stdin, to the client that asked, which may be a viewer. */
 int publisher_input_request(publisher_t *self, const publisher_event_t *event,
                             const request_t *request, fault_t *fault);
 /* Journals a reply, then sends it on the request's channel. Comm messages have
@@ -68,8 +68,8 @@ int publisher_reply(publisher_t *self, const request_t *request,
 /* Sends a reply that the journal has already, or never gets. */
 void publisher_send_reply(publisher_t *self, const request_t *request,
                           bytes_t metadata, bytes_t content);
-/* Sends a message of another type than the reply's to the client of a request,
- * with at most one buffer; the journal does not hold it. */
+/* Sends a message of another type than the reply's to the client of a request.
+ * It has at most one buffer, and is not journaled. */
 void publisher_send_beside(publisher_t *self, const request_t *request,
                            const char *type, bytes_t content,
                            const bytes_t *buffer);

@@ -1,6 +1,5 @@
-/* Stream text that waits to be merged with the text that follows: what a
- * kernel prints in many pieces is one message where no client has to wait for
- * that. Pure. */
+/* Merges stream text: pieces that a kernel prints in a row become one message,
+ * if no client has to wait for that. Pure. */
 #ifndef HEARTH_GATEWAY_SESSION_KERNEL_STREAM_MERGE_H
 #define HEARTH_GATEWAY_SESSION_KERNEL_STREAM_MERGE_H
 

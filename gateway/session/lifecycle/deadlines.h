@@ -1,6 +1,6 @@
-/* How long it is until a session's deadlines, and its inactivity clock. Pure:
- * times are arguments. The wall clock of the machine may have been set
- * meanwhile: no time is longer than its whole. */
+/* Computes the time until a session's deadlines, and its inactivity clock.
+ * Pure: times are arguments. The wall clock may have been set meanwhile, so no
+ * time is longer than its whole. */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_DEADLINES_H
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_DEADLINES_H
 

@@ -81,8 +81,8 @@ void end_cause_explain(end_cause_t *self, const kernel_end_t *end,
 bool end_cause_permits_restart(const end_cause_t *self)
 {
     return !end_cause_is_planned(self)
-           && self->reason != END_REASON_WORKSPACE /* a revival would find it as
-                                                      full as before */
+           /* a revival would find the workspace as full as before */
+           && self->reason != END_REASON_WORKSPACE
            && self->reason != END_REASON_LAUNCH;
 }
 

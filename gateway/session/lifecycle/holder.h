@@ -19,7 +19,7 @@ typedef struct {
 } holder_id_t;
 
 typedef struct holder holder_t;
-/* What the session does when the process has ended. */
+/* Called when the process has ended. */
 typedef void holder_end_fn(void *arg);
 
 /* Returns a holder without a process. The loop and `arg` are borrowed. */
@@ -31,7 +31,7 @@ void holder_destroy(holder_t **self_p);
 /* Watches the process; nothing happens if `id` has none. -ESRCH if it has
  * ended. */
 int holder_watch(holder_t *self, const holder_id_t *id, fault_t *fault);
-/* Watches the process no more. */
+/* Stops watching the process. */
 void holder_forget(holder_t *self);
 /* Returns true if a process is watched and has ended: what clients send from
  * now on is meant for another kernel. */

@@ -1,4 +1,4 @@
-/* What the registry and a session's thread say to each other: commands to the
+/* Messages between the registry and a session's thread: commands to the
  * session, reports from it. Each is handed over as a pointer
  * (gateway/frontends/handover.h) and owns all in it, descriptors included. */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_MESSAGES_H
@@ -20,9 +20,10 @@ typedef enum {
     SESSION_LAUNCHING, /* launching: a kernel is asked for */
     SESSION_LAUNCHED,  /* launched: it was forked */
     SESSION_FAILED,    /* text: the launch failed, and why */
-    SESSION_AGAIN,     /* text: it failed, and the next one may go well */
+    SESSION_AGAIN,     /* text: the launch failed, and the next one may
+                          succeed */
     SESSION_HAND,      /* hand: the session leaves the pool */
-    SESSION_SHOW,      /* asks what it looks like */
+    SESSION_SHOW,      /* asks for its description */
     SESSION_INTERRUPT, /* interrupt: the running cell, or one request */
     SESSION_RESTART,
     SESSION_DELETE,
@@ -31,18 +32,18 @@ typedef enum {
     SESSION_NOTE,    /* text: JSON, for the journal */
     SESSION_ATTACH,  /* text: name of a frontend that looks at it */
     SESSION_REVIVE,  /* host_uid: a fresh kernel for a session that is gone */
-    SESSION_REVIVED, /* text: JSON, what became of a revival */
+    SESSION_REVIVED, /* text: JSON, the outcome of a revival */
     SESSION_DRAIN,   /* grace_ms: end, and keep the kernel */
-    SESSION_FULL,    /* text: its workspace holds more than it may */
+    SESSION_FULL,    /* text: its workspace is past its limit */
     SESSION_FILE,    /* text: JSON of what was done with a file of it */
-    SESSION_TOOLS,   /* tools: what a process wants that answers host tools */
-    SESSION_FORGET,  /* it is gone, and is to give up its ports */
+    SESSION_TOOLS,   /* tools: a request of a process that answers host tools */
+    SESSION_FORGET,  /* it is gone, and has to give up its ports */
 } session_command_kind_t;
 
 #define SESSION_COMMANDS (SESSION_FORGET + 1)
 
 typedef struct {
-    int status_fd; /* owned; where pid 1 writes what went wrong; -1: taken */
+    int status_fd; /* owned; pid 1 writes its faults to it; -1: taken */
     uid_t host_uid;
     uid_t init_uid; /* pid 1's; 0: the session's */
     char *group;    /* owned; name of the control group, or NULL */
@@ -55,10 +56,10 @@ typedef struct {
     int pidfd; /* owned; -1: taken */
 } session_launched_t;
 
-/* What a session gets when it leaves the pool. */
+/* Settings of a session that leaves the pool. */
 typedef struct {
-    char *name;  /* owned; or NULL: as it is called */
-    char *asker; /* owned; who gets it, for the audit log */
+    char *name;  /* owned; its new name, or NULL */
+    char *asker; /* owned; its client, for the audit log */
     char *tools; /* owned; session_wishes_t */
     holder_id_t holder;
     int64_t idle_timeout_ms;
@@ -79,16 +80,15 @@ typedef enum {
     TOOLS_REMOVE,   /* the provider and its tools */
     TOOLS_LIST,     /* asks for all tools */
     TOOLS_TAKE,     /* waits for calls above `number`, at most wait_ms */
-    TOOLS_LEAVE,    /* waits at `place` no more */
+    TOOLS_LEAVE,    /* leaves `place` */
     TOOLS_ANSWER,   /* text: JSON, the result of the call `number` */
     TOOLS_FAIL,     /* text: why the call `number` has no result */
-    TOOLS_RECORD,   /* text: recorded calls that answer from now on; "": they do
-                       not any more */
+    TOOLS_RECORD,   /* text: recorded calls that answer from now on; "": none */
 } session_tools_kind_t;
 
 typedef struct {
     session_tools_kind_t kind;
-    char *who;      /* owned; who wants it, for the audit log */
+    char *who;      /* owned; the client, for the audit log */
     char *provider; /* owned; or NULL */
     char *place;    /* owned; where it waits, or NULL */
     char *text;     /* owned; or NULL */
@@ -132,8 +132,8 @@ void session_command_discard(void **object_p);
 
 typedef enum {
     SESSION_ANSWERED, /* token, answer */
-    SESSION_READY,    /* answer for who asked for the session; NULL: it has to
-                         be asked */
+    SESSION_READY,    /* answer for the client that asked for the session; NULL:
+                         it has to be asked */
     SESSION_HANDED,   /* token: it has left the pool */
     SESSION_LIMIT,    /* text: name of a limit that was reached */
     SESSION_LATENCY,  /* latency of replies */

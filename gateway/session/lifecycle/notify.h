@@ -15,12 +15,12 @@ notify_t *notify_new(zsock_t *pipe);
 void notify_destroy(notify_t **self_p);
 #define cleanup_notify CLEANUP(notify_destroy)
 
-/* Calls `handler` for what the registry sends, from the loop. */
+/* Calls `handler` for the registry's messages, from the loop. */
 void notify_listen(notify_t *self, zloop_t *loop, zloop_reader_fn *handler,
                    void *arg);
 /* Sends an event, which is taken. */
 void notify_send(notify_t *self, session_report_t *event);
-/* Sends an event of a kind that has nothing with it. */
+/* Sends an event of a kind without data. */
 void notify_report(notify_t *self, session_report_kind_t kind);
 /* Answers a request by its token; `answer` is taken. */
 void notify_answer(notify_t *self, uint64_t token, json_t *answer);

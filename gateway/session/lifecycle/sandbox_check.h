@@ -1,5 +1,5 @@
-/* Whether a kernel is as locked in as its launch had to make it, read from
- * outside (sandbox/verification.h): while it starts and when it is ready,
+/* Checks from outside that a kernel's sandbox is as its launch had to make it
+ * (sandbox/verification.h): while the kernel starts and when it is ready,
  * before any client's code has run in it, and when a gateway adopts it. */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_SANDBOX_CHECK_H
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_SANDBOX_CHECK_H
@@ -8,9 +8,9 @@
 
 typedef enum {
     SANDBOX_CHECK_START,  /* the kernel starts, or is ready */
-    SANDBOX_CHECK_AGAIN,  /* it was seen while it started, and is ready */
-    SANDBOX_CHECK_ADOPTED /* its code has run: what that may have changed, and
-                             what profiles may say by now, is not looked at */
+    SANDBOX_CHECK_AGAIN,  /* it was checked while it started, and is ready */
+    SANDBOX_CHECK_ADOPTED /* its code has run: values that code, or a changed
+                             profile, may have changed are skipped */
 } sandbox_check_when_t;
 
 /* Checks the sandbox of the process `pid`; `group` is its control group, or

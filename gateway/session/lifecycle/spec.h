@@ -1,5 +1,4 @@
-/* What a session is made from, and session.json, which the next gateway reads.
- */
+/* The settings of a session, and session.json, which the next gateway reads. */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_SPEC_H
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_SPEC_H
 
@@ -56,8 +55,8 @@ typedef struct {
     int64_t ended_us; /* wall clock */
 } session_tombstone_t;
 
-/* What was asked for when the session was created, within what its profile
- * permits. */
+/* Wishes of the client that created the session, within its profile's
+ * limits. */
 typedef struct {
     char *limits; /* owned; gateway/config/limit_overrides.h: JSON text, or
                      NULL */
@@ -65,7 +64,7 @@ typedef struct {
                      may call; or NULL: all of its profile */
 } session_wishes_t;
 
-/* All that a session is made from; owned by its actor once it runs. */
+/* All settings of a session; owned by its actor once it runs. */
 typedef struct {
     char id[SESSION_ID_MAX];
     char *name;               /* owned; for people */
@@ -84,7 +83,7 @@ typedef struct {
                               the audit log; NULL: the gateway; not on disk */
     bool is_external;      /* connection_file was given: `hearth kernel` */
     bool is_pooled;        /* no client has it yet; ended, not taken over */
-    bool is_lent;          /* its user is out of /etc/subuid */
+    bool is_lent;          /* its user is from /etc/subuid */
     uint64_t seed_count;   /* cells of its profile's seed that it has run */
     bool is_seeding;       /* its kernel runs the seed: no client has it */
     connection_file_t connection; /* ports 0: chosen; the secret is owned */
@@ -97,7 +96,7 @@ typedef struct {
     char *cgroup;             /* owned; the kernel's group, or NULL */
     journal_options_t journal_options;
     uint8_t journal_key[LOG_KEY_SIZE];
-    bool is_adopted; /* another gateway has left it */
+    bool is_adopted; /* the session of an earlier gateway */
     session_process_t process;
     holder_id_t holder;      /* the session ends with it */
     unsigned subscribers;    /* of iopub when it was left */

@@ -1,7 +1,7 @@
-/* The state of a session: STARTING -> IDLE <-> BUSY -> STOPPING -> GONE, and
- * beside that what is true of its launch, its link, its clients and of what
- * follows the end of its kernel. One table of events decides; nothing else sets
- * a state. Pure. */
+/* The state of a session: STARTING -> IDLE <-> BUSY -> STOPPING -> GONE. Beside
+ * that, the states of its launch, its link, its clients, and the sequel of its
+ * kernel's end. One table of events decides; nothing else sets a state.
+ * Pure. */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_STATE_H
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_STATE_H
 
@@ -23,21 +23,21 @@ typedef enum {
     PHASE_COUNT
 } session_phase_t;
 
-/* What follows when the kernel has ended. */
+/* The sequel of the kernel's end. */
 typedef enum {
     SEQUEL_BY_PROFILE, /* a fresh kernel, if the profile restarts */
     SEQUEL_RESTART,    /* a fresh kernel: a restart was asked for */
-    SEQUEL_NONE,       /* none: the end was asked for */
-    SEQUEL_REPEAT,     /* the launch once more, as if it had not been */
-    SEQUEL_CANCELLED,  /* none; the launch that failed has no answer yet */
+    SEQUEL_NONE,       /* no kernel: the end was asked for */
+    SEQUEL_REPEAT,     /* the launch once more, as if it had not failed */
+    SEQUEL_CANCELLED,  /* no kernel; the failed launch has no answer yet */
 } session_sequel_t;
 
-/* How far the launch of the kernel is. */
+/* The progress of the kernel's launch. */
 typedef enum {
     LAUNCH_NONE,
     LAUNCH_ASKED,   /* no process yet, and no failure */
     LAUNCH_FORKED,  /* its process is known */
-    LAUNCH_CHECKED, /* and its sandbox was as it must be */
+    LAUNCH_CHECKED, /* and its sandbox was checked */
 } session_launch_t;
 
 /* The connection to the kernel. */
@@ -48,14 +48,14 @@ typedef enum {
     LINK_STUCK, /* cut, since the journal cannot be written */
 } session_link_t;
 
-/* Whether clients' requests are read. */
+/* The reception of clients' requests. */
 typedef enum {
     SUBSCRIBERS_OPEN,
     SUBSCRIBERS_HELD,       /* after a take-over: until subscribers are back */
-    SUBSCRIBERS_HELD_ENDED, /* likewise; the kernel has ended meanwhile */
+    SUBSCRIBERS_HELD_ENDED, /* the same; the kernel has ended meanwhile */
 } session_subscribers_t;
 
-/* What the session is for. */
+/* The purpose of the session. */
 typedef enum {
     SERVICE_FULL,
     SERVICE_DRAINING, /* takes requests, hands none to the kernel */
@@ -63,32 +63,33 @@ typedef enum {
 } session_service_t;
 
 typedef enum {
-    STATE_ON_READY,         /* the kernel said that it can work */
+    STATE_ON_READY,         /* the kernel has sent READY */
     STATE_ON_BEGIN,         /* a request was handed to the kernel */
     STATE_ON_END,           /* the kernel answered it */
     STATE_ON_STOP,          /* the end of the kernel is wanted */
     STATE_ON_EXIT,          /* the kernel has ended */
-    STATE_ON_BURY,          /* and no other one follows */
+    STATE_ON_BURY,          /* and no other kernel follows */
     STATE_ON_RELAUNCH,      /* a fresh kernel takes the place of the old one */
     STATE_ON_ADOPT,         /* a kernel of another gateway was ready */
     STATE_ON_FIND_GONE,     /* another gateway has left a tombstone */
     STATE_ON_WANT_RESTART,  /* a restart was asked for */
     STATE_ON_WANT_END,      /* an end was asked for */
-    STATE_ON_WANT_NOTHING,  /* what was asked for is done, or was not meant */
-    STATE_ON_REPEAT,        /* the launch failed by what passes */
+    STATE_ON_WANT_NOTHING,  /* the request is done, or was not meant */
+    STATE_ON_REPEAT,        /* the launch failed for a passing cause */
     STATE_ON_GIVE_UP,       /* the answer to the failed launch does not come */
     STATE_ON_LAUNCH,        /* a launch was asked for */
-    STATE_ON_FORKED,        /* it made a process */
-    STATE_ON_LAUNCH_FAILED, /* it made none */
+    STATE_ON_FORKED,        /* the launch made a process */
+    STATE_ON_LAUNCH_FAILED, /* the launch made no process */
     STATE_ON_CHECKED,       /* the sandbox is as it must be */
     STATE_ON_HELLO,         /* the kernel was greeted */
     STATE_ON_WELCOME,       /* it has answered */
     STATE_ON_LINK_CLOSED,   /* the link was closed */
     STATE_ON_STUCK,         /* the journal cannot be written */
-    STATE_ON_UNSTUCK,       /* it can again */
+    STATE_ON_UNSTUCK,       /* the journal can be written again */
     STATE_ON_HOLD,          /* requests have to wait for subscribers */
-    STATE_ON_END_HELD,      /* the end of the kernel, too */
-    STATE_ON_RELEASE,       /* they need not any more */
+    STATE_ON_END_HELD,      /* the end of the kernel has to wait for them,
+                               too */
+    STATE_ON_RELEASE,       /* they need not wait any more */
     STATE_ON_DRAIN,         /* the gateway stops and keeps the kernel */
     STATE_ON_BREAK,         /* the session could not begin */
     STATE_EVENT_COUNT

@@ -1,7 +1,7 @@
 /* The owner of a workspace that hearth keeps, where sessions have users that
- * /etc/subuid lends (gateway/serve/user_namespace_setup.h): the session's user
- * while the session lives, else the gateway's, who could neither read nor
- * remove it otherwise. A folder that a client named is not touched. */
+ * /etc/subuid lends (gateway/serve/user_namespace_setup.h). It is the session's
+ * user while the session lives, else the gateway's, which could neither read
+ * nor remove it otherwise. A folder that a client named is not touched. */
 #ifndef HEARTH_GATEWAY_SESSION_LIFECYCLE_WORKSPACE_OWNER_H
 #define HEARTH_GATEWAY_SESSION_LIFECYCLE_WORKSPACE_OWNER_H
 

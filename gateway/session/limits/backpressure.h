@@ -1,9 +1,9 @@
-/* How much peers may leave untaken. Beyond a bound the kernel is not read, so
- * that it blocks in its output; peers that take nothing for too long are
- * disconnected, so that one does not stop the others. Requests, interrupts and
- * ends go on. Clients that take neither replies nor questions are bounded
- * likewise: beyond it no request is read or begun. It decides; the session
- * acts. Pure: bytes and time are arguments. */
+/* Bounds on data that peers have not taken. Beyond a bound the kernel is not
+ * read, so that it blocks in its output. Peers that take nothing for too long
+ * are disconnected, so that one does not stop the others. Requests, interrupts
+ * and ends go on. The same holds for clients that take neither replies nor
+ * questions: beyond the bound no request is read or begun. It decides; the
+ * session acts. Pure: bytes and time are arguments. */
 #ifndef HEARTH_GATEWAY_SESSION_LIMITS_BACKPRESSURE_H
 #define HEARTH_GATEWAY_SESSION_LIMITS_BACKPRESSURE_H
 
@@ -13,20 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A peer that was slow so recently gets an eighth of the patience. */
+/* A peer that was slow within this time gets an eighth of the patience. */
 #define BACKPRESSURE_AGAIN_MS 60000
-/* Reading goes on when so much is left of `bytes`. */
+/* The kernel is read again when at most this much of `bytes` is left. */
 #define BACKPRESSURE_RESUME(bytes) ((bytes) - (bytes) / 16)
 
 typedef enum {
     BACKPRESSURE_READ,            /* the kernel is read */
-    BACKPRESSURE_HOLD,            /* it is not, and is looked at soon */
-    BACKPRESSURE_CUT_SUBSCRIBERS, /* likewise; slow subscribers have to go */
-    BACKPRESSURE_CUT_CLIENTS,     /* likewise; those that take no replies */
+    BACKPRESSURE_HOLD,            /* the kernel is not read; look again soon */
+    BACKPRESSURE_CUT_SUBSCRIBERS, /* the same; slow subscribers have to go */
+    BACKPRESSURE_CUT_CLIENTS,     /* the same; clients that take no replies have
+                                     to go */
     BACKPRESSURE_CUT_KERNEL,      /* the kernel has to end: no memory is left */
 } backpressure_verdict_t;
 
-/* What a session holds. */
+/* Data that a session holds. */
 typedef struct {
     size_t outputs;       /* bytes published and not taken */
     size_t replies;       /* bytes of replies and questions not taken */
@@ -63,8 +64,8 @@ void backpressure_ignore(backpressure_t *self, bool is_ignored);
 /* Notes that subscribers were disconnected or are missing: when they are back
  * they may wait for the end of a cell. */
 void backpressure_owe(backpressure_t *self, unsigned subscribers);
-/* Returns true if a subscriber that came has missed something; it counts as
- * given. */
+/* Returns true if a subscriber that came has missed something; it is then no
+ * longer owed. */
 bool backpressure_give(backpressure_t *self);
 
 /* Decides before a request is read or begun: READ or HOLD. After HOLD

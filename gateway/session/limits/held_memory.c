@@ -7,7 +7,8 @@ struct held_memory {
     memory_share_t share;
     int64_t patience_ms;
     uint64_t received; /* bytes of the link at the last progress */
-    int64_t since;     /* monotonic ms; of that. 0: nothing is awaited */
+    int64_t since;     /* monotonic ms, of that progress; 0: nothing is
+                          awaited */
 };
 
 held_memory_t *held_memory_new(memory_budget_t *budget, int64_t patience_ms)
@@ -62,7 +63,7 @@ bool held_memory_permits_request(held_memory_t *self,
 bool held_memory_is_stalled(held_memory_t *self,
                             const held_memory_message_t *message, int64_t now)
 {
-    /* The kernel is not at fault while it is not read. */
+    /* While the kernel is not read, it cannot make progress. */
     if (message->unfinished <= MEMORY_FREE || message->is_held
         || message->received - self->received >= HELD_MEMORY_STALL_BYTES) {
         self->received = message->received;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define HELD_MEMORY_LOOK_MS 500 /* between two looks */
-/* Bytes that a kernel has to bring within half of the patience. */
+/* Bytes that a kernel has to send within half of the patience. */
 #define HELD_MEMORY_STALL_BYTES (64u << 10)
 
 /* Bytes that a session holds. */
@@ -24,12 +24,12 @@ typedef struct {
     size_t requests; /* of requests that wait, and of the one that runs */
 } held_memory_load_t;
 
-/* How a kernel's message gets on. */
+/* The progress of a kernel's message. */
 typedef struct {
     size_t unfinished; /* bytes of the message that has begun; 0: none */
     uint64_t received; /* bytes of the link so far */
     bool is_held;      /* the kernel is not read */
-    bool may_end;      /* it is at work */
+    bool may_end;      /* the kernel runs a request */
 } held_memory_message_t;
 
 typedef struct held_memory held_memory_t;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A look takes a fiftieth of the time, where that does not make it late: what
- * runs away takes gigabytes in a second. */
+/* Looks take a fiftieth of the time, unless that makes them late: a runaway
+ * process takes gigabytes in a second. */
 #define LOOK_SHARE     50
 #define LOOK_LATEST_MS 1000
 

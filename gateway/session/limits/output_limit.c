@@ -168,7 +168,7 @@ bool output_limit_count(output_limit_t *self, uint64_t bytes, bool is_output,
     if (is_output)
         add(&self->by_cell, bytes);
     add(&self->by_session, bytes);
-    /* A thread that outputs between cells is reached by no interrupt. */
+    /* An interrupt does not reach a thread that outputs between cells. */
     return is_session_reached(self)
            || (!is_cell && is_cell_reached(self, self->by_cell));
 }

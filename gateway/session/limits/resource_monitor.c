@@ -11,8 +11,9 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define GROUP_MS  1000  /* between two reads of a control group */
-#define PROC_MS   250   /* of /proc: no other limit bounds the memory */
+#define GROUP_MS 1000 /* between two reads of a control group */
+/* between two reads of /proc: no other limit bounds the memory */
+#define PROC_MS   250
 #define SLOW_MS   8000  /* for an idle session; one with a group, which */
 #define CALM_MS   64000 /* bounds the memory itself, is read less often */
 #define STEADY_US 2000  /* processor time of an idle session */

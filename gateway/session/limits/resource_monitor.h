@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From this time between looks on nothing is held open for them. */
+/* The pause from which on nothing is held open between looks. */
 #define RESOURCE_MONITOR_REST_MS 4000
 
-/* What the session does. */
+/* A decision for the session. */
 typedef struct {
     end_reason_t reason; /* of the end that is due; END_REASON_NONE: none */
     char text[160];      /* likewise, a sentence */
@@ -25,7 +25,7 @@ typedef struct {
     bool is_quiet;       /* nothing has happened since the last look */
 } resource_verdict_t;
 
-/* What a cell took, on the word of its kernel's control group. */
+/* The cost of a cell, as its kernel's control group reports it. */
 typedef struct {
     uint64_t cpu_us;
     uint64_t peak_bytes;
@@ -42,8 +42,8 @@ resource_monitor_t *resource_monitor_new(session_spec_t *spec);
 void resource_monitor_destroy(resource_monitor_t **self_p);
 #define cleanup_resource_monitor CLEANUP(resource_monitor_destroy)
 
-/* Takes a kernel's group by its name, "" for none. What the group has counted
- * so far is no news. */
+/* Takes a kernel's group by its name, "" for none. Its counts so far were
+ * reported already. */
 void resource_monitor_begin(resource_monitor_t *self, const char *name);
 /* Takes the group of a session that was taken over, with today's limits. */
 void resource_monitor_adopt(resource_monitor_t *self);
@@ -60,18 +60,18 @@ void resource_monitor_look(resource_monitor_t *self, pid_t pid, int64_t cell,
 void resource_monitor_judge(resource_monitor_t *self,
                             const cgroup_usage_t *usage, int64_t cell,
                             resource_verdict_t *ret_verdict);
-/* Says why a kernel that has ended did so: a verdict without an end if by no
- * limit that is known here. */
+/* Says why a kernel has ended: a verdict without an end if it was by no limit
+ * that is known here. */
 void resource_monitor_explain(resource_monitor_t *self, const kernel_end_t *end,
                               int64_t cell, resource_verdict_t *ret_verdict);
 
 /* Returns the ms between looks at a session that works. */
 int64_t resource_monitor_base_ms(const resource_monitor_t *self);
-/* Returns the ms to the next look after one that took so long, and keeps them;
+/* Sets and returns the ms to the next look after one that took `took_ms`;
  * `is_quiet`: the session is idle and does nothing. */
 int64_t resource_monitor_pace(resource_monitor_t *self, int64_t took_ms,
                               bool is_quiet);
-/* Begins with the shortest time again. Returns true if it was longer. */
+/* Goes back to the shortest pause. Returns true if it was longer. */
 bool resource_monitor_hurry(resource_monitor_t *self);
 /* Notes how often the journal has given up outputs. Returns true if the number
  * has grown since the last call. */
@@ -83,11 +83,11 @@ void resource_monitor_rest(resource_monitor_t *self);
 /* Opens what is read at a cell. */
 void resource_monitor_expect_cell(resource_monitor_t *self);
 void resource_monitor_cell_begin(resource_monitor_t *self, int64_t now_ms);
-/* Returns the reply's metadata with what the cell took, built in `out`, or as
- * it was. */
+/* Returns the reply's metadata with the cell's cost, built in `out`, or
+ * unchanged. */
 bytes_t resource_monitor_cell_end(resource_monitor_t *self, bytes_t metadata,
                                   int64_t now_ms, buffer_t *out);
-/* Returns what the last cell took. */
+/* Returns the cost of the last cell. */
 cell_cost_t resource_monitor_cost(const resource_monitor_t *self);
 
 #endif

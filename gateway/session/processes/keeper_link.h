@@ -9,7 +9,7 @@
 
 #include <czmq.h>
 
-/* What the owner does; `arg` is its own. */
+/* The owner's callbacks; `arg` is its own. */
 typedef struct {
     /* Takes a message, which is hostile. Returns false if it has destroyed the
      * link. */
@@ -35,7 +35,7 @@ void keeper_link_destroy(keeper_link_t **self_p);
  * already. */
 int keeper_link_send(keeper_link_t *self, const keeper_message_t *message,
                      fault_t *fault);
-/* Reads no more, or again. */
+/* Stops reading, or reads again. */
 void keeper_link_hold(keeper_link_t *self, bool is_held);
 
 #endif

@@ -30,9 +30,10 @@ typedef enum {
 /* How it ended, beside keeper_end_t. */
 typedef enum {
     PROCESS_BY_KEEPER, /* as `end`, `code` and `cause` say */
-    PROCESS_BY_OUTPUT, /* likewise; its output was past limits/cell_output */
+    PROCESS_BY_OUTPUT, /* the same, because its output was past
+                          limits/cell_output */
     PROCESS_BY_KERNEL, /* the session's kernel has ended, and it with it */
-    PROCESS_LOST,      /* its keeper has; no more is known */
+    PROCESS_LOST,      /* its keeper has ended; no more is known */
 } process_fate_t;
 
 typedef struct process {
@@ -40,7 +41,7 @@ typedef struct process {
     uint64_t number;      /* 1, 2, 3 … in the life of the session */
     char *arguments;      /* owned; JSON array of texts */
     char *folder;         /* owned; working folder, as it was asked for */
-    char *who;            /* owned; who started it */
+    char *who;            /* owned; the client that started it */
     char *key;            /* owned; under which it runs once; NULL: none */
     char digest[PROCESS_DIGEST_SIZE]; /* of the request with that key */
     bool is_terminal;

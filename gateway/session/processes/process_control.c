@@ -16,9 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define START_MS      30000 /* a process has to have begun */
-#define GONE_MS       500   /* the kernel's end is noticed within it */
-#define OUTPUT_END_MS 0     /* from SIGTERM to SIGKILL past the output limit */
+#define START_MS 30000 /* how long a process may take to start */
+/* how long the kernel's end may take to be noticed */
+#define GONE_MS       500
+#define OUTPUT_END_MS 0 /* from SIGTERM to SIGKILL past the output limit */
 
 /* ---- names and records ---- */
 
@@ -55,7 +56,7 @@ static void note_anyway(session_t *self, const char *type,
                   process->number, fault.text);
 }
 
-/* As much as belongs into the journal; the rest is counted alone. */
+/* The part of the output that the journal keeps; the rest is only counted. */
 static void record_output(session_t *self, process_t *process, uint64_t offset,
                           unsigned stream, bytes_t bytes)
 {
@@ -155,7 +156,7 @@ void process_control_end_all(session_t *self)
 
 static void on_hello(process_t *process, const keeper_message_t *message)
 {
-    /* Another gateway has counted and journaled what is before. */
+    /* An earlier gateway has counted and journaled the output before. */
     if (message->numbers[1] <= process->noted
         || message->numbers[3] > message->numbers[1])
         return;
@@ -223,7 +224,7 @@ static void on_input_taken(session_t *self, process_t *process,
 {
     uint64_t taken = message->numbers[0], came = message->numbers[1];
 
-    /* A gateway that took over does not know how much was sent. */
+    /* After a take-over it is unknown how much was sent. */
     if (process->input_sent < came)
         process->input_sent = came;
     if (process->input_sent < taken)
@@ -289,8 +290,8 @@ static void on_closed(void *arg, const char *why)
     process_t *process = arg;
     session_t *self = process->session;
 
-    /* With the kernel all keepers end, often before the kernel's own end is
-     * noticed. Only a kernel that is still there later has lost one. */
+    /* All keepers end with the kernel, often before the kernel's own end is
+     * noticed. Only a kernel that still lives later has lost a keeper. */
     log_notice("session=%s process %" PRIu64 ": %s", self->spec->id,
                process->number, why);
     keeper_link_destroy(&process->link);

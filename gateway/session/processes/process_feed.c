@@ -13,9 +13,9 @@ typedef struct piece {
 } piece_t;
 
 typedef struct {
-    request_t *request; /* owned; by which it follows */
-    uint64_t sent;      /* it was sent what is before */
-    uint64_t taken;     /* and has taken what is before */
+    request_t *request; /* owned; the request by which the client follows */
+    uint64_t sent;      /* offset; bytes before it were sent */
+    uint64_t taken;     /* offset; bytes before it were taken */
     int64_t heard_ms;   /* monotonic */
 } viewer_t;
 

@@ -1,7 +1,7 @@
-/* The output of one process beside the kernel on its way to clients: what came
- * last, and the clients that follow it, each with a window. While a client has
- * not been sent everything, no more is read from the process. Pure: times are
- * arguments. Owned by the session's thread. */
+/* The output of one process beside the kernel on its way to clients: the latest
+ * pieces, and the clients that follow it, each with a window. While a client
+ * has not been sent everything, no more is read from the process. Pure: times
+ * are arguments. Owned by the session's thread. */
 #ifndef HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_FEED_H
 #define HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_FEED_H
 
@@ -14,10 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROCESS_RECENT_MAX (64u << 10)  /* bytes that a new client gets */
-#define PROCESS_WINDOW     (256u << 10) /* sent to a client and not taken */
-#define PROCESS_VIEWERS    8
-#define PROCESS_LEASE_MS   60000 /* a client that says nothing is forgotten */
+#define PROCESS_RECENT_MAX (64u << 10) /* bytes that a new client gets */
+/* bytes sent to a client and not taken */
+#define PROCESS_WINDOW  (256u << 10)
+#define PROCESS_VIEWERS 8
+/* after this time a silent client is forgotten */
+#define PROCESS_LEASE_MS 60000
 
 typedef struct process_feed process_feed_t;
 
@@ -33,8 +35,8 @@ process_feed_t *process_feed_new(void);
 void process_feed_destroy(process_feed_t **self_p);
 #define cleanup_process_feed CLEANUP(process_feed_destroy)
 
-/* Adds a piece that came. What is known already is skipped: *ret_new is how
- * many bytes at its end are new. -EPROTO: bytes before it are missing. */
+/* Adds a piece. Bytes that are known already are skipped: *ret_new is how many
+ * bytes at its end are new. -EPROTO if bytes before it are missing. */
 int process_feed_add(process_feed_t *self, uint64_t offset, unsigned stream,
                      bytes_t bytes, size_t *ret_new, fault_t *fault);
 /* Returns the offset of the next byte. */
@@ -64,8 +66,8 @@ void process_feed_leave(process_feed_t *self, const request_t *request);
 /* Forgets clients that have said nothing for too long. */
 void process_feed_expire(process_feed_t *self, int64_t now_ms);
 
-/* Returns the next piece that a client has room for, which counts as sent;
- * false if no client has to get a piece, or room for it. */
+/* Returns the next piece that a client has room for, and counts it as sent.
+ * Returns false if no client has to get a piece, or room for it. */
 bool process_feed_next(process_feed_t *self, process_piece_t *ret_piece);
 /* Returns true if a client has not been sent everything. */
 bool process_feed_is_full(const process_feed_t *self);

@@ -1,14 +1,14 @@
-/* What a process beside the kernel reads, on its way to the keeper. Runs in the
- * session's thread. */
+/* The input of a process beside the kernel, on its way to the keeper. Runs in
+ * the session's thread. */
 #ifndef HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_INPUT_H
 #define HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_INPUT_H
 
 #include "gateway/session/processes/process.h"
 
-/* Sends bytes to a process that has a link. -EBUSY: it has not read enough of
- * what came before. */
+/* Sends bytes to a process that has a link. -EBUSY if it has not read enough of
+ * the bytes before. */
 int process_input_send(process_t *process, bytes_t bytes, fault_t *fault);
-/* The input ends after what was sent. */
+/* Ends the input after the bytes that were sent. */
 int process_input_end(const process_t *process, fault_t *fault);
 
 #endif

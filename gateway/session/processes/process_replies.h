@@ -1,6 +1,5 @@
-/* What clients get about processes beside the kernel: replies, output, ends.
- * Sends only: what a process does is decided elsewhere. Runs in the session's
- * thread. */
+/* Sends clients messages about processes beside the kernel: replies, output,
+ * ends. It decides nothing. Runs in the session's thread. */
 #ifndef HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_REPLIES_H
 #define HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_REPLIES_H
 
@@ -16,15 +15,15 @@ void process_replies_answer(session_t *self, const request_t *request,
 /* Answers a request with an error. */
 void process_replies_refuse(session_t *self, const request_t *request,
                             const char *ename, const char *evalue);
-/* Answers a request that starts the process, or has: with the process, or with
- * why it was not started. With `follows` the client gets the output. Takes the
- * request then. */
+/* Answers a request that starts, or has started, the process: with the process,
+ * or with why it was not started. With `follows` the client gets the output,
+ * and the request is taken. */
 void process_replies_answer_begun(session_t *self, process_t *process,
                                   request_t **request_p, bool follows);
 /* Answers the request that started the process, if that waits. */
 void process_replies_answer_start(session_t *self, process_t *process);
-/* Sends to clients what they have room for, and reads the process again when
- * they have everything. */
+/* Sends clients as much output as they have room for. When they have
+ * everything, the process is read again. */
 void process_replies_feed(session_t *self, process_t *process);
 /* Reports to clients how much of the input the process has read, which makes
  * room for more. */

@@ -156,7 +156,7 @@ static void on_show(session_t *self, process_t *process, request_t **request_p)
     process_replies_answer(self, *request_p, process);
 }
 
-/* It has no answer, so that it costs no more than it has to. */
+/* It has no answer, to save a message for each. */
 static void on_taken(session_t *self, process_t *process, request_t **request_p)
 {
     int64_t offset = number_of(*request_p, "offset", 0);

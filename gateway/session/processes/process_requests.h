@@ -1,4 +1,4 @@
-/* What clients request about processes beside the kernel, on control: the
+/* Handles clients' requests about processes beside the kernel, on control: the
  * process_… messages of docs/design/PROTOCOL.process.md. They are answered
  * while a cell runs, and none of them is journaled or announced on iopub. */
 #ifndef HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_REQUESTS_H

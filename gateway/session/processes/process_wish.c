@@ -163,8 +163,8 @@ static int read_input(process_wish_t *self, jspan_t input, fault_t *fault)
     return fault_set(fault, EINVAL, "input must be true, false or a text");
 }
 
-/* Writes a digest of what was asked for, as it was written: a client that sends
- * the same request again writes it in the same way. */
+/* Writes a digest of the request's text: a client that sends a request again
+ * writes the same text. */
 static void read_digest(process_wish_t *self, jspan_t content)
 {
     static const char *const members[] = {"argv",    "cwd",   "env",

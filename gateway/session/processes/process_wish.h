@@ -1,4 +1,5 @@
-/* What a client wishes to start, read from its request and checked. Pure. */
+/* The process that a client wants to start, read from its request and checked.
+ * Pure. */
 #ifndef HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_WISH_H
 #define HEARTH_GATEWAY_SESSION_PROCESSES_PROCESS_WISH_H
 
@@ -14,8 +15,9 @@ typedef struct {
     char *arguments_json;             /* owned */
     char *folder;                     /* owned */
     char *key;                        /* owned; NULL: none was given */
-    char digest[PROCESS_DIGEST_SIZE]; /* of all that makes the program */
-    buffer_t input; /* owned; it comes at the start, and the input ends */
+    char digest[PROCESS_DIGEST_SIZE]; /* digest of all members that make the
+                                         program */
+    buffer_t input; /* owned; sent at the start, then the input ends */
     bool is_terminal;
     bool has_input; /* else its input is at its end, after `input` */
     bool follows;   /* the client gets the output */
@@ -29,7 +31,7 @@ typedef struct {
 int process_wish_read(process_wish_t *self, jspan_t content, fault_t *fault);
 void process_wish_clear(process_wish_t *self);
 #define cleanup_process_wish CLEANUP(process_wish_clear)
-/* Writes what it is into the description of the process. */
+/* Copies the wish into the description of the process. */
 void process_wish_describe(const process_wish_t *self, process_t *process);
 
 /* Returns the number of TERM or SIGTERM; 0 if no signal has that name. */

@@ -30,7 +30,7 @@ void error_reply_write(const request_t *request, int64_t count,
     jspan_write_begin(out);
     jspan_write_text(out, "status", "error");
     write_members(ename, evalue, out);
-    /* jupyter_client reads it, whatever the status is. */
+    /* jupyter_client reads protocol_version for any status. */
     if (request->message
         && strcmp(message_type(request->message), "kernel_info_request") == 0)
         jspan_write_text(out, "protocol_version", MESSAGE_PROTOCOL_VERSION);

@@ -1,5 +1,6 @@
-/* How long a session's replies took, gathered until the registry gets them: a
- * message for each would cost more than it says. Pure: time is an argument. */
+/* The durations of a session's replies, gathered until the registry gets them:
+ * a message for each would cost more than it is worth. Pure: time is an
+ * argument. */
 #ifndef HEARTH_GATEWAY_SESSION_REQUESTS_LATENCY_H
 #define HEARTH_GATEWAY_SESSION_REQUESTS_LATENCY_H
 
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LATENCY_MS 500 /* durations are gathered for so long */
+#define LATENCY_MS 500 /* how long durations are gathered */
 
 /* Durations that the registry does not know yet. */
 typedef struct {

@@ -24,7 +24,7 @@ typedef struct request {
     bool is_execute;
     jspan_t code; /* of an execute_request, in its message */
     bool silent, store_history, stop_on_error; /* likewise */
-    bool is_revival;       /* a recorded cell that is run again */
+    bool is_revival;       /* a recorded cell, run again by a revival */
     bool is_seed;          /* of the profile's seed, not of a client */
     bool wants_namespace;  /* the reply reports changes of variables */
     int64_t time_limit_ms; /* 0: none */

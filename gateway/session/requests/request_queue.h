@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Answered requests whose late output still has a parent. */
+/* The number of answered requests that are remembered as parents of late
+ * output. */
 #define REQUEST_QUEUE_RECENT_MAX 64
 
 typedef struct request_queue request_queue_t;
@@ -25,7 +26,7 @@ void request_queue_destroy(request_queue_t **self_p);
 /* Returns a number that no request of the session has had. */
 uint64_t request_queue_number(request_queue_t *self);
 
-/* Remembers that a msg_id was used; and returns true if it was. */
+/* Remembers that a msg_id was used; returns true if it was used before. */
 void request_queue_note_id(request_queue_t *self, const char *msg_id);
 bool request_queue_knows_id(const request_queue_t *self, const char *msg_id);
 
@@ -34,7 +35,8 @@ bool request_queue_knows_id(const request_queue_t *self, const char *msg_id);
 typedef enum {
     REQUEST_QUEUE_ROOM,     /* one more may wait */
     REQUEST_QUEUE_TOO_MANY, /* `max` requests wait */
-    REQUEST_QUEUE_TOO_MUCH, /* some wait, and with it more than `max_bytes` */
+    REQUEST_QUEUE_TOO_MUCH, /* some wait, and with this one more than
+                               `max_bytes` */
 } request_queue_room_t;
 
 /* Decides if a request of `bytes` bytes may wait. It may have any size if no
@@ -50,9 +52,9 @@ bool request_queue_refuse(request_queue_t *self);
 void request_queue_push(request_queue_t *self, request_t **request_p);
 /* Removes the first request, which is the caller's; NULL if none waits. */
 request_t *request_queue_pop(request_queue_t *self);
-/* Likewise, if its number is at most `last`. */
+/* Does the same if its number is at most `last`. */
 request_t *request_queue_pop_until(request_queue_t *self, uint64_t last);
-/* Removes the first execute_request, past others; NULL if none waits. */
+/* Removes the first execute_request, skipping others; NULL if none waits. */
 request_t *request_queue_pop_execute(request_queue_t *self);
 /* Removes the request of that number; NULL if it does not wait. */
 request_t *request_queue_take(request_queue_t *self, uint64_t number);

@@ -1,8 +1,8 @@
-/* What clients must know about a session that was gone and got a fresh kernel:
- * this alone does not restore its variables. The client that asked for the
- * revival runs the recorded cells again and reports the outcome. A reply
- * without the report would mislead, so the report is kept until a client has
- * it: here and, for the next gateway, in the journal. Pure. */
+/* The report to clients that a session was gone and got a fresh kernel: this
+ * alone does not restore its variables. The client that asked for the revival
+ * runs the recorded cells again and reports the outcome. A reply without the
+ * report would mislead, so the report is kept until a client has it: here and,
+ * for the next gateway, in the journal. Pure. */
 #ifndef HEARTH_GATEWAY_SESSION_REQUESTS_REVIVE_H
 #define HEARTH_GATEWAY_SESSION_REQUESTS_REVIVE_H
 
@@ -20,7 +20,7 @@ revive_t *revive_new(void);
 void revive_destroy(revive_t **self_p);
 #define cleanup_revive CLEANUP(revive_destroy)
 
-/* Keeps a report, a JSON object, in place of the one before. */
+/* Keeps a report, a JSON object, which replaces an earlier one. */
 void revive_keep(revive_t *self, bytes_t report);
 /* Returns the metadata for the reply to a request: with the report, built in
  * `extended`, if there is one and a client waits for the reply. */

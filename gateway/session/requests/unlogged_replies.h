@@ -1,6 +1,6 @@
 /* Requests that were answered while the journal could not take the reply. The
  * next gateway would run them, although their clients have an error. So their
- * numbers are noted, as ranges in one record, as soon as that is possible; a
+ * numbers are noted, as ranges in one record, as soon as that is possible. A
  * small file is kept on the disk and given up for it when the disk is full. */
 #ifndef HEARTH_GATEWAY_SESSION_REQUESTS_UNLOGGED_REPLIES_H
 #define HEARTH_GATEWAY_SESSION_REQUESTS_UNLOGGED_REPLIES_H

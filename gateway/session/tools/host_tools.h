@@ -14,7 +14,7 @@ void host_tools_announce(session_t *self);
 
 /* An answer to a call. */
 typedef struct {
-    const char *who;    /* who gave it, as in the audit log */
+    const char *who;    /* the provider, as in the audit log */
     bytes_t result;     /* JSON; empty if the call failed */
     const char *reason; /* without a result: a word, and ... */
     const char *text;   /* ... a sentence */
@@ -25,8 +25,8 @@ typedef struct {
  * waits on. */
 int host_tools_end(session_t *self, uint64_t id,
                    const host_tools_answer_t *answer, fault_t *fault);
-/* Ends the calls of a server of the gateway's own, or of all of them if that is
- * NULL: those that were given to it, or those that were not. */
+/* Ends the calls of a server of the gateway's own; NULL: of all servers. Ends
+ * those that were given to it, or those that were not. */
 void host_tools_fail_servers(session_t *self, const char *provider_or_null,
                              bool is_given, const char *text);
 /* Ends a call with an error of the gateway's. If the journal does not take it,

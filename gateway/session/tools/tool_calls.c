@@ -18,7 +18,7 @@ struct tool_calls {
     answer_t *answers;     /* owned */
     answer_t **answer_end; /* where the next one is put */
     size_t answer_count;
-    /* Of the running cell. */
+    /* Counters of the running cell. */
     uint64_t count;
     uint64_t argument_bytes;
     uint64_t result_bytes;

@@ -1,6 +1,6 @@
-/* Calls of host tools that wait for their answers, what the running cell may
- * still call, and the answers that the kernel may not have yet. It decides;
- * times are arguments, monotonic in ms. */
+/* Calls of host tools that wait for their answers, and answers that the kernel
+ * may not have yet. It also counts what limits leave to the running cell. It
+ * decides; times are arguments, monotonic in ms. */
 #ifndef HEARTH_GATEWAY_SESSION_TOOLS_TOOL_CALLS_H
 #define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_CALLS_H
 

@@ -106,7 +106,7 @@ static tool_call_t *make_call(session_t *self, const frame_t *frame,
     (void) jspan_to_integer(jspan_member(content, "call"), &number);
     call->number = (uint64_t) number;
     call->request = frame->request;
-    /* What is no name of a tool is not repeated anywhere. */
+    /* A text that cannot be a tool's name is not repeated anywhere. */
     call->tool = mem_text(is_gateways || tool_offer_is_name(name) ? name : "?");
     call->begun_ms = clock_monotonic_ms();
     /* The gateway answers each of its own, however long its work takes. */

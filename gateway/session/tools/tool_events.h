@@ -1,5 +1,5 @@
-/* What the kernel says of host tools: its code calls one, or does not wait for
- * an answer any more. */
+/* Handles the kernel's events of host tools: its code calls one, or does not
+ * wait for an answer any more. */
 #ifndef HEARTH_GATEWAY_SESSION_TOOLS_TOOL_EVENTS_H
 #define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_EVENTS_H
 

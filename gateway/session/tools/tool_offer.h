@@ -28,8 +28,8 @@ bool tool_offer_is_name(const char *text);
  * (profile/<name>/tools/servers); no other process can have such a name. */
 #define TOOL_SERVER_PREFIX "hearth.cfg/"
 
-/* What code in a cell asks of the gateway itself: a call by this name, which no
- * tool and no provider can have. It goes the way of a server's calls. */
+/* The name by which code in a cell calls the gateway itself; no tool and no
+ * provider can have it. Such a call is handled like a server's. */
 #define TOOL_PACKAGES "hearth:packages" /* `%pip install` */
 bool tool_offer_is_gateways(const char *name);
 

@@ -63,13 +63,13 @@ void tool_wait_clear(tool_wait_t *self);
 int tool_providers_wait(tool_providers_t *self, tool_wait_t *wait,
                         fault_t *fault);
 /* Takes a place where the provider waits, or one of any provider if that is
- * NULL; with `place`, that one; with `by_ms`, one that has waited until then.
+ * NULL. With `place`, that one; with `by_ms`, one that has waited until then.
  * Returns false if no place matches. Its provider has waited until `now_ms`. */
 bool tool_providers_take_wait(tool_providers_t *self, const char *provider,
                               const char *place, int64_t by_ms, int64_t now_ms,
                               tool_wait_t *ret_wait);
 /* Returns when the next place has waited for long enough, or the grace of a
- * provider ends that waits nowhere; INT64_MAX if neither is to come. */
+ * provider that waits nowhere ends. INT64_MAX if there is no such time. */
 int64_t tool_providers_next_ms(const tool_providers_t *self, int64_t now_ms);
 
 #endif

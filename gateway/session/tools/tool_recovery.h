@@ -1,5 +1,5 @@
-/* What the journal says of host tools, for the next gateway: who offers which,
- * and which calls wait for their answers. */
+/* Restores the state of host tools from the journal, for the next gateway: the
+ * offers, and the calls that wait for their answers. */
 #ifndef HEARTH_GATEWAY_SESSION_TOOLS_TOOL_RECOVERY_H
 #define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_RECOVERY_H
 

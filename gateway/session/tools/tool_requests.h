@@ -1,5 +1,6 @@
-/* What processes want that answer host tools: to register tools, to wait for
- * calls, to answer them; and how the next gateway learns of it. */
+/* Handles requests of processes that answer host tools: to register tools, to
+ * wait for calls, to answer them. Also notes for the next gateway that they are
+ * there. */
 #ifndef HEARTH_GATEWAY_SESSION_TOOLS_TOOL_REQUESTS_H
 #define HEARTH_GATEWAY_SESSION_TOOLS_TOOL_REQUESTS_H
 
