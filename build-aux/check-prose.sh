@@ -162,7 +162,7 @@ function python(line,    rest) {
 }
 BEGIN {
     WORDS_MAX = 40; STRICT_WORDS_MAX = 25; CELL_MAX = 120
-    STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels)/.*[.](c|h|py)$"
+    STRICT = "^(base|protocol|sandbox|workspace|notebooks|kernels|gateway)/.*[.](c|h|py)$"
     OPENERS = "^(With|Of|That|Those|One that|What|Whose|Who|So many|The same)[ ,:.]"
     BANNED = "[^a-z](is none|are none|so many|whoever|whosoever|somebody|" \
              "nobody|anybody|behind|in front|told|tells|stands|parted from|" \

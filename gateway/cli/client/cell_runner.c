@@ -1,5 +1,5 @@
-/* See cell_runner.h. One cell at a time; messages of other requests are not
- * ours. input() is given the answers that came with the cell. */
+/* See cell_runner.h. One cell at a time; messages of other requests are
+ * ignored. input() is given the answers that came with the cell. */
 #include "gateway/cli/client/cell_runner.h"
 
 #include "base/buffer.h"
@@ -28,7 +28,7 @@ struct cell_runner {
     json_t *figures;           /* owned; of the reply's metadata, or NULL */
     json_t *answers;           /* owned; for input(), or NULL */
     size_t answered;           /* of them */
-    bool is_open;              /* it shows something that can be updated */
+    bool is_open;              /* it shows a display that can be updated */
     bool is_idle;              /* the session said so for the request */
     int64_t heard;             /* monotonic ms; the last message */
     int64_t asked;             /* the last look at the gateway */
@@ -137,7 +137,8 @@ static const char *display_id(const json_t *content)
     return member_text(json_object_get(content, "transient"), "display_id");
 }
 
-/* The outputs that show it take the new form, in earlier cells too. */
+/* Gives all outputs that show this display the new form, in earlier cells
+ * too. */
 static void on_update(const cell_runner_t *self, const json_t *content)
 {
     json_t *shown = json_object_get(self->displays, display_id(content));
@@ -221,7 +222,7 @@ static void on_message(cell_runner_t *self, channel_t channel,
         self->is_idle = true;
 }
 
-/* Nothing was heard for long: is there still a session? */
+/* No message came for long: asks the gateway if the session still exists. */
 static bool is_gone(cell_runner_t *self)
 {
     int64_t now = clock_monotonic_ms();
@@ -289,7 +290,7 @@ static int restart(void *arg, fault_t *fault)
     cell_runner_t *self = arg;
     json_auto_t *reply = NULL;
 
-    /* What is asked from here on waits for the fresh kernel. */
+    /* Requests from here on wait for the fresh kernel. */
     if (management_client_ask(self->management, "session_restart",
                               json_pack("{s:s}", "id", self->session), &reply)
         != GATEWAY_EXIT_OK)

@@ -1,5 +1,5 @@
-/* See file_copy.h. One piece is under way at a time: the answer to it is the
- * flow control. Holes of a file stay holes where they can. */
+/* See file_copy.h. One piece is under way at a time, so its answer is the flow
+ * control. Holes of a file stay holes where they can. */
 #include "gateway/cli/client/file_copy.h"
 
 #include "base/buffer.h"
@@ -34,7 +34,7 @@ char *file_copy_path(const char *operand)
     return text.data ? (char *) text.data : mem_text("");
 }
 
-/* Where a copy to this machine goes. */
+/* The target of a copy to this machine. */
 typedef struct {
     int fd;           /* owned unless it is standard output */
     char *path;       /* owned; NULL: standard output */
@@ -160,7 +160,7 @@ static uint64_t member_count(const json_t *object, const char *key)
     return (uint64_t) json_integer_value(json_object_get(object, key));
 }
 
-/* One piece; false: what failed was printed. */
+/* Copies one piece; false if it failed, which was printed. */
 static bool take_piece(management_client_t *management, const char *transfer,
                        target_t *target, uint64_t *offset, json_t **ret_reply)
 {

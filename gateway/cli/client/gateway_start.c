@@ -1,6 +1,5 @@
-/* See gateway_start.h. Whether a gateway runs is asked by connecting to its
- * socket: taking the gateway's lock to see whether it is free could hit one
- * that is just being started. */
+/* See gateway_start.h. A connection to its socket shows whether a gateway runs.
+ * Trying its lock could hit a gateway that is just starting. */
 #include "gateway/cli/client/gateway_start.h"
 
 #include "base/buffer.h"
@@ -33,7 +32,7 @@ bool gateway_start_is_served(const char *socket)
 
     int r = fd_connect_unix(socket, &fd, &fault);
 
-    return r >= 0 || r == -EAGAIN; /* its queue is full, so there is one */
+    return r >= 0 || r == -EAGAIN; /* its queue is full, so a gateway listens */
 }
 
 /* Returns the last line of the log after its first `from` bytes. */
@@ -77,8 +76,8 @@ static int spawn_gateway(const gateway_start_t *how, int log, pid_t *ret_pid,
     return 0;
 }
 
-/* Waits for what a new gateway does: it makes its socket, writes a line to its
- * log, or ends. Not for long, because it may listen a moment after that. */
+/* Waits until a new gateway makes its socket, writes a line to its log, or
+ * ends. Not for long, because it may listen a moment after that. */
 static void await_change(int changes, int process)
 {
     struct pollfd looks[] = {{.fd = changes, .events = POLLIN},

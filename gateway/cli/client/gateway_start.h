@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* How it is started. */
+/* The arguments of a start. */
 typedef struct {
     const char *const *words; /* borrowed; NULL: `hearth serve` */
     const char *folder;       /* borrowed; NULL: this one */
@@ -16,9 +16,9 @@ typedef struct {
 /* Returns true if a gateway listens on the management socket of that path. */
 bool gateway_start_is_served(const char *socket);
 
-/* Waits until one listens: a new one, that of another command, or one that is
- * coming up already. The fault of a new one that ends is the last line of its
- * log. */
+/* Waits until a gateway listens: a new one, one that another command started,
+ * or one that is starting already. If a new one ends, the fault is the last
+ * line of its log. */
 int gateway_start_run(const gateway_start_t *how, const char *socket,
                       const options_t *options, fault_t *fault);
 

@@ -1,5 +1,5 @@
-/* See http_reply.h. The gateway is the user's own; what it sends is checked
- * nevertheless, because something else may listen at its port. */
+/* See http_reply.h. The gateway is the user's own. Its bytes are checked
+ * nevertheless, because another program may listen at its port. */
 #include "gateway/cli/client/http_reply.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The table of traits, and what becomes of their values. */
+/* The table of traits, and the conversion of their values. */
 #include "gateway/cli/client/kernelgateway_options.h"
 
 #include "base/buffer.h"
@@ -75,7 +75,7 @@ static int take_seconds(options_t *options, const trait_t *trait,
     return options_set(options, trait->more, duration, fault);
 }
 
-/* Nothing is nothing said. */
+/* Takes a number of seconds; an empty value leaves the default. */
 static int take_age(options_t *options, const trait_t *trait, const char *value,
                     fault_t *fault)
 {
@@ -163,8 +163,8 @@ static int take_prespawn(options_t *options, const trait_t *trait,
     return options_set(options, max, value, fault);
 }
 
-/* The profile that the notebook is for, as Kernel Gateway has it: the one that
- * is forced, or the one that it names. Lent. */
+/* Returns the notebook's profile, as Kernel Gateway has it: the one that is
+ * forced, or the one that it names. Lent. */
 static const profile_t *seeded_profile(const options_t *options,
                                        const notebook_t *notebook,
                                        const char **ret_name)
@@ -182,7 +182,7 @@ static bool is_on_a_server(const char *uri)
     return strncmp(uri, "http://", 7) == 0 || strncmp(uri, "https://", 8) == 0;
 }
 
-/* By the interpreter that kernels have, which knows TLS and proxies. */
+/* Fetched by the interpreter that kernels have, which knows TLS and proxies. */
 static int fetch(const options_t *options, const char *url, const char *path,
                  fault_t *fault)
 {

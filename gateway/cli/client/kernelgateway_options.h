@@ -1,7 +1,7 @@
 /* The options of Jupyter Kernel Gateway, there called traits, and their meaning
- * here: one table. An option without a meaning is accepted with a sentence; one
- * that would promise something that is not kept (certificates of clients, a
- * seed notebook) is refused. */
+ * here: one table. An option without a meaning is accepted with a sentence. One
+ * whose promise hearth does not keep (certificates of clients, a seed notebook)
+ * is refused. */
 #ifndef HEARTH_GATEWAY_CLI_CLIENT_KERNELGATEWAY_OPTIONS_H
 #define HEARTH_GATEWAY_CLI_CLIENT_KERNELGATEWAY_OPTIONS_H
 

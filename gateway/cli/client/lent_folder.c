@@ -1,5 +1,5 @@
-/* See lent_folder.h. Where sessions have users of their own, a folder gives its
- * rights for others; only who looks at its mode can say so. */
+/* See lent_folder.h. Where sessions have users of their own, a folder gives
+ * them its rights for others, so its mode is checked. */
 #include "gateway/cli/client/lent_folder.h"
 
 #include "gateway/cli/client/management_client.h"

@@ -105,8 +105,8 @@ bool management_client_is_served(const management_client_t *self)
     return gateway_start_is_served(self->socket);
 }
 
-/* Returns true if another gateway runs than the one that was found: each makes
- * a key of its own, and hears nothing that was signed with another. */
+/* Returns true if another gateway runs than the one that was found. Each makes
+ * a key of its own, and drops messages that were signed with another. */
 static bool is_replaced(const management_client_t *self)
 {
     struct stat now;
@@ -121,7 +121,7 @@ static int connect_client(management_client_t *self, fault_t *fault)
     cleanup_free char *endpoint = mem_format("ipc://%s", self->socket);
 
     client_destroy(&self->client);
-    (void) stat(self->key, &self->made); /* what is wrong is said below */
+    (void) stat(self->key, &self->made); /* errors are printed below */
     return client_new_management(endpoint, self->key, &self->client, fault);
 }
 
@@ -204,7 +204,7 @@ gateway_exit_t management_client_start(const char *const *words_or_null,
     return open_client(true, &how, ret_management);
 }
 
-/* Whether the message answers the request with that id. */
+/* Returns true if the message answers the request with that id. */
 static bool is_answer(const message_t *message, const char *id)
 {
     bytes_t parent = message_parent(message);

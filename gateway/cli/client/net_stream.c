@@ -135,8 +135,8 @@ int net_stream_open(net_stream_t *self, const char *host, const char *port,
 
 /* --- Bytes --- */
 
-/* Says why nothing more can be sent: a server that refuses says so before it
- * closes. */
+/* Sets the fault to why nothing more can be sent: a server that refuses sends
+ * that before it closes. */
 static int explain_end(net_stream_t *self, fault_t *fault)
 {
     char byte;
@@ -146,7 +146,7 @@ static int explain_end(net_stream_t *self, fault_t *fault)
     return tls_trust_explain(self->tls, self->place, fault);
 }
 
-/* Returns how much was sent, or -EAGAIN with what it waits for, or a
+/* Returns how much was sent; -EAGAIN and the events to wait for; or a
  * failure. */
 static ssize_t send_some(net_stream_t *self, const void *bytes, size_t size,
                          short *ret_wish, fault_t *fault)

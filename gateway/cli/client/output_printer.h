@@ -15,12 +15,12 @@ output_printer_t *output_printer_new(const char *folder, bool is_json);
 void output_printer_destroy(output_printer_t **self_p);
 #define cleanup_output_printer CLEANUP(output_printer_destroy)
 
-/* One iopub message of the cell, or a "page" out of its reply's payload; other
- * types than outputs are ignored. False
- * when a picture could not be saved. */
+/* Prints one iopub message of the cell, or a "page" out of its reply's payload;
+ * other types than outputs are ignored. Returns false if a picture could not be
+ * saved. */
 bool output_printer_add(output_printer_t *self, const char *type,
                         json_t *content);
-/* One line about the end, on standard error; untrusted. */
+/* Prints one line about the end on standard error; untrusted. */
 void output_printer_say(output_printer_t *self, const char *text);
 /* The prompt of input(). */
 void output_printer_prompt(output_printer_t *self, const char *prompt);
@@ -29,9 +29,9 @@ void output_printer_answered(output_printer_t *self);
 /* Shows "running 12 s", on a terminal only; it vanishes before the next output.
  */
 void output_printer_progress(output_printer_t *self, long seconds);
-/* Whether an error's traceback was printed or collected. */
+/* Returns true if an error's traceback was printed or collected. */
 bool output_printer_has_error(const output_printer_t *self);
-/* Standard output at a line's start, colours off. */
+/* Ends standard output at a line's start, with colours off. */
 void output_printer_end(output_printer_t *self);
 /* The collected outputs, as in a notebook; lent. */
 json_t *output_printer_list(output_printer_t *self);

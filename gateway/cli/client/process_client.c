@@ -78,7 +78,8 @@ void process_client_send(process_client_t *self, const char *verb,
     cleanup_free char *type = mem_format("process_%s", verb);
     fault_t ignored;
 
-    /* What cannot be sent now has no answer, which the caller notices. */
+    /* A request that cannot be sent gets no answer, which the caller
+     * notices. */
     (void) client_send(self->client,
                        &(client_request_t){.channel = CHANNEL_CONTROL,
                                            .type = type,

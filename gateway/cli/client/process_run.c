@@ -1,7 +1,7 @@
 /* See process_run.h. One loop: standard input goes to the process as far as it
- * takes it, its output is written as far as it is taken here. What this side
- * has not written is not acknowledged, so a slow reader slows down the process
- * and nothing is lost. */
+ * takes it, its output is written as far as it is taken here. Output that was
+ * not written is not acknowledged, so a slow reader slows down the process and
+ * nothing is lost. */
 #include "gateway/cli/client/process_run.h"
 
 #include "base/clock.h"
@@ -23,8 +23,8 @@
 
 #define LOOK_MS       200   /* a signal is noticed at the latest then */
 #define ALIVE_MS      5000  /* the session hears from this side */
-#define NO_GATEWAY_MS 30000 /* as long may a gateway be away */
-#define START_MS      60000 /* a process has to have begun */
+#define NO_GATEWAY_MS 30000 /* how long a gateway may be away */
+#define START_MS      60000 /* how long a process may take to start */
 #define INPUT_PIECE   (16u << 10)
 #define INPUT_WINDOW  (128u << 10) /* sent, and not taken by the process */
 #define OUTPUT_PIECE  4096 /* a pipe that takes something takes it all */
@@ -39,7 +39,8 @@ typedef struct {
     buffer_t waiting[2];    /* output that is not written yet */
     bool is_broken[2];      /* its reader has gone */
     uint64_t seen;          /* offset of the next byte of output */
-    uint64_t confirmed;     /* the session knows that we have what is before */
+    uint64_t confirmed;     /* offset up to which the session knows that the
+                               output was written */
     uint64_t input_sent, input_taken;
     bool has_input;  /* standard input is not at its end */
     int64_t started; /* monotonic ms */
@@ -250,7 +251,7 @@ static void on_started(run_t *self, const process_news_t *news)
                          : PROCESS_RUN_CANNOT_START);
 }
 
-/* The gateway is another one, or has forgotten this side. */
+/* Another gateway serves the session, or this one has forgotten this client. */
 static void on_attached(run_t *self, const process_news_t *news)
 {
     if (is_ok(news)) {
@@ -332,8 +333,8 @@ static bool has_output(const run_t *self)
     return self->waiting[0].size || self->waiting[1].size;
 }
 
-/* Follows anew where nothing was heard for a while: the gateway may be another
- * one. */
+/* Follows anew if no message came for a while: another gateway may serve the
+ * session. */
 static void look_at_gateway(run_t *self)
 {
     int64_t now = clock_monotonic_ms();

@@ -5,10 +5,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* How the command and its program belong together. */
+/* The ties between the command and its program. */
 typedef enum {
     PROCESS_RUN_STREAMS,  /* it is the program's input and output */
-    PROCESS_RUN_TERMINAL, /* likewise, with this side's terminal */
+    PROCESS_RUN_TERMINAL, /* the same, with this side's terminal */
     PROCESS_RUN_DETACHED, /* it prints the program's number and leaves */
 } process_run_mode_t;
 

@@ -1,4 +1,4 @@
-/* What a client of HTTPS trusts, and the certificate that it shows of itself.
+/* The authorities that a client of HTTPS trusts, and its own certificate.
  * Verification has no switch: without a trusted authority and the right name
  * there is no connection. One thread. */
 #ifndef HEARTH_GATEWAY_CLI_CLIENT_TLS_TRUST_H
@@ -20,7 +20,7 @@ typedef struct {
 
 #define TLS_NAMES_SIZE 100
 
-/* What a connection has learned of its server. */
+/* Facts that a connection has learned about its server. */
 typedef struct {
     bool was_asked;             /* for a certificate of the client */
     char names[TLS_NAMES_SIZE]; /* for which a refused certificate is */

@@ -72,7 +72,7 @@ static bool is_ours(const char *name)
     return strncmp(name, LINK_PREFIX, strlen(LINK_PREFIX)) == 0;
 }
 
-/* Links of viewers that are gone. */
+/* Removes links of viewers that are gone. */
 static void sweep(const char *folder)
 {
     DIR *listing = opendir(folder);
@@ -89,8 +89,8 @@ static void sweep(const char *folder)
         closedir(listing);
 }
 
-/* A link, no copy: the key stays in one place, and when the viewer's file is
- * taken away the link's aim goes, by which jupyter_server knows of it. */
+/* A link, not a copy: the key stays in one place. When the viewer's file is
+ * removed, the link dangles, by which jupyter_server notices. */
 static gateway_exit_t link_file(const json_t *viewer, const char *folder)
 {
     cleanup_free char *path =

@@ -48,7 +48,7 @@ static bool is_wanted(const view_t *self, const json_t *record)
     return !self->event || strcmp(text_of(record, "event"), self->event) == 0;
 }
 
-/* "key=value" of what has no column of its own. */
+/* Writes "key=value" for members without a column of their own. */
 static char *write_details(const json_t *record)
 {
     static const char *const columns[] = {"n",       "time",    "event", "who",
@@ -119,7 +119,7 @@ static gateway_exit_t read_log(const arguments_t *arguments, view_t *view,
     return GATEWAY_EXIT_OK;
 }
 
-/* Says that no record has the event that is asked for, and which there are. */
+/* Prints that no record has the event, and which events the log has. */
 static void name_events(const view_t *self)
 {
     cleanup_buffer buffer_t names = BUFFER_EMPTY;

@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define HIDDEN "(hidden)"
-#define WIDTH  79 /* of what explain prints */
+#define WIDTH  79 /* columns of a text of explain */
 
-/* Reads what the command line names into `options`; the place of each value
- * and what is wrong are in the report. */
+/* Reads the configuration that the command line names into `options`; places of
+ * values, and errors, are in the report. */
 static config_report_t *read_options(const arguments_t *arguments,
                                      options_t *options)
 {
@@ -67,7 +67,7 @@ static int check(const arguments_t *arguments)
 
 /* ---- show ---- */
 
-/* As it would stand in the file; the caller frees it. */
+/* Returns the value as the file would have it; the caller frees it. */
 static char *value_text(const options_item_t *item)
 {
     cleanup_free char *text = option_value_write(item->row, item->base);
@@ -77,7 +77,7 @@ static char *value_text(const options_item_t *item)
     return take_ptr(text);
 }
 
-/* Whether the key is that one, or below it. */
+/* Returns true if the key is that one, or below it. */
 static bool is_below(const char *key, const char *path)
 {
     size_t size = strlen(path);

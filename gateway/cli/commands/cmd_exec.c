@@ -23,7 +23,7 @@
 #define QUESTION_MS   30    /* the same, while a person types */
 #define PROGRESS_MS   2000  /* silence before the progress line */
 #define DOUBT_MS      5000  /* silence before the gateway is asked */
-#define NO_GATEWAY_MS 30000 /* as long may a gateway be away */
+#define NO_GATEWAY_MS 30000 /* how long a gateway may be away */
 #define LAST_MS       3000  /* between a reply and its idle */
 #define INTERRUPTS    3     /* the third Ctrl-C leaves */
 
@@ -35,7 +35,8 @@ typedef struct {
     prompt_input_t *answer;          /* owned; NULL if no person can be asked */
     char *request;                   /* owned; id of the execute_request */
     json_t *reply;         /* owned; its reply's content, once it came */
-    json_t *figures;       /* owned; what the reply's metadata says, or NULL */
+    json_t *figures;       /* owned; hearth's members of the reply's metadata,
+                              or NULL */
     json_t *revived;       /* owned; that the session was revived, or NULL */
     json_t *question;      /* owned; an input_request that is not shown yet */
     int64_t started;       /* monotonic ms */
@@ -122,7 +123,8 @@ static int read_code(const arguments_t *arguments, buffer_t *code,
                            : file_read(path, CODE_MAX, code, fault);
 }
 
-/* The description of a session that can be asked; what is wrong is said. */
+/* Returns the description of a session that can be asked; prints what is
+ * wrong. */
 static gateway_exit_t find_session(execution_t *self, json_t **ret_session)
 {
     json_auto_t *reply = NULL;
@@ -186,8 +188,8 @@ static gateway_exit_t send_code(execution_t *self, const buffer_t *code,
 
 /* ---- while it runs ---- */
 
-/* Shows the question. Output from before it travels on another socket and may
- * arrive later, so the question waits until the output is quiet. */
+/* Shows the question. Earlier output travels on another socket and may arrive
+ * later, so the question waits until the output is quiet. */
 static void show_question(execution_t *self)
 {
     json_auto_t *question = self->question;
@@ -216,7 +218,7 @@ static void send_answer(execution_t *self)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
-/* Among them: the session was gone meanwhile and is not what it was. */
+/* Includes that the session was gone meanwhile and has lost its variables. */
 static void read_figures(execution_t *self, const message_t *message)
 {
     json_t *revived;
@@ -275,7 +277,7 @@ static void on_interrupt(execution_t *self, int *handled)
         finish(self, GATEWAY_EXIT_FAILED, fault.text);
 }
 
-/* Nothing has arrived for long: asks the gateway whether the session still
+/* No message came for long: asks the gateway whether the session still
  * exists. */
 static void look_at_gateway(execution_t *self)
 {
@@ -299,7 +301,7 @@ static void look_at_gateway(execution_t *self)
     if (status != GATEWAY_EXIT_GONE
         && strcmp(member_text(session, "state"), "gone") != 0)
         return;
-    /* The end's own error reply may be on its way: it says more. */
+    /* The error reply of the session's end may still come: it says more. */
     if (!self->gone)
         self->gone = now;
     else if (now - self->heard > 2 * DOUBT_MS)

@@ -1,5 +1,6 @@
-/* hearth files: what is in a session's workspace, also when it is gone; files
- * in and out. Names are texts that stand for bytes (workspace/name.h). */
+/* hearth files: lists a session's workspace, also when the session is gone, and
+ * copies files in and out. Names are texts that stand for bytes
+ * (workspace/name.h). */
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
@@ -23,7 +24,7 @@ static const flag_t ls_flags[] = {
     {0},
 };
 
-/* All pages; *ret_cut says why they are not everything, "" when they are. */
+/* Reads all pages; *ret_cut says why entries are missing, "" if none are. */
 static gateway_exit_t gather(management_client_t *management, json_t *content,
                              json_t *entries, char ret_cut[16])
 {
@@ -141,7 +142,7 @@ static const flag_t put_flags[] = {
     {0},
 };
 
-/* Where a local file goes when nothing was said. */
+/* Returns the path for a local file if none was given. */
 static char *put_path(const char *local, const char *operand)
 {
     const char *slash = strrchr(local, '/');
@@ -200,7 +201,7 @@ static gateway_exit_t remove_one(management_client_t *management,
         &reply);
 }
 
-/* Removes the others too if one cannot be removed. */
+/* The others are removed even if one cannot be. */
 static int rm(const arguments_t *arguments)
 {
     cleanup_management_client management_client_t *management = NULL;

@@ -1,4 +1,4 @@
-/* hearth gateway: what runs for this user, and its end. */
+/* hearth gateway: shows, starts and stops this user's gateway. */
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
@@ -104,7 +104,7 @@ static gateway_exit_t end_gateway(management_client_t *management, pid_t pid,
     return GATEWAY_EXIT_OK;
 }
 
-/* The gateway that runs, and its process. */
+/* Finds the running gateway and its process. */
 static gateway_exit_t open_running(management_client_t **ret_management,
                                    pid_t *ret_pid)
 {
@@ -151,8 +151,8 @@ static int start(const arguments_t *arguments)
     return status == GATEWAY_EXIT_OK ? say_running(management) : status;
 }
 
-/* The unit that systemd runs the process as, as hearth.service has it; NULL:
- * it is no service of hearth's. The caller frees it. */
+/* Returns the unit that systemd runs the process as, as hearth.service has it,
+ * to be freed; NULL: it is no service of hearth's. */
 static char *find_unit(pid_t pid)
 {
     cleanup_free char *path = mem_format("/proc/%d/cgroup", (int) pid);

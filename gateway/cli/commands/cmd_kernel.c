@@ -24,7 +24,8 @@
 #define KEEPALIVE_MS                                                           \
     30000                   /* Jupyter decides how long it lives, not idleness \
                              */
-#define NO_GATEWAY_MS 60000 /* as long is a gateway that is away waited for */
+#define NO_GATEWAY_MS 60000 /* how long a gateway that is away is waited for   \
+                             */
 
 #define OPEN_TO_ALL (S_IROTH | S_IXOTH)
 
@@ -60,7 +61,7 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* ---- what the kernel has of the process that was started ---- */
+/* ---- the process's environment and folder ---- */
 
 /* Finds the profile of the new session in the gateway's answer. */
 static const json_t *find_profile(const json_t *info, const char *name)
@@ -76,9 +77,9 @@ static const json_t *find_profile(const json_t *info, const char *name)
     return NULL;
 }
 
-/* Says why the folder is not given to a kernel that happened to be started in
- * it: it is closed to the session's user, or holds the whole home or what the
- * gateway keeps. NULL: it may be. */
+/* Returns why the folder is not given to a kernel that happened to be started
+ * in it: it is closed to the session's user, or holds the whole home or the
+ * gateway's files. NULL: it may be given. */
 static const char *find_objection(const json_t *info, const char *folder)
 {
     static const char *const names[] = {"runtime_dir", "state_dir",
@@ -102,8 +103,8 @@ static const char *find_objection(const json_t *info, const char *folder)
     return NULL;
 }
 
-/* Finds the folder that Jupyter started this process in, where the profile
- * permits it; says that the kernel does not see it otherwise. */
+/* Finds the folder that Jupyter started this process in, if the profile permits
+ * it; otherwise prints that the kernel does not see it. */
 static char *find_folder(const json_t *info, const char *profile_name)
 {
     const json_t *profile = find_profile(info, profile_name);
@@ -176,9 +177,9 @@ static gateway_exit_t add_context(management_client_t *management,
     return GATEWAY_EXIT_OK;
 }
 
-/* Creates the session. If the folder was not given by the user, and the
- * session's user cannot enter it, the session gets a workspace of its own, and
- * a message says so. */
+/* Creates the session. If the user did not name the folder and the session's
+ * user cannot enter it, the session gets a workspace of its own. A message says
+ * so. */
 static gateway_exit_t ask_for_session(management_client_t *management,
                                       json_t *content, bool is_named,
                                       json_t **ret_reply)
@@ -239,7 +240,8 @@ static json_t *named(const char *id)
     return json_pack("{s:s}", "id", id);
 }
 
-/* Whether the session is still there; a gateway that is away is replaced. */
+/* Returns true if the session is still there; a gateway that is away is
+ * replaced. */
 static gateway_exit_t look(management_client_t **management, const char *id)
 {
     json_auto_t *reply = NULL;
@@ -289,8 +291,8 @@ static bool wait_for_news(management_client_t *management, const char *id,
            && on_signal(management, id, &signal);
 }
 
-/* Until the session, the parent, or the permission to live is gone. Returns
- * whether the session still has to be deleted. */
+/* Waits until the session, the parent, or the permission to live is gone.
+ * Returns true if the session still has to be deleted. */
 static bool wait_for_end(management_client_t **management, const char *id,
                          int signals, int parent)
 {

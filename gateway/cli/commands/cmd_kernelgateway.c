@@ -65,7 +65,7 @@ static int note(given_t *given, const char *trait, size_t size,
                  trait);
 }
 
-/* Quotes that a shell would have taken away: traitlets does it, too. */
+/* Removes quotes that a shell would have removed, as traitlets does. */
 static char *unquote(char *value)
 {
     size_t size = strlen(value);

@@ -1,8 +1,8 @@
-/* hearth lab: a person looks into sessions with JupyterLab. Its server is
- * Jupyter's own, unmodified; it reaches the sessions over HTTP as a gateway's,
- * with a token that is good as long as it runs. Classes of ours
- * (gateway/jupyter, in Python) make it show sessions that others started
- * and leave them alone at its end; an extension (gateway/jupyter/hearth-follow)
+/* hearth lab: shows sessions to a person in JupyterLab. Its server is Jupyter's
+ * own, unmodified. It reaches the sessions over HTTP, as those of another
+ * gateway, with a token that is good as long as it runs. Classes of ours
+ * (gateway/jupyter, in Python) make it show sessions that others started and
+ * leave them alone at its end. An extension (gateway/jupyter/hearth-follow)
  * lets an open notebook follow what others run. */
 #include "gateway/cli/core/command.h"
 
@@ -125,8 +125,8 @@ static gateway_exit_t ask_gateway(lab_t *self)
 
 /* --- Their notebooks --- */
 
-/* "analysis-1b2c3d4e.ipynb"; with a number when that is there. What a person
- * saved is not written over. */
+/* Returns "analysis-1b2c3d4e.ipynb", with a number if that exists: a notebook
+ * that a person saved is not overwritten. */
 static char *free_name(const char *folder, const json_t *session)
 {
     const char *name = member_text(session, "name");
@@ -224,7 +224,7 @@ static gateway_exit_t make_token(lab_t *self)
     return GATEWAY_EXIT_OK;
 }
 
-/* Lets the page have sessions revived, by this program. */
+/* Names this program, by which the page revives sessions. */
 static void offer_revival(const arguments_t *arguments)
 {
     const char *config = arguments_value(arguments, "config");
@@ -319,7 +319,8 @@ static gateway_exit_t open_lab(const lab_t *self)
          "hearth_channels.Channels"),
         "--ServerApp.contents_manager_class=hearth_lab.Contents",
         "--ServerApp.extra_services=hearth_lab",
-        /* They would be shells of the host: hearth_terminals.py has others. */
+        /* JupyterLab's own terminals would be shells of the host:
+         * hearth_terminals.py has others. */
         "--ServerApp.terminals_enabled=False",
         extensions,
         root,

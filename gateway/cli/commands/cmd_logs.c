@@ -1,5 +1,5 @@
-/* hearth logs: what a gateway in the background has written, all of it or what
- * concerns one session, and what it goes on to write. */
+/* hearth logs: prints the log of a gateway in the background, all of it or one
+ * session's lines, and follows it. */
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
@@ -32,7 +32,7 @@ static void follower_clear(follower_t *self)
     buffer_reset(&self->rest);
 }
 
-/* Whole lines go out. */
+/* Only whole lines are printed. */
 static void print_lines(follower_t *self)
 {
     char *text = (char *) self->rest.data;
@@ -63,7 +63,7 @@ static int read_on(follower_t *self)
     return size < 0 ? -errno : 0;
 }
 
-/* Whether another file has the log's name now. */
+/* Returns true if another file has the log's name now. */
 static bool was_rotated(const follower_t *self)
 {
     struct stat named, open_one;

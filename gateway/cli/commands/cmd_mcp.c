@@ -147,8 +147,8 @@ static json_t *words_of(const arguments_t *arguments)
     return words;
 }
 
-/* Shakes hands with a gateway of HTTPS, so that nothing is printed that would
- * fail. A gateway that does not run is not started. */
+/* Tries a handshake with a gateway of HTTPS, so that no configuration is
+ * printed that would fail. A gateway that does not run is not started. */
 static int try_handshake(const arguments_t *arguments, fault_t *fault)
 {
     cleanup_options options_t *options =

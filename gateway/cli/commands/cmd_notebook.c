@@ -38,7 +38,7 @@ static const flag_t export_flags[] = {
     {0},
 };
 
-/* Standard output, where it is a terminal by way of its filter. */
+/* Writes to standard output; a terminal gets the text through its filter. */
 static int export_print(const recordings_t *session, export_format_t format,
                         fault_t *fault)
 {
@@ -140,7 +140,7 @@ static json_t *describe(const char *id, const json_t *session,
         "damaged", summary->is_damaged);
 }
 
-/* Where no gateway ever ran there is no key, and nothing to read with it. */
+/* If no gateway ever ran there is no key, and no recording to read with it. */
 static bool has_sessions(const options_t *options)
 {
     cleanup_free char *sessions = mem_format("%s/sessions", options->state_dir);
@@ -394,8 +394,8 @@ static gateway_exit_t print_verdict(const verify_t *verdict, bool is_file,
     return is_whole ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
 }
 
-/* The journal of the session that a notebook names; NULL when it is not here.
- * The name is hostile. */
+/* Returns the journal of the session that a notebook names; NULL if it is not
+ * here. The name is hostile. */
 static char *journal_of(const options_t *options, const notebook_t *notebook)
 {
     const char *id =

@@ -1,5 +1,5 @@
-/* hearth notebook attest: what a session left, in a folder with a receipt that
- * others can check; and the key for that. */
+/* hearth notebook attest: puts a session's results into a folder with a receipt
+ * that others can check; and prints the key for that. */
 #include "gateway/cli/core/command.h"
 
 #include "base/fd.h"
@@ -26,7 +26,7 @@ static const flag_t attest_flags[] = {
     {0},
 };
 
-/* Refuses a recording that is not what was written. */
+/* Refuses a recording that was changed. */
 static gateway_exit_t check_journal(const recordings_t *session)
 {
     cleanup_verify verify_t verdict = {0};

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONTEXT 3 /* lines around what differs */
+#define CONTEXT 3 /* lines around a difference */
 
 #define RED   "\033[31m"
 #define GREEN "\033[32m"
@@ -40,7 +40,7 @@ static const char *sign_at(const json_t *lines, size_t index)
     return json_string_value(json_array_get(json_array_get(lines, index), 0));
 }
 
-/* Whether a line is near enough to one that differs. */
+/* Returns true if a line is near enough to one that differs. */
 static bool is_near(const json_t *lines, size_t index)
 {
     size_t first = index > CONTEXT ? index - CONTEXT : 0;
@@ -131,7 +131,7 @@ static void print_diff(const json_t *diff)
 static gateway_exit_t load(const options_t *options, const char *name,
                            notebook_t *ret_notebook)
 {
-    /* What git gives for a file that is not there. */
+    /* git's name for a file that does not exist. */
     if (strcmp(name, "/dev/null") == 0)
         return GATEWAY_EXIT_OK;
     return recordings_open(options, name, ret_notebook);

@@ -1,4 +1,5 @@
-/* hearth packages: what a session can import beyond its profile. */
+/* hearth packages: lists, adds and removes packages that a session can import
+ * beyond its profile. */
 #include "gateway/cli/core/command.h"
 
 #include "gateway/cli/client/management_client.h"

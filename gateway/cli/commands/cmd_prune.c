@@ -1,6 +1,6 @@
-/* hearth prune: shows what gone sessions have left (recordings and workspaces)
- * with its size, and removes it. The gateway does the removal, because it knows
- * which sessions are being revived. */
+/* hearth prune: shows recordings and workspaces of gone sessions with their
+ * sizes, and removes them. The gateway does the removal, because it knows which
+ * sessions are being revived. */
 #include "gateway/cli/core/command.h"
 
 #include "base/buffer.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define DEPTH_MAX 64 /* folders in one another that are measured */
+#define DEPTH_MAX 64 /* depth of folders that are measured */
 
 static void close_folder(DIR **folder_p)
 {
@@ -22,8 +22,8 @@ static void close_folder(DIR **folder_p)
         closedir(*folder_p);
 }
 
-/* Bytes on the disk of all that is in a folder. What cannot be read, another
- * user's, counts nothing; a link is not followed. */
+/* Returns the bytes on disk of a folder with its content. Unreadable folders of
+ * other users count nothing; a link is not followed. */
 static double measure(int parent, const char *name, int depth)
 {
     cleanup_fd int fd =

@@ -161,8 +161,8 @@ static char *not_compared(const json_t *recorded, const json_t *now)
     return NULL;
 }
 
-/* A cell before the expression has held once may leave it without a meaning:
- * a name that is not there yet. False is an answer. */
+/* Before the expression has held once, it may raise, for example because a name
+ * does not exist yet. False counts as an answer. */
 static bool on_probe(replay_step_t *step, void *arg)
 {
     bisect_t *self = arg;

@@ -17,7 +17,7 @@
 
 #define CLIENT    "revive"
 #define NAMES_MAX 100 /* of each kind, in the report */
-#define CELLS_MAX 50  /* that did not run as they had, in the report */
+#define CELLS_MAX 50  /* cells that ran differently, in the report */
 #define LISTED    20  /* names in a sentence */
 #define WHY_MAX   200 /* bytes of a reason, in the report */
 
@@ -88,7 +88,7 @@ static size_t find_first(const notebook_t *notebook, json_int_t beginning)
     return number;
 }
 
-/* Whether the revival that ran the cell came to its end. */
+/* Returns true if the revival that ran the cell got to its end. */
 static bool is_of_whole_revival(const json_t *rows, json_int_t cell)
 {
     const json_t *row;
@@ -148,7 +148,7 @@ static json_t *add_up(const json_t *rows, json_int_t beginning)
 
         if (json_integer_value(json_object_get(row, "seq")) < beginning)
             continue;
-        /* Those of a kernel that died count: they are to come back. */
+        /* Variables of a kernel that died count: they are to be restored. */
         if (strcmp(what, "cell") == 0)
             variable_names_apply(names, json_object_get(row, "namespace"));
     }

@@ -88,7 +88,7 @@ static void add_seconds(const arguments_t *arguments, const char *flag,
         json_object_set_new(content, key, json_seconds(seconds));
 }
 
-/* The gateway knows which there are, and what they can be. */
+/* The gateway checks the names and values. */
 static void add_limits(const arguments_t *arguments, json_t *content)
 {
     json_auto_t *limits = json_object();

@@ -1,4 +1,4 @@
-/* hearth token: who may use the gateway over HTTP, and for what. Tokens are
+/* hearth token: grants access to the gateway over HTTP, by scopes. Tokens are
  * in the state folder; the gateway need not run. */
 #include "gateway/cli/core/command.h"
 
@@ -16,7 +16,7 @@
 #define NAME_MAX_BYTES 100
 #define ALL_WINDOWS    "windows"
 
-/* Where tokens are. NULL: it was said what is wrong. */
+/* Returns the path of the tokens; NULL after it printed what is wrong. */
 static options_t *prepare(const arguments_t *arguments)
 {
     if (sodium_init() < 0) {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define TEXT_WIDTH   60  /* of a cell's first line */
-#define DETAIL_WIDTH 400 /* of what it did */
+#define DETAIL_WIDTH 400 /* columns of the effects */
 #define INDENT       "                  "
 
 /* "16:45:10.123" out of an ISO time: UTC, as it is recorded. */
@@ -91,7 +91,8 @@ static void describe_file(const json_t *row, buffer_t *out)
         buffer_format(out, ": %s", outcome);
 }
 
-/* Between the cells: a kernel was ready, ended; a note, a gap, a file. */
+/* Describes an event between the cells: a kernel was ready, ended; a note, a
+ * gap, a file. */
 static void print_event(const json_t *row)
 {
     static const char *const members[] = {"reason", "detail", "by", "text",

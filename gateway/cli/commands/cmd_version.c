@@ -1,4 +1,4 @@
-/* hearth version: what this program is made of. */
+/* hearth version: prints the versions of the program and its libraries. */
 #include "gateway/cli/core/command.h"
 
 #include "gateway/cli/client/management_client.h"

@@ -1,5 +1,6 @@
-/* hearth viewer: who has a connection file of his own to a session, with a key
- * that opens nothing else (hearth attach --external makes them). */
+/* hearth viewer: lists and ends viewers. Each has a connection file to one
+ * session, with a key that opens nothing else (hearth attach --external makes
+ * them). */
 #include "gateway/cli/core/command.h"
 
 #include "gateway/cli/client/management_client.h"

@@ -22,7 +22,7 @@
 #define PAGE_FILE "window.html" /* in the runtime folder, 0600 */
 #define OPENER    "xdg-open"
 
-/* What the words of the command line ask for. */
+/* The arguments of the command. */
 typedef struct {
     options_t *options; /* owned */
     char *session;      /* owned; id, or NULL: the list of all */

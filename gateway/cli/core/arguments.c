@@ -1,5 +1,5 @@
-/* A command line against the rows of its command: which options there are,
- * which take a value and of what kind, how many operands may stand there. */
+/* Checks a command line against the rows of its command: known options, which
+ * of them take a value and of what kind, and the number of operands. */
 #include "gateway/cli/core/arguments.h"
 
 #include "base/buffer.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONFIG_LINE_MAX 1024 /* columns of what is wrong with one */
+#define CONFIG_LINE_MAX 1024 /* columns of the sentence about one value */
 
 typedef struct {
     const flag_t *flag; /* borrowed from the command's table */
@@ -188,7 +188,7 @@ bool is_help(const char *word)
 
 /* ---- reading ---- */
 
-/* Whether the value is one that the row permits; says so when it is not. */
+/* Returns true if the row permits the value; prints an error if not. */
 static bool check_value(const arguments_t *self, const flag_t *flag,
                         const char *value)
 {
@@ -204,8 +204,8 @@ static void pass_over(arguments_t *self, const char *word)
     buffer_format(&self->passed_over, " %s", word);
 }
 
-/* Says that the command has no such option, and which one was probably meant.
- */
+/* Prints that the command has no such option, and the one that was probably
+ * meant. */
 static void complain_unknown(const arguments_t *self, const char *word,
                              size_t size)
 {
@@ -263,7 +263,7 @@ static int read_option(arguments_t *self, char **words)
     return used;
 }
 
-/* Whether there are as many operands as the command wants. */
+/* Returns true if there are as many operands as the command wants. */
 static bool check_operands(const arguments_t *self)
 {
     const command_t *command = self->command;

@@ -4,7 +4,7 @@
 
 #include "gateway/cli/core/command.h"
 
-/* What a command's `operands` say about one operand. */
+/* One operand, as a command's `operands` describe it. */
 typedef struct {
     const char *name; /* borrowed; not ended by NUL: "ID", "FILE|-" */
     size_t size;      /* length of `name` */

@@ -40,11 +40,11 @@ typedef struct {
     const char *help;     /* one line; NULL: internal, in no list */
     const char *more;     /* further lines of --help, or NULL */
     const flag_t *flags;  /* ends with an empty row; NULL when none */
-    /* What the words after "--" are, "JUPYTER_OPTION", for another program;
-     * NULL: operands like the others. */
+    /* The name of the words after "--", "JUPYTER_OPTION", which are for another
+     * program; NULL: they are operands like the others. */
     const char *rest;
-    /* Unknown words are passed over, as ipykernel does it, and named on
-     * standard error. */
+    /* Unknown words are skipped, as ipykernel does it, and named on standard
+     * error. */
     bool passes_over;
     int (*run)(const arguments_t *arguments); /* gateway_exit_t */
     /* Used instead of `run` by a command whose options are not rows: gets the
@@ -71,11 +71,11 @@ const char *arguments_operand(const arguments_t *self, size_t index);
  * are fewer. */
 const char *arguments_rest(const arguments_t *self, size_t index);
 
-/* Says what is wrong with the command line, and where help is; returns
+/* Prints what is wrong with the command line, and where help is; returns
  * GATEWAY_EXIT_USAGE. */
 int usage_error(const arguments_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Says what went wrong, "hearth: ...", and returns `status`. */
+/* Prints "hearth: ...", what went wrong, and returns `status`. */
 gateway_exit_t complain(gateway_exit_t status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Reads the configuration: that of --config if the command has the option, else

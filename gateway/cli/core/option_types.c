@@ -39,8 +39,8 @@ static bool is_pair(const char *text)
 typedef struct {
     const char *word;
     option_types_source_t source;
-    bool (*is_good)(const char *text); /* NULL: whatever is there */
-    const char *expected;              /* what it is not, when it is not good */
+    bool (*is_good)(const char *text); /* NULL: any value is good */
+    const char *expected;              /* the sentence if it is not good */
 } value_kind_t;
 
 static const value_kind_t kinds[] = {

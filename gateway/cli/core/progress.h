@@ -1,5 +1,5 @@
-/* Shows a person how far a copy is: one line on standard error, redrawn at most
- * ten times a second, only on a terminal. */
+/* Shows a person the progress of a copy: one line on standard error, redrawn at
+ * most ten times a second, only on a terminal. */
 #ifndef HEARTH_GATEWAY_CLI_CORE_PROGRESS_H
 #define HEARTH_GATEWAY_CLI_CORE_PROGRESS_H
 

@@ -1,6 +1,6 @@
-/* The terminal's line editor does the work (canonical mode); here is only the
- * switch of its echo and a look whether a line is ready, so that the command
- * goes on hearing the kernel while the person thinks. */
+/* The terminal's line editor does the work (canonical mode). This file only
+ * switches its echo and looks whether a line is ready. So the command still
+ * gets the kernel's messages while the person thinks. */
 #include "gateway/cli/core/prompt_input.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* hearth doctor: what this machine offers, and what to do about the rest.
- * Each check is a function in the table; a finding says what was looked at,
- * what was found and, when that is not enough, one thing to do. */
+/* hearth doctor: reports what this machine offers, and what to do about the
+ * rest. Each check is a function in the table. A finding says what was looked
+ * at and what was found. If that is not enough, it names one thing to do. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "gateway/cli/core/command.h"
@@ -26,7 +26,7 @@
 
 /* ---- folders ---- */
 
-/* The folder, or the nearest one above it that exists. */
+/* Returns the folder, or the nearest one above it that exists. */
 static bool is_writable(const char *folder)
 {
     cleanup_free char *path = mem_text(folder);
@@ -119,7 +119,7 @@ static void check_discovery(report_t *report)
 
 /* ---- Python ---- */
 
-/* What is installed, without importing it: that would take seconds. */
+/* Lists installed modules without importing them, which would take seconds. */
 static const char python_probe[] =
     "import importlib.metadata as m, importlib.util as u, json, sys\n"
     "def version(name):\n"

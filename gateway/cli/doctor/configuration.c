@@ -1,5 +1,5 @@
-/* hearth doctor's look at the configuration: what the gateway would refuse, its
- * certificates, and whether its port can be had. */
+/* Checks the configuration for hearth doctor: errors at which the gateway would
+ * not start, its certificates, and whether its port is free. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"

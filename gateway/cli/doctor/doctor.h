@@ -20,7 +20,7 @@ typedef struct {
     config_report_t *config;  /* borrowed; from reading the options */
     json_t *findings;         /* owned by the caller */
     bool is_missing;          /* something required is missing */
-    bool has_namespaces;      /* which kernel features of walls were found */
+    bool has_namespaces;      /* the kernel features of walls that were found */
     bool has_filters;
     bool has_landlock;
 } report_t;

@@ -1,4 +1,4 @@
-/* What a check of hearth doctor adds to its report. */
+/* Findings that a check of hearth doctor adds to its report. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include <stdarg.h>

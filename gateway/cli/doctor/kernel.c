@@ -1,4 +1,4 @@
-/* What the walls are made of: whether this kernel has it, and permits it. */
+/* Checks that this kernel has, and permits, the mechanisms of the walls. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
@@ -23,7 +23,7 @@
 
 #define PROBE_MS 10000
 
-/* One number out of /proc, or `otherwise`. */
+/* Returns a number of a file in /proc, or `otherwise`. */
 static long read_number(const char *path, long otherwise)
 {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -36,7 +36,7 @@ static long read_number(const char *path, long otherwise)
 
 /* ---- kernel ---- */
 
-/* The youngest calls that the sandbox is built from. */
+/* Checks the newest system calls that the sandbox needs. */
 void doctor_check_kernel(report_t *report)
 {
     struct utsname name;
@@ -85,8 +85,8 @@ static int become_root(uid_t uid)
     return fd >= 0 && write(fd, map, strlen(map)) > 0 ? 0 : -1;
 }
 
-/* Lets this process be that user, as a session's: who may not map root, may map
- * itself. */
+/* Makes this process that user, as a session's is: a process that may not map
+ * root may map itself. */
 static int become_user(uid_t user)
 {
     return syscall(SYS_setresgid, user, user, user) == 0
@@ -96,7 +96,7 @@ static int become_user(uid_t user)
                : -1;
 }
 
-/* Tries, and prints what did not work. */
+/* Makes the namespaces, and prints what did not work. */
 static int try_namespaces(uid_t user)
 {
     static const char *const argv[] = {"/proc/self/exe", "doctor",
@@ -137,8 +137,8 @@ static int try_namespaces(uid_t user)
     return status == 0 ? GATEWAY_EXIT_OK : GATEWAY_EXIT_FAILED;
 }
 
-/* Runs in a process of its own, which ends without the ceremonies: what is
- * registered for the end may want a thread, and in here there can be none. */
+/* Runs in a process of its own, which ends without exit handlers: they may want
+ * a thread, and in here there can be none. */
 int doctor_probe_namespaces(const char *user)
 {
     int status = try_namespaces(user ? (uid_t) strtoul(user, NULL, 10) : 0);

@@ -1,4 +1,4 @@
-/* What there is for sessions: control groups, descriptors, processes. */
+/* Checks resources for sessions: control groups, descriptors, processes. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
@@ -18,7 +18,7 @@
 
 /* ---- cgroups ---- */
 
-/* The folder of this process in the unified hierarchy, "/" at the least. */
+/* Returns the folder of this process in the unified hierarchy, at least "/". */
 static void own_cgroup(char *ret_path, size_t size)
 {
     cleanup_fd int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
@@ -35,7 +35,7 @@ static void own_cgroup(char *ret_path, size_t size)
     snprintf(ret_path, size, "%.*s", (int) strcspn(line, "\n"), line);
 }
 
-/* Whether the group may share that out to others below. */
+/* Returns true if the group may share that controller out to groups below. */
 static bool has_controller(const char *folder, const char *name)
 {
     cleanup_free char *path = mem_format("%s/cgroup.controllers", folder);
@@ -98,7 +98,7 @@ void doctor_check_cgroups(report_t *report)
 
 /* ---- limits ---- */
 
-/* As the gateway, which takes what it may, shares them. */
+/* Shares them as the gateway does, which raises its limit as far as it may. */
 void doctor_check_files(report_t *report)
 {
     const options_t *options = report->options;

@@ -1,5 +1,5 @@
-/* hearth doctor's look at packages: for each profile with an index, whether uv
- * is there, and whether the folder can be used. */
+/* Checks packages for hearth doctor: for each profile with an index, whether uv
+ * exists, and whether the folder can be used. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"

@@ -1,5 +1,5 @@
-/* The walls of the sandbox by name: whether each holds here, and where one does
- * not, whether the profiles accept that; and the places that they show. */
+/* Checks the walls of the sandbox by name: whether each holds here, and if not,
+ * whether the profiles accept that; and the places that they show. */
 #include "gateway/cli/doctor/doctor.h"
 
 #include "base/buffer.h"
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Limits, capabilities and descriptors every kernel has that runs hearth. */
+/* Every kernel that runs hearth has limits, capabilities and descriptors. */
 static bool can_hold(const report_t *report, const char *wall)
 {
     static const char *const namespaces[] = {
@@ -78,7 +78,7 @@ static void check_wall(report_t *report, const sandbox_wall_t *wall)
         doctor_add(report, name, FOUND_OK, NULL, "%s", wall->is);
 }
 
-/* An ordinary user's: those that /etc/subuid lends, tried. */
+/* An ordinary user has those that /etc/subuid lends; tries them. */
 static void check_lent_users(report_t *report)
 {
     static const char shared[] =
@@ -137,8 +137,8 @@ static void check_users(report_t *report)
                    (unsigned long long) report->options->users.uid_first);
 }
 
-/* Not access(2), which leaves out the capabilities of who is no root, as does
- * the C library's eaccess. */
+/* access(2) and the C library's eaccess ignore the capabilities of a process
+ * that is not root, so this does not use them. */
 bool doctor_may_write(const char *path)
 {
     return syscall(SYS_faccessat2, AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
@@ -178,7 +178,7 @@ static void check_zygotes(report_t *report)
         options_refuse_zygote_user(options, uses_groups_v1(options));
 
     if (!capability_gives_users())
-        return; /* they are whose sessions are */
+        return; /* zygotes have the same user as sessions */
     if (why && options->users.zygote_user == OPTIONS_ZYGOTE_OWN)
         doctor_add(report, "zygotes", FOUND_MISSING,
                    "remove gateway/zygote_user = own from hearth.cfg(5): the "

@@ -14,7 +14,8 @@ const command_t *command_table_find(int count, const char *const *words,
 /* Returns true if `word` is the first of a command's two words. */
 bool command_table_is_group(const char *word);
 /* Returns the second word of a command of that group; its whole name if `group`
- * is NULL; NULL if the command belongs to another group or is internal. */
+ * is NULL. Returns NULL if the command belongs to another group or is
+ * internal. */
 const char *command_table_word(const command_t *command, const char *group);
 
 #endif

@@ -109,7 +109,7 @@ static void print_vscode(const mcp_start_t *start)
 
 static const struct {
     const char *name;
-    const char *place; /* where what is printed belongs */
+    const char *place; /* the file that the printed lines belong into */
     void (*print)(const mcp_start_t *start);
 } agents[] = {
     {"claude", "a command", print_claude},

@@ -1,11 +1,11 @@
-/* What the configuration of an agent needs so that it starts `hearth mcp`. */
+/* The lines by which the configuration of an agent starts `hearth mcp`. */
 #ifndef HEARTH_GATEWAY_CLI_MCP_MCP_AGENTS_H
 #define HEARTH_GATEWAY_CLI_MCP_MCP_AGENTS_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-/* How the agent starts it. */
+/* The command that the agent starts. */
 typedef struct {
     const json_t *words; /* borrowed; the program and its arguments */
     const char *url; /* borrowed; for HEARTH_URL; NULL: the user's gateway */

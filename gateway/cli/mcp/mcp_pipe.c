@@ -151,8 +151,9 @@ static bool has_client_gone(int timeout_ms)
     return poll(&out, 1, timeout_ms) > 0;
 }
 
-/* Returns true if another try is of use. What TLS refuses is tried once more,
- * with the files read anew: a certificate may have been renewed. */
+/* Returns true if another try may succeed. A handshake that TLS refuses is
+ * tried once more, with the files read anew: a certificate may have been
+ * renewed. */
 static bool may_try_again(link_t *link, int r)
 {
     bool was_refused = link->was_refused;
@@ -165,8 +166,8 @@ static bool may_try_again(link_t *link, int r)
     return !was_refused;
 }
 
-/* The request is sent, also to another gateway in the place of one that has
- * gone: for a while it is waited for. */
+/* Sends the request. If the gateway has gone, waits for another one for a
+ * while. */
 static void send_again(pipe_t *self, link_t *link)
 {
     int64_t deadline = clock_monotonic_ms() + PATIENCE_MS;
@@ -250,8 +251,8 @@ static int read_input(pipe_t *self, fault_t *fault)
 
 /* --- What the gateway says --- */
 
-/* Learns from the answer to an `initialize` what later requests name. Returns
- * false if it is another answer. */
+/* Notes the revision and the session in the answer to an `initialize`, for
+ * later requests. Returns false if it is another answer. */
 static bool learn(pipe_t *self, const link_t *link, const json_t *answer)
 {
     const char *method =

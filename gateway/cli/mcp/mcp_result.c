@@ -11,7 +11,7 @@
 
 /* ---- results ---- */
 
-/* Joins the texts of what a tool gave; false if it gave something else too. */
+/* Joins the texts of a tool's result; false if it has other blocks too. */
 static bool join_texts(jspan_t blocks, buffer_t *ret_text)
 {
     size_t cursor = 0;

@@ -1,5 +1,5 @@
-/* Reads what a server of the Model Context Protocol says of its tools and of
- * their results, and writes it as the gateway takes it. */
+/* Reads the tools and results of a server of the Model Context Protocol, and
+ * writes them as the gateway takes them. */
 #ifndef HEARTH_GATEWAY_CLI_MCP_MCP_RESULT_H
 #define HEARTH_GATEWAY_CLI_MCP_MCP_RESULT_H
 

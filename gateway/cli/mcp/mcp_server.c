@@ -18,7 +18,7 @@
 
 #define START_MS    30000       /* until its tools are known */
 #define LOOK_MS     500         /* between two looks for a signal */
-#define WRITE_MS    5000        /* for a message that it does not read */
+#define WRITE_MS    5000        /* how long a message may wait to be read */
 #define STOP_MS     500         /* to end by itself */
 #define MESSAGE_MAX (32u << 20) /* bytes of a message */
 #define PAGES_MAX   64
@@ -30,8 +30,9 @@ struct mcp_server {
     const char *const *argv;
     const volatile sig_atomic_t *interrupted; /* borrowed */
     pid_t pid;                                /* 0: it does not run */
-    int input;                                /* where it reads; -1 likewise */
-    int output;                               /* what it says */
+    int input;                                /* its standard input; -1 if it
+                                                 does not run */
+    int output;                               /* its standard output */
     buffer_t said;                            /* owned; not yet a line */
     size_t looked; /* bytes of it that have no end of a line */
     int64_t last_id;
@@ -149,7 +150,7 @@ void mcp_server_stop(mcp_server_t *self)
     self->looked = 0;
 }
 
-/* Stops it, and says why it is of no use any more. */
+/* Stops the server, and sets the fault to why it is of no use any more. */
 static int give_up(mcp_server_t *self, fault_t *fault, const char *why)
 {
     mcp_server_stop(self);
@@ -172,7 +173,7 @@ static int read_more(mcp_server_t *self, fault_t *fault)
     return 0;
 }
 
-/* Reads meanwhile what it says: it may wait for that before it reads. */
+/* Reads its output meanwhile: it may wait for that before it reads. */
 static int write_all(mcp_server_t *self, const buffer_t *text, fault_t *fault)
 {
     int64_t deadline = clock_monotonic_ms() + WRITE_MS;
@@ -234,7 +235,7 @@ int mcp_server_cancel(mcp_server_t *self, int64_t id, fault_t *fault)
                          buffer_bytes(&params), fault);
 }
 
-/* Takes a line out of what it has said. Returns false if there is none. */
+/* Takes a line out of its output. Returns false if there is none. */
 static bool take_line(mcp_server_t *self, buffer_t *line)
 {
     const uint8_t *end = self->said.size > self->looked

@@ -1,7 +1,6 @@
-/* A server of the Model Context Protocol that this process starts, and speaks
- * to over its standard input and output (revision 2025-11-25). What it says is
- * hostile: its messages are bounded and checked, and nothing waits for it
- * without a deadline. */
+/* A server of the Model Context Protocol that this process starts and uses over
+ * standard input and output (revision 2025-11-25). It is hostile: its messages
+ * are bounded and checked, and each wait has a deadline. */
 #ifndef HEARTH_GATEWAY_CLI_MCP_MCP_SERVER_H
 #define HEARTH_GATEWAY_CLI_MCP_MCP_SERVER_H
 
@@ -35,9 +34,9 @@ int mcp_server_send(mcp_server_t *self, const char *method, bytes_t params,
                     int64_t *ret_id, fault_t *fault);
 /* Sends that no answer to that request is wanted any more. */
 int mcp_server_cancel(mcp_server_t *self, int64_t id, fault_t *fault);
-/* Waits that long for an answer, and puts it into `line`, where *ret_answer
- * lies. Returns 1, or 0 if there was none. -EPIPE: the server has ended, or
- * said more than is permitted; it was stopped. */
+/* Waits up to that time for an answer, and puts it into `line`, of which
+ * *ret_answer is a part. Returns 1, or 0 if there was none. -EPIPE: the server
+ * has ended, or sent more than is permitted; it was stopped. */
 int mcp_server_next(mcp_server_t *self, int timeout_ms, buffer_t *line,
                     jspan_t *ret_answer, fault_t *fault);
 

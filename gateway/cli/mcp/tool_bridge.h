@@ -1,5 +1,6 @@
-/* Answers the host tools of a session, or of all sessions of a profile, by a
- * server of the Model Context Protocol, over the management socket. */
+/* Answers the host tools of a session, or of all sessions of a profile. A
+ * server of the Model Context Protocol answers them; requests come over the
+ * management socket. */
 #ifndef HEARTH_GATEWAY_CLI_MCP_TOOL_BRIDGE_H
 #define HEARTH_GATEWAY_CLI_MCP_TOOL_BRIDGE_H
 

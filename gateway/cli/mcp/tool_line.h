@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <signal.h>
 
-/* Whose code may call the tools. */
+/* The sessions whose code may call the tools. */
 typedef struct {
     const char *session;  /* its id; NULL: those of a profile */
     const char *provider; /* the name of the process in that session */

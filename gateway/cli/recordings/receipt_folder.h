@@ -1,5 +1,5 @@
-/* Receipts on the command line: the gateway's key for them, and what is said of
- * a folder that has one. */
+/* Receipts on the command line: the gateway's key for them, and the result of a
+ * check. */
 #ifndef HEARTH_GATEWAY_CLI_RECORDINGS_RECEIPT_FOLDER_H
 #define HEARTH_GATEWAY_CLI_RECORDINGS_RECEIPT_FOLDER_H
 

@@ -45,8 +45,8 @@ static bool has_name(const char *sessions, const char *id, const char *name)
            && !json_is_true(json_object_get(about, "pooled"));
 }
 
-/* The sessions whose ids begin so, or those of that name: how many, and in
- * `ids` one a line. An id that is given whole is the only one. */
+/* Finds the sessions whose ids begin so, or those of that name. Returns how
+ * many; `ids` has one a line. An id that is given whole is the only one. */
 static size_t count_sessions(const char *sessions, const char *word,
                              bool by_name, buffer_t *ids)
 {
@@ -149,7 +149,8 @@ static gateway_exit_t read_session(const options_t *options, const char *id,
     return r < 0 && r != -EBADMSG ? GATEWAY_EXIT_FAILED : GATEWAY_EXIT_OK;
 }
 
-/* By way of a file: only what is looked at is in memory. */
+/* Written to a file first, so that memory holds only the cells that are looked
+ * at. */
 static gateway_exit_t map_session(const options_t *options, const char *id,
                                   notebook_t *ret_notebook)
 {

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define TEXT_WIDTH   50  /* of a cell's first line */
-#define WHY_WIDTH    400 /* of what differs */
+#define WHY_WIDTH    400 /* columns of a difference */
 #define PROMPT_WIDTH 200
 #define CLEAR_LINE   "\r\033[K"
 
@@ -107,7 +107,7 @@ static gateway_exit_t fill_workspace(const replay_session_t *self,
     return status;
 }
 
-/* Whether the gateway has it; a gateway that does not say so has it not. */
+/* Returns true if the gateway has the profile; false if it does not say so. */
 static bool has_profile(management_client_t *management, const char *name)
 {
     json_auto_t *reply = NULL;
@@ -429,7 +429,7 @@ char *replay_session_error(const json_t *outputs)
     return NULL;
 }
 
-/* Which error it was says more than that there was one. */
+/* The error's name says more than that there was one. */
 static char *compare(const json_t *recorded, const json_t *now)
 {
     const compare_t rules = COMPARE_DEFAULT;

@@ -45,10 +45,10 @@ void replay_session_delete(replay_session_t *self);
 gateway_exit_t replay_session_read(const arguments_t *arguments,
                                    const char *name, notebook_t *ret_notebook);
 
-/* Returns the options that all runs share: outputs are compared, a line says
- * which cell runs, --all, and a person at a terminal is asked for input that
- * the recording does not have. From replay_session_connect on, signals are
- * noticed and end the run. */
+/* Returns the options that all runs share. Outputs are compared, a line says
+ * which cell runs, and --all is obeyed. A person at a terminal is asked for
+ * input that the recording does not have. From replay_session_connect on,
+ * signals are noticed and end the run. */
 replay_options_t replay_session_options(const replay_session_t *self,
                                         const arguments_t *arguments);
 /* Returns true if a signal came. */

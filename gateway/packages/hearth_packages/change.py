@@ -75,7 +75,7 @@ class _Change:
         """Make the change; `new` has requirements, or names to be removed."""
         is_add = self.job.order == "add"
         if is_add:
-            # What changes nothing does not wait for other workers.
+            # A request that changes nothing does not wait for other workers.
             self.before = self.generations.read()
             requested = self._find_there(new)
             if requested == self.before.requested:
@@ -131,7 +131,7 @@ class _Change:
                 return self._reduce(resolver, requested, new)
             return self._resolve(resolver, requested, new)
         except Refused:
-            # What was unpacked of it would stay in the cache.
+            # Files that were unpacked for it would stay in the cache.
             uv.growth.take_back()
             raise
         finally:

@@ -1,8 +1,9 @@
 """Folders that uv can write to: opened, measured and removed.
 
 All is done by descriptors, and no link is followed. So nothing outside of such
-a folder is read or removed, whatever a broken uv has put in a folder's place,
-and even if one still runs, as for a moment after its worker was killed.
+a folder is read or removed, whatever a broken uv has put in a folder's place.
+That holds even if a uv still runs, as for a moment after its worker was
+killed.
 """
 
 from __future__ import annotations

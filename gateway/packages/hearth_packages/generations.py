@@ -43,7 +43,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Account:
-    """What a generation has, and what it was made from."""
+    """The packages of a generation, and the requests that it was made from."""
 
     generation: int = 0  # counted from 1; 0 before the first one is shown
     requested: dict[str, str] = field(default_factory=dict)  # name: requirement
@@ -127,7 +127,7 @@ class Generations:
         job: `recover` does it before the next one.
         """
         os.makedirs(self.path, exist_ok=True)
-        # Who knows its name may read it, whatever the umask.
+        # A session that knows its name may read it, whatever the umask.
         os.chmod(self.path, 0o755)  # noqa: S103
         number = max([self._current(), *self._numbers()]) + 1
         made = Account(

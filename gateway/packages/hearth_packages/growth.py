@@ -1,7 +1,7 @@
-"""What uv has added to its folder during a job, in bytes of the disk and files.
+"""Measures what uv has added to its folder during a job, on disk and in files.
 
-A small download can become a large folder, and a small page of an index a large
-file. So the worker looks while uv works, and not only when it has ended.
+A small download can become a large folder, and a small page of an index a
+large file. So the worker looks while uv works, and not only when it has ended.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 _REQUEST = re.compile(r"([A-Z]+) (\S+) HTTP/1\.[01]")
 _URL = re.compile(r"http://([^/?#@]+)([/?][^#]*)?", re.IGNORECASE)
 _PLACE = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?")
-# What concerns one connection, and what the proxy writes itself.
+# Fields about one connection, and fields that the proxy writes itself.
 _DROPPED = frozenset(
     (
         "connection",
@@ -43,7 +43,7 @@ class HeadFault(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for, of which host."""
+    """The head of a request: its method, host and target."""
 
     method: str
     scheme: str

@@ -14,7 +14,7 @@ ORDERS = ("add", "remove", "list")
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done for which session, and within which limits."""
+    """The order for one session, and its limits."""
 
     order: str
     names: list[str]

@@ -1,8 +1,9 @@
 """Judges the folder that uv has filled, when nothing of uv runs any more.
 
-What is in it came from an index. Only plain files and folders are shown to a
-session, whose names mean the same to every program, and nothing that Python
-runs without an import, or that replaces a module of the profile's.
+Its files came from an index. Only plain files and folders are shown to a
+session, and only under names that mean the same to every program. A file is
+refused if Python would run it without an import, or if it replaces a module of
+the profile's.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ DEPTH_MAX = 64
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SPECIAL_BITS = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 _RUN_AT_START = ("sitecustomize", "usercustomize")
-# Of a name, and the folders of the namespace package that it is in.
+# Finds a module by its name and the folders of its namespace package.
 FindModule = Callable[[str, tuple[str, ...]], Optional[Module]]
 
 
 @dataclass
 class Tally:
-    """What was seen so far."""
+    """The sum of the files so far."""
 
     size: int = 0
     count: int = 0

@@ -1,4 +1,4 @@
-"""What was perhaps meant by a name that cannot be added.
+"""Suggests the package that was perhaps meant by a name that cannot be added.
 
 The index does not have it, or only its source: PyPI has some names of modules
 and misspelled names as sources that do nothing but refuse to be built.

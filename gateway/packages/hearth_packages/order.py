@@ -1,4 +1,4 @@
-"""What a job does: add, remove and list."""
+"""The orders of a job: add, remove and list."""
 
 from __future__ import annotations
 

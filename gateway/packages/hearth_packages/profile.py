@@ -1,10 +1,10 @@
-"""What the profile's Python has: that of the process that runs this.
+"""The packages of the profile's Python, which is the Python that runs this.
 
 Packages of a session are added to it and replace nothing of it. So uv is given
 the packages that are there as constraints, and as wheels of their own in a
 folder: a version that no index has can be resolved too. These wheels are empty
 but for their names. They depend on nothing, because the profile is taken as it
-is; only what an extra of theirs needs is said.
+is. Only requirements of their extras are listed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIELD = re.compile(
     r"^(name|version|provides-extra|requires-dist):[ \t]*(.*(?:\n[ \t].*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
-# What hearth gives to kernels without a file of that name in sys.path.
+# Modules that hearth gives to kernels without such a file in sys.path.
 OWN = frozenset(("hearth", "hearth_kernel", "hearth_packages"))
 
 

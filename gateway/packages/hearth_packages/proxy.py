@@ -36,7 +36,7 @@ DIAL_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Report:
-    """What has not worked: `kind` is host, address, dial, silent, limit, head.
+    """A failure: `kind` is host, address, dial, silent, limit or head.
 
     `place` is HOST:PORT, and `reason` a text of ours or the system's.
     """

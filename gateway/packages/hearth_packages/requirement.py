@@ -1,7 +1,7 @@
-"""What a user may ask for: NAME[EXTRAS] VERSION-SPECIFIERS, of PEP 508.
+"""Reads a requirement: NAME[EXTRAS] VERSION-SPECIFIERS, of PEP 508.
 
 URLs, paths, options and markers would let a user choose where code comes from,
-or what uv does; they are refused, each by a sentence of its own.
+or what uv does. Each of them is refused by a sentence of its own.
 """
 
 from __future__ import annotations

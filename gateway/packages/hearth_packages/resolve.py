@@ -152,8 +152,8 @@ class Resolver:
     def _find_missing(self, result: Result) -> Optional[Fault]:
         """Return that the index lacks a name that has an extra, if it does.
 
-        Of such a name uv says that it has no versions, or only others, and of
-        the name alone that it is not there.
+        uv says that such a name has no versions, or only others; it says that
+        the name alone is not there.
         """
         asked = sorted(self.case.asked)
         names = [one for one in asked if names_extra(result.output, one)]

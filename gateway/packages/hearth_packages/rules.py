@@ -1,8 +1,8 @@
-"""Whom uv may reach: the index, and the hosts that files may come from.
+"""The hosts that uv may reach: the index, and those that files may come from.
 
 A request is judged by its host and port, which the configuration names. Then
-the address that the name leads to is judged, because the owner of a name can
-let it lead to this machine, or to what only this machine can reach.
+the address that the name leads to is judged. The owner of a name can let it
+lead to this machine, or to a host that only this machine can reach.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ PORTS = {"http": 80, "https": 443}
 _NETWORKS_4 = tuple(
     ipaddress.IPv4Network(text) for text in ("0.0.0.0/8", "240.0.0.0/4")
 )
-# Whose last 32 bits are an IPv4 address: compatible, mapped, two of NAT64.
+# Networks whose last 32 bits are an IPv4 address: compatible, mapped, two of
+# NAT64.
 _EMBEDDING = tuple(
     ipaddress.IPv6Network(text)
     for text in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")

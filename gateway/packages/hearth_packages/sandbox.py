@@ -35,8 +35,9 @@ _PROCESSES = 512
 _OPEN_FILES = 1024
 _ORPHAN_SECONDS = 60
 _CPU_SECONDS = 600
-# uv needs 0.25 GiB of addresses for 200 packages (0.13.9, 2 CPUs, two arenas of
-# malloc; 1.2 GiB with as many as it likes), of which it uses 55 MiB.
+# uv needs 0.25 GiB of addresses for 200 packages, of which it uses 55 MiB
+# (0.13.9, 2 CPUs, two arenas of malloc). Without the bound of arenas it needs
+# 1.2 GiB.
 _ADDRESS_SPACE = 2 << 30
 
 
@@ -50,7 +51,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Program:
-    """What is run, and who takes the listener."""
+    """A program to run, and the function that takes the listener."""
 
     arguments: list[str]
     environment: dict[str, str]

@@ -62,7 +62,7 @@ class Young:
 
 @dataclass(frozen=True)
 class Case:
-    """What a failure is explained by, besides what was printed."""
+    """The facts that explain a failure, besides uv's output."""
 
     job: Job
     rules: Rules
@@ -236,7 +236,7 @@ def _advise(case: Case, found: str) -> str:
     """Return the end of the sentence for a name that was asked for."""
     name = normalise(found.partition("[")[0])
     if name not in case.asked:
-        return ""  # another package needs it: who asks cannot change that
+        return ""  # another package needs it: the user cannot change that
     text = advise(name, case.profile, case.session, case.job.permits)
     return f"; {text}" * bool(text)
 

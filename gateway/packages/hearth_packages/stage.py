@@ -5,12 +5,12 @@
     uv/cache/       uv's cache, taken over from the job before
     uv/stage/       this job's: files that uv reads and writes, and `new`
 
-What lies in `uv` may have been written by uv, and uv may have been taken over
-by what an index sent. So the worker holds the folders by descriptors, and looks
-after each run of uv whether they are still in their places (`check`). No
-program of uv runs while the worker reads and writes here. One of a worker that
-was killed may run for a moment: it has the `uv` of that job, and of this one
-only what is in the cache.
+Files in `uv` may have been written by uv, and a file of an index may have taken
+uv over. So the worker holds the folders by descriptors, and checks after each
+run of uv that they are still in their places (`check`). No program of uv runs
+while the worker reads and writes here. A program of a worker that was killed
+may run for a moment: it has the `uv` of its own job, and shares only the cache
+with this one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _STAGE = "stage"
 
 @dataclass(frozen=True)
 class Inventory:
-    """What was in the cache when the job began."""
+    """The content of the cache when the job began."""
 
     entries: frozenset[str] = frozenset()
     wheels: frozenset[str] = frozenset()  # the entries of ARCHIVE
@@ -158,7 +158,7 @@ class Stage:
             if not self._is_folder(ARCHIVE, self.cache):
                 remove(ARCHIVE, self.cache, self.work)
             for name in os.listdir(self.cache):
-                # What a uv that was killed has not finished.
+                # Left by a uv that was killed.
                 if name.startswith(".tmp"):
                     remove(name, self.cache, self.work)
         else:

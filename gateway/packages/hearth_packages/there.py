@@ -1,8 +1,8 @@
-"""Which requirements need no index, because what they ask for is there.
+"""Finds requirements that need no index, because their package is there.
 
-That is said of three forms: a name alone, NAME==V of the very version that is
-there, and the text that was requested before. What other texts mean is left to
-uv, so no versions are compared here.
+These have one of three forms: a name alone, NAME==V of the very version that is
+there, and the text that was requested before. The meaning of other texts is
+left to uv, so no versions are compared here.
 """
 
 from __future__ import annotations
