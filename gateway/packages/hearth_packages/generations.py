@@ -8,6 +8,10 @@ A new generation is shown by the rename of `current`. Its account lies beside
 the old one before that, as packages.json.next, and takes its place after. An
 account counts only if it names the generation of `current`. So a worker that
 is killed leaves the old state or the new one.
+
+An account that changes alone is packages.json.update until a rename puts it in
+the place of the old one. It counts from then on and never before: a job that
+could not rename it has failed, and has changed nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from hearth_packages.faults import Failed
 
 ACCOUNT = "packages.json"
 NEXT = "packages.json.next"
+UPDATE = "packages.json.update"
 CURRENT = "current"
 CURRENT_NEXT = "current.next"
 ACCOUNT_MAX = 16 << 20
@@ -112,7 +117,7 @@ class Generations:
         account = self._read_account(NEXT)
         if account is not None and account.generation == current > 0:
             self._rename(NEXT, ACCOUNT)
-        for name in (NEXT, CURRENT_NEXT):
+        for name in (NEXT, CURRENT_NEXT, UPDATE):
             try:
                 os.unlink(os.path.join(self.path, name))
             except FileNotFoundError:
@@ -149,9 +154,12 @@ class Generations:
         return made
 
     def update(self, account: Account) -> None:
-        """Replace the account alone; the packages are the same."""
-        self._write(NEXT, account)
-        self._rename(NEXT, ACCOUNT)
+        """Replace the account alone; the packages are the same.
+
+        If this raises, the old one counts, also after `recover`.
+        """
+        self._write(UPDATE, account)
+        self._rename(UPDATE, ACCOUNT)
 
     def _rename(self, old: str, new: str) -> None:
         os.rename(os.path.join(self.path, old), os.path.join(self.path, new))

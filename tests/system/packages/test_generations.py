@@ -161,7 +161,11 @@ def recover_and_go_on(folder: Path, path: Path) -> None:
     Generations(str(path)).recover()
     assert seen(path) == before
     names = set(os.listdir(path)) if path.exists() else set()
-    assert not names & {"packages.json.next", "current.next"}
+    assert not names & {
+        "packages.json.next",
+        "packages.json.update",
+        "current.next",
+    }
     assert len([name for name in names if name.isdigit()]) <= 2
     Generations(str(path)).commit(stage(folder, "next"), account("next"))
     assert seen(path) == ("next", "next")
@@ -190,6 +194,39 @@ def test_a_kill_in_an_update_leaves_the_old_or_the_new(
         if not was_killed:
             break
     assert made.read() == new
+
+
+def test_an_update_that_fails_has_changed_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job has said so; the next one must not make it untrue."""
+    failed = []
+    for left in range(STEPS):
+        folder = tmp_path / str(left)
+        folder.mkdir()
+        path = folder / "token"
+        made = Generations(str(path))
+        old = made.commit(stage(folder, "1"), account("1"))
+        new = Account(1, {}, old.packages)
+        with monkeypatch.context() as patch:
+            clock = Clock(patch, OSError)
+            clock.left = left
+            try:
+                made.update(new)
+                failed.append(False)
+            except OSError:
+                failed.append(True)
+        expected = old if failed[-1] else new
+        assert made.read() == expected, clock.names
+        made.recover()
+        assert made.read() == expected, clock.names
+        assert sorted(os.listdir(path)) == ["1", "current", "packages.json"]
+        made.update(new)
+        assert made.read() == new
+        if clock.left > 0:
+            break
+    assert clock.left > 0
+    assert failed.count(True) == 3  # of the file's begin, its end, the rename
 
 
 def test_follows_no_link(tmp_path: Path) -> None:
