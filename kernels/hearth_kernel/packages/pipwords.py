@@ -139,14 +139,14 @@ def _without_marker(line: str) -> str:
 
 
 def _read_file(path: str, say: str) -> list[str]:
-    """Return the requirements of a file, as pip reads it."""
+    """Return the requirements of a file, for any Python, as pip reads it."""
     found = []
     text = re.sub(r"\\\r?\n", "", _read_text(path, say))
     for line in re.sub(r"(?m)(?:^|\s)#.*", "", text).splitlines():
         option = re.search(r"(?:^|\s)(-[^\s=]+)", line)
         if option:
             _refuse(f"{option[1]} in {path}", say)
-        found.append(_without_marker(line.strip()))
+        found.append(line.strip())
     return [name for name in found if name]
 
 
@@ -236,12 +236,28 @@ def _need_names(names: list[str], action: str, say: str) -> None:
         raise UsageError(f"{say}: {action} needs the name of a package")
 
 
+def _from_files(asked: Asked, say: str) -> list[str]:
+    """Return the requirements of its files that apply to this Python."""
+    found: list[str] = []
+    idle = []
+    for path in asked.files:
+        lines = _read_file(path, say)
+        fitting = [name for name in map(_without_marker, lines) if name]
+        if lines and not fitting:
+            idle.append(_short(path))
+        found += fitting
+    if idle and not found and not asked.names:
+        version = "{}.{}".format(*sys.version_info)
+        raise UsageError(
+            f"{say}: nothing in {' and '.join(idle)} applies to this Python "
+            f"({version}, {sys.platform}): its markers are for others"
+        )
+    return found
+
+
 def names(asked: Asked, say: str) -> list[str]:
     """Return all names of a request, also those in its files."""
-    found: list[str] = []
-    for path in asked.files:
-        found += _read_file(path, say)
-    found += asked.names
+    found = _from_files(asked, say) + asked.names
     _need_names(found, asked.action, say)
     if len(found) > _NAMES_MAX:
         raise UsageError(

@@ -70,6 +70,11 @@ class KernelMagics(Magics):  # type: ignore[misc]
         serve(split(line, "%pip"), "%pip")
 
     @line_magic
+    def pip3(self, line: str) -> None:
+        """Do what %pip does, under its other name."""
+        serve(split(line, "%pip3"), "%pip3")
+
+    @line_magic
     def conda(self, line: str) -> None:
         """Say how to ask for packages instead."""
         _refuse("%conda", line)

@@ -307,7 +307,7 @@ class _Check:
         if not texts:
             return
         self.magic(texts[0], line)
-        if texts[0] == "uv":  # another name of %pip
+        if texts[0] in ("pip3", "uv"):  # other names of %pip
             self.magic("pip", line)
         if texts[0] in ("sx", "system", "sc", "bash", "sh", "script"):
             self.magic("system", line)

@@ -105,6 +105,7 @@ def test_the_call_is_not_of_a_host_tool(kernel):
         ("%pip install --progress-bar off --no-cache-dir humanize", 1),
         ("%pip install humanize --root-user-action=ignore -qq", 1),
         ("pip install humanize", 1),
+        ("%pip3 install -q 'humanize>=4'", 1),
         ("%uv pip install --system humanize", 1),
         ("%uv add humanize", 1),
         ("wanted = 'humanize'\n%pip install {wanted}", 1),
@@ -128,6 +129,7 @@ def test_many_ways_to_add(kernel, line, names):
     "line",
     [
         "%pip uninstall -y humanize",
+        "%pip3 uninstall -y humanize",
         "%uv pip uninstall humanize",
         "%uv remove humanize",
         "!pip uninstall --yes humanize",
@@ -199,6 +201,27 @@ def test_a_file_for_several_pythons(kernel, tmp_path):
     assert names[0] == 'colorama==0.4.6 ; sys_platform == "win32"'
     file.write_text('x==1 ; python_version > "3" \\\n    --hash=sha256:00\n')
     assert "--hash in" in refused(kernel, f"%pip install -r {file}")
+
+
+def test_a_file_for_another_python_says_so(kernel):
+    kernel.run(
+        "open('other', 'w').write('x==1 ; python_version < \"3\"\\n"
+        'y ; sys_platform == "no"\\n\')\n'
+        "open('empty', 'w').write('# nothing yet\\n')\n"
+        "open('fits', 'w').write('humanize\\n')"
+    )
+    for files in ("-r other", "-r empty -r other"):
+        for line in (f"%pip install {files}", f"!pip install {files}"):
+            sentence = refused(kernel, line)
+            assert "nothing in other applies to this Python (3." in sentence
+            assert ", linux): its markers are for others" in sentence
+    sentence = refused(kernel, "%pip install -r other -r ./other")
+    assert "nothing in other and ./other applies" in sentence
+    sentence = refused(kernel, "%pip install -r empty")
+    assert sentence == "%pip: install needs the name of a package"
+    for more in ("-r fits", "humanize"):
+        found = asked(kernel, f"%pip install -r other {more}")[1]
+        assert found == ["humanize"]
 
 
 def test_a_file_has_its_limits(kernel, tmp_path):
@@ -285,7 +308,12 @@ def test_a_policy_that_refuses_pip_holds_for_commands(kernel):
         "from hearth_kernel.shell import policy\n"
         "policy.configure({'refuse_magics': ['pip']})"
     )
-    for line in ("%pip install x", "%uv pip install x", "%uv add x"):
+    for line in (
+        "%pip install x",
+        "%pip3 install x",
+        "%uv pip install x",
+        "%uv add x",
+    ):
         reply = kernel.run(line)[-1].content
         assert reply["ename"] == "PolicyError", line
         assert "%pip is refused" in reply["evalue"]
