@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define KEPT_MAX 1024 /* bytes */
+
 fake_keeper_t fake_keeper;
 
 int __wrap_keeper_link_new(zloop_t *loop, const char *path,
@@ -69,6 +71,10 @@ int __wrap_keeper_link_send(keeper_link_t *self,
     else
         deeds_note("keeper %s %d %d", kind_name(message->kind),
                    (int) message->numbers[0], (int) message->numbers[1]);
+    if (message->data.size < KEPT_MAX)
+        deeds_keep(kind_name(message->kind), message->data);
+    if (fake_keeper.room && --fake_keeper.room == 0)
+        fake_keeper.is_full = true;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* The keepers of processes without sockets: what the session sends them is a
- * deed (deeds.h), and the kernel starts them by a deed. A test that links this
- * wraps the functions of keeper_link.h (tests/Makemodule.am). */
+ * deed (deeds.h), its bytes are kept by its name if they are few, and the
+ * kernel starts them by a deed. A test that links this wraps the functions of
+ * keeper_link.h (tests/Makemodule.am). */
 #ifndef HEARTH_TESTS_LIB_FAKE_KEEPER_H
 #define HEARTH_TESTS_LIB_FAKE_KEEPER_H
 
@@ -10,6 +11,7 @@
 
 typedef struct {
     bool is_full;                 /* too much waits for the keeper */
+    unsigned room;                /* messages until it is full; 0: any */
     bool is_missing;              /* no keeper listens */
     bool is_refused;              /* the kernel starts no keeper */
     bool is_held;                 /* the session does not read it */

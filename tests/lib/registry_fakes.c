@@ -137,6 +137,26 @@ static const char *const names[SESSION_COMMANDS] = {
     [SESSION_TOOLS] = "TOOLS",
 };
 
+/* " answer 5 JSON", " register PROVIDER JSON". */
+static void say_tools(const session_tools_order_t *order, char *out,
+                      size_t size)
+{
+    static const char *const kinds[] = {
+        [TOOLS_REGISTER] = "register", [TOOLS_REMOVE] = "remove",
+        [TOOLS_LIST] = "list",         [TOOLS_TAKE] = "take",
+        [TOOLS_LEAVE] = "leave",       [TOOLS_ANSWER] = "answer",
+        [TOOLS_FAIL] = "fail",         [TOOLS_RECORD] = "record",
+    };
+    const char *text = order->text ? order->text : "";
+
+    if (order->provider)
+        snprintf(out, size, " %s %s %s", kinds[order->kind], order->provider,
+                 text);
+    else
+        snprintf(out, size, " %s %d %s", kinds[order->kind],
+                 (int) order->number, text);
+}
+
 void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)
 {
     const session_entry_t *entry =
@@ -149,10 +169,8 @@ void __wrap_mailbox_line_send(mailbox_line_t *self, void *object)
     size = strlen(said);
     if (command->token)
         snprintf(said + size, sizeof said - size, " %d", (int) command->token);
-    else if (command->kind == SESSION_TOOLS
-             && command->tools.kind == TOOLS_ANSWER)
-        snprintf(said + size, sizeof said - size, " answer %d %s",
-                 (int) command->tools.number, command->tools.text);
+    else if (command->kind == SESSION_TOOLS)
+        say_tools(&command->tools, said + size, sizeof said - size);
     session_command_destroy(&command);
 }
 

@@ -31,7 +31,7 @@ void fake_refuse_threads(void);
 /* Returns a request whose content is {"n":number}. */
 message_t *fake_request(int number);
 /* Returns all that was said to sessions since the last call: "ID COMMAND TOKEN;
- * …". */
+ * …", and for tools without a token "ID TOOLS ORDER …". */
 const char *fake_said(void);
 /* Returns all answers since the last call: "NUMBER JSON; …", with sorted keys.
  */
