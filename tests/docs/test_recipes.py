@@ -81,15 +81,15 @@ def flags(kind: str) -> list[str]:
     ).stdout.split()
 
 
-def compile_copy(tree: Path, main: Path, program: Path) -> None:
+def compile_copy(tree: Path, program: Path, *mains: str) -> None:
     subprocess.run(
         [
             *("cc", "-std=gnu11", "-D_GNU_SOURCE", f"-I{tree}", "-w"),
             *('-DHEARTH_VERSION="0"', '-DHEARTH_PYTHONDIR="/nowhere"'),
             '-DHEARTH_SYSCONFDIR="/nowhere"',
             *flags("--cflags"),
-            *(str(tree / source) for source in SOURCES),
-            *(str(main), "-o", str(program), "-Wl,--start-group"),
+            *(str(tree / source) for source in (*SOURCES, *mains)),
+            *("-o", str(program), "-Wl,--start-group"),
             *(str(path) for path in sorted(LIBRARIES.glob("lib*.a"))),
             "-Wl,--end-group",
             *(*flags("--libs"), "-lcmocka", "-lseccomp", "-lwebsockets"),
@@ -130,11 +130,16 @@ def test_a_limit_of_a_session_by_its_recipe(tmp_path: Path) -> None:
     assert head
     replace(header, head[0] + "\\\n", head[0] + ROW)
     (tree / "main.c").write_text(PROGRAM)
-    compile_copy(tree, tree / "main.c", tmp_path / "program")
+    compile_copy(tree, tmp_path / "program", "main.c")
     subprocess.run([str(tmp_path / "program")], check=True)
 
     # The tests ask for the next two steps, then they are content.
-    compile_copy(tree, tree / "tests/unit/config/test_options.c", check)
+    compile_copy(
+        tree,
+        check,
+        "tests/unit/config/test_option_table.c",
+        "tests/lib/options_folder.c",
+    )
     said = run_checks()
     assert "the_installed_file_shows_every_key" in said
     assert "the_manual_has_every_key" in said

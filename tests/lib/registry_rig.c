@@ -11,6 +11,7 @@
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_feed.h"
+#include "gateway/registry/core/stats.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/launch/launcher.h"
@@ -61,6 +62,23 @@ message_t *rig_request(const char *type, const char *content)
 
     message_set_sender(request, "uid=7", 0);
     return request;
+}
+
+void rig_create(const char *content)
+{
+    message_t *request = rig_request("session_create_request", content);
+    json_auto_t *json = json_loads(content, 0, NULL);
+
+    create_make(parts.create, json, &request);
+    assert_null(request);
+}
+
+uint64_t rig_count_limit(const char *name)
+{
+    json_auto_t *model = stats_describe(parts.stats);
+
+    return (uint64_t) json_integer_value(
+        json_object_get(json_object_get(model, "limits"), name));
 }
 
 /* --- Time and the loop --- */

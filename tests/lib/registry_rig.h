@@ -34,6 +34,10 @@ int rig_end(void **state);
 
 /* Returns a request of that type and content, from "uid=7". */
 message_t *rig_request(const char *type, const char *content);
+/* Asks for a session by a request of that content. */
+void rig_create(const char *content);
+/* Returns how often a limit was reached, by its name in stats.h. */
+uint64_t rig_count_limit(const char *name);
 /* Returns all answers since the last call, lent: "ok", or the name of the
  * error, one after the other. */
 const char *rig_answers(void);

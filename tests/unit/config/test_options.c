@@ -1,77 +1,43 @@
 /* The configuration: defaults, file, environment, command line, and the
  * sentence for each wrong value. */
-#include "tests/lib/test.h"
-
-#include "base/buffer.h"
-#include "base/fd.h"
-#include "gateway/config/option_table.h"
 #include "gateway/config/options.h"
 
+#include "base/buffer.h"
+#include "gateway/config/option_table.h"
+#include "tests/lib/options_folder.h"
+#include "tests/lib/test.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static int make_folder(void **state)
-{
-    char *folder = mem_text("/tmp/hearth-test-options-XXXXXX");
-
-    /* What the machine has must not matter. */
-    setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-    unsetenv("HEARTH_CONFIG");
-    unsetenv("HEARTH_RUNTIME_DIR");
-    unsetenv("HEARTH_STATE_DIR");
-    unsetenv("HEARTH_PYTHON");
-    *state = mkdtemp(folder);
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    cleanup_free char *folder = *state;
-    fault_t fault;
-
-    return path_remove_tree(folder, &fault);
-}
-
-static char *write_file(const char *folder, const char *text)
-{
-    char *path = mem_format("%s/hearth.cfg", folder);
-    fault_t fault = {0};
-
-    if (file_write_atomic(path, 0600, text, strlen(text), &fault) < 0)
-        fail_msg("%s", fault.text);
-    return path;
-}
 
 static void reads_a_file(void **state)
 {
     cleanup_options options_t *options = options_new();
-    cleanup_free char *path =
-        write_file(*state, "# a comment\n"
-                           "gateway\n"
-                           "    log_level = debug   # behind a value\n"
-                           "    transport = \"ipc\"\n"
-                           "    ip = ::1\n"
-                           "    drain_grace = 1.5s\n"
-                           "\n"
-                           "sessions\n"
-                           "    idle_timeout = 90\n"
-                           "    lifetime = 24h\n"
-                           "    restart = auto\n"
-                           "profile\n"
-                           "    python3\n"
-                           "        preload = numpy, scipy.stats\n"
-                           "        limits\n"
-                           "            processes = 64\n"
-                           "            journal_bytes = 2G\n"
-                           "    small\n"
-                           "        python = /opt/python/bin/python3\n"
-                           "        readonly = /data, /srv/models\n"
-                           "        mount = /srv/a:b:/c, /x/..y:/.z\n"
-                           "        limits\n"
-                           "            address_space = 512M\n");
+    cleanup_free char *path = options_folder_write(
+        *state, "# a comment\n"
+                "gateway\n"
+                "    log_level = debug   # behind a value\n"
+                "    transport = \"ipc\"\n"
+                "    ip = ::1\n"
+                "    drain_grace = 1.5s\n"
+                "\n"
+                "sessions\n"
+                "    idle_timeout = 90\n"
+                "    lifetime = 24h\n"
+                "    restart = auto\n"
+                "profile\n"
+                "    python3\n"
+                "        preload = numpy, scipy.stats\n"
+                "        limits\n"
+                "            processes = 64\n"
+                "            journal_bytes = 2G\n"
+                "    small\n"
+                "        python = /opt/python/bin/python3\n"
+                "        readonly = /data, /srv/models\n"
+                "        mount = /srv/a:b:/c, /x/..y:/.z\n"
+                "        limits\n"
+                "            address_space = 512M\n");
     fault_t fault = {0};
 
     if (options_load(options, path, &fault) < 0)
@@ -157,135 +123,6 @@ static void has_every_default(void **state)
     assert_string_equal(profile->preload[0], "numpy");
     assert_int_equal(profile->python[0], '/');
     assert_int_equal(profile->limits.retain, 64u << 20);
-}
-
-/* profile_new has the defaults, the table shows them: they are the same. */
-static void the_table_has_the_defaults(void **state)
-{
-    cleanup_options options_t *options = options_new();
-    options_item_t item;
-    fault_t fault = {0};
-
-    (void) state;
-    for (size_t i = 0; options_item(options, i, &item); i++)
-        if (*item.row->initial
-            && options_set(options, item.key, item.row->initial, &fault) < 0)
-            fail_msg("%s", fault.text);
-    cleanup_options options_t *fresh = options_new();
-    const profile_t *profile = options_profile(options, NULL);
-    const profile_t *other = options_profile(fresh, NULL);
-    assert_memory_equal(&profile->limits, &other->limits,
-                        sizeof(profile_limits_t));
-    assert_string_equal(profile->display_name, other->display_name);
-    for (size_t i = 0; other->preload[i]; i++)
-        assert_string_equal(profile->preload[i], other->preload[i]);
-    assert_string_equal(profile->packages.hosts[0], other->packages.hosts[0]);
-    assert_null(other->packages.hosts[1]);
-    assert_int_equal(profile->packages.cooldown_ms,
-                     other->packages.cooldown_ms);
-    assert_int_equal(profile->packages.max_bytes, other->packages.max_bytes);
-    assert_int_equal(profile->packages.max_files, other->packages.max_files);
-    assert_int_equal(profile->packages.serves_cells,
-                     other->packages.serves_cells);
-    assert_null(other->packages.index);
-}
-
-static void the_environment_names_folders(void **state)
-{
-    setenv("HEARTH_RUNTIME_DIR", "/run/a", 1);
-    setenv("HEARTH_STATE_DIR", "/var/a", 1);
-    setenv("HEARTH_PYTHON", "/opt/a/python3", 1);
-    cleanup_options options_t *options = options_new();
-    cleanup_free char *path =
-        write_file(*state, "gateway\n    runtime_dir = /run/b\n");
-    fault_t fault = {0};
-
-    assert_int_equal(options_load(options, path, &fault), 0);
-    assert_string_equal(options->runtime_dir, "/run/a");
-    assert_string_equal(options->state_dir, "/var/a");
-    assert_string_equal(options_profile(options, NULL)->python,
-                        "/opt/a/python3");
-    assert_int_equal(
-        options_set(options, "gateway/runtime_dir", "/run/c", &fault), 0);
-    assert_string_equal(options->runtime_dir, "/run/c");
-    unsetenv("HEARTH_RUNTIME_DIR");
-    unsetenv("HEARTH_STATE_DIR");
-    setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
-    setenv("XDG_STATE_HOME", "relative", 1);
-    setenv("HOME", "/home/seven", 1);
-    cleanup_options options_t *others = options_new();
-    assert_string_equal(others->runtime_dir, "/run/user/7/hearth");
-    assert_string_equal(others->state_dir, "/home/seven/.local/state/hearth");
-}
-
-static void root_has_the_systems_cache(void **state)
-{
-    static const char *const steps[][3] = {
-        {"HOME", "/home/seven", "/home/seven/.cache/hearth/packages"},
-        {"XDG_CACHE_HOME", "cache", "/home/seven/.cache/hearth/packages"},
-        {"XDG_CACHE_HOME", "/cache", "/cache/hearth/packages"},
-    };
-
-    (void) state;
-    unsetenv("XDG_CACHE_HOME");
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        cleanup_options options_t *options = NULL;
-
-        setenv(steps[i][0], steps[i][1], 1);
-        options = options_new();
-        assert_string_equal(options->packages_dir,
-                            geteuid() == 0 ? "/var/cache/hearth/packages"
-                                           : steps[i][2]);
-        assert_null(options->packages_uv);
-    }
-    unsetenv("XDG_CACHE_HOME");
-}
-
-/* As jupyter_core does on Linux: XDG_RUNTIME_DIR does not matter. */
-static void finds_jupyters_runtime_folder(void **state)
-{
-    static const char *const steps[][3] = {
-        {"HOME", "/home/seven", "/home/seven/.local/share/jupyter/runtime"},
-        {"XDG_RUNTIME_DIR", "/r", "/home/seven/.local/share/jupyter/runtime"},
-        {"XDG_DATA_HOME", "share", "/home/seven/.local/share/jupyter/runtime"},
-        {"XDG_DATA_HOME", "/share", "/share/jupyter/runtime"},
-        {"JUPYTER_DATA_DIR", "/data", "/data/runtime"},
-        {"JUPYTER_RUNTIME_DIR", "", "/data/runtime"},
-        {"JUPYTER_RUNTIME_DIR", "/jr", "/jr"},
-    };
-    static const char *const names[] = {"XDG_DATA_HOME", "JUPYTER_DATA_DIR",
-                                        "JUPYTER_RUNTIME_DIR"};
-
-    (void) state;
-    for (size_t i = 0; i < 3; i++)
-        unsetenv(names[i]);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        cleanup_options options_t *options = NULL;
-
-        setenv(steps[i][0], steps[i][1], 1);
-        options = options_new();
-        assert_string_equal(options->jupyter.runtime_dir, steps[i][2]);
-        assert_false(options->jupyter.discovery);
-    }
-    for (size_t i = 0; i < 3; i++)
-        unsetenv(names[i]);
-}
-
-static void finds_the_file(void **state)
-{
-    cleanup_options options_t *options = options_new();
-    cleanup_free char *path =
-        write_file(*state, "sessions\n    idle_timeout = 7\n");
-    fault_t fault = {0};
-
-    setenv("HEARTH_CONFIG", path, 1);
-    assert_int_equal(options_load(options, NULL, &fault), 0);
-    assert_int_equal(options->times.idle_timeout_ms, 7000);
-    setenv("HEARTH_CONFIG", "/nonexistent/hearth.cfg", 1);
-    assert_int_equal(options_load(options, NULL, &fault), -ENOENT);
-    assert_non_null(strstr(fault.text, "/nonexistent/hearth.cfg"));
-    assert_int_equal(options_load(options, "/nonexistent/x.cfg", &fault),
-                     -ENOENT);
 }
 
 static void wrong_values_are_answered_with_the_permitted_ones(void **state)
@@ -439,7 +276,7 @@ static void wrong_files_say_where(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cleanup_options options_t *options = options_new();
-        cleanup_free char *path = write_file(*state, cases[i].text);
+        cleanup_free char *path = options_folder_write(*state, cases[i].text);
         fault = (fault_t){0};
         assert_int_equal(options_load(options, path, &fault), -EINVAL);
         if (!strstr(fault.text, cases[i].words))
@@ -462,16 +299,17 @@ static void all_errors_are_reported_at_once(void **state)
     };
     cleanup_options options_t *options = options_new();
     cleanup_config_report config_report_t *report = config_report_new();
-    cleanup_free char *path = write_file(*state, "[sessions]\n"
-                                                 "    idle_timout = 1m\n"
-                                                 "    restart = auto\n"
-                                                 "    restart = never\n"
-                                                 "htp\n"
-                                                 "    port = x\n"
-                                                 "idle_timeout = 1m\n"
-                                                 "profile\n"
-                                                 "    a\n"
-                                                 "        memory = 1G\n");
+    cleanup_free char *path =
+        options_folder_write(*state, "[sessions]\n"
+                                     "    idle_timout = 1m\n"
+                                     "    restart = auto\n"
+                                     "    restart = never\n"
+                                     "htp\n"
+                                     "    port = x\n"
+                                     "idle_timeout = 1m\n"
+                                     "profile\n"
+                                     "    a\n"
+                                     "        memory = 1G\n");
     bool is_error = false;
 
     options_read(options, path, report);
@@ -491,7 +329,7 @@ static void knows_where_values_come_from(void **state)
     cleanup_options options_t *options = options_new();
     cleanup_config_report config_report_t *report = config_report_new();
     cleanup_free char *path =
-        write_file(*state, "gateway\n    log_level = debug\n");
+        options_folder_write(*state, "gateway\n    log_level = debug\n");
 
     setenv("HEARTH_STATE_DIR", "/var/a", 1);
     options_read(options, path, report);
@@ -556,82 +394,16 @@ static void values_are_written_as_they_are_read(void **state)
 static void an_empty_file_is_fine(void **state)
 {
     cleanup_options options_t *options = options_new();
-    cleanup_free char *path = write_file(*state, "");
+    cleanup_free char *path = options_folder_write(*state, "");
     fault_t fault = {0};
 
     if (options_load(options, path, &fault) < 0)
         fail_msg("%s", fault.text);
 }
 
-static char *source_file(const char *name)
-{
-    const char *folder = getenv("srcdir");
-    return mem_format("%s/%s", folder ? folder : ".", name);
-}
-
-/* The installed file has every key as a comment with its default; without the
- * comment marks it can be read. */
-static void the_installed_file_shows_every_key(void **state)
-{
-    cleanup_free char *path = source_file("etc/hearth.cfg");
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    cleanup_buffer buffer_t plain = BUFFER_EMPTY;
-    cleanup_options options_t *options = options_new();
-    options_item_t item;
-    fault_t fault = {0};
-
-    if (options_load(options, path, &fault) < 0
-        || file_read(path, 1 << 20, &text, &fault) < 0)
-        fail_msg("%s", fault.text);
-    const char *whole = (const char *) text.data;
-    for (size_t i = 0; options_item(options, i, &item); i++) {
-        const char *name = strrchr(item.key, '/') + 1;
-        const char *initial = item.row->initial;
-        cleanup_free char *line = *initial
-                                      ? mem_format("#%s = %s\n", name, initial)
-                                      : mem_format("#%s = ", name);
-        if (!strstr(whole, line))
-            fail_msg("etc/hearth.cfg lacks %s", line);
-    }
-    for (const char *at = whole; *at; at++)
-        if (*at != '#' || at[1] == ' ' || at[1] == '\n')
-            buffer_append(&plain, at, 1);
-    cleanup_free char *uncommented =
-        write_file(*state, (const char *) plain.data);
-    if (options_load(options, uncommented, &fault) < 0)
-        fail_msg("%s", fault.text);
-}
-
-/* hearth.cfg(5) has a paragraph for each key, and for nothing else. */
-static void the_manual_has_every_key(void **state)
-{
-    cleanup_free char *path = source_file("man/hearth.cfg.5");
-    cleanup_buffer buffer_t text = BUFFER_EMPTY;
-    cleanup_options options_t *options = options_new();
-    options_item_t item;
-    fault_t fault = {0};
-    size_t count = 0;
-    size_t items = 0;
-
-    (void) state;
-    if (file_read(path, 1 << 20, &text, &fault) < 0)
-        fail_msg("%s", fault.text);
-    for (; options_item(options, count, &item); count++) {
-        cleanup_free char *line = mem_format(".It Va %s\n", item.row->key);
-        char range[128];
-        if (!strstr((const char *) text.data, line))
-            fail_msg("hearth.cfg(5) lacks %s", item.row->key);
-        option_value_range(item.row, range, sizeof(range));
-        assert_true(range[0] && item.row->help[0]);
-    }
-    for (const char *at = (const char *) text.data;
-         (at = strstr(at, ".It Va ")); at++)
-        items++;
-    assert_int_equal(items, count);
-}
-
 #define with_folder(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+    cmocka_unit_test_setup_teardown(test, options_folder_make,                 \
+                                    options_folder_remove)
 
 int main(void)
 {
@@ -639,19 +411,12 @@ int main(void)
         with_folder(reads_a_file),
         with_folder(a_list_is_replaced_when_read_again),
         with_folder(has_every_default),
-        with_folder(the_table_has_the_defaults),
-        with_folder(the_environment_names_folders),
-        with_folder(finds_jupyters_runtime_folder),
-        with_folder(root_has_the_systems_cache),
-        with_folder(finds_the_file),
         with_folder(wrong_values_are_answered_with_the_permitted_ones),
         with_folder(wrong_files_say_where),
         with_folder(all_errors_are_reported_at_once),
         with_folder(knows_where_values_come_from),
         with_folder(values_are_written_as_they_are_read),
         with_folder(an_empty_file_is_fine),
-        with_folder(the_installed_file_shows_every_key),
-        with_folder(the_manual_has_every_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
