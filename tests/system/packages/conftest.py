@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Iterator
 
@@ -16,11 +14,9 @@ sys.path.insert(0, str(HERE.parents[1] / "lib"))
 pytest.register_assert_rewrite("fake_index", "worker")
 
 from fake_index import FakeIndex  # noqa: E402
-from worker import PACKAGE, Folder  # noqa: E402
+from worker import KINDS, PACKAGE, Folder, open_place  # noqa: E402
 
 sys.path.insert(0, PACKAGE)
-
-KINDS = ["mapper", "root", "user"] if os.geteuid() == 0 else ["user"]
 
 
 @pytest.fixture
@@ -31,11 +27,8 @@ def index() -> Iterator[FakeIndex]:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """Make a folder that other users can enter, unlike pytest's."""
-    path = Path(tempfile.mkdtemp(prefix="hearth-packages-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    with open_place() as path:
+        yield path
 
 
 @pytest.fixture(scope="session")

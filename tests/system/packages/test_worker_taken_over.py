@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 from fake_index import FakeIndex
-from worker import USER, Folder, refuse, see_all, size
+from worker import KINDS, USER, Folder, open_place, refuse, see_all, size
 
 MISMATCH = "echo 'error: Hash mismatch for `x`' >&2; exit 1"
 IN_PLACE = "in the place of its folder"
+
+
+class Used:
+    """A folder that has had a job, and its index. Tests share it, each with a
+    package of its own."""
+
+    def __init__(self, folder: Folder, index: FakeIndex) -> None:
+        self.folder = folder
+        self.index = index
+        self.numbers = itertools.count()
+        folder.settings["index"] = index.url
+        index.add("b", "1")
+        folder.do("add", "b")
+
+    def add(self) -> str:
+        """Add a package to the index; return its name."""
+        name = f"a{next(self.numbers)}"
+        self.index.add(name, "1")
+        return name
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def used(uv: None, request: pytest.FixtureRequest) -> Iterator[Used]:
+    with FakeIndex() as index, open_place() as place:
+        yield Used(Folder(place / "packages", request.param), index)
 
 
 def take_over(folder: Folder, script: str) -> dict[str, str]:
@@ -21,9 +48,9 @@ def take_over(folder: Folder, script: str) -> dict[str, str]:
     return {"uv": str(program)}
 
 
-def make_victim(folder: Folder) -> Path:
+def make_victim(folder: Folder, name: str = "") -> Path:
     """Make a folder of the host that uv's user may write to."""
-    victim = folder.path.parent / "victim"
+    victim = folder.path.parent / f"victim{name}"
     for name in (".tmpx/a", "precious/a", "archive-v0/a", "new"):
         (victim / name).mkdir(parents=True)
         (victim / name / "file").write_text("x")
@@ -50,7 +77,7 @@ def make_victim(folder: Folder) -> Path:
         ("mv stage old; mkdir stage; touch stage/resolved.txt", IN_PLACE),
         ("rm -r stage/profile; ln -s {victim} stage/profile", IN_PLACE),
         (
-            "[ $2 = compile ] && printf 'a==1 \\\\\\n    --hash=sha256:{hash}' "
+            "[ $2 = compile ] && printf '{name}==1 \\\\\\n    --hash=sha256:{hash}' "
             "> stage/resolved.txt || ln -s {victim} stage/new",
             IN_PLACE,
         ),
@@ -68,22 +95,19 @@ def make_victim(folder: Folder) -> Path:
     ],
 )
 def test_a_uv_that_was_taken_over_reaches_nothing_else(
-    any_folder: Folder, index: FakeIndex, script: str, why: str
+    used: Used, script: str, why: str
 ) -> None:
     """The worker follows no link of uv's, and the next job works."""
-    folder = any_folder
-    index.add("a", "1")
-    index.add("b", "1")
-    folder.do("add", "b")
-    victim = make_victim(folder)
+    folder, name = used.folder, used.add()
+    victim = make_victim(folder, name)
     before = see_all(victim)
-    evil = take_over(folder, script.format(victim=victim, hash="0" * 64))
-    assert why in refuse(folder, "a", **evil).text
+    text = script.format(victim=victim, name=name, hash="0" * 64)
+    assert why in refuse(folder, name, **take_over(folder, text)).text
     assert see_all(victim) == before
     assert set(os.listdir(folder.path / "work" / "uv")) <= {"cache"}
-    folder.do("add", "a")
+    folder.do("add", name)
     assert see_all(victim) == before
-    assert folder.read("a.py") == "VERSION = '1'\n"
+    assert folder.read(f"{name}.py") == "VERSION = '1'\n"
     assert sorted(os.listdir(folder.path / "work")) == ["lock", "uv"]
     assert os.listdir(folder.path / "work" / "uv") == ["cache"]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 import pytest
 
@@ -19,6 +22,7 @@ PACKAGE = os.environ.get("HEARTH_PYTHON_PATH") or os.environ.get(
     "HEARTH_PYTHON_DIR", str(ROOT / "build" / "python")
 )
 LONG = 120
+KINDS = ["mapper", "root", "user"] if os.geteuid() == 0 else ["user"]
 USER = 64320  # the zygotes', where the tests run as root
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -193,6 +197,15 @@ class Folder:
     def do(self, order: str, *names: str, **settings: Any) -> dict[str, Any]:
         """Run one worker to its end; return its answer."""
         return self.start(order, *names, **settings).answer()
+
+
+@contextmanager
+def open_place() -> Iterator[Path]:
+    """Make a folder that other users can enter, unlike pytest's."""
+    path = Path(tempfile.mkdtemp(prefix="hearth-packages-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 def refuse(folder: Folder, *names: str, **settings: Any) -> Refusal:
