@@ -48,6 +48,7 @@ def gateway() -> Iterator[Gateway]:
     running = Gateway(
         "--set", f"gateway/message_memory={BOUND}",
         "--set", "sessions/subscriber_patience=3s",
+        "--set", "sessions/interrupt_grace=0.5s",
     )  # fmt: skip
     try:
         yield running.start()
