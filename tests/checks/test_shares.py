@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.lib.shares import IN_MODES, LONG, in_order, share_of
+from tests.lib.shares import IN_MODES, IN_PARTS, LONG, in_order, share_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,7 +15,7 @@ def test_a_file_stays_whole() -> None:
 
 
 def test_a_mode_stays_whole() -> None:
-    (file,) = IN_MODES
+    file = IN_MODES[0]
     ids = [
         f"{file}::test_is_stopped[{mode}-files/{n}]"
         for mode in "ab"
@@ -24,6 +24,15 @@ def test_a_mode_stays_whole() -> None:
     assert [share_of(each) for each in ids] == [
         f"{file}[{mode}]" for mode in "aabb"
     ]
+
+
+def test_a_part_has_always_the_same_tests() -> None:
+    """Each worker asks for itself."""
+    ((file, parts),) = IN_PARTS.items()
+    ids = [f"{file}::test_a_step_that_fails[{n}]" for n in range(100)]
+    found = [share_of(each) for each in ids]
+    assert set(found) == {f"{file}[{part}]" for part in range(parts)}
+    assert found == [share_of(each) for each in ids]
 
 
 def test_what_takes_long_begins() -> None:
@@ -39,5 +48,5 @@ def test_what_takes_long_begins() -> None:
 
 
 def test_each_file_is_there() -> None:
-    for file in {*LONG, *IN_MODES}:
+    for file in {*LONG, *IN_MODES, *IN_PARTS}:
         assert (ROOT / file).is_file(), file

@@ -6,6 +6,7 @@ long goes out first: at the end no worker is left alone with it.
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 LONG = (
     "tests/sandbox/hostile/test_hostile.py",
     "tests/sandbox/test_launch_faults.py",
+    "tests/system/packages/test_worker_taken_over.py",
+    "tests/system/packages/test_worker.py",
+    "tests/system/packages/test_worker_lies.py",
     "tests/system/test_replays.py",
     "tests/system/test_survival.py",
     "tests/system/test_packages_launch.py",
@@ -42,9 +46,15 @@ LONG = (
     "tests/system/http/test_reload.py",
     "tests/system/http/test_refusals.py",
 )
-# Their tests run in several modes, each with a gateway of its own: a worker
-# gets one mode.
-IN_MODES = ("tests/sandbox/hostile/test_hostile.py",)
+# Their tests run in several modes, each with a gateway or folder of its own: a
+# worker gets one mode.
+IN_MODES = (
+    "tests/sandbox/hostile/test_hostile.py",
+    "tests/system/packages/test_worker_taken_over.py",
+)
+# A layer would wait for them alone: a worker gets a part of their tests, and
+# makes what these share once more.
+IN_PARTS = {"tests/sandbox/test_launch_faults.py": 3}
 
 
 def file_of(nodeid: str) -> str:
@@ -54,6 +64,8 @@ def file_of(nodeid: str) -> str:
 def share_of(nodeid: str) -> str:
     """The name of what one worker gets as a whole, the test among it."""
     file = file_of(nodeid)
+    if file in IN_PARTS:
+        return f"{file}[{zlib.crc32(nodeid.encode()) % IN_PARTS[file]}]"
     mode = nodeid.partition("[")[2].partition("-")[0]
     return f"{file}[{mode}]" if file in IN_MODES else file
 

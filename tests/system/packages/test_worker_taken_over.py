@@ -77,7 +77,8 @@ def make_victim(folder: Folder, name: str = "") -> Path:
         ("mv stage old; mkdir stage; touch stage/resolved.txt", IN_PLACE),
         ("rm -r stage/profile; ln -s {victim} stage/profile", IN_PLACE),
         (
-            "[ $2 = compile ] && printf '{name}==1 \\\\\\n    --hash=sha256:{hash}' "
+            "[ $2 = compile ] && "
+            "printf '{name}==1 \\\\\\n    --hash=sha256:{hash}' "
             "> stage/resolved.txt || ln -s {victim} stage/new",
             IN_PLACE,
         ),
