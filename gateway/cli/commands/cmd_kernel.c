@@ -20,12 +20,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOOK_MS 300 /* a session's end is noticed at the latest then */
-#define KEEPALIVE_MS                                                           \
-    30000                   /* Jupyter decides how long it lives, not idleness \
-                             */
-#define NO_GATEWAY_MS 60000 /* how long a gateway that is away is waited for   \
-                             */
+/* A session's end is noticed after this time at the latest. */
+#define LOOK_MS 300
+/* Jupyter decides how long the session lives, not idleness. */
+#define KEEPALIVE_MS 30000
+/* How long a gateway that is away is waited for. */
+#define NO_GATEWAY_MS 60000
 
 #define OPEN_TO_ALL (S_IROTH | S_IXOTH)
 
