@@ -335,7 +335,7 @@ static int check_mount(const process_t *process, const char *line,
         != 3)
         return differs(process, fault, "a line of mountinfo", line, "a mount");
     if (strcmp(shared, "-") != 0)
-        return differs(process, fault, place, shared, "shared with nobody");
+        return differs(process, fault, place, shared, "not shared");
     if (!has_option(options, "nosuid"))
         return differs(process, fault, place, options, "nosuid");
     if (!has_option(options, "nodev") && strncmp(place, "/dev/", 5) != 0

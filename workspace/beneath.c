@@ -189,7 +189,7 @@ int beneath_give(int root, int fd, fault_t *fault)
     if (!capability_gives_users())
         return 0;
     if (fstat(root, &owner) < 0)
-        return fault_set(fault, errno, "whose the workspace is: %s",
+        return fault_set(fault, errno, "the owner of the workspace: %s",
                          strerror(errno));
     if (owner.st_uid == geteuid())
         return 0;

@@ -23,7 +23,8 @@ static int change(int fd, const change_t *change_of_owner, fault_t *fault)
     struct stat about;
 
     if (fstat(fd, &about) < 0)
-        return fault_set(fault, errno, "whose a file is: %s", strerror(errno));
+        return fault_set(fault, errno, "the owner of a file: %s",
+                         strerror(errno));
     if (about.st_uid != change_of_owner->from)
         return 0;
     return fchownat(fd, "", change_of_owner->uid, change_of_owner->gid,

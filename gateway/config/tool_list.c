@@ -38,10 +38,11 @@ static int add(const profile_t *profile, const json_t *value, buffer_t *text,
 
     if (!name || strlen(name) != json_string_length(value)
         || !option_is_tool(name))
-        return fault_set(fault, EINVAL,
-                         "tools: %.130s is no name of a host tool: at most 128 "
-                         "letters, digits and _ - . /, or a beginning and *",
-                         name ? name : "one of them");
+        return fault_set(
+            fault, EINVAL,
+            "tools: %.130s is not the name of a host tool: at most 128 "
+            "letters, digits and _ - . /, or a beginning and *",
+            name ? name : "one of them");
     if (!tool_list_of_profile(profile, name))
         return fault_set(fault, EINVAL,
                          "tools: the profile %.30s does not permit `%.130s` "

@@ -222,7 +222,7 @@ static int read_description(endpoint_t *self, char ret_session[FRONTEND_ID_MAX],
                     "observe", &observe, "created", &created)
             < 0
         || strlen(session) >= FRONTEND_ID_MAX)
-        return fault_set(fault, EINVAL, "%s does not say whose it is", path);
+        return fault_set(fault, EINVAL, "%s does not name its session", path);
     self->is_observing = observe != 0;
     snprintf(self->created, sizeof self->created, "%.27s", created);
     snprintf(ret_session, FRONTEND_ID_MAX, "%s", session);

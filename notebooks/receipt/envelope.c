@@ -91,14 +91,14 @@ int envelope_open(const signing_key_t *key, const char *type, bytes_t text,
     const char *named = json_string_value(json_object_get(json, "payloadType"));
 
     if (!json)
-        return fault_set(fault, EINVAL, "it is no JSON: line %d: %s",
+        return fault_set(fault, EINVAL, "it is not JSON: line %d: %s",
                          error.line, error.text);
     if (!named || strcmp(named, type) != 0)
         return fault_set(fault, EINVAL,
-                         "it is no DSSE envelope with a payloadType of %s",
+                         "it is not a DSSE envelope with a payloadType of %s",
                          type);
     if (!read_base64(json_object_get(json, "payload"), &body))
-        return fault_set(fault, EINVAL, "its payload is no base64");
+        return fault_set(fault, EINVAL, "its payload is not base64");
     if (json_array_size(signatures) < 1
         || json_array_size(signatures) > ENVELOPE_SIGNATURES)
         return fault_set(fault, EINVAL, "it must have 1 to %d signatures",

@@ -27,7 +27,7 @@ static int hash_file(int folder, const char *name,
     if (fd < 0 && errno != ELOOP)
         return fault_errno(fault, name);
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-        return fault_set(fault, EINVAL, "%s is no plain file", name);
+        return fault_set(fault, EINVAL, "%s is not a regular file", name);
     if (digest_file(fd, ret_hex) < 0)
         return fault_errno(fault, name);
     return 0;
@@ -83,7 +83,7 @@ static int add_subject(void *arg, const char *name, fault_t *fault)
 
     if (!is_text(name))
         return fault_set(fault, EINVAL,
-                         "the name of a file is no UTF-8: rename the file");
+                         "the name of a file is not UTF-8: rename the file");
     r = hash_file(self->folder, name, hex, fault);
     if (r == 0)
         json_array_append_new(

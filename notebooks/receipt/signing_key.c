@@ -53,7 +53,7 @@ int signing_key_parse(bytes_t pem, signing_key_t **ret_key, fault_t *fault)
         EVP_PKEY_free(key);
         return fault_set(
             fault, EINVAL,
-            "it is no Ed25519 key in PEM, such as `hearth notebook "
+            "it is not an Ed25519 key in PEM, such as `hearth notebook "
             "attest-key` prints");
     }
     *ret_key = wrap(key);

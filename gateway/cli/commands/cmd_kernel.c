@@ -24,7 +24,7 @@
 #define LOOK_MS 300
 /* Jupyter decides how long the session lives, not idleness. */
 #define KEEPALIVE_MS 30000
-/* How long a gateway that is away is waited for. */
+/* How long a gateway may be away. */
 #define NO_GATEWAY_MS 60000
 
 #define OPEN_TO_ALL (S_IROTH | S_IXOTH)

@@ -361,7 +361,7 @@ static int list_tools(mcp_server_t *self, buffer_t *ret_pages, fault_t *fault)
         tools = jspan_member(result, "tools");
         cursor = jspan_member(result, "nextCursor");
         if (!jspan_is(tools, JSPAN_ARRAY))
-            return give_up(self, fault, "lists tools that are no array");
+            return give_up(self, fault, "its list of tools is not an array");
         buffer_append(ret_pages, tools.text, tools.size);
         buffer_text(ret_pages, "\n");
         if (ret_pages->size > MESSAGE_MAX)

@@ -18,7 +18,7 @@ static const char page[] =
     "<input type=\"hidden\" name=\"next\" value=\"%s\">"
     "<label>Token <input type=\"password\" name=\"token\" autofocus></label> "
     "<button>Log in</button></form>"
-    "<p><code>hearth gateway info</code> tells the token.</p></body></html>\n";
+    "<p><code>hearth gateway info</code> shows the token.</p></body></html>\n";
 
 /* Returns true for a path on this gateway, so that no redirect leaves it. */
 static bool is_own_path(const char *path)

@@ -27,7 +27,7 @@ static int read_argv(const json_t *process, json_t **ret_argv, fault_t *fault)
     json_array_foreach(list, i, argument)
     {
         if (!json_is_string(argument))
-            return fault_set(fault, EINVAL, "process.args[%zu] is no text", i);
+            return fault_set(fault, EINVAL, "process.args[%zu] is not text", i);
         json_array_append(argv, argument);
     }
     *ret_argv = json_incref(argv);
@@ -49,7 +49,7 @@ static int read_variables(const json_t *process, json_t *of_sandbox,
     json_object_foreach(of_command, name, value)
     {
         if (!json_is_string(value))
-            return fault_set(fault, EINVAL, "process.envs: %.60s is no text",
+            return fault_set(fault, EINVAL, "process.envs: %.60s is not text",
                              name);
         json_object_set(all, name, value);
     }

@@ -48,7 +48,7 @@ static char *read_path(exchange_t *exchange, const char *path)
         return text;
     free(text);
     exchange_fail(exchange, 400,
-                  "The path %.200s is no file in the workspace; paths begin "
+                  "The path %.200s is not a file in the workspace; paths begin "
                   "with " SANDBOX_PATH_HOME ", /home/user or a name",
                   path);
     return NULL;
@@ -205,7 +205,7 @@ static bool read_files(file_writing_t *self)
     if (multipart_read(type, body, &self->files))
         return true;
     exchange_fail(exchange, 400,
-                  "The body is no whole form, or has more than %d files",
+                  "The body is not a complete form, or has more than %d files",
                   MULTIPART_FILES_MAX);
     return false;
 }

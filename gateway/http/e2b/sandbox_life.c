@@ -15,7 +15,7 @@ static void fail_unknown(exchange_t *exchange)
 {
     exchange_fail(exchange, 404,
                   "There is no sandbox %.100s: it has ended, or was not made "
-                  "at this door",
+                  "over E2B's API",
                   exchange->request.parameters[0]);
 }
 

@@ -36,7 +36,7 @@ const char *sandbox_target(exchange_t *exchange)
     if (!sandbox_find(exchange->http, id)) {
         exchange_fail(exchange, 502,
                       "The sandbox %.100s was not found: it has ended, or was "
-                      "not made at this door",
+                      "not made over E2B's API",
                       id);
         return NULL;
     }

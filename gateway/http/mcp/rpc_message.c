@@ -132,7 +132,7 @@ bool rpc_message_read(const void *bytes, size_t size,
         bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!ret_message->root)
         return rpc_flaw_set(ret_flaw, 400, RPC_PARSE_ERROR,
-                            "the body is no JSON: line %d column %d: %s",
+                            "the body is not JSON: line %d column %d: %s",
                             error.line, error.column, error.text);
     if (json_is_array(ret_message->root))
         return rpc_flaw_set(ret_flaw, 400, RPC_INVALID_REQUEST,
@@ -168,7 +168,7 @@ json_t *rpc_error(const json_t *id, const rpc_flaw_t *flaw)
     json_t *text = json_string(flaw->text);
     json_t *error = json_pack(
         "{s:i,s:o}", "code", flaw->code, "message",
-        text ? text : json_string("the request holds text that is no UTF-8"));
+        text ? text : json_string("the request holds text that is not UTF-8"));
 
     if (flaw->data)
         json_object_set(error, "data", flaw->data);

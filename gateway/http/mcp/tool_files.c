@@ -165,7 +165,7 @@ static void answer_text(files_t *self)
     json_auto_t *text = json_stringn((const char *) bytes->data, bytes->size);
     if (!text) {
         tool_result_text(self->call, true,
-                         "%.200s is no UTF-8 text (%" PRIu64
+                         "%.200s is not UTF-8 text (%" PRIu64
                          " bytes); read it with encoding base64, or in code",
                          text_argument(self->call, "path"), whole);
         return;
@@ -284,7 +284,7 @@ static bool read_content(files_t *self)
         == 0)
         return true;
     self->bytes.size = 0;
-    tool_result_text(self->call, true, "content is no base64");
+    tool_result_text(self->call, true, "content is not base64");
     return false;
 }
 

@@ -204,7 +204,7 @@ static void on_reply(tool_process_t *self, const json_t *reply)
     } else if (json_object_get(reply, "processes")) {
         answer_list(self->call, json_object_get(reply, "processes"));
     } else {
-        tool_result_text(self->call, false, "it was told to end");
+        tool_result_text(self->call, false, "it was asked to end");
     }
 }
 
@@ -390,7 +390,7 @@ static void with_process(exchange_t *exchange, const json_t *reply,
     if (!json_is_integer(number))
         tool_result_text(call, true,
                          "process is missing: its number, which run and "
-                         "processes tell");
+                         "processes show");
     else
         begin(exchange, reply, verb,
               json_pack("{s:I}", "process", json_integer_value(number)),

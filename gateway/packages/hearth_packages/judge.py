@@ -102,7 +102,7 @@ def _judge_name(name: str, path: str, keys: dict[str, str]) -> None:
         name.encode()
     except UnicodeEncodeError:
         raise Refused(
-            f"a package has a file whose name is no UTF-8: {_show(path)}"
+            f"a package has a file whose name is not UTF-8: {_show(path)}"
         ) from None
     if any(unicodedata.category(letter) == "Cc" for letter in name):
         raise Refused(

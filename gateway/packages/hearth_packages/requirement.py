@@ -99,7 +99,9 @@ def parse_names(texts: list[str]) -> list[str]:
     for text in texts:
         _check_text(text)
         if not is_name(text):
-            raise Invalid(f"{text!r} is no name of a package: write the name")
+            raise Invalid(
+                f"{text!r} is not the name of a package: write the name"
+            )
     return [normalise(text) for text in texts]
 
 

@@ -90,7 +90,7 @@ def _plain(host: str) -> str:
     try:
         return host.encode("idna").decode()
     except UnicodeError:
-        raise Failed(f"{host!r} is no name of a host") from None
+        raise Failed(f"{host!r} is not the name of a host") from None
 
 
 def parse_address(text: str) -> Optional[Address]:

@@ -115,7 +115,7 @@ def _read_text(path: str, say: str) -> str:
             raise UsageError(f"{say}: {_short(path)} is larger than 1 MiB")
         return read.decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise UsageError(f"{say}: {_short(path)}: {why}") from None
 
 

@@ -76,7 +76,7 @@ def test_an_image_is_an_image(rpc: Rpc, session: str) -> None:
                 "content": "?",
                 "encoding": "base64",
             },
-            "no base64",
+            "not base64",
         ),
     ],
 )

@@ -177,7 +177,7 @@ def test_a_session_calls_only_the_tools_that_it_was_given(
         (["add", "rm"], "does not permit `rm`"),
         (["*"], "profile/python3/tools/allow"),
         ("add", "must be an array"),
-        ([5], "is no name of a host tool"),
+        ([5], "is not the name of a host tool"),
     ],
 )
 def test_a_list_that_is_refused(limited: Web, asked: Any, said: str) -> None:

@@ -111,7 +111,7 @@ def test_refuses_a_control_character(tmp_path: Path) -> None:
 
 def test_refuses_a_name_that_is_no_utf8(tmp_path: Path) -> None:
     open(os.fsencode(tmp_path) + b"/\xff", "w").close()
-    with pytest.raises(Refused, match="no UTF-8"):
+    with pytest.raises(Refused, match="not UTF-8"):
         judge(tmp_path)
 
 

@@ -119,7 +119,7 @@ def test_refuses_a_name_twice() -> None:
 
 def test_takes_only_names_where_names_are_asked_for() -> None:
     assert parse_names(["A.B", "c"]) == ["a-b", "c"]
-    with pytest.raises(Invalid, match="no name"):
+    with pytest.raises(Invalid, match="not the name"):
         parse_names(["a>=1"])
 
 

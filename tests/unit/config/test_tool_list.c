@@ -116,12 +116,12 @@ static void refuses_what_is_no_list(void **state)
     asked = mem_format("[\"%s\"]", long_name);
     expect_refused(&open_profile, "\"add\"", "must be an array");
     expect_refused(&open_profile, "{}", "must be an array");
-    expect_refused(&open_profile, "[1]", "one of them is no name");
-    expect_refused(&open_profile, "[\"\"]", "is no name");
-    expect_refused(&open_profile, "[\"a b\"]", "a b is no name");
-    expect_refused(&open_profile, "[\"a,b\"]", "a,b is no name");
-    expect_refused(&open_profile, "[\"*a\"]", "is no name");
-    expect_refused(&open_profile, asked, "is no name");
+    expect_refused(&open_profile, "[1]", "one of them is not the name");
+    expect_refused(&open_profile, "[\"\"]", "is not the name");
+    expect_refused(&open_profile, "[\"a b\"]", "a b is not the name");
+    expect_refused(&open_profile, "[\"a,b\"]", "a,b is not the name");
+    expect_refused(&open_profile, "[\"*a\"]", "is not the name");
+    expect_refused(&open_profile, asked, "is not the name");
     for (int i = 0; i <= TOOL_LIST_MAX; i++)
         json_array_append_new(many, json_string("a"));
     assert_int_equal(tool_list_ask(&open_profile, many, &text, &fault),

@@ -360,7 +360,7 @@ static void signs_plain_files_alone(void **state)
     (void) state;
     assert_int_equal(mkdir(inner, 0700), 0);
     assert_int_equal(receipt_write(folder, key, "1", &fault), -EINVAL);
-    assert_string_equal(fault.text, "inner is no plain file");
+    assert_string_equal(fault.text, "inner is not a regular file");
     rmdir(inner);
     assert_int_equal(symlink("out.csv", inner), 0);
     assert_int_equal(receipt_write(folder, key, "1", &fault), -EINVAL);
