@@ -93,7 +93,7 @@ static void tell_output(keeper_t *self)
 }
 
 /* A gateway that is new learns by it what an earlier one has sent. */
-static void tell_input(keeper_t *self)
+static void send_input_taken(keeper_t *self)
 {
     const keeper_message_t message = {
         KEEPER_INPUT_TAKEN,
@@ -326,7 +326,7 @@ static void on_listener(keeper_t *self)
     if (self->child.pid)
         tell(self, &(keeper_message_t){
                        KEEPER_STARTED, {(uint64_t) self->child.pid}, {0}});
-    tell_input(self);
+    send_input_taken(self);
 }
 
 /* ---- time ---- */
@@ -422,7 +422,7 @@ static void turn(keeper_t *self)
         reap(self);
     look_at_clock(self);
     if (self->input_told != self->input_taken)
-        tell_input(self);
+        send_input_taken(self);
     tell_output(self);
     tell_end(self);
 }

@@ -205,7 +205,7 @@ def both(side: Hearth) -> Iterator[list[Ours | Theirs]]:
 
 
 def session_of(server: Server, text: str) -> dict[str, str]:
-    """What names the session in a later call; theirs has one alone."""
+    """Return the argument that names the session; theirs has one alone."""
     if server.tool != "execute":
         return {}
     return {"session": text.split("session ")[1].split(maxsplit=1)[0]}
@@ -250,7 +250,7 @@ def measure_times(
 
 
 def tools_text(server: Server) -> str:
-    """Of its tools what a model reads."""
+    """Return the text of the tools that a model reads."""
     members = ("name", "description", "inputSchema")
     return json.dumps(
         [{key: tool.get(key) for key in members} for tool in server.tools],

@@ -156,12 +156,12 @@ class Client:
         outcome = Outcome()
         msg_id, frames = self.execute_request(code)
         mark = f'"{msg_id}"'.encode()
-        told: list[list[bytes]] = []
+        reported: list[list[bytes]] = []
         started = time.perf_counter()
         try:
             self.shell.send_multipart(frames)
-            while not told or not is_idle(told[-1], mark):
-                told.append(self.iopub.recv_multipart())
+            while not reported or not is_idle(reported[-1], mark):
+                reported.append(self.iopub.recv_multipart())
             # Both sides send it before `idle`.
             while not outcome.status:
                 answer = self.shell.recv_multipart()
@@ -170,7 +170,7 @@ class Client:
                     self.take_reply(answer, outcome)
         except zmq.Again:
             raise BenchError(f"no answer to {code[:40]!r}") from None
-        for message in told:
+        for message in reported:
             self.take_output(message, msg_id, outcome)
         if outcome.status != "ok":
             raise BenchError(f"{code[:40]!r}: {outcome.status}")

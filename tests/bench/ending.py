@@ -21,7 +21,7 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def end_family(process: subprocess.Popen[Any]) -> None:
-    """With all that it has started."""
+    """End the process and all that it has started."""
     pids = descendants(process.pid)[1:]
     end(process)
     for pid in pids:

@@ -30,7 +30,7 @@ def check_sum(client: Client, outcome: Outcome, wanted: str = "2") -> None:
 def flood(client: Client, count: int) -> float:
     """All requests at once; seconds until the last one's `idle`."""
     asked = [client.execute_request(f"{number}+1") for number in range(count)]
-    told: list[list[bytes]] = []
+    reported: list[list[bytes]] = []
     answers: list[list[bytes]] = []
     waiting = zmq.Poller()
     waiting.register(client.iopub, zmq.POLLIN)
@@ -39,17 +39,19 @@ def flood(client: Client, count: int) -> float:
     started = time.perf_counter()
     for _, frames in asked:
         client.shell.send_multipart(frames)
-    while len(answers) < count or not told or not is_idle(told[-1], last):
+    while (
+        len(answers) < count or not reported or not is_idle(reported[-1], last)
+    ):
         ready = dict(waiting.poll(PATIENCE_MS))
         if not ready:
             raise BenchError(f"{len(answers)} of {count} were answered")
         if client.iopub in ready:
-            told.append(client.iopub.recv_multipart())
+            reported.append(client.iopub.recv_multipart())
         if client.shell in ready:
             answers.append(client.shell.recv_multipart())
     seconds = time.perf_counter() - started
     outcomes = {msg_id: Outcome() for msg_id, _ in asked}
-    for message in told:
+    for message in reported:
         for_whom = client.signer.open(message)[1]
         if for_whom in outcomes:
             client.take_output(message, for_whom, outcomes[for_whom])

@@ -1,8 +1,8 @@
 """Python modules import what their names say.
 
 No modules of one package import each other in a loop, those of the kernel's
-package import what comes before their folder, and no file of the tests stands
-in the place of a package that something else imports.
+package import what comes before their folder, and no file of the tests has the
+name of a package that something else imports.
 """
 
 import ast
@@ -153,7 +153,7 @@ def packages():
 
 
 def hiding(paths, known):
-    """Those of these files that an import of a known name would find first."""
+    """Return the files that an import of a known name would find first."""
     return [str(path) for path in paths if path.stem in known]
 
 

@@ -31,7 +31,7 @@ def run(
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """One that everyone may read, in a home and a folder that are closed."""
+    """Make a file that all may read, in a home and a folder that are closed."""
     tmp_path.chmod(0o755)
     made = tmp_path / "home/a b/open/checkout"
     made.mkdir(parents=True)

@@ -106,12 +106,12 @@ static void go_on(const chained_log_report_t *before)
 
     if (chained_log_open(log_folder, key, FILE_BYTES, 4, &ledger, &fault) < 0)
         return;
-    bool is_told = chained_log_is_damaged(ledger);
+    bool is_reported = chained_log_is_damaged(ledger);
     if (chained_log_append(ledger, "\"event\":\"fuzz\"", &fault) < 0)
         abort();
     chained_log_report_t after = read_all();
     if (!after.records
-        || (before->records && before->flaws && !after.flaws && !is_told))
+        || (before->records && before->flaws && !after.flaws && !is_reported))
         abort();
 }
 

@@ -51,8 +51,9 @@ class Result:
 
     @property
     def key(self) -> str:
-        """What runs again when it failed: pytest's own tests one by one, of
-        any other program the whole."""
+        """Return what runs again after a failure: pytest's own tests one by
+        one, of any other program the whole.
+        """
         return self.title if self.is_pytest else self.program
 
 

@@ -1,11 +1,11 @@
 """Random agents, for as long as wanted: cells that print, fail, hang, crash,
 files that go in and out, clients that leave, gateways that are killed.
 
-What must hold throughout: every request gets its reply and its idle, once
-(and once more at most for each gateway that follows: it repeats what was last
-said, which may have been lost with its predecessor); what cells print, all
-numbered, arrives in order, nothing twice, and is in the recording without a
-gap; nothing stays of who is gone; the gateway's memory does not grow.
+These must hold throughout. Every request gets its reply and its idle, once, and
+once more at most for each gateway that follows: it repeats the last messages,
+which may have been lost with its predecessor. Cells print numbered lines, which
+arrive in order, none twice, and are in the recording without a gap. Nothing
+stays of sessions that are gone. The gateway's memory does not grow.
 
     .venv/bin/python tests/soak/soak.py [SECONDS] [--seed NUMBER]
 """
@@ -336,8 +336,8 @@ class Soak:
         for agent in self.agents:
             print(agent.session.id, agent.requests[-1:], file=sys.stderr)
             print(agent.session.show(), file=sys.stderr)
-            told = self.gateway.run("notebook", "trace", agent.session.id)
-            print(told.stdout[-1000:], told.stderr, file=sys.stderr)
+            reported = self.gateway.run("notebook", "trace", agent.session.id)
+            print(reported.stdout[-1000:], reported.stderr, file=sys.stderr)
 
     def step(self) -> None:
         if self.chance.randrange(12) == 0:

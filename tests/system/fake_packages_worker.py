@@ -110,10 +110,10 @@ class Worker:
 
     def lingers(self, name: str) -> None:
         """Has ended, while what it has started keeps the socket open."""
-        begun, told = os.pipe()
+        begun, reported = os.pipe()
         if os.fork() == 0:
             self.note("child")
-            os.write(told, b"1")
+            os.write(reported, b"1")
             while True:
                 time.sleep(60)
         os.read(begun, 1)

@@ -47,7 +47,7 @@ class Packaged(Gateway):
         self.command = (str(here / "hearth"), "serve")
 
     def notes(self) -> list[dict[str, Any]]:
-        """What workers have noted, in the order in which they did."""
+        """Return the notes of workers, in the order in which they were made."""
         try:
             text = (self.work / "log").read_text()
         except FileNotFoundError:

@@ -110,13 +110,13 @@ def test_messages_that_are_not_signed(gateway: Gateway) -> None:
             dealer.send_multipart(flood)
         session.exec("1")
 
-        def all_told() -> bool:
+        def all_reported() -> bool:
             dealer.send_multipart(flood)  # the next one has the count
             found = records(gateway, event="message", session=session.id)
             assert len(found) < 2500
             return sum(record["count"] for record in found) >= 3001
 
-        wait_for(all_told, "all of the flood counted")
+        wait_for(all_reported, "all of the flood counted")
     assert gateway.json("audit", "verify", "--json")["ok"]
 
 

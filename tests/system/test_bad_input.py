@@ -190,7 +190,7 @@ def test_no_delimiter(raw: Raw) -> None:
 
 
 def test_many_frames(raw: Raw, session: Session) -> None:
-    """That connection is closed; another one is served."""
+    """Its connection is closed; another one is served."""
     parts = raw.frames(raw.header())
     raw.send(parts, buffers=[b""] * 100_000)
     raw.socket.send_multipart([b"i"] * 100_000)

@@ -65,8 +65,8 @@ def refusal(gateway: Gateway) -> str:
 def test_an_exception_before_the_link_is_reported(environment: Path) -> None:
     what = "raise OSError(122, 'Disk quota exceeded')"
     with spoilt(environment, what) as gateway:
-        told = refusal(gateway)
-    assert "did not start: OSError: [Errno 122] Disk quota exceeded" in told
+        shown = refusal(gateway)
+    assert "did not start: OSError: [Errno 122] Disk quota exceeded" in shown
 
 
 def test_the_text_of_an_exception_is_cut_and_cleaned(
@@ -74,17 +74,17 @@ def test_the_text_of_an_exception_is_cut_and_cleaned(
 ) -> None:
     what = "raise ValueError('\\x1b[31m\\u20ac\\n' + 'x' * 5000)"
     with spoilt(environment, what) as gateway:
-        told = refusal(gateway)
-    assert "did not start: ValueError: \\x1b[31m\\u20ac\\nxxx" in told
-    assert "\x1b[31m\u20ac" not in told
-    assert len(told) < 1000
+        shown = refusal(gateway)
+    assert "did not start: ValueError: \\x1b[31m\\u20ac\\nxxx" in shown
+    assert "\x1b[31m\u20ac" not in shown
+    assert len(shown) < 1000
 
 
 def test_a_kernel_that_is_never_ready_is_ended(environment: Path) -> None:
     what = "time.sleep(600)"
     with spoilt(environment, what, "sessions/ready_timeout=1s") as gateway:
-        told = refusal(gateway)
-    assert "was not ready in time (1 s from its fork" in told
+        shown = refusal(gateway)
+    assert "was not ready in time (1 s from its fork" in shown
 
 
 RELEASE = """
@@ -102,11 +102,11 @@ def test_a_package_of_another_release_is_reported(environment: Path) -> None:
     )  # fmt: skip
     try:
         gateway.start()
-        told = refusal(gateway)
+        shown = refusal(gateway)
     finally:
         gateway.end()
-    assert "speaks version 99, the gateway" in told
-    assert "different releases" in told
+    assert "speaks version 99, the gateway" in shown
+    assert "different releases" in shown
 
 
 def faults(pid: int) -> int:

@@ -83,17 +83,17 @@ def test_values_and_where_they_come_from(folders: Gateway) -> None:
         "profile\n    small\n        fresh = true\n",
     )
     rows = folders.json("config", "show", "-f", str(file), "--json")
-    told = {row["key"]: (row["value"], row["from"]) for row in rows}
+    reported = {row["key"]: (row["value"], row["from"]) for row in rows}
 
-    assert told["http/list_kernels"] == ("no", f"{file}:3")
-    assert told["profile/small/fresh"] == ("yes", f"{file}:6")
-    assert told["profile/python3/fresh"] == ("no", "default")
-    assert told["sessions/idle_timeout"] == ("20m", "default")
-    assert told["gateway/state_dir"] == (
+    assert reported["http/list_kernels"] == ("no", f"{file}:3")
+    assert reported["profile/small/fresh"] == ("yes", f"{file}:6")
+    assert reported["profile/python3/fresh"] == ("no", "default")
+    assert reported["sessions/idle_timeout"] == ("20m", "default")
+    assert reported["gateway/state_dir"] == (
         str(folders.state),
         "$HEARTH_STATE_DIR",
     )
-    assert told["http/token"] == ("(hidden)", f"{file}:2")
+    assert reported["http/token"] == ("(hidden)", f"{file}:2")
     some = folders.run("config", "show", "-f", str(file), "-c", "http")
     assert [line.split()[0] for line in some.stdout.splitlines()] == [
         "http/token",
@@ -169,9 +169,9 @@ def test_invalid_certificates_are_explained(
         assert error.startswith(f"{folders.folder}/hearth.cfg:{line}: http/")
         assert words in error
     soon, soon_key = make_pair(tmp_path, "soon", "1")
-    told = findings(soon, soon_key)
-    assert told["ok"]
-    assert "expires within a week" in told["warnings"][0]
+    reported = findings(soon, soon_key)
+    assert reported["ok"]
+    assert "expires within a week" in reported["warnings"][0]
 
 
 def test_doctor_tries_certificate_and_port(

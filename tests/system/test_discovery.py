@@ -40,7 +40,7 @@ def found(folders: Gateway, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def gateway(folders: Gateway, found: Path) -> Iterator[Gateway]:
-    """With discovery, and not started yet."""
+    """A gateway with discovery that is not started yet."""
     folders.options += [*ON, "--set", "profile/python3/preload="]
     yield folders
     folders.options.remove(ON[1])
@@ -68,7 +68,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def value(name: str, code: str) -> str:
-    """What a program gets that finds the kernel by that name."""
+    """Return the answer to a program that finds the kernel by that name."""
     client = Client(find_connection_file(name))
     try:
         turn = client.wait_ready().run(code)

@@ -231,10 +231,10 @@ def test_outlives_the_gateway(how: str, transport: str, tmp_path: Path) -> None:
                 for message in missed
                 if message["msg_type"] == "stream"
             ).split()
-            for told in (lines, text):
-                assert told[-1] == "59"
+            for reported in (lines, text):
+                assert reported[-1] == "59"
                 # A kill costs what libzmq had not written.
-                assert len(set(map(str, range(60))) - set(told)) <= 5
+                assert len(set(map(str, range(60))) - set(reported)) <= 5
             assert other.value("i") == 59
             assert third.run("i").status == "error"
     finally:

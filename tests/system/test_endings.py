@@ -152,9 +152,9 @@ def test_output_alone_over_a_restart(own: Gateway) -> None:
 def test_keepalive(gateway: Gateway) -> None:
     session = gateway.create("--idle-timeout", "60s")
     before = session.show()["expires_at"]
-    told = gateway.json("session", "keepalive", "--json", session.id)
+    reported = gateway.json("session", "keepalive", "--json", session.id)
 
-    after = told.get("session", told)
+    after = reported.get("session", reported)
     assert after["expires_at"] > before
 
 

@@ -124,7 +124,7 @@ def small_packaged() -> Iterator[Packaged]:
 
 
 def test_an_answer_waits_for_the_journal(small_packaged: Packaged) -> None:
-    """That of the gateway itself, whose work is done when it answers."""
+    """An answer of the gateway itself, whose work is done when it answers."""
     small_packaged.start()
     session = small_packaged.create()
     ballast = small_packaged.state / "ballast"

@@ -286,7 +286,7 @@ def test_a_signal_interrupts(kernels: Kernels) -> None:
 
 
 def kernel_gateway(*settings: str) -> Gateway:
-    """With Kernel Gateway's command line, as programs start it as a child."""
+    """Kernel Gateway's command line, as programs start it as a child."""
     gateway = Gateway(warm=True)  # this command has no --set
     file = gateway.folder / "hearth.cfg"
     file.write_text(

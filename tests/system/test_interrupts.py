@@ -321,11 +321,11 @@ def test_each_request_is_one_interrupt(
     msg_id = client.kc.execute(STUBBORN)
     begun = client.stream_until(msg_id, "go")
     for _ in range(2):
-        told = gateway.run("session", "interrupt", "--json", session.id)
-        assert told.returncode == 1
-        assert '"handling"' in told.stdout
-        assert '"preserved"' in told.stdout
-        assert "still runs" in told.stderr
+        reported = gateway.run("session", "interrupt", "--json", session.id)
+        assert reported.returncode == 1
+        assert '"handling"' in reported.stdout
+        assert '"preserved"' in reported.stdout
+        assert "still runs" in reported.stderr
         begun += client.stream_until(msg_id, "caught\ngo")
     (session.workspace / "enough").touch()
     turn = client.finish(msg_id, begun=begun)
@@ -350,9 +350,11 @@ def test_a_handler_that_may_be_killed_is_not_interrupted(
 ) -> None:
     msg_id = client.kc.execute(CHECKPOINT)
     begun = client.stream_until(msg_id, "go")
-    told = gateway.json("session", "interrupt", "--kill", "--json", session.id)
+    reported = gateway.json(
+        "session", "interrupt", "--kill", "--json", session.id
+    )
 
-    assert told == {"outcome": "interrupted", "variables": "preserved"}
+    assert reported == {"outcome": "interrupted", "variables": "preserved"}
     assert client.finish(msg_id, begun=begun).status == "ok"
     assert saved(session) == "saved"
 
@@ -391,8 +393,10 @@ def test_a_kernel_that_ignores_the_signal_is_killed(hasty: Gateway) -> None:
             "while True: time.sleep(1)"
         )
         begun = client.stream_until(msg_id, "go")
-        told = hasty.json("session", "interrupt", "-k", "--json", session.id)
-        assert told == {"outcome": "killed", "variables": "lost"}
+        reported = hasty.json(
+            "session", "interrupt", "-k", "--json", session.id
+        )
+        assert reported == {"outcome": "killed", "variables": "lost"}
         assert client.finish(msg_id, begun=begun).status == "error"
 
 
@@ -401,10 +405,10 @@ def test_c_code_that_does_not_return(hasty: Gateway, gateway: Gateway) -> None:
     session = hasty.create()
     with patient.client() as client:
         client.stream_until(client.kc.execute(COMPUTING), "go")
-        told = gateway.run("session", "interrupt", patient.id)
-        assert told.returncode == 1
-        assert told.stdout == "running, variables preserved\n"
-        assert "has not got the interrupt" in told.stderr
+        reported = gateway.run("session", "interrupt", patient.id)
+        assert reported.returncode == 1
+        assert reported.stdout == "running, variables preserved\n"
+        assert "has not got the interrupt" in reported.stderr
         patient.delete()
     with session.client() as client:
         turn = run_limited(client, COMPUTING)

@@ -112,22 +112,22 @@ def test_noise_is_logged_at_a_bounded_rate(
         for _ in range(count):
             peer.send_multipart([b"<IDS|MSG>", b"", *4 * [b"{}"]])
         # The omitted ones are counted in the next line.
-        told = 0
+        reported = 0
 
         def all_told() -> bool:
-            nonlocal told
+            nonlocal reported
             lines = [
                 line
                 for line in gateway.log.read_text().splitlines()
                 if "dropped channel=shell" in line
             ][before:]
-            told = len(lines)
+            reported = len(lines)
             peer.send_multipart([b"<IDS|MSG>", b"", *4 * [b"{}"]])
             return sum(int(line.rsplit("=", 1)[1]) for line in lines) >= count
 
         wait_for(all_told, "all of it counted in the log")
         took = time.monotonic() - begun
-    assert told <= 20 + 2 * took + 1
+    assert reported <= 20 + 2 * took + 1
     assert client.run("6 * 7").result == "42"
 
 

@@ -73,8 +73,8 @@ def test_a_kill_at_any_moment_leaves_no_process(gateway: Gateway) -> None:
         for model in gateway.sessions():
             if model["state"] != "gone":
                 done = gateway.run("exec", model["id"], "-c", "print(6 * 7)")
-                told = "lost" in done.stderr or "is gone" in done.stderr
-                assert done.stdout == "42\n" or told, (turn, done)
+                reported = "lost" in done.stderr or "is gone" in done.stderr
+                assert done.stdout == "42\n" or reported, (turn, done)
                 gateway.run("session", "delete", model["id"])
         ids |= known(gateway)
     gateway.run("gateway", "stop", "--end-sessions")

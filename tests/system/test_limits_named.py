@@ -120,7 +120,7 @@ def notes(session: Session) -> list[dict[str, Any]]:
     return found
 
 
-def told(turn: Turn) -> str:
+def answered(turn: Turn) -> str:
     """The last lines of both, which are the same."""
     assert turn.status == "error"
     value: str = turn.content["evalue"]
@@ -164,7 +164,7 @@ def test_the_limit_is_named(
 ) -> None:
     before = hits(gateway, limit)
     turn = client.run(code)
-    assert says in told(turn)
+    assert says in answered(turn)
     figures = turn.reply["metadata"]["hearth"]["limits"]
     assert [one["limit"] for one in figures] == [limit]
     wait_for(lambda: hits(gateway, limit) == before + 1, "a count")
@@ -184,7 +184,7 @@ def test_processes_are_named(session: Session, code: str) -> None:
     assert (
         "the session has as many processes and threads as it may have: 40 of "
         "40 (limit processes); end some, or ask for a larger limit"
-        in told(turn)
+        in answered(turn)
     )
     # Once, by whom it may be: the group, or the kernel where there is none.
     (note,) = wait_for(lambda: notes(session), "a note")
@@ -240,7 +240,7 @@ def test_the_limit_is_recorded(gateway: Gateway, session: Session) -> None:
 )
 def test_no_limit_is_named(client: Client, code: str) -> None:
     turn = client.run(code)
-    assert told(turn) == ""
+    assert answered(turn) == ""
     assert "limits" not in turn.reply["metadata"]["hearth"]
 
 
@@ -266,7 +266,7 @@ def test_other_causes_have_their_own_names(
     client: Client, code: str, says: str
 ) -> None:
     turn = client.run(code)
-    assert says in told(turn)
+    assert says in answered(turn)
     assert "limits" not in turn.reply["metadata"]["hearth"]
 
 
@@ -288,14 +288,14 @@ def test_a_full_disk_is_no_limit_of_the_session(gateway: Gateway) -> None:
                 "file = open('/workspace/x', 'wb', 0)\n"
                 "while True: file.write(bytes(1 << 16))"
             )
-            said = told(turn)
+            said = answered(turn)
             assert "/workspace is full: 2 MiB of 2 MiB used" in said
             assert "not a limit of the session" in said
             # Its path shows that it is this error, and not a limit.
             turn = client.run(
                 "import os; os.symlink('x' * 2000, '/workspace/link')"
             )
-            assert "limit tmp" not in told(turn)
+            assert "limit tmp" not in answered(turn)
             assert "limits" not in turn.reply["metadata"]["hearth"]
         session.delete()
     finally:

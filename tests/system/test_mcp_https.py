@@ -52,7 +52,7 @@ class Place:
         return answer
 
     def flaw(self, *words: str, env: Optional[dict[str, str]] = None) -> str:
-        """What it says instead of an answer."""
+        """Return the error that it gives instead of an answer."""
         text: str = self.ask(*words, env=env)["error"]["message"]
         return text
 
@@ -111,7 +111,7 @@ def test_another_host(place: Place) -> None:
     assert place.ask("--ca", place.ca, env=env)["result"]
     env["HEARTH_TOKEN"] = "another"
     assert "token" in place.flaw("--ca", place.ca, env=env)
-    # Names of a certificate are anybody's texts.
+    # Any text may be a name of a certificate.
     place.renew(place.authority.issue("DNS:\x1b]0;a\x07.example"))
     said = place.flaw("--ca", place.ca)
     assert "is for ?]0;a?.example;" in said
@@ -124,7 +124,7 @@ def test_an_expired_certificate(place: Place) -> None:
 
 
 def test_a_renewed_certificate(place: Place, tmp_path: Path) -> None:
-    """Of the same authority, then with the authority in its place."""
+    """A certificate of the same authority, then the authority itself."""
     ca = tmp_path / "trusted.pem"
     shutil.copy(place.ca, ca)
     pipe = Pipe(place.gateway, "--ca", str(ca))
@@ -213,7 +213,7 @@ def test_a_gateway_that_is_killed_in_the_middle(tmp_path: Path) -> None:
         gateway.end()
 
 
-# -- servers that are none --
+# -- servers that are no gateways --
 
 
 def garbage(connection: socket.socket) -> None:

@@ -56,8 +56,8 @@ def gateway(network: str) -> Iterator[Gateway]:
         running.end()
 
 
-def told(turn: Turn) -> str:
-    """What follows the error's own text, which its traceback ends with too."""
+def reported(turn: Turn) -> str:
+    """Return the text after the error's own, with which its traceback ends."""
     assert turn.status == "error"
     own, _, added = str(turn.content["evalue"]).partition("\n")
     assert own
@@ -69,7 +69,7 @@ def told(turn: Turn) -> str:
 @pytest.mark.parametrize("code", NAMES + ADDRESSES)
 def test_there_is_no_network(client: Client, network: str, code: str) -> None:
     turn = client.run(code)
-    sentence = told(turn)
+    sentence = reported(turn)
     assert sentence.startswith(NONE if network == "none" else LOOPBACK)
     assert INSTEAD in sentence
     # Once, and of this error alone.
@@ -79,12 +79,12 @@ def test_there_is_no_network(client: Client, network: str, code: str) -> None:
 
 @pytest.mark.parametrize("code", OTHER_CAUSES)
 def test_other_causes_are_not_the_network(client: Client, code: str) -> None:
-    assert told(client.run(code)) == ""
+    assert reported(client.run(code)) == ""
 
 
 def test_a_loopback_has_its_own_errors(client: Client, network: str) -> None:
     turn = client.run(HERE)
-    sentence = told(turn)
+    sentence = reported(turn)
     if network == "none":
         assert sentence.startswith(NONE)
     else:

@@ -147,7 +147,7 @@ def test_reload_reports_its_changes(folders: Gateway) -> None:
 
 
 def test_new_sessions_get_new_limits(folders: Gateway) -> None:
-    """Those of the pool too, which were forked under the old ones."""
+    """Also those of the pool, which were forked under the old limits."""
     files = "import resource; resource.getrlimit(resource.RLIMIT_NOFILE)[0]"
     limits = "profile\n    python3\n        limits\n            open_files = "
     file = configure(folders, f"{limits}500\n")
@@ -175,9 +175,9 @@ def test_a_bad_file_changes_nothing(
     log = folders.log.read_text()
     assert f'{file}:3: sessions/restart = "so": must be one of' in log
     assert "the old configuration stays in force" in log
-    told = folders.run("gateway", "reload")
-    assert told.returncode == 5
-    assert f"{file}:3: sessions/restart" in told.stderr
+    reported = folders.run("gateway", "reload")
+    assert reported.returncode == 5
+    assert f"{file}:3: sessions/restart" in reported.stderr
     file.unlink()
     assert folders.run("gateway", "reload").returncode == 5
     assert idle_timeout(folders) == 1800
@@ -344,9 +344,9 @@ def test_prune(folders: Gateway) -> None:
         folders.run("prune", "-o", "1h").stdout == "0 sessions, 0 B removed\n"
     )
     assert (state / gone.id).exists()
-    told = folders.run("prune").stdout
-    assert gone.id in told
-    assert "3 sessions, 5.8 MiB removed" in told
+    reported = folders.run("prune").stdout
+    assert gone.id in reported
+    assert "3 sessions, 5.8 MiB removed" in reported
     wait_for(lambda: not (folders.state / "discarded").exists(), "an end")
     names = {path.name for path in state.iterdir()}
     assert alive.id in names
@@ -362,13 +362,13 @@ def test_a_name_is_as_good_as_an_id(folders: Gateway) -> None:
     assert folders.json("session", "show", "--json", "births")["id"] == one.id
     assert "6 * 7" in folders.run("notebook", "show", "births").stdout
     other = folders.create("--name", "births")
-    told = folders.run("session", "delete", "births")
-    assert told.returncode == 2
-    assert one.id in told.stderr
-    assert other.id in told.stderr
-    told = folders.run("notebook", "show", "births")
-    assert told.returncode == 2
-    assert other.id in told.stderr
+    reported = folders.run("session", "delete", "births")
+    assert reported.returncode == 2
+    assert one.id in reported.stderr
+    assert other.id in reported.stderr
+    reported = folders.run("notebook", "show", "births")
+    assert reported.returncode == 2
+    assert other.id in reported.stderr
     other.delete()
     other.wait_state("gone")
     assert folders.run("session", "delete", "births").returncode == 0

@@ -176,9 +176,9 @@ def test_an_interrupt_does_not_wait_for_a_trickle(hasty: Gateway) -> None:
         client.kc.execute(DRIBBLE)
         sign = Path(session.show()["workspace"]) / "trickles"
         wait_for(sign.exists, "the trickle")
-        told: dict[str, Any] = hasty.json(
+        reported: dict[str, Any] = hasty.json(
             "session", "interrupt", "--json", "--kill", session.id
         )
-    assert told["outcome"] == "killed"
+    assert reported["outcome"] == "killed"
     log = hasty.log.read_text()
     assert "did not let Python have two interrupts" in log

@@ -162,7 +162,7 @@ def test_the_session_ends_during_a_job(played: Packaged) -> None:
 
 
 def test_the_gateway_ends_during_a_job() -> None:
-    """The cell is told that it may be done, and the session keeps its state."""
+    """The cell gets the error that it may be done; the session goes on."""
     gateway = Packaged()
     try:
         gateway.start()

@@ -30,7 +30,7 @@ def gateway() -> Iterator[Packaged]:
 
 @pytest.fixture
 def own() -> Iterator[Packaged]:
-    """One that the test ends."""
+    """A gateway that the test ends."""
     made = Packaged()
     try:
         made.start()

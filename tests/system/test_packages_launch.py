@@ -106,7 +106,7 @@ import os
 
 
 def attempt(client: Client, expression: str) -> Any:
-    """What a call returns in the session, or the number of its error."""
+    """Return the result of a call in the session, or its error number."""
     assert client.run(ATTEMPT).status == "ok"
     return client.value(f"attempt({expression})")
 

@@ -81,14 +81,14 @@ def test_a_creation_is_answered_with_what_show_answers_except_memory() -> None:
     for size in (1, 0):
         with gateway_with(pool_min=size, pool_max=size) as gateway:
             wait_ready(gateway, size)
-            session = gateway.create("--name", "told")
-            told, found = dict(session.model), session.show()
+            session = gateway.create("--name", "reported")
+            reported, found = dict(session.model), session.show()
             assert pool(gateway)["handed_out"] == size
             assert found.pop("memory_kib") > 0
-            assert told["name"] == "told"
-            for model in (told, found):
+            assert reported["name"] == "reported"
+            for model in (reported, found):
                 model.pop("journal_bytes")
-            assert told == found
+            assert reported == found
 
 
 def test_a_pooled_session_is_as_fresh_as_any() -> None:

@@ -522,7 +522,7 @@ def test_a_terminal(session: Session) -> None:
 
 
 def test_answers_of_a_terminal_do_not_stay(session: Session) -> None:
-    """A program that asks the terminal something gets the answer, or nobody
+    """A program that asks the terminal something gets the answer, or none
     does: the shell after it would run it as a command. What the terminal could
     be made to say by a string, it is not asked."""
     terminal, seat = pty.openpty()

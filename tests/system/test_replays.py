@@ -344,8 +344,8 @@ ASKS_SECRET = "import getpass\nword = getpass.getpass('word? ')\nlen(word)"
 @pytest.fixture
 def answered(session: Session) -> Session:
     with session.client() as client:
-        told = run_answering(client, ASKS, "Ada", "čaj 🫖")
-        assert told.stream() == "hello Ada čaj 🫖\n"
+        reported = run_answering(client, ASKS, "Ada", "čaj 🫖")
+        assert reported.stream() == "hello Ada čaj 🫖\n"
         assert run_answering(client, ASKS_SECRET, "open sesame").result == "11"
         assert client.run("after = len(name)\nafter").result == "3"
     return session

@@ -34,9 +34,9 @@ def test_revive_a_deleted_session(gateway: Gateway, session: Session) -> None:
         # The old client goes on, and its next reply has the report.
         turn = client.run("len(a), b, open('kept').read()")
         assert turn.result == "(3, 'text', '1')"
-        told = turn.reply["metadata"]["hearth"]["revived"]
-        assert told == report
-        assert "has been revived: 4 cells ran again" in told["sentence"]
+        shown = turn.reply["metadata"]["hearth"]["revived"]
+        assert shown == report
+        assert "has been revived: 4 cells ran again" in shown["sentence"]
         assert "revived" not in client.run("1").reply["metadata"]["hearth"]
 
 
@@ -172,9 +172,9 @@ def test_a_revival_that_is_broken_off(
         assert "missing: b" in said
     else:
         gateway.run("session", "interrupt", session.id)
-    told = session.exec("a")
-    assert told.stdout == "1\n"
-    assert "before the last cell" in told.stderr or "not all" in told.stderr
+    shown = session.exec("a")
+    assert shown.stdout == "1\n"
+    assert "before the last cell" in shown.stderr or "not all" in shown.stderr
     assert session.exec("a").stderr == ""
     # The next one begins where that one did, and does not run its cells.
     session.exec("count = [a]")
@@ -276,9 +276,9 @@ def test_revive_after_older_cells_were_given_up() -> None:
         assert report["has_gaps"] is True
         assert "older cells are not in the recording" in report["sentence"]
         assert "last" in report["variables"]["back"]
-        told = session.exec("last, 'first' in globals()")
-        assert told.stdout == "(39, False)\n"
-        assert "older cells are not in the recording" in told.stderr
+        shown = session.exec("last, 'first' in globals()")
+        assert shown.stdout == "(39, False)\n"
+        assert "older cells are not in the recording" in shown.stderr
     finally:
         gateway.end()
 

@@ -75,7 +75,7 @@ class Zsh:
         )
         os.close(theirs)
         os.set_blocking(self.terminal, False)
-        self.told("zsh is ready")
+        self.reported("zsh is ready")
 
     def drain(self) -> bool:
         """Read what it prints, so that it never waits for a reader."""
@@ -88,7 +88,7 @@ class Zsh:
             return False
         return True
 
-    def told(self, what: str) -> str:
+    def reported(self, what: str) -> str:
         wait_for(lambda: self.drain() and self.report.exists(), what)
         text = self.report.read_text()
         self.report.unlink()
@@ -97,7 +97,7 @@ class Zsh:
     def __call__(self, line: str) -> str:
         """Return what the line becomes."""
         os.write(self.terminal, line.encode() + b"\x14")
-        return self.told(f"the completion of {line}")
+        return self.reported(f"the completion of {line}")
 
     def end(self) -> None:
         self.process.kill()

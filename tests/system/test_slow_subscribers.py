@@ -207,9 +207,11 @@ def test_an_interrupt_is_judged_after_earlier_output() -> None:
                 lambda: session.show()["memory_kib"] > before + 50 * 1024,
                 "a kernel that cannot say more",
             )
-            told = gateway.json("session", "interrupt", "--json", session.id)
-            assert told["outcome"] == "interrupted"
-            assert told["variables"] == "preserved"
+            reported = gateway.json(
+                "session", "interrupt", "--json", session.id
+            )
+            assert reported["outcome"] == "interrupted"
+            assert reported["variables"] == "preserved"
         sleeper.close()
         assert "5" in session.exec("kept").stdout
     finally:

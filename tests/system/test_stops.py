@@ -59,7 +59,7 @@ def mounts(pid: int) -> str:
 
 
 class Clients:
-    """What clients have asked for, and which answers they got."""
+    """The requests of clients, and the answers that they got."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -203,7 +203,7 @@ def test_a_stop_waits_for_a_kernel_that_leaves(gateway: Gateway) -> None:
 
 
 def test_a_stop_refuses_a_start_that_takes_long(gateway: Gateway) -> None:
-    """Its zygote stands still: the stop is bounded all the same."""
+    """Its zygote is stopped by a signal: the stop is bounded all the same."""
     for pid in children(gateway.pid):
         os.kill(pid, signal.SIGSTOP)
     asked = [
@@ -234,7 +234,7 @@ def test_a_second_signal_changes_nothing(gateway: Gateway) -> None:
 
 
 def test_a_killed_gateway_leaves_no_pool(gateway: Gateway) -> None:
-    """What was never handed out does not wait for another gateway."""
+    """A session that was never handed out does not wait for another gateway."""
     kept = gateway.create()
     wait_for(lambda: is_filled(gateway), "a pool that is full")
     gateway.kill()

@@ -180,7 +180,7 @@ def test_its_process_is_started_again(good: Served) -> None:
 
 
 def metrics(gateway: Gateway) -> dict[str, float]:
-    """Those of its tool server, by the names of the samples."""
+    """Return the metrics of its tool server, by the names of the samples."""
     http = gateway.info()["http"]
     request = urllib.request.Request(
         f"{http['url']}metrics",

@@ -228,8 +228,8 @@ def test_a_handler_of_an_older_kernel_gets_one_signal(upgrade: Upgrade) -> None:
         upgrade.gateway.kill()
         upgrade.start_this_version()
         wait_for(lambda: session.show()["state"] == "busy", "a take-over")
-        told = upgrade.gateway.run("session", "interrupt", session.id)
+        reported = upgrade.gateway.run("session", "interrupt", session.id)
 
-        assert told.stdout == "running, variables preserved\n"
+        assert reported.stdout == "running, variables preserved\n"
         assert client.finish(msg_id, begun=begun).status == "ok"
     assert (session.workspace / "checkpoint").read_text() == "saved"

@@ -48,7 +48,8 @@ static json_int_t number_of(const json_t *process)
 }
 
 /* Sends a message about the process that is followed; `content` is taken. */
-static void tell(tool_process_t *self, const char *verb, json_t *content)
+static void send_message(tool_process_t *self, const char *verb,
+                         json_t *content)
 {
     fault_t ignored;
 
@@ -68,7 +69,7 @@ static void destroy(void **self_p)
     if (!self)
         return;
     if (self->subscription && self->process && self->follows)
-        tell(self, "leave_request", json_object());
+        send_message(self, "leave_request", json_object());
     if (self->subscription)
         subscription_remove(self->subscription, &self->subscriber);
     json_decref(self->content);
@@ -181,9 +182,9 @@ static void answer_if_due(tool_process_t *self)
         answer(self);
 }
 
-static void tell_taken(tool_process_t *self)
+static void send_taken(tool_process_t *self)
 {
-    tell(self, "taken", json_pack("{s:I}", "offset", self->next));
+    send_message(self, "taken", json_pack("{s:I}", "offset", self->next));
 }
 
 static void on_reply(tool_process_t *self, const json_t *reply)
@@ -199,7 +200,7 @@ static void on_reply(tool_process_t *self, const json_t *reply)
             process_text_skip(&self->text, (uint64_t) (oldest - self->next));
             self->next = oldest;
         }
-        tell_taken(self);
+        send_taken(self);
         answer_if_due(self);
     } else if (json_object_get(reply, "processes")) {
         answer_list(self->call, json_object_get(reply, "processes"));
@@ -215,7 +216,7 @@ static void take_output(tool_process_t *self, const json_t *content,
     self->has_output = true;
     self->next = json_integer_value(json_object_get(content, "offset"))
                  + (json_int_t) bytes.size;
-    tell_taken(self);
+    send_taken(self);
     answer_if_due(self);
 }
 
@@ -272,7 +273,7 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
 
     if (self->call->is_answered || !self->process || !self->follows)
         return;
-    tell_taken(self); /* shows the session that this client is there */
+    send_taken(self); /* shows the session that this client is there */
     if (now >= self->until_ms)
         answer(self);
 }

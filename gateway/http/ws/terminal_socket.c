@@ -25,7 +25,7 @@ struct terminal_socket {
     web_terminal_t *terminal; /* borrowed; NULL once the terminal is gone */
     struct lws *wsi;          /* borrowed; NULL before and after */
     bool may_type;            /* its token has the scope execute */
-    bool was_told;            /* that it may not */
+    bool was_warned;          /* that it may not */
     bool is_set_up;           /* the first message was sent */
     bool says_end;            /* the program has ended: one message is due */
     buffer_t inbox;           /* the frame that is coming in */
@@ -169,9 +169,9 @@ static int refuse(struct lws *wsi, int status, const char *reason)
 
 static void say_that_it_only_looks(terminal_socket_t *self)
 {
-    if (!self->was_told)
+    if (!self->was_warned)
         on_output(&self->viewer, (bytes_t){OBSERVER, sizeof OBSERVER - 1});
-    self->was_told = true;
+    self->was_warned = true;
 }
 
 static int on_frame(terminal_socket_t *self, struct lws *wsi)

@@ -55,8 +55,8 @@ static web_terminal_t *terminal_of(subscriber_t *subscriber)
 }
 
 /* Sends a message about the process; `content` is taken. */
-static void tell(web_terminal_t *self, const char *verb, json_t *content,
-                 bytes_t data)
+static void send_message(web_terminal_t *self, const char *verb,
+                         json_t *content, bytes_t data)
 {
     fault_t ignored; /* a failure means that the session is gone */
 
@@ -78,10 +78,11 @@ static bool is_full(const web_terminal_t *self)
     return false;
 }
 
-static void tell_taken(web_terminal_t *self, json_int_t offset)
+static void send_taken(web_terminal_t *self, json_int_t offset)
 {
     self->output.reported_ms = clock_monotonic_ms();
-    tell(self, "taken", json_pack("{s:I}", "offset", offset), (bytes_t){0});
+    send_message(self, "taken", json_pack("{s:I}", "offset", offset),
+                 (bytes_t){0});
 }
 
 static void end_viewers(web_terminal_t *self, int status)
@@ -106,7 +107,7 @@ static void leave(web_terminal_t *self)
 void web_terminal_end(web_terminal_t *self)
 {
     self->is_over = true;
-    tell(self, "leave_request", json_object(), (bytes_t){0});
+    send_message(self, "leave_request", json_object(), (bytes_t){0});
     leave(self);
     end_viewers(self, 0);
 }
@@ -135,16 +136,16 @@ void web_terminal_remove(web_terminal_t *self, terminal_viewer_t *viewer)
 void web_terminal_relax(web_terminal_t *self)
 {
     if (self->is_attached && !is_full(self))
-        tell_taken(self, self->output.next);
+        send_taken(self, self->output.next);
 }
 
-static void tell_size(web_terminal_t *self)
+static void send_size(web_terminal_t *self)
 {
     if (self->is_attached && self->rows)
-        tell(self, "resize_request",
-             json_pack("{s:i, s:i}", "rows", (int) self->rows, "columns",
-                       (int) self->columns),
-             (bytes_t){0});
+        send_message(self, "resize_request",
+                     json_pack("{s:i, s:i}", "rows", (int) self->rows,
+                               "columns", (int) self->columns),
+                     (bytes_t){0});
 }
 
 void web_terminal_resize(web_terminal_t *self)
@@ -161,7 +162,7 @@ void web_terminal_resize(web_terminal_t *self)
         return;
     self->rows = rows;
     self->columns = columns;
-    tell_size(self);
+    send_size(self);
 }
 
 /* ---- input ---- */
@@ -175,8 +176,8 @@ static void send_input(web_terminal_t *self)
            && input->sent - input->read < INPUT_WINDOW) {
         size_t size = input->waiting.size < INPUT_PIECE ? input->waiting.size
                                                         : INPUT_PIECE;
-        tell(self, "input_request", json_object(),
-             (bytes_t){input->waiting.data, size});
+        send_message(self, "input_request", json_object(),
+                     (bytes_t){input->waiting.data, size});
         input->sent += (json_int_t) size;
         buffer_consume(&input->waiting, size);
     }
@@ -199,8 +200,8 @@ bool web_terminal_input(web_terminal_t *self, bytes_t text)
 
 void web_terminal_signal(web_terminal_t *self, const char *name)
 {
-    tell(self, "signal_request", json_pack("{s:s}", "signal", name),
-         (bytes_t){0});
+    send_message(self, "signal_request", json_pack("{s:s}", "signal", name),
+                 (bytes_t){0});
 }
 
 /* ---- what the session says ---- */
@@ -238,15 +239,15 @@ static void on_attached(web_terminal_t *self, const json_t *reply)
     if (!self->input.is_sent_known || self->input.sent < read)
         self->input.sent = read;
     self->input.is_sent_known = true;
-    tell_taken(self, self->output.next);
-    tell_size(self);
+    send_taken(self, self->output.next);
+    send_size(self);
     send_input(self);
 }
 
 static void attach(web_terminal_t *self)
 {
-    tell(self, "attach_request", json_pack("{s:I}", "from", self->output.next),
-         (bytes_t){0});
+    send_message(self, "attach_request",
+                 json_pack("{s:I}", "from", self->output.next), (bytes_t){0});
 }
 
 static void on_hello(subscriber_t *subscriber, bool is_first)
@@ -298,7 +299,7 @@ static void on_tick(subscriber_t *subscriber, int64_t now)
     web_terminal_t *self = terminal_of(subscriber);
 
     if (self->is_attached && now - self->output.reported_ms >= LEASE_MS)
-        tell_taken(self, 0); /* shows the session that this side is there */
+        send_taken(self, 0); /* shows the session that this side is there */
 }
 
 static void on_detach(subscriber_t *subscriber)

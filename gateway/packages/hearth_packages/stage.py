@@ -96,16 +96,16 @@ class Stage:
 
     def _await_lock(self, gateway: Gateway) -> None:
         """Wait until no other worker has it, and say that first."""
-        is_told = False
+        is_reported = False
         while True:
             try:
                 fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except BlockingIOError:
                 gateway.check()
-            if not is_told:
+            if not is_reported:
                 gateway.progress("waiting for another job's end")
-                is_told = True
+                is_reported = True
             time.sleep(LOCK_SECONDS)
 
     def _open_lock(self) -> int:

@@ -52,8 +52,8 @@ static void describe_change(const char *verb, const json_t *package,
 }
 
 /* Adds a note to the session's notebook. */
-static void tell_notebook(const registry_parts_t *parts, const char *session,
-                          const char *text)
+static void note_in_notebook(const registry_parts_t *parts, const char *session,
+                             const char *text)
 {
     session_entry_t *entry = session_table_find(parts->table, session);
     json_auto_t *note = json_pack("{s:s,s:s}", "text", text, "by", "hearth");
@@ -78,7 +78,7 @@ static void note_changes(const registry_parts_t *parts,
             describe_change(changes[i], package, &text);
         }
     if (text.size)
-        tell_notebook(parts, about->session, (const char *) text.data);
+        note_in_notebook(parts, about->session, (const char *) text.data);
 }
 
 /* Returns the first names, for which a record has room. */

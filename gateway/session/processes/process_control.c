@@ -232,7 +232,7 @@ static void on_input_taken(session_t *self, process_t *process,
     if (taken <= process->input_taken)
         return;
     process->input_taken = taken;
-    process_replies_tell_input(self, process);
+    process_replies_send_input(self, process);
 }
 
 static void on_ended(session_t *self, process_t *process,

@@ -108,7 +108,7 @@ void process_replies_feed(session_t *self, process_t *process)
         timers_start_once(self->timers, TIMER_PROCESSES, PROCESS_LOOK_MS);
 }
 
-void process_replies_tell_input(session_t *self, const process_t *process)
+void process_replies_send_input(session_t *self, const process_t *process)
 {
     cleanup_buffer buffer_t content = BUFFER_EMPTY;
     const request_t *viewer;

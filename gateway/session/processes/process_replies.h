@@ -27,6 +27,6 @@ void process_replies_answer_start(session_t *self, process_t *process);
 void process_replies_feed(session_t *self, process_t *process);
 /* Reports to clients how much of the input the process has read, which makes
  * room for more. */
-void process_replies_tell_input(session_t *self, const process_t *process);
+void process_replies_send_input(session_t *self, const process_t *process);
 
 #endif

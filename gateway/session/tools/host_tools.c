@@ -19,7 +19,7 @@
 
 /* ---- to the kernel ---- */
 
-static void tell_kernel(session_t *self, uint16_t type, uint64_t number,
+static void send_kernel(session_t *self, uint16_t type, uint64_t number,
                         bytes_t content)
 {
     frame_t frame = {.type = type, .request = number, .content = content};
@@ -66,12 +66,12 @@ void host_tools_announce(session_t *self)
     jspan_write_end_array(&content);
     jspan_write_count(&content, "seconds", self->spec->limits.tool_seconds);
     jspan_write_end(&content);
-    tell_kernel(self, FRAME_TOOLS, 0, buffer_bytes(&content));
+    send_kernel(self, FRAME_TOOLS, 0, buffer_bytes(&content));
 }
 
 static void send_answer(void *arg, uint64_t number, bytes_t content)
 {
-    tell_kernel(arg, FRAME_CALLED, number, content);
+    send_kernel(arg, FRAME_CALLED, number, content);
 }
 
 void host_tools_greet(session_t *self, jspan_t welcome)
@@ -143,7 +143,7 @@ int host_tools_end(session_t *self, uint64_t id,
     jspan_write_end(&content);
     tool_calls_keep_answer(self->tools.calls, call->number,
                            buffer_bytes(&content));
-    tell_kernel(self, FRAME_CALLED, call->number, buffer_bytes(&content));
+    send_kernel(self, FRAME_CALLED, call->number, buffer_bytes(&content));
     audit_events_call(
         self->audit,
         &(audit_call_t){.who = answer->who,

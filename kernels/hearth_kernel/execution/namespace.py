@@ -221,7 +221,9 @@ class Namespace:
             changed["was"] = was
         return changed
 
-    def _look_at_known(self, names: dict[str, Any], told: Difference) -> None:
+    def _look_at_known(
+        self, names: dict[str, Any], changes: Difference
+    ) -> None:
         items = list(self._known.items())
         if self._turn:
             items = items[self._turn :] + items[: self._turn]
@@ -235,14 +237,14 @@ class Namespace:
                 continue
             if value is _MISSING:
                 del self._known[name]
-                told["went"].append(name[:_NAME_MAX])
+                changes["went"].append(name[:_NAME_MAX])
                 continue
             changed = self._look_at(name, value, known)
             if changed is not None:
-                told["changed"].append(changed)
+                changes["changed"].append(changed)
         self._turn = 0
 
-    def _look_at_new(self, names: dict[str, Any], told: Difference) -> None:
+    def _look_at_new(self, names: dict[str, Any], changes: Difference) -> None:
         done = 0
         self._allow(BUDGET_NS // 2)
         for name in self._waiting:
@@ -254,29 +256,29 @@ class Namespace:
                 continue
             found = describe(value)
             self._known[name] = (_mark(value), found)
-            told["appeared"].append({"name": name[:_NAME_MAX], **found})
+            changes["appeared"].append({"name": name[:_NAME_MAX], **found})
         del self._waiting[:done]
 
     def difference(self, names: dict[str, Any]) -> Optional[Difference]:
         """Return the changes since the last look; None without any."""
-        told: Difference = {"appeared": [], "changed": [], "went": []}
+        changes: Difference = {"appeared": [], "changed": [], "went": []}
         self._is_cut = False
         try:
-            self._look_at_known(names, told)
+            self._look_at_known(names, changes)
             self._find_new(names)
             if self._waiting:
-                self._look_at_new(names, told)
+                self._look_at_new(names, changes)
         except Exception:  # a thread changed the dictionary, no memory
             self._is_cut = True
-        return self._shorten(told)
+        return self._shorten(changes)
 
-    def _shorten(self, told: Difference) -> Optional[Difference]:
+    def _shorten(self, changes: Difference) -> Optional[Difference]:
         left, more = NAMES_MAX, 0
         for key in ("went", "appeared", "changed"):
-            more += max(0, len(told[key]) - left)
-            told[key] = told[key][:left]
-            left -= len(told[key])
-        found = {key: items for key, items in told.items() if items}
+            more += max(0, len(changes[key]) - left)
+            changes[key] = changes[key][:left]
+            left -= len(changes[key])
+        found = {key: items for key, items in changes.items() if items}
         if more:
             found["more"] = more
         if self._is_cut:

@@ -88,19 +88,19 @@ class Workspace:
         )
 
     def _compare(self, now: dict[str, State], began_ns: int) -> dict[str, Any]:
-        told: dict[str, Any] = {"written": [], "earlier": [], "removed": []}
+        changes: dict[str, Any] = {"written": [], "earlier": [], "removed": []}
         before = self._files
         for name, state in now.items():
             if before.get(name) != state:
                 is_old = state[0] + _CLOCK_NS < began_ns and name in before
-                told["earlier" if is_old else "written"].append(name)
+                changes["earlier" if is_old else "written"].append(name)
         if self._is_cut:
             # Files that were not reached may still exist.
             self._files = {**before, **now}
         else:
-            told["removed"] = [name for name in before if name not in now]
+            changes["removed"] = [name for name in before if name not in now]
             self._files = now
-        return told
+        return changes
 
     def difference(
         self, began_ns: int, cell_ns: int
@@ -114,18 +114,18 @@ class Workspace:
         try:
             if not self._is_due(cell_ns):
                 return None
-            told = self._compare(self._look(), began_ns)
+            changes = self._compare(self._look(), began_ns)
         except Exception:  # a folder that goes meanwhile, no memory
             return None
-        return self._shorten(told)
+        return self._shorten(changes)
 
-    def _shorten(self, told: dict[str, Any]) -> Optional[dict[str, Any]]:
+    def _shorten(self, changes: dict[str, Any]) -> Optional[dict[str, Any]]:
         left, more = NAMES_MAX, 0
         for key in ("written", "removed", "earlier"):
-            more += max(0, len(told[key]) - left)
-            told[key] = [name[:_NAME_MAX] for name in told[key][:left]]
-            left -= len(told[key])
-        found = {key: names for key, names in told.items() if names}
+            more += max(0, len(changes[key]) - left)
+            changes[key] = [name[:_NAME_MAX] for name in changes[key][:left]]
+            left -= len(changes[key])
+        found = {key: names for key, names in changes.items() if names}
         if more:
             found["more"] = more
         if self._is_cut and found:

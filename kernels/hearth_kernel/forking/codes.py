@@ -51,15 +51,15 @@ def _watch(run: Callable[[], object]) -> set[int]:
     if pid == 0:
         try:
             os.close(ours)
-            with os.fdopen(theirs, "w") as told:
-                told.write(json.dumps(list(_note_calls(run))))
+            with os.fdopen(theirs, "w") as pipe:
+                pipe.write(json.dumps(list(_note_calls(run))))
         finally:
             os._exit(0)
     os.close(theirs)
-    with os.fdopen(ours) as told:
-        if not select.select([told], [], [], _PATIENCE)[0]:
+    with os.fdopen(ours) as pipe:
+        if not select.select([pipe], [], [], _PATIENCE)[0]:
             os.kill(pid, signal.SIGKILL)
-        text = told.read()
+        text = pipe.read()
     with suppress(ChildProcessError):  # where the system reaps
         os.waitpid(pid, 0)
     return set(json.loads(text)) if text.endswith("]") else set()

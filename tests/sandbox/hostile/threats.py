@@ -67,7 +67,7 @@ def of_own_users() -> list[Case]:
     ]
 
 
-def told(found: Found, modes: tuple[str, ...]) -> str:
+def reported(found: Found, modes: tuple[str, ...]) -> str:
     words = [
         name if seen == set(modes) else f"{name} ({', '.join(sorted(seen))})"
         for name, seen in found.items()
@@ -84,7 +84,7 @@ def section(
     for wall in walls:
         found = through(run, modes, (wall,), cases)
         shown |= set(found)
-        lines.append(f"| {wall} | {len(found)}: {told(found, modes)} |")
+        lines.append(f"| {wall} | {len(found)}: {reported(found, modes)} |")
     for walls_out in sets_of_walls(walls):
         wanted = [
             case
@@ -96,7 +96,7 @@ def section(
         if found:
             shown |= set(found)
             lines.append(
-                f"| {' and '.join(walls_out)} | {told(found, modes)} |"
+                f"| {' and '.join(walls_out)} | {reported(found, modes)} |"
             )
     found = through(
         run,
@@ -105,7 +105,7 @@ def section(
         [c for c in cases if c.id not in shown and c.id not in RECKLESS],
     )
     shown |= set(found)
-    lines.append(f"| all of these | {told(found, modes)} |")
+    lines.append(f"| all of these | {reported(found, modes)} |")
     found = through(run, ("user",), (), of_own_users())
     shown |= set(found)
     lines.append(f"| a user of its own for each session | {', '.join(found)} |")

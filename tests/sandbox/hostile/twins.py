@@ -29,10 +29,10 @@ if alone() and libc.fork() != 0:
 for expression in json.loads(sys.argv[1]):
     eval(expression)
 here = os.open('/proc/thread-self/ns/pid', os.O_RDONLY)
-for asked, told in json.loads(sys.argv[2]):
+for asked, reported in json.loads(sys.argv[2]):
     alone()
     if libc.fork() == 0:
-        with os.fdopen(asked) as lines, os.fdopen(told, 'w') as answers:
+        with os.fdopen(asked) as lines, os.fdopen(reported, 'w') as answers:
             for line in lines:
                 answers.write(json.dumps(eval(json.loads(line))) + '\\n')
                 answers.flush()
@@ -40,7 +40,7 @@ for asked, told in json.loads(sys.argv[2]):
     if os.getuid() == 0:
         libc.setns(here, NEW_PID)
     os.close(asked)
-    os.close(told)
+    os.close(reported)
 while True:
     try:
         os.wait()
@@ -54,8 +54,8 @@ class Twins:
 
     def __init__(self) -> None:
         asked = [os.pipe() for _ in range(2)]
-        told = [os.pipe() for _ in range(2)]
-        theirs = [(a[0], b[1]) for a, b in zip(asked, told)]
+        reported = [os.pipe() for _ in range(2)]
+        theirs = [(a[0], b[1]) for a, b in zip(asked, reported)]
         for pair in theirs:
             for fd in pair:
                 os.set_inheritable(fd, True)
@@ -74,7 +74,8 @@ class Twins:
             for fd in pair:
                 os.close(fd)
         self.ways: list[tuple[IO[str], IO[str]]] = [
-            (os.fdopen(a[1], "w"), os.fdopen(b[0])) for a, b in zip(asked, told)
+            (os.fdopen(a[1], "w"), os.fdopen(b[0]))
+            for a, b in zip(asked, reported)
         ]
 
     def ask(self, twin: int, expression: str) -> str:

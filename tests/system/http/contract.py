@@ -99,14 +99,14 @@ class Contract:
             self.check_sent(operation, sent, what)
 
     def check_query(self, operation: Json, target: str, what: str) -> None:
-        told = {
+        reported = {
             given["name"]
             for given in map(self.resolve, operation["parameters"])
             if given["in"] == "query"
         }
         asked = parse_qsl(urlsplit(target).query, keep_blank_values=True)
         for name, _ in asked:  # a number makes a URL a new one
-            assert name in told | COMMON_QUERY or name.isdigit(), what
+            assert name in reported | COMMON_QUERY or name.isdigit(), what
 
     def check_sent(self, operation: Json, sent: Any, what: str) -> None:
         if sent in (None, {}):

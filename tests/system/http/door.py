@@ -69,7 +69,7 @@ class Box:
         body: Any,
         headers: Optional[dict[str, str]] = None,
     ) -> Answer:
-        """Of the service of processes."""
+        """Call a procedure of the service of processes."""
         path = f"/process.Process/{procedure}"
         sent = {**self.headers, **(headers or {})}
         return self.door.ask("POST", path, body, sent)

@@ -151,7 +151,7 @@ def test_token_command(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize("host", ["descriptors", "d", "hearth", "h.example"])
 def test_any_name_of_a_host_is_answered(web: Web, host: str) -> None:
-    """Those of libwebsockets' virtual hosts among them."""
+    """Also by names of libwebsockets' virtual hosts."""
     answer = web.get("/api/kernels", headers={"Host": host})
     assert answer.status in (200, 403, 404), answer
 

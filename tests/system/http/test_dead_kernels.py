@@ -30,14 +30,14 @@ def test_restart(kernel: Kernel, web: Web) -> None:
         web.gateway.json("session", "show", "--json", kernel.id)["pid"]
     )
     with kernel.socket() as ws:
-        told: list[Any] = []
+        reported: list[Any] = []
         for _ in range(2):
             (reply,) = of_type(ws.run("x"), "execute_reply")
             assert reply["content"]["ename"] == "NameError"
-            told.append(reply["metadata"].get("hearth", {}).get("revived"))
+            reported.append(reply["metadata"].get("hearth", {}).get("revived"))
     # That the variables are gone is said, and said once.
-    assert "fresh kernel" in told[0]["sentence"]
-    assert told[1] is None
+    assert "fresh kernel" in reported[0]["sentence"]
+    assert reported[1] is None
 
 
 def test_restart_while_it_ends(kernel: Kernel, web: Web) -> None:

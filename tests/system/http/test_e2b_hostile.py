@@ -208,7 +208,7 @@ def test_keys_elsewhere(web: Web) -> None:
 
 
 def test_pages_of_others(web: Web) -> None:
-    """With a token, too: no page has business here."""
+    """Pages of other origins are refused, also if they send a token."""
     answer = web.ask(
         "GET", "/e2b/v2/sandboxes", headers={"Origin": "https://evil.example"}
     )

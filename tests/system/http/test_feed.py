@@ -83,7 +83,7 @@ class Feed:
         return found
 
     def rows(self, wanted: Callable[[dict[str, Message]], Any]) -> list[str]:
-        """What a page has of the list, until it is as wanted: the ids."""
+        """Read the list until it is as wanted; return a page's ids."""
         rows: dict[str, Message] = {}
         while not wanted(rows):
             message = self.receive()

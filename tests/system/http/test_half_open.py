@@ -172,15 +172,18 @@ def test_a_vanished_client_is_disconnected(cable: Cable, web: Web) -> None:
 
 
 def test_the_budget_is_reported(gateway: Gateway, web: Web) -> None:
-    told = gateway.info()["descriptors"]
+    reported = gateway.info()["descriptors"]
     limits = Path(f"/proc/{gateway.pid}/limits").read_text().splitlines()
     soft = next(line.split()[3] for line in limits if "open files" in line)
-    assert told["limit"] == int(soft)
+    assert reported["limit"] == int(soft)
     shared = int(soft) - 256
     left = max(shared - 1000 * 19, min(max(shared // 32, 64), shared // 4))
-    assert told["connections"] == min(4096, left)
-    assert told["sessions"] == (int(soft) - 256 - told["connections"]) // 19
-    shown = f"hearth_http_connections_max {told['connections']}\n"
+    assert reported["connections"] == min(4096, left)
+    assert (
+        reported["sessions"]
+        == (int(soft) - 256 - reported["connections"]) // 19
+    )
+    shown = f"hearth_http_connections_max {reported['connections']}\n"
     assert shown in web.get("/metrics").body.decode()
 
 

@@ -58,8 +58,8 @@ def execute(kernel: Kernel, code: str) -> Answer:
 
 def held_bytes(owner: Kernel | Desk) -> int:
     """Return the counted bytes that were received and not taken."""
-    told = owner.web.get("/metrics").body.decode()
-    found = re.search(r"^hearth_http_held_bytes (\d+)$", told, re.M)
+    reported = owner.web.get("/metrics").body.decode()
+    found = re.search(r"^hearth_http_held_bytes (\d+)$", reported, re.M)
     assert found
     return int(found[1])
 

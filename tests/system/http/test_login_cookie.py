@@ -147,7 +147,7 @@ def shows(web: Web, cookie: str, *values: str) -> bytes:
 
 
 def test_a_cookie_beside_an_authorization(web: Web) -> None:
-    """One that is no token takes nothing away; a wrong token is refused."""
+    """A text that is no token takes nothing away; a wrong token is refused."""
     browser = Browser(web)
     browser.login(str(web.token))
     cookie = browser.cookie()

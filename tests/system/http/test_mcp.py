@@ -278,7 +278,7 @@ def test_a_client_that_goes_cancels(rpc: Rpc, session: str) -> None:
 def test_a_client_that_leaves_its_wait_interrupts_no_cell(
     rpc: Rpc, session: str
 ) -> None:
-    """The cell in front of it is another client's."""
+    """The cell before it is another client's."""
 
     (whole,) = (
         one["id"]
@@ -512,8 +512,7 @@ def test_resources_are_the_live_sessions(rpc: Rpc, session: str) -> None:
 
 
 def test_an_output_is_a_resource(rpc: Rpc, session: str) -> None:
-    """What is too much for a result is linked from it, and is there in
-    full."""
+    """A result that is too big has a link to the whole, which is there."""
     code = (
         "import matplotlib.pyplot as plt\n"
         "for i in range(5): plt.figure(); plt.plot([i]); plt.show()"

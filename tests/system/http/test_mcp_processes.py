@@ -148,10 +148,12 @@ def test_output_is_plain(rpc: Rpc, session: str) -> None:
         *("red", " 20%", "aXc", "\ufffdbytes \u00e9")
     ]
     # Letters stay whole where the output is cut.
-    told = text_of(run(rpc, session, "yes \u00e9\u00e9\u00e9 | head -n 9000"))
-    lines = set(told.splitlines()[1:])
+    reported = text_of(
+        run(rpc, session, "yes \u00e9\u00e9\u00e9 | head -n 9000")
+    )
+    lines = set(reported.splitlines()[1:])
     assert "\u00e9\u00e9\u00e9" in lines
-    assert "?" not in told
+    assert "?" not in reported
 
 
 def test_a_command_runs_once_under_its_key(rpc: Rpc, session: str) -> None:
@@ -193,11 +195,11 @@ def test_a_command_that_cannot_start_is_not_tried_again(
 
 
 def test_long_output_is_cut_in_its_middle(rpc: Rpc, session: str) -> None:
-    told = text_of(run(rpc, session, "seq 100000"))
-    assert "\n1\n2\n" in told
-    assert told.endswith("\n99999\n100000\n")
-    assert "bytes left out" in told
-    assert len(told) < 17_000
+    reported = text_of(run(rpc, session, "seq 100000"))
+    assert "\n1\n2\n" in reported
+    assert reported.endswith("\n99999\n100000\n")
+    assert "bytes left out" in reported
+    assert len(reported) < 17_000
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,7 @@ def test_an_endpoint_of_a_session_by_its_name(
 
 
 def test_how_much_is_watched_is_bounded(rpc: Rpc, session: str) -> None:
-    """The same one again is one; the others differ in nothing that counts."""
+    """A URI that is sent again counts once; the others all differ."""
     whole = f"hearth://sessions/{session}"
     tasks = [f"{session}.{i:08x}-0000-4000-8000-{i:012x}" for i in range(100)]
     wanted: Json = {

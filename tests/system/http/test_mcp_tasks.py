@@ -133,7 +133,7 @@ def test_the_limit_of_the_text_is_kept(tasks: Tasks, session: str) -> None:
 
 
 def test_no_task_for_others(tasks: Tasks, session: str) -> None:
-    """Who does not declare the extension, or declares something else."""
+    """A client that does not declare the extension gets no task."""
     code = UNTIL.format("go")
     plain = tasks.call("execute", code=code, session=session)
     assert plain["resultType"] == "complete"

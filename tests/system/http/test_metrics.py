@@ -24,14 +24,14 @@ def scrape(web: Web) -> tuple[Samples, dict[str, str]]:
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0")
     samples: Samples = {}
     types: dict[str, str] = {}
-    told: set[str] = set()
+    shown: set[str] = set()
     for line in answer.body.decode().splitlines():
         if line.startswith("# TYPE "):
             name, kind = line[7:].split()
             assert name not in types, f"{name} twice"
             types[name] = kind
         elif line.startswith("# HELP "):
-            told.add(line.split()[2])
+            shown.add(line.split()[2])
         else:
             found = SAMPLE.fullmatch(line)
             assert found, line
@@ -40,7 +40,7 @@ def scrape(web: Web) -> tuple[Samples, dict[str, str]]:
             samples[key] = float(found[3])
             family = re.sub("_(bucket|count|sum)$", "", found[1])
             assert found[1] in types or types[family] == "histogram", line
-    assert told == set(types)
+    assert shown == set(types)
     return samples, types
 
 

@@ -37,12 +37,12 @@ def test_starts_and_waits(kernel: Kernel) -> None:
     )  # fmt: skip
 
     assert answer.status == 201, answer
-    told = answer.json
-    assert told["stdout"] == "b\n/tmp\n"
-    assert told["stderr"] == "no\n"
-    assert told["process"]["exit_code"] == 4
-    assert told["process"]["sentence"] == "it exited with 4"
-    assert (told["from"], told["next"]) == (0, 10)
+    reported = answer.json
+    assert reported["stdout"] == "b\n/tmp\n"
+    assert reported["stderr"] == "no\n"
+    assert reported["process"]["exit_code"] == 4
+    assert reported["process"]["sentence"] == "it exited with 4"
+    assert (reported["from"], reported["next"]) == (0, 10)
 
 
 def test_bytes_that_are_no_text(kernel: Kernel) -> None:

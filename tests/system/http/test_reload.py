@@ -72,7 +72,7 @@ def on_disk(folder: Path) -> bytes:
 
 @pytest.mark.parametrize("kind", [EC, RSA], ids=["same-kind", "other-kind"])
 def test_a_renewed_certificate(gateway: Gateway, pair: Path, kind: str) -> None:
-    """Those who are connected stay; who comes gets the new one alone."""
+    """Connected clients stay; new ones get the new certificate alone."""
     web = Web.of(gateway)
     kernel = Kernel(web, web.create())
     ws = kernel.socket()
@@ -134,15 +134,15 @@ def test_other_files_and_no_https_any_more(
     other.mkdir()
     make(other, EC, "second")
     configure(folders, https(other))
-    told = folders.json("gateway", "reload", "--json")
-    assert [row["key"] for row in told["changed"]] == [
+    reported = folders.json("gateway", "reload", "--json")
+    assert [row["key"] for row in reported["changed"]] == [
         "http/certificate",
         "http/key",
     ]
     wait_for(lambda: served(web) == on_disk(other), "the other certificate")
     configure(folders, "")
-    told = folders.json("gateway", "reload", "--json")
-    assert told["restart"] == ["http/certificate", "http/key"]
+    reported = folders.json("gateway", "reload", "--json")
+    assert reported["restart"] == ["http/certificate", "http/key"]
     assert served(web) == on_disk(other)
 
 

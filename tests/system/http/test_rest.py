@@ -47,8 +47,8 @@ def test_the_environment_of_a_kernel(web: Web) -> None:
 
 
 def test_info_prints_url_and_token(gateway: Gateway, web: Web) -> None:
-    told = gateway.runtime / "http.json"
-    assert told.stat().st_mode & 0o777 == 0o600
+    reported = gateway.runtime / "http.json"
+    assert reported.stat().st_mode & 0o777 == 0o600
     assert web.token
     assert re.fullmatch(r"[0-9a-f]{48}", web.token)
     printed = gateway.run("gateway", "info").stdout

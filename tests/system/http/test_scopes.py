@@ -168,12 +168,12 @@ def holders(gateway: Gateway, web: Web) -> Iterator[dict[str, Web]]:
 
 def test_the_table_is_whole(web: Web) -> None:
     spec = json.loads(web.get("/api/spec.yaml").body)
-    told = {
+    reported = {
         f"{method.upper()} {path}": " ".join(operation.get("x-scope", []))
         for path, item in spec["paths"].items()
         for method, operation in item.items()
     }
-    assert told == ROUTES
+    assert reported == ROUTES
 
 
 def ask(web: Web, route: str, below: str = "") -> Answer:

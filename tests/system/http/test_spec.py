@@ -47,9 +47,9 @@ def test_parameters_are_declared(spec: dict[str, Any]) -> None:
         holes = re.findall(r"\{([^}]*)\}", path)
         assert len(holes) == len(set(holes)), path
         for operation in item.values():
-            told = [p for p in operation["parameters"] if p["in"] == "path"]
-            assert [p["name"] for p in told] == holes
-            assert all(p["required"] is True for p in told)
+            reported = [p for p in operation["parameters"] if p["in"] == "path"]
+            assert [p["name"] for p in reported] == holes
+            assert all(p["required"] is True for p in reported)
 
 
 def wrong_value(schema: dict[str, Any]) -> Optional[str]:
@@ -309,14 +309,14 @@ def test_answers_match_the_description(
     walk.of_processes()
     walk.of_terminals()
     walk.of_runs()  # it ends
-    told = {
+    reported = {
         (method, path, int(status))
         for path, item in spec["paths"].items()
         for method, operation in item.items()
         for status in operation["responses"]
         if int(status) < 400 and not path.startswith("/e2b/")
     }
-    assert told - contract.seen == NOT_HERE
+    assert reported - contract.seen == NOT_HERE
 
 
 def test_answers_missing_in_the_description_are_found(

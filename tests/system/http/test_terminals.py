@@ -98,8 +98,8 @@ def terminal(kernel: Kernel) -> Any:
 def names(web: Web) -> list[str]:
     listed = [model["name"] for model in web.get(HERE).json]
     assert web.get("/api/status").json["terminals"] == len(listed)
-    told = f"terminal_currently_running_total {len(listed)}.000000"
-    assert told in web.get("/metrics").body.decode()
+    reported = f"terminal_currently_running_total {len(listed)}.000000"
+    assert reported in web.get("/metrics").body.decode()
     return listed
 
 

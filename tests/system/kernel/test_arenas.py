@@ -36,31 +36,31 @@ def resident(span, field="Rss"):
             elif is_it and line.startswith(field + ":"):
                 return int(line.split()[1]) << 10
 
-told = {"gathered": [_sandbox.gather(), _sandbox.gather()]}
+reported = {"gathered": [_sandbox.gather(), _sandbox.gather()]}
 first = small(200_000)  # 48 MB
 own = span_of(first[-1])
-told["within"] = sum(own[0] <= id(each) < own[1] for each in first)
+reported["within"] = sum(own[0] <= id(each) < own[1] for each in first)
 """
 
 LIES = (
     HEAD
     + """
-told["resident"] = resident(own) / MIB
+reported["resident"] = resident(own) / MIB
 del first
 gc.collect()
-told["left"] = resident((own[0], 0)) / MIB
+reported["left"] = resident((own[0], 0)) / MIB
 second = small(200_000)
 again = span_of(second[-1])
-told["same"] = again[0] == own[0]
-told["grown"] = (again[1] - own[1]) / MIB
-told["sound"] = all(
+reported["same"] = again[0] == own[0]
+reported["grown"] = (again[1] - own[1]) / MIB
+reported["sound"] = all(
     int.from_bytes(each, "little") == number
     for number, each in enumerate(second)
 )
 def deep(left):
     return 1 + deep(left - 1) if left else 0
 sys.setrecursionlimit(60_000)
-told["deep"] = deep(50_000) if sys.version_info >= (3, 11) else 50_000
+reported["deep"] = deep(50_000) if sys.version_info >= (3, 11) else 50_000
 down, up = os.pipe()
 if os.fork() == 0:
     del second
@@ -69,21 +69,21 @@ if os.fork() == 0:
     os.write(up, b"%d" % len(set(third)))
     os._exit(0)
 os.wait()
-told["forked"] = int(os.read(down, 99))
-print(json.dumps(told))
+reported["forked"] = int(os.read(down, 99))
+print(json.dumps(reported))
 """
 )
 FULL = (
     HEAD
     + """
 many = small(700_000, 450)  # 340 MB, where the region has 256
-told["outside"] = sum(not own[0] <= id(each) < own[0] + 256 * MIB
+reported["outside"] = sum(not own[0] <= id(each) < own[0] + 256 * MIB
                       for each in many)
-told["sound"] = len(set(many)) == 700_000
+reported["sound"] = len(set(many)) == 700_000
 del many
 gc.collect()
-told["again"] = len(set(small(700_000, 450)))
-print(json.dumps(told))
+reported["again"] = len(set(small(700_000, 450)))
+print(json.dumps(reported))
 """
 )
 LARGE = (
@@ -96,7 +96,7 @@ for page in range(0, 4 * MIB, 4096):
     probe[page] = 1
 at = ctypes.addressof(ctypes.c_char.from_buffer(probe))
 start = -(-at // (2 * MIB)) * 2 * MIB
-told["can"] = ctypes.CDLL(None).madvise(
+reported["can"] = ctypes.CDLL(None).madvise(
     ctypes.c_void_p(start), ctypes.c_size_t(2 * MIB), 25) == 0
 def mapped():
     with open("/proc/self/status") as lines:
@@ -106,51 +106,51 @@ def mapped():
 before = mapped()
 whole = span_of(second[-1])
 warm.settle()
-told["less"] = before - mapped()
+reported["less"] = before - mapped()
 del second
 gc.collect()
 third = small(200_000)
-told["reused"] = sum(whole[0] <= id(each) < whole[1] for each in third)
+reported["reused"] = sum(whole[0] <= id(each) < whole[1] for each in third)
 many = small(700_000, 450)  # as much as the region and more
-told["sound"] = len(set(many)) == 700_000
-told["large"] = resident(span_of(first[-1]), "AnonHugePages") / MIB
-print(json.dumps(told))
+reported["sound"] = len(set(many)) == 700_000
+reported["large"] = resident(span_of(first[-1]), "AnonHugePages") / MIB
+print(json.dumps(reported))
 """
 )
 
 
 def run(code):
-    told = json.loads(run_python(code))
-    assert told["gathered"] == [True, True]
+    reported = json.loads(run_python(code))
+    assert reported["gathered"] == [True, True]
     # A few take the room that was left before.
-    assert told["within"] > 190_000
-    return told
+    assert reported["within"] > 190_000
+    return reported
 
 
 def test_objects_are_adjacent_and_leave_no_memory():
-    told = run(LIES)
-    assert told["resident"] > 40
-    assert told["left"] < 10
-    assert told["same"]
-    assert told["grown"] < 4
-    assert told["sound"]
-    assert told["deep"] == 50_000
-    assert told["forked"] == 300_000
+    reported = run(LIES)
+    assert reported["resident"] > 40
+    assert reported["left"] < 10
+    assert reported["same"]
+    assert reported["grown"] < 4
+    assert reported["sound"]
+    assert reported["deep"] == 50_000
+    assert reported["forked"] == 300_000
 
 
 def test_objects_that_do_not_fit_are_elsewhere():
-    told = run(FULL)
-    assert told["outside"] > 100_000
-    assert told["sound"]
-    assert told["again"] == 700_000
+    reported = run(FULL)
+    assert reported["outside"] > 100_000
+    assert reported["sound"]
+    assert reported["again"] == 700_000
 
 
 def test_objects_end_up_in_large_pages():
-    told = run(LARGE)
+    reported = run(LARGE)
     # 256 MB of address space were for them, 96 of it were needed.
-    assert told["less"] > 100
-    assert told["reused"] > 190_000
-    assert told["sound"]
-    if not told["can"]:
+    assert reported["less"] > 100
+    assert reported["reused"] > 190_000
+    assert reported["sound"]
+    if not reported["can"]:
         pytest.skip("this system makes no large pages when it is asked")
-    assert told["large"] > 40
+    assert reported["large"] > 40

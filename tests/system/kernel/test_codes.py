@@ -68,29 +68,29 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
-def told(request):
+def reported(request):
     return json.loads(run_python(GATHERED, python=request.param))
 
 
-def test_code_is_in_few_pages(told):
-    before, after = told["pages"]
+def test_code_is_in_few_pages(reported):
+    before, after = reported["pages"]
     assert before > 100
     assert after < before / 3
 
 
-def test_is_that_of_used_functions_alone(told):
+def test_is_that_of_used_functions_alone(reported):
     # And of: run, outer, the closure and what Kept() makes, Kept, steps.
-    assert 150 < told["functions"] < 170
-    assert told["changed"] == 150
-    assert told["unused"]
-    assert told["profile"]
+    assert 150 < reported["functions"] < 170
+    assert reported["changed"] == 150
+    assert reported["unused"]
+    assert reported["profile"]
 
 
-def test_code_still_works(told):
-    assert told["values"]
-    assert told["closure"] == [15, 12, 6, 105]
-    assert told["generators"] == [5, 1, None]
-    assert told["where"] == ["<string>", 1]
+def test_code_still_works(reported):
+    assert reported["values"]
+    assert reported["closure"] == [15, 12, 6, 105]
+    assert reported["generators"] == [5, 1, None]
+    assert reported["where"] == ["<string>", 1]
 
 
 FAILED = """

@@ -65,8 +65,8 @@ def test_shapes(kernel):
         "def f(): pass\n"
         "class C: pass",
     )
-    told = {item.pop("name"): item for item in found["appeared"]}
-    assert told == {
+    reported = {item.pop("name"): item for item in found["appeared"]}
+    assert reported == {
         "np": {"type": "module"},
         "pd": {"type": "module"},
         "x": {
@@ -140,10 +140,10 @@ def test_many_names_are_cut(kernel):
     found = difference(
         kernel, "for i in range(3000): globals()[f'x{i}'] = [i]\ndel i"
     )
-    told = len(found["appeared"])
-    assert told == 200 or found["partial"]
+    reported = len(found["appeared"])
+    assert reported == 200 or found["partial"]
     # Each is listed or counted, though every look is bounded in time.
-    seen = told + found.get("more", 0)
+    seen = reported + found.get("more", 0)
     for _ in range(1000):
         found = difference(kernel, "1 + 1")
         if found is None:

@@ -27,17 +27,17 @@ def names():
     return [each.name for each in threading.enumerate()]
 
 def kernel():
-    told = {"lock": lock() == made, "main": threading.current_thread() is
+    reported = {"lock": lock() == made, "main": threading.current_thread() is
             threading.main_thread(), "alone": names()}
     forks.restore()
     held = threading.Event()
     beside = threading.Thread(target=held.wait, name="beside", daemon=True)
     beside.start()
-    told["beside"] = names()
-    told["child"] = child(names)
+    reported["beside"] = names()
+    reported["child"] = child(names)
     held.set()
     beside.join()
-    return told
+    return reported
 
 made = lock()
 forks.spare()

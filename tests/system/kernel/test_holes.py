@@ -25,17 +25,17 @@ print(json.dumps([before, after, heap, again]))
 
 
 @pytest.fixture(scope="module")
-def told():
+def reported():
     return json.loads(run_python(FILLED))
 
 
-def test_no_hole_is_left_between_objects(told):
-    before, after, _, _ = told
+def test_no_hole_is_left_between_objects(reported):
+    before, after, _, _ = reported
     assert before > 4000 * (48 + 192)
     assert after < before / 10
 
 
-def test_no_hole_is_left_in_the_heap(told):
-    _, _, filled, again = told
+def test_no_hole_is_left_in_the_heap(reported):
+    _, _, filled, again = reported
     assert filled > 3500 * 3000
     assert again < filled / 10

@@ -69,16 +69,16 @@ shown = {
     "running": running, "module": json,
 }
 gc.collect()
-told = {"made": immortal.make(), "version": sys.version_info[:2]}
+reported = {"made": immortal.make(), "version": sys.version_info[:2]}
 later = Plain()
 shown["later"] = later
 gc.freeze()
-told["immortal"] = sorted(
+reported["immortal"] = sorted(
     name for name, each in shown.items() if sys.getrefcount(each) > 1 << 31
 )
 shown.clear()
 del ending, running, later
-told["ended"] = sorted(ended)
+reported["ended"] = sorted(ended)
 """
 USED = (
     MADE
@@ -93,30 +93,30 @@ if os.fork() == 0:
     gc.collect()
     os.write(up, b"%d" % used)
     os._exit(0)
-told["used"] = int(os.read(down, 99))
+reported["used"] = int(os.read(down, 99))
 os.wait()
-print(json.dumps(told))
+print(json.dumps(reported))
 """
 )
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
-def told(request):
+def reported(request):
     found = json.loads(run_python(USED, python=request.param))
     found["has"] = tuple(found["version"]) >= NEW
     return found
 
 
-def test_objects_without_a_finalizer_are_immortal(told):
+def test_objects_without_a_finalizer_are_immortal(reported):
     immortal = ["class", "many", "module", "nested", "plain", "text"]
-    assert told["immortal"] == (immortal if told["has"] else [])
-    assert (told["made"] > 200_000) == told["has"]
+    assert reported["immortal"] == (immortal if reported["has"] else [])
+    assert (reported["made"] > 200_000) == reported["has"]
 
 
-def test_finalizers_run_at_exit(told):
-    assert told["ended"] == [1, 2]
+def test_finalizers_run_at_exit(reported):
+    assert reported["ended"] == [1, 2]
 
 
-def test_using_it_copies_no_page(told):
+def test_using_it_copies_no_page(reported):
     """14 MB of texts are looked at by a fork."""
-    assert (told["used"] < 1000) == told["has"], told
+    assert (reported["used"] < 1000) == reported["has"], reported

@@ -60,7 +60,7 @@ def test_what_was_added_is_found_by_the_next_cell(kernel, folder):
 
 
 def test_a_namespace_has_another_part(kernel, folder):
-    """One that is imported already."""
+    """A package that is imported already."""
     begin(kernel, folder)
     show(folder, "1")
     (folder / "1" / "shared").mkdir()

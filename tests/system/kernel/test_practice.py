@@ -82,16 +82,16 @@ def test_a_request_after_a_rehearsal_is_served(kernel):
 
 
 def test_a_kernel_rehearses_on_request(kernel):
-    kernel.run("told = []\nget_ipython().kernel.rehearse = told.append")
+    kernel.run("reported = []\nget_ipython().kernel.rehearse = reported.append")
     deadline = time.monotonic() + LONG
-    told = ""
-    while "import sys" not in told and time.monotonic() < deadline:
+    reported = ""
+    while "import sys" not in reported and time.monotonic() < deadline:
         kernel.send("REHEARSE", request=0)
         kernel.send("MARK")
         assert kernel.event().kind == "MARKED"
         # Not rehearsed when the request is there already.
-        told = outcome(kernel.run("told"))[1]
-    assert "import sys" in told
+        reported = outcome(kernel.run("reported"))[1]
+    assert "import sys" in reported
 
 
 UNLOADED = """
@@ -110,7 +110,7 @@ except SystemExit as end:
 
 def test_an_extension_that_cannot_be_loaded_is_reported():
     """Another architecture's, or one that is missing: in a sentence."""
-    code, told = run_python(UNLOADED).split(" ", 1)
+    code, reported = run_python(UNLOADED).split(" ", 1)
     assert code == "1"
-    assert json.loads(told)["fault"].startswith(f"{sys.executable}: ")
-    assert "_sandbox" in told
+    assert json.loads(reported)["fault"].startswith(f"{sys.executable}: ")
+    assert "_sandbox" in reported

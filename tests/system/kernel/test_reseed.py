@@ -25,5 +25,5 @@ os.wait()
 
 
 def test_openssl_is_reseeded_if_it_does_not_notice_forks():
-    told = run_python(ASKED, package=KERNELS)
-    assert told.splitlines() == ["[(32, 32.0)]", "1"]
+    reported = run_python(ASKED, package=KERNELS)
+    assert reported.splitlines() == ["[(32, 32.0)]", "1"]

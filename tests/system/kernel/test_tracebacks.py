@@ -119,25 +119,25 @@ print(json.dumps([whole, excerpt, parsed, texts, made]))
 
 
 @pytest.fixture(scope="module")
-def told() -> Any:
+def reported() -> Any:
     return json.loads(run_python(PROGRAM))
 
 
-def test_a_frame_is_shown_as_from_the_whole_file(told: Any) -> None:
-    whole, excerpt, *_ = told
+def test_a_frame_is_shown_as_from_the_whole_file(reported: Any) -> None:
+    whole, excerpt, *_ = reported
     assert [len(frames) for frames in whole] == [3, 2, 2]
     assert whole[0][0][0] == "Outer.Inner.method"
     assert excerpt == whole
 
 
-def test_only_the_function_is_parsed(told: Any) -> None:
-    parsed = told[2]
+def test_only_the_function_is_parsed(reported: Any) -> None:
+    parsed = reported[2]
     assert parsed
     assert max(parsed) < 20
 
 
-def test_the_lexer_is_made_once(told: Any) -> None:
-    _, _, _, texts, made = told
+def test_the_lexer_is_made_once(reported: Any) -> None:
+    _, _, _, texts, made = reported
     assert texts is None or texts[0] == texts[2] != ""
     assert texts is None or "\x1b[" in texts[0]
     assert len(made) <= 2

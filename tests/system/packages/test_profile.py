@@ -1,4 +1,4 @@
-"""What the profile's Python has, as uv is told of it."""
+"""The packages of the profile's Python, as uv gets them."""
 
 from __future__ import annotations
 

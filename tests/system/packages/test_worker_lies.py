@@ -163,7 +163,7 @@ def test_a_member_of_a_wheel_does_no_harm(
 def test_a_refusal_does_not_spoil_the_cache(
     folder: Folder, index: FakeIndex
 ) -> None:
-    """Whose part was taken out of it again, for what was refused."""
+    """A package that was refused is taken out again, with what it brought."""
     index.add("a", "1", files={"a.pth": ""}, requires=["b"])
     index.add("b", "1")
     refuse(folder, "a")
@@ -378,7 +378,7 @@ def test_an_index_cannot_colour_the_answer(
 
 
 def test_the_cache_is_bounded(folder: Folder, index: FakeIndex) -> None:
-    """With four times what a session may have; sessions keep theirs."""
+    """The cache has four times the limit of a session; sessions keep theirs."""
     for number in range(6):
         index.add(
             f"a{number}", "1", files={f"a{number}.bin": os.urandom(1 << 20)}

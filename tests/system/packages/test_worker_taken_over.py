@@ -153,7 +153,7 @@ def test_a_wrong_kind_in_the_work_folder_is_removed(
 def test_links_in_the_work_folder_are_not_followed(
     folder: Folder, index: FakeIndex
 ) -> None:
-    """What a broken uv has left there is removed, and nothing else is."""
+    """Files that a broken uv has left there are removed, and nothing else."""
     index.add("a", "1")
     target = folder.path.parent / "target"
     target.mkdir()
@@ -180,7 +180,7 @@ def test_ends_a_uv_that_fills_the_disk_while_it_works(
 
 
 def test_pages_of_the_index_count(folder: Folder, index: FakeIndex) -> None:
-    """What uv writes into folders of its cache that were there before."""
+    """uv writes into folders of its cache that were there before."""
     index.add("a", "1")
     folder.do("add", "a")
     cache = folder.path / "work" / "uv" / "cache"

@@ -29,7 +29,7 @@ SLEEP = "import time; time.sleep(600)"
 
 @pytest.fixture(autouse=True)
 def pointed_here(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What docs/reference/e2b.md says, and nothing else."""
+    """Set the variables that docs/reference/e2b.md names, and nothing else."""
     http = gateway.info()["http"]
     for name in ("E2B_API_URL", "E2B_SANDBOX_URL"):
         monkeypatch.setenv(name, f"{http['url']}e2b")

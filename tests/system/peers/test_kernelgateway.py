@@ -106,14 +106,14 @@ def test_cors_as_configured(made: KernelGateway) -> None:
     made.start()
     web = Web.of(made)
     for method in ("GET", "OPTIONS"):
-        told = web.ask(method, "/api/kernels", headers=page).headers
+        reported = web.ask(method, "/api/kernels", headers=page).headers
         start = "Access-Control-"
-        assert told[start + "Allow-Origin"] == page["Origin"]
-        assert told[start + "Allow-Credentials"] is None
-        assert told[start + "Allow-Headers"] == "Authorization, X-Own"
-        assert told[start + "Allow-Methods"] == "GET, POST"
-        assert told[start + "Expose-Headers"] == "Location, X-Told"
-    assert told[start + "Max-Age"] == "5"
+        assert reported[start + "Allow-Origin"] == page["Origin"]
+        assert reported[start + "Allow-Credentials"] is None
+        assert reported[start + "Allow-Headers"] == "Authorization, X-Own"
+        assert reported[start + "Allow-Methods"] == "GET, POST"
+        assert reported[start + "Expose-Headers"] == "Location, X-Told"
+    assert reported[start + "Max-Age"] == "5"
     assert "used" not in made.log.read_text()
 
 

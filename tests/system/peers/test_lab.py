@@ -474,7 +474,7 @@ def test_observe_only(
                     .catch(() => undefined); }""",
                 verb,
             )
-            told = lab.page.locator(".Toastify__toast", has_text=words)
-            expect(told).to_be_visible()
+            reported = lab.page.locator(".Toastify__toast", has_text=words)
+            expect(reported).to_be_visible()
             lab.wait_kernel()
         assert agent.value("sales is None") is False

@@ -56,7 +56,7 @@ def test_an_agent(gateway: Gateway, transport: str, mode: str) -> None:
 
 
 def inspect(gateway: Gateway, *words: str) -> Any:
-    """What the inspector's command line prints."""
+    """Return the output of the inspector's command line."""
     program = str(INSPECTOR / "clients" / "launcher" / "build" / "index.js")
     url, token = commands(gateway, "http")
     shown = run(
@@ -75,7 +75,7 @@ def test_the_inspector_finds_nothing_wrong(gateway: Gateway) -> None:
 
 
 def test_the_tools_take_few_tokens(gateway: Gateway) -> None:
-    """What a model is given of them, by the tokenizer of the benchmark."""
+    """Models get few tokens of them, by the tokenizer of the benchmark."""
     found = inspect(gateway, "--method", "tools/list")["result"]["tools"]
     encoding = bpe_openai.get_encoding("o200k_base")
     parts = ("name", "description", "inputSchema")

@@ -1,8 +1,8 @@
 """HTML that an agent's session wrote, in the window's quiet frame: no script of
 it runs, it asks no server for anything, and nothing leaves its box.
 
-The payloads are in window_payloads.json. EVIL stands for a server that counts
-whoever connects to it, HOST for its address."""
+The payloads are in window_payloads.json. EVIL means a server that counts
+its connections, HOST its address."""
 
 from __future__ import annotations
 

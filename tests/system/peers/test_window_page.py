@@ -134,7 +134,7 @@ def test_a_running_cell_has_a_clock_and_a_waiting_one_says_so(
 def test_another_url_waits_for_the_token(
     window: Page, gateway: Gateway, session: Session
 ) -> None:
-    """One that comes while the code is traded for the token."""
+    """A link that comes while the code is traded for the token."""
     window.evaluate(
         """id => {
             const plain = window.fetch;

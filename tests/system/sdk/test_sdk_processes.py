@@ -34,7 +34,7 @@ def test_input(sync_session: hearth.Session) -> None:
 
 
 def test_output_that_nobody_read(sync_session: hearth.Session) -> None:
-    """What is no longer kept is counted, from whatever offset on."""
+    """Output that is no longer kept is counted, from any offset on."""
     process = sync_session.processes.start(["head", "-c200000", "/dev/zero"])
     process.wait(DEADLINE)
     for since in (0, 4096, 190_000, 200_000):

@@ -13,7 +13,7 @@ from hearth._schemas import schema_of
 
 
 def price(item: str, count: int = 1) -> int:
-    """What so many of them cost."""
+    """Return the price of some of them."""
     return {"apple": 3, "pear": 4}[item] * count
 
 
@@ -27,7 +27,7 @@ def test_a_function_is_called(sync_session: hearth.Session) -> None:
     assert sync_session.run("tools.price('pear', count=3)").text == "12"
     help_text = sync_session.run("tools.price.__doc__").text
     assert help_text is not None
-    assert "What so many of them cost." in help_text
+    assert "Return the price of some of them." in help_text
 
 
 def odd() -> object:

@@ -6,15 +6,15 @@
 static void permits_a_burst_and_then_one_at_a_time(void **state)
 {
     rate_t rate = {0};
-    uint64_t count = 0, told = 0;
+    uint64_t count = 0, shown = 0;
 
     (void) state;
     for (int i = 0; i < 10 * RATE_BURST; i++)
         if (rate_allows(&rate, 1000, &count)) {
             assert_int_equal(count, 1);
-            told++;
+            shown++;
         }
-    assert_int_equal(told, RATE_BURST);
+    assert_int_equal(shown, RATE_BURST);
     assert_false(rate_allows(&rate, 1000 + RATE_GAP_MS - 1, &count));
     assert_true(rate_allows(&rate, 1000 + RATE_GAP_MS, &count));
     assert_int_equal(count, 9 * RATE_BURST + 2);

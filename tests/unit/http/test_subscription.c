@@ -18,7 +18,7 @@ static subscription_t *subscription;
 /* Notes its calls, one letter for each. */
 typedef struct {
     subscriber_t subscriber; /* first */
-    char told[32];
+    char reported[32];
     int status;
     subscriber_t *leaves[3]; /* who leaves when this is called; NULL: none */
 } listener_t;
@@ -29,7 +29,7 @@ static void note(subscriber_t *subscriber, char letter)
 {
     listener_t *self = (listener_t *) subscriber;
 
-    self->told[strlen(self->told)] = letter;
+    self->reported[strlen(self->reported)] = letter;
     for (size_t i = 0; i < 3 && self->leaves[i]; i++)
         subscription_remove(subscription, self->leaves[i]);
 }
@@ -142,8 +142,8 @@ static void greets_all_and_again_after_a_gap(void **state)
     assert_true(subscription_is_alive(subscription));
     assert_string_equal(subscription->journal, "/j");
     assert_int_equal(subscription->last_seq, 7);
-    assert_string_equal(one.told, "Hh");
-    assert_string_equal(other.told, "Hh");
+    assert_string_equal(one.reported, "Hh");
+    assert_string_equal(other.reported, "Hh");
     assert_int_equal(subscription_client_count(&http, ID), 2);
 }
 
@@ -200,8 +200,8 @@ static void reports_a_change_of_state(void **state)
     subscription_add(subscription, &other.subscriber);
     say_hello("starting");
     tell(FRONTEND_STATE, "{\"state\":\"idle\"}");
-    assert_string_equal(one.told, "sHs");
-    assert_string_equal(other.told, "H");
+    assert_string_equal(one.reported, "sHs");
+    assert_string_equal(other.reported, "H");
     subscription_remove(subscription, &one.subscriber);
     subscription_remove(subscription, &other.subscriber);
 }
@@ -212,21 +212,21 @@ static void delivers_a_message_to_its_client(void **state)
     subscription_add(subscription, &one.subscriber);
     subscription_add(subscription, &other.subscriber);
     message("ab");
-    assert_string_equal(one.told, "");
-    assert_string_equal(other.told, "e");
+    assert_string_equal(one.reported, "");
+    assert_string_equal(other.reported, "e");
     message("");
-    assert_string_equal(one.told, "e");
-    assert_string_equal(other.told, "ee");
+    assert_string_equal(one.reported, "e");
+    assert_string_equal(other.reported, "ee");
     assert_int_equal(subscription->last_seq, 8);
 }
 
 /* The first one that is called ends itself and the one after it. */
 static void goes_on_when_subscribers_leave(void **state)
 {
-    static const char *const told[] = {"H", "e", "t", "x"};
+    static const char *const reported[] = {"H", "e", "t", "x"};
 
     (void) state;
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
         one = named("a");
         other = named("ab");
         third = named("abc");
@@ -243,9 +243,9 @@ static void goes_on_when_subscribers_leave(void **state)
             subscription_on_tick(&http);
         else
             subscription_close_all(&http, 1001);
-        assert_string_equal(third.told, told[i]);
-        assert_string_equal(other.told, "");
-        assert_string_equal(one.told, told[i]);
+        assert_string_equal(third.reported, reported[i]);
+        assert_string_equal(other.reported, "");
+        assert_string_equal(one.reported, reported[i]);
         subscription_remove(subscription, &one.subscriber);
         assert_null(subscription->subscribers);
     }
@@ -261,7 +261,7 @@ static void shows_all_messages_to_who_watches(void **state)
     subscription_add(subscription, &one.subscriber);
     message("ab");
     message("");
-    assert_string_equal(one.told, "ee");
+    assert_string_equal(one.reported, "ee");
     subscription_remove(subscription, &one.subscriber);
 }
 
@@ -271,7 +271,7 @@ static void ends_its_clients_when_the_session_is_gone(void **state)
     say_hello("idle");
     subscription_add(subscription, &one.subscriber);
     tell(FRONTEND_BYE, "{\"reason\":\"absent\",\"sentence\":\"it is gone\"}");
-    assert_string_equal(one.told, "x");
+    assert_string_equal(one.reported, "x");
     assert_int_equal(one.status, 1000);
     assert_false(subscription_is_alive(subscription));
     assert_string_equal(subscription->farewell, "it is gone");
@@ -294,8 +294,8 @@ static void detaches_clients_that_remain(void **state)
     subscription_add(subscription, &one.subscriber);
     subscription_add(subscription, &other.subscriber);
     zhashx_delete(http.subscriptions, ID);
-    assert_string_equal(one.told, "d");
-    assert_string_equal(other.told, "d");
+    assert_string_equal(one.reported, "d");
+    assert_string_equal(other.reported, "d");
 }
 
 /* --- Requests that wait --- */

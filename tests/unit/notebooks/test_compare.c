@@ -158,7 +158,7 @@ static void pictures_are_compared_by_content(void **state)
     static const char plain[] = "[" SHOW(
         "\"image/png\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAA"
         "CklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==\"") "]";
-    static const char told[] = "[" SHOW(
+    static const char reported[] = "[" SHOW(
         "\"image/png\":\"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAA"
         "DnRFWHRTb2Z0d2FyZQBoZWxsb1hgSxkAAAAKSURBVHicY2AA"
         "AAACAAFIr6RxAAAAAElFTkSuQmCC\\n\"") "]";
@@ -168,7 +168,7 @@ static void pictures_are_compared_by_content(void **state)
 
     (void) state;
     assert_same(plain, plain);
-    assert_same(plain, told);
+    assert_same(plain, reported);
     cleanup_free char *found = differing(plain, other);
     assert_non_null(found);
     assert_memory_equal(found, "image/png: 1x1 png, ", 20);

@@ -409,13 +409,13 @@ static void nothing_is_started_by_a_gateway_that_stops(void **state)
 
 static void a_zygote_that_cannot_start_fails_launches(void **state)
 {
-    zygote_result_t told = answer("no module numpy");
+    zygote_result_t reported = answer("no module numpy");
 
     (void) state;
     make();
     launch("a");
-    told.is_explained = true;
-    says(ZYGOTE_GONE, told);
+    reported.is_explained = true;
+    says(ZYGOTE_GONE, reported);
     SAID("a FAILED");
     launch("b");
     SAID("b FAILED");

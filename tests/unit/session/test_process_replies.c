@@ -262,7 +262,7 @@ static void all_clients_hear_of_taken_input(void **state)
     attach(process, "me");
     attach(process, "you");
     process->input_taken = 12;
-    process_replies_tell_input(self, process);
+    process_replies_send_input(self, process);
     DID("control process_input_taken; control process_input_taken");
     IS("{\"process\":1,\"input_taken\":12}", "process_input_taken");
 }

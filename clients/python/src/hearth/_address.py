@@ -108,8 +108,9 @@ def _runtime_folder() -> Path:
 
 
 def _read(path: Path) -> Address:
-    """Read the file of a gateway. In /tmp anybody could have made it: it must
-    be this user's own, and no other's to write."""
+    """Read the file of a gateway. In /tmp any user could have made it: it must
+    be this user's own, and no other's to write.
+    """
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW)) as file:
             status = os.fstat(file.fileno())
