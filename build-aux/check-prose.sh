@@ -132,6 +132,7 @@ function python(line,    rest) {
     if (is_raw) { is_raw = line !~ /"""/; return }
     if (in_string) {
         in_string = !match(line, /"""/)
+        if (in_string && match(line, /[^ ]/) > indent + 4) line = " ." # code
         unit = unit " " (in_string ? line : substr(line, 1, RSTART - 1))
         if (line ~ /[^ ]   +[^ ]/) unit = unit " ." # a row of a table
         if (in_string && line !~ /^ *$/) return
@@ -143,7 +144,8 @@ function python(line,    rest) {
         return
     }
     look(unit, 0); unit = ""; start = FNR
-    if (match(line, /^ *[rbf]?"""/)) {
+    if (match(line, /^ *[rbf]?"""/) && before ~ /(^|:|:  # .*)$/) {
+        indent = match(line, /[^ ]/) - 1; match(line, /^ *[rbf]?"""/)
         is_function = was_def; line = substr(line, RLENGTH + 1)
         in_string = !match(line, /"""/)
         unit = in_string ? line : substr(line, 1, RSTART - 1)
@@ -158,6 +160,7 @@ function python(line,    rest) {
         }
         rest = substr(rest, RSTART + RLENGTH)
     }
+    if (line !~ /^ *$/) before = line
     if (line !~ /^ *$/) was_def = line ~ /^ *(async )?def / || (was_def && line !~ /^ *[a-z]+ = /)
 }
 BEGIN {
@@ -172,6 +175,7 @@ BEGIN {
 }
 FNR == 1 { is_strict = FILENAME ~ STRICT; is_code = is_written = is_block = was_blank = 0; unit = comment = ""
            in_comment = after_comment = in_string = is_raw = was_def = 0
+           before = ""
            start = 1 }
 FILENAME ~ /\.md$/ { is_markdown = 1; markdown($0) }
 FILENAME ~ /\.[1-8]$/ { manual($0) }
@@ -185,7 +189,8 @@ FILENAME ~ /\.py$/ { python($0) }
     find ./*.md docs man base protocol workspace sandbox notebooks kernels \
         gateway \( -name '*.md' -o -name '*.[1-8]' -o -name '*.[ch]' -o \
         -name '*.py' \)
-    find tests -name node_modules -prune -o -name '*.[ch]' -print
+    find tests clients -name node_modules -prune -o -name '*.[ch]' -print \
+        -o -name '*.py' -print
 } | sort)
 
 bad=0

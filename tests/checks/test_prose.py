@@ -58,6 +58,8 @@ def test_comments_of_python_files_are_read(tmp_path, text, what):
         ("base/a.c", "/* Words" + " and" * 20 + "\n *\n * more" * 2 + ". */\n"),
         ("base/a.c", "/* Words:\n *   " + "row " * 30 + "\n * end. */\n"),
         ("base/a.py", "f = '  # so many'\n"),
+        ("base/a.py", 'f(\n    """\n    so many\n    """\n)\n'),
+        ("base/a.py", '"""Words.\n\n    nobody ((x))\n\nMore.\n"""\n'),
     ],
 )
 def test_what_is_well_said_or_no_comment_passes(tmp_path, name, text):
