@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,47 @@ def test_the_manuals_name_the_configured_folder(looked_at: Path) -> None:
         text = page.read_text()
         assert f".It Pa {installed}\n" in text, page
         assert text.count("/etc/hearth/") == text.count(installed), page
+
+
+PYTHON = Path("/usr/bin/python3")
+# Names the source of each module's compiled code, if it is the source's.
+SEES = """
+import importlib.util, json, marshal, os, sys
+sys.path.insert(0, sys.argv[1])
+found = []
+for name in sys.argv[2:]:
+    spec = importlib.util.find_spec(name)
+    if os.path.exists(spec.cached):
+        with open(spec.cached, "rb") as file:
+            data = file.read()
+        compiled = int.from_bytes(data[8:12], "little")
+        if compiled == int(os.stat(spec.origin).st_mtime):
+            found.append(marshal.loads(data[16:]).co_filename)
+print(json.dumps(found))
+"""
+
+
+def test_the_python_packages_are_compiled(root: Path) -> None:
+    """For the default Python; the paths are those of the installed files."""
+    if not PYTHON.exists():
+        pytest.skip(f"there is no {PYTHON}")
+    (worker,) = root.rglob("hearth_packages/worker.py")
+    folder = worker.parents[1]
+    names = ["hearth_packages.worker", "hearth_kernel.kernel"]
+    done = subprocess.run(
+        [str(PYTHON), "-I", "-B", "-c", SEES, str(folder), *names],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=True,
+    )
+    inside = "/" + str(folder.relative_to(root))
+    assert json.loads(done.stdout) == [
+        f"{inside}/{name.replace('.', '/')}.py" for name in names
+    ]
+    make("uninstall", root)
+    assert not list(root.rglob("*.pyc"))
+    assert not list(root.rglob("__pycache__"))
 
 
 def test_completion_lies_where_the_shells_look(looked_at: Path) -> None:
