@@ -89,9 +89,23 @@ def _value(answer: bytes) -> Any:
     raise CallError(error["text"], error["reason"])
 
 
-def _lose(number: int) -> CallError:
-    _calls.drop(number)
-    return CallError("its answer was lost", "lost")
+class _Call:
+    """A call for as long as code waits for its answer, in a `with`."""
+
+    def __init__(self, name: str, arguments: Content) -> None:
+        self.number, self.future = _calls.begin(name, arguments)
+
+    def __enter__(self) -> Future[bytes]:
+        return self.future
+
+    def __exit__(
+        self, _: object, error: Optional[BaseException], __: object
+    ) -> None:
+        if error is None:
+            return
+        _calls.drop(self.number)
+        if isinstance(error, (futures.TimeoutError, asyncio.TimeoutError)):
+            raise CallError("its answer was lost", "lost") from None
 
 
 def check_process(what: str, how: str) -> None:
@@ -109,25 +123,13 @@ def check_process(what: str, how: str) -> None:
 
 def wait(name: str, arguments: Content, seconds: Optional[float]) -> Any:
     """Call, and return the result; None: however long it takes."""
-    number, future = _calls.begin(name, arguments)
-    try:
+    with _Call(name, arguments) as future:
         answer = future.result(seconds)
-    except futures.TimeoutError:
-        raise _lose(number) from None
-    except BaseException:
-        _calls.drop(number)
-        raise
     return _value(answer)
 
 
 async def wait_async(name: str, arguments: Content, seconds: float) -> Any:
     """Do the same as wait(), for code that awaits."""
-    number, future = _calls.begin(name, arguments)
-    try:
+    with _Call(name, arguments) as future:
         answer = await asyncio.wait_for(asyncio.wrap_future(future), seconds)
-    except asyncio.TimeoutError:
-        raise _lose(number) from None
-    except BaseException:
-        _calls.drop(number)
-        raise
     return _value(answer)
