@@ -172,11 +172,18 @@ class Gateway:
     def share_user(self) -> None:
         """Tests look into workspaces as the user who runs them, to whom
         /etc/subuid may lend a range; test_session_users.py is about that."""
+        self.configure("gateway\n    session_users = gateway\n")
+
+    def be_cold(self) -> None:
+        """Import nothing in advance, also where a command starts it."""
+        self.configure('profile\n    python3\n        preload = ""\n')
+
+    def configure(self, lines: str) -> None:
+        """Add lines to its user's configuration."""
         folder = self.folder / "h/.config/hearth"
-        folder.mkdir(parents=True)
-        (folder / "hearth.cfg").write_text(
-            "gateway\n    session_users = gateway\n"
-        )
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "hearth.cfg").open("a") as file:
+            file.write(lines)
 
     # -- life --
 
@@ -306,6 +313,10 @@ class Gateway:
         else:
             self.namespaces[namespace] = held
         return namespace
+
+    def has_sessions(self) -> bool:
+        """Whether a session runs that is known here, with a gateway or not."""
+        return any(map(members, self.namespaces))
 
     def left_over(self) -> list[str]:
         left = [

@@ -267,6 +267,7 @@ def test_no_start(alone: Gateway) -> None:
 
 
 def test_autostart(alone: Gateway) -> None:
+    alone.be_cold()
     made = alone.run("session", "create", "--json")
     assert made.returncode == 0, made.stderr
     model: dict[str, Any] = json.loads(made.stdout)
@@ -280,6 +281,7 @@ def test_autostart(alone: Gateway) -> None:
 
 
 def test_autostart_by_many_at_once(alone: Gateway) -> None:
+    alone.be_cold()
     started = [
         subprocess.Popen(
             [HEARTH, "session", "create", "--json"],

@@ -183,6 +183,8 @@ def play(gateway: Gateway, rounds: int) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_stop_leaves_nothing_without_an_owner(gateway: Gateway) -> None:
+    """Takes long: ten gateways, one after the other, each of them stopped while
+    it works."""
     play(gateway, 10)
 
 

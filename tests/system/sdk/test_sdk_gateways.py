@@ -28,6 +28,7 @@ def test_none_runs(folders: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_is_started(
     folders: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folders.be_cold()
     live_as(folders, monkeypatch)
     with pytest.raises(hearth.GatewayNotFound):
         hearth.connect().sessions()
@@ -196,6 +197,7 @@ def test_a_gateway_is_started_again(
     folders: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the command line does: the next request finds none and starts one."""
+    folders.be_cold()
     live_as(folders, monkeypatch)
     monkeypatch.delenv("HEARTH_AUTOSTART")
     try:
