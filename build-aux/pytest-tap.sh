@@ -2,7 +2,8 @@
 # Runs pytest as one of automake's tests, in the build folder: pytest-tap.sh
 # [--beside] NAME VENV ARGUMENT... prints TAP, a line a test. With --beside as
 # many files as TEST_WORKERS says (three times the processors) run side by side;
-# tests/lib/shares.py says in which order. What pytest writes is in
+# tests/lib/shares.py says in which order. What tests leave is an error
+# (tests/lib/remains.py). What pytest writes is in
 # logs/NAME.log and logs/NAME.xml. HEARTH_TEST_PYTHON is an interpreter that has
 # what the tests need where the tree has no VENV. HEARTH_TEST_AGAIN=N runs only
 # what failed in the run before, one by one, with logs of its own.
@@ -39,7 +40,8 @@ rm -f "$logs/$name.xml"
 # shellcheck disable=SC3045 # dash has -S and -H
 ulimit -S -n "$(($(ulimit -H -n) < 8192 ? $(ulimit -H -n) : 8192))"
 cd "$source"
-set -- "$python" -m pytest -p tests.lib.tap -o cache_dir="$cache" \
+set -- "$python" -m pytest -p tests.lib.tap -p tests.lib.remains \
+    -o cache_dir="$cache" \
     -o junit_family=xunit2 --junitxml="$logs/$name.xml" -ra --timeout=900 "$@"
 # Tests have deadlines: of those that `make -j` starts, one after the other.
 case ${MAKEFLAGS:-} in

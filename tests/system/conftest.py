@@ -88,6 +88,6 @@ def folders() -> Iterator[Gateway]:
     try:
         yield made
     finally:
-        if made.process is not None:
+        if made.process is not None or made.has_sessions():
             made.end()
         made.sweep()

@@ -41,10 +41,10 @@ def found(folders: Gateway, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def gateway(folders: Gateway, found: Path) -> Iterator[Gateway]:
     """A gateway with discovery that is not started yet."""
-    folders.options += [*ON, "--set", "profile/python3/preload="]
+    kept = folders.options
+    folders.options = [*kept, *ON]
     yield folders
-    folders.options.remove(ON[1])
-    folders.options.remove(ON[0])
+    folders.options = kept
 
 
 def names(folder: Path) -> set[str]:

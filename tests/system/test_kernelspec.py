@@ -306,7 +306,7 @@ def test_kernel_manager(jupyter: Gateway) -> None:
     )
 
 
-def test_kernel_ends_with_its_parent(jupyter: Gateway) -> None:
+def test_kernel_ends_with_its_parent(jupyter: Gateway, tmp_path: Path) -> None:
     """A notebook server that is killed leaves no kernel."""
     starter = subprocess.Popen(
         [
@@ -321,6 +321,8 @@ def test_kernel_ends_with_its_parent(jupyter: Gateway) -> None:
             "print('ready', flush=True)\n"
             "time.sleep(600)\n",
         ],
+        # Its connection file stays.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,
     )
