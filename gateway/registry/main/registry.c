@@ -235,7 +235,6 @@ static int make_packages_folder(registry_parts_t *parts, fault_t *fault)
     const packages_owners_t owners = {
         .zygotes = launch_users_of_zygotes(parts->users),
         .uv_uid = users.uv_uid,
-        .uv_gid = users.uv_gid,
     };
 
     return packages_folder_new(parts->options, &owners, &parts->packages_folder,

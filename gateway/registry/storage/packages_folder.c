@@ -96,6 +96,18 @@ static int make_one(const char *path, mode_t mode, uid_t uid, gid_t gid,
     return r < 0 ? r : adjust(path, mode, uid, gid, fault);
 }
 
+/* Takes the worker's folder back if an earlier version gave it to uv's user. */
+static int take_back(const char *path, uid_t uv_uid, uid_t uid, gid_t gid,
+                     fault_t *fault)
+{
+    struct stat about;
+
+    if (uv_uid == uid || lstat(path, &about) < 0 || !S_ISDIR(about.st_mode)
+        || about.st_uid != uv_uid)
+        return 0;
+    return adjust(path, WORK_MODE, uid, gid, fault);
+}
+
 /* Makes the folders above packages/dir, whatever the umask is. */
 static int make_parents(const char *top, mode_t mode, fault_t *fault)
 {
@@ -139,9 +151,10 @@ static int make_all(const packages_folder_t *self,
     if (uid != geteuid()
         && (r = packages_place_reach(self->top, uid, fault)) < 0)
         return r;
-    if ((r = make_one(self->work, WORK_MODE, owners->uv_uid, owners->uv_gid,
-                      fault))
-        < 0)
+    /* A worker that is root opens uv's folder by its path in a new user
+     * namespace. There it may have no rights over other users' folders yet. */
+    if ((r = take_back(self->work, owners->uv_uid, uid, gid, fault)) < 0
+        || (r = make_one(self->work, WORK_MODE, uid, gid, fault)) < 0)
         return r;
     return make_one(self->sessions, SESSIONS_MODE, uid, gid, fault);
 }

@@ -21,8 +21,7 @@ typedef struct packages_folder packages_folder_t;
 /* The owners of the folders. */
 typedef struct {
     const zygote_user_t *zygotes; /* borrowed; NULL: the gateway's user */
-    uid_t uv_uid;                 /* the user and the group of uv's sandbox, */
-    gid_t uv_gid;                 /* whose workspace `work` is */
+    uid_t uv_uid;                 /* the user of uv's sandbox */
 } packages_owners_t;
 
 /* Makes the folders if a profile has an index, and notes in each such profile

@@ -62,7 +62,6 @@ static const packages_owners_t *own(void)
     static packages_owners_t owners;
 
     owners.uv_uid = geteuid();
-    owners.uv_gid = getegid();
     return &owners;
 }
 
@@ -201,8 +200,7 @@ static void refuses_a_folder_that_cannot_be_made(void **state)
 static void zygotes_own_what_they_make(void **state)
 {
     const zygote_user_t zygotes = {.uid = ZYGOTE, .gid = ZYGOTE};
-    const packages_owners_t owners = {
-        .zygotes = &zygotes, .uv_uid = ZYGOTE, .uv_gid = ZYGOTE};
+    const packages_owners_t owners = {.zygotes = &zygotes, .uv_uid = ZYGOTE};
     cleanup_options options_t *options = configure(true);
     cleanup_packages_folder packages_folder_t *self = NULL, *second = NULL;
     cleanup_free char *empty = inside("a/b/packages/work");
@@ -228,11 +226,14 @@ static void zygotes_own_what_they_make(void **state)
     expect_refused(options, "belongs to user 54321");
 }
 
-/* Nothing in a sandbox is root. The next gateway finds it so. */
-static void uv_owns_its_workspace(void **state)
+/* Nothing in a sandbox is root, so uv has another user than the worker. A
+ * version before gave that user the folder, with the folders in it. */
+static void root_owns_what_its_worker_works_in(void **state)
 {
-    const packages_owners_t owners = {.uv_uid = ZYGOTE, .uv_gid = ZYGOTE};
+    const packages_owners_t owners = {.uv_uid = ZYGOTE};
     cleanup_options options_t *options = configure(true);
+    cleanup_free char *work = inside("a/b/packages/work");
+    cleanup_free char *kept = inside("a/b/packages/work/uv");
 
     (void) state;
     if (geteuid() != 0)
@@ -243,9 +244,15 @@ static void uv_owns_its_workspace(void **state)
 
         assert_int_equal(packages_folder_new(options, &owners, &self, &fault),
                          0);
-        expect_folder("a/b/packages/work", 0700, ZYGOTE);
+        expect_folder("a/b/packages/work", 0700, 0);
         expect_folder("a/b/packages/sessions", 0311, 0);
+        if (i == 1)
+            break;
+        assert_int_equal(mkdir(kept, 0700), 0);
+        assert_int_equal(chown(kept, ZYGOTE, ZYGOTE), 0);
+        assert_int_equal(chown(work, ZYGOTE, ZYGOTE), 0);
     }
+    expect_folder("a/b/packages/work/uv", 0700, ZYGOTE);
 }
 
 static void a_session_leaves_nothing(void **state)
@@ -299,7 +306,7 @@ int main(void)
         TEST(refuses_a_name_that_is_no_text),
         TEST(refuses_a_folder_that_cannot_be_made),
         TEST(zygotes_own_what_they_make),
-        TEST(uv_owns_its_workspace),
+        TEST(root_owns_what_its_worker_works_in),
         TEST(a_session_leaves_nothing),
         TEST(removes_what_an_earlier_gateway_left),
     };
