@@ -71,7 +71,7 @@ aarch64() {
 tests_mypy() {
     local folder
     local -x MYPYPATH=tests/system:tests/system/http:tests/lib:tests/bench
-    MYPYPATH=$MYPYPATH:kernels:gateway/packages:clients/python/src
+    MYPYPATH=$MYPYPATH:kernels:gateway/downloads:clients/python/src
     for folder in tests/{bench,demo,docs,lib,mutants,runner,soak,vm} \
         tests/system{,/http,/packages,/peers,/peers/programs,/sdk}; do
         .venv/bin/mypy --follow-imports=silent "$folder"/*.py || return

@@ -49,6 +49,7 @@ def loop_of(source, package):
     ("source", "package"),
     [
         ("kernels", "hearth_kernel"),
+        ("gateway/downloads", "hearth_downloads"),
         ("clients/python/src", "hearth"),
     ],
 )
@@ -76,11 +77,10 @@ def test_a_loop_is_found(tmp_path):
     assert loop_of(tmp_path, "p") == []
 
 
-def folders():
-    """The folders of the kernel's package, as the lists of its build order
-    them."""
-    text = (ROOT / "kernels/Makemodule.am").read_text()
-    listed = re.findall(r"%D%/(hearth_kernel(?:/\w+)?)/\w+\.(?:c|py)\b", text)
+def folders(source, package):
+    """The folders of a package, as the lists of its build order them."""
+    text = (ROOT / source / "Makemodule.am").read_text()
+    listed = re.findall(rf"%D%/({package}(?:/\w+)?)/\w+\.(?:c|py)\b", text)
     return list(dict.fromkeys(listed))
 
 
@@ -110,8 +110,17 @@ def upward(source, order):
     ]
 
 
-def test_modules_import_what_comes_before_their_folder():
-    assert upward(ROOT / "kernels", folders()) == []
+@pytest.mark.parametrize(
+    ("source", "package"),
+    [
+        ("kernels", "hearth_kernel"),
+        ("gateway/downloads", "hearth_downloads"),
+    ],
+)
+def test_modules_import_what_comes_before_their_folder(source, package):
+    order = folders(source, package)
+    assert len(order) > 1
+    assert upward(ROOT / source, order) == []
 
 
 def test_an_import_of_a_later_folder_is_found(tmp_path):

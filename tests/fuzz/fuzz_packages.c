@@ -1,7 +1,7 @@
 /* What a packages worker says, a line each: a client gets known members alone,
  * and no text has a control. */
 #include "base/buffer.h"
-#include "gateway/registry/packages/packages_answer.h"
+#include "gateway/registry/downloads/packages_answer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +38,11 @@ static void check(const json_t *value)
 
 static void read_line(const uint8_t *line, size_t size)
 {
-    char progress[PACKAGES_PROGRESS_SIZE] = "";
+    char progress[DOWNLOAD_PROGRESS_SIZE] = "";
     json_auto_t *reply =
         packages_answer_read((bytes_t){(const char *) line, size}, progress);
 
-    check_text(progress, PACKAGES_PROGRESS_SIZE - 1);
+    check_text(progress, DOWNLOAD_PROGRESS_SIZE - 1);
     check(reply);
     if (reply && !json_object_get(reply, "status"))
         abort();

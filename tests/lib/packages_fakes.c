@@ -16,12 +16,12 @@ packages_fakes_t packages_fakes;
 static char index_url[] = "https://index/simple/";
 static zygote_user_t user = {.uid = 7, .gid = 8};
 
-int __wrap_packages_process_new(const packages_process_start_t *start,
+int __wrap_download_process_new(const download_process_start_t *start,
                                 const json_t *job,
-                                packages_process_t **ret_process,
+                                download_process_t **ret_process,
                                 fault_t *fault);
-void __wrap_packages_process_stop(packages_process_t *self);
-void __wrap_packages_process_destroy(packages_process_t **self_p);
+void __wrap_download_process_stop(download_process_t *self);
+void __wrap_download_process_destroy(download_process_t **self_p);
 packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
                                  const char *event, const char *session,
@@ -62,9 +62,9 @@ static const char *name_of(const packages_worker_t *worker)
     return name ? name : "list";
 }
 
-int __wrap_packages_process_new(const packages_process_start_t *start,
+int __wrap_download_process_new(const download_process_start_t *start,
                                 const json_t *job,
-                                packages_process_t **ret_process,
+                                download_process_t **ret_process,
                                 fault_t *fault)
 {
     packages_worker_t *worker = &packages_fakes.workers[packages_fakes.started];
@@ -79,16 +79,16 @@ int __wrap_packages_process_new(const packages_process_start_t *start,
     assert_int_equal(start->limit_ms, 600000);
     packages_fakes.started++;
     deeds_note("start %s", name_of(worker));
-    *ret_process = (packages_process_t *) (void *) worker;
+    *ret_process = (download_process_t *) (void *) worker;
     return 0;
 }
 
-void __wrap_packages_process_stop(packages_process_t *self)
+void __wrap_download_process_stop(download_process_t *self)
 {
     deeds_note("stop %s", name_of((packages_worker_t *) (void *) self));
 }
 
-void __wrap_packages_process_destroy(packages_process_t **self_p)
+void __wrap_download_process_destroy(download_process_t **self_p)
 {
     packages_worker_t *worker = (packages_worker_t *) (void *) *self_p;
 

@@ -4,15 +4,15 @@
 #ifndef HEARTH_TESTS_LIB_PACKAGES_FAKES_H
 #define HEARTH_TESTS_LIB_PACKAGES_FAKES_H
 
-#include "gateway/registry/packages/packages_jobs.h"
-#include "gateway/registry/packages/packages_process.h"
+#include "gateway/registry/downloads/packages_jobs.h"
+#include "gateway/registry/downloads/download_process.h"
 #include "tests/lib/registry_rig.h"
 
 #define PACKAGES_WORKERS_MAX 64
 
 /* What a worker was started with. */
 typedef struct {
-    packages_process_start_t start;
+    download_process_start_t start;
     json_t *job;   /* owned */
     bool is_there; /* it was not destroyed */
     bool has_user; /* a user of its own */

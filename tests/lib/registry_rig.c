@@ -15,7 +15,7 @@
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/launch/launcher.h"
-#include "gateway/registry/packages/packages_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/sessions/session_factory.h"
 #include "gateway/registry/tools/tool_servers.h"

@@ -1,5 +1,5 @@
-"""In the place of hearth_packages.worker: does what the first name of its job
-says, and notes in the folder of the work that it began and ended."""
+"""In the place of hearth_downloads.packages.worker: does what the first name of
+its job says, and notes in the folder of the work that it began and ended."""
 
 from __future__ import annotations
 

@@ -34,16 +34,19 @@ class Packaged(Gateway):
         """The program finds its Python packages beside itself."""
         here = self.folder / "bin"
         python = here / "python"
-        (python / "hearth_packages").mkdir(parents=True)
-        for path in (self.folder, here, python, python / "hearth_packages"):
+        downloads = python / "hearth_downloads"
+        (downloads / "packages").mkdir(parents=True)
+        for path in (self.folder, here, python, downloads):
             os.chmod(path, 0o755)
+        os.chmod(downloads / "packages", 0o755)
         real = Path(HEARTH).resolve()
         shutil.copy2(real, here / "hearth")
         os.symlink(
             real.parent / "python" / "hearth_kernel", python / "hearth_kernel"
         )
-        (python / "hearth_packages" / "__init__.py").touch()
-        shutil.copy(WORKER, python / "hearth_packages" / "worker.py")
+        (downloads / "__init__.py").touch()
+        (downloads / "packages" / "__init__.py").touch()
+        shutil.copy(WORKER, downloads / "packages" / "worker.py")
         self.command = (str(here / "hearth"), "serve")
 
     def notes(self) -> list[dict[str, Any]]:

@@ -95,9 +95,9 @@ def test_the_python_packages_are_compiled(root: Path) -> None:
     """For the default Python; the paths are those of the installed files."""
     if not PYTHON.exists():
         pytest.skip(f"there is no {PYTHON}")
-    (worker,) = root.rglob("hearth_packages/worker.py")
+    (worker,) = root.rglob("hearth_downloads/packages/worker.py")
     folder = worker.parents[1]
-    names = ["hearth_packages.worker", "hearth_kernel.kernel"]
+    names = ["hearth_downloads.packages.worker", "hearth_kernel.kernel"]
     done = subprocess.run(
         [str(PYTHON), "-I", "-B", "-c", SEES, str(folder), *names],
         capture_output=True,

@@ -14,7 +14,7 @@
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_feed.h"
 #include "gateway/registry/core/session_table.h"
-#include "gateway/registry/packages/packages_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/retention.h"

@@ -14,7 +14,7 @@
 #include "gateway/registry/core/session_feed.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launcher.h"
-#include "gateway/registry/packages/packages_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/tools/tool_servers.h"
 #include "gateway/session/tools/tool_offer.h"

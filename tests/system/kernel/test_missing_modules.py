@@ -61,7 +61,7 @@ def test_a_package_can_have_another_name(kernel):
         "import msvcrt",
         "import ldap",
         "import MySQLdb",
-        "import hearth_packages",
+        "import hearth_downloads",
         "from json import nothing",
         "import sys\nsys.modules['humane'] = None\nimport humane",
         "from . import humane",

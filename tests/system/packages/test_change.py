@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
-from hearth_packages import generations
-from hearth_packages.faults import Failed, Gone
-from hearth_packages.gateway import Gateway
-from hearth_packages.generations import Account, Generations, Package
-from hearth_packages.job import Job
-from hearth_packages.order import do
-from hearth_packages.stage import Stage
+from hearth_downloads.core.faults import Failed, Gone
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.packages import generations
+from hearth_downloads.packages.generations import Account, Generations, Package
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.order import do
+from hearth_downloads.packages.stage import Stage
 
 
 @pytest.fixture
@@ -38,7 +38,10 @@ def job(tmp_path: Path) -> Job:
     work = tmp_path / "work"
     work.mkdir()
     return Job(
-        *("remove", ["x"], str(session), str(work)),
+        order="remove",
+        names=["x"],
+        session=str(session),
+        work=str(work),
         uid=os.geteuid(),
         gid=os.getegid(),
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from hearth_packages.faults import Failed
-from hearth_packages.generations import Account, Generations, Package
+from hearth_downloads.core.faults import Failed
+from hearth_downloads.packages.generations import Account, Generations, Package
 
 STEPS = 60  # more than a commit has
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from hearth_packages.http_head import (
+from hearth_downloads.core.http_head import (
     HEAD_MAX,
     HeadFault,
     parse_answer,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from hearth_packages import judge as judging
-from hearth_packages.faults import Gone, Refused
-from hearth_packages.job import Job
-from hearth_packages.judge import Tally
-from hearth_packages.profile import find_module
+from hearth_downloads.core.faults import Gone, Refused
+from hearth_downloads.packages import judge as judging
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.judge import Tally
+from hearth_downloads.packages.profile import find_module
 
-JOB = Job("add", [], "/", "/", profile="p", max_bytes=10_000, max_files=50)
+JOB = Job("add", "/", profile="p", max_bytes=10_000, max_files=50)
 
 
 def judge(
@@ -222,7 +222,7 @@ def test_bounds_files(tmp_path: Path) -> None:
 
 
 def test_bounds_depth(tmp_path: Path) -> None:
-    job = Job("add", [], "/", "/", max_files=10_000)
+    job = Job("add", "/", max_files=10_000)
     path = tmp_path
     for _ in range(judging.DEPTH_MAX):
         path = path / "d"

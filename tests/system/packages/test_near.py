@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 from fake_index import FakeIndex
-from hearth_packages import near
-from hearth_packages.near import DISTRIBUTIONS, POPULAR, advise, count_edits
-from hearth_packages.requirement import matches, normalise
+from hearth_downloads.packages import near
+from hearth_downloads.packages.near import (
+    DISTRIBUTIONS,
+    POPULAR,
+    advise,
+    count_edits,
+)
+from hearth_downloads.packages.requirement import matches, normalise
 from worker import Folder, refuse
 
 
@@ -94,7 +99,7 @@ def test_names_a_module_that_the_profile_has() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["hearth", "hearth-kernel", "hearth-packages"])
+@pytest.mark.parametrize("name", ["hearth", "hearth-kernel", "hearth-downloads"])
 def test_names_of_hearth_are_reserved(name: str) -> None:
     module = name.replace("-", "_")
     assert ask(name) == (

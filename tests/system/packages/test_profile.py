@@ -8,8 +8,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
-from hearth_packages.profile import find_installed
-from hearth_packages.requirement import normalise
+from hearth_downloads.packages.profile import find_installed
+from hearth_downloads.packages.requirement import normalise
 from worker import PACKAGE
 
 
@@ -100,9 +100,9 @@ def test_takes_no_package_without_a_name_and_a_version(
 def test_a_list_does_not_import_what_a_change_needs(tmp_path: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {PACKAGE!r})\n"
-        "from hearth_packages.job import Job\n"
-        "from hearth_packages.order import do\n"
-        f"do(Job('list', [], {str(tmp_path)!r}, ''), None)\n"
+        "from hearth_downloads.packages.job import Job\n"
+        "from hearth_downloads.packages.order import do\n"
+        f"do(Job('list', session={str(tmp_path)!r}), None)\n"
         "print(*sys.modules)"
     )
     done = subprocess.run(
@@ -112,5 +112,7 @@ def test_a_list_does_not_import_what_a_change_needs(tmp_path: Path) -> None:
         check=True,
     )
     loaded = done.stdout.split()
-    assert "hearth_packages.order" in loaded
-    assert not {"hearth_packages.change", "importlib.metadata"} & set(loaded)
+    assert "hearth_downloads.packages.order" in loaded
+    assert not {"hearth_downloads.packages.change", "importlib.metadata"} & set(
+        loaded
+    )

@@ -10,9 +10,9 @@ import time
 from typing import Callable, Iterator
 
 import pytest
-from hearth_packages import proxy as module
-from hearth_packages.proxy import Bounds, Proxy, Report
-from hearth_packages.rules import Rules
+from hearth_downloads.core import proxy as module
+from hearth_downloads.core.proxy import Bounds, Proxy, Report
+from hearth_downloads.packages.rules import Rules
 
 LONG = 30
 

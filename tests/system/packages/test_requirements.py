@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hearth_packages.faults import TEXT_MAX, Invalid, clean
-from hearth_packages.requirement import (
+from hearth_downloads.core.faults import TEXT_MAX, Invalid, clean
+from hearth_downloads.packages.requirement import (
     COUNT_MAX,
     LENGTH_MAX,
     WORD_MAX,

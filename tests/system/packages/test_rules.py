@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hearth_packages.faults import Failed
-from hearth_packages.rules import (
+from hearth_downloads.core.faults import Failed
+from hearth_downloads.packages.rules import (
     Rules,
     is_forbidden,
     parse_address,

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from hearth_packages.folders import Measure
-from hearth_packages.gateway import Gateway
-from hearth_packages.growth import Growth
-from hearth_packages.job import Job
-from hearth_packages.stage import ARCHIVE, CACHE_FACTOR, Inventory, Stage
+from hearth_downloads.core.folders import Measure
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.packages.growth import Growth
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.stage import (
+    ARCHIVE,
+    CACHE_FACTOR,
+    Inventory,
+    Stage,
+)
 
 
 @pytest.fixture
@@ -31,9 +36,7 @@ def make_job(work: Path, max_files: int = 1000) -> Job:
         (cache / name).write_bytes(bytes(10_000))
     os.link(cache / ARCHIVE / "one" / "a", cache / ARCHIVE / "two" / "a")
     user = os.geteuid()
-    return Job(
-        "add", [], "", str(work), max_files=max_files, uid=user, gid=user
-    )
+    return Job("add", str(work), max_files=max_files, uid=user, gid=user)
 
 
 def test_one_walk_tells_all(

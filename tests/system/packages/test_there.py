@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from fake_index import FakeIndex
-from hearth_packages.generations import Account, Generations, Package
-from hearth_packages.there import find_requested
+from hearth_downloads.packages.generations import Account, Generations, Package
+from hearth_downloads.packages.there import find_requested
 from worker import Folder, Refusal, refuse
 
 

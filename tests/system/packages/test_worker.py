@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -548,8 +549,8 @@ def test_says_what_is_wrong_with_a_job(folder: Folder) -> None:
 
 def test_the_package_is_what_is_built() -> None:
     """Every module of the source is installed beside hearth_kernel."""
-    source = os.listdir(ROOT / "gateway/packages/hearth_packages")
-    built = os.listdir(f"{PACKAGE}/hearth_packages")
-    assert {one for one in source if one.endswith(".py")} == {
-        one for one in built if one.endswith(".py")
+    source = ROOT / "gateway/downloads/hearth_downloads"
+    built = Path(PACKAGE) / "hearth_downloads"
+    assert {one.relative_to(source) for one in source.rglob("*.py")} == {
+        one.relative_to(built) for one in built.rglob("*.py")
     }

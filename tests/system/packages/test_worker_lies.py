@@ -12,8 +12,8 @@ from typing import Any, Iterator
 
 import pytest
 from fake_index import FakeIndex, Member
-from hearth_packages.faults import Refused
-from hearth_packages.gateway import encode
+from hearth_downloads.core.faults import Refused
+from hearth_downloads.packages.report import encode
 from worker import Folder, Refusal, refuse, size
 
 

@@ -167,7 +167,7 @@ class Folder:
     def _spawn(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
         start = (
             f"import sys; sys.path.insert(0, {PACKAGE!r}); "
-            "from hearth_packages.worker import main; main()"
+            "from hearth_downloads.packages.worker import main; main()"
         )
         arguments = [sys.executable, "-I", "-c", start]
         if self.kind == "mapper":

@@ -1,12 +1,12 @@
 /* What a packages worker may say, and that nothing else reaches a client. */
-#include "gateway/registry/packages/packages_answer.h"
+#include "gateway/registry/downloads/packages_answer.h"
 
 #include "base/buffer.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
 
-static char progress[PACKAGES_PROGRESS_SIZE];
+static char progress[DOWNLOAD_PROGRESS_SIZE];
 
 /* Returns the reply as text with sorted keys, lent; "" for progress. */
 static const char *read_bytes(const char *said, size_t size)
@@ -101,8 +101,8 @@ static void texts_are_bounded(void **state)
         buffer_text(&said, "\xC3\xA4");
     buffer_text(&said, "\"}");
     assert_string_equal(read_bytes((const char *) said.data, said.size), "");
-    assert_int_equal(strlen(progress), PACKAGES_PROGRESS_SIZE - 1);
-    assert_string_equal(progress + PACKAGES_PROGRESS_SIZE - 3, "\xC3\xA4");
+    assert_int_equal(strlen(progress), DOWNLOAD_PROGRESS_SIZE - 1);
+    assert_string_equal(progress + DOWNLOAD_PROGRESS_SIZE - 3, "\xC3\xA4");
 }
 
 static void what_is_not_valid_is_a_failure(void **state)

@@ -1,7 +1,7 @@
 /* Jobs with packages: which run, which wait, which are refused, what a worker's
  * answer leads to, and what becomes of them when a session or the gateway ends.
  * Workers are records. */
-#include "gateway/registry/packages/packages_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 
 #include "base/buffer.h"
 #include "tests/lib/packages_fakes.h"

@@ -1,5 +1,5 @@
 /* What the audit log has of a job with packages that failed. */
-#include "gateway/registry/packages/packages_records.h"
+#include "gateway/registry/downloads/packages_records.h"
 
 #include "base/buffer.h"
 #include "tests/lib/packages_fakes.h"

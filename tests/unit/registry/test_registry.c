@@ -18,7 +18,7 @@
 #include "gateway/registry/launch/launcher.h"
 #include "gateway/registry/launch/pool.h"
 #include "gateway/registry/main/session_events.h"
-#include "gateway/registry/packages/packages_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/adopt.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/storage/packages_folder.h"

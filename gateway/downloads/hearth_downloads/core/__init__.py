@@ -1,0 +1,1 @@
+"""The parts of every job: its socket, its sandbox, and the way out of that."""

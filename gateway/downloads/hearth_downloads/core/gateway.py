@@ -1,0 +1,81 @@
+"""The worker's end of the socket to the gateway.
+
+The gateway ends a job by closing its end. So every wait of the worker polls
+this socket too, and every longer work calls `check` now and then.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+from typing import Any
+
+from hearth_downloads.core.faults import Failed, Fault, Gone, clean
+
+DATAGRAM_MAX = 64 * 1024
+
+
+class Gateway:
+    """The socket, and until when the job has to be done."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self.link = link
+        self.seconds = 0.0
+        self.ends_at = float("inf")
+        self._poll = select.poll()
+        self._poll.register(link, select.POLLIN | select.POLLRDHUP)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for poll."""
+        return self.link.fileno()
+
+    def receive(self) -> bytes:
+        """Return the job's datagram."""
+        datagram = self.link.recv(DATAGRAM_MAX)
+        if not datagram:
+            raise Gone
+        return datagram
+
+    def limit(self, seconds: float) -> None:
+        """Let `check` end the job after that time."""
+        self.seconds = seconds
+        self.ends_at = time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Raise Gone or Failed if the job has to end."""
+        for _, events in self._poll.poll(0):
+            if events & ~select.POLLIN or not self._has_said():
+                raise Gone
+        if time.monotonic() > self.ends_at:
+            raise Failed(
+                f"the job was ended: it took more than {self.seconds:g} seconds"
+            )
+
+    def _has_said(self) -> bool:
+        """Read what no gateway sends; an end reads as nothing."""
+        return bool(self.link.recv(DATAGRAM_MAX, socket.MSG_DONTWAIT))
+
+    def progress(self, text: str) -> None:
+        """Report what is being done, and look whether to go on."""
+        self.check()
+        self._send({"progress": clean(text, 200)})
+
+    def fault(self, noun: str, fault: Fault) -> None:
+        """Answer why the job has failed; clients know it by `noun`, too."""
+        ename = f"{noun}{fault.ename}"
+        self._send({"fault": {"ename": ename, "text": fault.text}})
+
+    def answer(self, answer: bytes) -> None:
+        """Answer with a datagram."""
+        self._send_bytes(answer)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._send_bytes(json.dumps(message).encode())
+
+    def _send_bytes(self, datagram: bytes) -> None:
+        try:
+            self.link.send(datagram, socket.MSG_NOSIGNAL)
+        except OSError:
+            raise Gone from None

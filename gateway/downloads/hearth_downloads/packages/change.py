@@ -1,0 +1,266 @@
+"""A change of a session's packages: resolved, installed, judged and shown."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import replace
+
+from hearth_downloads.core.faults import Conflict, Failed, Refused
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.packages.generations import Account, Generations, Package
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.judge import judge
+from hearth_downloads.packages.profile import find_installed, find_module
+from hearth_downloads.packages.report import Answer, encode, report
+from hearth_downloads.packages.requirement import (
+    parse_all,
+    parse_names,
+    with_extras,
+)
+from hearth_downloads.packages.resolve import (
+    Resolver,
+    check_name,
+    keep_needed,
+    parse,
+    to_packages,
+)
+from hearth_downloads.packages.rules import read_rules
+from hearth_downloads.packages.stage import Stage
+from hearth_downloads.packages.there import find_requested
+from hearth_downloads.packages.uv import Uv
+
+REQUESTED_MAX = 300
+
+
+def change(job: Job, gateway: Gateway) -> bytes:
+    """Add or remove; return the answer as a datagram."""
+    _check_user(job)
+    if job.order == "add":
+        new = {one.name: one.text for one in parse_all(job.names)}
+        for name in new:
+            check_name(job, name, [])
+    else:
+        new = dict.fromkeys(parse_names(job.names), "")
+    return _Change(job, gateway).run(new)
+
+
+def _check_user(job: Job) -> None:
+    if os.geteuid() != 0 and job.uid != os.geteuid():
+        raise Failed(
+            f"uv's sandbox is to have the user {job.uid}, and the worker has "
+            f"{os.geteuid()}: only root can give it another one"
+        )
+
+
+class _Change:
+    """One change of a session's packages."""
+
+    def __init__(
+        self,
+        job: Job,
+        gateway: Gateway,
+    ) -> None:
+        self.job = job
+        self.gateway = gateway
+        self.stage = Stage(job)
+        self.generations = Generations(job.session)
+        self.installed = find_installed()
+        self.profile = {
+            one.name: one.version for one in self.installed.values()
+        }
+        self.before = Account()
+
+    def run(self, new: dict[str, str]) -> bytes:
+        """Make the change; `new` has requirements, or names to be removed."""
+        is_add = self.job.order == "add"
+        if is_add:
+            # A request that changes nothing does not wait for other workers.
+            self.before = self.generations.read()
+            requested = self._find_there(new)
+            if requested == self.before.requested:
+                return encode(self._report(self.before, new))
+        self.stage.take_lock(self.gateway)
+        self.generations.recover()
+        self.before = self.generations.read()
+        requested = self._find_there(new) if is_add else None
+        if requested is not None:
+            return self._record(requested, new)
+        self.stage.open(self.gateway)
+        try:
+            return self._make(new)
+        finally:
+            # The answer stays what it is: the next job clears up, or says why
+            # not.
+            with contextlib.suppress(Failed):
+                self.stage.clear()
+
+    def _find_there(self, new: dict[str, str]) -> dict[str, str] | None:
+        """Return what is requested then if all of `new` is there, else None."""
+        if self.before.generation and not self.generations.is_there():
+            return None
+        if not all(map(self.job.permits, self.before.versions())):
+            return None
+        return find_requested(new, self.before, self.profile)
+
+    def _record(self, requested: dict[str, str], new: dict[str, str]) -> bytes:
+        """Request packages that are there."""
+        _check_count(requested)
+        packages = tuple(
+            replace(one, requested=one.name in requested)
+            for one in self.before.packages
+        )
+        return self._keep(requested, packages, self.before.resolved, new)
+
+    def _make(self, new: dict[str, str]) -> bytes:
+        if self.job.order == "add":
+            before = self.before.requested
+            requested = dict(before)
+            for name, text in new.items():
+                requested[name] = with_extras(text, before.get(name, ""))
+        else:
+            requested = _take_out(self.before, list(new))
+        _check_count(requested)
+        if not requested:
+            return self._finish(None, requested, (), "", new)
+        rules = read_rules(self.job.index, self.job.hosts)
+        uv = Uv(self.job, self.gateway, rules, self.stage)
+        try:
+            resolver = Resolver(self.job, self.stage, uv, rules, self.installed)
+            if self.job.order == "remove":
+                return self._reduce(resolver, requested, new)
+            return self._resolve(resolver, requested, new)
+        except Refused:
+            # Files that were unpacked for it would stay in the cache.
+            uv.growth.take_back()
+            raise
+        finally:
+            uv.close()
+
+    def _resolve(
+        self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
+    ) -> bytes:
+        self.gateway.progress(f"resolving {len(requested)} requirements")
+        pins = resolver.resolve(requested, self.before.resolved, new)
+        packages = to_packages(pins, requested)
+        resolved = self.stage.read("resolved.txt")
+        if self._has(packages):
+            return self._keep(requested, packages, resolved, new)
+        self.gateway.progress(f"installing {len(pins)} packages")
+        resolver.install(pins)
+        return self._finish(resolver, requested, packages, resolved, new)
+
+    def _reduce(
+        self, resolver: Resolver, requested: dict[str, str], new: dict[str, str]
+    ) -> bytes:
+        """Keep what is still needed, as it is.
+
+        Neither the index nor the operator's lists are asked about that: else
+        one package that they take back would keep every other one there.
+        """
+        needed = keep_needed(parse(self.before.resolved), requested)
+        there = self.before.versions()
+        pins = [
+            pin
+            for pin in needed
+            if pin.name in there and pin.name not in self.installed
+        ]
+        packages = to_packages(pins, requested)
+        resolved = "".join(pin.encode() for pin in needed)
+        if self._has(packages):
+            return self._keep(requested, packages, resolved, new)
+        self.gateway.progress(f"installing {len(pins)} packages")
+        resolver.reinstall(pins)
+        return self._finish(resolver, requested, packages, resolved, new)
+
+    def _has(self, packages: tuple[Package, ...]) -> bool:
+        """Return true if the session has just these packages."""
+        versions = Account(packages=packages).versions()
+        return self.generations.is_there() and (
+            versions == self.before.versions()
+        )
+
+    def _keep(
+        self,
+        requested: dict[str, str],
+        packages: tuple[Package, ...],
+        resolved: str,
+        new: dict[str, str],
+    ) -> bytes:
+        """Change the account alone: no file would be another."""
+        account = replace(
+            self.before,
+            requested=requested,
+            packages=packages,
+            resolved=resolved,
+        )
+        answer = encode(self._report(account, new))
+        self.gateway.check()
+        if account.generation:
+            self.generations.update(account)
+        else:
+            self.generations.commit(None, account)
+        return answer
+
+    def _report(self, account: Account, new: dict[str, str]) -> Answer:
+        return report(self.before, account, self.profile, list(new))
+
+    def _finish(
+        self,
+        resolver: Resolver | None,
+        requested: dict[str, str],
+        packages: tuple[Package, ...],
+        resolved: str,
+        new: dict[str, str],
+    ) -> bytes:
+        """Judge what was staged, and show it."""
+        if resolver is None:
+            self.stage.make_folder("new")
+        self.gateway.progress(f"judging {len(packages)} packages")
+        self._judge()
+        account = Account(0, requested, packages, resolved)
+        answer = encode(self._report(account, new))
+        self.gateway.check()
+        self.generations.commit(self.stage.new, account)
+        return answer
+
+    def _judge(self) -> None:
+        folder = os.open(
+            self.stage.new,
+            os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
+        )
+        try:
+            judge(self.job, folder, find_module, self.gateway.check)
+            os.fchmod(folder, 0o755)
+        finally:
+            os.close(folder)
+
+
+def _check_count(requested: dict[str, str]) -> None:
+    if len(requested) > REQUESTED_MAX:
+        raise Refused(
+            f"the session would have {len(requested)} requested packages, "
+            f"and the most is {REQUESTED_MAX}: remove some of them first"
+        )
+
+
+def _take_out(account: Account, names: list[str]) -> dict[str, str]:
+    """Return what is requested without these names."""
+    requested = dict(account.requested)
+    there = {package.name: package for package in account.packages}
+    for name in names:
+        if name in requested:
+            del requested[name]
+        elif name in there:
+            needed = " and ".join(there[name].via) or "another package"
+            raise Conflict(
+                f"{name} is there because {needed} needs it, and goes with "
+                f"that: remove {needed}"
+            )
+        elif name not in account.requested:
+            have = ", ".join(sorted(account.requested)) or "none"
+            raise Conflict(
+                f"{name} is not among the session's packages; requested are: "
+                f"{have}"
+            )
+    return requested

@@ -1,0 +1,35 @@
+"""A job with packages, as the gateway's first datagram describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hearth_downloads.core.job import BaseJob
+from hearth_downloads.packages.requirement import matches
+
+ORDERS = ("add", "remove", "list")
+
+
+@dataclass(frozen=True)
+class Job(BaseJob):
+    """The order for one session, and its limits."""
+
+    names: list[str] = field(default_factory=list)
+    session: str = ""  # the session's folder, whose last part is its token
+    index: str = ""
+    hosts: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    cooldown: int = 0  # seconds
+    max_files: int = 100_000
+    uv: str = ""
+
+    def setting(self, name: str) -> str:
+        """Return the name of a setting, as the configuration has it."""
+        return f"profile/{self.profile}/packages/{name}"
+
+    def permits(self, name: str) -> bool:
+        """Return true if the operator's lists permit that package."""
+        return not matches(name, self.deny) and (
+            not self.allow or matches(name, self.allow)
+        )

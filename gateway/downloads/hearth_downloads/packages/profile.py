@@ -1,0 +1,167 @@
+"""The packages of the profile's Python, which is the Python that runs this.
+
+Packages of a session are added to it and replace nothing of it. So uv is given
+the packages that are there as constraints, and as wheels of their own in a
+folder: a version that no index has can be resolved too. These wheels are empty
+but for their names. They depend on nothing, because the profile is taken as it
+is. Only requirements of their extras are listed.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import re
+import sys
+import zipfile
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Optional
+
+from hearth_downloads.packages.requirement import is_name, is_version, normalise
+
+_EXTRA = re.compile(r";.*\bextra\s*==", re.DOTALL)
+_FIELD = re.compile(
+    r"^(name|version|provides-extra|requires-dist):[ \t]*(.*(?:\n[ \t].*)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Modules that hearth gives to kernels without such a file in sys.path.
+OWN = frozenset(("hearth", "hearth_kernel", "hearth_downloads"))
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One package of the profile's Python."""
+
+    name: str  # normalised
+    version: str
+    extras: tuple[str, ...]
+    needs: tuple[str, ...]  # of extras
+
+    @property
+    def constraint(self) -> str:
+        """Return the requirement that only this version satisfies."""
+        return f"{self.name}=={self.version}"
+
+    @property
+    def filename(self) -> str:
+        """Return the name of its wheel."""
+        stem = self.name.replace("-", "_")
+        return f"{stem}-{self.version.replace('-', '.')}-py3-none-any.whl"
+
+    def make_wheel(self) -> bytes:
+        """Return a wheel with nothing but the metadata."""
+        lines = [
+            "Metadata-Version: 2.1",
+            f"Name: {self.name}",
+            f"Version: {self.version}",
+            *(f"Provides-Extra: {extra}" for extra in self.extras),
+            *(f"Requires-Dist: {need}" for need in self.needs),
+        ]
+        folder = "-".join(self.filename.split("-")[:2]) + ".dist-info"
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr(f"{folder}/METADATA", "\n".join([*lines, "", ""]))
+            archive.writestr(
+                f"{folder}/WHEEL",
+                "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
+                "Tag: py3-none-any\n",
+            )
+            archive.writestr(f"{folder}/RECORD", "")
+        return out.getvalue()
+
+
+def find_installed() -> dict[str, Installed]:
+    """Return the packages by name; of two the one that is imported."""
+    found: dict[str, Installed] = {}
+    for distribution in importlib.metadata.distributions():
+        try:
+            one = _read(distribution)
+        except Exception:  # noqa: S112  a broken package is no package
+            continue
+        if one is not None:
+            found.setdefault(one.name, one)
+    return found
+
+
+def _read(distribution: importlib.metadata.Distribution) -> Optional[Installed]:
+    about = _read_fields(distribution)
+    name = "".join(about["name"][:1])
+    version = "".join(about["version"][:1])
+    if not is_name(name) or not is_version(version):
+        return None
+    extras = about["provides-extra"]
+    needs = about["requires-dist"]
+    if extras and not needs:
+        needs = distribution.requires or []  # a file of its own has them
+    needs = [
+        need
+        for need in needs
+        if _EXTRA.search(need) and "\n" not in need and "@" not in need
+    ]
+    return Installed(
+        normalise(name),
+        _canonical(version),
+        tuple(extra for extra in extras if is_name(extra)),
+        tuple(needs),
+    )
+
+
+def _read_fields(
+    distribution: importlib.metadata.Distribution,
+) -> dict[str, list[str]]:
+    """Return the values of these fields of its metadata.
+
+    `distribution.metadata` would also parse the description, each time that it
+    is asked, and that is most of the text.
+    """
+    found: dict[str, list[str]] = {
+        "name": [],
+        "version": [],
+        "provides-extra": [],
+        "requires-dist": [],
+    }
+    for filename in ("METADATA", "PKG-INFO", ""):
+        text = distribution.read_text(filename)
+        if text:
+            head = text.partition("\n\n")[0]
+            for name, value in _FIELD.findall(head):
+                found[name.lower()].append(value.strip())
+            break
+    return found
+
+
+def _canonical(version: str) -> str:
+    """Return the version as the name of a wheel can have it."""
+    version = version.lower().lstrip("v")
+    return re.sub(r"-([0-9]+)(?=$|[+.])", r".post\1", version)
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the profile's."""
+
+    folders: tuple[str, ...] = ()  # of a namespace package, which can be shared
+
+
+def find_module(name: str, inside: tuple[str, ...] = ()) -> Optional[Module]:
+    """Return the module of that name; `inside` has its namespace's folders."""
+    if not inside and name in OWN:
+        return Module()
+    spec = (
+        PathFinder.find_spec(name, list(inside)) if inside else _find_top(name)
+    )
+    if spec is None:
+        return None
+    if spec.origin is None:
+        return Module(tuple(spec.submodule_search_locations or ()))
+    return Module()
+
+
+def _find_top(name: str) -> Optional[ModuleSpec]:
+    for finder in sys.meta_path:
+        find_spec = getattr(finder, "find_spec", None)
+        spec: Optional[ModuleSpec] = find_spec and find_spec(name, None)
+        if spec is not None:
+            return spec
+    return None

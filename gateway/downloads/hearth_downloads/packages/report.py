@@ -1,0 +1,79 @@
+"""The answer of a job: what the session has, and what has changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hearth_downloads.core.faults import Refused, clean
+from hearth_downloads.core.gateway import DATAGRAM_MAX
+from hearth_downloads.packages.generations import Account
+from hearth_downloads.packages.requirement import is_name, is_version, normalise
+
+Answer = dict[str, Any]
+
+
+def report(
+    before: Account,
+    after: Account,
+    profile: dict[str, str],
+    asked: list[str],
+) -> Answer:
+    """Return the members of the answer; `profile` has its versions."""
+    old, new = before.versions(), after.versions()
+    return {
+        "packages": [
+            {
+                "name": one.name,
+                "version": one.version,
+                "requested": one.requested,
+            }
+            for one in after.packages
+        ],
+        "added": [_show(name, new) for name in new if name not in old],
+        "changed": [
+            {"name": name, "from": old[name], "to": new[name]}
+            for name in new
+            if name in old and old[name] != new[name]
+        ],
+        "removed": [_show(name, old) for name in old if name not in new],
+        "present": [
+            _show(name, profile)
+            for name in map(normalise, asked)
+            if name in profile and name in after.requested
+        ],
+    }
+
+
+def _show(name: str, versions: dict[str, str]) -> dict[str, str]:
+    return {"name": name, "version": versions[name]}
+
+
+def encode(answer: Answer) -> bytes:
+    """Return the datagram of an answer, before the work is shown.
+
+    Refuse one that the gateway would not take: the session would have packages
+    that no list could name (gateway/registry/downloads/packages_answer.c).
+    """
+    for entries in answer.values():
+        for entry in entries:
+            _check_entry(entry)
+    datagram = json.dumps({"ok": answer}).encode()
+    if len(datagram) > DATAGRAM_MAX:
+        raise Refused(
+            f"the list of the session's packages would have {len(datagram)} "
+            f"bytes, and the most is {DATAGRAM_MAX}: ask for fewer packages"
+        )
+    return datagram
+
+
+def _check_entry(entry: dict[str, Any]) -> None:
+    for member, word in entry.items():
+        if member == "requested":
+            continue
+        permits = is_name if member == "name" else is_version
+        if not permits(word):
+            raise Refused(
+                f"the package {clean(entry['name'], 40)} has the {member} "
+                f"{clean(word, 40)}, which the gateway does not take"
+            )

@@ -1,0 +1,350 @@
+"""Finds the versions of all packages that what was requested needs.
+
+uv does it, with the profile's packages as constraints. The result is judged as
+a whole: a dependency is a package like one that was asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from hearth_downloads.core.faults import Conflict, Failed, Fault, Refused, clean
+from hearth_downloads.core.sandbox import Result
+from hearth_downloads.packages.generations import Package
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.profile import Installed
+from hearth_downloads.packages.requirement import (
+    WORD_MAX,
+    is_name,
+    is_version,
+    matches,
+    normalise,
+)
+from hearth_downloads.packages.rules import Rules
+from hearth_downloads.packages.sentences import (
+    Case,
+    explain,
+    explain_no_times,
+    explain_young,
+    find_young,
+    is_missing,
+    lacks_times,
+    names_extra,
+)
+from hearth_downloads.packages.stage import Stage
+from hearth_downloads.packages.uv import Uv
+
+COUNT_MAX = 500
+_HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+_COMMON = ("--color", "never", "--no-config", "--no-python-downloads")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One package of the result."""
+
+    name: str
+    version: str
+    hashes: tuple[str, ...]
+    via: tuple[str, ...]  # names of the packages that need it
+
+    def encode(self) -> str:
+        """Return its lines in a file of requirements, as uv writes them."""
+        lines = " \\\n    ".join([f"{self.name}=={self.version}", *self.hashes])
+        via = f"    # via {', '.join(self.via)}\n" * bool(self.via)
+        return f"{lines}\n{via}"
+
+
+class Resolver:
+    """Resolves for one job."""
+
+    def __init__(
+        self,
+        job: Job,
+        stage: Stage,
+        uv: Uv,
+        rules: Rules,
+        installed: dict[str, Installed],
+    ) -> None:
+        self.job = job
+        self.stage = stage
+        self.uv = uv
+        self.installed = installed
+        versions = {one.name: one.version for one in installed.values()}
+        self.case = Case(job, rules, versions)
+        now = datetime.datetime.now(datetime.timezone.utc)
+        newest = now - datetime.timedelta(seconds=job.cooldown)
+        self.newest = newest.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def resolve(
+        self, requested: dict[str, str], before: str, new: Iterable[str]
+    ) -> list[Pin]:
+        """Return all packages, without those that the profile has.
+
+        `before` is the last result: its versions stay where they fit. `new`
+        has the names that are asked for now.
+        """
+        stage = self.stage
+        texts = "".join(f"{text}\n" for text in requested.values())
+        stage.write("requested.in", texts.encode())
+        lines = [f"{one.constraint}\n" for one in self.installed.values()]
+        stage.write("profile.txt", "".join(lines).encode())
+        stage.make_folder("profile")
+        for one in self.installed.values():
+            stage.write(f"profile/{one.filename}", one.make_wheel())
+        stage.write("resolved.txt", before.encode())
+        self.case = replace(
+            self.case,
+            session=frozenset(pin.name for pin in parse(before)),
+            asked=frozenset(new),
+        )
+        result = self._compile("requested.in", "resolved.txt", self._cooldown())
+        if result.code != 0:
+            raise self._find_fault(result, before)
+        pins = parse(stage.read("resolved.txt"))
+        found = [pin for pin in pins if pin.name not in self.installed]
+        self._check(found, set(new))
+        return found
+
+    def _cooldown(self) -> list[str]:
+        if self.job.cooldown <= 0:
+            return []
+        return ["--exclude-newer", self.newest]
+
+    def _compile(self, source: str, output: str, options: list[str]) -> Result:
+        stage = self.stage
+        return self.uv.run(
+            *("pip", "compile", *_COMMON),
+            *("--python", sys.executable),
+            *("--only-binary", ":all:", "--generate-hashes", "--no-header"),
+            *("--annotation-style", "line"),
+            *("--find-links", stage.inside("profile")),
+            *("--constraint", stage.inside("profile.txt")),
+            *options,
+            *("--output-file", stage.inside(output)),
+            stage.inside(source),
+        )
+
+    def _find_fault(self, result: Result, before: str) -> Fault:
+        """Return why nothing was found; of the cooldown only if it is that."""
+        reports = self.uv.reports
+        if reports:
+            return explain(self.case, result.output, reports)
+        if self.job.cooldown and lacks_times(result.output):
+            return explain_no_times(self.job)
+        young = find_young(result.output) if self.job.cooldown else []
+        if young:
+            self.stage.write("young.txt", before.encode())
+            again = self._compile("requested.in", "young.txt", [])
+            if again.code == 0:
+                return explain_young(self.job, young)
+            result, reports = again, self.uv.reports
+        return self._find_missing(result) or explain(
+            self.case, result.output, reports
+        )
+
+    def _find_missing(self, result: Result) -> Optional[Fault]:
+        """Return that the index lacks a name that has an extra, if it does.
+
+        uv says that such a name has no versions, or only others; it says that
+        the name alone is not there.
+        """
+        asked = sorted(self.case.asked)
+        names = [one for one in asked if names_extra(result.output, one)]
+        if not names:
+            return None
+        texts = "".join(f"{name}\n" for name in names)
+        self.stage.write("names.in", texts.encode())
+        alone = self._compile("names.in", "names.txt", ["--no-deps"])
+        if not is_missing(alone.output):
+            return None
+        return explain(self.case, alone.output, self.uv.reports)
+
+    def _check(self, pins: list[Pin], new: set[str]) -> None:
+        """Judge the whole by the operator's lists."""
+        if len(pins) > COUNT_MAX:
+            raise Refused(
+                f"{len(pins)} packages would be needed, and the most is "
+                f"{COUNT_MAX}: ask for fewer"
+            )
+        graph = {pin.name: pin.via for pin in pins}
+        for pin in pins:
+            chain = find_chain(pin.name, graph)
+            root = chain[0] if chain else pin.name
+            try:
+                check_name(self.job, pin.name, chain)
+            except Refused as fault:
+                if root in new:
+                    raise
+                raise Refused(
+                    f"{fault.text}; the session has {root} already: remove "
+                    "that first"
+                ) from None
+
+    def install(self, pins: list[Pin]) -> None:
+        """Fill the stage's folder `new` with these packages."""
+        if not self._prepare(pins):
+            return
+        result = self._install(*self._cooldown())
+        if result.code != 0:
+            raise explain(self.case, result.output, self.uv.reports)
+        self.stage.remove_lock_of_uv()
+
+    def reinstall(self, pins: list[Pin]) -> None:
+        """Fill it with packages that the session has, however old or young.
+
+        They are in uv's cache. Without a file there, the index is asked.
+        """
+        if not self._prepare(pins):
+            return
+        result = self._install("--offline")
+        if result.code != 0:
+            shutil.rmtree(self.stage.new, ignore_errors=True)
+            result = self._install()
+        if result.code != 0:
+            fault = explain(self.case, result.output, self.uv.reports)
+            if isinstance(fault, Conflict):
+                # uv's cache has the index's newest page, and not the version.
+                raise Conflict(
+                    "the index has taken back a package that would stay: "
+                    f"remove it in the same request; {fault.text}"
+                )
+            raise fault
+        self.stage.remove_lock_of_uv()
+
+    def _prepare(self, pins: list[Pin]) -> bool:
+        """Return true if there is something to install."""
+        if not pins:
+            self.stage.make_folder("new")
+            return False
+        text = "".join(pin.encode() for pin in pins)
+        self.stage.write("install.txt", text.encode())
+        return True
+
+    def _install(self, *options: str) -> Result:
+        stage = self.stage
+        return self.uv.run(
+            *("pip", "install", *_COMMON),
+            *("--python", sys.executable),
+            *("--only-binary", ":all:", "--no-deps", "--require-hashes"),
+            *("--link-mode", "hardlink"),
+            *options,
+            *("--target", stage.inside("new")),
+            *("--requirements", stage.inside("install.txt")),
+        )
+
+
+def check_name(job: Job, name: str, chain: list[str]) -> None:
+    """Refuse a package that the operator's lists forbid.
+
+    `chain` has the packages by which it is needed, the requested one first.
+    """
+    needed = f", which is needed by {', by '.join(reversed(chain))}," * bool(
+        chain
+    )
+    if matches(name, job.deny):
+        raise Refused(
+            f"{name}{needed} is not permitted here: {job.setting('deny')} "
+            "names it"
+        )
+    if job.allow and not matches(name, job.allow):
+        raise Refused(
+            f"{name}{needed} is not permitted here: {job.setting('allow')} "
+            f"permits {clean(', '.join(job.allow), 300)}"
+        )
+
+
+def find_chain(name: str, graph: dict[str, tuple[str, ...]]) -> list[str]:
+    """Return the way from a requested package to that one, without it."""
+    seen = {name}
+    way: list[str] = []
+    while True:
+        above = [one for one in graph.get(name, ()) if one not in seen]
+        if not above:
+            return way[::-1]
+        name = above[0]
+        seen.add(name)
+        way.append(name)
+
+
+def keep_needed(pins: list[Pin], requested: Iterable[str]) -> list[Pin]:
+    """Return the packages that a requested one needs, and those themselves."""
+    needs: dict[str, list[str]] = {}
+    for pin in pins:
+        for above in pin.via:
+            needs.setdefault(above, []).append(pin.name)
+    kept: set[str] = set()
+    left = list(requested)
+    while left:
+        name = left.pop()
+        if name not in kept:
+            kept.add(name)
+            left += needs.get(name, [])
+    return [
+        replace(pin, via=tuple(one for one in pin.via if one in kept))
+        for pin in pins
+        if pin.name in kept
+    ]
+
+
+def parse(text: str) -> list[Pin]:
+    """Return the packages of what uv has written; nothing else may be in it."""
+    pins: list[Pin] = []
+    version = ""
+    hashes: list[str] = []
+    via: list[str] = []
+    name = ""
+
+    def finish() -> None:
+        if name:
+            pins.append(Pin(name, version, tuple(hashes), tuple(via)))
+
+    for line in text.splitlines():
+        stripped = line.strip().rstrip("\\").strip()
+        if not stripped:
+            continue
+        if stripped.startswith("#"):
+            via = _read_via(stripped)
+        elif _HASH.fullmatch(stripped):
+            hashes.append(stripped)
+        else:
+            finish()
+            name, version = _read_pin(stripped)
+            hashes, via = [], []
+    finish()
+    return pins
+
+
+def _read_pin(line: str) -> tuple[str, str]:
+    name, _, version = line.partition("==")
+    for what, word in (("name", name), ("version", version)):
+        if len(word) > WORD_MAX:
+            raise Refused(
+                f"the package {name[:40]}{'…' * (len(name) > 40)} has a {what} "
+                f"of {len(word)} letters, and the most is {WORD_MAX}"
+            )
+    if not is_name(name) or not is_version(version):
+        raise Failed(f"uv has resolved to a line that is no package: {line}")
+    return normalise(name), version
+
+
+def _read_via(comment: str) -> list[str]:
+    """Return the packages of `# via a, b, -r FILE`."""
+    words = comment.partition("via")[2].split(",")
+    return [normalise(word.strip()) for word in words if is_name(word.strip())]
+
+
+def to_packages(
+    pins: list[Pin], requested: dict[str, str]
+) -> tuple[Package, ...]:
+    """Return what the account says of them, sorted by name."""
+    return tuple(
+        Package(pin.name, pin.version, pin.name in requested, pin.via)
+        for pin in sorted(pins, key=lambda pin: pin.name)
+    )

@@ -1,0 +1,259 @@
+"""Makes one sentence of why uv has failed.
+
+The sentence is for a model or a person who has asked for packages, and cannot
+see the index. It says what to do next where that is known.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+from hearth_downloads.core.faults import (
+    Conflict,
+    Failed,
+    Fault,
+    Refused,
+    Unreachable,
+    clean,
+)
+from hearth_downloads.core.proxy import Report
+from hearth_downloads.packages.growth import too_many_bytes
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.near import advise
+from hearth_downloads.packages.requirement import normalise
+from hearth_downloads.packages.rules import Rules
+
+_YOUNG = re.compile(
+    r"`([^`\s]+)` was filtered by `exclude-newer` to only include packages "
+    r"uploaded before \S+ The (?:latest version satisfying the requirement is|"
+    r"requested version,) v(\S+?)(?:,(?: was)? published at (\S+?))?\. "
+)
+_NO_TIME = re.compile(r"is missing an upload date")
+_NOT_FOUND = re.compile(r"Because (\S+) was not found in the package registry")
+_NO_WHEEL = re.compile(r"Wheels are required for `([^`\s]+)`")
+_OWN_HINT = re.compile(r"`exclude-newer`|Wheels are required for")
+_STATUS = re.compile(r"HTTP status (?:client|server) error \(([^)]*)\)")
+_DENIED = re.compile(r"(403 Forbidden|401 Unauthorized)")
+_HASH = re.compile(r"Hash mismatch for `([^`]+)`")
+_TAIL = re.compile(
+    r",? we can conclude that your requirements are unsatisfiable\.?"
+)
+_FETCH = ("Request failed", "Failed to fetch", "error sending request")
+REASON_MAX = 600
+_REFUSALS = ("limit", "host", "address")
+_FAILURES = {
+    "dial": "{place} cannot be reached: {reason}",
+    "silent": "{place} has stopped answering",
+    "head": "{place} does not speak HTTP: {reason}",
+}
+
+
+@dataclass(frozen=True)
+class Young:
+    """A version that the cooldown keeps back."""
+
+    name: str
+    version: str
+    published: Optional[datetime.datetime]
+
+
+@dataclass(frozen=True)
+class Case:
+    """The facts that explain a failure, besides uv's output."""
+
+    job: Job
+    rules: Rules
+    profile: dict[str, str]  # the versions of the profile's packages
+    session: frozenset[str] = frozenset()  # the packages that it has
+    asked: frozenset[str] = frozenset()  # the names of this request
+
+
+def say_duration(seconds: int) -> str:
+    """Return a duration in words."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds % length == 0 and seconds:
+            count = seconds // length
+            return f"{count} {unit}{'s' if count != 1 else ''}"
+    return f"{seconds} seconds"
+
+
+def _say_time(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def find_young(output: str) -> list[Young]:
+    """Return what uv has left out because it is too young."""
+    text = " ".join(output.split())
+    found = []
+    for name, version, when in _YOUNG.findall(text):
+        published = None
+        if when:
+            try:
+                published = datetime.datetime.fromisoformat(
+                    re.sub(r"(\.\d+)?Z?$", "+00:00", when, count=1)
+                )
+            except ValueError:
+                pass
+        found.append(Young(clean(name, 100), clean(version, 100), published))
+    return found
+
+
+def lacks_times(output: str) -> bool:
+    """Return true if the index does not say when a file was published."""
+    return _NO_TIME.search(output) is not None
+
+
+def is_missing(output: str) -> bool:
+    """Return true if the index does not have a package."""
+    return _NOT_FOUND.search(" ".join(output.split())) is not None
+
+
+def names_extra(output: str, name: str) -> bool:
+    """Return true if it speaks of that package with an extra."""
+    return re.search(rf"(?<!\S){re.escape(name)}\[", output) is not None
+
+
+def explain_no_times(job: Job) -> Fault:
+    """Return the fault of an index that a cooldown cannot be judged by."""
+    return Refused(
+        "the index does not say when a version was published, so the cooldown "
+        f"of {say_duration(job.cooldown)} permits none: the operator can set "
+        f"{job.setting('cooldown')} to 0, or {job.setting('index')} to an "
+        "index with upload times"
+    )
+
+
+def explain_young(job: Job, young: list[Young]) -> Fault:
+    """Return the fault of versions that the cooldown keeps back."""
+    length = say_duration(job.cooldown)
+    names = " and ".join(one.name for one in young[:3])
+    dates = [
+        f"{one.name} {one.version} may be had from "
+        f"{_say_time(one.published + datetime.timedelta(seconds=job.cooldown))}"
+        for one in young[:3]
+        if one.published is not None
+    ]
+    text = (
+        f"every version of {names} that fits was published within the last "
+        f"{length}; the cooldown is {length} ({job.setting('cooldown')})"
+    )
+    return Refused("; ".join([text, *dates]))
+
+
+def explain(case: Case, output: str, reports: list[Report]) -> Fault:
+    """Return the fault for what uv has printed and the proxy reported."""
+    for report in sorted(reports, key=_rank):
+        if report.kind in _REFUSALS:
+            return _explain_refusal(case, report)
+    text = " ".join(clean(output, 64 * 1024).split())
+    return (
+        _explain_files(text)
+        or _explain_index(text, reports)
+        or _explain_solution(case, text)
+        or Failed(f"uv has failed: {_last_error(text)}")
+    )
+
+
+def _rank(report: Report) -> int:
+    return _REFUSALS.index(report.kind) if report.kind in _REFUSALS else 9
+
+
+def _explain_refusal(case: Case, report: Report) -> Fault:
+    job, rules = case.job, case.rules
+    if report.kind == "limit":
+        return too_many_bytes(job)
+    if report.kind == "host":
+        return Refused(
+            f"the index led to {report.place}, where packages may not come "
+            f"from; permitted are {rules.describe()}, and "
+            f"{job.setting('hosts')} names further hosts"
+        )
+    return Refused(
+        f"{report.place} was not asked: its address {report.reason} is one of "
+        "this machine or its link, where no name may lead; an index there is "
+        f"named by its address in {job.setting('index')}"
+    )
+
+
+def _explain_files(text: str) -> Optional[Fault]:
+    found = _HASH.search(text)
+    if found:
+        return Refused(
+            f"the file of {found[1]} is not the one that the index names: its "
+            "hash differs"
+        )
+    if "Failed to extract archive" in text or "The wheel is invalid" in text:
+        return Refused(f"a package's file is refused: {_last_error(text)}")
+    return None
+
+
+def _explain_index(text: str, reports: list[Report]) -> Optional[Fault]:
+    denied = _DENIED.search(text)
+    if denied:
+        return Unreachable(f"the index refuses to answer: {denied[1]}")
+    if not any(sign in text for sign in _FETCH):
+        return None
+    for report in reports:
+        form = _FAILURES.get(report.kind)
+        if form:
+            return Unreachable(
+                form.format(place=report.place, reason=report.reason)
+            )
+    if "invalid peer certificate" in text:
+        return Unreachable(
+            "the index's certificate is not one that this machine trusts: "
+            f"{_last_error(text)}"
+        )
+    status = _STATUS.search(text)
+    if status:
+        return Unreachable(f"the index answers {status[1]}")
+    return Unreachable(f"the index does not answer: {_last_error(text)}")
+
+
+def _explain_solution(case: Case, text: str) -> Optional[Fault]:
+    wanted = dict.fromkeys(_NO_WHEEL.findall(text))
+    names = [name for name in wanted if name not in case.profile]
+    if names:
+        advice = filter(None, (_advise(case, name) for name in names))
+        return Refused(
+            f"only the source of {' and '.join(names[:3])} would fit, and "
+            "hearth builds nothing"
+            f"{next(advice, '') or f': {_because(case, text)}'}"
+        )
+    found = _NOT_FOUND.search(text)
+    if found:
+        why = _advise(case, found[1]) or f": {_because(case, text)}"
+        return Conflict(f"the index has no package {found[1]}{why}")
+    if "No solution found" in text or "Failed to resolve" in text:
+        return Conflict(f"no version fits: {_because(case, text)}")
+    return None
+
+
+def _advise(case: Case, found: str) -> str:
+    """Return the end of the sentence for a name that was asked for."""
+    name = normalise(found.partition("[")[0])
+    if name not in case.asked:
+        return ""  # another package needs it: the user cannot change that
+    text = advise(name, case.profile, case.session, case.job.permits)
+    return f"; {text}" * bool(text)
+
+
+def _because(case: Case, text: str) -> str:
+    """Return uv's reasons without what is the same in all of them."""
+    text = text.partition(" cause: ")[2] or text
+    reason, *hints = text.split(" hint: ")
+    said = [clean(_TAIL.sub(".", reason).strip(), REASON_MAX)]
+    said += [
+        f"The profile's Python has {name} {version}, which stays."
+        for name, version in case.profile.items()
+        if f" {name}=={version}" in reason
+    ][:3]
+    said += [hint for hint in hints if not _OWN_HINT.search(hint)]
+    return " ".join(said)
+
+
+def _last_error(text: str) -> str:
+    return text.partition("error: ")[2] or text or "it has said nothing"

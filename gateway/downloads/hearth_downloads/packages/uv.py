@@ -1,0 +1,128 @@
+"""Finds uv and runs its commands in the sandbox, with the proxy as way out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import NoReturn, Optional
+
+from hearth_downloads.core.faults import Failed
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.core.proxy import Bounds, Proxy, Report
+from hearth_downloads.core.sandbox import PROXY_PORT, Program, Result, Sandbox
+from hearth_downloads.packages.growth import Growth
+from hearth_downloads.packages.job import Job
+from hearth_downloads.packages.rules import Rules
+from hearth_downloads.packages.stage import INSIDE, Stage
+
+_CERTIFICATES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+)
+
+
+def find_uv(job: Job) -> str:
+    """Return the path of the program."""
+    setting = "packages/uv"
+    if job.uv:
+        if os.access(job.uv, os.X_OK) and os.path.isfile(job.uv):
+            return job.uv
+        raise Failed(
+            f"{setting} names {job.uv}, and that is no program: install uv, "
+            "or correct the setting"
+        )
+    beside = os.path.join(os.path.dirname(sys.executable), "uv")
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("uv")
+    if found is None:
+        raise Failed(
+            f"there is no uv beside {sys.executable} nor in PATH: install it "
+            f"({sys.executable} -m pip install uv), or name it in {setting}"
+        )
+    return os.path.abspath(found)
+
+
+class Uv:
+    """uv for one job."""
+
+    def __init__(
+        self, job: Job, gateway: Gateway, rules: Rules, stage: Stage
+    ) -> None:
+        self.job = job
+        self.stage = stage
+        self.gateway = gateway
+        self.program = find_uv(job)
+        self.growth = Growth(job, stage)
+        self.sandbox = Sandbox(job, stage.workspace, [self.program])
+        self.proxy: Optional[Proxy] = Proxy(
+            rules, Bounds(job.max_bytes, job.silence), job.uid, job.gid
+        )
+        self.reports: list[Report] = []
+
+    def run(self, *arguments: str) -> Result:
+        """Run one command; `reports` has what the proxy refused meanwhile."""
+        assert self.proxy is not None  # noqa: S101  it is closed last
+        self.proxy.reports()
+        program = Program(
+            lambda: self._become([self.program, *arguments]),
+            self.proxy.attach,
+            self.growth.look,
+        )
+        try:
+            result = self.sandbox.run(self.gateway, program)
+        finally:
+            self.stage.check()
+        self.growth.measure()
+        self.reports = self.proxy.reports()
+        return result
+
+    def _become(self, arguments: list[str]) -> NoReturn:
+        try:
+            os.execve(  # noqa: S606  it is no shell's command
+                self.program, arguments, self._environment()
+            )
+        except OSError as error:
+            raise OSError(f"cannot start uv: {error}") from None
+
+    def close(self) -> None:
+        """End the proxy."""
+        if self.proxy is not None:
+            self.proxy.close()
+            self.proxy = None
+
+    def _environment(self) -> dict[str, str]:
+        """Return uv's environment, made from nothing.
+
+        The index is here and not among the arguments, which every user of the
+        machine can read: its URL may have a password.
+        """
+        proxy = f"http://127.0.0.1:{PROXY_PORT}"
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": "/tmp",  # noqa: S108  the sandbox's own
+            "LANG": "C.UTF-8",
+            "MALLOC_ARENA_MAX": "2",  # each has 64 MiB of addresses
+            "NO_COLOR": "1",
+            "HTTP_PROXY": proxy,
+            "HTTPS_PROXY": proxy,
+            "http_proxy": proxy,
+            "https_proxy": proxy,
+            "UV_CACHE_DIR": f"{INSIDE}/cache",
+            "UV_DEFAULT_INDEX": self.job.index,
+            "UV_NO_CONFIG": "1",
+            "UV_NO_PROGRESS": "1",
+            "UV_PYTHON_DOWNLOADS": "never",
+            "UV_KEYRING_PROVIDER": "disabled",
+            "UV_HTTP_RETRIES": "1",
+            "UV_HTTP_TIMEOUT": str(max(1, int(self.job.silence))),
+            "UV_CONCURRENT_DOWNLOADS": "8",
+            "UV_CONCURRENT_INSTALLS": "4",  # its threads, too
+        }
+        for path in _CERTIFICATES:
+            if os.path.isfile(path):
+                environment["SSL_CERT_FILE"] = path
+                break
+        return environment

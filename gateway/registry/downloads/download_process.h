@@ -1,0 +1,51 @@
+/* A packages worker: a process outside of the sandbox of any session, which
+ * does one job with the packages of one session, and ends. It runs in the
+ * profile's Python as the zygotes' user, and ends when its socket closes. Lives
+ * in the main thread. */
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_PROCESS_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_PROCESS_H
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "kernels/python_process.h"
+
+#include <czmq.h>
+#include <jansson.h>
+#include <stdint.h>
+
+#define DOWNLOAD_TIME_LIMIT_MS (10 * 60 * 1000)
+
+typedef struct download_process download_process_t;
+
+typedef struct {
+    /* Takes the worker's answer, or the error in its place: a reply of the
+     * management protocol. Called once, unless the job was given up. */
+    void (*answered)(void *arg, json_t *reply);
+    /* The process has ended; called once. Destroys the object. */
+    void (*ended)(void *arg);
+} download_process_ops_t;
+
+/* The arguments of a start. All members are borrowed. */
+typedef struct {
+    zloop_t *loop;
+    const profile_t *profile;
+    const char *package_folder; /* which has hearth_downloads */
+    const zygote_user_t *user;  /* NULL: the gateway's */
+    int64_t limit_ms;           /* DOWNLOAD_TIME_LIMIT_MS */
+    const download_process_ops_t *ops;
+    void *arg; /* of ops */
+} download_process_start_t;
+
+/* Starts a worker with that job, a JSON object of at most
+ * DOWNLOAD_DATAGRAM_MAX. */
+int download_process_new(const download_process_start_t *start,
+                         const json_t *job, download_process_t **ret_process,
+                         fault_t *fault);
+/* Gives the job up: it is not answered. The process is asked to end, and is
+ * killed if it does not. Nothing happens if it was asked before. */
+void download_process_stop(download_process_t *self);
+/* Ends the process and waits for that; calls nothing. */
+void download_process_destroy(download_process_t **self_p);
+#define cleanup_download_process CLEANUP(download_process_destroy)
+
+#endif

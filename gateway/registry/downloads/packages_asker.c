@@ -1,0 +1,93 @@
+/* See packages_asker.h. */
+#include "gateway/registry/downloads/packages_asker.h"
+
+#include "gateway/audit/audit.h"
+#include "gateway/registry/core/management_socket.h"
+
+struct packages_asker {
+    const registry_parts_t *parts; /* borrowed */
+    char *who;                     /* owned */
+    message_t *request;            /* owned; NULL: code asks, or is answered */
+    char session[SESSION_ID_MAX];  /* of code */
+    uint64_t call;                 /* the number of its call; 0: a client
+                                      asks */
+    bool is_answered;
+};
+
+packages_asker_t *packages_asker_new_client(const registry_parts_t *parts,
+                                            message_t **request_p)
+{
+    packages_asker_t *self = mem_new(sizeof *self);
+
+    self->parts = parts;
+    self->who = mem_text(message_sender(*request_p));
+    self->request = take_ptr(*request_p);
+    return self;
+}
+
+packages_asker_t *packages_asker_new_code(const registry_parts_t *parts,
+                                          const session_entry_t *entry,
+                                          uint64_t call)
+{
+    packages_asker_t *self = mem_new(sizeof *self);
+
+    self->parts = parts;
+    self->who = mem_text(AUDIT_KERNEL);
+    snprintf(self->session, sizeof self->session, "%s", entry->id);
+    self->call = call;
+    return self;
+}
+
+void packages_asker_destroy(packages_asker_t **self_p)
+{
+    packages_asker_t *self = *self_p;
+
+    if (!self)
+        return;
+    message_destroy(&self->request);
+    free(self->who);
+    free(self);
+    *self_p = NULL;
+}
+
+const char *packages_asker_who(const packages_asker_t *self)
+{
+    return self->who;
+}
+
+bool packages_asker_is_code(const packages_asker_t *self)
+{
+    return self->call;
+}
+
+bool packages_asker_is_answered(const packages_asker_t *self)
+{
+    return self->is_answered;
+}
+
+/* The reply is the result of the call, also if it is an error: code reads which
+ * one. The session drops it if the call has ended. */
+static void answer_code(const packages_asker_t *self, const json_t *reply)
+{
+    const session_entry_t *entry =
+        session_table_find(self->parts->table, self->session);
+    cleanup_free char *text = json_dumps(reply, JSON_COMPACT);
+    session_command_t *command;
+
+    if (!entry || entry->state >= SESSION_ENTRY_DRAINED)
+        return;
+    command = session_command_new_tools(TOOLS_ANSWER, NULL, text);
+    command->tools.number = self->call;
+    mailbox_line_send(entry->line, command);
+}
+
+void packages_asker_answer(packages_asker_t *self, json_t *reply)
+{
+    self->is_answered = true;
+    if (self->request) {
+        management_answer(self->parts->management, &self->request, reply);
+        return;
+    }
+    answer_code(self, reply);
+    json_decref(reply);
+}

@@ -1,0 +1,36 @@
+/* Jobs with the packages of sessions: a queue, the running ones, and the
+ * effects of their answers. One job that writes runs at a time, lists run at
+ * once. Lives in the main thread. */
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_PACKAGES_JOBS_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_PACKAGES_JOBS_H
+
+#include "base/cleanup.h"
+#include "gateway/registry/core/parts.h"
+#include "gateway/registry/core/session_table.h"
+#include "gateway/session/lifecycle/messages.h"
+#include "protocol/message.h"
+
+#include <jansson.h>
+
+typedef struct packages_jobs packages_jobs_t;
+
+/* Both are borrowed. `package_folder` has hearth_downloads. */
+packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
+                                   const char *package_folder);
+/* Ends the workers and waits for that. */
+void packages_jobs_destroy(packages_jobs_t **self_p);
+#define cleanup_packages_jobs CLEANUP(packages_jobs_destroy)
+
+/* Takes a packages_request, and answers it when its job is done. */
+void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
+                         message_t **request_p);
+/* Takes a call of code in a cell of the session, whose arguments are those of
+ * such a request, and answers it likewise. */
+void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
+                        const session_call_t *call);
+/* The session is gone: gives up its jobs. */
+void packages_jobs_on_gone(packages_jobs_t *self, const char *session);
+/* The gateway stops: gives up all jobs. */
+void packages_jobs_stop(packages_jobs_t *self);
+
+#endif

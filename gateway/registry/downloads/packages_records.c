@@ -1,0 +1,124 @@
+/* See packages_records.h. */
+#include "gateway/registry/downloads/packages_records.h"
+
+#include "base/buffer.h"
+#include "gateway/audit/audit.h"
+#include "gateway/registry/core/session_table.h"
+
+#include <string.h>
+
+/* Bytes of names in one record, which holds 16 KiB with all its escapes. */
+#define NAMES_BYTES 2048
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* The lists of an answer that are changes, by their audit outcomes. */
+static const char *const changes[] = {"added", "changed", "removed"};
+
+static void note_change(const registry_parts_t *parts,
+                        const packages_job_about_t *about, const char *outcome,
+                        const json_t *package)
+{
+    json_t *version = json_object_get(package, "version");
+
+    audit_writer_note_by(
+        parts->audit, about->who, "package", about->session, outcome,
+        json_pack("{s:s,s:O?,s:O*}", "package", text_of(package, "name"),
+                  "version", version ? version : json_object_get(package, "to"),
+                  "from", json_object_get(package, "from")));
+}
+
+/* Writes "added humanize 4.17.0, changed x 1.0 -> 1.1". */
+static void describe_change(const char *verb, const json_t *package,
+                            buffer_t *out)
+{
+    const char *from = text_of(package, "from");
+
+    buffer_text(out, out->size ? ", " : "packages: ");
+    buffer_text(out, verb);
+    buffer_text(out, " ");
+    buffer_text(out, text_of(package, "name"));
+    buffer_text(out, " ");
+    buffer_text(out, *from ? from : text_of(package, "version"));
+    if (*from) {
+        buffer_text(out, " -> ");
+        buffer_text(out, text_of(package, "to"));
+    }
+}
+
+/* Adds a note to the session's notebook. */
+static void note_in_notebook(const registry_parts_t *parts, const char *session,
+                             const char *text)
+{
+    session_entry_t *entry = session_table_find(parts->table, session);
+    json_auto_t *note = json_pack("{s:s,s:s}", "text", text, "by", "hearth");
+    cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
+
+    if (entry && entry->state < SESSION_ENTRY_DRAINED)
+        mailbox_line_send(entry->line,
+                          session_command_new_text(SESSION_NOTE, 0, packed));
+}
+
+static void note_changes(const registry_parts_t *parts,
+                         const packages_job_about_t *about, const json_t *reply)
+{
+    cleanup_buffer buffer_t text = BUFFER_EMPTY;
+    const json_t *package;
+    size_t at;
+
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        json_array_foreach(json_object_get(reply, changes[i]), at, package)
+        {
+            note_change(parts, about, changes[i], package);
+            describe_change(changes[i], package, &text);
+        }
+    if (text.size)
+        note_in_notebook(parts, about->session, (const char *) text.data);
+}
+
+/* Returns the first names, for which a record has room. */
+static json_t *first_names(const json_t *names)
+{
+    json_t *first = json_array(), *name;
+    size_t bytes = 0, i;
+
+    json_array_foreach(names, i, name)
+    {
+        bytes += json_string_length(name);
+        if (bytes > NAMES_BYTES)
+            break;
+        json_array_append(first, name);
+    }
+    return first;
+}
+
+static void note_failure(const registry_parts_t *parts,
+                         const packages_job_about_t *about, const json_t *reply)
+{
+    const char *ename = text_of(reply, "ename");
+    bool is_refused = strcmp(ename, "PackagesRefused") == 0
+                      || strcmp(ename, "PackagesOff") == 0;
+
+    audit_writer_note_by(
+        parts->audit, about->who, "package", about->session,
+        is_refused ? "refused" : "failed",
+        json_pack("{s:s,s:o,s:I,s:s,s:s}", "order", about->order, "names",
+                  first_names(about->names), "count",
+                  (json_int_t) json_array_size(about->names), "ename", ename,
+                  "text", text_of(reply, "evalue")));
+}
+
+void packages_records_note(const registry_parts_t *parts,
+                           const packages_job_about_t *about,
+                           const json_t *reply)
+{
+    if (strcmp(text_of(reply, "status"), "ok") == 0)
+        note_changes(parts, about, reply);
+    else
+        note_failure(parts, about, reply);
+}
