@@ -38,11 +38,11 @@ static void check(const json_t *value)
 
 static void read_line(const uint8_t *line, size_t size)
 {
-    char progress[DOWNLOAD_PROGRESS_SIZE] = "";
-    json_auto_t *reply =
-        packages_answer_read((bytes_t){(const char *) line, size}, progress);
+    download_progress_t progress = {.text = ""};
+    json_auto_t *reply = download_answer_read(
+        &packages_kind, (bytes_t){(const char *) line, size}, &progress);
 
-    check_text(progress, DOWNLOAD_PROGRESS_SIZE - 1);
+    check_text(progress.text, DOWNLOAD_WORD_MAX - 1);
     check(reply);
     if (reply && !json_object_get(reply, "status"))
         abort();

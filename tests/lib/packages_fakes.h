@@ -4,8 +4,8 @@
 #ifndef HEARTH_TESTS_LIB_PACKAGES_FAKES_H
 #define HEARTH_TESTS_LIB_PACKAGES_FAKES_H
 
-#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/downloads/download_process.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "tests/lib/registry_rig.h"
 
 #define PACKAGES_WORKERS_MAX 64

@@ -215,7 +215,7 @@ def test_the_notebook_and_the_audit_log_have_it(gateway: Packaged) -> None:
         ("long", 1, "a datagram of more than 65536 bytes"),
         ("nojson", 1, "no JSON object"),
         ("wrong", 1, "the list added"),
-        ("talks", 1, "more than 1000 words"),
+        ("talks", 1, "more than 10000 words"),
     ],
 )
 def test_a_worker_that_fails(

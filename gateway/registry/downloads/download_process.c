@@ -7,7 +7,6 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/pidfd.h"
-#include "gateway/registry/downloads/packages_answer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,13 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_MS     3000 /* to end by itself once its socket is closed */
-#define DESTROY_MS 1000 /* the same, when the gateway ends */
-#define SAY_MAX    1000 /* datagrams of progress */
-
-#define NO_ANSWER                                                              \
-    "the packages worker ended without an answer; its messages are on the "    \
-    "gateway's standard error"
+#define END_MS     3000  /* to end by itself once its socket is closed */
+#define DESTROY_MS 1000  /* the same, when the gateway ends */
+#define SAY_MAX    10000 /* datagrams of progress: one a second for hours */
 
 struct download_process {
     download_process_start_t start; /* its loop, ops and arg are used */
@@ -32,7 +27,8 @@ struct download_process {
     pid_t pid;                      /* to be reaped */
     int timer;                      /* the loop's; 0: none */
     unsigned said;                  /* datagrams */
-    char progress[DOWNLOAD_PROGRESS_SIZE];
+    int file;                       /* owned; what came with the answer; -1 */
+    download_progress_t progress;
 };
 
 /* Made from nothing, as a zygote's. */
@@ -102,6 +98,8 @@ void download_process_destroy(download_process_t **self_p)
         close(self->pidfd);
     }
     reap(self);
+    if (self->file >= 0)
+        close(self->file);
     free(self);
     *self_p = NULL;
 }
@@ -113,8 +111,8 @@ static int on_patience_over(zloop_t *loop, int timer, void *arg)
     (void) loop;
     (void) timer;
     self->timer = 0;
-    log_warning("profile=%s a packages worker does not end, and is killed",
-                self->start.profile->name);
+    log_warning("profile=%s %s does not end, and is killed",
+                self->start.profile->name, self->start.kind->worker);
     kill(self->pid, SIGKILL);
     return 0;
 }
@@ -139,47 +137,85 @@ static void answer(download_process_t *self, json_t *reply)
 static int on_time_limit(zloop_t *loop, int timer, void *arg)
 {
     download_process_t *self = arg;
-    const char *progress = self->progress;
+    const download_kind_t *kind = self->start.kind;
+    const char *progress = self->progress.text;
 
     (void) loop;
     (void) timer;
     self->timer = 0;
-    answer(self, packages_answer_failed(
-                     "the job took longer than %g minutes and was ended%s%s; "
-                     "the session has the packages from before it or all of "
-                     "those from after it: list them to see which",
-                     (double) self->start.limit_ms / 60000,
-                     *progress ? "; the last that it said: " : "", progress));
+    answer(self,
+           download_answer_error(kind, "Failed",
+                                 "the job took longer than %g minutes and was "
+                                 "ended%s%s; %s",
+                                 (double) self->start.limit_ms / 60000,
+                                 *progress ? "; the last that it said: " : "",
+                                 progress, kind->after_limit));
     return 0;
+}
+
+static json_t *no_answer(const download_process_t *self)
+{
+    const download_kind_t *kind = self->start.kind;
+
+    return download_answer_error(kind, "Failed",
+                                 "%s ended without an answer; its messages are "
+                                 "on the gateway's standard error",
+                                 kind->worker);
+}
+
+/* Keeps the file that has to come with an answer, and with nothing else.
+ * Returns the reply, or an error in its place. */
+static json_t *take_file(download_process_t *self, json_t *reply,
+                         const fd_list_t *files)
+{
+    const download_kind_t *kind = self->start.kind;
+    const char *status = json_string_value(json_object_get(reply, "status"));
+    bool has_file = kind->has_file && status && strcmp(status, "ok") == 0;
+
+    if (has_file && files->count == 1) {
+        self->file = files->fds[0];
+        return reply;
+    }
+    for (size_t i = 0; i < files->count; i++)
+        close(files->fds[i]);
+    if (!has_file)
+        return reply;
+    json_decref(reply);
+    return download_answer_error(kind, "Failed", "%s answered without the file",
+                                 kind->worker);
 }
 
 /* Takes one datagram; returns false if there is none now. */
 static bool take(download_process_t *self)
 {
+    const download_kind_t *kind = self->start.kind;
     cleanup_free char *text = mem_new(DOWNLOAD_DATAGRAM_MAX);
-    fd_list_t none;
+    fd_list_t files = {.count = 0};
     fault_t fault = {0};
-    ssize_t size =
-        fd_receive(self->socket, text, DOWNLOAD_DATAGRAM_MAX, 0, &none, &fault);
+    ssize_t size = fd_receive(self->socket, text, DOWNLOAD_DATAGRAM_MAX, 1,
+                              &files, &fault);
     json_t *reply;
 
     /* It ended with an unread job: Linux first reports the reset connection,
      * and then returns its last datagrams. */
     if (size == -ECONNRESET)
-        size = fd_receive(self->socket, text, DOWNLOAD_DATAGRAM_MAX, 0, &none,
+        size = fd_receive(self->socket, text, DOWNLOAD_DATAGRAM_MAX, 1, &files,
                           &fault);
     if (size == -EAGAIN || size == -EINTR)
         return false;
     if (size == 0)
-        reply = packages_answer_failed(NO_ANSWER);
+        reply = no_answer(self);
     else if (size < 0)
-        reply = packages_answer_failed("the packages worker: %s", fault.text);
+        reply = download_answer_error(kind, "Failed", "%s: %s", kind->worker,
+                                      fault.text);
     else if (++self->said > SAY_MAX)
-        reply = packages_answer_failed(
-            "the packages worker said more than %d words of progress", SAY_MAX);
+        reply = download_answer_error(kind, "Failed",
+                                      "%s said more than %d words of progress",
+                                      kind->worker, SAY_MAX);
     else
-        reply = packages_answer_read((bytes_t){text, (size_t) size},
-                                     self->progress);
+        reply = download_answer_read(kind, (bytes_t){text, (size_t) size},
+                                     &self->progress);
+    reply = take_file(self, reply, &files);
     if (reply)
         answer(self, reply);
     return !reply;
@@ -206,7 +242,7 @@ static int on_end(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     if (self->socket >= 0)
         on_socket(loop, NULL, self);
     if (self->socket >= 0)
-        answer(self, packages_answer_failed(NO_ANSWER));
+        answer(self, no_answer(self));
     self->start.ops->ended(self->start.arg);
     return 0;
 }
@@ -220,8 +256,8 @@ static int send_job(const download_process_t *self, const json_t *job,
 
     if (!size || size > DOWNLOAD_DATAGRAM_MAX)
         return fault_set(fault, E2BIG,
-                         "the job is %zu bytes long, more than %u; name fewer "
-                         "packages, or shorten the profile's lists of them",
+                         "the job is %zu bytes long, more than %u; ask for "
+                         "less at once, or shorten the profile's lists",
                          size, DOWNLOAD_DATAGRAM_MAX);
     return fd_send(self->socket, text, size, NULL, 0, fault);
 }
@@ -231,7 +267,7 @@ static int spawn(download_process_t *self, int theirs, fault_t *fault)
     const python_process_start_t start = {.profile = self->start.profile,
                                           .package_folder =
                                               self->start.package_folder,
-                                          .module = "hearth_downloads.packages.worker",
+                                          .module = self->start.kind->module,
                                           .user = self->start.user,
                                           .environment = worker_environment};
     int r = python_process_spawn(&start, theirs, &self->pid, fault);
@@ -255,7 +291,7 @@ int download_process_new(const download_process_start_t *start,
     int r;
 
     self->start = *start;
-    self->socket = self->pidfd = -1;
+    self->socket = self->pidfd = self->file = -1;
     if ((r = python_process_pair(&self->socket, &theirs, fault)) < 0
         || (r = send_job(self, job, fault)) < 0
         || (r = spawn(self, theirs, fault)) < 0)
@@ -267,4 +303,18 @@ int download_process_new(const download_process_start_t *start,
                               on_time_limit, self);
     *ret_process = take_ptr(self);
     return 0;
+}
+
+const download_progress_t *
+download_process_progress(const download_process_t *self)
+{
+    return &self->progress;
+}
+
+int download_process_take_file(download_process_t *self)
+{
+    int file = self->file;
+
+    self->file = -1;
+    return file;
 }

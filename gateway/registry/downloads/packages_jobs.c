@@ -1,5 +1,4 @@
-/* See packages_jobs.h. A job is one process (download_process.h). Its client
- * may go meanwhile: the job goes on, and its answer is dropped. */
+/* See packages_jobs.h. */
 #include "gateway/registry/downloads/packages_jobs.h"
 
 #include "base/buffer.h"
@@ -8,96 +7,27 @@
 #include "gateway/config/state_files.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/session_table.h"
-#include "gateway/registry/launch/launch_users.h"
-#include "gateway/registry/downloads/packages_asker.h"
-#include "gateway/registry/downloads/download_process.h"
+#include "gateway/registry/downloads/download_asker.h"
+#include "gateway/registry/downloads/download_lane.h"
+#include "gateway/registry/downloads/packages_answer.h"
 #include "gateway/registry/downloads/packages_records.h"
+#include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/packages_folder.h"
 
 #include <string.h>
 
-#define WAITING_MAX 16  /* jobs of a lane */
-#define SESSION_MAX 2   /* of them, jobs of one session */
-#define CODE_MAX    8   /* of them, jobs that cells asked for */
-#define LISTS_MAX   4   /* that run at once */
-#define RETRY_S     10  /* after which a refused client may ask again */
-#define NAMES_MAX   100 /* of packages in a request */
-#define NAME_BYTES  500 /* bytes of each, a requirement with its conditions */
-
-typedef enum {
-    LANE_WRITE,
-    LANE_LIST,
-    LANES,
-} lane_kind_t;
-
-typedef struct job {
-    packages_jobs_t *jobs; /* borrowed */
-    lane_kind_t lane;
-    char session[SESSION_ID_MAX];
-    const profile_t *profile;    /* borrowed */
-    packages_asker_t *asker;     /* owned */
-    json_t *content;             /* owned; what the worker gets */
-    download_process_t *process; /* owned; NULL: it waits */
-    struct job *next;            /* owned */
-} job_t;
+#define WRITES_MAX 1 /* that run at once */
+#define LISTS_MAX  4
+#define LIMIT_MS   (10 * 60 * 1000) /* of a job */
+#define NAMES_MAX  100              /* of packages in a request */
+#define NAME_BYTES 500 /* bytes of each, a requirement with its conditions */
 
 struct packages_jobs {
     const registry_parts_t *parts; /* borrowed */
-    const char *package_folder;    /* borrowed */
-    job_t *lanes[LANES];           /* owned; in the order in which they came */
+    download_lane_t *writes;       /* owned */
+    download_lane_t *lists;        /* owned */
 };
-
-static const size_t running_max[LANES] = {
-    [LANE_WRITE] = 1, [LANE_LIST] = LISTS_MAX};
-
-packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
-                                   const char *package_folder)
-{
-    packages_jobs_t *self = mem_new(sizeof *self);
-
-    self->parts = parts;
-    self->package_folder = package_folder;
-    return self;
-}
-
-static void job_destroy(job_t **job_p)
-{
-    job_t *job = *job_p;
-
-    download_process_destroy(&job->process);
-    packages_asker_destroy(&job->asker);
-    json_decref(job->content);
-    free(job);
-    *job_p = NULL;
-}
-
-/* Takes the job out of its lane and frees it. */
-static void end(packages_jobs_t *self, job_t *job)
-{
-    job_t **at = &self->lanes[job->lane];
-
-    while (*at != job)
-        at = &(*at)->next;
-    *at = job->next;
-    job_destroy(&job);
-}
-
-void packages_jobs_destroy(packages_jobs_t **self_p)
-{
-    packages_jobs_t *self = *self_p;
-
-    if (!self)
-        return;
-    packages_jobs_stop(self);
-    for (size_t i = 0; i < LANES; i++)
-        while (self->lanes[i])
-            end(self, self->lanes[i]);
-    free(self);
-    *self_p = NULL;
-}
-
-/* ---- what follows from an answer ---- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -106,140 +36,77 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Answers the asker of the job; `reply` is taken. */
-static void answer(job_t *job, json_t *reply)
+/* Answers a job of a list. */
+static void on_listed(void *arg, download_job_t *job, json_t *reply)
 {
+    (void) arg;
+    download_asker_answer(job->asker, reply);
+}
+
+/* Answers a job that changes packages. */
+static void on_written(void *arg, download_job_t *job, json_t *reply)
+{
+    const packages_jobs_t *self = arg;
     const packages_job_about_t about = {
         .session = job->session,
-        .who = packages_asker_who(job->asker),
+        .who = download_asker_who(job->asker),
         .order = text_of(job->content, "order"),
         .names = json_object_get(job->content, "names"),
     };
 
-    if (job->lane == LANE_WRITE)
-        packages_records_note(job->jobs->parts, &about, reply);
-    packages_asker_answer(job->asker, reply);
+    packages_records_note(self->parts, &about, reply);
+    download_asker_answer(job->asker, reply);
 }
 
-static void on_answered(void *arg, json_t *reply)
+packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
+                                   const char *package_folder)
 {
-    answer(arg, reply);
-}
-
-static void start_next(packages_jobs_t *self, lane_kind_t lane);
-
-static void on_ended(void *arg)
-{
-    job_t *job = arg;
-    packages_jobs_t *self = job->jobs;
-    lane_kind_t lane = job->lane;
-
-    end(self, job);
-    start_next(self, lane);
-}
-
-/* ---- the lanes ---- */
-
-static int start(packages_jobs_t *self, job_t *job, fault_t *fault)
-{
-    static const download_process_ops_t ops = {.answered = on_answered,
-                                               .ended = on_ended};
-    const packages_users_t users = launch_users_of_packages(self->parts->users);
-    const download_process_start_t how = {
-        .loop = self->parts->loop,
-        .profile = job->profile,
-        .package_folder = self->package_folder,
-        .user = users.has_own ? &users.worker : NULL,
-        .limit_ms = DOWNLOAD_TIME_LIMIT_MS,
-        .ops = &ops,
-        .arg = job,
+    packages_jobs_t *self = mem_new(sizeof *self);
+    download_lane_start_t start = {
+        .kind = &packages_kind,
+        .package_folder = package_folder,
+        .running_max = WRITES_MAX,
+        .limit_ms = LIMIT_MS,
+        .jobs = "jobs with packages",
+        .stopping =
+            "the gateway stops while the job is done; the session's packages "
+            "are the old ones or the new ones: `hearth packages list` says "
+            "which",
+        .answered = on_written,
+        .arg = self,
     };
 
-    return download_process_new(&how, job->content, &job->process, fault);
+    self->parts = parts;
+    self->writes = download_lane_new(parts, &start);
+    start.running_max = LISTS_MAX;
+    start.answered = on_listed;
+    self->lists = download_lane_new(parts, &start);
+    return self;
 }
 
-static size_t count_running(const job_t *lane)
+void packages_jobs_destroy(packages_jobs_t **self_p)
 {
-    size_t count = 0;
+    packages_jobs_t *self = *self_p;
 
-    for (; lane; lane = lane->next)
-        count += lane->process != NULL;
-    return count;
-}
-
-static job_t *first_waiting(job_t *lane)
-{
-    while (lane && lane->process)
-        lane = lane->next;
-    return lane;
-}
-
-/* Starts those that wait, as far as there is room. */
-static void start_next(packages_jobs_t *self, lane_kind_t lane)
-{
-    job_t *job;
-    fault_t fault;
-
-    while (count_running(self->lanes[lane]) < running_max[lane]
-           && (job = first_waiting(self->lanes[lane])))
-        if (start(self, job, &fault) < 0) {
-            answer(job, management_error("PackagesFailed", GATEWAY_EXIT_FAILED,
-                                         "%s", fault.text));
-            end(self, job);
-        }
-}
-
-/* Gives a job up; `reply` is taken. One that was answered is about to end. */
-static void give_up(packages_jobs_t *self, job_t *job, json_t *reply)
-{
-    if (!packages_asker_is_answered(job->asker))
-        answer(job, reply);
-    else
-        json_decref(reply);
-    if (job->process)
-        download_process_stop(job->process);
-    else
-        end(self, job);
+    if (!self)
+        return;
+    download_lane_destroy(&self->writes);
+    download_lane_destroy(&self->lists);
+    free(self);
+    *self_p = NULL;
 }
 
 void packages_jobs_on_gone(packages_jobs_t *self, const char *session)
 {
-    job_t *next;
-
-    for (size_t i = 0; i < LANES; i++)
-        for (job_t *at = self->lanes[i]; at; at = next) {
-            next = at->next;
-            if (strcmp(at->session, session) == 0)
-                give_up(self, at,
-                        management_error("SessionGone", GATEWAY_EXIT_GONE,
-                                         "session %s ended before the job with "
-                                         "its packages was done",
-                                         session));
-        }
-}
-
-static json_t *stopping(bool is_running)
-{
-    return management_error(
-        "GatewayStopping", GATEWAY_EXIT_UNREACHABLE, "%s",
-        is_running ? "the gateway stops while the job is done; the session's "
-                     "packages are the old ones or the new ones: `hearth "
-                     "packages list` says which"
-                   : "the gateway stops before the job has begun");
+    download_lane_on_gone(self->writes, session);
+    download_lane_on_gone(self->lists, session);
 }
 
 void packages_jobs_stop(packages_jobs_t *self)
 {
-    job_t *next;
-
-    for (size_t i = 0; i < LANES; i++)
-        for (job_t *at = self->lanes[i]; at; at = next) {
-            next = at->next;
-            give_up(self, at, stopping(at->process));
-        }
+    download_lane_stop(self->writes);
+    download_lane_stop(self->lists);
 }
-
-/* ---- requests ---- */
 
 static json_t *list_new(char *const *texts)
 {
@@ -307,20 +174,21 @@ static bool are_names(const json_t *names)
     return true;
 }
 
-/* Reads which lane the order is for. Returns what is wrong with the request;
- * NULL if nothing is. */
-static const char *read_order(const json_t *content, lane_kind_t *ret_lane)
+static bool is_list(const json_t *content)
+{
+    return strcmp(text_of(content, "order"), "list") == 0;
+}
+
+/* Returns what is wrong with the request; NULL if nothing is. */
+static const char *find_flaw(const json_t *content)
 {
     const char *order = text_of(content, "order");
     const json_t *names = json_object_get(content, "names");
 
-    if (strcmp(order, "list") == 0) {
-        *ret_lane = LANE_LIST;
+    if (is_list(content))
         return !names || (json_is_array(names) && !json_array_size(names))
                    ? NULL
                    : "`names` must be empty for a list";
-    }
-    *ret_lane = LANE_WRITE;
     if (strcmp(order, "add") != 0 && strcmp(order, "remove") != 0)
         return "`order` must be add, remove or list";
     return are_names(names) ? NULL
@@ -329,69 +197,10 @@ static const char *read_order(const json_t *content, lane_kind_t *ret_lane)
                               "characters, as [\"humanize>=4\"]";
 }
 
-static void add(packages_jobs_t *self, const session_entry_t *entry,
-                const json_t *content, lane_kind_t lane,
-                packages_asker_t **asker_p)
+static download_lane_t *lane_of(const packages_jobs_t *self,
+                                const json_t *content)
 {
-    job_t **at = &self->lanes[lane];
-    job_t *job = mem_new(sizeof *job);
-
-    job->jobs = self;
-    job->lane = lane;
-    snprintf(job->session, sizeof job->session, "%s", entry->id);
-    job->profile = entry->profile;
-    job->content = describe(self, entry, content);
-    job->asker = take_ptr(*asker_p);
-    while (*at)
-        at = &(*at)->next;
-    *at = job;
-    start_next(self, lane);
-}
-
-/* Jobs that wait. */
-typedef struct {
-    unsigned of_all, of_session, of_code;
-} waiting_t;
-
-static waiting_t count_waiting(const job_t *lane, const char *session)
-{
-    waiting_t count = {0};
-
-    for (; lane; lane = lane->next) {
-        if (lane->process)
-            continue;
-        count.of_all++;
-        count.of_session += strcmp(lane->session, session) == 0;
-        count.of_code += packages_asker_is_code(lane->asker);
-    }
-    return count;
-}
-
-/* Returns an error that says when to ask again, if too many jobs wait. Clients
- * have places that code, which may be hostile, cannot fill. */
-static json_t *refuse_busy(const job_t *lane, const char *session, bool is_code)
-{
-    waiting_t count = count_waiting(lane, session);
-    json_t *error;
-    unsigned max = 0;
-
-    if (count.of_session >= SESSION_MAX)
-        max = SESSION_MAX;
-    else if (count.of_all >= WAITING_MAX)
-        max = WAITING_MAX;
-    else if (is_code && count.of_code >= CODE_MAX)
-        max = CODE_MAX;
-    if (!max)
-        return NULL;
-    error = management_error(
-        "PackagesBusy", GATEWAY_EXIT_FAILED,
-        "%u jobs with packages%s wait already; try again in %d s", max,
-        max == SESSION_MAX ? " of this session"
-        : max == CODE_MAX  ? " that cells asked for"
-                           : "",
-        RETRY_S);
-    json_object_set_new(error, "retry_after", json_integer(RETRY_S));
-    return error;
+    return is_list(content) ? self->lists : self->writes;
 }
 
 /* Returns the error for a session whose code would not find the packages. */
@@ -412,11 +221,10 @@ static json_t *off(const session_entry_t *entry)
 }
 
 /* Returns the error for code that may not ask, though clients may. */
-static json_t *off_for_code(const session_entry_t *entry, lane_kind_t lane,
-                            const char *order)
+static json_t *off_for_code(const session_entry_t *entry, const json_t *content)
 {
     const char *profile = entry->profile->name;
-    const char *what = lane == LANE_WRITE ? order : "add";
+    const char *what = is_list(content) ? "add" : text_of(content, "order");
 
     return management_error(
         "PackagesOff", GATEWAY_EXIT_ENVIRONMENT,
@@ -429,19 +237,20 @@ static json_t *off_for_code(const session_entry_t *entry, lane_kind_t lane,
 /* Returns why there can be no such job now; NULL if there can. */
 static json_t *refusal(const packages_jobs_t *self,
                        const session_entry_t *entry, const json_t *content,
-                       bool is_code, lane_kind_t *ret_lane)
+                       bool is_code)
 {
-    const char *flaw = read_order(content, ret_lane);
+    const char *flaw = find_flaw(content);
+    const download_lane_t *lane = lane_of(self, content);
 
     if (flaw)
         return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
     if (!entry->profile->packages.index || !entry->sees_packages)
         return off(entry);
     if (is_code && !entry->profile->packages.serves_cells)
-        return off_for_code(entry, *ret_lane, text_of(content, "order"));
+        return off_for_code(entry, content);
     if (session_table_is_closing(self->parts->table))
-        return stopping(false);
-    return refuse_busy(self->lanes[*ret_lane], entry->id, is_code);
+        return download_lane_stopping(lane, false);
+    return download_lane_refuse(lane, entry->id, is_code);
 }
 
 /* Records that code was refused what it asked for. */
@@ -461,20 +270,20 @@ static void note_refusal(const packages_jobs_t *self,
 }
 
 static void take(packages_jobs_t *self, const session_entry_t *entry,
-                 const json_t *content, packages_asker_t *asker)
+                 const json_t *content, download_asker_t *asker)
 {
-    cleanup_packages_asker packages_asker_t *taken = asker;
+    cleanup_download_asker download_asker_t *taken = asker;
     const json_t *names = json_object_get(content, "names");
-    lane_kind_t lane;
     json_t *error =
-        refusal(self, entry, content, packages_asker_is_code(asker), &lane);
+        refusal(self, entry, content, download_asker_is_code(asker));
 
-    if (error && packages_asker_is_code(taken) && are_names(names))
+    if (error && download_asker_is_code(taken) && are_names(names))
         note_refusal(self, entry, content, error);
     if (error)
-        packages_asker_answer(taken, error);
+        download_asker_answer(taken, error);
     else
-        add(self, entry, content, lane, &taken);
+        download_lane_add(lane_of(self, content), entry,
+                          describe(self, entry, content), &taken);
 }
 
 void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
@@ -485,7 +294,7 @@ void packages_jobs_serve(packages_jobs_t *self, const json_t *content,
 
     if (entry)
         take(self, entry, content,
-             packages_asker_new_client(self->parts, request_p));
+             download_asker_new_client(self->parts, request_p));
 }
 
 void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
@@ -495,5 +304,5 @@ void packages_jobs_call(packages_jobs_t *self, const session_entry_t *entry,
         json_loads(call->text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 
     take(self, entry, json_object_get(text, "arguments"),
-         packages_asker_new_code(self->parts, entry, call->id));
+         download_asker_new_code(self->parts, entry, call->id));
 }

@@ -57,7 +57,7 @@ static int begin(void **state)
         return -1;
     loop = zloop_new();
     zloop_set_nonstop(loop, true);
-    limit_ms = DOWNLOAD_TIME_LIMIT_MS;
+    limit_ms = 600000;
     profile = (profile_t){.name = name, .python = inside("python")};
     is_over = false;
     deeds_forget();
@@ -75,6 +75,7 @@ static int end(void **state)
 static int start_with(const json_t *job, fault_t *fault)
 {
     const download_process_start_t start = {.loop = loop,
+                                            .kind = &packages_kind,
                                             .profile = &profile,
                                             .package_folder = "/packages",
                                             .limit_ms = limit_ms,
@@ -268,7 +269,7 @@ static void a_job_that_is_too_long_starts_nothing(void **state)
     memset(text, 'x', DOWNLOAD_DATAGRAM_MAX);
     job = json_pack("{s:s}", "order", text);
     assert_int_equal(start_with(job, &fault), -E2BIG);
-    assert_non_null(strstr(fault.text, "name fewer packages"));
+    assert_non_null(strstr(fault.text, "ask for less at once"));
     assert_null(process);
 }
 

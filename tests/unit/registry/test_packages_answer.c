@@ -6,13 +6,14 @@
 
 #include <string.h>
 
-static char progress[DOWNLOAD_PROGRESS_SIZE];
+static download_progress_t progress;
 
 /* Returns the reply as text with sorted keys, lent; "" for progress. */
 static const char *read_bytes(const char *said, size_t size)
 {
     static char text[2000];
-    json_auto_t *reply = packages_answer_read((bytes_t){said, size}, progress);
+    json_auto_t *reply =
+        download_answer_read(&packages_kind, (bytes_t){said, size}, &progress);
     cleanup_free char *dumped = json_dumps(reply, JSON_SORT_KEYS);
 
     snprintf(text, sizeof text, "%s", dumped ? dumped : "");
@@ -29,7 +30,7 @@ static void progress_and_an_answer(void **state)
 {
     (void) state;
     assert_string_equal(read_text("{\"progress\":\"fetching numpy\"}"), "");
-    assert_string_equal(progress, "fetching numpy");
+    assert_string_equal(progress.text, "fetching numpy");
     assert_string_equal(
         read_text(
             "{\"ok\":{\"packages\":[{\"name\":\"humanize\",\"version\":"
@@ -84,7 +85,7 @@ static void controls_are_spaces(void **state)
         read_text("{\"progress\":\"a\\u001b[2J\\nb\\u009b\\u202e\\u2028c "
                   "\xC3\xA4\\u007f.\"}"),
         "");
-    assert_string_equal(progress, "a [2J b   c \xC3\xA4 .");
+    assert_string_equal(progress.text, "a [2J b   c \xC3\xA4 .");
     assert_non_null(strstr(read_text("{\"fault\":{\"ename\":\"PackagesFailed\","
                                      "\"text\":\"a\\r\\nb\"}}"),
                            "\"a  b\""));
@@ -101,8 +102,8 @@ static void texts_are_bounded(void **state)
         buffer_text(&said, "\xC3\xA4");
     buffer_text(&said, "\"}");
     assert_string_equal(read_bytes((const char *) said.data, said.size), "");
-    assert_int_equal(strlen(progress), DOWNLOAD_PROGRESS_SIZE - 1);
-    assert_string_equal(progress + DOWNLOAD_PROGRESS_SIZE - 3, "\xC3\xA4");
+    assert_int_equal(strlen(progress.text), DOWNLOAD_WORD_MAX - 1);
+    assert_string_equal(progress.text + DOWNLOAD_WORD_MAX - 3, "\xC3\xA4");
 }
 
 static void what_is_not_valid_is_a_failure(void **state)

@@ -1,23 +1,22 @@
-/* See packages_asker.h. */
-#include "gateway/registry/downloads/packages_asker.h"
+/* See download_asker.h. */
+#include "gateway/registry/downloads/download_asker.h"
 
 #include "gateway/audit/audit.h"
 #include "gateway/registry/core/management_socket.h"
 
-struct packages_asker {
+struct download_asker {
     const registry_parts_t *parts; /* borrowed */
     char *who;                     /* owned */
     message_t *request;            /* owned; NULL: code asks, or is answered */
     char session[SESSION_ID_MAX];  /* of code */
     uint64_t call;                 /* the number of its call; 0: a client
                                       asks */
-    bool is_answered;
 };
 
-packages_asker_t *packages_asker_new_client(const registry_parts_t *parts,
+download_asker_t *download_asker_new_client(const registry_parts_t *parts,
                                             message_t **request_p)
 {
-    packages_asker_t *self = mem_new(sizeof *self);
+    download_asker_t *self = mem_new(sizeof *self);
 
     self->parts = parts;
     self->who = mem_text(message_sender(*request_p));
@@ -25,11 +24,11 @@ packages_asker_t *packages_asker_new_client(const registry_parts_t *parts,
     return self;
 }
 
-packages_asker_t *packages_asker_new_code(const registry_parts_t *parts,
+download_asker_t *download_asker_new_code(const registry_parts_t *parts,
                                           const session_entry_t *entry,
                                           uint64_t call)
 {
-    packages_asker_t *self = mem_new(sizeof *self);
+    download_asker_t *self = mem_new(sizeof *self);
 
     self->parts = parts;
     self->who = mem_text(AUDIT_KERNEL);
@@ -38,9 +37,9 @@ packages_asker_t *packages_asker_new_code(const registry_parts_t *parts,
     return self;
 }
 
-void packages_asker_destroy(packages_asker_t **self_p)
+void download_asker_destroy(download_asker_t **self_p)
 {
-    packages_asker_t *self = *self_p;
+    download_asker_t *self = *self_p;
 
     if (!self)
         return;
@@ -50,24 +49,19 @@ void packages_asker_destroy(packages_asker_t **self_p)
     *self_p = NULL;
 }
 
-const char *packages_asker_who(const packages_asker_t *self)
+const char *download_asker_who(const download_asker_t *self)
 {
     return self->who;
 }
 
-bool packages_asker_is_code(const packages_asker_t *self)
+bool download_asker_is_code(const download_asker_t *self)
 {
     return self->call;
 }
 
-bool packages_asker_is_answered(const packages_asker_t *self)
-{
-    return self->is_answered;
-}
-
 /* The reply is the result of the call, also if it is an error: code reads which
  * one. The session drops it if the call has ended. */
-static void answer_code(const packages_asker_t *self, const json_t *reply)
+static void answer_code(const download_asker_t *self, const json_t *reply)
 {
     const session_entry_t *entry =
         session_table_find(self->parts->table, self->session);
@@ -81,9 +75,8 @@ static void answer_code(const packages_asker_t *self, const json_t *reply)
     mailbox_line_send(entry->line, command);
 }
 
-void packages_asker_answer(packages_asker_t *self, json_t *reply)
+void download_asker_answer(download_asker_t *self, json_t *reply)
 {
-    self->is_answered = true;
     if (self->request) {
         management_answer(self->parts->management, &self->request, reply);
         return;

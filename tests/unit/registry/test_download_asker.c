@@ -1,6 +1,6 @@
 /* Code in a cell that asks for packages: what it may ask for, how it waits
  * beside clients, and how it is answered. */
-#include "gateway/registry/downloads/packages_asker.h"
+#include "gateway/registry/downloads/download_asker.h"
 
 #include "tests/lib/packages_fakes.h"
 #include "tests/lib/test.h"

@@ -1,33 +1,32 @@
-/* The sender of a request for packages, which waits for the answer: a client,
+/* The sender of a request for a download, which waits for the answer: a client,
  * by a request of the management protocol, or code in a cell, by a call
  * (TOOL_PACKAGES). */
-#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_PACKAGES_ASKER_H
-#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_PACKAGES_ASKER_H
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_ASKER_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_ASKER_H
 
 #include "base/cleanup.h"
 #include "gateway/registry/core/parts.h"
 #include "gateway/registry/core/session_table.h"
 #include "protocol/message.h"
 
-typedef struct packages_asker packages_asker_t;
+typedef struct download_asker download_asker_t;
 
 /* The request is taken. */
-packages_asker_t *packages_asker_new_client(const registry_parts_t *parts,
+download_asker_t *download_asker_new_client(const registry_parts_t *parts,
                                             message_t **request_p);
 /* `call` is the number of a call of the session's kernel. */
-packages_asker_t *packages_asker_new_code(const registry_parts_t *parts,
+download_asker_t *download_asker_new_code(const registry_parts_t *parts,
                                           const session_entry_t *entry,
                                           uint64_t call);
-void packages_asker_destroy(packages_asker_t **self_p);
-#define cleanup_packages_asker CLEANUP(packages_asker_destroy)
+void download_asker_destroy(download_asker_t **self_p);
+#define cleanup_download_asker CLEANUP(download_asker_destroy)
 
 /* Returns its name in the audit log, lent. */
-const char *packages_asker_who(const packages_asker_t *self);
+const char *download_asker_who(const download_asker_t *self);
 /* Returns true for code in a cell. */
-bool packages_asker_is_code(const packages_asker_t *self);
+bool download_asker_is_code(const download_asker_t *self);
 /* Answers with a reply of the management protocol, which is taken. Called once.
  * The answer is dropped if no client, and no code, waits for it any more. */
-void packages_asker_answer(packages_asker_t *self, json_t *reply);
-bool packages_asker_is_answered(const packages_asker_t *self);
+void download_asker_answer(download_asker_t *self, json_t *reply);
 
 #endif

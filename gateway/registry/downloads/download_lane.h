@@ -1,0 +1,68 @@
+/* Jobs of downloads of one kind, in the order in which they came: some run,
+ * each a process (download_process.h), and the others wait. A job goes on if
+ * its client goes. Lives in the main thread. */
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_LANE_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_DOWNLOAD_LANE_H
+
+#include "base/cleanup.h"
+#include "gateway/registry/core/parts.h"
+#include "gateway/registry/core/session_table.h"
+#include "gateway/registry/downloads/download_asker.h"
+#include "gateway/registry/downloads/download_process.h"
+
+typedef struct download_lane download_lane_t;
+
+/* A job. Its members are read by the owner of the lane. */
+typedef struct download_job {
+    download_lane_t *lane; /* borrowed */
+    unsigned number;       /* of the gateway's jobs of this lane; from 1 */
+    char session[SESSION_ID_MAX];
+    const profile_t *profile;    /* borrowed */
+    download_asker_t *asker;     /* owned; NULL: it was answered */
+    json_t *content;             /* owned; what the worker gets */
+    download_process_t *process; /* owned; NULL: it waits */
+    struct download_job *next;   /* owned */
+} download_job_t;
+
+typedef struct {
+    const download_kind_t *kind;
+    const char *package_folder; /* borrowed; has hearth_downloads */
+    size_t running_max;         /* jobs that run at once */
+    size_t session_max;         /* of them, jobs of one session; 0: any */
+    int64_t limit_ms;           /* of a job that runs */
+    const char *jobs;           /* "jobs with packages" */
+    const char *stopping; /* after "the gateway stops while"; a sentence */
+    /* Takes the asker and the reply, and answers it now or later. */
+    void (*answered)(void *arg, download_job_t *job, json_t *reply);
+    void *arg;
+} download_lane_start_t;
+
+/* The members of `start` are kept. */
+download_lane_t *download_lane_new(const registry_parts_t *parts,
+                                   const download_lane_start_t *start);
+/* Gives up all jobs, ends the workers and waits for that. */
+void download_lane_destroy(download_lane_t **self_p);
+#define cleanup_download_lane CLEANUP(download_lane_destroy)
+
+/* Returns an error that says when to ask again, if too many jobs wait. Clients
+ * have places that code, which may be hostile, cannot fill. */
+json_t *download_lane_refuse(const download_lane_t *self, const char *session,
+                             bool is_code);
+/* Adds a job for the session, which starts when there is room. `content` is
+ * taken, and so is the asker. */
+void download_lane_add(download_lane_t *self, const session_entry_t *entry,
+                       json_t *content, download_asker_t **asker_p);
+/* Returns the oldest job, NULL if there is none; `next` leads to the others. */
+const download_job_t *download_lane_first(const download_lane_t *self);
+/* Gives a job up, if the session has it: answers with `reply`, which is taken,
+ * and ends its process. Returns false if there is none with that number. */
+bool download_lane_give_up(download_lane_t *self, const char *session,
+                           unsigned number, json_t *reply);
+/* The session is gone: gives up its jobs. */
+void download_lane_on_gone(download_lane_t *self, const char *session);
+/* The gateway stops: gives up all jobs. */
+void download_lane_stop(download_lane_t *self);
+/* Returns the error for a job while the gateway stops. */
+json_t *download_lane_stopping(const download_lane_t *self, bool is_running);
+
+#endif
