@@ -16,14 +16,24 @@ def processes() -> Iterator[int]:
             yield int(name)
 
 
+def stat_fields(pid: int) -> list[str]:
+    """The fields of its stat from the state on (proc(5)); empty without it.
+
+    Tests look at all processes often, so not by pathlib, which takes longer
+    than the rest.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return text.rpartition(b")")[2].decode().split()
+
+
 def start_time(pid: int) -> Optional[str]:
     """None when there is no such process, or only what is left of one."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else fields[19]
+    fields = stat_fields(pid)
+    return fields[19] if fields and fields[0] not in "ZX" else None
 
 
 def kill(pid: int) -> None:
@@ -37,12 +47,8 @@ def kill(pid: int) -> None:
 def children(pid: int) -> dict[int, str]:
     found = {}
     for child in processes():
-        try:
-            text = Path(f"/proc/{child}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        fields = text.rpartition(")")[2].split()
-        if int(fields[1]) == pid:
+        fields = stat_fields(child)
+        if fields and int(fields[1]) == pid:
             found[child] = fields[19]
     return found
 
@@ -51,12 +57,10 @@ def descendants(root: int) -> list[int]:
     """Find the process and all that it has started, including ended ones that
     were not reaped."""
     parents: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    for pid in processes():
+        fields = stat_fields(pid)
+        if fields:
+            parents.setdefault(int(fields[1]), []).append(pid)
     found = [root]
     for pid in found:
         found.extend(parents.get(pid, []))
