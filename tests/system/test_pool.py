@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from deadline import wait_for
-from harness import Gateway
+from harness import Gateway, Session
 from processes import children, start_time
 
 POOL = "profile/python3/pool/"
@@ -38,6 +38,19 @@ def gateway_with(**settings: object) -> Iterator[Gateway]:
         yield running
     finally:
         running.end()
+
+
+@pytest.fixture(scope="module")
+def pooled() -> Iterator[Gateway]:
+    """Keep two sessions waiting; for tests that only need some."""
+    with gateway_with(pool_min=2, pool_max=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def poolless() -> Iterator[Gateway]:
+    with gateway_with(pool_max=0) as running:
+        yield running
 
 
 def pool(gateway: Gateway) -> dict[str, Any]:
@@ -64,51 +77,67 @@ def members(gateway: Gateway) -> dict[str, int]:
     return found
 
 
-def test_a_session_comes_out_of_the_pool_and_another_takes_its_place() -> None:
-    with gateway_with(pool_min=2, pool_max=2) as gateway:
-        wait_ready(gateway, 2)
-        before = members(gateway)
-        session = gateway.create()
+@contextmanager
+def taken(gateway: Gateway, *options: str) -> Iterator[Session]:
+    """Yield a session from the full pool; it goes afterwards."""
+    wait_ready(gateway, 2)
+    before = pool(gateway)["handed_out"]
+    session = gateway.create(*options)
+    assert pool(gateway)["handed_out"] == before + 1
+    yield session
+    session.delete()
+
+
+def test_a_session_comes_out_of_the_pool_and_another_takes_its_place(
+    pooled: Gateway,
+) -> None:
+    wait_ready(pooled, 2)
+    before = members(pooled)
+    with taken(pooled) as session:
         assert session.model["pid"] == before[session.id]
-        assert pool(gateway)["handed_out"] == 1
         with session.client() as client:
             assert client.value("1 + 1") == 2
-        wait_ready(gateway, 2)
-        assert session.id not in members(gateway)
+        wait_ready(pooled, 2)
+        assert session.id not in members(pooled)
 
 
-def test_a_creation_is_answered_with_what_show_answers_except_memory() -> None:
-    for size in (1, 0):
-        with gateway_with(pool_min=size, pool_max=size) as gateway:
-            wait_ready(gateway, size)
-            session = gateway.create("--name", "reported")
-            reported, found = dict(session.model), session.show()
-            assert pool(gateway)["handed_out"] == size
-            assert found.pop("memory_kib") > 0
-            assert reported["name"] == "reported"
-            for model in (reported, found):
-                model.pop("journal_bytes")
-            assert reported == found
+def check_report(session: Session) -> None:
+    reported, found = dict(session.model), session.show()
+    assert found.pop("memory_kib") > 0
+    assert reported["name"] == "reported"
+    for model in (reported, found):
+        model.pop("journal_bytes")
+    assert reported == found
 
 
-def test_a_pooled_session_is_as_fresh_as_any() -> None:
-    with gateway_with(pool_min=2, pool_max=2) as gateway:
-        wait_ready(gateway, 2)
-        with gateway.create().client() as first:
-            turn = first.run("sorted(k for k in globals() if k[0] != '_')")
-            assert turn.content["execution_count"] == 1
-            names = {"In", "Out", "exit", "get_ipython", "open", "quit"}
-            assert set(ast.literal_eval(turn.result or "")) == names
-            assert first.value("In") == [
-                "",
-                "sorted(k for k in globals() if k[0] != '_')",
-                "In",
-            ]
-            code = "__import__('random').random()"
-            assert gateway.create().client().value(code) != first.value(code)
+def test_a_creation_is_answered_with_what_show_answers_except_memory(
+    pooled: Gateway, poolless: Gateway
+) -> None:
+    with taken(pooled, "--name", "reported") as session:
+        check_report(session)
+    session = poolless.create("--name", "reported")
+    assert pool(poolless)["handed_out"] == 0
+    check_report(session)
+    session.delete()
 
 
-def test_a_rehearsal_is_invisible() -> None:
+def test_a_pooled_session_is_as_fresh_as_any(pooled: Gateway) -> None:
+    with taken(pooled) as session, session.client() as first:
+        turn = first.run("sorted(k for k in globals() if k[0] != '_')")
+        assert turn.content["execution_count"] == 1
+        names = {"In", "Out", "exit", "get_ipython", "open", "quit"}
+        assert set(ast.literal_eval(turn.result or "")) == names
+        assert first.value("In") == [
+            "",
+            "sorted(k for k in globals() if k[0] != '_')",
+            "In",
+        ]
+        code = "__import__('random').random()"
+        with taken(pooled) as another, another.client() as second:
+            assert second.value(code) != first.value(code)
+
+
+def test_a_rehearsal_is_invisible(pooled: Gateway) -> None:
     """The preparations of a waiting session leave no trace, whether or not
     there was time for them."""
     code = (
@@ -120,39 +149,33 @@ def test_a_rehearsal_is_invisible() -> None:
         "'pandas' in shell.user_ns_hidden,\n    '_i2' in globals(), "
         "len(shell.kernel.parents._known), type(sys.stdout).__name__]))"
     )
-    with gateway_with(pool_min=2, pool_max=2) as gateway:
-        for _ in range(2):
-            wait_ready(gateway, 2)
-            with gateway.create().client() as client:
-                turn = client.ask(
-                    "shell",
-                    "execute_request",
-                    {"code": code, "store_history": True},
-                    {"hearth": {"namespace": True}},
-                )
-                seen = json.loads(turn.stream())
-                assert seen[:5] == ["", "", "", 0, [""]]
-                assert seen[5] in (1, 2)  # IPython 9 counts at the beginning
-                assert seen[6:] == [False, False, False, 1, "Stream"]
-                figures = turn.reply["metadata"]["hearth"]
-                appeared = figures["namespace"]["appeared"]
-                assert [variable["name"] for variable in appeared] == [
-                    "json",
-                    "sys",
-                    "shell",
-                    "history",
-                ]
-                assert turn.content["execution_count"] == 1
+    for _ in range(2):
+        with taken(pooled) as session, session.client() as client:
+            turn = client.ask(
+                "shell",
+                "execute_request",
+                {"code": code, "store_history": True},
+                {"hearth": {"namespace": True}},
+            )
+            seen = json.loads(turn.stream())
+            assert seen[:5] == ["", "", "", 0, [""]]
+            assert seen[5] in (1, 2)  # IPython 9 counts at the beginning
+            assert seen[6:] == [False, False, False, 1, "Stream"]
+            figures = turn.reply["metadata"]["hearth"]
+            appeared = figures["namespace"]["appeared"]
+            assert [variable["name"] for variable in appeared] == [
+                "json",
+                "sys",
+                "shell",
+                "history",
+            ]
+            assert turn.content["execution_count"] == 1
 
 
-def test_requested_settings_apply_to_a_pooled_session() -> None:
-    with gateway_with(pool_min=1, pool_max=1) as gateway:
-        wait_ready(gateway, 1)
-        asked = time.time()
-        session = gateway.create(
-            "--name", "mine", "--idle-timeout", "90", "--restart", "auto"
-        )
-        assert pool(gateway)["handed_out"] == 1
+def test_requested_settings_apply_to_a_pooled_session(pooled: Gateway) -> None:
+    asked = time.time()
+    settings = ["--name", "mine", "--idle-timeout", "90", "--restart", "auto"]
+    with taken(pooled, *settings) as session:
         assert session.model["name"] == "mine"
         assert session.model["idle_timeout"] == 90
         created = session.model["created"]
@@ -163,33 +186,41 @@ def test_requested_settings_apply_to_a_pooled_session() -> None:
             assert client.value("1 + 1") == 2
 
 
-def test_an_idle_timeout_ends_a_session_from_the_pool() -> None:
-    with gateway_with(pool_min=1, pool_max=1) as gateway:
-        wait_ready(gateway, 1)
-        session = gateway.create("--idle-timeout", "0.3")
-        assert pool(gateway)["handed_out"] == 1
+def test_an_idle_timeout_ends_a_session_from_the_pool(pooled: Gateway) -> None:
+    with taken(pooled, "--idle-timeout", "0.3") as session:
         assert session.wait_state("gone")["reason"] == "idle"
 
 
-def test_pooled_sessions_have_no_owner() -> None:
-    with gateway_with(pool_min=2, pool_max=2) as gateway:
-        wait_ready(gateway, 2)
-        assert gateway.sessions("--all") == []
-        assert gateway.json("notebook", "list", "--json") == []
-        assert gateway.info()["sessions"] == 0
-        for member in members(gateway):
-            assert gateway.run("session", "show", member).returncode == 3
-            assert gateway.run("session", "delete", member).returncode == 3
+def test_pooled_sessions_have_no_owner(pooled: Gateway) -> None:
+    wait_ready(pooled, 2)
+    waiting = members(pooled)
+    assert len(waiting) == 2
+    known = [model["id"] for model in pooled.sessions("--all")]
+    recorded = pooled.json("notebook", "list", "--json")
+    assert not waiting.keys() & {*known, *(one["id"] for one in recorded)}
+    # Of the tests before, some may be about to end.
+    wait_for(
+        lambda: pooled.info()["sessions"] == len(pooled.sessions()) == 0,
+        "no session of a client",
+    )
+    for member in waiting:
+        assert pooled.run("session", "show", member).returncode == 3
+        assert pooled.run("session", "delete", member).returncode == 3
+    assert members(pooled) == waiting
 
 
-def test_a_folder_of_one_s_own_is_not_pooled(tmp_path: Path) -> None:
+def test_a_folder_of_one_s_own_is_not_pooled(
+    pooled: Gateway, tmp_path: Path
+) -> None:
     tmp_path.chmod(0o777)
-    with gateway_with(pool_min=1, pool_max=1) as gateway:
-        wait_ready(gateway, 1)
-        session = gateway.create("--workspace", str(tmp_path))
-        assert session.model["workspace"] == str(tmp_path)
-        assert pool(gateway)["handed_out"] == 0
-        assert pool(gateway)["forked"] == 1
+    wait_ready(pooled, 2)
+    before = pool(pooled)
+    session = pooled.create("--workspace", str(tmp_path))
+    assert session.model["workspace"] == str(tmp_path)
+    after = pool(pooled)
+    assert after["handed_out"] == before["handed_out"]
+    assert after["forked"] == before["forked"] + 1
+    session.delete()
 
 
 @pytest.mark.deep
@@ -216,12 +247,12 @@ def test_the_pool_follows_the_arrivals() -> None:
         wait_for(lambda: pool(gateway)["ready"] == 1, "the pool is small again")
 
 
-def test_no_pool_when_it_is_switched_off() -> None:
-    with gateway_with(pool_max=0) as gateway:
-        gateway.create().delete()
-        found = pool(gateway)
-        assert (found["target"], found["ready"]) == (0, 0)
-        assert found["forked"] == 1
+def test_no_pool_when_it_is_switched_off(poolless: Gateway) -> None:
+    before = pool(poolless)["forked"]
+    poolless.create().delete()
+    found = pool(poolless)
+    assert (found["target"], found["ready"]) == (0, 0)
+    assert found["forked"] == before + 1
 
 
 def test_short_memory_takes_the_pool_away() -> None:
@@ -233,19 +264,22 @@ def test_short_memory_takes_the_pool_away() -> None:
         assert pool(gateway)["ready"] == 0
 
 
-def test_a_member_that_dies_is_replaced() -> None:
-    with gateway_with(pool_min=1, pool_max=1) as gateway:
-        wait_ready(gateway, 1)
-        ((name, pid),) = members(gateway).items()
+def test_a_member_that_dies_is_replaced(pooled: Gateway) -> None:
+    wait_ready(pooled, 2)
+    dead = members(pooled)
+    for pid in dead.values():
         os.kill(pid, signal.SIGKILL)
+    for pid in dead.values():
         wait_for(lambda: start_time(pid) is None, "its end")
-        session = gateway.create()
-        assert session.id != name
-        with session.client() as client:
-            assert client.value("1 + 1") == 2
-        wait_ready(gateway, 1)
+    session = pooled.create()
+    assert session.id not in dead
+    with session.client() as client:
+        assert client.value("1 + 1") == 2
+    session.delete()
+    wait_ready(pooled, 2)
+    for name in dead:
         wait_for(
-            lambda: not (gateway.state / "sessions" / name).exists(),
+            lambda: not (pooled.state / "sessions" / name).exists(),
             "nothing left of the member that died",
         )
 
