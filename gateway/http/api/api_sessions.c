@@ -538,8 +538,9 @@ static void on_requested(exchange_t *exchange, const json_t *reply)
     if (!is_conclusive(exchange, reply))
         return;
     forget(exchange);
-    exchange_fail(exchange, 410, "Kernel deleted before session; %s",
-                  model_text(reply, "evalue"));
+    exchange_fail_by(exchange, 410, model_text(reply, "ename"),
+                     "Kernel deleted before session; %s",
+                     model_text(reply, "evalue"));
 }
 
 static void discard(exchange_t *exchange)

@@ -96,8 +96,8 @@ bool jupyter_model_is_unknown(exchange_t *exchange, const json_t *reply)
     if (strcmp(ename, "UnknownSession") != 0
         && strcmp(ename, "AmbiguousSession") != 0)
         return false;
-    exchange_fail(exchange, 404, "Kernel does not exist: %.100s",
-                  exchange->request.parameters[0]);
+    exchange_fail_by(exchange, 404, ename, "Kernel does not exist: %.100s",
+                     exchange->request.parameters[0]);
     return true;
 }
 

@@ -116,13 +116,17 @@ static void add_route(json_t *paths, const route_t *route)
 
 /* --- Errors --- */
 
-/* {"message","reason"}, as exchange_fail has them, and E2B's "code". */
+/* {"message","reason"}, as exchange_fail has them, the "ename" of
+ * exchange_fail_by, and E2B's "code". */
 static json_t *refusal_schema(int status)
 {
-    return json_pack("{s:s,s:[s,s],s:{s:{s:s,s:i},s:{s:s,s:[s]},s:{}}}", "type",
-                     "object", "required", "message", "reason", "properties",
-                     "message", "type", "string", "minLength", 1, "reason",
-                     "type", "string", "enum", status_text(status), "code");
+    return json_pack(
+        "{s:s,s:[s,s],s:{s:{s:s,s:i},s:{s:s,s:[s]},s:{s:s,s:s},s:{}}}", "type",
+        "object", "required", "message", "reason", "properties", "message",
+        "type", "string", "minLength", 1, "reason", "type", "string", "enum",
+        status_text(status), "ename", "type", "string", "description",
+        "The error's name, if a session or what manages sessions refused it",
+        "code");
 }
 
 /* A refusal that is only named by its status has the common schema. */

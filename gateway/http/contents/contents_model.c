@@ -1,5 +1,6 @@
 /* Jupyter's models of files, and refusals. */
 #include "gateway/http/contents/contents.h"
+#include "gateway/http/core/authorize.h"
 #include "gateway/http/core/model.h"
 #include "gateway/http/rpc/registry_client.h"
 
@@ -67,6 +68,7 @@ bool contents_may(exchange_t *exchange, unsigned scope)
 
     if (exchange->scopes & scope)
         return true;
+    authorize_challenge(exchange, scope);
     exchange_fail(exchange, 403, "This token lacks the scope %s",
                   json_string_value(json_array_get(names, 0)));
     return false;
@@ -112,8 +114,8 @@ bool contents_is_ok(exchange_t *exchange, const json_t *reply)
 
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
         if (strcmp(statuses[i].ename, ename) == 0) {
-            exchange_fail(exchange, statuses[i].status, "%s",
-                          model_text(reply, "evalue"));
+            exchange_fail_by(exchange, statuses[i].status, ename, "%s",
+                             model_text(reply, "evalue"));
             return false;
         }
     return registry_client_is_ok(exchange, reply);

@@ -276,6 +276,21 @@ json_t *exchange_error(int status, const char *sentence)
                      status_text(status));
 }
 
+static void fail(exchange_t *self, int status, const char *ename,
+                 const char *sentence)
+{
+    json_t *error;
+
+    if (self->door) {
+        self->door->fail(self, status, sentence);
+        return;
+    }
+    error = exchange_error(status, sentence);
+    if (ename && *ename)
+        json_object_set_new(error, "ename", json_string(ename));
+    exchange_json(self, status, error);
+}
+
 void exchange_fail(exchange_t *self, int status, const char *format, ...)
 {
     char text[1024];
@@ -284,10 +299,19 @@ void exchange_fail(exchange_t *self, int status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (self->door)
-        self->door->fail(self, status, text);
-    else
-        exchange_json(self, status, exchange_error(status, text));
+    fail(self, status, NULL, text);
+}
+
+void exchange_fail_by(exchange_t *self, int status, const char *ename,
+                      const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail(self, status, ename, text);
 }
 
 char *exchange_path(const exchange_t *self, const char *format, ...)

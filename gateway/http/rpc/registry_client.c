@@ -191,7 +191,7 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         json_integer_value(json_object_get(reply, "retry_after"));
     if (seconds > 0)
         exchange_header(exchange, "Retry-After", "%lld", (long long) seconds);
-    exchange_fail(exchange, code, "%s",
-                  evalue ? evalue : "the gateway could not do it");
+    exchange_fail_by(exchange, code, ename, "%s",
+                     evalue ? evalue : "the gateway could not do it");
     return false;
 }

@@ -231,5 +231,6 @@ void process_call_fail(exchange_t *exchange, const json_t *reply)
             status = errors[i].status;
     if (status == 503)
         exchange_header(exchange, "Retry-After", "1");
-    exchange_fail(exchange, status, "%.400s", model_text(reply, "evalue"));
+    exchange_fail_by(exchange, status, name, "%.400s",
+                     model_text(reply, "evalue"));
 }

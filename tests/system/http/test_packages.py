@@ -99,6 +99,10 @@ def test_faults(
     answer = add(web, here, name)
     assert answer.status == status
     assert message in answer.json["message"]
+    named = message.removeprefix("it is ")
+    assert answer.json["ename"] == (
+        named if named != message else "PackagesFailed"
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,8 @@ def test_scopes(web: Web, here: str) -> None:
 
     looks = token("observe")
     assert looks.get(here).status == 200
-    assert add(looks, here, "humanize").status == 403
+    refused = add(looks, here, "humanize")
+    assert (refused.status, "ename" in refused.json) == (403, False)
     assert looks.ask("DELETE", f"{here}/humanize").status == 403
     runs = token("execute")
     assert add(runs, here, "humanize").status == 200
@@ -246,7 +251,7 @@ def test_a_profile_without_an_index() -> None:
         web = Web.of(gateway)
         path = f"/hearth/sessions/{web.create()}/packages"
         for answer in (web.get(path), add(web, path, "humanize")):
-            assert answer.status == 403
+            assert (answer.status, answer.json["ename"]) == (403, "PackagesOff")
             assert "profile/python3/packages/index" in answer.json["message"]
     finally:
         gateway.end()

@@ -100,7 +100,7 @@ def test_is_listed_followed_written_to_and_ended(kernel: Kernel) -> None:
     again = kernel.web.get(one + "/output").json
     assert again["stdout"] == "héllo\n\ufffd\n"
     late = kernel.web.post(one + "/input", {"text": "x"})
-    assert late.status == 409
+    assert (late.status, late.json["ename"]) == (409, "ProcessEnded")
 
 
 def test_signals(kernel: Kernel) -> None:

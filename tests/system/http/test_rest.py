@@ -205,6 +205,7 @@ def test_unknown_kernels(web: Web) -> None:
         assert answer.status == 404, answer
         assert UNKNOWN in answer.json["message"]
         assert answer.json["reason"] == "Not Found"
+        assert answer.json["ename"] == "UnknownSession"
 
 
 def test_the_beginning_of_an_id_is_not_found(web: Web) -> None:

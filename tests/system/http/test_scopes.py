@@ -222,6 +222,7 @@ def test_scopes_below_contents(holders: dict[str, Web], route: str) -> None:
             else:
                 assert answer.status == 403, (name, below, answer)
                 assert LACKS in answer.json["message"]
+                assert scope in answer.headers["WWW-Authenticate"]
 
 
 def test_websockets(holders: dict[str, Web], kernel: Kernel) -> None:

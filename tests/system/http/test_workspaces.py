@@ -191,7 +191,9 @@ def test_tricks(desk: Desk, tmp_path: Path) -> None:
             assert b"the secret" not in answer.body
             assert b"root:" not in answer.body
     for below in ("/one", "/two"):
-        assert "hard links" in refused(desk.get(below), 400)
+        answer = desk.get(below)
+        assert "hard links" in refused(answer, 400)
+        assert answer.json["ename"] == "PathRefused"
         assert desk.get(f"{below}?content=0").status == 200
     assert desk.web.get(f"/api/contents/{desk.path}/%ff").status == 400
 

@@ -96,6 +96,45 @@ static void says_the_status_where_the_message_is_no_text(void **state)
                         "Bad Request");
 }
 
+static void names_the_error_that_is_the_cause(void **state)
+{
+    static const char *const names[] = {"SessionGone", "", NULL};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_exchange exchange_t *self = with_body("");
+        exchange_fail_by(self, 404, names[i], "%s has ended", "it");
+        json_auto_t *answer = answer_of(self);
+        assert_string_equal(
+            json_string_value(json_object_get(answer, "message")),
+            "it has ended");
+        assert_int_equal(json_object_size(answer), i == 0 ? 3 : 2);
+        if (i == 0)
+            assert_string_equal(
+                json_string_value(json_object_get(answer, "ename")), names[i]);
+    }
+}
+
+static char said[64];
+
+static void say(exchange_t *exchange, int status, const char *sentence)
+{
+    snprintf(said, sizeof said, "%d %s", status, sentence);
+    exchange_empty(exchange, status);
+}
+
+static void has_no_name_at_a_door(void **state)
+{
+    static const door_t door = {.path = "/door", .fail = say};
+    cleanup_exchange exchange_t *self = with_body("");
+
+    (void) state;
+    self->door = &door;
+    exchange_fail_by(self, 404, "SessionGone", "%s has ended", "it");
+    assert_string_equal(said, "404 it has ended");
+    assert_int_equal(self->response.body.size, 0);
+}
+
 static unsigned ended;
 
 static void note_end(const exchange_t *self)
@@ -247,6 +286,8 @@ int main(void)
         cmocka_unit_test(refuses_json_that_is_no_object),
         cmocka_unit_test(counts_the_first_answer),
         cmocka_unit_test(says_the_status_where_the_message_is_no_text),
+        cmocka_unit_test(names_the_error_that_is_the_cause),
+        cmocka_unit_test(has_no_name_at_a_door),
         cmocka_unit_test(reports_its_end_once_to_each_observer),
         cmocka_unit_test(ends_each_source),
         cmocka_unit_test(names_the_client),
