@@ -66,18 +66,31 @@ def begin(kind: str, *options: str) -> Gateway:
         raise
 
 
-def how_long(fixture_name: str, config: pytest.Config) -> Any:
-    """By emulation a gateway takes minutes to start: one for all tests."""
-    return "module" if os.environ.get("HEARTH_FEW_GATEWAYS") else "function"
-
-
-@pytest.fixture(scope=how_long, params=["groups", "watchdog"])
+@pytest.fixture(scope="module", params=["groups", "watchdog"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope=how_long)
+@pytest.fixture(scope="module")
 def gateway(kind: str) -> Iterator[Gateway]:
+    running = begin(kind)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture
+def mortal(kind: str, gateway: Gateway) -> Iterator[Gateway]:
+    """Start a gateway for a test that kills it.
+
+    By emulation that takes minutes: there it is the one of all tests.
+    """
+    if limits_by(gateway) == "watchdog":
+        pytest.skip("there are no control groups")
+    if os.environ.get("HEARTH_FEW_GATEWAYS"):
+        yield gateway
+        return
     running = begin(kind)
     try:
         yield running
@@ -221,24 +234,23 @@ def test_groups_go_with_their_session(gateway: Gateway) -> None:
         wait_for(lambda: not groups_of(session), "no group")
 
 
-def test_a_session_outside_its_group(gateway: Gateway) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can move it")
+def test_a_session_outside_its_group(mortal: Gateway) -> None:
     """The next gateway looks where its processes are, and keeps none that got
     out."""
-    if limits_by(gateway) == "watchdog" or os.getuid() != 0:
-        pytest.skip("nobody can move it")
-    session, other = gateway.create(), gateway.create()
+    session, other = mortal.create(), mortal.create()
     session.exec("1")
     other.exec("x = 1")
     processes = session.processes()
     # Beside it: of version 2, a group that has others has no members.
     elsewhere = {group.parent / "elsewhere" for group in groups_of(session)}
-    gateway.kill()
+    mortal.kill()
     for group in elsewhere:
         group.mkdir()
         name = "tasks" if (group / "tasks").exists() else "cgroup.procs"
         for pid in processes:
             (group / name).write_text(str(pid))
-    gateway.start()
+    mortal.start()
     gone = session.wait_state("gone")
     assert "is not in the control group" in gone["detail"], gone
     wait_for(lambda: not running(processes), "no process of it")
@@ -289,17 +301,15 @@ def test_group_that_could_not_be_removed_at_once(gateway: Gateway) -> None:
         assert groups_of(other)
 
 
-def test_groups_of_a_killed_gateway(gateway: Gateway) -> None:
+def test_groups_of_a_killed_gateway(mortal: Gateway) -> None:
     """The living keep theirs, the dead leave none."""
-    if limits_by(gateway) == "watchdog":
-        pytest.skip("there are none")
-    lives, dies = gateway.create(), gateway.create()
+    lives, dies = mortal.create(), mortal.create()
     with lives.client() as client:
         client.run("1")
         first = dies.show()["pid"]
-        gateway.kill()
+        mortal.kill()
         os.kill(first, signal.SIGKILL)
-        gateway.start()
+        mortal.start()
         wait_for(lambda: not groups_of(dies), "no group of the dead")
         assert groups_of(lives)
         turn = client.run(GROW)
