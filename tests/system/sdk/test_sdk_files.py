@@ -48,7 +48,7 @@ def test_files_are_removed(sync_session: hearth.Session) -> None:
     files.make_folder("a/b")
     files.make_folder("a/b")
     files.write("a/b/x", "1")
-    with pytest.raises(hearth.FileError, match="empty"):
+    with pytest.raises(hearth.FileExists, match="empty"):
         files.remove("a")
     files.remove("a", recursive=True)
     assert files.list() == []

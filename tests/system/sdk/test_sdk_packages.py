@@ -12,6 +12,7 @@ from typing import Iterator
 import hearth
 import pytest
 from harness import ROOT, Gateway
+from relay import LATE, LOSE_ANSWER, LOSE_REQUEST, PASS, STOP, Relay
 from surroundings import live_as
 
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
@@ -43,6 +44,20 @@ def with_index(index: FakeIndex) -> Iterator[Gateway]:
     yield made
     made.end()
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def relay(with_index: Gateway) -> Iterator[Relay]:
+    with Relay(with_index.info()["http"]["url"]) as made:
+        yield made
+
+
+def by(
+    relay: Relay, session: hearth.Session, **options: float
+) -> hearth.Session:
+    """The session, by requests through the relay."""
+    token = hearth.connect()._transport.address().token
+    return hearth.connect(relay.url, token, **options).attach(session.id)
 
 
 @pytest.fixture
@@ -120,6 +135,107 @@ def test_a_token_without_the_scope_is_not_permitted(
     assert other.packages.list() == ()
     with pytest.raises(hearth.NotPermitted):
         other.packages.add("timely")
+
+
+@pytest.mark.parametrize("has_names", [True, False])
+def test_errors_have_their_types_also_without_names(
+    with_index: Gateway, session: hearth.Session, has_names: bool
+) -> None:
+    url = with_index.info()["http"]["url"]
+    made = with_index.json(
+        "token", "create", "--json", "--scope", "observe", "t"
+    )
+    with Relay(url, has_names) as relay:
+        owner = by(relay, session)
+        with pytest.raises(hearth.PackagesRefused, match="barred"):
+            owner.packages.add("barred")
+        with pytest.raises(hearth.PackagesRefused, match="not among"):
+            owner.packages.remove("nothing")
+        guest = hearth.connect(relay.url, made["token"]).attach(session.id)
+        with pytest.raises(hearth.NotPermitted, match="scope"):
+            guest.packages.remove("timely")
+        with pytest.raises(hearth.NotPermitted, match="scope"):
+            guest.files.list()
+        with pytest.raises(hearth.NotPermitted, match="scope"):
+            guest.files.write("x", "1")
+
+
+def test_a_session_without_an_index_has_no_packages(
+    user: Gateway, sync_session: hearth.Session
+) -> None:
+    for ask in (
+        sync_session.packages.list,
+        lambda: sync_session.packages.add("timely"),
+        lambda: sync_session.packages.remove("timely"),
+    ):
+        with pytest.raises(hearth.PackagesRefused, match="no package index"):
+            ask()
+
+
+# ---- connections that break ----
+
+
+@pytest.mark.parametrize("how", [LOSE_REQUEST, LOSE_ANSWER, STOP])
+def test_an_addition_is_repeated(
+    session: hearth.Session, relay: Relay, how: str
+) -> None:
+    relay.plan["POST"] = [how]
+    done = by(relay, session).packages.add("timely")
+    assert [one.name for one in done.packages] == ["timely"]
+    assert done.packages == session.packages.list()
+    assert relay.seen.count("POST") == 2
+
+
+@pytest.mark.parametrize(
+    ("how", "sent"),
+    [(LOSE_REQUEST, 2), (LOSE_ANSWER, 1), (STOP, 1), (LATE, 2)],
+)
+def test_a_removal_whose_answer_is_lost_is_done_once(
+    session: hearth.Session, relay: Relay, how: str, sent: int
+) -> None:
+    """A late one is done after the client has looked at the list."""
+    session.packages.add("humane==4.0")
+    relay.plan["DELETE"] = [how]
+    done = by(relay, session).packages.remove("Humane")
+    assert done.removed == (("humane", "4.0"), ("timely", "1.5"))
+    assert done.packages == session.packages.list() == ()
+    assert relay.seen.count("DELETE") == sent
+
+
+def test_a_removed_package_that_another_needs_stays(
+    session: hearth.Session, relay: Relay
+) -> None:
+    session.packages.add("humane", "timely")
+    relay.plan["DELETE"] = [LOSE_ANSWER]
+    done = by(relay, session).packages.remove("timely")
+    assert done.removed == ()
+    assert [(one.name, one.is_requested) for one in done.packages] == [
+        ("humane", True),
+        ("timely", False),
+    ]
+    assert relay.seen.count("DELETE") == 1
+
+
+def test_what_was_never_there_is_not_said_to_be_removed(
+    session: hearth.Session, relay: Relay
+) -> None:
+    relay.plan["DELETE"] = [LOSE_ANSWER]
+    with pytest.raises(hearth.PackagesRefused, match="not among"):
+        by(relay, session).packages.remove("timely")
+    assert relay.seen.count("DELETE") == 2
+
+
+def test_whether_a_removal_was_done_can_be_unknown(
+    session: hearth.Session, relay: Relay
+) -> None:
+    session.packages.add("timely")
+    twin = by(relay, session, retry_seconds=0.1)
+    relay.plan["DELETE"] = [LOSE_ANSWER]
+    relay.plan["GET"] = [PASS, *[LOSE_ANSWER] * 100]
+    with pytest.raises(hearth.GatewayUnreachable, match="unknown") as raised:
+        twin.packages.remove("timely")
+    assert raised.value.was_sent
+    assert session.packages.list() == ()
 
 
 def test_a_session_that_has_ended_is_gone(session: hearth.Session) -> None:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 
 from hearth.errors import (
     BadRequest,
+    FileDenied,
+    FileExists,
     GatewayBusy,
     GatewayFailed,
+    GatewayFull,
     HearthError,
+    IndexUnreachable,
     NotPermitted,
+    PackagesRefused,
     SessionUnknown,
     TokenRefused,
 )
+
+# What the gateway's names mean where a status has several meanings.
+_BY_NAME: dict[str, type[HearthError]] = {
+    "FileDenied": FileDenied,
+    "FolderNotEmpty": FileExists,
+    "NotPermitted": NotPermitted,
+    "PackagesConflict": PackagesRefused,
+    "PackagesOff": PackagesRefused,
+    "PackagesRefused": PackagesRefused,
+    "PackagesUnreachable": IndexUnreachable,
+    "RestartNeeded": PackagesRefused,
+    "TooManySessions": GatewayFull,
+}
+NO_MEANINGS: Mapping[int, type[HearthError]] = MappingProxyType({})
 
 
 def json_of(response: httpx.Response) -> Any:
@@ -42,10 +63,27 @@ def retry_after(response: httpx.Response) -> float:
     return float(text) if text.isdigit() else 1.0
 
 
-def error_of(response: httpx.Response) -> HearthError:
-    """Return the error for a status that says nothing more particular."""
+def _name_of(response: httpx.Response) -> str:
+    """Return the gateway's name of the error, "" if it gave none."""
+    try:
+        return str(response.json()["ename"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def error_of(
+    response: httpx.Response,
+    meanings: Mapping[int, type[HearthError]] = NO_MEANINGS,
+) -> HearthError:
+    """Return the error that the gateway names. If it names none, `meanings`
+    has what a status means for this request, unless the token is refused."""
     text = sentence_of(response)
     status = response.status_code
+    kind = _BY_NAME.get(_name_of(response))
+    if kind is None and "WWW-Authenticate" not in response.headers:
+        kind = meanings.get(status)
+    if kind:
+        return kind(text)
     if status in (429, 503):
         return GatewayBusy(text, retry_after(response))
     if status in (404, 410):

@@ -41,6 +41,11 @@ class GatewayUnreachable(GatewayError):
 
     what_to_do = "See whether the gateway runs: `hearth gateway status`."
 
+    def __init__(self, text: str, was_sent: bool = False) -> None:
+        super().__init__(text)
+        #: Whether the request was sent, so that it may have been done.
+        self.was_sent = was_sent
+
 
 class GatewayBusy(GatewayError):
     """The gateway has no room at the moment. Nothing was done."""

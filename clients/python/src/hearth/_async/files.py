@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from hearth._answers import error_of, json_of, sentence_of
+from hearth._answers import error_of, json_of
 from hearth._async.link import AsyncSessionLink
 from hearth.errors import (
     FileDenied,
@@ -21,6 +21,13 @@ from hearth.errors import (
 from hearth.values import FileInfo, file_info
 
 _PIECE = 4 << 20  # bytes of a file that one request writes
+_MEANINGS: dict[int, type[HearthError]] = {
+    400: PathRefused,
+    403: FileDenied,
+    404: FileNotFound,
+    409: FileExists,
+    507: WorkspaceFull,
+}
 
 
 class AsyncFiles:
@@ -55,7 +62,7 @@ class AsyncFiles:
             return response
         if response.status_code == 404:
             await self._session.info()  # raises SessionUnknown
-        raise _file_error(response)
+        raise error_of(response, _MEANINGS)
 
     async def read(self, path: str) -> bytes:
         """Return a file's bytes."""
@@ -147,17 +154,3 @@ class AsyncFiles:
             "GET", f"/api/contents/{self._path(path)}", params=query
         )
         return json_of(response)
-
-
-def _file_error(response: httpx.Response) -> HearthError:
-    types: dict[int, type[HearthError]] = {
-        400: PathRefused,
-        404: FileNotFound,
-        409: FileExists,
-        507: WorkspaceFull,
-    }
-    text = sentence_of(response)
-    if response.status_code == 403 and "scope" not in text:
-        return FileDenied(text)
-    kind = types.get(response.status_code)
-    return kind(text) if kind else error_of(response)

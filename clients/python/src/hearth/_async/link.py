@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
-from hearth._answers import error_of, json_of, sentence_of
+from hearth._answers import NO_MEANINGS, error_of, json_of, sentence_of
 from hearth._async.transport import AsyncTransport
 from hearth.errors import HearthError, SessionGone, SessionUnknown
 from hearth.values import SessionInfo, session_info
@@ -64,13 +65,17 @@ class AsyncSessionLink:
             return response
         raise await self.error_of(response)
 
-    async def error_of(self, response: httpx.Response) -> HearthError:
+    async def error_of(
+        self,
+        response: httpx.Response,
+        meanings: Mapping[int, type[HearthError]] = NO_MEANINGS,
+    ) -> HearthError:
         """Say why a request failed: first whether there is a session."""
         if response.status_code in (404, 410):
             described = await self.info()
             if described.is_gone:
                 return _gone(self.id, described)
-        return error_of(response)
+        return error_of(response, meanings)
 
     async def _look(self) -> httpx.Response:
         response = await self.transport.send(

@@ -34,7 +34,7 @@ class AsyncTransport:
     ) -> None:
         self._locate = locate
         self._can_move = can_move
-        self._retry_seconds = retry_seconds
+        self.retry_seconds = retry_seconds
         self._request_seconds = request_seconds
         self._address: Optional[Address] = None
         self._was_there = False
@@ -94,7 +94,7 @@ class AsyncTransport:
         Raises GatewayUnreachable, GatewayNotFound, TokenRefused.
         """
         safe = method in _SAFE if is_safe is None else is_safe
-        until = time.monotonic() + self._retry_seconds
+        until = time.monotonic() + self.retry_seconds
         pause = _PAUSE_FIRST
         has_new_token = False
         while True:
@@ -160,5 +160,6 @@ def _as_ours(error: Exception, what: str) -> GatewayError:
         return GatewayUnreachable(f"{what} could not be sent: {words}.")
     return GatewayUnreachable(
         f"{what} was sent and not answered ({words}): whether it was done is"
-        " unknown."
+        " unknown.",
+        was_sent=True,
     )

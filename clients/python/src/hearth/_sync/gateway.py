@@ -113,11 +113,9 @@ class Gateway:
 
 def _creation_error(response: httpx.Response) -> Exception:
     text = sentence_of(response)
-    if response.status_code == 403 and "scope" not in text:
-        return GatewayFull(text)
     if response.status_code == 500 and text.startswith("No such kernel"):
         return BadRequest(text)
-    return error_of(response)
+    return error_of(response, {403: GatewayFull})
 
 
 def connect(

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
-from hearth._answers import error_of, json_of, sentence_of
+from hearth._answers import NO_MEANINGS, error_of, json_of, sentence_of
 from hearth._sync.transport import Transport
 from hearth.errors import HearthError, SessionGone, SessionUnknown
 from hearth.values import SessionInfo, session_info
@@ -65,13 +66,17 @@ class SessionLink:
             return response
         raise self.error_of(response)
 
-    def error_of(self, response: httpx.Response) -> HearthError:
+    def error_of(
+        self,
+        response: httpx.Response,
+        meanings: Mapping[int, type[HearthError]] = NO_MEANINGS,
+    ) -> HearthError:
         """Say why a request failed: first whether there is a session."""
         if response.status_code in (404, 410):
             described = self.info()
             if described.is_gone:
                 return _gone(self.id, described)
-        return error_of(response)
+        return error_of(response, meanings)
 
     def _look(self) -> httpx.Response:
         response = self.transport.send(
