@@ -23,6 +23,9 @@ void profile_destroy(profile_t **self_p)
 
     if (!self)
         return;
+    string_list_destroy(&self->fetch.networks);
+    string_list_destroy(&self->fetch.deny);
+    string_list_destroy(&self->fetch.allow);
     free(self->packages.shown);
     string_list_destroy(&self->packages.deny);
     string_list_destroy(&self->packages.allow);
@@ -122,6 +125,12 @@ profile_t *profile_new(const char *name)
         .serves_cells = 1,
     };
     self->packages.hosts[0] = mem_text("files.pythonhosted.org");
+    self->fetch = (profile_fetch_t){
+        .allow = mem_new(sizeof(char *)),
+        .deny = mem_new(sizeof(char *)),
+        .networks = mem_new(sizeof(char *)),
+        .max_bytes = 4 * GIB,
+    };
     return self;
 }
 

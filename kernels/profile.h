@@ -52,6 +52,16 @@ typedef struct {
                     (gateway/registry/storage/packages_folder.h) */
 } profile_packages_t;
 
+/* Files that the gateway downloads into a session's workspace. Lists are owned,
+ * NULL at their end. A place is a host, "*.host" or "*", perhaps with a port.
+ */
+typedef struct {
+    char **allow;       /* places that files may come from; empty: no files */
+    char **deny;        /* such places, which allow does not permit */
+    char **networks;    /* private networks that a name may lead to, as CIDR */
+    uint64_t max_bytes; /* of one file */
+} profile_fetch_t;
+
 typedef struct {
     char *name;         /* owned; "python3" */
     char *display_name; /* owned; "Python 3 (hearth)" */
@@ -80,6 +90,7 @@ typedef struct {
     profile_pool_t pool;
     profile_policy_t policy;
     profile_packages_t packages;
+    profile_fetch_t fetch;
 } profile_t;
 
 /* Returns a profile with every default. */

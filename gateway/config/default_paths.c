@@ -85,11 +85,22 @@ char *default_paths_jupyter_runtime_dir(void)
     return home_folder("XDG_DATA_HOME", ".local/share", "jupyter/runtime");
 }
 
-char *default_paths_packages_dir(void)
+/* A folder of the system's cache for root, else of the user's. */
+static char *cache_folder(const char *name)
 {
     if (geteuid() == 0)
-        return mem_text("/var/cache/hearth/packages");
-    return home_folder("XDG_CACHE_HOME", ".cache", "hearth/packages");
+        return mem_format("/var/cache/%s", name);
+    return home_folder("XDG_CACHE_HOME", ".cache", name);
+}
+
+char *default_paths_packages_dir(void)
+{
+    return cache_folder("hearth/packages");
+}
+
+char *default_paths_fetch_dir(void)
+{
+    return cache_folder("hearth/fetch");
 }
 
 char *default_paths_config_file(void)

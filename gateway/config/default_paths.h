@@ -22,6 +22,9 @@ char *default_paths_jupyter_runtime_dir(void);
 /* Returns the folder of sessions' packages: the system's cache for root, else
  * the user's. The caller frees it. */
 char *default_paths_packages_dir(void);
+/* Returns the folder of fetched files, in the same cache. The caller frees it.
+ */
+char *default_paths_fetch_dir(void);
 /* Returns $HEARTH_CONFIG, or the first of the user's and the system's
  * hearth.cfg that exists; NULL if there is none. The caller frees it. */
 char *default_paths_config_file(void);

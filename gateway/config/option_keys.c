@@ -142,10 +142,11 @@ static bool is_key(const char *path)
 
 int options_check_section(const char *path, fault_t *fault)
 {
-    static const char *const sections[] = {"gateway",  "sessions", "http",
-                                           "packages", "mcp",      "profile"};
-    static const char *const below_profiles[] = {"limits", "packages", "policy",
-                                                 "pool", "tools"};
+    static const char *const sections[] = {"gateway", "sessions", "http",
+                                           "jupyter", "packages", "fetch",
+                                           "mcp",     "profile"};
+    static const char *const below_profiles[] = {"fetch",  "limits", "packages",
+                                                 "policy", "pool",   "tools"};
     size_t name_size;
     const char *below = below_profile(path, &name_size);
     similar_t similar = {.word = below ? below : path};

@@ -113,6 +113,19 @@ const option_value_t option_profile_rows[] = {
     {.key = OF_PROFILE "packages/cells", .kind = VALUE_SWITCH,
      .offset = AT(packages.serves_cells), .initial = "yes",
      .help = "whether code in a cell may add packages (%pip install)"},
+    {.key = OF_PROFILE "fetch/allow", .kind = VALUE_PLACES,
+     .offset = AT(fetch.allow), .initial = "",
+     .help = "hosts that files for sessions may be fetched from; empty: no "
+             "files"},
+    {.key = OF_PROFILE "fetch/deny", .kind = VALUE_PLACES,
+     .offset = AT(fetch.deny), .initial = "",
+     .help = "hosts that no file is fetched from"},
+    {.key = OF_PROFILE "fetch/private", .kind = VALUE_NETWORKS,
+     .offset = AT(fetch.networks), .initial = "",
+     .help = "private networks that these hosts may be in"},
+    {.key = OF_PROFILE "fetch/max_bytes", .kind = VALUE_SIZE,
+     .offset = AT(fetch.max_bytes), .min = 64 * KIB, .max = TIB,
+     .initial = "4G", .help = "size of a file that is fetched"},
 #define X(name, value, lowest, highest, zero, number, text, reached, sentence) \
     {.key = OF_PROFILE "limits/" #name, .kind = VALUE_##value,                  \
      .offset = AT(limits.name), .min = lowest, .max = highest,                 \

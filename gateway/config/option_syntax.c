@@ -102,6 +102,78 @@ static size_t bracketed(const char *text, size_t size)
     return inet_pton(AF_INET6, inner, address) == 1 ? length + 1 : 0;
 }
 
+/* Returns true if the last label is a number (WHATWG URL, "ends in a number").
+ * Programs read the whole as an IPv4 address then, or as nothing. */
+static bool ends_in_number(const char *text, size_t size)
+{
+    size_t at = size;
+
+    while (at && text[at - 1] != '.')
+        at--;
+    if (size - at >= 2 && text[at] == '0' && (text[at + 1] | 0x20) == 'x')
+        return at + 2 + strspn(text + at + 2, "0123456789abcdefABCDEF") >= size;
+    return at + strspn(text + at, "0123456789") >= size;
+}
+
+static bool is_ipv4(const char *text, size_t size)
+{
+    unsigned char address[sizeof(struct in_addr)];
+    char whole[INET_ADDRSTRLEN];
+
+    if (size >= sizeof whole)
+        return false;
+    memcpy(whole, text, size);
+    whole[size] = '\0';
+    return inet_pton(AF_INET, whole, address) == 1;
+}
+
+/* Returns true if it is *, a host, or *. and a host that has a name. */
+static bool is_hosts(const char *text, size_t size)
+{
+    if (size == 1 && text[0] == '*')
+        return true;
+    if (size > 2 && strncmp(text, "*.", 2) == 0)
+        return is_host(text + 2, size - 2)
+               && !ends_in_number(text + 2, size - 2);
+    return is_host(text, size)
+           && (!ends_in_number(text, size) || is_ipv4(text, size));
+}
+
+bool option_is_place(const char *text)
+{
+    size_t whole = strlen(text);
+    size_t size = bracketed(text, whole);
+
+    if (!size) {
+        size = strcspn(text, ":");
+        if (!is_hosts(text, size))
+            return false;
+    }
+    return is_port(text + size, whole - size);
+}
+
+bool option_is_network(const char *text)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    char written[INET6_ADDRSTRLEN];
+    size_t size = strcspn(text, "/");
+    int family = memchr(text, ':', size) ? AF_INET6 : AF_INET;
+    size_t bits = family == AF_INET6 ? 128 : 32;
+    uint64_t prefix;
+
+    if (!text[size] || size >= sizeof written)
+        return false;
+    memcpy(written, text, size);
+    written[size] = '\0';
+    if (inet_pton(family, written, address) != 1
+        || !units_number(text + size + 1, &prefix) || prefix > bits)
+        return false;
+    for (size_t bit = (size_t) prefix; bit < bits; bit++)
+        if (address[bit / 8] & (0x80 >> bit % 8))
+            return false;
+    return true;
+}
+
 bool option_is_index(const char *text)
 {
     static const char path[] = NAME_LETTERS "-.~!$&'()+;=:/%";

@@ -15,6 +15,11 @@ bool option_is_tool(const char *name);
 bool option_is_package(const char *name);
 /* The name of a host or its IPv4 address. */
 bool option_is_host(const char *name);
+/* A host, or * or *. and a host for all below it, or an address (IPv6 in
+ * brackets); perhaps a port. */
+bool option_is_place(const char *text);
+/* An IPv4 or IPv6 network in CIDR notation, without bits of a host. */
+bool option_is_network(const char *text);
 /* The URL of an index: http or https, a host, perhaps a port, a path. */
 bool option_is_index(const char *text);
 /* The name of a variable that kernels may have. */

@@ -273,6 +273,12 @@ const option_value_t option_rows[] = {
      .initial = "",
      .help = "the program uv; if it is empty, the one beside the profile's "
              "Python, else the one in PATH"},
+    {.key = "fetch/dir", .kind = VALUE_PATH, .offset = AT(fetch_dir),
+     .initial = "", .help = "cache of the files that sessions have fetched"},
+    {.key = "fetch/ca_file", .kind = VALUE_PATH, .offset = AT(fetch_ca_file),
+     .initial = "",
+     .help = "PEM file of the CAs of the hosts that files are fetched from; if "
+             "it is empty, the system's"},
     {.key = "mcp/block", .kind = VALUE_DURATION, .offset = AT(mcp.block_ms),
      .min = 100, .max = HOUR, .initial = "45s",
      .help = "how long a call of a tool waits for its code before it is "

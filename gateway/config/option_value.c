@@ -138,6 +138,10 @@ static bool set_member(const option_value_t *self, void *base, const char *text)
         return set_list(member, parse_list(text, option_is_host));
     case VALUE_PACKAGES:
         return set_list(member, parse_list(text, option_is_package));
+    case VALUE_PLACES:
+        return set_list(member, parse_list(text, option_is_place));
+    case VALUE_NETWORKS:
+        return set_list(member, parse_list(text, option_is_network));
     case VALUE_NAMES:
     case VALUE_MODULES:
         return set_list(member, parse_list(text, option_is_module));
@@ -205,6 +209,13 @@ void option_value_range(const option_value_t *self, char *ret_text, size_t size)
         [VALUE_PACKAGES] =
             ("names of packages (letters, digits, _ - .), or their beginning "
              "and *, with commas between"),
+        [VALUE_PLACES] =
+            ("hosts (a.example, *.a.example, 192.0.2.1, [2001:db8::1], *), "
+             "without scheme and path, perhaps with :PORT, with commas "
+             "between"),
+        [VALUE_NETWORKS] =
+            ("networks such as 10.0.0.0/8 or fd00::/8, whose other bits are 0, "
+             "with commas between"),
         [VALUE_ENV] =
             ("names of variables with commas between, not PATH, HOME, USER, "
              "LOGNAME, HEARTH_..., KG_..., LD_..., PYTHON..."),
@@ -285,6 +296,8 @@ char *option_value_write(const option_value_t *self, const void *base)
     case VALUE_TOOLS:
     case VALUE_HOSTS:
     case VALUE_PACKAGES:
+    case VALUE_PLACES:
+    case VALUE_NETWORKS:
     case VALUE_ENV:
     case VALUE_ORIGINS:
         write_list(*(char **const *) member, &text);

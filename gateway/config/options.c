@@ -32,6 +32,8 @@ void options_destroy(options_t **self_p)
     for (size_t i = 0; i < self->profile_count; i++)
         profile_destroy(&self->profiles[i]);
     free(self->profiles);
+    free(self->fetch_ca_file);
+    free(self->fetch_dir);
     free(self->packages_uv);
     free(self->packages_dir);
     free(self->jupyter.runtime_dir);
@@ -129,6 +131,7 @@ options_t *options_new(void)
     self->state_dir = default_paths_state_dir();
     self->jupyter.runtime_dir = default_paths_jupyter_runtime_dir();
     self->packages_dir = default_paths_packages_dir();
+    self->fetch_dir = default_paths_fetch_dir();
     for (size_t i = 0; i < option_row_count; i++)
         option_value_reset(&option_rows[i], self);
     add_profile(self, "python3");

@@ -165,6 +165,9 @@ typedef struct {
     char *packages_dir; /* owned; absolute; not created here */
     char *packages_uv;  /* owned; absolute, or NULL: it is searched for */
 
+    char *fetch_dir;     /* owned; absolute; not created here */
+    char *fetch_ca_file; /* owned; absolute, or NULL: the system's */
+
     profile_t **profiles; /* owned; the first one is the default */
     size_t profile_count; /* at least 1 */
 } options_t;

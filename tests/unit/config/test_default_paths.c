@@ -42,22 +42,25 @@ static void the_environment_names_folders(void **state)
 static void root_has_the_systems_cache(void **state)
 {
     static const char *const steps[][3] = {
-        {"HOME", "/home/seven", "/home/seven/.cache/hearth/packages"},
-        {"XDG_CACHE_HOME", "cache", "/home/seven/.cache/hearth/packages"},
-        {"XDG_CACHE_HOME", "/cache", "/cache/hearth/packages"},
+        {"HOME", "/home/seven", "/home/seven/.cache"},
+        {"XDG_CACHE_HOME", "cache", "/home/seven/.cache"},
+        {"XDG_CACHE_HOME", "/cache", "/cache"},
     };
 
     (void) state;
     unsetenv("XDG_CACHE_HOME");
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const char *cache = geteuid() == 0 ? "/var/cache" : steps[i][2];
+        cleanup_free char *packages = mem_format("%s/hearth/packages", cache);
+        cleanup_free char *fetch = mem_format("%s/hearth/fetch", cache);
         cleanup_options options_t *options = NULL;
 
         setenv(steps[i][0], steps[i][1], 1);
         options = options_new();
-        assert_string_equal(options->packages_dir,
-                            geteuid() == 0 ? "/var/cache/hearth/packages"
-                                           : steps[i][2]);
+        assert_string_equal(options->packages_dir, packages);
         assert_null(options->packages_uv);
+        assert_string_equal(options->fetch_dir, fetch);
+        assert_null(options->fetch_ca_file);
     }
     unsetenv("XDG_CACHE_HOME");
 }

@@ -40,6 +40,11 @@ static void the_table_has_the_defaults(void **state)
     assert_int_equal(profile->packages.serves_cells,
                      other->packages.serves_cells);
     assert_null(other->packages.index);
+    assert_null(other->fetch.allow[0]);
+    assert_null(other->fetch.deny[0]);
+    assert_null(other->fetch.networks[0]);
+    assert_int_equal(profile->fetch.max_bytes, other->fetch.max_bytes);
+    assert_int_equal(other->fetch.max_bytes, (uint64_t) 4 << 30);
 }
 
 static char *source_file(const char *name)
