@@ -25,6 +25,9 @@ typedef struct {
  * and reported by reader_has_grown; otherwise they are a failure. */
 int reader_new(int root, const char *path, bool may_grow, reader_t **ret_reader,
                fault_t *fault);
+/* Takes an open file that no process writes any more: only its length is
+ * checked, because its names and times may change. */
+int reader_new_file(int *fd_p, reader_t **ret_reader, fault_t *fault);
 void reader_destroy(reader_t **self_p);
 #define cleanup_reader CLEANUP(reader_destroy)
 

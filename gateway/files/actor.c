@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAITING_MAX 64    /* requests that have no answer yet */
 #define SWEEP_MS    10000 /* forgotten transfers are looked for */
@@ -31,6 +32,7 @@ typedef struct {
 
 typedef enum {
     FILES_ASK,     /* request, session, workspace, limits */
+    FILES_PLACE,   /* file, who, content, number; session, workspace, limits */
     FILES_WATCH,   /* session, workspace, limits */
     FILES_UNWATCH, /* session */
 } files_message_kind_t;
@@ -39,6 +41,10 @@ typedef enum {
 typedef struct {
     files_message_kind_t kind;
     message_t *request;
+    int file; /* -1: none */
+    char *who;
+    json_t *content;
+    uint64_t number;
     char session[64];
     char *workspace;
     files_limits_t limits;
@@ -51,6 +57,10 @@ static void files_message_destroy(files_message_t **self_p)
     if (!self)
         return;
     message_destroy(&self->request);
+    if (self->file >= 0)
+        close(self->file);
+    free(self->who);
+    json_decref(self->content);
     free(self->workspace);
     free(self);
     *self_p = NULL;
@@ -135,6 +145,26 @@ static void on_ask(files_thread_t *self, files_message_t *message)
         files_answer(self, news, take_ptr(news->answer), r, &fault);
 }
 
+static void on_place(files_thread_t *self, files_message_t *message)
+{
+    files_news_t *news = mem_new(sizeof *news);
+    const file_request_t request = {.session = message->session,
+                                    .who = message->who,
+                                    .workspace = message->workspace,
+                                    .content = message->content};
+    fault_t fault = {0};
+    int r;
+
+    news->word = FILES_PLACED;
+    news->number = message->number;
+    quota_meet(self, message->session, message->workspace, message->limits);
+    r = copy_place(self, &request, &message->file, &fault);
+    if (r == FILES_LATER)
+        copies_expect(self, news);
+    else
+        files_answer(self, news, NULL, r, &fault);
+}
+
 static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)
 {
     files_thread_t *self = arg;
@@ -146,6 +176,9 @@ static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)
     switch (message->kind) {
     case FILES_ASK:
         on_ask(self, message);
+        break;
+    case FILES_PLACE:
+        on_place(self, message);
         break;
     case FILES_WATCH:
         quota_add(self, message->session, message->workspace, message->limits);
@@ -244,6 +277,7 @@ static files_message_t *files_message_new(files_message_kind_t kind,
     files_message_t *message = mem_new(sizeof *message);
 
     message->kind = kind;
+    message->file = -1;
     snprintf(message->session, sizeof message->session, "%s", session);
     message->workspace = mem_text(workspace);
     message->limits = limits;
@@ -260,6 +294,24 @@ bool files_ask(files_t *self, message_t **request_p, const char *session,
     self->waiting++;
     message = files_message_new(FILES_ASK, session, workspace, limits);
     message->request = take_ptr(*request_p);
+    handover_send(self->actor, message);
+    return true;
+}
+
+bool files_place(files_t *self, const files_place_t *place, int *file_p)
+{
+    files_message_t *message;
+
+    if (self->waiting >= WAITING_MAX)
+        return false;
+    self->waiting++;
+    message = files_message_new(FILES_PLACE, place->session, place->workspace,
+                                place->limits);
+    message->file = *file_p;
+    *file_p = -1;
+    message->who = mem_text(place->who);
+    message->content = place->content;
+    message->number = place->number;
     handover_send(self->actor, message);
     return true;
 }
@@ -282,7 +334,7 @@ files_news_t *files_receive(files_t *self)
 {
     files_news_t *news = handover_receive(self->actor);
 
-    if (news && news->word == FILES_ANSWER)
+    if (news && (news->word == FILES_ANSWER || news->word == FILES_PLACED))
         self->waiting--;
     return news;
 }

@@ -25,6 +25,19 @@ zsock_t *files_socket(const files_t *self);
  * has gone. Returns false, and does not take the request, if too many wait. */
 bool files_ask(files_t *self, message_t **request_p, const char *session,
                const char *workspace, files_limits_t limits);
+/* A file from outside, for a session's workspace. All members are borrowed. */
+typedef struct {
+    const char *session;
+    const char *workspace; /* a folder */
+    const char *who;       /* asked for it, as the audit log names it */
+    files_limits_t limits;
+    json_t *content; /* taken: `path`, and see copy_place */
+    uint64_t number; /* which the news has */
+} files_place_t;
+
+/* Copies a file, which is taken, into the workspace. FILES_PLACED is the news
+ * of it. Returns false, and takes nothing, if too many requests wait. */
+bool files_place(files_t *self, const files_place_t *place, int *file_p);
 /* Measures the workspace from now on, if it has a limit. What is written there
  * through the gateway counts at once. */
 void files_watch(files_t *self, const char *session, const char *workspace,

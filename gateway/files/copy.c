@@ -28,9 +28,11 @@ struct copy {
     uint64_t at;        /* how far it came */
     usage_t usage;      /* of the workspace, when it is whole */
     char session[64];
-    char *who;        /* owned; asked for it */
-    char *path;       /* owned; for the audit log, of what was made */
-    const char *what; /* "copy" */
+    char *who;         /* owned; asked for it */
+    char *path;        /* owned; for the audit log, of what was made */
+    const char *what;  /* "copy" */
+    json_t *details;   /* owned; or NULL */
+    json_t *journaled; /* owned; or NULL */
     copy_done_fn *done;
 };
 
@@ -45,6 +47,8 @@ static void copy_destroy(copy_t **self_p)
     writer_destroy(&self->writer);
     free(self->who);
     free(self->path);
+    json_decref(self->details);
+    json_decref(self->journaled);
     free(self);
     *self_p = NULL;
 }
@@ -120,19 +124,21 @@ static void finish(files_thread_t *self, copy_t **at, int r,
 {
     cleanup_copy copy_t *copy = *at;
     json_t *answer = r < 0 ? NULL : copy->done(copy->writer, copy->at);
+    json_t *details = json_pack("{s:I}", "size", (json_int_t) copy->at);
 
     *at = copy->next;
+    if (copy->details)
+        json_object_update(details, copy->details);
     if (r == 0)
         quota_count(self, copy->session, copy->usage,
                     writer_replaced(copy->writer));
-    files_note(self,
-               &(file_event_t){.who = copy->who,
-                               .session = copy->session,
-                               .what = copy->what,
-                               .path = copy->path,
-                               .outcome = r < 0 ? "refused" : "ok",
-                               .details = json_pack("{s:I}", "size",
-                                                    (json_int_t) copy->at)});
+    files_note(self, &(file_event_t){.who = copy->who,
+                                     .session = copy->session,
+                                     .what = copy->what,
+                                     .path = copy->path,
+                                     .outcome = r < 0 ? "refused" : "ok",
+                                     .details = details,
+                                     .journaled = copy->journaled});
     files_answer(self, take_ptr(copy->news), answer, r, fault);
 }
 
@@ -191,9 +197,12 @@ int copy_new(files_thread_t *self, const file_request_t *request,
     copy->path = mem_text(plan->to);
     copy->what = plan->what;
     copy->done = plan->done;
-    if ((r = reader_new(plan->from_root, plan->from, false, &copy->reader,
-                        fault))
-            < 0
+    copy->details = json_incref((json_t *) (uintptr_t) plan->details);
+    copy->journaled = json_incref((json_t *) (uintptr_t) plan->journaled);
+    r = plan->file_p ? reader_new_file(plan->file_p, &copy->reader, fault)
+                     : reader_new(plan->from_root, plan->from, false,
+                                  &copy->reader, fault);
+    if (r < 0
         || (r = plan->admit(self, request, reader_status(copy->reader), fault))
                < 0
         || (r = writer_new(plan->to_root, plan->to, plan->replaces,
@@ -250,6 +259,44 @@ int copy_on_copy(files_thread_t *self, const file_request_t *request,
             !json_is_false(json_object_get(request->content, "replace")),
         .is_into_workspace = true,
         .what = "copy",
+        .admit = copy_admit,
+        .done = on_copied,
+    };
+    return copy_new(self, request, &plan, fault);
+}
+
+/* --- From outside --- */
+
+/* Makes the folders above the path. */
+static int make_parents(int root, const char *path, fault_t *fault)
+{
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *parent =
+        slash ? mem_copy(path, (size_t) (slash - path)) : NULL;
+
+    return parent ? beneath_make_folder(root, parent, true, fault) : 0;
+}
+
+int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
+               fault_t *fault)
+{
+    cleanup_free char *to = NULL;
+    cleanup_fd int root = -1;
+    int r;
+
+    if ((r = files_path(request->content, "path", &to, fault)) < 0
+        || (r = files_root(request, &root, fault)) < 0
+        || (r = make_parents(root, to, fault)) < 0)
+        return r;
+    const copy_plan_t plan = {
+        .file_p = file_p,
+        .to_root = root,
+        .to = to,
+        .details = json_object_get(request->content, "details"),
+        .journaled = json_object_get(request->content, "journaled"),
+        .replaces = true,
+        .is_into_workspace = true,
+        .what = "fetch",
         .admit = copy_admit,
         .done = on_copied,
     };

@@ -13,7 +13,10 @@ typedef int copy_admit_fn(files_thread_t *self, const file_request_t *request,
 typedef json_t *copy_done_fn(const writer_t *writer, uint64_t size);
 typedef struct {
     int from_root, to_root;
-    const char *from, *to; /* bytes */
+    const char *from, *to;   /* bytes */
+    int *file_p;             /* taken: an open file, in the place of `from` */
+    const json_t *details;   /* further members of the records; or NULL */
+    const json_t *journaled; /* of the journal's alone; or NULL */
     bool replaces;
     bool is_into_workspace; /* and counts there */
     const char *what;       /* for the audit log */
@@ -27,6 +30,11 @@ void copies_destroy(copies_t **self_p);
 
 files_handler_t copy_on_copy;
 copy_admit_fn copy_admit; /* by the workspace's quota */
+/* Begins to copy a file from outside, which is taken, to the `path` of the
+ * request's content. Its folders are made. `details` and `journaled` of the
+ * content are further members of the records (file_event_t). */
+int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
+               fault_t *fault);
 /* Begins a copy. Returns FILES_LATER, or a fault. */
 int copy_new(files_thread_t *self, const file_request_t *request,
              const copy_plan_t *plan, fault_t *fault);

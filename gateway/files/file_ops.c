@@ -82,17 +82,19 @@ void files_report(files_thread_t *self, files_news_t *news)
 }
 
 /* The session's journal has the record too, while the session has an actor. */
-static void report_to_session(files_thread_t *self, const char *who,
-                              const char *session, const char *outcome,
-                              const json_t *object)
+static void report_to_session(files_thread_t *self, const file_event_t *event,
+                              const char *outcome, const json_t *object)
 {
     files_news_t *news = mem_new(sizeof *news);
-    json_auto_t *note = json_pack("{s:s,s:s}", "who", who, "outcome", outcome);
+    json_auto_t *note =
+        json_pack("{s:s,s:s}", "who", event->who, "outcome", outcome);
 
     json_object_update(note, (json_t *) (uintptr_t) object);
+    if (event->journaled)
+        json_object_update(note, (json_t *) (uintptr_t) event->journaled);
     news->word = FILES_DONE;
     news->note = json_dumps(note, JSON_COMPACT | JSON_ENSURE_ASCII);
-    snprintf(news->session, sizeof news->session, "%s", session);
+    snprintf(news->session, sizeof news->session, "%s", event->session);
     files_report(self, news);
 }
 
@@ -105,7 +107,7 @@ void files_note(files_thread_t *self, const file_event_t *event)
     if (event->details)
         json_object_update(object, event->details);
     json_decref(event->details);
-    report_to_session(self, event->who, event->session, outcome, object);
+    report_to_session(self, event, outcome, object);
     audit_writer_note_by(self->audit, event->who, "file", event->session,
                          outcome, object);
 }

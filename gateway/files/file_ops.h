@@ -54,12 +54,13 @@ void files_report(files_thread_t *self, files_news_t *news);
 /* A finished operation on a file; members are borrowed unless stated otherwise.
  */
 typedef struct {
-    const char *who;     /* the client, as the audit log names it */
-    const char *session; /* its id */
-    const char *what;    /* "put", "delete" … */
-    const char *path;    /* below the workspace; bytes */
-    const char *outcome; /* NULL: "ok" */
-    json_t *details;     /* further members, taken; or NULL */
+    const char *who;         /* the client, as the audit log names it */
+    const char *session;     /* its id */
+    const char *what;        /* "put", "delete" … */
+    const char *path;        /* below the workspace; bytes */
+    const char *outcome;     /* NULL: "ok" */
+    json_t *details;         /* further members, taken; or NULL */
+    const json_t *journaled; /* members for the journal alone; or NULL */
 } file_event_t;
 
 /* Records an event for the audit log and the session's journal. */
