@@ -151,8 +151,8 @@ static int make_all(const packages_folder_t *self,
     if (uid != geteuid()
         && (r = packages_place_reach(self->top, uid, fault)) < 0)
         return r;
-    /* A worker that is root opens uv's folder by its path in a new user
-     * namespace. There it may have no rights over other users' folders yet. */
+    /* The worker, which may be root, keeps its own files in it. uv's sandbox
+     * shows one folder of it, so uv's user needs no right to the others. */
     if ((r = take_back(self->work, owners->uv_uid, uid, gid, fault)) < 0
         || (r = make_one(self->work, WORK_MODE, uid, gid, fault)) < 0)
         return r;
