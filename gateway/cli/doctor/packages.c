@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "gateway/config/packages_place.h"
+#include "gateway/config/worker_place.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,13 +34,13 @@ static int check_folder(const options_t *options, fault_t *fault)
 {
     const char *folder = options->packages_dir;
     const uid_t maker = doctor_zygote_user(options);
-    int r = packages_place_check(folder, geteuid(), fault);
+    int r = worker_place_check("packages/dir", folder, geteuid(), fault);
 
     if (r == -ENOENT)
         return check_parent(folder, fault);
     return r < 0 || maker == geteuid()
                ? r
-               : packages_place_reach(folder, maker, fault);
+               : worker_place_reach("packages/dir", folder, maker, fault);
 }
 
 static void check_profile(report_t *report, const profile_t *profile)

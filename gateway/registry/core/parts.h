@@ -41,6 +41,7 @@ typedef struct {
     struct launcher *launcher;
     struct pool *pool;
     struct packages_folder *packages_folder;
+    struct fetch_folder *fetch_folder;
     struct retention *retention;
     struct tool_servers *tool_servers;
     struct create *create;

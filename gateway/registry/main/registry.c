@@ -25,6 +25,7 @@
 #include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/adopt.h"
 #include "gateway/registry/sessions/create.h"
+#include "gateway/registry/storage/fetch_folder.h"
 #include "gateway/registry/storage/packages_folder.h"
 #include "gateway/registry/storage/retention.h"
 #include "gateway/registry/tools/tool_servers.h"
@@ -169,6 +170,7 @@ void registry_destroy(registry_t **self_p)
     packages_jobs_destroy(&parts->packages);
     tool_servers_destroy(&parts->tool_servers);
     retention_destroy(&self->parts.retention);
+    fetch_folder_destroy(&parts->fetch_folder);
     packages_folder_destroy(&parts->packages_folder);
     remover_destroy(&self->remover);
     create_destroy(&parts->create);
@@ -229,16 +231,19 @@ static void start_launcher(registry_t *self)
     parts->launcher = launcher_new(&needs);
 }
 
-static int make_packages_folder(registry_parts_t *parts, fault_t *fault)
+static int make_folders(registry_parts_t *parts, fault_t *fault)
 {
     const packages_users_t users = launch_users_of_packages(parts->users);
     const packages_owners_t owners = {
         .zygotes = launch_users_of_zygotes(parts->users),
         .uv_uid = users.uv_uid,
     };
+    int r = packages_folder_new(parts->options, &owners,
+                                &parts->packages_folder, fault);
 
-    return packages_folder_new(parts->options, &owners, &parts->packages_folder,
-                               fault);
+    return r < 0 ? r
+                 : fetch_folder_new(parts->options, owners.zygotes,
+                                    &parts->fetch_folder, fault);
 }
 
 /* Makes the parts that have no thread and no socket for others. */
@@ -251,7 +256,7 @@ static int make_parts(registry_t *self, fault_t *fault)
     if ((r = cgroup_sweep_find(options, &parts->cgroups, fault)) < 0
         || (r = launch_users_new(options, parts->cgroups, &parts->users, fault))
                < 0
-        || (r = make_packages_folder(parts, fault)) < 0)
+        || (r = make_folders(parts, fault)) < 0)
         return r;
     self->mailbox =
         mailbox_new(session_command_discard, session_report_discard);

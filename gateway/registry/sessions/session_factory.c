@@ -156,6 +156,7 @@ static int refuse_own_files(const options_t *options, const char *folder,
         options->runtime_dir,
         options->jupyter.discovery ? options->jupyter.runtime_dir : NULL,
         options->packages_dir,
+        options->fetch_dir,
     };
     cleanup_free char *path = realpath(folder, NULL);
 

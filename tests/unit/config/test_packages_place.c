@@ -1,11 +1,10 @@
-/* The folder of packages as it is found, the program uv, and settings that the
- * place of packages in a session excludes. */
+/* The program uv, and settings that the place of packages in a session
+ * excludes. */
 #include "gateway/config/config_check.h"
 #include "gateway/config/packages_place.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,78 +31,10 @@ uid_t __wrap_geteuid(void)
     return as_user == AS_IT_IS ? __real_geteuid() : as_user;
 }
 
-static void HAS(const fault_t *fault, const char *words)
-{
-    if (!strstr(fault->text, words))
-        fail_msg("%s: %s", words, fault->text);
-}
-
 static void make(const char *path, mode_t mode)
 {
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chmod(path, mode), 0);
-}
-
-static void accepts_a_folder_of_the_user_alone(void **state)
-{
-    cleanup_free char *path = inside("p");
-    fault_t fault;
-
-    (void) state;
-    assert_int_equal(packages_place_check(path, geteuid(), &fault), -ENOENT);
-    HAS(&fault, path);
-    make(path, 0311);
-    assert_int_equal(packages_place_check(path, geteuid(), &fault), 0);
-    assert_int_equal(packages_place_check(path, geteuid() + 1, &fault), -EPERM);
-    HAS(&fault, "belongs to user");
-    HAS(&fault, "set packages/dir to another folder");
-}
-
-static void refuses_what_others_can_write(void **state)
-{
-    static const mode_t modes[] = {0720, 0702, 01777};
-    cleanup_free char *path = inside("p");
-    fault_t fault;
-
-    (void) state;
-    make(path, 0711);
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        assert_int_equal(chmod(path, modes[i]), 0);
-        assert_int_equal(packages_place_check(path, geteuid(), &fault), -EPERM);
-        HAS(&fault, "chmod go-w");
-    }
-}
-
-static void refuses_what_is_no_folder(void **state)
-{
-    cleanup_free char *path = inside("p");
-    fault_t fault;
-
-    (void) state;
-    assert_int_equal(symlink(folder, path), 0);
-    assert_int_equal(packages_place_check(path, geteuid(), &fault), -ENOTDIR);
-    HAS(&fault, "is not a folder");
-}
-
-static void names_the_folder_that_bars_the_way(void **state)
-{
-    cleanup_free char *outer = inside("a");
-    cleanup_free char *path = inside("a/b");
-    fault_t fault;
-
-    (void) state;
-    assert_int_equal(chmod(folder, 0711), 0);
-    make(outer, 0700);
-    make(path, 0711);
-    assert_int_equal(packages_place_reach(path, geteuid(), &fault), 0);
-    assert_int_equal(packages_place_reach(path, STRANGER, &fault), -EACCES);
-    HAS(&fault, "user 54321, who makes packages, cannot enter");
-    HAS(&fault, "/a; run `chmod o+x");
-    assert_int_equal(chmod(outer, 0701), 0);
-    assert_int_equal(packages_place_reach(path, STRANGER, &fault), 0);
-    assert_int_equal(chmod(path, 0710), 0);
-    assert_int_equal(packages_place_reach(path, STRANGER, &fault), -EACCES);
-    HAS(&fault, "/a/b; run");
 }
 
 static void put_program(const char *name, mode_t mode)
@@ -238,10 +169,6 @@ static void nothing_else_is_shown_where_packages_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(accepts_a_folder_of_the_user_alone),
-        TEST(refuses_what_others_can_write),
-        TEST(refuses_what_is_no_folder),
-        TEST(names_the_folder_that_bars_the_way),
         TEST(finds_uv_beside_python_and_in_path),
         TEST(refuses_root_a_range_without_a_user_for_uv),
         TEST(nothing_else_is_shown_where_packages_are),

@@ -14,13 +14,14 @@
 #include "gateway/registry/api/management_api.h"
 #include "gateway/registry/core/capacity.h"
 #include "gateway/registry/core/closing.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launcher.h"
 #include "gateway/registry/launch/pool.h"
 #include "gateway/registry/main/session_events.h"
-#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/adopt.h"
 #include "gateway/registry/sessions/create.h"
+#include "gateway/registry/storage/fetch_folder.h"
 #include "gateway/registry/storage/packages_folder.h"
 #include "gateway/registry/storage/retention.h"
 #include "gateway/registry/tools/tool_servers.h"
@@ -101,6 +102,7 @@ PART(zloop_t, zloop)
 PART(cgroups_t, cgroups)
 PART(launch_users_t, launch_users)
 PART(packages_folder_t, packages_folder)
+PART(fetch_folder_t, fetch_folder)
 PART(mailbox_t, mailbox)
 PART(management_t, management)
 PART(cgroup_sweep_t, cgroup_sweep)
@@ -152,6 +154,9 @@ const zygote_user_t *__wrap_launch_users_of_zygotes(const launch_users_t *self);
 int __wrap_packages_folder_new(const options_t *options,
                                const packages_owners_t *owners,
                                packages_folder_t **ret_folder, fault_t *fault);
+int __wrap_fetch_folder_new(const options_t *options,
+                            const zygote_user_t *zygotes_or_null,
+                            fetch_folder_t **ret_folder, fault_t *fault);
 mailbox_t *__wrap_mailbox_new(handover_destroy_fn *destroy_sent,
                               handover_destroy_fn *destroy_received);
 zsock_t *__wrap_mailbox_socket(mailbox_t *self);
@@ -248,10 +253,12 @@ __wrap_launch_users_of_packages(const launch_users_t *self UNUSED)
     return (packages_users_t){.uv_uid = 5, .uv_gid = 6};
 }
 
+static const zygote_user_t zygotes;
+
 const zygote_user_t *
 __wrap_launch_users_of_zygotes(const launch_users_t *self UNUSED)
 {
-    return NULL;
+    return &zygotes;
 }
 
 int __wrap_packages_folder_new(const options_t *options UNUSED,
@@ -261,8 +268,21 @@ int __wrap_packages_folder_new(const options_t *options UNUSED,
     int r = step("packages_folder", fault);
 
     assert_int_equal(owners->uv_uid, 5);
+    assert_ptr_equal(owners->zygotes, &zygotes);
     if (r == 0)
         *ret_folder = (packages_folder_t *) &outside;
+    return r;
+}
+
+int __wrap_fetch_folder_new(const options_t *options UNUSED,
+                            const zygote_user_t *zygotes_or_null,
+                            fetch_folder_t **ret_folder, fault_t *fault)
+{
+    int r = step("fetch_folder", fault);
+
+    assert_ptr_equal(zygotes_or_null, &zygotes);
+    if (r == 0)
+        *ret_folder = (fetch_folder_t *) &outside;
     return r;
 }
 
@@ -591,13 +611,15 @@ static void parts_are_made_in_order_and_ended(void **state)
     (void) state;
     assert_int_equal(make(&fault), 0);
     DID("audit_writer; zloop; log_key; cgroups; launch_users; packages_folder; "
-        "mailbox; management; cgroup_sweep; launcher; files; remover; "
+        "fetch_folder; mailbox; management; cgroup_sweep; launcher; files; "
+        "remover; "
         "retention; adopt_take_all; cgroup_sweep_run; bind; endpoints; "
         "cgroup_sweep_run_soon; tool_servers_look; retention_run");
     assert_string_equal(outside.needs.package_folder, "/package");
     assert_non_null(outside.tick);
     registry_destroy(&registry);
-    DID("end endpoints; end threads; end retention; end packages_folder; "
+    DID("end endpoints; end threads; end retention; end fetch_folder; end "
+        "packages_folder; "
         "end remover; end launcher; end launch_users; end cgroup_sweep; "
         "end mailbox; end files; end audit_writer; end management; end zloop; "
         "end cgroups");
@@ -620,19 +642,27 @@ static void what_was_made_is_ended_when_a_step_fails(void **state)
          "audit_writer; zloop; log_key; cgroups; launch_users; "
          "packages_folder; end launch_users; end audit_writer; end zloop; "
          "end cgroups"},
+        {"fetch_folder",
+         "audit_writer; zloop; log_key; cgroups; launch_users; "
+         "packages_folder; fetch_folder; end packages_folder; "
+         "end launch_users; end audit_writer; end zloop; end cgroups"},
         {"bind",
          "audit_writer; zloop; log_key; cgroups; launch_users; "
-         "packages_folder; mailbox; management; cgroup_sweep; launcher; files; "
+         "packages_folder; fetch_folder; mailbox; management; cgroup_sweep; "
+         "launcher; files; "
          "remover; retention; adopt_take_all; cgroup_sweep_run; bind; "
-         "end threads; end retention; end packages_folder; end remover; "
-         "end launcher; end launch_users; end cgroup_sweep; end mailbox; "
+         "end threads; end retention; end fetch_folder; end packages_folder; "
+         "end remover; end launcher; end launch_users; end cgroup_sweep; "
+         "end mailbox; "
          "end files; end audit_writer; end management; end zloop; "
          "end cgroups"},
         {"endpoints",
          "audit_writer; zloop; log_key; cgroups; launch_users; "
-         "packages_folder; mailbox; management; cgroup_sweep; launcher; files; "
+         "packages_folder; fetch_folder; mailbox; management; cgroup_sweep; "
+         "launcher; files; "
          "remover; retention; adopt_take_all; cgroup_sweep_run; bind; "
-         "endpoints; end threads; end retention; end packages_folder; "
+         "endpoints; end threads; end retention; end fetch_folder; end "
+         "packages_folder; "
          "end remover; end launcher; end launch_users; end cgroup_sweep; "
          "end mailbox; end files; end audit_writer; end management; "
          "end zloop; end cgroups"},
