@@ -15,6 +15,7 @@
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/launch/launcher.h"
+#include "gateway/registry/downloads/fetch_jobs.h"
 #include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/sessions/session_factory.h"
@@ -387,6 +388,7 @@ int rig_begin(void **state)
     parts.pool = pool_new(NULL, &fake_options, parts.table, parts.capacity,
                           &create_pool_source, parts.create);
     parts.packages = packages_jobs_new(&parts, rig_outside.folder);
+    parts.fetches = fetch_jobs_new(&parts, rig_outside.folder);
     *state = &parts;
     return 0;
 }
@@ -396,6 +398,7 @@ int rig_end(void **state)
     fault_t fault;
 
     (void) state;
+    fetch_jobs_destroy(&parts.fetches);
     packages_jobs_destroy(&parts.packages);
     pool_destroy(&parts.pool);
     capacity_destroy(&parts.capacity);

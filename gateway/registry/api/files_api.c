@@ -8,6 +8,7 @@
 #include "gateway/files/actor.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/management_socket.h"
+#include "gateway/registry/downloads/fetch_jobs.h"
 #include "gateway/registry/sessions/session_factory.h"
 
 #include <string.h>
@@ -114,6 +115,10 @@ int files_api_on_files(zloop_t *loop, zsock_t *pipe, void *arg)
         break;
     case FILES_DONE:
         on_done(parts, news);
+        break;
+    case FILES_PLACED:
+        fetch_jobs_on_placed(parts->fetches, news->number,
+                             take_ptr(news->answer));
         break;
     case FILES_FULL:
         on_full(parts, news);

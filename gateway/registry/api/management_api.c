@@ -14,6 +14,7 @@
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_feed.h"
 #include "gateway/registry/core/session_table.h"
+#include "gateway/registry/downloads/fetch_jobs.h"
 #include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/sessions/session_api.h"
@@ -132,6 +133,12 @@ static void on_packages(const registry_parts_t *parts, json_t *content,
     packages_jobs_serve(parts->packages, content, request_p);
 }
 
+static void on_fetch(const registry_parts_t *parts, json_t *content,
+                     message_t **request_p)
+{
+    fetch_jobs_serve(parts->fetches, content, request_p);
+}
+
 static void on_recording_list(const registry_parts_t *parts, json_t *content,
                               message_t **request_p)
 {
@@ -173,6 +180,7 @@ static const struct {
     {"session_revive_request", session_api_on_revive},
     {"session_revived_request", session_api_on_revived},
     {"packages_request", on_packages},
+    {"fetch_request", on_fetch},
     {"recording_list_request", on_recording_list},
     {"recording_remove_request", on_recording_remove},
     {"viewer_open_request", endpoints_api_on_open},
@@ -190,7 +198,7 @@ static void note_request(const registry_parts_t *parts,
         "session_show_request",  "session_follow_request",
         "viewer_list_request",   "recording_list_request",
         "session_tools_request", "tool_server_request",
-        "packages_request",
+        "packages_request",      "fetch_request",
     };
     const char *id = json_string_value(json_object_get(content, "id"));
     const char *type = message_type(request);

@@ -22,8 +22,8 @@ typedef struct {
     const char *noun;   /* begins the names of its errors: "Packages" */
     const char *worker; /* "the packages worker" */
     const char *module; /* the worker's: "hearth_downloads.packages.worker" */
-    /* What holds after a job that took too long, as the end of a sentence. */
-    const char *after_limit;
+    const char *after_limit; /* ends the sentence about a job that took too
+                                long */
     bool has_file; /* an answer without a fault comes with a descriptor */
     /* Returns the reply for a worker's `ok`, which the caller owns. NULL, and
      * in *ret_flaw what is not valid, if it is not. */

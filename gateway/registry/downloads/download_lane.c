@@ -9,10 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAITING_MAX 16 /* jobs of a lane */
-#define SESSION_MAX 2  /* of them, jobs of one session */
-#define CODE_MAX    8  /* of them, jobs that cells asked for */
-#define RETRY_S     10 /* after which a refused client may ask again */
+#define RETRY_S 10 /* after which a refused client may ask again */
 
 struct download_lane {
     const registry_parts_t *parts; /* borrowed */
@@ -238,7 +235,7 @@ void download_lane_stop(download_lane_t *self)
 /* ---- jobs that wait ---- */
 
 typedef struct {
-    unsigned of_all, of_session, of_code;
+    size_t of_all, of_session, of_code;
 } waiting_t;
 
 static waiting_t count_waiting(const download_job_t *job, const char *session)
@@ -258,25 +255,27 @@ static waiting_t count_waiting(const download_job_t *job, const char *session)
 json_t *download_lane_refuse(const download_lane_t *self, const char *session,
                              bool is_code)
 {
+    const download_lane_start_t *start = &self->start;
     waiting_t count = count_waiting(self->first, session);
+    size_t code_max = start->waiting_max / 2;
+    const char *whose = "";
+    size_t max = 0;
     json_t *error;
-    unsigned max = 0;
 
-    if (count.of_session >= SESSION_MAX)
-        max = SESSION_MAX;
-    else if (count.of_all >= WAITING_MAX)
-        max = WAITING_MAX;
-    else if (is_code && count.of_code >= CODE_MAX)
-        max = CODE_MAX;
+    if (count.of_session >= start->session_waiting_max) {
+        max = start->session_waiting_max;
+        whose = " of this session";
+    } else if (count.of_all >= start->waiting_max) {
+        max = start->waiting_max;
+    } else if (is_code && count.of_code >= code_max) {
+        max = code_max;
+        whose = " that cells asked for";
+    }
     if (!max)
         return NULL;
-    error = download_answer_error(self->start.kind, "Busy",
-                                  "%u %s%s wait already; try again in %d s",
-                                  max, self->start.jobs,
-                                  max == SESSION_MAX ? " of this session"
-                                  : max == CODE_MAX  ? " that cells asked for"
-                                                     : "",
-                                  RETRY_S);
+    error = download_answer_error(start->kind, "Busy",
+                                  "%zu %s%s wait already; try again in %d s",
+                                  max, start->jobs, whose, RETRY_S);
     json_object_set_new(error, "retry_after", json_integer(RETRY_S));
     return error;
 }

@@ -29,6 +29,8 @@ typedef struct {
     const char *package_folder; /* borrowed; has hearth_downloads */
     size_t running_max;         /* jobs that run at once */
     size_t session_max;         /* of them, jobs of one session; 0: any */
+    size_t waiting_max;         /* jobs that wait */
+    size_t session_waiting_max; /* of them, jobs of one session */
     int64_t limit_ms;           /* of a job that runs */
     const char *jobs;           /* "jobs with packages" */
     const char *stopping; /* after "the gateway stops while"; a sentence */

@@ -19,6 +19,8 @@
 
 #define WRITES_MAX 1 /* that run at once */
 #define LISTS_MAX  4
+#define WAITING    16               /* jobs that wait for either */
+#define OF_SESSION 2                /* of them, jobs of one session */
 #define LIMIT_MS   (10 * 60 * 1000) /* of a job */
 #define NAMES_MAX  100              /* of packages in a request */
 #define NAME_BYTES 500 /* bytes of each, a requirement with its conditions */
@@ -66,6 +68,8 @@ packages_jobs_t *packages_jobs_new(const registry_parts_t *parts,
         .kind = &packages_kind,
         .package_folder = package_folder,
         .running_max = WRITES_MAX,
+        .waiting_max = WAITING,
+        .session_waiting_max = OF_SESSION,
         .limit_ms = LIMIT_MS,
         .jobs = "jobs with packages",
         .stopping =

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
-#include "gateway/registry/core/session_table.h"
+#include "gateway/registry/downloads/session_note.h"
 
 #include <string.h>
 
@@ -51,19 +51,6 @@ static void describe_change(const char *verb, const json_t *package,
     }
 }
 
-/* Adds a note to the session's notebook. */
-static void note_in_notebook(const registry_parts_t *parts, const char *session,
-                             const char *text)
-{
-    session_entry_t *entry = session_table_find(parts->table, session);
-    json_auto_t *note = json_pack("{s:s,s:s}", "text", text, "by", "hearth");
-    cleanup_free char *packed = json_dumps(note, JSON_COMPACT);
-
-    if (entry && entry->state < SESSION_ENTRY_DRAINED)
-        mailbox_line_send(entry->line,
-                          session_command_new_text(SESSION_NOTE, 0, packed));
-}
-
 static void note_changes(const registry_parts_t *parts,
                          const packages_job_about_t *about, const json_t *reply)
 {
@@ -78,7 +65,7 @@ static void note_changes(const registry_parts_t *parts,
             describe_change(changes[i], package, &text);
         }
     if (text.size)
-        note_in_notebook(parts, about->session, (const char *) text.data);
+        session_note_add(parts, about->session, (const char *) text.data);
 }
 
 /* Returns the first names, for which a record has room. */

@@ -18,11 +18,12 @@
 #include "gateway/registry/core/closing.h"
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_feed.h"
+#include "gateway/registry/downloads/fetch_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launcher.h"
 #include "gateway/registry/launch/pool.h"
 #include "gateway/registry/main/session_events.h"
-#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/adopt.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/storage/fetch_folder.h"
@@ -101,6 +102,7 @@ static void stop(void *arg, bool ends_sessions)
                                             == OPTIONS_STOP_END);
     create_stop(self->parts.create);
     packages_jobs_stop(self->parts.packages);
+    fetch_jobs_stop(self->parts.fetches);
 }
 
 /* Reads the configuration again, and ends pool members that were made with the
@@ -167,6 +169,7 @@ void registry_destroy(registry_t **self_p)
     parts = &self->parts;
     closing_destroy(&self->closing);
     management_api_destroy(&parts->management_api);
+    fetch_jobs_destroy(&parts->fetches);
     packages_jobs_destroy(&parts->packages);
     tool_servers_destroy(&parts->tool_servers);
     retention_destroy(&self->parts.retention);
@@ -279,6 +282,7 @@ static int make_parts(registry_t *self, fault_t *fault)
     parts->pool = pool_new(parts->loop, options, parts->table, parts->capacity,
                            &create_pool_source, parts->create);
     parts->packages = packages_jobs_new(parts, self->package_folder);
+    parts->fetches = fetch_jobs_new(parts, self->package_folder);
     parts->management_api = management_api_new(parts);
     self->closing =
         closing_new(options, parts->table, parts->pending, parts->loop);

@@ -12,9 +12,10 @@
 #include "gateway/registry/core/pending_requests.h"
 #include "gateway/registry/core/session_discovery.h"
 #include "gateway/registry/core/session_feed.h"
+#include "gateway/registry/downloads/fetch_jobs.h"
+#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/launch/cgroup_sweep.h"
 #include "gateway/registry/launch/launcher.h"
-#include "gateway/registry/downloads/packages_jobs.h"
 #include "gateway/registry/sessions/create.h"
 #include "gateway/registry/tools/tool_servers.h"
 #include "gateway/session/tools/tool_offer.h"
@@ -118,6 +119,7 @@ static void count_gone(const registry_parts_t *parts, session_entry_t *entry)
     if (session_table_set_gone(parts->table, entry, clock_monotonic_ms()))
         files_unwatch(parts->files, entry->id);
     packages_jobs_on_gone(parts->packages, entry->id);
+    fetch_jobs_on_gone(parts->fetches, entry->id);
     session_feed_report(parts->feed, entry);
     session_discovery_follow(parts, entry);
     launcher_unpark(parts->launcher, entry);

@@ -2,7 +2,7 @@
  * beside clients, and how it is answered. */
 #include "gateway/registry/downloads/download_asker.h"
 
-#include "tests/lib/packages_fakes.h"
+#include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
@@ -13,9 +13,9 @@
 static void code_in_a_cell_asks(void **state)
 {
     (void) state;
-    packages_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    download_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
     DID("start a");
-    packages_fakes_answer(
+    download_fakes_answer(
         0, "{\"status\":\"ok\",\"added\":[{\"name\":\"a\",\"version\":"
            "\"1\"}]}");
     DID("audit package added by kernel of aa1: {\"package\": \"a\", "
@@ -25,7 +25,7 @@ static void code_in_a_cell_asks(void **state)
         "aa1 NOTE; aa1 TOOLS answer 5 {\"status\":\"ok\",\"added\":"
         "[{\"name\":\"a\",\"version\":\"1\"}]}");
     ANSWERED("");
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
     DID("destroy a");
 }
 
@@ -33,17 +33,17 @@ static void code_in_a_cell_asks(void **state)
 static void what_code_asks_is_refused(void **state)
 {
     (void) state;
-    packages_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[]}");
+    download_fakes_call("aa1", 5, "{\"order\":\"add\",\"names\":[]}");
     assert_non_null(strstr(fake_said(), "aa1 TOOLS answer 5 {\"status\":"
                                         "\"error\",\"ename\":\"BadRequest\""));
-    packages_fakes_call("aa1", 6, "[]");
+    download_fakes_call("aa1", 6, "[]");
     assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
-    packages_fakes_call("aa1", 6,
+    download_fakes_call("aa1", 6,
                         "{\"order\":\"add\",\"names\":[\"a\\u0000b\"]}");
     assert_non_null(strstr(fake_said(), "without control characters"));
     DID("");
     fake_profile.packages.serves_cells = 0;
-    packages_fakes_call("aa1", 7, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    download_fakes_call("aa1", 7, "{\"order\":\"add\",\"names\":[\"a\"]}");
     assert_non_null(strstr(
         fake_said(), "code in a cell may not ask for packages here "
                      "(profile/python3/packages/cells); a client may: `hearth "
@@ -52,35 +52,35 @@ static void what_code_asks_is_refused(void **state)
         deeds_take(), "audit package refused by kernel of aa1: {\"count\": 1, "
                       "\"ename\": \"PackagesOff\", \"names\": [\"a\"], "
                       "\"order\": \"add\""));
-    packages_fakes_call("aa1", 8, "{\"order\":\"remove\",\"names\":[\"a\"]}");
+    download_fakes_call("aa1", 8, "{\"order\":\"remove\",\"names\":[\"a\"]}");
     assert_non_null(strstr(fake_said(), "`hearth packages remove aa1 NAME`"));
-    assert_int_equal(packages_fakes.started, 0);
-    packages_fakes_ask("aa1", "add", "a");
-    assert_int_equal(packages_fakes.started, 1);
-    packages_fakes_finish(0);
+    assert_int_equal(download_fakes.started, 0);
+    download_fakes_ask("aa1", "add", "a");
+    assert_int_equal(download_fakes.started, 1);
+    download_fakes_finish(0);
 }
 
 /* Half of the places are for clients. */
 static void code_does_not_fill_the_queue(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("aa1", "add", "a");
     for (int i = 0; i < 9; i++) {
         char id[] = "s0";
 
         id[1] = (char) ('a' + i);
-        packages_fakes_add_session(id);
-        packages_fakes_call(id, 1, "{\"order\":\"add\",\"names\":[\"a\"]}");
+        download_fakes_add_session(id);
+        download_fakes_call(id, 1, "{\"order\":\"add\",\"names\":[\"a\"]}");
     }
     assert_non_null(strstr(fake_said(),
                            "si TOOLS answer 1 {\"status\":"
                            "\"error\",\"ename\":\"PackagesBusy\""));
-    packages_fakes_call("bb2", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
+    download_fakes_call("bb2", 5, "{\"order\":\"add\",\"names\":[\"a\"]}");
     assert_non_null(strstr(fake_said(), "8 jobs with packages that cells asked "
                                         "for wait already; try again in 10 s"));
-    packages_fakes_ask("bb2", "add", "b");
+    download_fakes_ask("bb2", "add", "b");
     ANSWERED("");
-    packages_fakes_finish(0);
+    download_fakes_finish(0);
     ANSWERED("ok");
 }
 
@@ -88,27 +88,27 @@ static void code_does_not_fill_the_queue(void **state)
 static void code_waits_its_turn(void **state)
 {
     (void) state;
-    packages_fakes_ask("bb2", "add", "b");
+    download_fakes_ask("bb2", "add", "b");
     for (uint64_t i = 1; i < 4; i++)
-        packages_fakes_call("aa1", i, "{\"order\":\"add\",\"names\":[\"a\"]}");
+        download_fakes_call("aa1", i, "{\"order\":\"add\",\"names\":[\"a\"]}");
     assert_non_null(strstr(fake_said(),
                            "aa1 TOOLS answer 3 {\"status\":"
                            "\"error\",\"ename\":\"PackagesBusy\""));
     deeds_forget();
-    packages_fakes_finish(0);
+    download_fakes_finish(0);
     DID("destroy b; start a");
     /* Its session is gone, and gets no answer. */
     session_table_set_gone(
-        packages_fakes.parts->table,
-        session_table_find(packages_fakes.parts->table, "aa1"), 0);
-    packages_jobs_on_gone(packages_fakes.jobs, "aa1");
+        download_fakes.parts->table,
+        session_table_find(download_fakes.parts->table, "aa1"), 0);
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
     assert_string_equal(fake_said(), "");
-    packages_fakes_leave(1);
+    download_fakes_leave(1);
 }
 
 #define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, packages_fakes_begin,                \
-                                    packages_fakes_end)
+    cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
+                                    download_fakes_end)
 
 int main(void)
 {

@@ -4,7 +4,7 @@
 #include "gateway/registry/downloads/packages_jobs.h"
 
 #include "base/buffer.h"
-#include "tests/lib/packages_fakes.h"
+#include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
@@ -16,10 +16,10 @@
 static void a_job_is_answered_when_its_worker_has(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "humanize");
+    download_fakes_ask("aa1", "add", "humanize");
     DID("start humanize");
     ANSWERED("");
-    packages_fakes_answer(
+    download_fakes_answer(
         0, "{\"status\":\"ok\",\"added\":[{\"name\":\"humanize\","
            "\"version\":\"4.17.0\"}],\"changed\":[{\"name\":\"x\",\"from\":"
            "\"1\",\"to\":\"2\"}],\"removed\":[{\"name\":\"y\",\"version\":"
@@ -32,7 +32,7 @@ static void a_job_is_answered_when_its_worker_has(void **state)
         "\"version\": \"3\"}");
     assert_string_equal(fake_said(), "aa1 NOTE");
     ANSWERED("ok");
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
     DID("destroy humanize");
 }
 
@@ -53,11 +53,11 @@ static void what_the_worker_gets(void **state)
                              .max_bytes = 8,
                              .max_files = 9};
     fake_options.packages_uv = uv;
-    packages_fakes.has_user = true;
-    packages_fakes_ask("aa1", "remove", "six");
-    job = packages_fakes.workers[0].job;
-    assert_true(packages_fakes.workers[0].has_user);
-    assert_ptr_equal(packages_fakes.workers[0].start.profile, &fake_profile);
+    download_fakes.has_user = true;
+    download_fakes_ask("aa1", "remove", "six");
+    job = download_fakes.workers[0].job;
+    assert_true(download_fakes.workers[0].has_user);
+    assert_ptr_equal(download_fakes.workers[0].start.profile, &fake_profile);
     text = json_dumps(job, JSON_SORT_KEYS);
     assert_string_equal(
         text, "{\"accept\": [], \"allow\": [\"a*\"], \"cooldown\": 7, "
@@ -67,30 +67,30 @@ static void what_the_worker_gets(void **state)
               "\"order\": \"remove\", \"profile\": \"python3\", \"session\": "
               "\"/p/sessions/t-aa1\", \"uid\": 7, \"uv\": \"/uv\", "
               "\"without\": [], \"work\": \"/p/work\"}");
-    packages_fakes_finish(0);
+    download_fakes_finish(0);
     fake_options.packages_uv = NULL;
-    packages_fakes_ask("aa1", "list", "");
+    download_fakes_ask("aa1", "list", "");
     assert_string_equal(
-        json_string_value(json_object_get(packages_fakes.workers[1].job, "uv")),
+        json_string_value(json_object_get(download_fakes.workers[1].job, "uv")),
         "/found/uv");
-    packages_fakes_finish(1);
+    download_fakes_finish(1);
 }
 
 static void one_changes_at_a_time(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
-    packages_fakes_ask("bb2", "remove", "b");
-    packages_fakes_ask("aa1", "add", "c");
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("bb2", "remove", "b");
+    download_fakes_ask("aa1", "add", "c");
     DID("start a");
-    packages_fakes_answer(0, "{\"status\":\"ok\"}");
+    download_fakes_answer(0, "{\"status\":\"ok\"}");
     ANSWERED("ok");
     DID("");
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
     DID("destroy a; start b");
-    packages_fakes_finish(1);
+    download_fakes_finish(1);
     DID("destroy b; start c");
-    packages_fakes_finish(2);
+    download_fakes_finish(2);
     DID("destroy c");
     ANSWERED("ok ok");
 }
@@ -98,60 +98,60 @@ static void one_changes_at_a_time(void **state)
 static void lists_do_not_wait_for_changes(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("aa1", "add", "a");
     for (int i = 0; i < 5; i++)
-        packages_fakes_ask("bb2", "list", "");
+        download_fakes_ask("bb2", "list", "");
     DID("start a; start list; start list; start list; start list");
-    packages_fakes_finish(1);
+    download_fakes_finish(1);
     DID("destroy list; start list");
     for (size_t i = 2; i < 6; i++)
-        packages_fakes_finish(i);
+        download_fakes_finish(i);
     ANSWERED("ok ok ok ok ok");
     assert_string_equal(fake_said(), "");
-    packages_fakes_finish(0);
+    download_fakes_finish(0);
 }
 
 static void two_of_a_session_wait(void **state)
 {
     (void) state;
     for (int i = 0; i < 4; i++)
-        packages_fakes_ask("aa1", "add", "a");
+        download_fakes_ask("aa1", "add", "a");
     assert_string_equal(
         fake_answered(),
         "0 {\"ename\":\"PackagesBusy\",\"evalue\":\"2 jobs with packages of "
         "this session wait already; try again in 10 "
         "s\",\"exit_code\":1,\"retry_after\":10,\"status\":\"error\"}");
-    packages_fakes_ask("bb2", "add", "b");
+    download_fakes_ask("bb2", "add", "b");
     ANSWERED("");
-    packages_fakes_finish(0);
+    download_fakes_finish(0);
     ANSWERED("ok");
-    packages_fakes_ask("aa1", "add", "c");
+    download_fakes_ask("aa1", "add", "c");
     ANSWERED("");
 }
 
 static void sixteen_wait(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("aa1", "add", "a");
     for (int i = 0; i < 17; i++) {
         char id[] = "s0";
 
         id[1] = (char) ('a' + i / 2);
         if (i % 2 == 0)
-            packages_fakes_add_session(id);
-        packages_fakes_ask(id, "add", "a");
+            download_fakes_add_session(id);
+        download_fakes_ask(id, "add", "a");
     }
     assert_string_equal(
         fake_answered(),
         "0 {\"ename\":\"PackagesBusy\",\"evalue\":\"16 jobs with packages wait "
         "already; try again in 10 "
         "s\",\"exit_code\":1,\"retry_after\":10,\"status\":\"error\"}");
-    packages_fakes_ask("aa1", "list", "");
-    assert_int_equal(packages_fakes.started, 2);
-    packages_fakes_finish(0);
-    packages_fakes_ask("aa1", "add", "b");
+    download_fakes_ask("aa1", "list", "");
+    assert_int_equal(download_fakes.started, 2);
+    download_fakes_finish(0);
+    download_fakes_ask("aa1", "add", "b");
     ANSWERED("ok");
-    packages_fakes_ask("aa1", "add", "c");
+    download_fakes_ask("aa1", "add", "c");
     ANSWERED("PackagesBusy");
 }
 
@@ -159,37 +159,37 @@ static void sixteen_wait(void **state)
 static void a_worker_that_cannot_start(void **state)
 {
     (void) state;
-    packages_fakes.cannot_start = true;
-    packages_fakes_ask("aa1", "add", "a");
+    download_fakes.cannot_start = true;
+    download_fakes_ask("aa1", "add", "a");
     ANSWERED("PackagesFailed");
-    packages_fakes_ask("aa1", "list", "");
+    download_fakes_ask("aa1", "list", "");
     ANSWERED("PackagesFailed");
-    packages_fakes.cannot_start = false;
-    packages_fakes_ask("aa1", "add", "a");
-    packages_fakes_ask("aa1", "add", "b");
-    packages_fakes_ask("bb2", "add", "c");
-    packages_fakes.cannot_start = true;
-    packages_fakes_finish(0);
+    download_fakes.cannot_start = false;
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("aa1", "add", "b");
+    download_fakes_ask("bb2", "add", "c");
+    download_fakes.cannot_start = true;
+    download_fakes_finish(0);
     ANSWERED("ok PackagesFailed PackagesFailed");
 }
 
 static void the_session_ends(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
-    packages_fakes_ask("bb2", "add", "b");
-    packages_fakes_ask("aa1", "add", "c");
-    packages_fakes_ask("aa1", "list", "");
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("bb2", "add", "b");
+    download_fakes_ask("aa1", "add", "c");
+    download_fakes_ask("aa1", "list", "");
     deeds_forget();
-    packages_jobs_on_gone(packages_fakes.jobs, "aa1");
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
     ANSWERED("SessionGone SessionGone SessionGone");
-    packages_jobs_on_gone(packages_fakes.jobs, "aa1");
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
     ANSWERED("");
     deeds_forget();
     /* The worker may still change something until it has ended. */
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
     DID("destroy a; start b");
-    packages_fakes_finish(2);
+    download_fakes_finish(2);
     ANSWERED("ok");
 }
 
@@ -197,27 +197,27 @@ static void the_session_ends(void **state)
 static void the_session_ends_after_the_answer(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
-    packages_fakes_answer(0, "{\"status\":\"ok\"}");
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_answer(0, "{\"status\":\"ok\"}");
     ANSWERED("ok");
-    packages_jobs_on_gone(packages_fakes.jobs, "aa1");
+    packages_jobs_on_gone(download_fakes.jobs, "aa1");
     ANSWERED("");
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
 }
 
 static void the_gateway_stops(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
-    packages_fakes_ask("bb2", "add", "b");
-    packages_fakes_ask("bb2", "list", "");
-    packages_jobs_stop(packages_fakes.jobs);
+    download_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("bb2", "add", "b");
+    download_fakes_ask("bb2", "list", "");
+    packages_jobs_stop(download_fakes.jobs);
     ANSWERED("GatewayStopping GatewayStopping GatewayStopping");
     deeds_forget();
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
     DID("destroy a");
-    session_table_close(packages_fakes.parts->table);
-    packages_fakes_ask("aa1", "add", "a");
+    session_table_close(download_fakes.parts->table);
+    download_fakes_ask("aa1", "add", "a");
     ANSWERED("GatewayStopping");
 }
 
@@ -240,21 +240,21 @@ static void what_is_refused(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        packages_fakes_ask_text(wrong[i]);
+        download_fakes_ask_text(wrong[i]);
         ANSWERED("BadRequest");
     }
-    packages_fakes_ask_text("{}");
+    download_fakes_ask_text("{}");
     ANSWERED("UnknownSession");
-    packages_fakes_ask("zz9", "list", "");
+    download_fakes_ask("zz9", "list", "");
     ANSWERED("UnknownSession");
     session_table_set_drained(
-        packages_fakes.parts->table,
-        session_table_find(packages_fakes.parts->table, "bb2"));
-    packages_fakes_ask("bb2", "list", "");
+        download_fakes.parts->table,
+        session_table_find(download_fakes.parts->table, "bb2"));
+    download_fakes_ask("bb2", "list", "");
     ANSWERED("GatewayStopping");
-    session_table_find(packages_fakes.parts->table, "aa1")->sees_packages =
+    session_table_find(download_fakes.parts->table, "aa1")->sees_packages =
         false;
-    packages_fakes_ask("aa1", "list", "");
+    download_fakes_ask("aa1", "list", "");
     assert_string_equal(
         fake_answered(),
         "0 {\"ename\":\"RestartNeeded\",\"evalue\":\"the kernel of session "
@@ -263,13 +263,13 @@ static void what_is_refused(void **state)
         "restart it (hearth session restart aa1), then ask again\","
         "\"exit_code\":1,\"status\":\"error\"}");
     fake_profile.packages.index = NULL;
-    packages_fakes_ask("aa1", "list", "");
+    download_fakes_ask("aa1", "list", "");
     assert_string_equal(fake_answered(),
                         "0 {\"ename\":\"PackagesOff\",\"evalue\":\"profile "
                         "python3 has no package index: set "
                         "profile/python3/packages/"
                         "index\",\"exit_code\":5,\"status\":\"error\"}");
-    assert_int_equal(packages_fakes.started, 0);
+    assert_int_equal(download_fakes.started, 0);
 }
 
 static void too_many_names(void **state)
@@ -282,21 +282,21 @@ static void too_many_names(void **state)
     for (int i = 0; i < 100; i++)
         buffer_text(&text, ",\"a\"");
     buffer_text(&text, "]}");
-    packages_fakes_ask_text((const char *) text.data);
+    download_fakes_ask_text((const char *) text.data);
     ANSWERED("BadRequest");
     memset(name, 'a', sizeof name);
     name[501] = '\0';
-    packages_fakes_ask("aa1", "add", name);
+    download_fakes_ask("aa1", "add", name);
     ANSWERED("BadRequest");
     name[500] = '\0';
-    packages_fakes_ask("aa1", "add", name);
+    download_fakes_ask("aa1", "add", name);
     ANSWERED("");
-    packages_fakes_finish(0);
+    download_fakes_finish(0);
 }
 
 #define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, packages_fakes_begin,                \
-                                    packages_fakes_end)
+    cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
+                                    download_fakes_end)
 
 int main(void)
 {

@@ -2,7 +2,7 @@
 #include "gateway/registry/downloads/packages_records.h"
 
 #include "base/buffer.h"
-#include "tests/lib/packages_fakes.h"
+#include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
@@ -13,9 +13,9 @@
 static void a_failure_has_one_record(void **state)
 {
     (void) state;
-    packages_fakes_ask("aa1", "add", "a");
+    download_fakes_ask("aa1", "add", "a");
     deeds_forget();
-    packages_fakes_answer(
+    download_fakes_answer(
         0, "{\"status\":\"error\",\"ename\":\"PackagesRefused\",\"evalue\":"
            "\"too new\",\"exit_code\":1}");
     DID("audit package refused by uid=7 of aa1: {\"count\": 1, \"ename\": "
@@ -23,16 +23,16 @@ static void a_failure_has_one_record(void **state)
         "\"text\": \"too new\"}");
     ANSWERED("PackagesRefused");
     assert_string_equal(fake_said(), "");
-    packages_fakes_leave(0);
-    packages_fakes_ask("aa1", "remove", "a");
+    download_fakes_leave(0);
+    download_fakes_ask("aa1", "remove", "a");
     deeds_forget();
-    packages_fakes_answer(
+    download_fakes_answer(
         1, "{\"status\":\"error\",\"ename\":\"PackagesFailed\",\"evalue\":"
            "\"no\",\"exit_code\":1}");
     DID("audit package failed by uid=7 of aa1: {\"count\": 1, \"ename\": "
         "\"PackagesFailed\", \"names\": [\"a\"], \"order\": \"remove\", "
         "\"text\": \"no\"}");
-    packages_fakes_leave(1);
+    download_fakes_leave(1);
 }
 
 /* A record has 16 KiB. */
@@ -48,20 +48,20 @@ static void many_long_names_have_a_record(void **state)
     for (int i = 0; i < 100; i++)
         buffer_format(&text, "%s\"%s\"", i ? "," : "", name);
     buffer_text(&text, "]}");
-    packages_fakes_ask_text((const char *) text.data);
+    download_fakes_ask_text((const char *) text.data);
     deeds_forget();
-    packages_fakes_answer(
+    download_fakes_answer(
         0, "{\"status\":\"error\",\"ename\":\"PackagesFailed\",\"evalue\":"
            "\"no\",\"exit_code\":1}");
     did = deeds_take();
     assert_non_null(strstr(did, "{\"count\": 100, "));
     assert_true(strlen(did) < 4096);
-    packages_fakes_leave(0);
+    download_fakes_leave(0);
 }
 
 #define TEST(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, packages_fakes_begin,                \
-                                    packages_fakes_end)
+    cmocka_unit_test_setup_teardown(name, download_fakes_begin,                \
+                                    download_fakes_end)
 
 int main(void)
 {

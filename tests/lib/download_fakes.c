@@ -1,17 +1,21 @@
-/* See packages_fakes.h. */
-#include "tests/lib/packages_fakes.h"
+/* See download_fakes.h. */
+#include "tests/lib/download_fakes.h"
 
 #include "base/buffer.h"
 #include "gateway/audit/audit.h"
+#include "gateway/files/actor.h"
+#include "gateway/registry/downloads/fetch_jobs.h"
 #include "gateway/registry/launch/launch_users.h"
+#include "gateway/registry/storage/fetch_folder.h"
 #include "gateway/registry/storage/packages_folder.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-packages_fakes_t packages_fakes;
+download_fakes_t download_fakes;
 
 static char index_url[] = "https://index/simple/";
 static zygote_user_t user = {.uid = 7, .gid = 8};
@@ -21,6 +25,11 @@ int __wrap_download_process_new(const download_process_start_t *start,
                                 download_process_t **ret_process,
                                 fault_t *fault);
 void __wrap_download_process_stop(download_process_t *self);
+const download_progress_t *
+__wrap_download_process_progress(const download_process_t *self);
+int __wrap_download_process_take_file(download_process_t *self);
+const char *__wrap_fetch_folder_work(const fetch_folder_t *self);
+bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p);
 void __wrap_download_process_destroy(download_process_t **self_p);
 packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
@@ -54,10 +63,14 @@ char *__wrap_packages_place_uv(const options_t *options,
     return mem_text("/found/uv");
 }
 
-static const char *name_of(const packages_worker_t *worker)
+static const char *name_of(const download_worker_t *worker)
 {
     const json_t *names = json_object_get(worker->job, "names");
     const char *name = json_string_value(json_array_get(names, 0));
+    const char *url = json_string_value(json_object_get(worker->job, "url"));
+
+    if (url)
+        return url;
 
     return name ? name : "list";
 }
@@ -67,17 +80,16 @@ int __wrap_download_process_new(const download_process_start_t *start,
                                 download_process_t **ret_process,
                                 fault_t *fault)
 {
-    packages_worker_t *worker = &packages_fakes.workers[packages_fakes.started];
+    download_worker_t *worker = &download_fakes.workers[download_fakes.started];
 
-    if (packages_fakes.cannot_start)
+    if (download_fakes.cannot_start)
         return fault_set(fault, ENOENT, "no such Python");
     *worker =
-        (packages_worker_t){.start = *start,
+        (download_worker_t){.start = *start,
                             .job = json_deep_copy(job),
                             .is_there = true,
                             .has_user = start->user && start->user->uid == 7};
-    assert_int_equal(start->limit_ms, 600000);
-    packages_fakes.started++;
+    download_fakes.started++;
     deeds_note("start %s", name_of(worker));
     *ret_process = (download_process_t *) (void *) worker;
     return 0;
@@ -85,12 +97,12 @@ int __wrap_download_process_new(const download_process_start_t *start,
 
 void __wrap_download_process_stop(download_process_t *self)
 {
-    deeds_note("stop %s", name_of((packages_worker_t *) (void *) self));
+    deeds_note("stop %s", name_of((download_worker_t *) (void *) self));
 }
 
 void __wrap_download_process_destroy(download_process_t **self_p)
 {
-    packages_worker_t *worker = (packages_worker_t *) (void *) *self_p;
+    download_worker_t *worker = (download_worker_t *) (void *) *self_p;
 
     if (!worker)
         return;
@@ -102,10 +114,53 @@ void __wrap_download_process_destroy(download_process_t **self_p)
 packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self)
 {
     (void) self;
-    return (packages_users_t){.has_own = packages_fakes.has_user,
+    return (packages_users_t){.has_own = download_fakes.has_user,
                               .worker = user,
                               .uv_uid = user.uid,
                               .uv_gid = user.gid};
+}
+
+const download_progress_t *
+__wrap_download_process_progress(const download_process_t *self)
+{
+    static const download_progress_t progress = {
+        .text = "asking", .bytes = 7, .total = 10};
+
+    (void) self;
+    return &progress;
+}
+
+int __wrap_download_process_take_file(download_process_t *self)
+{
+    int file = download_fakes.file;
+
+    (void) self;
+    download_fakes.file = -1;
+    return file;
+}
+
+const char *__wrap_fetch_folder_work(const fetch_folder_t *self)
+{
+    (void) self;
+    return "/f/work";
+}
+
+bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p)
+{
+    cleanup_free char *text = json_dumps(place->content, JSON_SORT_KEYS);
+
+    (void) self;
+    if (rig_outside.is_files_busy)
+        return false;
+    assert_true(*file_p >= 0);
+    close(*file_p);
+    *file_p = -1;
+    deeds_note("place for %s in %s of %s, %u bytes: %s", place->who,
+               place->workspace, place->session, (unsigned) place->limits.bytes,
+               text);
+    json_decref(place->content);
+    download_fakes.placed = place->number;
+    return true;
 }
 
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
@@ -120,64 +175,76 @@ void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
     json_decref(details);
 }
 
-void packages_fakes_add_session(const char *id)
+void download_fakes_add_session(const char *id)
 {
     session_entry_t *entry =
-        fake_add(packages_fakes.parts->table, id, FAKE_TAKEN, 0);
+        fake_add(download_fakes.parts->table, id, FAKE_TAKEN, 0);
 
     snprintf(entry->packages, sizeof entry->packages, "t-%s", id);
     entry->sees_packages = true;
 }
 
-int packages_fakes_begin(void **state)
+int download_fakes_begin(void **state)
 {
     if (rig_begin(state) < 0)
         return -1;
-    packages_fakes.parts = *state;
-    packages_fakes.jobs = packages_fakes.parts->packages;
+    download_fakes.parts = *state;
+    download_fakes.jobs = download_fakes.parts->packages;
     fake_profile.packages.index = index_url;
     fake_profile.packages.serves_cells = 1;
-    packages_fakes.started = 0;
-    packages_fakes.cannot_start = packages_fakes.has_user = false;
-    packages_fakes_add_session("aa1");
-    packages_fakes_add_session("bb2");
+    download_fakes.started = 0;
+    download_fakes.cannot_start = download_fakes.has_user = false;
+
+    download_fakes.file = -1;
+    download_fakes.placed = 0;
+    download_fakes_add_session("aa1");
+    download_fakes_add_session("bb2");
     deeds_forget();
     (void) fake_said();
     return 0;
 }
 
-int packages_fakes_end(void **state)
+int download_fakes_end(void **state)
 {
     int r = rig_end(state);
 
-    for (size_t i = 0; i < packages_fakes.started; i++) {
-        json_decref(packages_fakes.workers[i].job);
-        assert_false(packages_fakes.workers[i].is_there);
+    for (size_t i = 0; i < download_fakes.started; i++) {
+        json_decref(download_fakes.workers[i].job);
+        assert_false(download_fakes.workers[i].is_there);
     }
     return r;
 }
 
-void packages_fakes_ask_text(const char *content)
+void download_fakes_ask_text(const char *content)
 {
     cleanup_message message_t *request =
         rig_request("packages_request", content);
     json_auto_t *object = json_loads(content, 0, NULL);
 
-    packages_jobs_serve(packages_fakes.jobs, object, &request);
+    packages_jobs_serve(download_fakes.jobs, object, &request);
     assert_null(request);
 }
 
-void packages_fakes_ask(const char *session, const char *order,
+void download_fakes_fetch(const char *content)
+{
+    cleanup_message message_t *request = rig_request("fetch_request", content);
+    json_auto_t *object = json_loads(content, 0, NULL);
+
+    fetch_jobs_serve(download_fakes.parts->fetches, object, &request);
+    assert_null(request);
+}
+
+void download_fakes_ask(const char *session, const char *order,
                         const char *name)
 {
     cleanup_free char *text =
         mem_format("{\"id\":\"%s\",\"order\":\"%s\",\"names\":[%s%s%s]}",
                    session, order, *name ? "\"" : "", name, *name ? "\"" : "");
 
-    packages_fakes_ask_text(text);
+    download_fakes_ask_text(text);
 }
 
-void packages_fakes_call(const char *session, uint64_t id,
+void download_fakes_call(const char *session, uint64_t id,
                          const char *arguments)
 {
     cleanup_free char *text =
@@ -186,25 +253,25 @@ void packages_fakes_call(const char *session, uint64_t id,
                    (int) id, arguments);
     const session_call_t made = {.text = text, .id = id};
 
-    packages_jobs_call(packages_fakes.jobs,
-                       session_table_find(packages_fakes.parts->table, session),
+    packages_jobs_call(download_fakes.jobs,
+                       session_table_find(download_fakes.parts->table, session),
                        &made);
 }
 
-void packages_fakes_answer(size_t at, const char *reply)
+void download_fakes_answer(size_t at, const char *reply)
 {
-    packages_fakes.workers[at].start.ops->answered(
-        packages_fakes.workers[at].start.arg, json_loads(reply, 0, NULL));
+    download_fakes.workers[at].start.ops->answered(
+        download_fakes.workers[at].start.arg, json_loads(reply, 0, NULL));
 }
 
-void packages_fakes_leave(size_t at)
+void download_fakes_leave(size_t at)
 {
-    packages_fakes.workers[at].start.ops->ended(
-        packages_fakes.workers[at].start.arg);
+    download_fakes.workers[at].start.ops->ended(
+        download_fakes.workers[at].start.arg);
 }
 
-void packages_fakes_finish(size_t at)
+void download_fakes_finish(size_t at)
 {
-    packages_fakes_answer(at, "{\"status\":\"ok\"}");
-    packages_fakes_leave(at);
+    download_fakes_answer(at, "{\"status\":\"ok\"}");
+    download_fakes_leave(at);
 }

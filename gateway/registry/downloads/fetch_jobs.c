@@ -1,0 +1,464 @@
+/* See fetch_jobs.h. */
+#include "gateway/registry/downloads/fetch_jobs.h"
+
+#include "base/buffer.h"
+#include "gateway/config/state_files.h"
+#include "gateway/files/actor.h"
+#include "gateway/frontends/management_error.h"
+#include "gateway/registry/core/management_socket.h"
+#include "gateway/registry/core/session_table.h"
+#include "gateway/registry/downloads/download_asker.h"
+#include "gateway/registry/downloads/download_lane.h"
+#include "gateway/registry/downloads/fetch_answer.h"
+#include "gateway/registry/downloads/fetch_name.h"
+#include "gateway/registry/downloads/fetch_records.h"
+#include "gateway/registry/launch/launch_users.h"
+#include "gateway/registry/sessions/session_api.h"
+#include "gateway/registry/storage/fetch_folder.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUNNING            4  /* at once */
+#define OF_SESSION         2  /* of them, of one session */
+#define WAITING            32 /* that wait */
+#define WAITING_OF_SESSION 8
+#define LIMIT_MS           (2 * 3600 * 1000) /* for what the worker does */
+#define URL_MAX            2000              /* bytes */
+
+/* A fetch whose file is being copied into the workspace. */
+typedef struct placement {
+    struct placement *next; /* owned */
+    unsigned number;        /* of the job */
+    char session[SESSION_ID_MAX];
+    char *url;               /* owned */
+    char *path;              /* owned */
+    download_asker_t *asker; /* owned */
+    json_t *reply;           /* owned; to be completed */
+} placement_t;
+
+struct fetch_jobs {
+    const registry_parts_t *parts; /* borrowed */
+    download_lane_t *lane;         /* owned */
+    placement_t *placements;       /* owned */
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static bool is_ok(const json_t *reply)
+{
+    return strcmp(text_of(reply, "status"), "ok") == 0;
+}
+
+static void placement_destroy(placement_t **self_p)
+{
+    placement_t *self = *self_p;
+
+    if (!self)
+        return;
+    download_asker_destroy(&self->asker);
+    json_decref(self->reply);
+    free(self->path);
+    free(self->url);
+    free(self);
+    *self_p = NULL;
+}
+
+#define cleanup_placement CLEANUP(placement_destroy)
+
+/* ---- from the worker's answer to the workspace ---- */
+
+/* Returns why the worker's file cannot be copied; NULL if it can. */
+static json_t *check_file(int file)
+{
+    struct stat about;
+    int flags = fcntl(file, F_GETFL);
+
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && flags >= 0
+        && (flags & O_ACCMODE) == O_RDONLY && !(flags & O_PATH))
+        return NULL;
+    return download_answer_error(&fetch_kind, "Failed",
+                                 "the fetch worker gave no plain file");
+}
+
+/* Returns the members that the files thread copies and records by. */
+static json_t *describe_placement(const placement_t *placement)
+{
+    cleanup_free char *plain = fetch_records_plain(placement->url);
+
+    return json_pack("{s:s,s:{s:s,s:O},s:{s:s}}", "path", placement->path,
+                     "details", "url", plain, "sha256",
+                     json_object_get(placement->reply, "sha256"), "journaled",
+                     "url", placement->url);
+}
+
+/* Lets the files thread copy the file; returns why it cannot, NULL if it can.
+ */
+static json_t *place(fetch_jobs_t *self, const placement_t *placement,
+                     int *file_p)
+{
+    const session_entry_t *entry =
+        session_table_find(self->parts->table, placement->session);
+    json_t *error = check_file(*file_p);
+
+    if (error)
+        return error;
+    if (!entry)
+        return management_error("SessionGone", GATEWAY_EXIT_GONE,
+                                "session %s ended before the file was there",
+                                placement->session);
+    const files_place_t how = {
+        .session = entry->id,
+        .workspace = entry->workspace,
+        .who = download_asker_who(placement->asker),
+        .limits = {entry->limits.workspace_bytes,
+                   entry->limits.workspace_files},
+        .content = describe_placement(placement),
+        .number = placement->number,
+    };
+    if (files_place(self->parts->files, &how, file_p))
+        return NULL;
+    json_decref(how.content);
+    return management_error("FilesBusy", GATEWAY_EXIT_FAILED,
+                            "too many requests about files wait; ask again");
+}
+
+/* Answers the asker; `reply` is taken. */
+static void finish(fetch_jobs_t *self, const fetch_about_t *about,
+                   download_asker_t *asker, json_t *reply)
+{
+    fetch_records_note(self->parts, about, reply);
+    download_asker_answer(asker, reply);
+}
+
+static void finish_placement(fetch_jobs_t *self, placement_t *placement,
+                             json_t *reply)
+{
+    const fetch_about_t about = {
+        .session = placement->session,
+        .who = download_asker_who(placement->asker),
+        .url = placement->url,
+        .path = placement->path,
+    };
+
+    finish(self, &about, placement->asker, reply);
+}
+
+static void on_answered(void *arg, download_job_t *job, json_t *reply)
+{
+    fetch_jobs_t *self = arg;
+    cleanup_placement placement_t *placement = mem_new(sizeof *placement);
+    cleanup_fd int file = -1;
+    json_t *error = NULL;
+
+    placement->number = job->number;
+    snprintf(placement->session, sizeof placement->session, "%s", job->session);
+    placement->url = mem_text(text_of(job->content, "url"));
+    placement->path = mem_text(text_of(job->content, "path"));
+    placement->asker = take_ptr(job->asker);
+    placement->reply = reply;
+    if (is_ok(reply)) {
+        file = download_process_take_file(job->process);
+        error = place(self, placement, &file);
+    }
+    if (error || !is_ok(reply)) {
+        finish_placement(self, placement, error ? error : json_incref(reply));
+        return;
+    }
+    placement->next = self->placements;
+    self->placements = take_ptr(placement);
+}
+
+void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer)
+{
+    placement_t **at = &self->placements;
+
+    while (*at && (*at)->number != number)
+        at = &(*at)->next;
+    if (*at) {
+        cleanup_placement placement_t *placement = *at;
+
+        *at = placement->next;
+        if (is_ok(answer)) {
+            json_object_set_new(placement->reply, "path",
+                                json_string(placement->path));
+            json_object_set_new(placement->reply, "url",
+                                json_string(placement->url));
+            finish_placement(self, placement, json_incref(placement->reply));
+        } else {
+            finish_placement(self, placement, json_incref(answer));
+        }
+    }
+    json_decref(answer);
+}
+
+/* ---- the life of all ---- */
+
+fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
+                             const char *package_folder)
+{
+    fetch_jobs_t *self = mem_new(sizeof *self);
+    const download_lane_start_t start = {
+        .kind = &fetch_kind,
+        .package_folder = package_folder,
+        .running_max = RUNNING,
+        .session_max = OF_SESSION,
+        .waiting_max = WAITING,
+        .session_waiting_max = WAITING_OF_SESSION,
+        .limit_ms = LIMIT_MS,
+        .jobs = "fetches",
+        .stopping = "the gateway stops before the file is there; ask the next "
+                    "one again: what has come is kept",
+        .answered = on_answered,
+        .arg = self,
+    };
+
+    self->parts = parts;
+    self->lane = download_lane_new(parts, &start);
+    return self;
+}
+
+void fetch_jobs_stop(fetch_jobs_t *self)
+{
+    download_lane_stop(self->lane);
+    while (self->placements) {
+        cleanup_placement placement_t *placement = self->placements;
+
+        self->placements = placement->next;
+        finish_placement(self, placement,
+                         download_lane_stopping(self->lane, true));
+    }
+}
+
+void fetch_jobs_destroy(fetch_jobs_t **self_p)
+{
+    fetch_jobs_t *self = *self_p;
+
+    if (!self)
+        return;
+    download_lane_destroy(&self->lane);
+    while (self->placements) {
+        cleanup_placement placement_t *placement = self->placements;
+
+        self->placements = placement->next;
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session)
+{
+    download_lane_on_gone(self->lane, session);
+}
+
+/* ---- requests ---- */
+
+static json_t *list_new(char *const *texts)
+{
+    json_t *list = json_array();
+
+    for (; texts && *texts; texts++)
+        json_array_append_new(list, json_string(*texts));
+    return list;
+}
+
+/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). `path` is
+ * for this file alone. */
+static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
+                        const json_t *content, const char *path)
+{
+    const options_t *options = self->parts->options;
+    const profile_t *profile = entry->profile;
+    const profile_fetch_t *fetch = &profile->fetch;
+    const packages_users_t users = launch_users_of_packages(self->parts->users);
+    json_t *job = json_pack(
+        "{s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:s,s:o,s:o,s:I,s:I}",
+        "order", "fetch", "url", text_of(content, "url"), "sha256",
+        text_of(content, "sha256"), "path", path, "work",
+        fetch_folder_work(self->parts->fetch_folder), "profile", profile->name,
+        "allow", list_new(fetch->allow), "deny", list_new(fetch->deny),
+        "private", list_new(fetch->networks), "max_bytes",
+        (json_int_t) fetch->max_bytes, "ca_file",
+        options->fetch_ca_file ? options->fetch_ca_file : "", "accept",
+        list_new(profile->accept), "without", list_new(profile->without), "uid",
+        (json_int_t) users.uv_uid, "gid", (json_int_t) users.uv_gid);
+
+    if (users.has_own)
+        json_object_set_new(job, "mapper",
+                            json_integer(PYTHON_PROCESS_MAPPER_FD));
+    return job;
+}
+
+static bool is_url(const json_t *url)
+{
+    const char *text = json_string_value(url);
+    size_t size = json_string_length(url);
+
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char) text[i] <= ' ' || text[i] == 0x7F)
+            return false;
+    return size && size <= URL_MAX;
+}
+
+static bool is_hash_or_missing(const json_t *hash)
+{
+    const char *text = json_string_value(hash);
+
+    return !hash
+           || (text && strlen(text) == FETCH_HASH_SIZE
+               && strspn(text, "0123456789abcdef") == FETCH_HASH_SIZE);
+}
+
+static json_t *bad(const char *flaw)
+{
+    return management_error("BadRequest", GATEWAY_EXIT_USAGE, "%s", flaw);
+}
+
+/* Returns what is wrong with the request for a fetch; NULL if nothing is, and
+ * its path, which the caller owns. */
+static json_t *read_request(const json_t *content, char **ret_path)
+{
+    const json_t *path = json_object_get(content, "path");
+    fault_t fault;
+
+    if (!is_url(json_object_get(content, "url")))
+        return bad("url must be a text of 1 to 2000 bytes without spaces and "
+                   "control characters, as https://data.example/table.csv");
+    if (!is_hash_or_missing(json_object_get(content, "sha256")))
+        return bad("sha256 must be 64 hexadecimal digits, lower case");
+    if (path && !json_is_string(path))
+        return bad("path must be a text");
+    if (fetch_name_path(text_of(content, "url"), text_of(content, "path"),
+                        ret_path, &fault)
+        < 0)
+        return bad(fault.text);
+    return NULL;
+}
+
+static json_t *off(const session_entry_t *entry)
+{
+    const char *profile = entry->profile->name;
+
+    return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
+                            "sessions of profile %s fetch nothing: the "
+                            "operator can name hosts in "
+                            "profile/%s/fetch/allow",
+                            profile, profile);
+}
+
+static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
+                  const json_t *content, message_t **request_p)
+{
+    cleanup_free char *path = NULL;
+    cleanup_download_asker download_asker_t *asker =
+        download_asker_new_client(self->parts, request_p);
+    json_t *error = read_request(content, &path);
+    const fetch_about_t about = {
+        .session = entry->id,
+        .who = download_asker_who(asker),
+        .url = text_of(content, "url"),
+        .path = path ? path : "",
+    };
+
+    if (error) {
+        download_asker_answer(asker, error);
+        return;
+    }
+    if (!*entry->profile->fetch.allow)
+        error = off(entry);
+    else if (session_table_is_closing(self->parts->table))
+        error = download_lane_stopping(self->lane, false);
+    else
+        error = download_lane_refuse(self->lane, entry->id, false);
+    if (error)
+        finish(self, &about, asker, error);
+    else
+        download_lane_add(self->lane, entry,
+                          describe(self, entry, content, path), &asker);
+}
+
+/* Returns one fetch for a list. */
+static json_t *show(unsigned number, const char *url, const char *path,
+                    const char *state, const download_progress_t *progress)
+{
+    cleanup_free char *plain = fetch_records_plain(url);
+    json_t *shown =
+        json_pack("{s:i,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) number,
+                  "url", plain, "path", path, "state", state, "bytes",
+                  (json_int_t) (progress ? progress->bytes : 0), "total",
+                  "doing", progress ? progress->text : "");
+
+    if (progress && progress->total > 0)
+        json_object_set_new(shown, "total", json_integer(progress->total));
+    return shown;
+}
+
+/* Returns the reply with the fetches of a session that are not done, the
+ * oldest first. */
+static json_t *list(const fetch_jobs_t *self, const char *session)
+{
+    json_t *shown = json_array();
+
+    for (const placement_t *at = self->placements; at; at = at->next)
+        if (strcmp(at->session, session) == 0)
+            json_array_insert_new(
+                shown, 0, show(at->number, at->url, at->path, "copying", NULL));
+    for (const download_job_t *job = download_lane_first(self->lane); job;
+         job = job->next)
+        if (job->asker && strcmp(job->session, session) == 0)
+            json_array_append_new(
+                shown,
+                show(job->number, text_of(job->content, "url"),
+                     text_of(job->content, "path"),
+                     job->process ? "running" : "waiting",
+                     job->process ? download_process_progress(job->process)
+                                  : NULL));
+    return json_pack("{s:s,s:o}", "status", "ok", "fetches", shown);
+}
+
+static json_t *cancel(fetch_jobs_t *self, const char *session,
+                      const json_t *number)
+{
+    json_int_t wanted = json_integer_value(number);
+    json_t *cancelled = download_answer_error(&fetch_kind, "Cancelled",
+                                              "the fetch was cancelled");
+
+    if (wanted > 0 && wanted <= UINT32_MAX
+        && download_lane_give_up(self->lane, session, (unsigned) wanted,
+                                 json_incref(cancelled))) {
+        json_decref(cancelled);
+        return json_pack("{s:s}", "status", "ok");
+    }
+    json_decref(cancelled);
+    return download_answer_error(&fetch_kind, "Unknown",
+                                 "session %s fetches nothing with that number "
+                                 "now; list its fetches",
+                                 session);
+}
+
+void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
+                      message_t **request_p)
+{
+    const session_entry_t *entry =
+        session_api_find(self->parts, content, request_p);
+    const char *order = text_of(content, "order");
+
+    if (!entry)
+        return;
+    if (strcmp(order, "fetch") == 0)
+        fetch(self, entry, content, request_p);
+    else
+        management_answer(
+            self->parts->management, request_p,
+            strcmp(order, "list") == 0 ? list(self, entry->id)
+            : strcmp(order, "cancel") == 0
+                ? cancel(self, entry->id, json_object_get(content, "number"))
+                : bad("order must be fetch, list or cancel"));
+}

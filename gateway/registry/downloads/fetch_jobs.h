@@ -1,0 +1,33 @@
+/* Fetches of files into the workspaces of sessions. A worker brings a file into
+ * a cache (download_lane.h), and the files thread copies it from there. Lives
+ * in the main thread. */
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_JOBS_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_JOBS_H
+
+#include "base/cleanup.h"
+#include "gateway/registry/core/parts.h"
+#include "protocol/message.h"
+
+#include <jansson.h>
+
+typedef struct fetch_jobs fetch_jobs_t;
+
+/* Both are borrowed. `package_folder` has hearth_downloads. */
+fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
+                             const char *package_folder);
+/* Ends the workers and waits for that. */
+void fetch_jobs_destroy(fetch_jobs_t **self_p);
+#define cleanup_fetch_jobs CLEANUP(fetch_jobs_destroy)
+
+/* Takes a fetch_request, and answers it when its file is in the workspace. */
+void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
+                      message_t **request_p);
+/* The copy with that number has ended; `answer`, which is taken, is that of the
+ * files thread. */
+void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer);
+/* The session is gone: gives up its fetches. */
+void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session);
+/* The gateway stops: gives up all fetches. */
+void fetch_jobs_stop(fetch_jobs_t *self);
+
+#endif

@@ -1,0 +1,70 @@
+/* See fetch_name.h. */
+#include "gateway/registry/downloads/fetch_name.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/hex.h"
+#include "workspace/name.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+/* Appends what a part of a URL's path means (RFC 3986, 2.1). */
+static void decode(const char *text, size_t size, buffer_t *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        char byte = text[i];
+        int high = byte == '%' && i + 2 < size ? hex_value(text[i + 1]) : -1;
+        int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+
+        if (low >= 0) {
+            byte = (char) (high << 4 | low);
+            i += 2;
+        }
+        buffer_append(out, &byte, 1);
+    }
+}
+
+/* Appends the last part of the URL's path, as text. */
+static int append_name(const char *url, buffer_t *out, fault_t *fault)
+{
+    const char *host = strstr(url, "://");
+    const char *path = host ? host + 3 + strcspn(host + 3, "/?#") : "";
+    size_t end = strcspn(path, "?#"), begin = end;
+    cleanup_buffer buffer_t name = BUFFER_EMPTY;
+
+    while (begin && path[begin - 1] != '/')
+        begin--;
+    decode(path + begin, end - begin, &name);
+    if (!name.size || name.size > NAME_MAX || memchr(name.data, '/', name.size)
+        || memchr(name.data, '\0', name.size)
+        || (name.size == 1 && name.data[0] == '.')
+        || (name.size == 2 && memcmp(name.data, "..", 2) == 0))
+        return fault_set(fault, EINVAL,
+                         "the URL has no name for the file: name one by `path` "
+                         "(--into)");
+    name_escape(out, name.data, name.size);
+    return 0;
+}
+
+int fetch_name_path(const char *url, const char *path, char **ret_path,
+                    fault_t *fault)
+{
+    cleanup_buffer buffer_t whole = BUFFER_EMPTY;
+    cleanup_free char *bytes = NULL;
+    size_t size = strlen(path);
+    int r;
+
+    buffer_append(&whole, path, size);
+    if ((!size || path[size - 1] == '/')
+        && (r = append_name(url, &whole, fault)) < 0)
+        return r;
+    r = name_path((const char *) whole.data, whole.size, &bytes, fault);
+    if (r < 0)
+        return r;
+    if (!*bytes)
+        return fault_set(fault, EINVAL, "`path` names no file");
+    *ret_path = name_text(bytes);
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* The traces of a fetch: a record in the audit log of one that failed, and a
+ * note in the session's notebook of one that was done. The record of that is
+ * the files thread's (gateway/files/copy.h). */
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_RECORDS_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_RECORDS_H
+
+#include "gateway/registry/core/parts.h"
+
+#include <jansson.h>
+
+/* A fetch; all members are borrowed. */
+typedef struct {
+    const char *session; /* its id */
+    const char *who;     /* asked for it, as in the audit log */
+    const char *url;
+    const char *path; /* below the workspace */
+} fetch_about_t;
+
+/* Returns the URL without query and fragment, which may be a secret; the caller
+ * owns it. */
+char *fetch_records_plain(const char *url);
+/* Records the reply to a fetch, of the management protocol. */
+void fetch_records_note(const registry_parts_t *parts,
+                        const fetch_about_t *about, const json_t *reply);
+
+#endif

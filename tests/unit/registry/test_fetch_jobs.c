@@ -1,0 +1,416 @@
+/* Fetches: what the worker gets, how its file comes into the workspace, which
+ * run and which wait, and what ends them. Workers and the files thread are
+ * records. */
+#include "gateway/registry/downloads/fetch_jobs.h"
+
+#include "base/buffer.h"
+#include "tests/lib/descriptors.h"
+#include "tests/lib/download_fakes.h"
+#include "tests/lib/test.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DID(text)      assert_string_equal(deeds_take(), text)
+#define ANSWERED(text) assert_string_equal(rig_answers(), text)
+#define HASH           "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define OK                                                                     \
+    "{\"status\":\"ok\",\"sha256\":\"" HASH "\",\"size\":4,\"cached\":false,"  \
+    "\"encoding\":\"\"}"
+#define ERROR(ename)                                                           \
+    "{\"status\":\"error\",\"ename\":\"" ename "\",\"evalue\":\"no\","         \
+    "\"exit_code\":1}"
+
+static char place[] = "a.example";
+static char *places[] = {place, NULL};
+
+static fetch_jobs_t *jobs(void)
+{
+    return download_fakes.parts->fetches;
+}
+
+static void fetch(const char *session, const char *url)
+{
+    cleanup_free char *text = mem_format(
+        "{\"id\":\"%s\",\"order\":\"fetch\",\"url\":\"%s\"}", session, url);
+
+    download_fakes_fetch(text);
+}
+
+/* Has a worker answer with a file. */
+static void bring(size_t at)
+{
+    download_fakes.file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_true(download_fakes.file >= 0);
+    download_fakes_answer(at, OK);
+    assert_int_equal(download_fakes.file, -1);
+}
+
+static void placed(const char *answer)
+{
+    fetch_jobs_on_placed(jobs(), download_fakes.placed,
+                         json_loads(answer, 0, NULL));
+}
+
+static int begin(void **state)
+{
+    int r = download_fakes_begin(state);
+
+    fake_profile.fetch = (profile_fetch_t){.allow = places, .max_bytes = 9};
+    return r;
+}
+
+static int end(void **state)
+{
+    fake_profile.fetch = (profile_fetch_t){0};
+    return download_fakes_end(state);
+}
+
+/* As an example of use. */
+static void a_file_is_answered_when_it_is_in_the_workspace(void **state)
+{
+    size_t files = open_files();
+
+    (void) state;
+    fetch("aa1", "https://a.example/t.csv?key=secret#x");
+    DID("start https://a.example/t.csv?key=secret#x");
+    bring(0);
+    DID("place for uid=7 in /state/aa1/workspace of aa1, 0 bytes: "
+        "{\"details\": {\"sha256\": "
+        "\"" HASH "\", \"url\": \"https://a.example/t.csv\"}, \"journaled\": "
+        "{\"url\": \"https://a.example/t.csv?key=secret#x\"}, \"path\": "
+        "\"t.csv\"}");
+    ANSWERED("");
+    download_fakes_leave(0);
+    DID("destroy https://a.example/t.csv?key=secret#x");
+    assert_string_equal(fake_said(), "");
+    placed("{\"status\":\"ok\",\"size\":4}");
+    assert_string_equal(
+        fake_answered(),
+        "0 {\"cached\":false,\"encoding\":\"\",\"path\":\"t.csv\",\"sha256\":"
+        "\"" HASH "\",\"size\":4,\"status\":\"ok\",\"url\":"
+        "\"https://a.example/t.csv?key=secret#x\"}");
+    assert_string_equal(fake_said(), "aa1 NOTE");
+    DID("");
+    assert_int_equal(open_files(), files);
+}
+
+static void what_the_worker_gets(void **state)
+{
+    static char bad[] = "b.example", network[] = "10.0.0.0/8", ca[] = "/ca";
+    static char *denied[] = {bad, NULL}, *networks[] = {network, NULL};
+    cleanup_free char *text = NULL;
+
+    (void) state;
+    fake_profile.fetch.deny = denied;
+    fake_profile.fetch.networks = networks;
+    fake_options.fetch_ca_file = ca;
+    download_fakes.has_user = true;
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
+                         "\"https://a.example/x\",\"path\":\"data/\","
+                         "\"sha256\":\"" HASH "\"}");
+    assert_true(download_fakes.workers[0].has_user);
+    assert_string_equal(download_fakes.workers[0].start.kind->module,
+                        "hearth_downloads.fetch.worker");
+    text = json_dumps(download_fakes.workers[0].job, JSON_SORT_KEYS);
+    assert_string_equal(
+        text, "{\"accept\": [], \"allow\": [\"a.example\"], \"ca_file\": "
+              "\"/ca\", \"deny\": [\"b.example\"], \"gid\": 8, \"mapper\": 4, "
+              "\"max_bytes\": 9, \"order\": \"fetch\", \"path\": \"data/x\", "
+              "\"private\": [\"10.0.0.0/8\"], \"profile\": \"python3\", "
+              "\"sha256\": \"" HASH "\", \"uid\": 7, \"url\": "
+              "\"https://a.example/x\", \"without\": [], \"work\": "
+              "\"/f/work\"}");
+    download_fakes_answer(0, ERROR("FetchUnreachable"));
+    ANSWERED("FetchUnreachable");
+    download_fakes_leave(0);
+    fake_options.fetch_ca_file = NULL;
+}
+
+static void a_failure_has_a_record(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://b.example/x?key=secret");
+    deeds_forget();
+    download_fakes_answer(0, ERROR("FetchRefused"));
+    DID("audit fetch refused by uid=7 of aa1: {\"ename\": \"FetchRefused\", "
+        "\"path\": \"x\", \"text\": \"no\", \"url\": "
+        "\"https://b.example/x\"}");
+    ANSWERED("FetchRefused");
+    download_fakes_leave(0);
+    fetch("aa1", "https://b.example/x");
+    deeds_forget();
+    download_fakes_answer(1, ERROR("FetchFailed"));
+    DID("audit fetch failed by uid=7 of aa1: {\"ename\": \"FetchFailed\", "
+        "\"path\": \"x\", \"text\": \"no\", \"url\": "
+        "\"https://b.example/x\"}");
+    ANSWERED("FetchFailed");
+    download_fakes_leave(1);
+    assert_string_equal(fake_said(), "");
+}
+
+static void a_file_that_does_not_fit(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    bring(0);
+    deeds_forget();
+    placed(ERROR("WorkspaceFull"));
+    ANSWERED("WorkspaceFull");
+    DID("audit fetch failed by uid=7 of aa1: {\"ename\": \"WorkspaceFull\", "
+        "\"path\": \"x\", \"text\": \"no\", \"url\": "
+        "\"https://a.example/x\"}");
+    assert_string_equal(fake_said(), "");
+    placed("{\"status\":\"ok\"}"); /* nothing waits for it */
+    download_fakes_leave(0);
+    ANSWERED("");
+}
+
+static void what_is_no_plain_file_is_not_placed(void **state)
+{
+    static const struct {
+        const char *path;
+        int flags;
+    } cases[] = {
+        {"/", O_RDONLY},
+        {"/dev/null", O_RDONLY},
+        {"/proc/self/exe", O_PATH},
+    };
+    size_t files = open_files();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fetch("aa1", "https://a.example/x");
+        download_fakes.file = open(cases[i].path, cases[i].flags | O_CLOEXEC);
+        download_fakes_answer(i, OK);
+        ANSWERED("FetchFailed");
+        download_fakes_leave(i);
+    }
+    assert_int_equal(download_fakes.placed, 0);
+    assert_int_equal(open_files(), files);
+}
+
+static void too_many_files_wait(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    rig_outside.is_files_busy = true;
+    bring(0);
+    rig_outside.is_files_busy = false;
+    ANSWERED("FilesBusy");
+    download_fakes_leave(0);
+}
+
+/* Two of a session run, four in all. */
+static void some_run_and_some_wait(void **state)
+{
+    (void) state;
+    download_fakes_add_session("cc3");
+    for (int i = 0; i < 3; i++)
+        fetch("aa1", "https://a.example/a");
+    fetch("bb2", "https://a.example/b");
+    fetch("cc3", "https://a.example/c");
+    fetch("cc3", "https://a.example/d");
+    assert_int_equal(download_fakes.started, 4);
+    DID("start https://a.example/a; start https://a.example/a; start "
+        "https://a.example/b; start https://a.example/c");
+    /* The third of aa1 came before, but one of bb2 has ended. */
+    download_fakes_answer(2, ERROR("FetchFailed"));
+    deeds_forget();
+    download_fakes_leave(2);
+    DID("destroy https://a.example/b; start https://a.example/d");
+    download_fakes_answer(0, ERROR("FetchFailed"));
+    deeds_forget();
+    download_fakes_leave(0);
+    DID("destroy https://a.example/a; start https://a.example/a");
+    ANSWERED("FetchFailed FetchFailed");
+}
+
+static void too_many_of_a_session_wait(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 10; i++)
+        fetch("aa1", "https://a.example/x");
+    ANSWERED("");
+    fetch("aa1", "https://a.example/x");
+    assert_string_equal(
+        fake_answered(),
+        "0 {\"ename\":\"FetchBusy\",\"evalue\":\"8 fetches of this session "
+        "wait already; try again in 10 s\",\"exit_code\":1,\"retry_after\":10,"
+        "\"status\":\"error\"}");
+}
+
+static void fetches_are_listed(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 3; i++)
+        fetch("aa1", i ? "https://a.example/y" : "https://a.example/x?key=s");
+    bring(0);
+    download_fakes_leave(0);
+    fetch("aa1", "https://a.example/z");
+    deeds_forget();
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"list\"}");
+    assert_string_equal(
+        fake_answered(),
+        "0 {\"fetches\":["
+        "{\"bytes\":0,\"doing\":\"\",\"number\":1,\"path\":\"x\",\"state\":"
+        "\"copying\",\"total\":null,\"url\":\"https://a.example/x\"},"
+        "{\"bytes\":7,\"doing\":\"asking\",\"number\":2,\"path\":\"y\","
+        "\"state\":\"running\",\"total\":10,\"url\":\"https://a.example/y\"},"
+        "{\"bytes\":7,\"doing\":\"asking\",\"number\":3,\"path\":\"y\","
+        "\"state\":\"running\",\"total\":10,\"url\":\"https://a.example/y\"},"
+        "{\"bytes\":0,\"doing\":\"\",\"number\":4,\"path\":\"z\",\"state\":"
+        "\"waiting\",\"total\":null,\"url\":\"https://a.example/z\"}],"
+        "\"status\":\"ok\"}");
+    download_fakes_fetch("{\"id\":\"bb2\",\"order\":\"list\"}");
+    assert_string_equal(fake_answered(),
+                        "0 {\"fetches\":[],\"status\":\"ok\"}");
+}
+
+static void a_fetch_is_cancelled(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    deeds_forget();
+    download_fakes_fetch("{\"id\":\"bb2\",\"order\":\"cancel\",\"number\":1}");
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":2}");
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\"}");
+    download_fakes_fetch(
+        "{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":4294967297}");
+    ANSWERED("FetchUnknown FetchUnknown FetchUnknown FetchUnknown");
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
+    ANSWERED("FetchCancelled ok");
+    assert_non_null(strstr(deeds_take(), "stop https://a.example/x"));
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
+    ANSWERED("FetchUnknown");
+    download_fakes_leave(0);
+}
+
+static void the_session_ends(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 3; i++)
+        fetch("aa1", "https://a.example/x");
+    fetch("bb2", "https://a.example/y");
+    fetch_jobs_on_gone(jobs(), "aa1");
+    ANSWERED("SessionGone SessionGone SessionGone");
+    download_fakes_leave(0);
+    download_fakes_leave(1);
+    download_fakes_answer(2, ERROR("FetchFailed"));
+    ANSWERED("FetchFailed");
+    download_fakes_leave(2);
+}
+
+/* The worker has the file, and there is no workspace for it any more. */
+static void the_session_ends_before_the_file_is_placed(void **state)
+{
+    session_entry_t *entry =
+        session_table_find(download_fakes.parts->table, "aa1");
+
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    session_table_remove(download_fakes.parts->table, &entry);
+    bring(0);
+    ANSWERED("SessionGone");
+    assert_int_equal(download_fakes.placed, 0);
+    download_fakes_leave(0);
+}
+
+static void the_gateway_stops(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    fetch("aa1", "https://a.example/y");
+    bring(0);
+    fetch_jobs_stop(jobs());
+    ANSWERED("GatewayStopping GatewayStopping");
+    placed("{\"status\":\"ok\"}");
+    ANSWERED("");
+    download_fakes_leave(0);
+    download_fakes_leave(1);
+}
+
+static void what_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"id\":\"aa1\"}",
+        "{\"id\":\"aa1\",\"order\":\"get\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/b c\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/b\\u007f\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/b\","
+        "\"path\":\"../b\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/b\","
+        "\"path\":7}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/b\","
+        "\"sha256\":\"00\"}",
+        "{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":\"https://a/b\","
+        "\"sha256\":null}",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        download_fakes_fetch(wrong[i]);
+        ANSWERED("BadRequest");
+    }
+    DID("");
+    download_fakes_fetch("{\"id\":\"zz9\",\"order\":\"list\"}");
+    ANSWERED("UnknownSession");
+    places[0] = NULL;
+    fetch("aa1", "https://a.example/x");
+    places[0] = place;
+    assert_string_equal(
+        fake_answered(),
+        "0 {\"ename\":\"FetchOff\",\"evalue\":\"sessions of profile python3 "
+        "fetch nothing: the operator can name hosts in "
+        "profile/python3/fetch/allow\",\"exit_code\":5,\"status\":\"error\"}");
+    DID("audit fetch refused by uid=7 of aa1: {\"ename\": \"FetchOff\", "
+        "\"path\": \"x\", \"text\": \"sessions of profile python3 fetch "
+        "nothing: the operator can name hosts in "
+        "profile/python3/fetch/allow\", \"url\": \"https://a.example/x\"}");
+    assert_int_equal(download_fakes.started, 0);
+}
+
+static void a_long_url(void **state)
+{
+    char url[2100] = "https://a.example/";
+
+    (void) state;
+    memset(url + strlen(url), 'x', 1983);
+    memcpy(url + 1990, "/x", 2);
+    url[2001] = '\0';
+    fetch("aa1", url);
+    ANSWERED("BadRequest");
+    url[2000] = '\0';
+    fetch("aa1", url);
+    ANSWERED("");
+    assert_int_equal(download_fakes.started, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_is_answered_when_it_is_in_the_workspace),
+        TEST(what_the_worker_gets),
+        TEST(a_failure_has_a_record),
+        TEST(a_file_that_does_not_fit),
+        TEST(what_is_no_plain_file_is_not_placed),
+        TEST(too_many_files_wait),
+        TEST(some_run_and_some_wait),
+        TEST(too_many_of_a_session_wait),
+        TEST(fetches_are_listed),
+        TEST(a_fetch_is_cancelled),
+        TEST(the_session_ends),
+        TEST(the_session_ends_before_the_file_is_placed),
+        TEST(the_gateway_stops),
+        TEST(what_is_refused),
+        TEST(a_long_url),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
