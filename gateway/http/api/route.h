@@ -33,6 +33,7 @@ extern const route_t hearth_routes[];
 extern const route_t event_routes[];
 extern const route_t tool_routes[];
 extern const route_t package_routes[];
+extern const route_t fetch_routes[];
 extern const route_t output_routes[];
 extern const route_t process_routes[];
 extern const route_t terminal_routes[];

@@ -175,7 +175,14 @@ bool registry_client_is_ok(exchange_t *exchange, const json_t *reply)
         {"PackagesOff", 403},       {"PackagesRefused", 403},
         {"PackagesConflict", 409},  {"PackagesUnreachable", 502},
         {"PackagesBusy", 503},      {"PackagesFailed", 500},
-        {"RestartNeeded", 409},
+        {"RestartNeeded", 409},     {"FetchInvalid", 400},
+        {"FetchOff", 403},          {"FetchRefused", 403},
+        {"FetchUnreachable", 502},  {"FetchBusy", 503},
+        {"FetchFailed", 500},       {"FetchCancelled", 409},
+        {"FetchUnknown", 404},      {"FilesBusy", 503},
+        {"WorkspaceFull", 507},     {"PathRefused", 400},
+        {"IsFolder", 400},          {"FileNotFound", 404},
+        {"FileDenied", 403},        {"FileBusy", 503},
     };
     const char *status = json_string_value(json_object_get(reply, "status"));
     const char *ename = json_string_value(json_object_get(reply, "ename"));

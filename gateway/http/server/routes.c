@@ -16,7 +16,7 @@ static const route_t *const tables[] = {
     execute_routes, metrics_routes,    content_routes,  file_routes,
     spec_routes,    gateway_routes,    mcp_routes,      tool_routes,
     window_routes,  process_routes,    terminal_routes, e2b_routes,
-    package_routes,
+    package_routes, fetch_routes,
 };
 
 static const door_t *const doors[] = {&e2b_door};

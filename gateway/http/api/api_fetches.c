@@ -1,0 +1,89 @@
+/* Fetches of files into a session's workspace. The answer comes when the file
+ * is there, however long it takes. The fetch goes on if the client goes, and
+ * can be cancelled. */
+#include "gateway/http/api/route.h"
+#include "gateway/http/core/decimal.h"
+#include "gateway/http/core/model.h"
+#include "gateway/http/rpc/registry_client.h"
+
+#include <string.h>
+
+static void on_done(exchange_t *exchange, const json_t *reply)
+{
+    json_t *answer;
+
+    if (!registry_client_is_ok(exchange, reply))
+        return;
+    answer = json_copy((json_t *) (uintptr_t) reply);
+    json_object_del(answer, "status");
+    exchange_json(exchange, 200, answer);
+}
+
+static void on_cancelled(exchange_t *exchange, const json_t *reply)
+{
+    if (registry_client_is_ok(exchange, reply))
+        exchange_empty(exchange, 204);
+}
+
+/* `content` is taken. */
+static void ask(exchange_t *exchange, const char *order, json_t *content,
+                registry_client_reply_fn *fn)
+{
+    json_object_set_new(content, "id",
+                        json_string(exchange->request.parameters[0]));
+    json_object_set_new(content, "order", json_string(order));
+    registry_client_ask(exchange, "fetch_request", content, fn);
+}
+
+static void list(exchange_t *exchange)
+{
+    ask(exchange, "list", json_object(), on_done);
+}
+
+/* Returns true if the body has no other members than those of a fetch. */
+static bool has_known_members(const json_t *body)
+{
+    const char *name;
+    const json_t *value;
+
+    json_object_foreach((json_t *) (uintptr_t) body, name,
+                        value) if (strcmp(name, "url") != 0
+                                   && strcmp(name, "path") != 0
+                                   && strcmp(name, "sha256") != 0) return false;
+    return true;
+}
+
+static void fetch(exchange_t *exchange)
+{
+    json_auto_t *body = NULL;
+
+    if (!exchange_read_object(exchange, &body))
+        return;
+    /* The registry checks their values. */
+    if (json_object_get(body, "url") && has_known_members(body))
+        ask(exchange, "fetch", json_incref(body), on_done);
+    else
+        exchange_fail(exchange, 400,
+                      "the body must have the member `url`, perhaps `path` and "
+                      "`sha256`, and no other one, as {\"url\": "
+                      "\"https://data.example/table.csv\"}");
+}
+
+static void cancel(exchange_t *exchange)
+{
+    const char *text = exchange->request.parameters[1];
+    uint64_t number;
+
+    if (!decimal_read(text, &number))
+        exchange_fail(exchange, 404, "there is no fetch %.40s", text);
+    else
+        ask(exchange, "cancel",
+            json_pack("{s:I}", "number", (json_int_t) number), on_cancelled);
+}
+
+const route_t fetch_routes[] = {
+    {METHOD_GET, "/hearth/sessions/{}/fetches", SCOPE_OBSERVE, list},
+    {METHOD_POST, "/hearth/sessions/{}/fetches", SCOPE_EXECUTE, fetch},
+    {METHOD_DELETE, "/hearth/sessions/{}/fetches/{}", SCOPE_EXECUTE, cancel},
+    {0},
+};
