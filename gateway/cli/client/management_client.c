@@ -29,7 +29,9 @@ struct management_client {
     char *evalue;     /* owned; the last failure, NULL when none */
     char *hint;       /* owned; what to do about it, or NULL */
     char *notice;     /* owned; of the next answer that is slow, or NULL */
-    bool is_patient;  /* answers may take longer than REPLY_MS */
+    void (*look)(void *arg); /* NULL: none */
+    void *look_arg;
+    bool is_patient; /* answers may take longer than REPLY_MS */
 };
 
 const char *member_text(const json_t *object, const char *key)
@@ -251,6 +253,13 @@ void management_client_explain(management_client_t *self, const char *notice)
     self->notice = isatty(STDERR_FILENO) ? mem_text(notice) : NULL;
 }
 
+void management_client_look(management_client_t *self, void (*look)(void *arg),
+                            void *arg)
+{
+    self->look = look;
+    self->look_arg = arg;
+}
+
 void management_client_be_patient(management_client_t *self)
 {
     self->is_patient = true;
@@ -313,6 +322,8 @@ gateway_exit_t management_client_exchange(management_client_t *self,
             return read_reply(self, message, ret_reply);
         }
         print_notice(self, sent);
+        if (self->look)
+            self->look(self->look_arg);
         if (r == -ETIMEDOUT
             && (!management_client_is_served(self) || is_replaced(self)))
             return unreachable(self, "the gateway ended before it answered");

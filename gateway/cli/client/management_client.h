@@ -33,6 +33,11 @@ gateway_exit_t management_client_start(const char *const *words_or_null,
  * to the next request takes more than a second. */
 void management_client_explain(management_client_t *self, const char *notice);
 
+/* Calls `look` about twice a second from now on while an answer is awaited; it
+ * may ask another client. NULL: no more. */
+void management_client_look(management_client_t *self, void (*look)(void *arg),
+                            void *arg);
+
 /* Lets answers take any time from now on, as long as the gateway lives. */
 void management_client_be_patient(management_client_t *self);
 

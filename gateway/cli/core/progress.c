@@ -69,6 +69,11 @@ static void draw(progress_t *self, int64_t now)
     self->drawn = now;
 }
 
+void progress_expect(progress_t *self, uint64_t total)
+{
+    self->total = total;
+}
+
 void progress_show(progress_t *self, uint64_t done)
 {
     int64_t now = clock_monotonic_ms();

@@ -16,6 +16,8 @@ progress_t *progress_new(const char *name, uint64_t total);
 void progress_destroy(progress_t **self_p);
 #define cleanup_progress CLEANUP(progress_destroy)
 
+/* Says how many bytes there are in all, once that is known. */
+void progress_expect(progress_t *self, uint64_t total);
 /* Shows that `done` bytes are copied. */
 void progress_show(progress_t *self, uint64_t done);
 

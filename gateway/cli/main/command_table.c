@@ -5,16 +5,22 @@
 
 /* In the order of --help. */
 static const command_t *const tables[] = {
-    exec_commands,          run_commands,      process_commands,
-    mcp_commands,           tools_commands,    packages_commands,
-    note_commands,          session_commands,  revive_commands,
-    attach_commands,        lab_commands,      window_commands,
-    files_commands,         notebook_commands, notebook_attest_commands,
-    notebook_diff_commands, replay_commands,   trace_commands,
-    audit_commands,         gateway_commands,  logs_commands,
-    prune_commands,         token_commands,    viewer_commands,
-    serve_commands,         config_commands,   kernel_commands,
-    doctor_commands,        version_commands,  kernelgateway_commands,
+    exec_commands,          run_commands,
+    process_commands,       mcp_commands,
+    tools_commands,         packages_commands,
+    fetch_commands,         note_commands,
+    session_commands,       revive_commands,
+    attach_commands,        lab_commands,
+    window_commands,        files_commands,
+    notebook_commands,      notebook_attest_commands,
+    notebook_diff_commands, replay_commands,
+    trace_commands,         audit_commands,
+    gateway_commands,       logs_commands,
+    prune_commands,         token_commands,
+    viewer_commands,        serve_commands,
+    config_commands,        kernel_commands,
+    doctor_commands,        version_commands,
+    kernelgateway_commands,
 };
 
 const command_t *command_table_at(size_t index)

@@ -1,4 +1,4 @@
-"""What comes into a session from outside, where the session has no network.
+"""Workers that bring what a session without a network gets from outside.
 
 The gateway starts one process for each job. Programs that read what strangers
 have written run in a sandbox, and a process of hearth's is their only way out.

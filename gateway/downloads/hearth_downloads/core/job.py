@@ -11,7 +11,7 @@ from hearth_downloads.core.faults import Failed
 
 @dataclass(frozen=True)
 class BaseJob:
-    """What jobs of all kinds have: an order, a place and limits."""
+    """The order, the place and the limits of any job."""
 
     order: str = ""
     work: str = ""  # the worker's folder, with /workspace of its sandbox

@@ -35,7 +35,7 @@ DIAL_SECONDS = 15.0
 
 
 class Rules(Protocol):
-    """What a job permits."""
+    """The hosts and addresses that a job permits."""
 
     def permits(self, scheme: str, host: str, port: int) -> bool:
         """Return true if a request may go to that host and port."""

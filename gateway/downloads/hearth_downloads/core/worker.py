@@ -22,7 +22,7 @@ SOCKET_FD = 3
 
 @dataclass(frozen=True)
 class Worker(Generic[Kind]):
-    """What a worker does with jobs of one kind."""
+    """The worker for jobs of one kind."""
 
     noun: str  # begins the names of its faults, as "Packages"
     kind: type[Kind]
