@@ -70,6 +70,43 @@ static void reads_in_pieces_up_to_the_length_at_the_start(void **state)
     assert_int_equal(piece.size + piece.hole, 0);
 }
 
+/* Its names and its times are not the reader's: others may share it. */
+static void an_open_file_is_read_whatever_becomes_of_its_names(void **state)
+{
+    (void) state;
+    cleanup_reader reader_t *reader = NULL;
+    char bytes[8] = "";
+    piece_t piece;
+    fault_t fault;
+    int fd;
+
+    put_file("object", "0123456789");
+    fd = open_file("object", O_RDONLY);
+    assert_int_equal(reader_new_file(&fd, &reader, &fault), 0);
+    assert_int_equal(fd, -1);
+    assert_int_equal(reader_status(reader)->st_size, 10);
+    assert_int_equal(reader_read(reader, 0, bytes, 4, &piece, &fault), 0);
+    assert_int_equal(linkat(workspace, "object", workspace, "other", 0), 0);
+    assert_int_equal(utimensat(workspace, "object", NULL, 0), 0);
+    assert_int_equal(unlinkat(workspace, "object", 0), 0);
+    assert_int_equal(reader_read(reader, 4, bytes, 6, &piece, &fault), 0);
+    assert_memory_equal(bytes, "456789", 6);
+    put_file("other", "0123");
+    assert_int_equal(reader_read(reader, 4, bytes, 6, &piece, &fault), -ESTALE);
+}
+
+static void what_is_no_plain_file_is_not_read(void **state)
+{
+    (void) state;
+    cleanup_reader reader_t *reader = NULL;
+    fault_t fault;
+    int fd = open_file(".", O_RDONLY | O_DIRECTORY);
+
+    assert_int_equal(reader_new_file(&fd, &reader, &fault), -EINVAL);
+    assert_int_equal(fd, -1);
+    assert_null(reader);
+}
+
 /* What happens to the file between two pieces. */
 typedef void change_t(int fd);
 
@@ -358,6 +395,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_in_pieces_up_to_the_length_at_the_start),
+        cmocka_unit_test(an_open_file_is_read_whatever_becomes_of_its_names),
+        cmocka_unit_test(what_is_no_plain_file_is_not_read),
         cmocka_unit_test(refuses_a_mixture),
         cmocka_unit_test(leaves_out_appended_bytes_on_request),
         cmocka_unit_test(distinguishes_holes_from_data),
