@@ -73,7 +73,7 @@ tests_mypy() {
     local -x MYPYPATH=tests/system:tests/system/http:tests/lib:tests/bench
     MYPYPATH=$MYPYPATH:kernels:gateway/downloads:clients/python/src
     for folder in tests/{bench,demo,docs,lib,mutants,runner,soak,vm} \
-        tests/system{,/http,/packages,/peers,/peers/programs,/sdk}; do
+        tests/system{,/fetch,/http,/packages,/peers,/peers/programs,/sdk}; do
         .venv/bin/mypy --follow-imports=silent "$folder"/*.py || return
     done
 }

@@ -20,6 +20,19 @@ _EMBEDDING = tuple(
     ipaddress.IPv6Network(text)
     for text in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")
 )
+# Where clouds answer the machines that run in them, often with their keys:
+# Amazon, Google, Alibaba, Oracle, Azure, Scaleway. Others are link-local.
+_METADATA = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "fd00:ec2::/32",
+        "fd20:ce::254/128",
+        "100.100.100.200/32",
+        "192.0.0.192/32",
+        "168.63.129.16/32",
+        "fd00:42::42/128",
+    )
+)
 # Teredo, and NAT64 of a local prefix: what is embedded where is unknown.
 _NETWORKS_6 = tuple(
     ipaddress.IPv6Network(text) for text in ("2001::/32", "64:ff9b:1::/48")
@@ -46,7 +59,11 @@ def is_forbidden(address: Address) -> bool:
         if inner is not None and is_forbidden(inner):
             return True
     return (
-        address.is_loopback
+        any(
+            network.version == address.version and address in network
+            for network in _METADATA
+        )
+        or address.is_loopback
         or address.is_link_local
         or address.is_unspecified
         or address.is_multicast
