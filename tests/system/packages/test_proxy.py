@@ -266,6 +266,7 @@ def test_ends_a_silent_answer(servers: Servers, desks: Desks) -> None:
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000 + b"\r\n",
         b"HTTP/1.1 200 OK\r\nx: \0\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 17 + b"HTTP/1.1 200 OK\r\n\r\n",
     ],
 )
 def test_passes_no_answer_on_that_is_none(

@@ -33,6 +33,34 @@ def look_at(name: str, parent: int) -> Optional[os.stat_result]:
         return None
 
 
+def open_plain(name: str, parent: int) -> Optional[int]:
+    """Return a descriptor for reading a file with one name, else None."""
+    try:
+        number = os.open(
+            name,
+            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            dir_fd=parent,
+        )
+    except OSError:
+        return None
+    about = os.fstat(number)
+    if stat.S_ISREG(about.st_mode) and about.st_nlink == 1:
+        os.set_blocking(number, True)
+        return number
+    os.close(number)
+    return None
+
+
+def read_plain(name: str, parent: int, limit: int) -> Optional[bytes]:
+    """Return the bytes of such a file, None if it is no such one or larger."""
+    number = open_plain(name, parent)
+    if number is None:
+        return None
+    with open(number, "rb") as file:
+        content = file.read(limit + 1)
+    return content if len(content) <= limit else None
+
+
 @dataclass
 class Size:
     """Disk space and entries of a folder."""

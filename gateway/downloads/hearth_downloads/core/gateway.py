@@ -6,10 +6,12 @@ this socket too, and every longer work calls `check` now and then.
 
 from __future__ import annotations
 
+import array
 import json
 import select
 import socket
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from hearth_downloads.core.faults import Failed, Fault, Gone, clean
@@ -62,20 +64,36 @@ class Gateway:
         self.check()
         self._send({"progress": clean(text, 200)})
 
+    def report_bytes(self, size: int, total: int) -> None:
+        """Report how much has come, of how much; -1 if that is unknown."""
+        self.check()
+        self._send({"progress": {"bytes": size, "total": total}})
+
     def fault(self, noun: str, fault: Fault) -> None:
         """Answer why the job has failed; clients know it by `noun`, too."""
         ename = f"{noun}{fault.ename}"
         self._send({"fault": {"ename": ename, "text": fault.text}})
 
-    def answer(self, answer: bytes) -> None:
-        """Answer with a datagram."""
-        self._send_bytes(answer)
+    def answer(self, answer: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Answer with a datagram, and hand descriptors over with it."""
+        self._send_bytes(answer, descriptors)
 
     def _send(self, message: dict[str, Any]) -> None:
         self._send_bytes(json.dumps(message).encode())
 
-    def _send_bytes(self, datagram: bytes) -> None:
+    def _send_bytes(
+        self, datagram: bytes, descriptors: Sequence[int] = ()
+    ) -> None:
+        rights = (
+            socket.SOL_SOCKET,
+            socket.SCM_RIGHTS,
+            array.array("i", descriptors),
+        )
         try:
-            self.link.send(datagram, socket.MSG_NOSIGNAL)
+            self.link.sendmsg(
+                [datagram],
+                [rights] if descriptors else [],
+                socket.MSG_NOSIGNAL,
+            )
         except OSError:
             raise Gone from None

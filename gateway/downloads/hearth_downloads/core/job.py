@@ -11,7 +11,7 @@ from hearth_downloads.core.faults import Failed
 
 @dataclass(frozen=True)
 class BaseJob:
-    """The order, the place and the limits of any job."""
+    """Members that jobs of all kinds have: an order, a place and limits."""
 
     order: str = ""
     work: str = ""  # the worker's folder, with /workspace of its sandbox

@@ -32,6 +32,7 @@ CONNECTIONS_MAX = 32
 REPORTS_MAX = 64
 CHUNK = 64 * 1024
 DIAL_SECONDS = 15.0
+INTERIM_MAX = 16  # answers with a status below 200
 
 
 class Rules(Protocol):
@@ -297,13 +298,14 @@ class _Service:
     def _read_answer(self, upstream: socket.socket) -> bytes:
         """Return the head of the answer, and what came with it."""
         rest = b""
-        while True:
+        for _ in range(INTERIM_MAX + 1):
             head, rest = read_head(upstream, self._count, rest)
             status, answer = parse_answer(head)
             if status == 101:
                 raise HeadFault("an answer changes the protocol")
             if status >= 200:
                 return answer + rest
+        raise HeadFault(f"more than {INTERIM_MAX} answers came before one")
 
     def _pump(
         self,

@@ -20,7 +20,6 @@ from typing import Callable, NoReturn, Optional
 
 import hearth_kernel
 from hearth_kernel import _sandbox
-from hearth_kernel.zygote import readonly_folders
 
 from hearth_downloads.core.faults import Failed, clean
 from hearth_downloads.core.gateway import Gateway
@@ -61,7 +60,10 @@ class Program:
 
 
 class Sandbox:
-    """The description, made once for all programs of a job."""
+    """The description, made once for all programs of a job.
+
+    `readonly` has the places of the host that the programs see.
+    """
 
     def __init__(
         self, job: BaseJob, workspace: str, readonly: list[str]
@@ -80,7 +82,7 @@ class Sandbox:
             _sandbox.describe(
                 {
                     "init": os.path.join(folder, "hearth-init"),
-                    "readonly": readonly_folders(readonly),
+                    "readonly": readonly,
                     "mounts": [],
                     "network": _NETWORK_LOOPBACK,
                     "accept": list(job.accept),

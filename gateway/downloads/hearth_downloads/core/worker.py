@@ -22,7 +22,7 @@ SOCKET_FD = 3
 
 @dataclass(frozen=True)
 class Worker(Generic[Kind]):
-    """The worker for jobs of one kind."""
+    """A kind of worker: its jobs, and the function that does them."""
 
     noun: str  # begins the names of its faults, as "Packages"
     kind: type[Kind]

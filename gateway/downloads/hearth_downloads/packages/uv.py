@@ -7,6 +7,9 @@ import shutil
 import sys
 from typing import NoReturn, Optional
 
+from hearth_kernel.zygote import readonly_folders
+
+from hearth_downloads.core.certificates import find_certificates
 from hearth_downloads.core.faults import Failed
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.proxy import Bounds, Proxy, Report
@@ -15,12 +18,6 @@ from hearth_downloads.packages.growth import Growth
 from hearth_downloads.packages.job import Job
 from hearth_downloads.packages.rules import Rules
 from hearth_downloads.packages.stage import INSIDE, Stage
-
-_CERTIFICATES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-)
 
 
 def find_uv(job: Job) -> str:
@@ -56,7 +53,9 @@ class Uv:
         self.gateway = gateway
         self.program = find_uv(job)
         self.growth = Growth(job, stage)
-        self.sandbox = Sandbox(job, stage.workspace, [self.program])
+        self.sandbox = Sandbox(
+            job, stage.workspace, readonly_folders([self.program])
+        )
         self.proxy: Optional[Proxy] = Proxy(
             rules, Bounds(job.max_bytes, job.silence), job.uid, job.gid
         )
@@ -121,8 +120,7 @@ class Uv:
             "UV_CONCURRENT_DOWNLOADS": "8",
             "UV_CONCURRENT_INSTALLS": "4",  # its threads, too
         }
-        for path in _CERTIFICATES:
-            if os.path.isfile(path):
-                environment["SSL_CERT_FILE"] = path
-                break
+        certificates = find_certificates()
+        if certificates:
+            environment["SSL_CERT_FILE"] = certificates
         return environment

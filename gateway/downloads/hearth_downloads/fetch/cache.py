@@ -1,0 +1,324 @@
+"""The files that were fetched, shared by all sessions of a gateway.
+
+    lock                locks.py
+    objects/SHA256      whole files, mode 0400; never written to again
+    entries/KEY         the last file of a URL: its hash, and its server's facts
+    partial/KEY         a file of which a part has come, and KEY.about
+    jobs/NAME/          a job that runs (space.py), or was killed
+
+KEY is the SHA-256 of the URL. A file is found by its URL alone, and never by
+its hash: a session that knows a hash would get what only another session could
+fetch, and would see what others have. Its own URL is judged each time.
+
+Everything here is renamed, made and removed while the index is locked. A file
+that is removed stays readable for a worker that has opened it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Optional
+
+from hearth_downloads.core.faults import Failed
+from hearth_downloads.core.folders import (
+    look_at,
+    open_folder,
+    open_plain,
+    read_plain,
+    remove,
+)
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.fetch.about import (
+    ABOUT_MAX,
+    About,
+    parse_about,
+    parse_object,
+)
+from hearth_downloads.fetch.client import ABOUT, BODY
+from hearth_downloads.fetch.job import Job
+from hearth_downloads.fetch.locks import Locks
+from hearth_downloads.fetch.space import (
+    Space,
+    open_left,
+    read_about,
+    write_new,
+)
+from hearth_downloads.fetch.url import Url
+
+CACHE_FACTOR = 4  # times max_bytes, for all files together
+FILES_MAX = 10_000  # of each kind
+PARTIAL_SECONDS = 7 * 86400
+COPY_BYTES = 8 << 20
+_OBJECTS, _ENTRIES, _PARTIAL, _JOBS = "objects", "entries", "partial", "jobs"
+_FOLDERS = (_OBJECTS, _ENTRIES, _PARTIAL, _JOBS)
+_KEY = re.compile(r"[0-9a-f]{64}")
+_PART = re.compile(r"[0-9a-f]{64}(?:\.about)?")
+_NAME = re.compile(r"[0-9a-f]{14}")
+_BLOCK = 512  # the unit of st_blocks
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that a URL had when it was last asked for."""
+
+    url: str
+    sha256: str
+    size: int
+    about: About
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A file that may be removed for others."""
+
+    used: float
+    size: int
+    folder: int
+    name: str
+
+
+class Cache:
+    """The folder, and the job that has it."""
+
+    def __init__(self, job: Job, gateway: Gateway) -> None:
+        self.job = job
+        self.gateway = gateway
+        self.work = open_folder(job.work)
+        self.locks = Locks(self.work, job.work)
+        with self.locks.index():
+            self.folders = {name: self._open(name) for name in _FOLDERS}
+
+    def _open(self, name: str) -> int:
+        """Open a folder; what else has its name is removed."""
+        about = look_at(name, self.work)
+        if about is not None and not stat.S_ISDIR(about.st_mode):
+            os.unlink(name, dir_fd=self.work)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=self.work)
+        return open_folder(name, self.work)
+
+    def prepare(self) -> None:
+        """Clear up after workers that were killed, and make room."""
+        with self.locks.index():
+            for name in os.listdir(self.folders[_JOBS]):
+                if not _NAME.fullmatch(name):
+                    self._remove(name, _JOBS)
+                elif self.locks.is_over(name):
+                    self._clear_left(name)
+            self._remove_strange()
+            # The rest of what the cache may have is for this job's file.
+            self._bound((CACHE_FACTOR - 1) * self.job.max_bytes)
+
+    def _remove(self, name: str, folder: str) -> None:
+        """Remove it; a program of a killed worker may be in the way."""
+        with contextlib.suppress(OSError):
+            remove(name, self.folders[folder], self.folders[_JOBS])
+
+    def _clear_left(self, name: str) -> None:
+        """Remove a job's folder, and keep the part of a file that it has."""
+        with contextlib.suppress(OSError):
+            key, space = open_left(self.folders[_JOBS], name)
+            if space is not None:
+                try:
+                    self._keep_part(key, space)
+                finally:
+                    os.close(space)
+        self._remove(name, _JOBS)
+
+    def _keep_part(self, key: str, space: int) -> None:
+        about = read_about(ABOUT, space)
+        body = open_plain(BODY, space)
+        if body is None:
+            return
+        size = os.fstat(body).st_size
+        os.close(body)
+        if (
+            about is None
+            or not about.range_validator
+            or not _KEY.fullmatch(key)
+            or not 0 < size <= self.job.max_bytes
+        ):
+            return
+        partial = self.folders[_PARTIAL]
+        self._remove_part(key)
+        write_new(f"{key}.about", partial, about.encode().encode())
+        os.rename(BODY, key, src_dir_fd=space, dst_dir_fd=partial)
+
+    def _remove_part(self, key: str) -> None:
+        self._remove(key, _PARTIAL)
+        self._remove(f"{key}.about", _PARTIAL)
+
+    def _remove_strange(self) -> None:
+        """Remove what has no name that is given here."""
+        for folder, names in (
+            (_OBJECTS, _KEY),
+            (_ENTRIES, _KEY),
+            (_PARTIAL, _PART),
+        ):
+            for name in os.listdir(self.folders[folder]):
+                if not names.fullmatch(name):
+                    self._remove(name, folder)
+
+    def _bound(self, most: int) -> None:
+        """Remove what was not used for longest, until there is no more."""
+        partial = self.folders[_PARTIAL]
+        for part in self._list(_PARTIAL):
+            if part.used < time.time() - PARTIAL_SECONDS:
+                self._remove(part.name, _PARTIAL)
+        files = self._list(_OBJECTS) + self._list(_PARTIAL)
+        total, count = sum(one.size for one in files), len(files)
+        for one in sorted(files, key=lambda one: one.used):
+            if total <= most and count <= FILES_MAX:
+                break
+            folder = _PARTIAL if one.folder == partial else _OBJECTS
+            self._remove(one.name, folder)
+            total, count = total - one.size, count - 1
+        self._bound_entries()
+
+    def _bound_entries(self) -> None:
+        objects = set(os.listdir(self.folders[_OBJECTS]))
+        entries = sorted(self._list(_ENTRIES), key=lambda one: -one.used)
+        for number, one in enumerate(entries):
+            entry = self._read(one.name)
+            if (
+                number >= FILES_MAX
+                or entry is None
+                or entry.sha256 not in objects
+            ):
+                self._remove(one.name, _ENTRIES)
+
+    def _list(self, folder: str) -> list[_Stored]:
+        number = self.folders[folder]
+        found = []
+        for name in os.listdir(number):
+            about = look_at(name, number)
+            if about is not None:
+                size = about.st_blocks * _BLOCK
+                found.append(_Stored(about.st_mtime, size, number, name))
+        return found
+
+    def _read(self, key: str) -> Optional[Entry]:
+        """Return the entry of a URL's key, None if there is none."""
+        try:
+            text = read_plain(key, self.folders[_ENTRIES], 2 * ABOUT_MAX)
+            found: dict[str, Any] = parse_object(text)
+            found["about"] = parse_about(found["about"])
+            entry = Entry(**found)
+        except (ValueError, TypeError, KeyError):
+            return None
+        is_right = (
+            isinstance(entry.url, str)
+            and isinstance(entry.sha256, str)
+            and _KEY.fullmatch(entry.sha256)
+            and type(entry.size) is int
+        )
+        return entry if is_right else None
+
+    def find(self, url: Url) -> tuple[Optional[Entry], int]:
+        """Return what the URL had, and a descriptor of that file.
+
+        None, and no descriptor, if it is not here.
+        """
+        entry = self._read(url.key)
+        if entry is None or entry.url != url.text:
+            return None, -1
+        number = open_plain(entry.sha256, self.folders[_OBJECTS])
+        if number is None:
+            return None, -1
+        about = os.fstat(number)
+        is_kept = about.st_uid == os.geteuid() and not about.st_mode & 0o222
+        if not is_kept or about.st_size != entry.size:
+            os.close(number)
+            return None, -1
+        return entry, number
+
+    def mark_used(self, url: Url, number: int) -> None:
+        """Note that the file was asked for: others are removed before it."""
+        with contextlib.suppress(OSError):
+            os.utime(number)
+            os.utime(
+                url.key,
+                dir_fd=self.folders[_ENTRIES],
+                follow_symlinks=False,
+            )
+
+    def make_space(self, url: Url) -> tuple[str, Space]:
+        """Return the name and the folder of this job."""
+        name = self.locks.take_job()
+        jobs = self.folders[_JOBS]
+        os.mkdir(name, 0o700, dir_fd=jobs)
+        folder = open_folder(name, jobs)
+        try:
+            path = os.path.join(self.job.work, _JOBS, name)
+            return name, Space(self.job, folder, path, url.key)
+        finally:
+            os.close(folder)
+
+    def put_part(self, url: Url, space: Space) -> Optional[About]:
+        """Copy the part that an earlier job has got; return its facts.
+
+        It is a copy, because a program of a killed worker may still write to
+        the part itself.
+        """
+        partial = self.folders[_PARTIAL]
+        with self.locks.index():
+            about = read_about(f"{url.key}.about", partial)
+            part = open_plain(url.key, partial)
+        if part is None:
+            return None
+        with open(part, "rb", buffering=0) as source:
+            if not about or os.fstat(part).st_size > self.job.max_bytes:
+                return None
+            with open(space.create(BODY), "wb", buffering=0) as target:
+                self._copy(source.fileno(), target.fileno())
+        space.put_about(about)
+        return about
+
+    def _copy(self, source: int, target: int) -> None:
+        left = self.job.max_bytes
+        while left > 0:
+            copied = os.sendfile(target, source, None, min(left, COPY_BYTES))
+            if copied == 0:
+                return
+            left -= copied
+            self.gateway.check()
+
+    def drop_part(self, url: Url) -> None:
+        """Remove the part that an earlier job has got."""
+        with self.locks.index():
+            self._remove_part(url.key)
+
+    def end(self, name: str, keeps_part: bool) -> None:
+        """Remove this job's folder; the part may serve a later job."""
+        with self.locks.index():
+            if keeps_part:
+                self._clear_left(name)
+            else:
+                self._remove(name, _JOBS)
+
+    def keep(self, url: Url, space: Space, body: int, entry: Entry) -> None:
+        """Make an object of the file, and the URL's entry of it."""
+        if os.geteuid() == 0:
+            os.fchown(body, 0, 0)
+        os.fchmod(body, 0o400)
+        os.fsync(body)
+        objects, entries = self.folders[_OBJECTS], self.folders[_ENTRIES]
+        new = f"{url.key}.new"
+        with self.locks.index():
+            os.rename(
+                BODY, entry.sha256, src_dir_fd=space.space, dst_dir_fd=objects
+            )
+            found = look_at(entry.sha256, objects)
+            if not found or not os.path.samestat(found, os.fstat(body)):
+                self._remove(entry.sha256, _OBJECTS)
+                raise Failed("the file was changed while it was kept")
+            self._remove(new, _ENTRIES)
+            write_new(new, entries, json.dumps(asdict(entry)).encode())
+            os.rename(new, url.key, src_dir_fd=entries, dst_dir_fd=entries)
+            self._bound(CACHE_FACTOR * self.job.max_bytes)

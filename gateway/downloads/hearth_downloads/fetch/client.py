@@ -1,0 +1,416 @@
+"""The client: asks a server for one file, and writes it to /workspace.
+
+It runs in the sandbox, and reads what strangers send. So all that it says is
+checked by the worker. What it needs is imported and read before the sandbox is
+made: it sees no file of the host.
+
+    body        what has come of the file
+    about       facts of its server (about.py), as soon as they are known
+    report      the end: `{"ok": …}` or `{"fault": …}`
+"""
+
+from __future__ import annotations
+
+import encodings.idna  # noqa: F401  a name of a host may ask for it
+import errno
+import http.client
+import json
+import os
+import re
+import socket
+import ssl
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from hearth_downloads.core.faults import Invalid
+from hearth_downloads.core.sandbox import PROXY_PORT
+from hearth_downloads.fetch.about import About, read_fields
+from hearth_downloads.fetch.url import Url
+
+INSIDE = "/workspace"
+BODY, ABOUT, REPORT = "body", "about", "report"
+REDIRECTS_MAX = 5
+CHUNK = 256 * 1024
+STEP = 64 * 1024  # the least progress that counts
+LINES_MAX = 256 * 1024  # bytes of heads and of what is between chunks
+_REDIRECTS = (301, 302, 303, 307, 308)
+_PASSING = (408, 429, 500, 502, 503, 504)
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
+_LENGTH = re.compile(r"\d{1,18}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One file, and what is known of it."""
+
+    url: Url
+    max_bytes: int
+    context: Optional[ssl.SSLContext]
+    known: Optional[About] = None  # of the file in the cache
+    part: Optional[About] = None  # of what is in `body` already
+    timeout: float = 60
+    tries: int = 5  # without progress
+
+
+class Stop(Exception):
+    """An end that no other try would change."""
+
+    def __init__(self, kind: str, url: Url, reason: str = "", size: int = -1):
+        super().__init__(kind)
+        self.fault = {
+            "kind": kind,
+            "url": url.shown,
+            "reason": reason[:300],
+            "size": size,
+        }
+
+
+class Again(Stop):
+    """A failure after which another try may succeed."""
+
+
+class _Lines:
+    """A server's bytes; lines are bounded by the bytes between them."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.left = LINES_MAX
+
+    def readline(self, limit: int = -1) -> bytes:
+        line: bytes = self.file.readline(limit)
+        self.left -= len(line)
+        if self.left < 0:
+            raise http.client.HTTPException("its heads have no end")
+        return line
+
+    def read1(self, size: int = -1) -> bytes:
+        piece: bytes = self.file.read1(size)
+        self.left = min(LINES_MAX, self.left + 8 * len(piece))
+        return piece
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+class _Response(http.client.HTTPResponse):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fp: Any = _Lines(self.fp)
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection to a server, through the proxy."""
+
+    response_class = _Response
+
+    def __init__(self, order: Order, url: Url) -> None:
+        super().__init__(url.host, url.port, order.timeout)
+        self.order = order
+        self.url = url
+        self.default_port = 443 if url.scheme == "https" else 80
+
+    def connect(self) -> None:
+        """Connect to the proxy, and through it with TLS to the server."""
+        self.sock: Any = socket.socket()
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(("127.0.0.1", PROXY_PORT))
+        if self.url.scheme != "https":
+            return
+        if self.order.context is None:
+            raise Stop("authorities", self.url)
+        self._open_tunnel()
+        try:
+            self.sock = self.order.context.wrap_socket(
+                self.sock,
+                server_hostname=self.url.host,
+                # An end that TLS does not announce may be another's doing.
+                suppress_ragged_eofs=False,
+            )
+        except ssl.SSLCertVerificationError as error:
+            raise Stop("certificate", self.url, error.verify_message) from None
+
+    def _open_tunnel(self) -> None:
+        host = f"[{self.url.host}]" if ":" in self.url.host else self.url.host
+        self.sock.sendall(
+            f"CONNECT {host}:{self.url.port} HTTP/1.1\r\n\r\n".encode()
+        )
+        head = b""
+        while b"\r\n\r\n" not in head and len(head) < 4096:
+            piece = self.sock.recv(4096)
+            if not piece:
+                break
+            head += piece
+        status = head[9:12]
+        if status == b"403":
+            raise Stop("tunnel", self.url)
+        if status != b"200":
+            raise Again("tunnel", self.url)
+
+
+class Client:
+    """One download, in as many tries as make progress."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.part = order.part
+        self.body = os.open(
+            f"{INSIDE}/{BODY}",
+            os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+            0o644,
+        )
+        if self.part is None:
+            os.ftruncate(self.body, 0)
+        self.size = os.lseek(self.body, 0, os.SEEK_END)
+        if self.part and 0 < self.part.total <= self.size:
+            # A server has no range for the end of the file.
+            self._cut(self.part.total - 1)
+
+    def _cut(self, size: int) -> None:
+        os.ftruncate(self.body, size)
+        self.size = os.lseek(self.body, size, os.SEEK_SET)
+
+    def _begin_again(self) -> None:
+        self._cut(0)
+        self.part = None
+
+    def run(self) -> dict[str, Any]:
+        """Return the report."""
+        furthest, failed = self.size, 0
+        while True:
+            try:
+                return {"ok": self._try()}
+            except Again as again:
+                fault = again.fault
+            except Stop as stop:
+                if stop.fault["kind"] == "disk":
+                    self._cut(0)  # the report needs room, too
+                return {"fault": stop.fault}
+            if self.size >= furthest + STEP:
+                furthest, failed = self.size, 0
+            failed += 1
+            if failed >= self.order.tries:
+                return {"fault": fault}
+            time.sleep(0.05 * 2**failed)
+
+    def _try(self) -> dict[str, Any]:
+        url = self.order.url
+        for _ in range(REDIRECTS_MAX + 1):
+            connection = _Connection(self.order, url)
+            try:
+                response, is_range = self._ask(connection, url)
+                if response.status in _REDIRECTS:
+                    url = self._follow(url, response)
+                    continue
+                return self._take(url, response, is_range)
+            except (OSError, http.client.IncompleteRead) as error:
+                raise Again("broken", url, _reason(error), self.size) from None
+            except http.client.HTTPException as error:
+                raise Stop("head", url, _reason(error)) from None
+            finally:
+                connection.close()
+        raise Stop("redirects", self.order.url)
+
+    def _ask(
+        self, connection: _Connection, url: Url
+    ) -> tuple[http.client.HTTPResponse, bool]:
+        """Ask for the file, or for the rest of it; return the answer."""
+        target = url.target if url.scheme == "https" else url.text
+        connection.putrequest("GET", target, skip_accept_encoding=True)
+        is_range = False
+        headers = {
+            "User-Agent": "hearth",
+            "Accept": "*/*",
+            "Accept-Encoding": "identity",
+            "Connection": "close",
+        }
+        part, known = self.part, self.order.known
+        if self.size and part:
+            if part.range_validator and part.source == url.source:
+                is_range = True
+                headers["Range"] = f"bytes={self.size}-"
+                headers["If-Range"] = part.range_validator
+        elif known and known.source == url.source:
+            if known.etag:
+                headers["If-None-Match"] = known.etag
+            elif known.modified:
+                headers["If-Modified-Since"] = known.modified
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection.getresponse(), is_range
+
+    def _follow(self, url: Url, response: http.client.HTTPResponse) -> Url:
+        location = response.headers.get("Location", "")
+        try:
+            found = url.join(location)
+        except (Invalid, ValueError):
+            raise Stop("location", url, location) from None
+        if url.scheme == "https" and found.scheme == "http":
+            raise Stop("downgrade", url, found.shown)
+        return found
+
+    def _take(
+        self, url: Url, response: http.client.HTTPResponse, is_range: bool
+    ) -> dict[str, Any]:
+        """Take the answer of the last server, up to its end."""
+        status = response.status
+        if status == 304 and self.order.known and not is_range:
+            return {"status": 304}
+        said = f"{status} {response.reason}"
+        if status in _PASSING:
+            raise Again("status", url, said)
+        if status == 416 and is_range:
+            self._begin_again()
+            raise Again("status", url, said)
+        if status != 200 and not (status == 206 and is_range):
+            raise Stop("status", url, said)
+        length = left = self._read_length(url, response)
+        if status == 206:
+            left = self._resume(url, response, length)
+        else:
+            self._begin(url, response, length)
+        self._write(ABOUT, self.part)
+        self._receive(url, response, left)
+        if self.part is None or self.size < self.part.total:
+            raise Again("broken", url, "it sent only a part", self.size)
+        return {"status": 200}
+
+    def _read_length(
+        self, url: Url, response: http.client.HTTPResponse
+    ) -> Optional[int]:
+        """Return Content-Length; what could be read in two ways is refused."""
+        lengths = set(response.headers.get_all("Content-Length") or [])
+        codings = response.headers.get_all("Transfer-Encoding") or []
+        if codings and (
+            lengths or [one.strip().lower() for one in codings] != ["chunked"]
+        ):
+            raise Stop("head", url, "it says in two ways where the file ends")
+        if not lengths:
+            return None
+        if len(lengths) > 1 or not _LENGTH.fullmatch(next(iter(lengths))):
+            raise Stop("head", url, "its Content-Length is no number")
+        return int(lengths.pop())
+
+    def _begin(
+        self,
+        url: Url,
+        response: http.client.HTTPResponse,
+        length: Optional[int],
+    ) -> None:
+        self._begin_again()
+        total = -1 if length is None else length
+        self.part = self._read_about(url, response, total)
+        self._check_size(url, total)
+
+    def _read_about(
+        self, url: Url, response: http.client.HTTPResponse, total: int
+    ) -> About:
+        fields = response.headers
+        return read_fields(
+            url.source,
+            fields.get("ETag", ""),
+            fields.get("Last-Modified", ""),
+            ", ".join(fields.get_all("Content-Encoding") or []),
+            total,
+        )
+
+    def _resume(
+        self,
+        url: Url,
+        response: http.client.HTTPResponse,
+        length: Optional[int],
+    ) -> int:
+        """Return how many bytes come; begin again if it is another file."""
+        part = self.part or About()
+        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if found:
+            first, last, total = (int(number) for number in found.groups())
+            about = self._read_about(url, response, total)
+            if (
+                first == self.size <= last < total
+                and length in (None, last - first + 1)
+                and part.total in (-1, total)
+                and about.encoding in ("", part.encoding)
+                and about.etag in ("", part.etag)
+            ):
+                self._check_size(url, total)
+                self.part = replace(part, total=total)
+                return last - first + 1
+        self._begin_again()
+        raise Again("broken", url, "it sent another part than was asked for")
+
+    def _check_size(self, url: Url, size: int) -> None:
+        if size > self.order.max_bytes:
+            raise Stop("large", url, "", size)
+
+    def _receive(
+        self,
+        url: Url,
+        response: http.client.HTTPResponse,
+        left: Optional[int],
+    ) -> None:
+        while left is None or left > 0:
+            piece = response.read1(CHUNK if left is None else min(CHUNK, left))
+            if not piece:
+                break
+            if self.size + len(piece) > self.order.max_bytes:
+                raise Stop("large", url)
+            self._append(url, piece)
+            if left is not None:
+                left -= len(piece)
+        if left:
+            raise Again("broken", url, "it ended before the file", self.size)
+
+    def _append(self, url: Url, piece: bytes) -> None:
+        try:
+            rest = memoryview(piece)
+            while rest:
+                written = os.write(self.body, rest)
+                rest = rest[written:]
+                self.size += written
+        except OSError as error:
+            raise _disk(url, error) from None
+
+    def _write(self, name: str, about: Optional[About]) -> None:
+        try:
+            write_file(name, (about or About()).encode())
+        except OSError as error:
+            raise _disk(self.order.url, error) from None
+
+
+def _disk(url: Url, error: OSError) -> Stop:
+    if error.errno == errno.EFBIG:
+        return Stop("large", url)
+    return Stop("disk", url, os.strerror(error.errno or 0))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, http.client.IncompleteRead):
+        return "it ended before the file"
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "it closed the connection without an answer"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {error.reason or error}"
+    if isinstance(error, socket.timeout):
+        return "it sends nothing"
+    return getattr(error, "strerror", None) or str(error)
+
+
+def write_file(name: str, text: str) -> None:
+    """Write a small file, so that it is there as a whole."""
+    path = f"{INSIDE}/{name}"
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
+
+
+def run(order: Order) -> None:
+    """Be the client."""
+    report = Client(order).run()
+    try:
+        write_file(REPORT, json.dumps(report))
+    except OSError as error:
+        os.write(2, f"no report: {error}".encode())
+        os._exit(1)
+    os._exit(0)

@@ -1,0 +1,241 @@
+"""One job: from the cache, or by the client in the sandbox."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import ssl
+import time
+from typing import Optional
+
+from hearth_downloads.core.certificates import find_certificates
+from hearth_downloads.core.faults import Failed, Gone, Unreachable, clean
+from hearth_downloads.core.gateway import Gateway
+from hearth_downloads.core.proxy import Bounds, Proxy
+from hearth_downloads.core.sandbox import Program, Result, Sandbox
+from hearth_downloads.fetch import client
+from hearth_downloads.fetch.about import About, parse_object
+from hearth_downloads.fetch.cache import Cache, Entry
+from hearth_downloads.fetch.job import Job
+from hearth_downloads.fetch.places import check_url, read_places
+from hearth_downloads.fetch.sentences import (
+    TRAFFIC_FACTOR,
+    Case,
+    no_room,
+    too_large,
+    too_slow,
+    wrong_hash,
+)
+from hearth_downloads.fetch.space import Space
+from hearth_downloads.fetch.url import parse_hash, parse_url
+
+PROGRESS_SECONDS = 1.0
+HASH_BYTES = 1 << 20
+# Besides the file: heads, TLS, and tries that bring nothing.
+SPARE_BYTES = 16 << 20
+SPARE_SECONDS = 10  # the proxy waits longer than the worker
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def do(job: Job, gateway: Gateway) -> None:
+    """Do the job, and answer."""
+    transfer = Transfer(job, gateway)
+    try:
+        transfer.run()
+    except OSError as error:
+        if error.errno in _FULL:
+            reason = os.strerror(error.errno or 0)
+            raise no_room(job, reason) from None
+        where = f"{job.work} cannot be used: {error.strerror or error}"
+        raise Failed(where) from None
+
+
+class Transfer:
+    """The job, with all that was judged before anything is asked."""
+
+    def __init__(self, job: Job, gateway: Gateway) -> None:
+        self.job = job
+        self.gateway = gateway
+        self.url = parse_url(job.url)
+        self.wanted = parse_hash(job.sha256)
+        self.places = read_places(job, self.url)
+        check_url(job, self.places, self.url)
+        self.cache = Cache(job, gateway)
+
+    def run(self) -> None:
+        """Answer with the file."""
+        self.cache.locks.take_url(self.url.key, self.gateway)
+        self.cache.prepare()
+        entry, file = self.cache.find(self.url)
+        if entry and entry.sha256 == self.wanted:
+            self._answer(entry, file, True)
+            return
+        name, space = self.cache.make_space(self.url)
+        keeps_part = False
+        try:
+            self._fetch(space, entry, file)
+        except (Unreachable, Gone):
+            keeps_part = True
+            raise
+        except Failed:
+            keeps_part = time.monotonic() > self.gateway.ends_at
+            raise
+        finally:
+            self.cache.end(name, keeps_part)
+
+    def _answer(self, entry: Entry, file: int, is_cached: bool) -> None:
+        self.cache.mark_used(self.url, file)
+        answer = {
+            "sha256": entry.sha256,
+            "size": entry.size,
+            "cached": is_cached,
+            "encoding": entry.about.encoding,
+        }
+        self.gateway.check()
+        self.gateway.answer(json.dumps({"ok": answer}).encode(), [file])
+
+    def _fetch(self, space: Space, entry: Optional[Entry], file: int) -> None:
+        part = self.cache.put_part(self.url, space)
+        self.cache.drop_part(self.url)
+        order = client.Order(
+            self.url,
+            self.job.max_bytes,
+            self._make_context(),
+            entry.about if entry else None,
+            part,
+            self.job.silence + 2 * SPARE_SECONDS,
+            self.job.tries,
+        )
+        about = _Run(self, space, order).run()
+        if about is None:
+            if entry is None:
+                raise Failed("the client's report cannot be read")
+            if self.wanted:  # it would have been answered above
+                raise wrong_hash(self.url, self.wanted, entry.sha256)
+            self._answer(entry, file, True)
+            return
+        self._take(space, about)
+
+    def _make_context(self) -> Optional[ssl.SSLContext]:
+        """Return what knows servers; it reads no file after that."""
+        path = self.job.ca_file or find_certificates()
+        if not path:
+            return None
+        try:
+            return ssl.create_default_context(cafile=path)
+        except (OSError, ssl.SSLError) as error:
+            raise Failed(
+                f"{self.job.setting('ca_file')} names {path}, which has no "
+                f"certificates that can be read ({error.strerror or error}): "
+                "it has to be a file in PEM"
+            ) from None
+
+    def _take(self, space: Space, about: About) -> None:
+        """Hash what the client has written, keep it, and answer."""
+        body = space.open_body()
+        size = os.fstat(body).st_size
+        if size > self.job.max_bytes:
+            raise too_large(self.job, size)
+        found = self._hash(body)
+        if self.wanted and found != self.wanted:
+            raise wrong_hash(self.url, self.wanted, found)
+        entry = Entry(self.url.text, found, size, about)
+        self.cache.keep(self.url, space, body, entry)
+        os.lseek(body, 0, os.SEEK_SET)
+        self._answer(entry, body, False)
+
+    def _hash(self, body: int) -> str:
+        digest = hashlib.sha256()
+        while True:
+            piece = os.read(body, HASH_BYTES)
+            if not piece:
+                return digest.hexdigest()
+            digest.update(piece)
+            self.gateway.check()
+
+
+class _Run:
+    """The client in its sandbox, and the looks at it meanwhile."""
+
+    def __init__(
+        self, transfer: Transfer, space: Space, order: client.Order
+    ) -> None:
+        self.transfer = transfer
+        self.job = transfer.job
+        self.gateway = transfer.gateway
+        self.space = space
+        self.order = order
+        self.reported_at = self.window_at = time.monotonic()
+        self.window_from = 0
+        self.proxy: Optional[Proxy] = None
+
+    def run(self) -> Optional[About]:
+        """Return what the server says of the file; None: it has not changed."""
+        job = self.job
+        if os.geteuid() != 0 and job.uid != os.geteuid():
+            raise Failed(
+                f"the sandbox is to have the user {job.uid}, and the worker "
+                f"has {os.geteuid()}: only root can give it another one"
+            )
+        sandbox = Sandbox(job, self.space.path, [])
+        most = TRAFFIC_FACTOR * job.max_bytes + SPARE_BYTES
+        bounds = Bounds(most, job.silence + SPARE_SECONDS)
+        self.proxy = Proxy(self.transfer.places, bounds, job.uid, job.gid)
+        try:
+            program = Program(
+                lambda: client.run(self.order), self.proxy.attach, self._look
+            )
+            try:
+                result = sandbox.run(self.gateway, program)
+            finally:
+                self.space.take_back()
+            return self._read(self.proxy, result)
+        finally:
+            self.proxy.close()
+
+    def _look(self) -> None:
+        """Report how much has come; end what is too much or too slow."""
+        if self.space.is_over():
+            raise too_large(self.job)
+        now = time.monotonic()
+        if now >= self.reported_at + PROGRESS_SECONDS:
+            self.reported_at = now
+            about = self.space.read_about()
+            total = about.total if about else -1
+            self.gateway.report_bytes(self.space.size(), total)
+        self._look_at_rate(now)
+
+    def _look_at_rate(self, now: float) -> None:
+        """End a server that sends too little, by what the proxy has got."""
+        if self.proxy is None or now < self.window_at + self.job.silence:
+            return
+        received = self.proxy.received() - self.window_from
+        if received < self.job.rate * self.job.silence:
+            raise too_slow(self.job, self.transfer.url, received)
+        self.window_at = now
+        self.window_from += received
+
+    def _read(self, proxy: Proxy, result: Result) -> Optional[About]:
+        """Return what the client reports; raise what it could not do."""
+        if self.space.is_over():
+            raise too_large(self.job)
+        try:
+            report = parse_object(self.space.read_report())
+            if "fault" not in report:
+                done = parse_object(json.dumps(report["ok"]).encode())
+                if done["status"] == 304:
+                    return None
+                about = self.space.read_about()
+                if about is None:
+                    raise ValueError("a file without facts")
+                return about
+        except (ValueError, TypeError, KeyError):
+            said = clean(result.output[-500:])
+            raise Failed(
+                f"the client has ended without a report: {said or 'no word'}"
+            ) from None
+        raise Case(
+            self.job, self.transfer.places, self.transfer.url, proxy.reports()
+        ).explain(report["fault"])
