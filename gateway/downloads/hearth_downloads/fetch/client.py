@@ -124,7 +124,6 @@ class _Connection(http.client.HTTPConnection):
             self.sock = self.order.context.wrap_socket(
                 self.sock,
                 server_hostname=self.url.host,
-                # An end that TLS does not announce may be another's doing.
                 suppress_ragged_eofs=False,
             )
         except ssl.SSLCertVerificationError as error:

@@ -191,7 +191,7 @@ def explain(job: Job, places: Places, host: str, port: int) -> str:
         return f"{job.setting('deny')} names {denying.text}"
     setting = job.setting("allow")
     text = f"{setting} permits {say_list(job.allow)}"
-    if any(place.has(host) for place in places.allow):
+    if any(one.port is None and one.has(host) for one in places.allow):
         text += (
             "; a place without a port is https at port 443, and "
             f"HOST:{port} in {setting} would permit this one"

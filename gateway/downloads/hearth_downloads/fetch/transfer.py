@@ -36,6 +36,7 @@ HASH_BYTES = 1 << 20
 # Besides the file: heads, TLS, and tries that bring nothing.
 SPARE_BYTES = 16 << 20
 SPARE_SECONDS = 10  # the proxy waits longer than the worker
+_IGNORE_UNEXPECTED_EOF = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 1 << 7)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -124,7 +125,11 @@ class Transfer:
         if not path:
             return None
         try:
-            return ssl.create_default_context(cafile=path)
+            context = ssl.create_default_context(cafile=path)
+            # An end that TLS does not announce may be another's doing. Python
+            # hides it since OpenSSL 3; suppress_ragged_eofs is not enough.
+            context.options &= ~_IGNORE_UNEXPECTED_EOF
+            return context
         except (OSError, ssl.SSLError) as error:
             raise Failed(
                 f"{self.job.setting('ca_file')} names {path}, which has no "
