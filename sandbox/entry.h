@@ -24,9 +24,6 @@ typedef struct {
     const sandbox_launch_t *launch; /* borrowed from the caller */
     sandbox_limits_t limits;        /* the launch's, defaults filled in */
     bool privileged;           /* the caller can give users, or its mapper */
-    char workspace[4096];      /* the path of workspace_fd */
-    bool enters_own;           /* the caller cannot reach the workspace by that
-                                  path */
     int go_fd;                 /* pid 1 reads a byte when its ids are mapped */
     int tree_fds[SOURCES_MAX]; /* clones of the sources, to be attached */
     int workspace_tree_fd;     /* clone of the workspace */

@@ -40,7 +40,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -74,12 +73,14 @@ static const step_t steps[] = {
 /* Steps in the builder, while the payload is born. */
 static const step_t builder_steps[] = {
     {"namespaces", namespaces_make, ALWAYS},
+    /* Before there is a map the session's identity cannot be named, and
+     * capabilities count for no file. */
+    {"id map", namespaces_await_map, ALWAYS},
+    {"own mounts", namespaces_make_own_mounts, ALWAYS},
     /* Still the caller's identity: it may reach files that the session's may
      * not. */
     {"sources", mounts_open_sources, ALWAYS},
-    {"id map", namespaces_await_map, ALWAYS},
     {"identity", namespaces_take_identity, ALWAYS},
-    {"own mounts", mounts_enter_own, ALWAYS},
     /* From here on pid 1's identity, with every capability in the new
      * namespaces. */
     {"root", mounts_make_root, ALWAYS},
@@ -335,30 +336,6 @@ static int check(const sandbox_launch_t *launch, bool privileged,
     return 0;
 }
 
-/* Finds the path of the workspace, which may have been moved since it was
- * opened. Also finds out whether a caller with a mapper can reach it by that
- * path. */
-static int find_workspace(entry_t *entry, fault_t *fault)
-{
-    struct stat there, opened;
-    char link[64];
-    ssize_t size;
-
-    snprintf(link, sizeof link, "/proc/self/fd/%d",
-             entry->launch->workspace_fd);
-    size = readlink(link, entry->workspace, sizeof entry->workspace - 1);
-    if (size < 0)
-        return fault_set(fault, errno, "sandbox: the workspace: %s",
-                         strerror(errno));
-    entry->workspace[size] = '\0';
-    entry->enters_own =
-        entry->launch->mapper_fd != 0
-        && (stat(entry->workspace, &there) < 0
-            || fstat(entry->launch->workspace_fd, &opened) < 0
-            || there.st_dev != opened.st_dev || there.st_ino != opened.st_ino);
-    return 0;
-}
-
 static void launch_clear(launch_t *self)
 {
     clone_clear(&self->init);
@@ -377,7 +354,6 @@ static int prepare(launch_t *self, fault_t *fault)
     int r;
 
     if ((r = check(self->entry.launch, self->entry.privileged, fault)) < 0
-        || (r = find_workspace(&self->entry, fault)) < 0
         || (r = clone_make_stack(&self->init, STACK_BYTES, true, fault)) < 0
         || (r = clone_make_stack(&self->builder, BUILDER_STACK, false, fault))
                < 0)

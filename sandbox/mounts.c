@@ -4,8 +4,9 @@
  * were cloned before. So no path of the host is walked with the session's
  * identity, which may lack the right to. The old root is detached at the end.
  *
- * Sources and workspace are cloned by path, and compared with what the caller
- * had opened: a descriptor from another mount namespace cannot be cloned. */
+ * A descriptor from another mount namespace cannot be cloned. So sources are
+ * cloned by path, and compared with what the caller had opened. The workspace
+ * is cloned as the working directory. */
 #include "sandbox/mounts.h"
 
 #include <errno.h>
@@ -117,41 +118,43 @@ static int set_attributes(int fd, uint64_t attributes, unsigned flags,
     return 0;
 }
 
-/* Clones the mounts at `path` as they are, attached nowhere yet. */
+/* Clones the mounts at `path` as they are, attached nowhere yet. An empty path
+ * is the working directory; no right to it is needed. */
 static int clone_tree(int folder, const char *path, int *ret_fd, fault_t *fault)
 {
-    int fd = open_tree(folder, path,
-                       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
-                           | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
+    int fd =
+        open_tree(folder, path,
+                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+                      | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
+    const char *name = *path ? path : "the workspace";
 
     /* The caller takes ESTALE for an outdated description and would make a
      * fresh one, which does not help here. */
     if (fd < 0 && errno == ESTALE)
         return fault_set(fault, EIO,
                          "%s: its file system has lost it (%s): mount it again",
-                         path, strerror(ESTALE));
+                         name, strerror(ESTALE));
     if (fd < 0)
-        return fault_errno(fault, path);
+        return fault_errno(fault, name);
     *ret_fd = fd;
     return 0;
 }
 
-/* Clones a tree like clone_tree if the path still leads to that file or folder;
- * else fails with `code`. */
-static int clone_same(const char *path, dev_t device, ino_t inode, int code,
-                      int *ret_fd, fault_t *fault)
+/* Clones a tree like clone_tree if the path still leads to that file or
+ * folder. */
+static int clone_same(const bind_source_t *source, int *ret_fd, fault_t *fault)
 {
     cleanup_fd int fd = -1;
     struct stat found;
     int r;
 
-    if ((r = clone_tree(AT_FDCWD, path, &fd, fault)) < 0)
+    if ((r = clone_tree(AT_FDCWD, source->path, &fd, fault)) < 0)
         return r;
     if (fstat(fd, &found) < 0)
-        return fault_errno(fault, path);
-    if (found.st_dev != device || found.st_ino != inode)
-        return fault_set(fault, code, "%s is not what it was any more%s", path,
-                         code == ESTALE ? "" : ": try again");
+        return fault_errno(fault, source->path);
+    if (found.st_dev != source->device || found.st_ino != source->inode)
+        return fault_set(fault, ESTALE, "%s is not what it was any more",
+                         source->path);
     *ret_fd = take_fd(&fd);
     return 0;
 }
@@ -272,14 +275,10 @@ static int clone_sources(entry_t *entry, fault_t *fault)
     const mounts_t *mounts = &entry->sandbox->mounts;
     int r;
 
-    for (size_t i = 0; i < mounts->source_count; i++) {
-        const bind_source_t *source = &mounts->sources[i];
-
-        if ((r = clone_same(source->path, source->device, source->inode, ESTALE,
-                            &entry->tree_fds[i], fault))
+    for (size_t i = 0; i < mounts->source_count; i++)
+        if ((r = clone_same(&mounts->sources[i], &entry->tree_fds[i], fault))
             < 0)
             return r;
-    }
     return 0;
 }
 
@@ -297,23 +296,17 @@ static int clone_devices(entry_t *entry, fault_t *fault)
     return 0;
 }
 
-static int clone_workspace(entry_t *entry, const char *path, fault_t *fault)
+static int clone_workspace(entry_t *entry, fault_t *fault)
 {
-    struct stat seen;
     int r;
 
-    if (fstat(entry->launch->workspace_fd, &seen) < 0)
-        return fault_errno(fault, path);
-    /* The path is opened anew at each launch, so it is never out of date. */
-    if ((r = clone_same(path, seen.st_dev, seen.st_ino, EAGAIN,
-                        &entry->workspace_tree_fd, fault))
-        < 0)
+    if ((r = clone_tree(AT_FDCWD, "", &entry->workspace_tree_fd, fault)) < 0)
         return r;
-    return set_attributes(entry->workspace_tree_fd, PLAIN, AT_RECURSIVE, path,
-                          fault);
+    return set_attributes(entry->workspace_tree_fd, PLAIN, AT_RECURSIVE,
+                          "the workspace", fault);
 }
 
-static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
+int mounts_open_sources(entry_t *entry, fault_t *fault)
 {
     int r;
 
@@ -328,27 +321,7 @@ static int open_sources(entry_t *entry, const char *workspace, fault_t *fault)
     if ((r = clone_sources(entry, fault)) < 0
         || (r = clone_devices(entry, fault)) < 0)
         return r;
-    return clone_workspace(entry, workspace, fault);
-}
-
-int mounts_open_sources(entry_t *entry, fault_t *fault)
-{
-    return entry->enters_own ? 0 : open_sources(entry, entry->workspace, fault);
-}
-
-/* A caller with a user of its own has no right to the workspace, nor to the
- * folders above it. The session has, and enters the workspace by its
- * descriptor. A process keeps its working folder when it gets mounts of its
- * own, so "." is the workspace in the new ones. */
-int mounts_enter_own(entry_t *entry, fault_t *fault)
-{
-    if (!entry->enters_own)
-        return 0;
-    if (fchdir(entry->launch->workspace_fd) < 0)
-        return fault_errno(fault, "enter the workspace");
-    if (unshare(CLONE_NEWNS) < 0)
-        return fault_errno(fault, "new namespace");
-    return open_sources(entry, ".", fault);
+    return clone_workspace(entry, fault);
 }
 
 int mounts_make_root(entry_t *entry, fault_t *fault)

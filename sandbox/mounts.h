@@ -4,8 +4,9 @@
 
 #include "sandbox/entry.h"
 
-step_fn mounts_open_sources; /* with the caller's identity */
-step_fn mounts_enter_own;    /* for a caller with a mapper */
+/* Opens sources and workspace with the caller's identity. The workspace is the
+ * working directory. */
+step_fn mounts_open_sources;
 step_fn mounts_make_root;
 step_fn mounts_make_folders;
 step_fn mounts_make_tmp;

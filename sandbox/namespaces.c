@@ -7,7 +7,7 @@
  * One user is mapped: 1000 inside is the session's user outside. Pid 1 has
  * another user, if the caller may give it one; no other user exists. The caller
  * is root, or an ordinary user who owns the new namespace. It writes the maps,
- * or has them written; the child waits for a byte. Does not touch mounts. */
+ * or has them written; the child waits for a byte. Mounts nothing. */
 #include "sandbox/namespaces.h"
 #include "sandbox/idmap.h"
 
@@ -84,10 +84,9 @@ int namespaces_clone(const entry_t *entry, clone_t *clone, int (*run)(void *),
 
 int namespaces_make(entry_t *entry, fault_t *fault)
 {
-    unsigned flags = namespace_flags(entry, true);
+    /* namespaces_make_own_mounts makes the one of mounts. */
+    unsigned flags = namespace_flags(entry, true) & ~(unsigned) CLONE_NEWNS;
 
-    if (entry->enters_own)
-        flags &= ~(unsigned) CLONE_NEWNS; /* mounts_enter_own */
     return unshare((int) flags) < 0 ? refuse_namespaces(errno, "", fault) : 0;
 }
 
@@ -190,6 +189,34 @@ static int become(gid_t gid, uid_t uid, fault_t *fault)
     if (syscall(SYS_setresuid, uid, uid, uid) < 0)
         return fault_errno(fault, "setresuid");
     return 0;
+}
+
+/* Enters the workspace by its descriptor. Only the session needs a right to it:
+ * its identity counts for files meanwhile. The caller's has no number here that
+ * setfsuid could be given. setreuid has the effective one count again. */
+static int enter_workspace(const entry_t *entry, fault_t *fault)
+{
+    int r = 0;
+
+    syscall(SYS_setfsgid, SANDBOX_INSIDE_GID);
+    syscall(SYS_setfsuid, SANDBOX_INSIDE_UID);
+    if (fchdir(entry->launch->workspace_fd) < 0)
+        r = fault_errno(fault, "enter the workspace");
+    syscall(SYS_setregid, -1, -1);
+    syscall(SYS_setreuid, -1, -1);
+    return r;
+}
+
+/* A process keeps its working directory when it gets mounts of its own. So the
+ * path of the workspace is not walked: neither the caller nor the session needs
+ * a right to the folders above it. */
+int namespaces_make_own_mounts(entry_t *entry, fault_t *fault)
+{
+    int r = enter_workspace(entry, fault);
+
+    if (r == 0 && unshare(CLONE_NEWNS) < 0)
+        r = fault_errno(fault, "new namespace");
+    return r;
 }
 
 int namespaces_take_identity(entry_t *entry, fault_t *fault)

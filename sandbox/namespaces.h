@@ -18,6 +18,7 @@ step_fn namespaces_make;  /* makes those that are made beside the fork */
 step_fn namespaces_open;  /* opens them for the payload and pid 1 */
 step_fn namespaces_enter; /* enters them by these descriptors */
 step_fn namespaces_await_map;
+step_fn namespaces_make_own_mounts; /* enters the workspace, which it keeps */
 step_fn namespaces_take_identity;
 step_fn namespaces_take_payload_identity;
 step_fn namespaces_offer_to_oom;

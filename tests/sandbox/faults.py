@@ -19,6 +19,8 @@ STEPS: list[Step] = [
     ("unshare", 1, "ENOSPC", "control group: new namespace"),
     ("setns", 1, "EPERM", "namespaces "),
     ("setns", 3, "EPERM", "namespaces "),
+    ("fchdir", 1, "EACCES", "own mounts: enter the workspace"),
+    ("unshare", 2, "ENOSPC", "own mounts: new namespace"),
     ("mount", 1, "EACCES", "sources: make all mounts private"),
     ("open_tree", 1, "ENOENT", "sources: "),
     ("open_tree", 1, "ESTALE", "has lost it (Stale file handle): mount"),
@@ -54,11 +56,11 @@ STEPS: list[Step] = [
 ]
 
 
-# The steps of a launch with a mapper, which the others have not.
+# Those that are tried with a mapper too: the caller has no privileges then.
 MAPPED_STEPS: list[Step] = [
     ("fchdir", 1, "EACCES", "own mounts: enter the workspace"),
     ("unshare", 2, "ENOSPC", "own mounts: new namespace"),
-    ("open_tree", 1, "ENOENT", "own mounts: "),
+    ("open_tree", 1, "ENOENT", "sources: "),
 ]
 
 

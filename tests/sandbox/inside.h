@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define SESSION_UID    100000 /* of the host, when the test runs as root */
+#define OTHER_UID      100007 /* likewise, of no session */
 #define PATIENCE_MS    60000  /* for anything that must happen */
 #define ORPHAN_SECONDS 60     /* a test that dies leaves nothing for long */
 
@@ -129,8 +130,17 @@ typedef struct {
     void *argument; /* the probe's; or NULL */
     const sandbox_limits_t *limits;
     unsigned orphan_seconds;
-    int cgroup_fd; /* the folder of its control group; -1: none */
+    int cgroup_fd;  /* the folder of its control group; -1: none */
+    bool is_closed; /* the folder above the workspace, to caller and session */
 } inside_wish_t;
+
+/* Closes the folder above the workspace: another user's, or to its owner. */
+static inline void inside_close_folder(const inside_t *self)
+{
+    assert_int_equal(chmod(self->folder, inside_is_root() ? 0700 : 0), 0);
+    if (inside_is_root())
+        assert_int_equal(chown(self->folder, OTHER_UID, OTHER_UID), 0);
+}
 
 /* Forks; returns 0 and the launch, or what sandbox_fork answered. */
 static inline int inside_start_as(inside_t *self, const sandbox_t *sandbox,
@@ -150,6 +160,8 @@ static inline int inside_start_as(inside_t *self, const sandbox_t *sandbox,
     inside_make_places(self);
     workspace = open(self->workspace, O_PATH | O_CLOEXEC);
     assert_int_equal(fd_listen_unix(self->init_path, &init, &fault), 0);
+    if (wish->is_closed)
+        inside_close_folder(self);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair),
                      0);
     assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
@@ -233,6 +245,7 @@ static inline void inside_end(inside_t *self)
         close(self->pidfd);
     if (self->link >= 0)
         close(self->link);
+    assert_int_equal(chmod(self->folder, 0700), 0);
     assert_int_equal(path_remove_tree(self->folder, &fault), 0);
 }
 

@@ -359,10 +359,51 @@ static void refuses_root_as_the_session(void **state)
     assert_non_null(strstr(fault.text, "root"));
 }
 
+static void read_place(int out, void *argument)
+{
+    char text[16];
+    cleanup_fd int fd = open(argument, O_RDONLY | O_CLOEXEC);
+    cleanup_fd int made = open("made", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ssize_t size = read(fd, text, sizeof text);
+
+    dprintf(out, "%.*s %d\n", (int) size, text, made >= 0);
+}
+
+/* The folder above the workspace is closed to the caller, unless its
+ * capabilities count, and to the session. The folder of a source is closed to
+ * the session. */
+static void needs_no_path_to_the_workspace(void **state)
+{
+    cleanup_sandbox sandbox_t *sandbox = inside_describe();
+    cleanup_buffer buffer_t report = BUFFER_EMPTY;
+    char folder[] = "/tmp/hearth-place-XXXXXX";
+    cleanup_free char *place = NULL;
+    fault_t fault = {0, ""};
+    inside_t inside;
+
+    (void) state;
+    assert_non_null(mkdtemp(folder));
+    place = mem_format("%s/place", folder);
+    assert_int_equal(file_write_atomic(place, 0644, "shown", 5, &fault), 0);
+    assert_int_equal(sandbox_add_readonly(sandbox, place, &fault), 0);
+    const inside_wish_t wish = {.probe = read_place,
+                                .argument = place,
+                                .orphan_seconds = ORPHAN_SECONDS,
+                                .cgroup_fd = -1,
+                                .is_closed = true};
+    if (inside_start_as(&inside, sandbox, &wish) < 0 || inside.fault.code != 0)
+        fail_msg("%s", inside.fault.text);
+    inside_report(&inside, &report);
+    assert_string_equal((char *) report.data, "shown 1\n");
+    inside_end(&inside);
+    assert_int_equal(path_remove_tree(folder, &fault), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(works_in_the_workspace),
+        cmocka_unit_test(needs_no_path_to_the_workspace),
         cmocka_unit_test(sees_nothing_else_of_the_host),
         cmocka_unit_test(writes_only_to_its_own_places),
         cmocka_unit_test(sees_only_its_own_processes),
