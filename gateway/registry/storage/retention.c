@@ -22,6 +22,7 @@
 #define FIRST_MS    500
 #define PASS_MIN_MS 1000
 #define PASS_MAX_MS (60 * 60 * 1000)
+#define MOVES_MAX   100 /* tries to move a folder aside */
 
 struct retention {
     const session_table_t *table; /* borrowed */
@@ -92,6 +93,22 @@ static bool is_over(const retention_t *self, const char *folder, int64_t now_us)
            && now_us - spec->end.ended_us > self->keep_ms * 1000;
 }
 
+/* Moves a folder into the one of what is removed. The remover's thread may
+ * remove that as soon as it is made: then it is made again. */
+static int rename_aside(const retention_t *self, const char *folder,
+                        const char *target, fault_t *fault)
+{
+    for (int i = 0; i < MOVES_MAX; i++) {
+        int r = path_make_folders(self->aside, 0700, fault);
+
+        if (r < 0 || rename(folder, target) == 0)
+            return r;
+        if (errno != ENOENT)
+            break;
+    }
+    return fault_set(fault, errno, "%s: %s", folder, strerror(errno));
+}
+
 /* Moves the state folder aside. Its packages go first: their name is in it. */
 static int move_aside(const retention_t *self, const char *id,
                       const char *folder, fault_t *fault)
@@ -99,14 +116,12 @@ static int move_aside(const retention_t *self, const char *id,
     cleanup_free char *target = mem_format("%s/%s", self->aside, id);
     cleanup_session_spec session_spec_t *spec = NULL;
     cleanup_free char *profile = NULL;
-    int r = path_make_folders(self->aside, 0700, fault);
+    int r = session_spec_read(folder, &spec, &profile, fault);
 
-    if (r < 0 || (r = session_spec_read(folder, &spec, &profile, fault)) < 0)
+    if (r < 0)
         return r;
     packages_folder_discard(self->packages, spec->packages);
-    return rename(folder, target) < 0
-               ? fault_set(fault, errno, "%s: %s", folder, strerror(errno))
-               : 0;
+    return rename_aside(self, folder, target, fault);
 }
 
 static void look_at(retention_t *self, const char *id, int64_t now_us)

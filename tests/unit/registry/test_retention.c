@@ -5,7 +5,9 @@
 #include "tests/lib/registry_fakes.h"
 #include "tests/lib/test.h"
 
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define KEEP_MS 100000
 
@@ -15,8 +17,11 @@ static int removals;
 static packages_folder_t *packages; /* of the tests that have it */
 
 static size_t first_ms; /* of the timer that was started; 0: none was */
+static int lost;        /* how often `discarded` is yet to be removed at once */
 
 void __wrap_remover_run(remover_t *self);
+int __wrap_path_make_folders(const char *path, mode_t mode, fault_t *fault);
+int __real_path_make_folders(const char *path, mode_t mode, fault_t *fault);
 int __wrap_zloop_timer(zloop_t *loop, size_t delay, size_t times,
                        zloop_timer_fn *fn, void *arg);
 
@@ -37,9 +42,22 @@ void __wrap_remover_run(remover_t *self)
     removals++;
 }
 
+/* Is as fast as the remover's thread may be. */
+int __wrap_path_make_folders(const char *path, mode_t mode, fault_t *fault)
+{
+    int r = __real_path_make_folders(path, mode, fault);
+
+    if (lost > 0 && strstr(path, "/discarded")) {
+        lost--;
+        assert_int_equal(rmdir(path), 0);
+    }
+    return r;
+}
+
 static int begin(void **state)
 {
     removals = 0;
+    lost = 0;
     return fake_begin(state) == 0 ? make_folder(state) : -1;
 }
 
@@ -212,6 +230,23 @@ static void packages_go_with_their_session(void **state)
     packages_folder_destroy(&packages);
 }
 
+static void moves_aside_while_the_remover_is_fast(void **state)
+{
+    cleanup_session_table session_table_t *table = session_table_new(NULL);
+    cleanup_retention retention_t *retention = make(table);
+    json_auto_t *reply = NULL;
+
+    (void) state;
+    leave("over", 1);
+    lost = 2;
+    reply = retention_remove(retention, "over");
+    assert_string_equal(json_string_value(json_object_get(reply, "status")),
+                        "ok");
+    assert_int_equal(lost, 0);
+    assert_false(is_there("sessions/over"));
+    assert_true(is_there("discarded/over"));
+}
+
 static void does_nothing_without_sessions(void **state)
 {
     cleanup_session_table session_table_t *table = session_table_new(NULL);
@@ -235,6 +270,8 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(packages_go_with_their_session, begin,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(moves_aside_while_the_remover_is_fast,
+                                        begin, remove_folder),
         cmocka_unit_test_setup_teardown(does_nothing_without_sessions, begin,
                                         remove_folder),
     };
