@@ -48,6 +48,7 @@ case ${MAKEFLAGS:-} in
 *jobserver*) set -- flock --close "$logs/.lock" "$@" ;;
 esac
 set -- "$source/build-aux/reachable.sh" "$source" "$@"
+set -- "$source/build-aux/in-memory.sh" "$source" "$build" "$@"
 status=0
 "$@" 3>&1 >"$logs/$name.log" 2>&1 || status=$?
 # What failed stands in the TAP, and so does that there was nothing to run.
