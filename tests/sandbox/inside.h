@@ -134,12 +134,17 @@ typedef struct {
     bool is_closed; /* the folder above the workspace, to caller and session */
 } inside_wish_t;
 
-/* Closes the folder above the workspace: another user's, or to its owner. */
+/* Closes the folder above the workspace: another user's, or to its owner. Also
+ * closes the workspace to all but its owner. Its group is not the session's,
+ * so that no capability of root's counts for it in there. */
 static inline void inside_close_folder(const inside_t *self)
 {
-    assert_int_equal(chmod(self->folder, inside_is_root() ? 0700 : 0), 0);
-    if (inside_is_root())
+    assert_int_equal(chmod(self->workspace, 0700), 0);
+    if (inside_is_root()) {
+        assert_int_equal(chown(self->workspace, SESSION_UID, OTHER_UID), 0);
         assert_int_equal(chown(self->folder, OTHER_UID, OTHER_UID), 0);
+    }
+    assert_int_equal(chmod(self->folder, inside_is_root() ? 0700 : 0), 0);
 }
 
 /* Forks; returns 0 and the launch, or what sandbox_fork answered. */

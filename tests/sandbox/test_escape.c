@@ -369,9 +369,9 @@ static void read_place(int out, void *argument)
     dprintf(out, "%.*s %d\n", (int) size, text, made >= 0);
 }
 
-/* The folder above the workspace is closed to the caller, unless its
- * capabilities count, and to the session. The folder of a source is closed to
- * the session. */
+/* The folder above the workspace is closed to caller and session, if the
+ * caller's capabilities do not count. The workspace is closed to the caller,
+ * and the folder of a source to the session. */
 static void needs_no_path_to_the_workspace(void **state)
 {
     cleanup_sandbox sandbox_t *sandbox = inside_describe();
