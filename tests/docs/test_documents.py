@@ -34,6 +34,7 @@ ELSEWHERE = {
     "docs/guide/clients.md": "tests/system/peers/test_agents.py and others",
     "docs/guide/for-people.md": "tests/system/peers/test_lab.py",
     "docs/guide/packages.md": "tests/docs/test_packages_guide.py",
+    "docs/guide/fetching.md": "tests/docs/test_fetching_guide.py",
     "docs/reference/notebooks.md": "tests/system/test_notebooks.py",
 }
 # And those whose programs have.
