@@ -12,6 +12,7 @@ stopped at the end, also after a failed step.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -26,11 +27,12 @@ from typing import Any
 
 import nbformat
 import pexpect
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_diabetes, load_wine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from fake_files import FakeFiles
 from fake_index import FakeIndex
 from processes import descendants, kill, start_time
 
@@ -118,6 +120,11 @@ def describe(flowers):
     return ", ".join(f"{name} up to {cm} cm" for name, cm in longest.items())
 """
 
+FETCHED = """\
+patients = pd.read_csv("data/diabetes.csv")
+print(f"{len(patients)} patients, the file has {patients.shape[1]} columns")
+"""
+
 LOOK = 'print("in the console:", len(flowers), "flowers,", sorted(accuracy))'
 
 
@@ -138,9 +145,15 @@ class Demo:
     """The folders of this run, its gateway, and what was done so far."""
 
     def __init__(
-        self, hearth: Path, output: Path, scratch: Path, index: str
+        self,
+        hearth: Path,
+        output: Path,
+        scratch: Path,
+        index: FakeIndex,
+        server: FakeFiles,
     ) -> None:
         self.hearth = hearth
+        self.server = server
         self.output = output
         self.environment = {
             **os.environ,
@@ -151,8 +164,10 @@ class Demo:
         (scratch / "hearth.cfg").write_text(
             "gateway\n    log_level = info\n"
             f"packages\n    dir = {scratch}/packages\n"
+            f"fetch\n    dir = {scratch}/fetch\n"
             "profile\n    python3\n        packages\n"
-            f"            index = {index}\n"
+            f"            index = {index.url}\n"
+            f"        fetch\n            allow = {server.place}\n"
         )
         self.state = scratch / "state"
         self.session: dict[str, Any] = {}
@@ -273,6 +288,24 @@ class Demo:
         self.run("files", "put", self.id, str(source))
         text = self.turn("A CSV file, put into the session's folder", READ)
         expect("178 wines, 14 columns" in text, "the file was not read")
+
+    def fetch(self) -> None:
+        self.title("A data set from outside: the session has no network")
+        table = load_diabetes(as_frame=True).frame.to_csv(index=False).encode()
+        self.server.put("/diabetes.csv", table)
+        url = self.server.url("/diabetes.csv")
+        done = self.run(
+            *("fetch", self.id, url, "--into", "data/"),
+            *("--sha256", hashlib.sha256(table).hexdigest()),
+        )
+        self.show(done.stdout)
+        other = f"http://localhost:{self.server.port}/diabetes.csv"
+        refused = self.run("fetch", self.id, other, status=1)
+        self.show(refused.stderr)
+        expect("is not permitted here" in refused.stderr, "it was not refused")
+        text = self.run("exec", self.id, "-c", FETCHED).stdout
+        self.show(text)
+        expect("442 patients, the file has 11 columns" in text, "it is another")
 
     def plot(self) -> None:
         text = self.turn(
@@ -461,6 +494,7 @@ class Demo:
         self.load_again()
         self.use()
         self.read()
+        self.fetch()
         self.plot()
         self.fail()
         self.repair()
@@ -498,9 +532,11 @@ def main() -> int:
             prefix="hearth-demo-", dir="/tmp", ignore_cleanup_errors=True
         ) as scratch,
         FakeIndex() as index,
+        FakeFiles() as server,
     ):
         index.add("petals", "1.0", {"petals.py": PETALS})
-        demo = Demo(options.hearth.resolve(), output, Path(scratch), index.url)
+        hearth = options.hearth.resolve()
+        demo = Demo(hearth, output, Path(scratch), index, server)
         try:
             demo.everything()
         except (StepError, subprocess.TimeoutExpired, OSError) as error:

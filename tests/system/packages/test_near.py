@@ -99,7 +99,9 @@ def test_names_a_module_that_the_profile_has() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["hearth", "hearth-kernel", "hearth-downloads"])
+@pytest.mark.parametrize(
+    "name", ["hearth", "hearth-kernel", "hearth-downloads"]
+)
 def test_names_of_hearth_are_reserved(name: str) -> None:
     module = name.replace("-", "_")
     assert ask(name) == (

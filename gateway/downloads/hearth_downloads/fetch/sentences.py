@@ -106,7 +106,7 @@ class Case:
         if kind == "authorities":
             return Failed(
                 "this machine has no file of certificates to know a server "
-                f"with https by: name one in {self.job.setting('ca_file')}"
+                "with https by: name one in fetch/ca_file"
             )
         return None
 
@@ -117,10 +117,7 @@ class Case:
         if form is None:
             return Failed("the client's report cannot be read")
         got = f" after {say_size(size)}" if size > 0 else ""
-        setting = self.job.setting("ca_file")
-        return Unreachable(
-            form.format(url=url, reason=reason, got=got, setting=setting)
-        )
+        return Unreachable(form.format(url=url, reason=reason, got=got))
 
     def _explain_refusal(self, report: Report) -> Fault:
         job = self.job
@@ -183,7 +180,7 @@ _FAILURES = {
     "head": "{url} sent no answer that can be read: {reason}",
     "broken": "{url} broke off{got}, each time that it was asked: {reason}",
     "certificate": "{url} has a certificate that is not trusted here "
-    "({reason}): {setting} names the authorities",
+    "({reason}): fetch/ca_file names the authorities",
     "tunnel": "{url} cannot be reached",
 }
 _PROXY = {

@@ -132,7 +132,7 @@ class Transfer:
             return context
         except (OSError, ssl.SSLError) as error:
             raise Failed(
-                f"{self.job.setting('ca_file')} names {path}, which has no "
+                f"fetch/ca_file names {path}, which has no "
                 f"certificates that can be read ({error.strerror or error}): "
                 "it has to be a file in PEM"
             ) from None
