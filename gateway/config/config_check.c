@@ -133,25 +133,8 @@ static void check_list(const profile_t *profile, const char *name,
     }
 }
 
-/* Reports a range that would give uv a session's user. */
-static void report_uv_user(const options_t *options, const char *profile,
-                           config_report_t *report)
-{
-    cleanup_free char *place =
-        config_report_prefix(report, "gateway/uid_count");
-
-    config_report_error(
-        report, EINVAL,
-        "%sgateway/uid_count = %" PRIu64
-        ": root would add packages as a session's user, because "
-        "profile/%s/packages/index is set; set 3 or more, or set no index",
-        place, options->users.uid_count, profile);
-}
-
 static void check_packages(const options_t *options, config_report_t *report)
 {
-    bool lacks_user = options_lacks_uv_user(options);
-
     for (size_t i = 0; i < options->profile_count; i++) {
         const profile_t *profile = options->profiles[i];
 
@@ -159,10 +142,71 @@ static void check_packages(const options_t *options, config_report_t *report)
             continue;
         check_list(profile, "mount", profile->mount, report);
         check_list(profile, "readonly", profile->readonly, report);
-        if (lacks_user)
-            report_uv_user(options, profile->name, report);
-        lacks_user = false;
     }
+}
+
+/* Reports a range that would give the sandboxes of downloads a session's user.
+ * `key` is what asks for downloads. */
+static void report_sandbox_user(const options_t *options,
+                                const profile_t *profile, const char *key,
+                                config_report_t *report)
+{
+    cleanup_free char *place =
+        config_report_prefix(report, "gateway/uid_count");
+
+    config_report_error(
+        report, EINVAL,
+        "%sgateway/uid_count = %" PRIu64
+        ": root would run downloads as a session's user, because "
+        "profile/%s/%s is set; set 3 or more, or leave %s empty",
+        place, options->users.uid_count, profile->name, key, key);
+}
+
+/* Returns true if both paths are the same but for slashes at their ends. */
+static bool is_same_folder(const char *one, const char *other)
+{
+    size_t size = strlen(one);
+    size_t other_size = strlen(other);
+
+    while (size > 1 && one[size - 1] == '/')
+        size--;
+    while (other_size > 1 && other[other_size - 1] == '/')
+        other_size--;
+    return size == other_size && memcmp(one, other, size) == 0;
+}
+
+/* Reports a folder that two workers would work in. */
+static void check_folders(const options_t *options, config_report_t *report)
+{
+    cleanup_free char *place = config_report_prefix(report, "fetch/dir");
+
+    if (is_same_folder(options->fetch_dir, options->packages_dir))
+        config_report_error(report, EINVAL,
+                            "%sfetch/dir = \"%.64s\": packages/dir is that "
+                            "folder, too; set one of both to another folder",
+                            place, options->fetch_dir);
+}
+
+static void check_downloads(const options_t *options, config_report_t *report)
+{
+    bool lacks_user = options_lacks_uv_user(options);
+    bool has_index = false, has_places = false;
+
+    for (size_t i = 0; i < options->profile_count; i++) {
+        const profile_t *profile = options->profiles[i];
+        const char *key = profile->packages.index   ? "packages/index"
+                          : profile->fetch.allow[0] ? "fetch/allow"
+                                                    : NULL;
+
+        has_index |= profile->packages.index != NULL;
+        has_places |= profile->fetch.allow[0] != NULL;
+        if (lacks_user && key) {
+            report_sandbox_user(options, profile, key, report);
+            lacks_user = false;
+        }
+    }
+    if (has_index && has_places)
+        check_folders(options, report);
 }
 
 void config_check(const options_t *options, config_report_t *report)
@@ -171,6 +215,7 @@ void config_check(const options_t *options, config_report_t *report)
     check_mask(options, report);
     check_profiles(options, report);
     check_packages(options, report);
+    check_downloads(options, report);
     if (options->http.enabled)
         config_tls_check(&options->http, report);
 }

@@ -228,11 +228,11 @@ bool options_wants_zygote_user(const options_t *self);
 const char *options_refuse_zygote_user(const options_t *self,
                                        bool has_groups_v1);
 /* Returns the user number that is the zygotes' if they have one of their own,
- * and uv's if the packages worker is root: the last but one of the range, which
- * has three numbers or more. */
+ * and that of downloads' sandboxes if their worker is root: the last but one of
+ * the range, which has three numbers or more. */
 uid_t options_zygote_uid(const options_t *self);
-/* Returns true if root adds packages for a range that has no number for uv
- * which is not a session's. */
+/* Returns true if the gateway is root and its range has no number for the
+ * sandboxes of downloads that is not a session's. */
 bool options_lacks_uv_user(const options_t *self);
 
 /* Makes a profile the default; -EINVAL if there is none of that name. */

@@ -333,9 +333,9 @@ def test_refuses_root_a_range_without_a_user_for_uv(tmp_path: Path) -> None:
         "            index = http://127.0.0.1:9/simple/\n"
     )
     sentence = (
-        "gateway/uid_count = 2: root would add packages as a session's user, "
-        "because profile/python3/packages/index is set; set 3 or more, or set "
-        "no index"
+        "gateway/uid_count = 2: root would run downloads as a session's user, "
+        "because profile/python3/packages/index is set; set 3 or more, or "
+        "leave packages/index empty"
     )
     try:
         assert sentence in gateway.refused()

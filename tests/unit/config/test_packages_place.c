@@ -1,5 +1,4 @@
-/* The program uv, and settings that the place of packages in a session
- * excludes. */
+/* The program uv, and settings that packages and other downloads exclude. */
 #include "gateway/config/config_check.h"
 #include "gateway/config/packages_place.h"
 #include "tests/lib/folder.h"
@@ -94,17 +93,28 @@ static void finds_uv_beside_python_and_in_path(void **state)
     assert_true(finds(options, "named"));
 }
 
-static bool refuses_users(uid_t user, const char *count, const char *index)
+/* `reason` is the key of the first profile that asks for downloads; NULL: none
+ * does. */
+static bool refuses_users(uid_t user, const char *count, const char *reason,
+                          const char *value)
 {
     cleanup_config_report config_report_t *report = config_report_new();
     cleanup_options options_t *options = options_new();
+    cleanup_free char *words =
+        mem_format("downloads as a session's user, because profile/python3/%s "
+                   "is set; set 3 or more, or leave %s empty",
+                   reason, reason);
+    cleanup_free char *key = mem_format("profile/python3/%s", reason);
     bool is_error = false;
     const char *text;
 
     set(options, "http/enabled", "no");
     set(options, "gateway/uid_count", count);
-    set(options, "profile/python3/packages/index", index);
-    set(options, "profile/second/packages/index", index);
+    set(options, key, value);
+    if (*value) {
+        set(options, "profile/second/packages/index", INDEX);
+        set(options, "profile/third/fetch/allow", "a.example");
+    }
     as_user = user;
     config_check(options, report);
     as_user = AS_IT_IS;
@@ -113,19 +123,62 @@ static bool refuses_users(uid_t user, const char *count, const char *index)
     text = config_report_at(report, 0, &is_error);
     assert_true(is_error);
     assert_int_equal(config_report_errors(report), 1);
-    if (!strstr(text, "profile/python3/packages/index is set; set 3 or more"))
+    if (!strstr(text, words))
         fail_msg("%s", text);
     return true;
 }
 
-static void refuses_root_a_range_without_a_user_for_uv(void **state)
+static void refuses_root_a_range_without_a_user_for_downloads(void **state)
+{
+    static const char *const reasons[][2] = {
+        {"packages/index", INDEX},
+        {"fetch/allow", "*"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        const char *key = reasons[i][0], *value = reasons[i][1];
+
+        assert_true(refuses_users(0, "1", key, value));
+        assert_true(refuses_users(0, "2", key, value));
+        assert_false(refuses_users(0, "3", key, value));
+        assert_false(refuses_users(0, "2", key, ""));
+        assert_false(refuses_users(STRANGER, "2", key, value));
+    }
+}
+
+static bool is_one_folder(const char *packages, const char *fetch, bool both)
+{
+    cleanup_config_report config_report_t *report = config_report_new();
+    cleanup_options options_t *options = options_new();
+    bool is_error = false;
+    const char *text;
+
+    set(options, "http/enabled", "no");
+    set(options, "packages/dir", packages);
+    set(options, "fetch/dir", fetch);
+    set(options, "profile/python3/packages/index", INDEX);
+    if (both)
+        set(options, "profile/second/fetch/allow", "*");
+    config_check(options, report);
+    if (!config_report_errors(report))
+        return false;
+    text = config_report_at(report, 0, &is_error);
+    if (!is_error || !strstr(text, "packages/dir is that folder, too"))
+        fail_msg("%s", text);
+    return true;
+}
+
+static void two_workers_have_two_folders(void **state)
 {
     (void) state;
-    assert_true(refuses_users(0, "1", INDEX));
-    assert_true(refuses_users(0, "2", INDEX));
-    assert_false(refuses_users(0, "3", INDEX));
-    assert_false(refuses_users(0, "2", ""));
-    assert_false(refuses_users(STRANGER, "2", INDEX));
+    assert_true(is_one_folder("/srv/a", "/srv/a", true));
+    assert_true(is_one_folder("/srv/a//", "/srv/a/", true));
+    assert_true(is_one_folder("/", "/", true));
+    assert_false(is_one_folder("/srv/a", "/srv/a", false));
+    assert_false(is_one_folder("/srv/a", "/srv/b", true));
+    assert_false(is_one_folder("/srv/a", "/srv/ab", true));
+    assert_false(is_one_folder("/srv/ab", "/srv/a", true));
 }
 
 static bool is_refused(const char *key, const char *value, bool has_index)
@@ -170,7 +223,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(finds_uv_beside_python_and_in_path),
-        TEST(refuses_root_a_range_without_a_user_for_uv),
+        TEST(refuses_root_a_range_without_a_user_for_downloads),
+        TEST(two_workers_have_two_folders),
         TEST(nothing_else_is_shown_where_packages_are),
     };
 
