@@ -228,7 +228,7 @@ static void (*const checks[])(report_t *report) = {
     check_runtime_dir,      check_state_dir,
     check_transport,        doctor_check_http,
     check_discovery,        check_profiles,
-    doctor_check_packages,
+    doctor_check_packages,  doctor_check_fetch,
 };
 
 static const char *member(const json_t *finding, const char *key)

@@ -32,7 +32,7 @@ void doctor_add(report_t *report, const char *name, found_t found,
 /* Returns true if this process may write to `path`, with the capabilities that
  * it has. */
 bool doctor_may_write(const char *path);
-/* Returns the user that zygotes would have, and the packages worker with them,
+/* Returns the user that zygotes would have, and workers of downloads with them,
  * if the calling user started a gateway. */
 uid_t doctor_zygote_user(const options_t *options);
 
@@ -57,8 +57,16 @@ void doctor_check_processes(report_t *report);
 void doctor_check_configuration(report_t *report);
 void doctor_check_http(report_t *report);
 
+/* worker_folder.c: returns 0 if a worker of downloads can use the folder that
+ * the key names, or if the gateway can make it. */
+int doctor_check_folder(const options_t *options, const char *key,
+                        const char *folder, fault_t *fault);
+
 /* packages.c */
 void doctor_check_packages(report_t *report);
+
+/* fetch.c */
+void doctor_check_fetch(report_t *report);
 
 /* walls.c: called after the checks of the features that walls are made of. */
 void doctor_check_walls(report_t *report);

@@ -4,44 +4,8 @@
 
 #include "base/buffer.h"
 #include "gateway/config/packages_place.h"
-#include "gateway/config/worker_place.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 #define NAME_MAX_SIZE 48
-
-/* Looks at the nearest folder that is there if packages/dir is not. */
-static int check_parent(const char *folder, fault_t *fault)
-{
-    cleanup_free char *path = mem_text(folder);
-
-    do {
-        char *slash = strrchr(path, '/');
-
-        slash[slash == path] = '\0';
-    } while (access(path, F_OK) < 0);
-    return doctor_may_write(path)
-               ? 0
-               : fault_set(fault, EACCES,
-                           "packages/dir: %s cannot be made, because %s cannot "
-                           "be written",
-                           folder, path);
-}
-
-static int check_folder(const options_t *options, fault_t *fault)
-{
-    const char *folder = options->packages_dir;
-    const uid_t maker = doctor_zygote_user(options);
-    int r = worker_place_check("packages/dir", folder, geteuid(), fault);
-
-    if (r == -ENOENT)
-        return check_parent(folder, fault);
-    return r < 0 || maker == geteuid()
-               ? r
-               : worker_place_reach("packages/dir", folder, maker, fault);
-}
 
 static void check_profile(report_t *report, const profile_t *profile)
 {
@@ -51,7 +15,9 @@ static void check_profile(report_t *report, const profile_t *profile)
     const char *named = report->options->packages_uv;
     fault_t fault;
 
-    if (check_folder(report->options, &fault) < 0)
+    if (doctor_check_folder(report->options, "packages/dir",
+                            report->options->packages_dir, &fault)
+        < 0)
         doctor_add(report, name, FOUND_MISSING,
                    "packages/dir in hearth.cfg(5), or no "
                    "profile/<name>/packages/index",

@@ -1,0 +1,83 @@
+/* Checks the download of files for hearth doctor: for each profile with
+ * fetch/allow, whether the folder can be used, and whether the certificates of
+ * hosts can be verified. */
+#include "gateway/cli/doctor/doctor.h"
+
+#include "base/buffer.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_MAX_SIZE 48
+
+/* Returns true if the worker, which has the zygotes' user, can read the file.
+ */
+static bool is_readable(const options_t *options, const char *path)
+{
+    const uid_t worker = doctor_zygote_user(options);
+    struct stat about;
+
+    if (stat(path, &about) < 0 || !S_ISREG(about.st_mode))
+        return false;
+    return worker == geteuid()
+               ? access(path, R_OK) == 0
+               : about.st_mode & (about.st_uid == worker ? S_IRUSR : S_IROTH);
+}
+
+/* Returns the file of CAs that the worker would use, borrowed; NULL if there is
+ * none. The worker looks in the same places. */
+static const char *find_certificates(const options_t *options)
+{
+    static const char *const places[] = {
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Alpine, Arch */
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+        "/etc/ssl/cert.pem",                  /* Alpine */
+    };
+
+    if (options->fetch_ca_file)
+        return is_readable(options, options->fetch_ca_file)
+                   ? options->fetch_ca_file
+                   : NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (is_readable(options, places[i]))
+            return places[i];
+    return NULL;
+}
+
+static void check_profile(report_t *report, const profile_t *profile)
+{
+    const options_t *options = report->options;
+    cleanup_free char *name =
+        mem_format("fetch %.*s", NAME_MAX_SIZE, profile->name);
+    const char *certificates = find_certificates(options);
+    fault_t fault;
+
+    if (doctor_check_folder(options, "fetch/dir", options->fetch_dir, &fault)
+        < 0)
+        doctor_add(report, name, FOUND_MISSING,
+                   "fetch/dir in hearth.cfg(5), or no "
+                   "profile/<name>/fetch/allow",
+                   "%s", fault.text);
+    else if (!certificates && options->fetch_ca_file)
+        doctor_add(report, name, FOUND_LACKS,
+                   "fetch/ca_file in hearth.cfg(5) is the path of a PEM file",
+                   "%s is not a file that user %u, who runs downloads, can "
+                   "read, so no file is fetched by https",
+                   options->fetch_ca_file, doctor_zygote_user(options));
+    else if (!certificates)
+        doctor_add(report, name, FOUND_LACKS,
+                   "install ca-certificates, or name a PEM file by "
+                   "fetch/ca_file in hearth.cfg(5)",
+                   "the system has no certificates of CAs, so no file is "
+                   "fetched by https");
+    else
+        doctor_add(report, name, FOUND_OK, "", "in %s, with the CAs of %s",
+                   options->fetch_dir, certificates);
+}
+
+void doctor_check_fetch(report_t *report)
+{
+    for (size_t i = 0; i < report->options->profile_count; i++)
+        if (report->options->profiles[i]->fetch.allow[0])
+            check_profile(report, report->options->profiles[i]);
+}
