@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +41,13 @@ found
 """
 
 
-@pytest.fixture
-def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
-    """One with the settings of profile python3 that the test names."""
-    settings = [
-        "pool/min=0",
-        "pool/max=0",
-        *getattr(request, "param", []),
-    ]
+@contextmanager
+def gateway_with(*settings: str) -> Iterator[Gateway]:
+    """Settings of profile python3, besides that no session waits."""
     running = Gateway(
         *(
             word
-            for setting in settings
+            for setting in ("pool/min=0", "pool/max=0", *settings)
             for word in ("--set", f"profile/python3/{setting}")
         )
     )
@@ -62,8 +58,34 @@ def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
         running.end()
 
 
-def test_has_no_network_and_every_wall(gateway: Gateway) -> None:
-    client = gateway.create().client()
+@pytest.fixture
+def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
+    """One with the settings of profile python3 that the test names."""
+    with gateway_with(*request.param) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Gateway]:
+    with gateway_with() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[Gateway]:
+    with gateway_with("fresh=true", "preload=json") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def fresh_pooled() -> Iterator[Gateway]:
+    settings = ("fresh=true", "preload=json", "pool/min=1", "pool/max=2")
+    with gateway_with(*settings) as running:
+        yield running
+
+
+def test_has_no_network_and_every_wall(plain: Gateway) -> None:
+    client = plain.create().client()
     assert client.value(SECCOMP) == "2"
     assert client.value(FAMILY) == "EAFNOSUPPORT"
     client.close()
@@ -124,11 +146,11 @@ CALLS = {"landlock": "landlock_create_ruleset", "seccomp": "seccomp"}
 
 def without(call: str) -> list[str]:
     """As on a system without the call. The process that is started is the
-    program's, not the tracer's."""
+    program's, not the tracer's. By a filter no other call is stopped at."""
     if not shutil.which("strace"):
         pytest.skip("no strace")
     return [
-        "strace", "-D", "-f", "-qq", "-o", "/dev/null",
+        "strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null",
         "-e", f"trace={call}", "-e", f"inject={call}:error=ENOSYS",
     ]  # fmt: skip
 
@@ -249,17 +271,12 @@ random = ctypes.string_at(libc.getauxval(25), 16).hex()
 """
 
 
-@pytest.mark.parametrize(
-    "gateway",
-    [
-        ["fresh=true", "preload=json"],
-        ["fresh=true", "preload=json", "pool/min=1", "pool/max=2"],
-    ],
-    ids=["alone", "pooled"],
-    indirect=True,
-)
-def test_has_an_interpreter_of_its_own(gateway: Gateway) -> None:
+@pytest.mark.parametrize("kind", ["fresh", "fresh_pooled"])
+def test_has_an_interpreter_of_its_own(
+    request: pytest.FixtureRequest, kind: str
+) -> None:
     """Two fresh sessions have nothing of their layout in common."""
+    gateway = request.getfixturevalue(kind)
     clients = [gateway.create().client() for _ in range(2)]
     layouts = [client.value(LAYOUT) for client in clients]
     for one, other in zip(*layouts):
@@ -277,17 +294,19 @@ def test_has_an_interpreter_of_its_own(gateway: Gateway) -> None:
         client.close()
 
 
-@pytest.mark.parametrize("gateway", [[], ["fresh=true"]], indirect=True)
-def test_has_heard_that_pid_1_is_out_of_reach(gateway: Gateway) -> None:
+@pytest.mark.parametrize("kind", ["plain", "fresh"])
+def test_has_heard_that_pid_1_is_out_of_reach(
+    request: pytest.FixtureRequest, kind: str
+) -> None:
     """Before any code of the session's; where it said so is nothing left."""
-    client = gateway.create().client()
+    client = request.getfixturevalue(kind).create().client()
     assert client.value(UNREAD) == []
     client.close()
 
 
-def test_forks_share_a_layout(gateway: Gateway) -> None:
+def test_forks_share_a_layout(plain: Gateway) -> None:
     """The counterpart: what `fresh` changes is there to be changed."""
-    clients = [gateway.create().client() for _ in range(2)]
+    clients = [plain.create().client() for _ in range(2)]
     layouts = [client.value(LAYOUT) for client in clients]
     assert layouts[0] == layouts[1]
     for client in clients:
