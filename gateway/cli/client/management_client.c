@@ -29,7 +29,7 @@ struct management_client {
     char *evalue;     /* owned; the last failure, NULL when none */
     char *hint;       /* owned; what to do about it, or NULL */
     char *notice;     /* owned; of the next answer that is slow, or NULL */
-    void (*look)(void *arg); /* NULL: none */
+    bool (*look)(void *arg); /* NULL: none */
     void *look_arg;
     bool is_patient; /* answers may take longer than REPLY_MS */
 };
@@ -253,7 +253,7 @@ void management_client_explain(management_client_t *self, const char *notice)
     self->notice = isatty(STDERR_FILENO) ? mem_text(notice) : NULL;
 }
 
-void management_client_look(management_client_t *self, void (*look)(void *arg),
+void management_client_look(management_client_t *self, bool (*look)(void *arg),
                             void *arg)
 {
     self->look = look;
@@ -322,8 +322,8 @@ gateway_exit_t management_client_exchange(management_client_t *self,
             return read_reply(self, message, ret_reply);
         }
         print_notice(self, sent);
-        if (self->look)
-            self->look(self->look_arg);
+        if (self->look && !self->look(self->look_arg))
+            return unreachable(self, "interrupted");
         if (r == -ETIMEDOUT
             && (!management_client_is_served(self) || is_replaced(self)))
             return unreachable(self, "the gateway ended before it answered");

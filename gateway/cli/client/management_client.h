@@ -34,8 +34,9 @@ gateway_exit_t management_client_start(const char *const *words_or_null,
 void management_client_explain(management_client_t *self, const char *notice);
 
 /* Calls `look` about twice a second from now on while an answer is awaited; it
- * may ask another client. NULL: no more. */
-void management_client_look(management_client_t *self, void (*look)(void *arg),
+ * may ask another client. If it returns false, the answer is not awaited any
+ * more, as after a signal. NULL: no more. */
+void management_client_look(management_client_t *self, bool (*look)(void *arg),
                             void *arg);
 
 /* Lets answers take any time from now on, as long as the gateway lives. */

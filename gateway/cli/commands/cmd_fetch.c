@@ -32,6 +32,7 @@ typedef struct {
     management_client_t *other;      /* owned; asks meanwhile; NULL: none is */
     const char *session;
     char *url;            /* owned; without its query, as lists have it */
+    json_int_t before;    /* the last number when it was asked for */
     json_int_t number;    /* of the fetch; 0: not seen yet */
     progress_t *progress; /* owned; NULL until bytes have come */
 } wait_t;
@@ -56,13 +57,10 @@ static void show_progress(wait_t *self, const json_t *fetch)
     progress_show(self->progress, count_of(fetch, "bytes"));
 }
 
-/* Asks for the session's fetches, and finds the newest one of the URL. */
-static void look(void *arg)
+/* Returns the session's fetches, the oldest first, which the caller owns. */
+static json_t *ask_for_list(const wait_t *self)
 {
-    wait_t *self = arg;
-    const json_t *fetch, *found = NULL;
     json_auto_t *reply = NULL;
-    size_t i;
 
     if (!self->other
         || management_client_ask(
@@ -70,23 +68,59 @@ static void look(void *arg)
                json_pack("{s:s,s:s}", "id", self->session, "order", "list"),
                &reply)
                != GATEWAY_EXIT_OK)
-        return;
-    json_array_foreach(json_object_get(reply, "fetches"), i,
-                       fetch) if (strcmp(member_text(fetch, "url"), self->url)
-                                  == 0) found = fetch;
-    if (!found)
-        return;
-    self->number = json_integer_value(json_object_get(found, "number"));
-    if (isatty(STDERR_FILENO)
-        && strcmp(member_text(found, "state"), "running") == 0)
-        show_progress(self, found);
+        return NULL;
+    return json_incref(json_object_get(reply, "fetches"));
+}
+
+static json_int_t number_of(const json_t *fetch)
+{
+    return json_integer_value(json_object_get(fetch, "number"));
+}
+
+/* Other clients may fetch the same URL: the own fetch is the first of it that
+ * is newer than the list from before. */
+static bool is_own(const wait_t *self, const json_t *fetch)
+{
+    return self->number
+               ? number_of(fetch) == self->number
+               : number_of(fetch) > self->before
+                     && strcmp(member_text(fetch, "url"), self->url) == 0;
+}
+
+/* Looks for the own fetch; returns false after a signal. */
+static bool look(void *arg)
+{
+    wait_t *self = arg;
+    json_auto_t *fetches = ask_for_list(self);
+    const json_t *fetch;
+    size_t i;
+
+    json_array_foreach(fetches, i, fetch)
+    {
+        if (!is_own(self, fetch))
+            continue;
+        self->number = number_of(fetch);
+        if (isatty(STDERR_FILENO)
+            && strcmp(member_text(fetch, "state"), "running") == 0)
+            show_progress(self, fetch);
+    }
+    return !is_interrupted;
+}
+
+static void look_before(wait_t *self)
+{
+    json_auto_t *fetches = ask_for_list(self);
+    const json_t *fetch;
+    size_t i;
+
+    json_array_foreach(fetches, i, fetch) self->before = number_of(fetch);
 }
 
 static void cancel(wait_t *self)
 {
     json_auto_t *reply = NULL;
 
-    look(self);
+    (void) look(self);
     if (self->number
         && management_client_ask(self->other, "fetch",
                                  json_pack("{s:s,s:s,s:I}", "id", self->session,
@@ -112,7 +146,7 @@ static json_t *describe(const arguments_t *arguments, const char *url,
     if (!path)
         return NULL;
     /* Several files need a folder, and a folder's text has lost its slash. */
-    if (size && (!is_alone || into[size - 1] == '/')
+    if (size && (!is_alone || into[size - 1] == '/' || strcmp(into, ".") == 0)
         && path[strlen(path) - (*path != '\0')] != '/') {
         char *folder = mem_format("%s/", path);
 
@@ -155,6 +189,7 @@ static gateway_exit_t fetch_one(const arguments_t *arguments,
         return GATEWAY_EXIT_USAGE;
     wait.url = mem_copy(url, strcspn(url, "?#"));
     (void) management_client_find(&wait.other);
+    look_before(&wait);
     management_client_look(management, look, &wait);
     status = management_client_ask(management, "fetch", content, &reply);
     management_client_look(management, NULL, NULL);

@@ -26,13 +26,14 @@ static json_t *load(const char *text, size_t size)
 
 /* --- Paths --- */
 
-/* Makes "session" of "sessions", "process" of "processes", and "sandbox" of
- * "sandboxes". */
+/* Makes "session" of "sessions", "process" of "processes", "fetch" of
+ * "fetches", and "sandbox" of "sandboxes". */
 static void cut_plural(char *word)
 {
     size_t size = strlen(word);
     bool is_long = size > 4
                    && (strcmp(word + size - 4, "sses") == 0
+                       || strcmp(word + size - 3, "hes") == 0
                        || strcmp(word + size - 3, "xes") == 0);
 
     if (size && word[size - 1] == 's')

@@ -17,6 +17,7 @@
 #include "gateway/registry/storage/fetch_folder.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,17 +76,25 @@ static void placement_destroy(placement_t **self_p)
 
 /* ---- from the worker's answer to the workspace ---- */
 
-/* Returns why the worker's file cannot be copied; NULL if it can. */
-static json_t *check_file(int file)
+/* Returns why the worker's file cannot be copied; NULL if it can. Records and
+ * the reply have the size that the worker says. */
+static json_t *check_file(int file, const json_t *reply)
 {
+    json_int_t said = json_integer_value(json_object_get(reply, "size"));
     struct stat about;
     int flags = fcntl(file, F_GETFL);
 
-    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && flags >= 0
-        && (flags & O_ACCMODE) == O_RDONLY && !(flags & O_PATH))
-        return NULL;
-    return download_answer_error(&fetch_kind, "Failed",
-                                 "the fetch worker gave no plain file");
+    if (fstat(file, &about) < 0 || !S_ISREG(about.st_mode) || flags < 0
+        || (flags & O_ACCMODE) != O_RDONLY || (flags & O_PATH))
+        return download_answer_error(&fetch_kind, "Failed",
+                                     "the fetch worker gave no plain file");
+    if (about.st_size != said)
+        return download_answer_error(&fetch_kind, "Failed",
+                                     "the fetch worker gave a file of %" PRId64
+                                     " bytes, and said "
+                                     "that it has %" PRId64,
+                                     (int64_t) about.st_size, (int64_t) said);
+    return NULL;
 }
 
 /* Returns the members that the files thread copies and records by. */
@@ -106,7 +115,7 @@ static json_t *place(fetch_jobs_t *self, const placement_t *placement,
 {
     const session_entry_t *entry =
         session_table_find(self->parts->table, placement->session);
-    json_t *error = check_file(*file_p);
+    json_t *error = check_file(*file_p, placement->reply);
 
     if (error)
         return error;

@@ -185,6 +185,7 @@ class Walk:
         self.ask(201, "POST", f"{here}/notes", {"text": "x", "by": "y"})
         self.ask(200, "GET", f"{here}/events?since=0&wait=1&follow=0")
         self.ask(200, "GET", f"{here}/page")
+        self.ask(200, "GET", f"{here}/fetches")
         record = self.ask(200, "GET", f"{here}/events/1").json
         schemas = self.contract.strict
         jsonschema.validate(
@@ -271,7 +272,8 @@ class Walk:
 
 
 # Elsewhere: test_scopes ends a gateway, every WebSocket gets a 101, test_mcp
-# asks at MCP's door, test_e2b at E2B's, and test_packages has an index.
+# asks at MCP's door, test_e2b at E2B's, test_packages has an index, and
+# test_fetches has hosts.
 NOT_HERE = {
     ("post", "/mcp", 200),
     ("post", "/mcp", 202),
@@ -289,6 +291,8 @@ NOT_HERE = {
     ("get", "/hearth/sessions/{session}/packages", 200),
     ("post", "/hearth/sessions/{session}/packages", 200),
     ("delete", "/hearth/sessions/{session}/packages/{package}", 200),
+    ("post", "/hearth/sessions/{session}/fetches", 200),
+    ("delete", "/hearth/sessions/{session}/fetches/{fetch}", 204),
 }
 
 

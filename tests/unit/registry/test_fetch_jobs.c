@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define DID(text)      assert_string_equal(deeds_take(), text)
@@ -38,11 +39,23 @@ static void fetch(const char *session, const char *url)
     download_fakes_fetch(text);
 }
 
+/* Returns a file of that many bytes that is open for reading. */
+static int file_of(int size)
+{
+    int made = memfd_create("fetched", MFD_CLOEXEC);
+    cleanup_free char *path = mem_format("/proc/self/fd/%d", made);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_true(file >= 0);
+    assert_int_equal(ftruncate(made, size), 0);
+    close(made);
+    return file;
+}
+
 /* Has a worker answer with a file. */
 static void bring(size_t at)
 {
-    download_fakes.file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    assert_true(download_fakes.file >= 0);
+    download_fakes.file = file_of(4);
     download_fakes_answer(at, OK);
     assert_int_equal(download_fakes.file, -1);
 }
@@ -189,6 +202,21 @@ static void what_is_no_plain_file_is_not_placed(void **state)
     }
     assert_int_equal(download_fakes.placed, 0);
     assert_int_equal(open_files(), files);
+}
+
+static void the_worker_says_the_files_size(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    download_fakes.file = file_of(5);
+    download_fakes_answer(0, OK);
+    assert_string_equal(
+        fake_answered(),
+        "0 {\"ename\":\"FetchFailed\",\"evalue\":\"the fetch worker gave a "
+        "file of 5 bytes, and said that it has 4\",\"exit_code\":1,\"status\":"
+        "\"error\"}");
+    assert_int_equal(download_fakes.placed, 0);
+    download_fakes_leave(0);
 }
 
 static void too_many_files_wait(void **state)
@@ -400,6 +428,7 @@ int main(void)
         TEST(a_failure_has_a_record),
         TEST(a_file_that_does_not_fit),
         TEST(what_is_no_plain_file_is_not_placed),
+        TEST(the_worker_says_the_files_size),
         TEST(too_many_files_wait),
         TEST(some_run_and_some_wait),
         TEST(too_many_of_a_session_wait),

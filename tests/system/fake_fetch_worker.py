@@ -1,0 +1,158 @@
+"""In the place of hearth_downloads.fetch.worker: does what the last part of its
+job's URL says, and notes in the tests' folder that it began and ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+PLAIN = b"city,people\nBonn,331885\n"
+
+
+class Worker:
+    def __init__(self) -> None:
+        # fetch_gateway.py has put this file into bin/python/hearth_downloads/
+        # fetch, beside the folder of notes.
+        self.notes = Path(__file__).resolve().parents[4] / "n"
+        self.socket = socket.socket(fileno=3)
+        self.job = json.loads(self.socket.recv(65536))
+        self.name = urlsplit(self.job["url"]).path.rpartition("/")[2]
+        self.note("began")
+
+    def note(self, what: str) -> None:
+        line = {
+            "what": what,
+            "name": self.name,
+            "pid": os.getpid(),
+            "job": self.job,
+        }
+        with (self.notes / "log").open("a") as log:
+            log.write(json.dumps(line) + "\n")
+
+    def send(self, value: Any, *files: int) -> None:
+        socket.send_fds(self.socket, [json.dumps(value).encode()], list(files))
+
+    def fault(self, ename: str) -> None:
+        self.send({"fault": {"ename": ename, "text": f"it is {ename}"}})
+
+    def ok(self, content: bytes, *files: int, **others: Any) -> None:
+        about = {
+            "size": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "cached": False,
+            "encoding": "",
+        }
+        self.send({"ok": {**about, **others}}, *files)
+
+    def file(self, content: bytes, flags: int = os.O_RDONLY) -> int:
+        path = self.notes / f"file-{os.getpid()}"
+        path.write_bytes(content)
+        opened = os.open(path, flags | os.O_CLOEXEC)
+        path.unlink()
+        return opened
+
+    def give(self, content: bytes = PLAIN, **others: Any) -> None:
+        self.ok(content, self.file(content), **others)
+
+    # What each beginning of a name does.
+
+    def big(self) -> None:
+        """As many bytes as the name says."""
+        self.give(b"x" * int(self.name.partition("-")[2]))
+
+    def has(self) -> None:
+        """The text after the hyphen."""
+        self.give(self.name.partition("-")[2].encode())
+
+    def cached(self) -> None:
+        self.give(cached=True)
+
+    def zipped(self) -> None:
+        self.give(encoding="gzip")
+
+    def slow(self) -> None:
+        """Until the test has made a file of that name, or its socket ends."""
+        self.send({"progress": "receiving"})
+        self.send({"progress": {"bytes": 5, "total": 10}})
+        self.note("waits")
+        self.socket.setblocking(False)
+        while not (self.notes / self.name).exists():
+            try:
+                if not self.socket.recv(1):
+                    self.note("given up")
+                    sys.exit(0)
+            except BlockingIOError:
+                time.sleep(0.02)
+        self.give()
+
+    def stubborn(self) -> None:
+        while True:
+            time.sleep(60)
+
+    def dies(self) -> None:
+        sys.exit(1)
+
+    def killed(self) -> None:
+        os.kill(os.getpid(), 9)
+
+    def nofile(self) -> None:
+        self.ok(PLAIN)
+
+    def twofiles(self) -> None:
+        self.ok(PLAIN, self.file(PLAIN), self.file(PLAIN))
+
+    def folder(self) -> None:
+        self.ok(PLAIN, os.open(self.notes, os.O_RDONLY | os.O_CLOEXEC))
+
+    def writable(self) -> None:
+        self.ok(PLAIN, self.file(PLAIN, os.O_RDWR))
+
+    def device(self) -> None:
+        self.ok(PLAIN, os.open("/dev/zero", os.O_RDONLY | os.O_CLOEXEC))
+
+    def size(self) -> None:
+        """Not that of its file."""
+        self.give(size=len(PLAIN) + 1)
+
+    def hash(self) -> None:
+        """None at all."""
+        self.give(sha256="../../x")
+
+    def more(self) -> None:
+        self.give(path="/etc/passwd")
+
+    def early(self) -> None:
+        """A file with a word of progress."""
+        self.send({"progress": "receiving"}, self.file(PLAIN))
+        self.give()
+
+    def refused(self) -> None:
+        self.fault("FetchRefused")
+
+    def invalid(self) -> None:
+        self.fault("FetchInvalid")
+
+    def unreachable(self) -> None:
+        self.fault("FetchUnreachable")
+
+    def failed(self) -> None:
+        self.fault("FetchFailed")
+
+    def unknown(self) -> None:
+        self.fault("WorkspaceFull")
+
+    def run(self) -> None:
+        kind = self.name.partition("-")[0]
+        getattr(self, kind, self.give)()
+        self.note("ended")
+
+
+def main() -> None:
+    Worker().run()

@@ -1,0 +1,87 @@
+"""A gateway whose fetch worker is fake_fetch_worker.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from deadline import wait_for
+from fake_fetch_worker import PLAIN
+from harness import HEARTH, Gateway
+from processes import start_time
+
+__all__ = ["ALLOW", "HOST", "PLAIN", "Fetching"]
+
+WORKER = Path(__file__).with_name("fake_fetch_worker.py")
+ALLOW = "profile/python3/fetch/allow"
+HOST = "https://data.example"
+
+
+class Fetching(Gateway):
+    def __init__(self, *options: str) -> None:
+        super().__init__()
+        self.told = self.folder / "n"
+        self.options += [
+            "--set",
+            f"fetch/dir={self.folder / 'f'}",
+            "--set",
+            f"{ALLOW}=data.example",
+            *options,
+        ]
+        self.place_worker()
+
+    def place_worker(self) -> None:
+        """The program finds its Python packages beside itself."""
+        here = self.folder / "bin"
+        python = here / "python"
+        fetch = python / "hearth_downloads" / "fetch"
+        fetch.mkdir(parents=True)
+        for path in (self.folder, here, python, fetch.parent, fetch):
+            os.chmod(path, 0o755)
+        real = Path(HEARTH).resolve()
+        shutil.copy2(real, here / "hearth")
+        os.symlink(
+            real.parent / "python" / "hearth_kernel", python / "hearth_kernel"
+        )
+        (fetch.parent / "__init__.py").touch()
+        (fetch / "__init__.py").touch()
+        shutil.copy(WORKER, fetch / "worker.py")
+        self.command = (str(here / "hearth"), "serve")
+        # The worker may be another user.
+        self.told.mkdir()
+        os.chmod(self.told, 0o777)
+
+    def notes(self) -> list[dict[str, Any]]:
+        """Return the notes of workers, in the order in which they were made."""
+        try:
+            text = (self.told / "log").read_text()
+        except FileNotFoundError:
+            return []
+        return [json.loads(line) for line in text.splitlines()]
+
+    def order(self, what: str) -> list[str]:
+        return [note["name"] for note in self.notes() if note["what"] == what]
+
+    def wait_note(self, what: str, name: str) -> dict[str, Any]:
+        def look() -> Any:
+            return next(
+                (
+                    note
+                    for note in self.notes()
+                    if note["what"] == what and note["name"] == name
+                ),
+                None,
+            )
+
+        found: dict[str, Any] = wait_for(look, f"{name} {what}")
+        return found
+
+    def let(self, name: str) -> None:
+        """A slow fetch of that name goes on."""
+        (self.told / name).touch()
+
+    def wait_ended(self, pid: int) -> None:
+        wait_for(lambda: start_time(pid) is None, f"the end of {pid}")
