@@ -189,7 +189,7 @@ static void check_folders(const options_t *options, config_report_t *report)
 
 static void check_downloads(const options_t *options, config_report_t *report)
 {
-    bool lacks_user = options_lacks_uv_user(options);
+    bool lacks_user = options_lacks_sandbox_user(options);
     bool has_index = false, has_places = false;
 
     for (size_t i = 0; i < options->profile_count; i++) {

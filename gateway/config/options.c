@@ -238,7 +238,7 @@ uid_t options_zygote_uid(const options_t *self)
     return (uid_t) (self->users.uid_first + self->users.uid_count - 2);
 }
 
-bool options_lacks_uv_user(const options_t *self)
+bool options_lacks_sandbox_user(const options_t *self)
 {
     return geteuid() == 0 && capability_gives_users()
            && self->users.uid_count < USERS_MIN;

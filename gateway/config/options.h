@@ -233,7 +233,7 @@ const char *options_refuse_zygote_user(const options_t *self,
 uid_t options_zygote_uid(const options_t *self);
 /* Returns true if the gateway is root and its range has no number for the
  * sandboxes of downloads that is not a session's. */
-bool options_lacks_uv_user(const options_t *self);
+bool options_lacks_sandbox_user(const options_t *self);
 
 /* Makes a profile the default; -EINVAL if there is none of that name. */
 int options_prefer(options_t *self, const char *name, fault_t *fault);

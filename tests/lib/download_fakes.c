@@ -31,7 +31,7 @@ int __wrap_download_process_take_file(download_process_t *self);
 const char *__wrap_fetch_folder_work(const fetch_folder_t *self);
 bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p);
 void __wrap_download_process_destroy(download_process_t **self_p);
-packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self);
+download_users_t __wrap_launch_users_of_downloads(const launch_users_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
                                  const char *event, const char *session,
                                  const char *outcome, json_t *details);
@@ -111,13 +111,13 @@ void __wrap_download_process_destroy(download_process_t **self_p)
     *self_p = NULL;
 }
 
-packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self)
+download_users_t __wrap_launch_users_of_downloads(const launch_users_t *self)
 {
     (void) self;
-    return (packages_users_t){.has_own = download_fakes.has_user,
+    return (download_users_t){.has_own = download_fakes.has_user,
                               .worker = user,
-                              .uv_uid = user.uid,
-                              .uv_gid = user.gid};
+                              .sandbox_uid = user.uid,
+                              .sandbox_gid = user.gid};
 }
 
 const download_progress_t *

@@ -92,7 +92,8 @@ static int start(download_job_t *job, fault_t *fault)
     static const download_process_ops_t ops = {.answered = on_answered,
                                                .ended = on_ended};
     const download_lane_t *self = job->lane;
-    const packages_users_t users = launch_users_of_packages(self->parts->users);
+    const download_users_t users =
+        launch_users_of_downloads(self->parts->users);
     const download_process_start_t how = {
         .loop = self->parts->loop,
         .kind = self->start.kind,

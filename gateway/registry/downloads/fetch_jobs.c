@@ -286,7 +286,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
     const profile_fetch_t *fetch = &profile->fetch;
-    const packages_users_t users = launch_users_of_packages(self->parts->users);
+    const download_users_t users = launch_users_of_downloads(self->parts->users);
     json_t *job = json_pack(
         "{s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:s,s:o,s:o,s:I,s:I}",
         "order", "fetch", "url", text_of(content, "url"), "sha256",
@@ -297,7 +297,7 @@ static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
         (json_int_t) fetch->max_bytes, "ca_file",
         options->fetch_ca_file ? options->fetch_ca_file : "", "accept",
         list_new(profile->accept), "without", list_new(profile->without), "uid",
-        (json_int_t) users.uv_uid, "gid", (json_int_t) users.uv_gid);
+        (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
 
     if (users.has_own)
         json_object_set_new(job, "mapper",

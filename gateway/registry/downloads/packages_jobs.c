@@ -128,7 +128,8 @@ static json_t *describe(const packages_jobs_t *self,
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
     const profile_packages_t *packages = &profile->packages;
-    const packages_users_t users = launch_users_of_packages(self->parts->users);
+    const download_users_t users =
+        launch_users_of_downloads(self->parts->users);
     const packages_folder_t *place = self->parts->packages_folder;
     const json_t *names = json_object_get(content, "names");
     cleanup_free char *folder = packages_folder_session(place, entry->packages);
@@ -147,7 +148,7 @@ static json_t *describe(const packages_jobs_t *self,
         (json_int_t) packages->max_bytes, "max_files",
         (json_int_t) packages->max_files, "uv", uv ? uv : "", "accept",
         list_new(profile->accept), "without", list_new(profile->without), "uid",
-        (json_int_t) users.uv_uid, "gid", (json_int_t) users.uv_gid);
+        (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
 
     if (users.has_own)
         json_object_set_new(job, "mapper",

@@ -95,13 +95,13 @@ const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self)
 }
 
 /* Returns the users of a worker that is not root: what it runs has its own. */
-static packages_users_t share(const launch_users_t *self)
+static download_users_t share(const launch_users_t *self)
 {
-    packages_users_t users = {
+    download_users_t users = {
         .has_own = self->has_zygotes,
         .worker = self->zygotes,
-        .uv_uid = self->has_zygotes ? self->zygotes.uid : geteuid(),
-        .uv_gid = self->has_zygotes ? self->zygotes.gid : getegid(),
+        .sandbox_uid = self->has_zygotes ? self->zygotes.uid : geteuid(),
+        .sandbox_gid = self->has_zygotes ? self->zygotes.gid : getegid(),
     };
 
     if (users.has_own) {
@@ -113,15 +113,15 @@ static packages_users_t share(const launch_users_t *self)
     return users;
 }
 
-packages_users_t launch_users_of_packages(const launch_users_t *self)
+download_users_t launch_users_of_downloads(const launch_users_t *self)
 {
-    packages_users_t users = share(self);
+    download_users_t users = share(self);
 
     /* Nothing in a sandbox may be root. */
     if (!users.has_own && self->pool && geteuid() == 0
-        && !options_lacks_uv_user(self->options)) {
-        users.uv_uid = options_zygote_uid(self->options);
-        users.uv_gid = (gid_t) users.uv_uid;
+        && !options_lacks_sandbox_user(self->options)) {
+        users.sandbox_uid = options_zygote_uid(self->options);
+        users.sandbox_gid = (gid_t) users.sandbox_uid;
     }
     return users;
 }

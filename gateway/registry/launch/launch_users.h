@@ -12,14 +12,14 @@
 
 typedef struct launch_users launch_users_t;
 
-/* The user of the packages worker, and the user of uv in the worker's
- * sandbox. */
+/* The user of a worker of downloads, and the user of the sandboxes that the
+ * worker makes. */
 typedef struct {
     bool has_own;         /* false: the worker has the gateway's user */
     zygote_user_t worker; /* set if has_own */
-    uid_t uv_uid;         /* the worker's, unless that is root */
-    gid_t uv_gid;
-} packages_users_t;
+    uid_t sandbox_uid;    /* the worker's, unless that is root */
+    gid_t sandbox_gid;
+} download_users_t;
 
 /* Fails if the options ask for a user of the zygotes' own and this process
  * cannot give one. `options` is borrowed; `cgroups` admits that user. */
@@ -30,9 +30,9 @@ void launch_users_destroy(launch_users_t **self_p);
 
 /* Returns the user that zygotes run as; NULL: the gateway's. */
 const zygote_user_t *launch_users_of_zygotes(const launch_users_t *self);
-/* Returns the users of packages. The worker has that of zygotes. Its programs
+/* Returns the users of downloads. The worker has that of zygotes. Its programs
  * get no user of a session, but only its own and that of pid 1. */
-packages_users_t launch_users_of_packages(const launch_users_t *self);
+download_users_t launch_users_of_downloads(const launch_users_t *self);
 /* Returns the user that all sessions' pid 1 have; 0: the session's. */
 uid_t launch_users_of_init(const launch_users_t *self);
 /* Returns the user of a new session. `has_folder`: its workspace is a folder

@@ -236,10 +236,10 @@ static void start_launcher(registry_t *self)
 
 static int make_folders(registry_parts_t *parts, fault_t *fault)
 {
-    const packages_users_t users = launch_users_of_packages(parts->users);
+    const download_users_t users = launch_users_of_downloads(parts->users);
     const packages_owners_t owners = {
         .zygotes = launch_users_of_zygotes(parts->users),
-        .uv_uid = users.uv_uid,
+        .uv_uid = users.sandbox_uid,
     };
     int r = packages_folder_new(parts->options, &owners,
                                 &parts->packages_folder, fault);

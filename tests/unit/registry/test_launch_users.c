@@ -263,12 +263,12 @@ static void lent_users_are_given_by_zygotes_that_are_the_gateways(void **state)
     launch_users_destroy(&self);
 }
 
-/* --- Packages --- */
+/* --- Downloads --- */
 
-static packages_users_t of_packages(void)
+static download_users_t of_downloads(void)
 {
     launch_users_t *self = make();
-    packages_users_t users = launch_users_of_packages(self);
+    download_users_t users = launch_users_of_downloads(self);
 
     launch_users_destroy(&self);
     return users;
@@ -277,60 +277,60 @@ static packages_users_t of_packages(void)
 /* The mapper gives a program its own user if its range does not have it. */
 static void the_worker_has_the_zygotes_user_and_not_their_range(void **state)
 {
-    packages_users_t users;
+    download_users_t users;
 
     (void) state;
-    users = of_packages();
+    users = of_downloads();
     assert_true(users.has_own);
     assert_int_equal(users.worker.uid, FIRST + 3);
     assert_int_equal(users.worker.gid, FIRST + 3);
     assert_int_equal(users.worker.first, FIRST + 4); /* pid 1's */
     assert_int_equal(users.worker.count, 1);
-    assert_int_equal(users.uv_uid, FIRST + 3);
-    assert_int_equal(users.uv_gid, FIRST + 3);
+    assert_int_equal(users.sandbox_uid, FIRST + 3);
+    assert_int_equal(users.sandbox_gid, FIRST + 3);
     options.users.lends_subids = true;
-    users = of_packages();
+    users = of_downloads();
     assert_true(users.has_own);
     assert_int_equal(users.worker.uid, GATEWAY);
     assert_int_equal(users.worker.first, FIRST + 4);
-    assert_int_equal(users.uv_uid, GATEWAY);
-    assert_int_equal(users.uv_gid, GATEWAY + 1);
+    assert_int_equal(users.sandbox_uid, GATEWAY);
+    assert_int_equal(users.sandbox_gid, GATEWAY + 1);
 }
 
 static void what_roots_worker_runs_is_not_root(void **state)
 {
-    packages_users_t users;
+    download_users_t users;
 
     (void) state;
     gateway = 0;
-    users = of_packages();
+    users = of_downloads();
     assert_false(users.has_own);
-    assert_int_equal(users.uv_uid, FIRST + 3);
-    assert_int_equal(users.uv_gid, FIRST + 3);
+    assert_int_equal(users.sandbox_uid, FIRST + 3);
+    assert_int_equal(users.sandbox_gid, FIRST + 3);
     gateway = GATEWAY;
     options.users.zygote_user = OPTIONS_ZYGOTE_GATEWAY;
-    users = of_packages();
+    users = of_downloads();
     assert_false(users.has_own);
-    assert_int_equal(users.uv_uid, GATEWAY);
-    assert_int_equal(users.uv_gid, GATEWAY + 1);
+    assert_int_equal(users.sandbox_uid, GATEWAY);
+    assert_int_equal(users.sandbox_gid, GATEWAY + 1);
 }
 
 /* The first of a range of three is the only session's. */
-static void uv_never_has_a_sessions_user(void **state)
+static void downloads_never_have_a_sessions_user(void **state)
 {
     (void) state;
     gateway = 0;
     options.users.uid_count = 3;
-    assert_false(options_lacks_uv_user(&options));
-    assert_int_equal(of_packages().uv_uid, FIRST + 1);
+    assert_false(options_lacks_sandbox_user(&options));
+    assert_int_equal(of_downloads().sandbox_uid, FIRST + 1);
     for (uint64_t count = 1; count < 3; count++) {
         options.users.uid_count = count;
-        assert_true(options_lacks_uv_user(&options));
-        assert_int_equal(of_packages().uv_uid, 0);
+        assert_true(options_lacks_sandbox_user(&options));
+        assert_int_equal(of_downloads().sandbox_uid, 0);
     }
     gateway = GATEWAY;
-    assert_false(options_lacks_uv_user(&options));
-    assert_int_equal(of_packages().uv_uid, GATEWAY);
+    assert_false(options_lacks_sandbox_user(&options));
+    assert_int_equal(of_downloads().sandbox_uid, GATEWAY);
 }
 
 /* --- Sessions that were there before --- */
@@ -412,7 +412,7 @@ int main(void)
         TEST(lent_users_are_given_by_zygotes_that_are_the_gateways),
         TEST(the_worker_has_the_zygotes_user_and_not_their_range),
         TEST(what_roots_worker_runs_is_not_root),
-        TEST(uv_never_has_a_sessions_user),
+        TEST(downloads_never_have_a_sessions_user),
         TEST(a_workspace_shows_whose_it_is),
         TEST(a_revived_session_has_its_user_or_a_lent_one),
         TEST(pid_1_has_the_last_user_if_sessions_have_another),

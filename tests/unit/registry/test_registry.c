@@ -149,7 +149,7 @@ cgroup_sweep_t *__wrap_cgroup_sweep_new(zloop_t *loop, const cgroups_t *cgroups,
                                         const prealloc_t *prealloc);
 int __wrap_launch_users_new(const options_t *options, cgroups_t *cgroups,
                             launch_users_t **ret_users, fault_t *fault);
-packages_users_t __wrap_launch_users_of_packages(const launch_users_t *self);
+download_users_t __wrap_launch_users_of_downloads(const launch_users_t *self);
 const zygote_user_t *__wrap_launch_users_of_zygotes(const launch_users_t *self);
 int __wrap_packages_folder_new(const options_t *options,
                                const packages_owners_t *owners,
@@ -247,10 +247,10 @@ int __wrap_launch_users_new(const options_t *options UNUSED,
     return r;
 }
 
-packages_users_t
-__wrap_launch_users_of_packages(const launch_users_t *self UNUSED)
+download_users_t
+__wrap_launch_users_of_downloads(const launch_users_t *self UNUSED)
 {
-    return (packages_users_t){.uv_uid = 5, .uv_gid = 6};
+    return (download_users_t){.sandbox_uid = 5, .sandbox_gid = 6};
 }
 
 static const zygote_user_t zygotes;
