@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-import struct
 import threading
 from dataclasses import dataclass, field
 from typing import Callable, Optional
@@ -43,7 +42,7 @@ class File:
     has_ranges: bool = True
     has_length: bool = True
     breaks: list[int] = field(default_factory=list)
-    # After how many bytes of each answer in turn the connection is reset.
+    # After how many bytes of each answer in turn the connection ends.
 
     def serve(self, client: socket.socket, asked: Asked) -> None:
         """Answer as an honest server, as far as the network lets it."""
@@ -61,7 +60,6 @@ class File:
             client.sendall(self._head("200 OK", length))
         if self.breaks:
             client.sendall(body[: self.breaks.pop(0)])
-            reset(client)
             return
         for at in range(0, len(body), CHUNK):
             client.sendall(body[at : at + CHUNK])
@@ -97,13 +95,6 @@ class File:
             if value:
                 lines.append(f"{name}: {value}")
         return "\r\n".join([*lines, "", ""]).encode()
-
-
-def reset(client: socket.socket) -> None:
-    """End a connection so that its client sees an error."""
-    client.setsockopt(
-        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-    )
 
 
 def say(*pieces: bytes) -> Script:

@@ -222,15 +222,15 @@ class Folder:
         assert len(text) <= 1000
         if self.work.is_dir() and os.listdir(self.work):
             assert sorted(os.listdir(self.work)) == FOLDERS
-            assert self.list("jobs") == []
+            assert self.names("jobs") == []
         return refused.value
 
-    def list(self, name: str) -> list[str]:
+    def names(self, name: str) -> list[str]:
         """Return what is in one of the folders."""
         return sorted(os.listdir(self.work / name))
 
     def objects(self) -> list[str]:
-        return self.list("objects")
+        return self.names("objects")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import socket
 from typing import Any
 
 import pytest
-from fake_files import Asked, FakeFiles, redirect, reset, say
+from fake_files import Asked, FakeFiles, redirect, say
 from fetching import Folder, Refusal, digest
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -76,7 +76,7 @@ def test_ends_a_body_that_grows_too_large(
     assert fault.ename == "FetchRefused"
     assert "more than profile/python3/fetch/max_bytes" in fault.text
     assert server.count("/a") == 1
-    assert folder.list("partial") == folder.objects() == []
+    assert folder.names("partial") == folder.objects() == []
 
 
 def test_takes_a_file_of_the_very_limit(
@@ -255,7 +255,7 @@ def test_refuses_a_head_with_two_meanings(
     assert fault.ename == "FetchUnreachable"
     assert why in fault.text
     assert "sent no answer that can be read" in fault.text
-    assert folder.objects() == folder.list("entries") == []
+    assert folder.objects() == folder.names("entries") == []
 
 
 def test_a_length_that_is_too_long(folder: Folder, server: FakeFiles) -> None:
@@ -428,7 +428,6 @@ def test_ends_a_server_that_ends_and_begins_again(
 
     def serve(client: socket.socket, asked: Asked) -> None:
         client.sendall(OK + LENGTH % (1 << 20) + bytes(next(sizes)))
-        reset(client)
 
     server.scripts["/a"] = serve
     folder.hook = (
@@ -476,7 +475,7 @@ def test_two_urls_may_have_one_object(
     folder.fetch(server.url("/a"))
     folder.fetch(server.url("/b"))
     assert folder.objects() == [digest(b"one")]
-    assert len(folder.list("entries")) == 2
+    assert len(folder.names("entries")) == 2
 
 
 def test_a_kind_of_fault_is_known(folder: Folder, server: FakeFiles) -> None:

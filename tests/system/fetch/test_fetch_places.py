@@ -11,8 +11,13 @@ from hearth_downloads.fetch.places import Places, check_url, read_places
 from hearth_downloads.fetch.url import parse_url
 
 
+def make_job(lists: dict[str, Any]) -> Job:
+    known: dict[str, Any] = {name: tuple(one) for name, one in lists.items()}
+    return Job(profile="python3", **known)
+
+
 def read(url: str = "http://x.example/", **lists: Any) -> Places:
-    job = Job(profile="python3", **{k: tuple(v) for k, v in lists.items()})
+    job = make_job(lists)
     return read_places(job, parse_url(url))
 
 
@@ -105,7 +110,7 @@ def test_nothing_is_permitted_without_a_list() -> None:
 
 
 def test_https_does_not_lead_to_http() -> None:
-    lists = {"allow": ["data.example:80"]}
+    lists: dict[str, Any] = {"allow": ["data.example:80"]}
     assert read("http://a.example", **lists).permits("http", "data.example", 80)
     places = read("https://a.example", **lists)
     assert not places.permits("http", "data.example", 80)
@@ -135,7 +140,8 @@ def test_https_does_not_lead_to_http() -> None:
 @pytest.mark.parametrize("name", ["allow", "deny"])
 def test_refuses_an_entry_that_is_no_place(name: str, entry: str) -> None:
     with pytest.raises(Failed, match=f"profile/python3/fetch/{name} has"):
-        read(**{name: [entry]})
+        make = {"allow": [], "deny": [], name: [entry]}
+        read(allow=make["allow"], deny=make["deny"])
 
 
 FORBIDDEN = [
@@ -219,7 +225,7 @@ def test_refuses_what_is_no_network() -> None:
 
 
 def say(url: str, **lists: Any) -> str:
-    job = Job(profile="python3", **{k: tuple(v) for k, v in lists.items()})
+    job = make_job(lists)
     with pytest.raises(Refused) as refused:
         check_url(job, read_places(job, parse_url(url)), parse_url(url))
     return refused.value.text
