@@ -121,7 +121,7 @@ static json_t *list_new(char *const *texts)
     return list;
 }
 
-/* Returns what the worker gets (docs/design/PROTOCOL.packages.md). */
+/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). */
 static json_t *describe(const packages_jobs_t *self,
                         const session_entry_t *entry, const json_t *content)
 {

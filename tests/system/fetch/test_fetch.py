@@ -161,6 +161,10 @@ def test_an_encoded_body_is_named(folder: Folder, server: FakeFiles) -> None:
         folder.fetch(server.url("/c"))
     server.put("/d", b"x", encoding="a b")
     assert folder.fetch(server.url("/d")).encoding == "unknown"
+    server.put("/e", b"x", encoding="gzip, " * 6 + "br")
+    assert folder.fetch(server.url("/e")).encoding == "gzip, " * 6 + "br"
+    server.put("/f", b"x", encoding="gzip, " * 8)
+    assert folder.fetch(server.url("/f")).encoding == "unknown"
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -139,8 +139,8 @@ def test_https_does_not_lead_to_http() -> None:
 )
 @pytest.mark.parametrize("name", ["allow", "deny"])
 def test_refuses_an_entry_that_is_no_place(name: str, entry: str) -> None:
+    make = {"allow": [], "deny": [], name: [entry]}
     with pytest.raises(Failed, match=f"profile/python3/fetch/{name} has"):
-        make = {"allow": [], "deny": [], name: [entry]}
         read(allow=make["allow"], deny=make["deny"])
 
 

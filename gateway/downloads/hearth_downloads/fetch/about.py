@@ -19,8 +19,8 @@ _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,500}"')
 _MODIFIED = re.compile(
     r"[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT", re.ASCII
 )
-_CODING = r"[a-z0-9!#$&^_.+-]{1,40}"
-_ENCODING = re.compile(rf"{_CODING}(?:, {_CODING}){{0,7}}")
+# As the gateway takes it (registry/downloads/fetch_answer.c).
+_ENCODING = re.compile(r"(?=.{1,40}$)[a-z0-9._-]+(?:, [a-z0-9._-]+)*")
 _SOURCE = re.compile(r"https?://[\x21-\x7e]+")
 
 

@@ -24,6 +24,7 @@ from hearth_downloads.fetch.job import Job
 from hearth_downloads.fetch.places import Places, explain, say_list
 from hearth_downloads.fetch.url import Url, split_place
 
+CA_SETTING = "fetch/ca_file"  # of all profiles
 REASON_MAX = 300
 TRAFFIC_FACTOR = 4  # of max_bytes: all that comes for one file
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -106,7 +107,7 @@ class Case:
         if kind == "authorities":
             return Failed(
                 "this machine has no file of certificates to know a server "
-                "with https by: name one in fetch/ca_file"
+                f"with https by: name one in {CA_SETTING}"
             )
         return None
 
@@ -117,7 +118,9 @@ class Case:
         if form is None:
             return Failed("the client's report cannot be read")
         got = f" after {say_size(size)}" if size > 0 else ""
-        return Unreachable(form.format(url=url, reason=reason, got=got))
+        return Unreachable(
+            form.format(url=url, reason=reason, got=got, setting=CA_SETTING)
+        )
 
     def _explain_refusal(self, report: Report) -> Fault:
         job = self.job
@@ -180,7 +183,7 @@ _FAILURES = {
     "head": "{url} sent no answer that can be read: {reason}",
     "broken": "{url} broke off{got}, each time that it was asked: {reason}",
     "certificate": "{url} has a certificate that is not trusted here "
-    "({reason}): fetch/ca_file names the authorities",
+    "({reason}): {setting} names the authorities",
     "tunnel": "{url} cannot be reached",
 }
 _PROXY = {

@@ -21,6 +21,7 @@ from hearth_downloads.fetch.cache import Cache, Entry
 from hearth_downloads.fetch.job import Job
 from hearth_downloads.fetch.places import check_url, read_places
 from hearth_downloads.fetch.sentences import (
+    CA_SETTING,
     TRAFFIC_FACTOR,
     Case,
     no_room,
@@ -132,7 +133,7 @@ class Transfer:
             return context
         except (OSError, ssl.SSLError) as error:
             raise Failed(
-                f"fetch/ca_file names {path}, which has no "
+                f"{CA_SETTING} names {path}, which has no "
                 f"certificates that can be read ({error.strerror or error}): "
                 "it has to be a file in PEM"
             ) from None
