@@ -123,6 +123,19 @@ def test_modules_import_what_comes_before_their_folder(source, package):
     assert upward(ROOT / source, order) == []
 
 
+@pytest.mark.parametrize(
+    ("folder", "other"), [("packages", "fetch"), ("fetch", "packages")]
+)
+def test_kinds_of_downloads_know_nothing_of_each_other(folder, other):
+    source = ROOT / "gateway/downloads"
+    names = (source / "hearth_downloads" / other).glob("*.py")
+    modules = {f"hearth_downloads.{other}.{path.stem}" for path in names}
+    modules.add(f"hearth_downloads.{other}")
+    assert len(modules) > 5
+    for path in (source / "hearth_downloads" / folder).glob("*.py"):
+        assert imports(path, modules) == set(), path
+
+
 def test_an_import_of_a_later_folder_is_found(tmp_path):
     files = {
         "p/__init__.py": "",
