@@ -32,13 +32,13 @@ DOCUMENTS = sorted(
 # fenced block of "sh" is run there, too.
 ELSEWHERE = {
     "docs/guide/clients.md": "tests/system/peers/test_agents.py and others",
+    "docs/guide/fetching.md": "tests/docs/test_fetching_guide.py",
     "docs/guide/for-people.md": "tests/system/peers/test_lab.py",
     "docs/guide/packages.md": "tests/docs/test_packages_guide.py",
-    "docs/guide/fetching.md": "tests/docs/test_fetching_guide.py",
     "docs/reference/notebooks.md": "tests/system/test_notebooks.py",
 }
 # And those whose programs have.
-PROGRAMS_ELSEWHERE = {"docs/guide/packages.md"}
+PROGRAMS_ELSEWHERE = {"docs/guide/fetching.md", "docs/guide/packages.md"}
 
 # What examples find in their folder.
 FILES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from documents import ROOT, Shell, blocks_of, run_commands
+from documents import ROOT, Shell, blocks_of, run_commands, run_python
 
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
@@ -32,6 +32,7 @@ def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
     (commands,) = [one for one in blocks if one.kind == "commands"]
+    (program,) = [one for one in blocks if one.kind == "python"]
     with FakeFiles() as server:
         server.put("/table.csv", TABLE, etag='"1"')
         text = configuration.text.replace("data.example", server.place)
@@ -40,12 +41,18 @@ def test_the_guide(folder: Path) -> None:
             step.command = step.command.replace(
                 "https://data.example/", server.url("/")
             )
+        program.text = program.text.replace(
+            "https://data.example/", server.url("/")
+        )
         place = folder / ".config" / "hearth" / "hearth.cfg"
         place.parent.mkdir(parents=True)
         place.write_text(f"{text}\nfetch\n    dir = {folder}/fetch\n")
         shell = Shell(folder)
         try:
             run_commands(shell, commands, "docs/guide/fetching.md")
+            said = run_python(shell, program, "docs/guide/fetching.md")
+            assert said.startswith("data/table.csv 24 ")
+            assert "elsewhere.example is not permitted here" in said
         finally:
             shell.close()
-    assert server.count("/table.csv") == 2  # the second found no change
+    assert server.count("/table.csv") == 3  # two found no change

@@ -74,6 +74,12 @@ class Worker:
     def cached(self) -> None:
         self.give(cached=True)
 
+    def table(self) -> None:
+        """Cached if it was fetched before."""
+        url = json.dumps(self.job["url"])
+        before = (self.notes / "log").read_text().count(url)
+        self.give(cached=before > 1)
+
     def zipped(self) -> None:
         self.give(encoding="gzip")
 
@@ -149,7 +155,9 @@ class Worker:
         self.fault("WorkspaceFull")
 
     def run(self) -> None:
-        kind = self.name.partition("-")[0]
+        kind = self.name.partition("-")[0].partition(".")[0]
+        if urlsplit(self.job["url"]).hostname not in self.job["allow"]:
+            kind = "refused"
         getattr(self, kind, self.give)()
         self.note("ended")
 

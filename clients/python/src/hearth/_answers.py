@@ -10,8 +10,12 @@ import httpx
 
 from hearth.errors import (
     BadRequest,
+    FetchCancelled,
+    FetchRefused,
+    FetchUnreachable,
     FileDenied,
     FileExists,
+    FileNotFound,
     GatewayBusy,
     GatewayFailed,
     GatewayFull,
@@ -19,21 +23,32 @@ from hearth.errors import (
     IndexUnreachable,
     NotPermitted,
     PackagesRefused,
+    PathRefused,
     SessionUnknown,
     TokenRefused,
+    WorkspaceFull,
 )
 
 # What the gateway's names mean where a status has several meanings.
 _BY_NAME: dict[str, type[HearthError]] = {
+    "FetchCancelled": FetchCancelled,
+    "FetchInvalid": BadRequest,
+    "FetchOff": FetchRefused,
+    "FetchRefused": FetchRefused,
+    "FetchUnreachable": FetchUnreachable,
     "FileDenied": FileDenied,
+    "FileNotFound": FileNotFound,
     "FolderNotEmpty": FileExists,
+    "IsFolder": PathRefused,
     "NotPermitted": NotPermitted,
     "PackagesConflict": PackagesRefused,
     "PackagesOff": PackagesRefused,
     "PackagesRefused": PackagesRefused,
     "PackagesUnreachable": IndexUnreachable,
+    "PathRefused": PathRefused,
     "RestartNeeded": PackagesRefused,
     "TooManySessions": GatewayFull,
+    "WorkspaceFull": WorkspaceFull,
 }
 NO_MEANINGS: Mapping[int, type[HearthError]] = MappingProxyType({})
 

@@ -193,6 +193,20 @@ class WorkspaceFull(FileError):
     what_to_do = "Remove files that are not needed."
 
 
+class FetchRefused(FileError):
+    """The file was not fetched: the session's profile does not permit the host
+    or the size, or it has another hash. The text says which."""
+
+
+class FetchUnreachable(FileError):
+    """The server was not reached, or does not send the file. What has come is
+    kept for the next fetch of the same URL."""
+
+
+class FetchCancelled(FileError):
+    """Another client has cancelled the fetch. What has come is kept."""
+
+
 # ---- code, if a program prefers exceptions: Result.check() ----
 
 

@@ -380,6 +380,34 @@ def file_info(model: Mapping[str, Any], root: str) -> FileInfo:
     )
 
 
+@dataclass(frozen=True)
+class FetchedFile:
+    """A file that was fetched from outside into the session's folder."""
+
+    #: From the session's folder on.
+    path: str
+    #: Bytes.
+    size: int
+    #: 64 hexadecimal digits.
+    sha256: str
+    url: str
+    #: Whether the gateway had it, and the server had nothing to send.
+    is_cached: bool
+    #: The coding in which the server sent it unasked, as `gzip`; else "".
+    encoding: str
+
+
+def fetched_file(model: Mapping[str, Any]) -> FetchedFile:
+    return FetchedFile(
+        path=model["path"],
+        size=model["size"],
+        sha256=model["sha256"],
+        url=model["url"],
+        is_cached=model["cached"],
+        encoding=model["encoding"],
+    )
+
+
 # ---- packages ----
 
 

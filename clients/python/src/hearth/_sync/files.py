@@ -19,9 +19,10 @@ from hearth.errors import (
     PathRefused,
     WorkspaceFull,
 )
-from hearth.values import FileInfo, file_info
+from hearth.values import FetchedFile, FileInfo, fetched_file, file_info
 
 _PIECE = 4 << 20  # bytes of a file that one request writes
+_FETCH_SECONDS = 7200.0  # that the gateway gives a fetch, and one before it
 _MEANINGS: dict[int, type[HearthError]] = {
     400: PathRefused,
     403: FileDenied,
@@ -149,6 +150,32 @@ class Files:
             for entry in self.list(path):
                 self.remove(entry.path, recursive=True)
         self._ask("DELETE", f"/api/contents/{self._path(path)}")
+
+    def fetch(
+        self, url: str, path: str = "", sha256: str = ""
+    ) -> FetchedFile:
+        """Fetch a file from outside; the session needs no network. Returns
+        when it is there; what was there is replaced.
+
+        Without `path`, or below one that ends with a slash, the URL's last
+        part is its name. A file with another hash than `sha256` is refused. If
+        the connection breaks, the file is asked for again: the gateway goes on
+        with what has come.
+
+        Raises FetchRefused and FetchUnreachable, too."""
+        body = {"url": url, "path": path}
+        if sha256:
+            body["sha256"] = sha256
+        response = self._session.transport.send(
+            "POST",
+            f"/hearth/sessions/{self._session.id}/fetches",
+            is_safe=True,
+            seconds=2 * _FETCH_SECONDS,
+            json=body,
+        )
+        if response.status_code == 200:
+            return fetched_file(json_of(response))
+        raise self._session.error_of(response)
 
     def _model(self, path: str, **query: Any) -> Any:
         response = self._ask(

@@ -90,7 +90,8 @@ class Transport:
         again when the connection breaks, and (`retry_busy`) when the gateway
         has no room or is stopping; any other only if it was certainly not
         sent. `seconds` is what the answer may take beyond the time of any
-        request.
+        request. Where such an answer was awaited for long when the connection
+        broke, the time of retries begins then.
 
         Raises GatewayUnreachable, GatewayNotFound, TokenRefused.
         """
@@ -100,7 +101,8 @@ class Transport:
         has_new_token = False
         while True:
             wait = pause
-            is_over = time.monotonic() + pause > until
+            asked = time.monotonic()
+            is_over = asked + pause > until
             try:
                 request = self._build(
                     method, path, self._request_seconds + seconds, options
@@ -113,6 +115,9 @@ class Transport:
                     "This connection was closed."
                 ) from error
             except (httpx.TransportError, GatewayNotFound) as error:
+                if self._was_awaited(error, asked, seconds):
+                    until = time.monotonic() + self.retry_seconds
+                    is_over = False
                 if is_over or not self._may_repeat(error, safe):
                     raise _as_ours(error, f"{method} {path}") from error
                 self._forget()
@@ -133,6 +138,17 @@ class Transport:
                 response.close()
             sync_sleep(wait)
             pause = min(pause * 2, _PAUSE_MAX)
+
+    def _was_awaited(
+        self, error: Exception, asked: float, seconds: float
+    ) -> bool:
+        """Return whether an answer that may take long was awaited for longer
+        than the client retries."""
+        return (
+            bool(seconds)
+            and not isinstance(error, httpx.TimeoutException)
+            and time.monotonic() - asked > self.retry_seconds
+        )
 
     def _may_repeat(self, error: Exception, safe: bool) -> bool:
         if isinstance(error, GatewayNotFound):
