@@ -238,8 +238,10 @@ def open_place() -> Iterator[Path]:
     """Make a folder that other users can enter, unlike pytest's."""
     path = Path(tempfile.mkdtemp(prefix="hearth-fetch-"))
     path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
 
 
 def digest(content: bytes) -> str:
