@@ -67,7 +67,10 @@ def test_an_image_is_an_image(rpc: Rpc, session: str) -> None:
         ({"action": "read", "path": "../../etc/passwd"}, ".."),
         ({"action": "write", "path": "x"}, "content is missing"),
         ({"action": "delete", "path": "none"}, "none"),
-        ({"action": "format"}, "action must be list, read, write or delete"),
+        (
+            {"action": "format"},
+            "action must be list, read, write, delete or fetch",
+        ),
         ({"action": "read", "path": "x", "offset": -1}, "offset must be"),
         (
             {
