@@ -33,6 +33,7 @@ typedef struct {
 typedef enum {
     FILES_ASK,     /* request, session, workspace, limits */
     FILES_PLACE,   /* file, who, content, number; session, workspace, limits */
+    FILES_GIVE_UP, /* number */
     FILES_WATCH,   /* session, workspace, limits */
     FILES_UNWATCH, /* session */
 } files_message_kind_t;
@@ -180,6 +181,9 @@ static int on_message(zloop_t *loop, zsock_t *pipe, void *arg)
     case FILES_PLACE:
         on_place(self, message);
         break;
+    case FILES_GIVE_UP:
+        copies_give_up(self, message->number);
+        break;
     case FILES_WATCH:
         quota_add(self, message->session, message->workspace, message->limits);
         break;
@@ -314,6 +318,15 @@ bool files_place(files_t *self, const files_place_t *place, int *file_p)
     message->number = place->number;
     handover_send(self->actor, message);
     return true;
+}
+
+void files_give_up(files_t *self, uint64_t number)
+{
+    files_message_t *message =
+        files_message_new(FILES_GIVE_UP, "", NULL, (files_limits_t){0});
+
+    message->number = number;
+    handover_send(self->actor, message);
 }
 
 void files_watch(files_t *self, const char *session, const char *workspace,

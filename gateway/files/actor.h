@@ -38,6 +38,9 @@ typedef struct {
 /* Copies a file, which is taken, into the workspace. FILES_PLACED is the news
  * of it. Returns false, and takes nothing, if too many requests wait. */
 bool files_place(files_t *self, const files_place_t *place, int *file_p);
+/* Gives up the file of that number, if it is being copied. Its news comes as
+ * otherwise, with an answer that says which came first. */
+void files_give_up(files_t *self, uint64_t number);
 /* Measures the workspace from now on, if it has a limit. What is written there
  * through the gateway counts at once. */
 void files_watch(files_t *self, const char *session, const char *workspace,

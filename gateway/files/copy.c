@@ -15,8 +15,9 @@
 
 #define COPIES_MAX 16
 /* bytes that are copied before requests are served */
-#define STEP    FILES_PIECE_MAX
-#define STEP_MS 1
+#define STEP         FILES_PIECE_MAX
+#define STEP_MS      1
+#define FOLDER_BYTES 4096 /* what a new one takes on most file systems */
 
 typedef struct copy copy_t;
 
@@ -211,10 +212,24 @@ int copy_new(files_thread_t *self, const file_request_t *request,
         return r;
     if (plan->is_into_workspace)
         copy->usage.bytes = stored(reader_status(copy->reader));
-    copy->usage.files = plan->is_into_workspace;
+    copy->usage.files = plan->is_into_workspace + plan->folders;
     copy->next = self->copies->first;
     self->copies->first = take_ptr(copy);
     return FILES_LATER;
+}
+
+void copies_give_up(files_thread_t *self, uint64_t number)
+{
+    copy_t **at = &self->copies->first;
+    fault_t fault;
+
+    while (
+        *at
+        && ((*at)->news->word != FILES_PLACED || (*at)->news->number != number))
+        at = &(*at)->next;
+    if (*at)
+        finish(self, at, fault_set(&fault, ECANCELED, "the copy was given up"),
+               &fault);
 }
 
 void copies_expect(files_thread_t *self, files_news_t *news)
@@ -267,14 +282,68 @@ int copy_on_copy(files_thread_t *self, const file_request_t *request,
 
 /* --- From outside --- */
 
+/* Counts the folders above the path that are not there. */
+static uint64_t count_missing(int root, const char *path)
+{
+    cleanup_free char *above = mem_text(path);
+    uint64_t missing = 0;
+    char *slash;
+
+    while ((slash = strrchr(above, '/'))) {
+        struct stat about;
+        fault_t fault;
+
+        *slash = '\0';
+        if (beneath_stat(root, above, &about, &fault) != -ENOENT)
+            break;
+        missing++;
+    }
+    return missing;
+}
+
 /* Makes the folders above the path. */
 static int make_parents(int root, const char *path, fault_t *fault)
 {
     const char *slash = strrchr(path, '/');
     cleanup_free char *parent =
         slash ? mem_copy(path, (size_t) (slash - path)) : NULL;
+    int r = parent ? beneath_make_folder(root, parent, true, fault) : 0;
 
-    return parent ? beneath_make_folder(root, parent, true, fault) : 0;
+    if (r == -EEXIST || r == -ENOTDIR)
+        return fault_set(fault, ENOTDIR,
+                         "%s is not a folder, or has a file or a link above "
+                         "it: choose another path",
+                         parent);
+    return r;
+}
+
+static int refuse_folder(int root, const char *path, fault_t *fault)
+{
+    struct stat about;
+    fault_t ignored;
+
+    if (beneath_stat(root, path, &about, &ignored) < 0
+        || !S_ISDIR(about.st_mode))
+        return 0;
+    return fault_set(fault, EISDIR,
+                     "%s is a folder: end it with a slash (%s/) to have the "
+                     "file in it",
+                     path, path);
+}
+
+/* Looks whether there is room before anything is made. */
+static int admit(files_thread_t *self, const file_request_t *request, int file,
+                 uint64_t folders, fault_t *fault)
+{
+    struct stat about;
+
+    if (fstat(file, &about) < 0)
+        return fault_set(fault, errno, "stat: %s", strerror(errno));
+    return quota_check(
+        self, request->session,
+        (usage_t){.bytes = stored(&about) + folders * FOLDER_BYTES,
+                  .files = 1 + folders},
+        fault);
 }
 
 int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
@@ -282,10 +351,15 @@ int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
 {
     cleanup_free char *to = NULL;
     cleanup_fd int root = -1;
+    uint64_t folders;
     int r;
 
     if ((r = files_path(request->content, "path", &to, fault)) < 0
         || (r = files_root(request, &root, fault)) < 0
+        || (r = refuse_folder(root, to, fault)) < 0)
+        return r;
+    folders = count_missing(root, to);
+    if ((r = admit(self, request, *file_p, folders, fault)) < 0
         || (r = make_parents(root, to, fault)) < 0)
         return r;
     const copy_plan_t plan = {
@@ -296,6 +370,7 @@ int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
         .journaled = json_object_get(request->content, "journaled"),
         .replaces = true,
         .is_into_workspace = true,
+        .folders = folders,
         .what = "fetch",
         .admit = copy_admit,
         .done = on_copied,

@@ -19,6 +19,7 @@ typedef struct {
     const json_t *journaled; /* of the journal's alone; or NULL */
     bool replaces;
     bool is_into_workspace; /* and counts there */
+    uint64_t folders;       /* that were made for it, and count, too */
     const char *what;       /* for the audit log */
     copy_admit_fn *admit;   /* whether there is room for it */
     copy_done_fn *done;     /* makes the answer */
@@ -38,6 +39,8 @@ int copy_place(files_thread_t *self, const file_request_t *request, int *file_p,
 /* Begins a copy. Returns FILES_LATER, or a fault. */
 int copy_new(files_thread_t *self, const file_request_t *request,
              const copy_plan_t *plan, fault_t *fault);
+/* Gives up the copy of a file from outside with that number, if it goes on. */
+void copies_give_up(files_thread_t *self, uint64_t number);
 /* Gives the copy that was begun last the answer to send when it ends; taken. */
 void copies_expect(files_thread_t *self, files_news_t *news);
 /* Returns the bytes that copies add to the session's workspace. */

@@ -126,7 +126,8 @@ static json_t *describe_fault(int code, const fault_t *fault)
         {ENAMETOOLONG, "PathRefused"}, {EBADMSG, "TransferBroken"},
         {ENOTEMPTY, "FolderNotEmpty"}, {EISDIR, "IsFolder"},
         {EACCES, "FileDenied"},        {EPERM, "FileDenied"},
-        {EBUSY, "FileBusy"},           {ETIMEDOUT, "FolderNotEmpty"},
+        {EBUSY, "FileBusy"},           {ECANCELED, "FileCancelled"},
+        {ETIMEDOUT, "FolderNotEmpty"},
     };
     const char *ename = "FileError";
 

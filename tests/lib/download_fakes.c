@@ -30,6 +30,7 @@ __wrap_download_process_progress(const download_process_t *self);
 int __wrap_download_process_take_file(download_process_t *self);
 const char *__wrap_fetch_folder_work(const fetch_folder_t *self);
 bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p);
+void __wrap_files_give_up(files_t *self, uint64_t number);
 void __wrap_download_process_destroy(download_process_t **self_p);
 download_users_t __wrap_launch_users_of_downloads(const launch_users_t *self);
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,
@@ -161,6 +162,12 @@ bool __wrap_files_place(files_t *self, const files_place_t *place, int *file_p)
     json_decref(place->content);
     download_fakes.placed = place->number;
     return true;
+}
+
+void __wrap_files_give_up(files_t *self, uint64_t number)
+{
+    (void) self;
+    deeds_note("give up %u", (unsigned) number);
 }
 
 void __wrap_audit_writer_note_by(audit_writer_t *self, const char *who,

@@ -307,8 +307,40 @@ def test_the_workspace_is_full(gateway: Fetching) -> None:
     assert os.listdir(session.workspace) == []
     record = wait_record(gateway, event="fetch", session=session.id)
     assert (record["outcome"], record["ename"]) == ("failed", "WorkspaceFull")
+    deep = ("fetch", session.id, f"{HOST}/big-2000000", "-o", "a/b/")
+    assert gateway.run(*deep).returncode == 1
+    assert os.listdir(session.workspace) == []
     assert fetch(gateway, session, f"{HOST}/plain") == line("plain")
     session.delete()
+
+
+def test_folders_count(gateway: Fetching) -> None:
+    """Counts those that a fetch would make: the session would end for them."""
+    session = gateway.create("--limit", "workspace_files=5")
+    into = ("fetch", session.id, f"{HOST}/plain", "-o")
+    done = gateway.run(*into, "a/b/c/d/e/")
+    assert done.returncode == 1
+    assert "workspace" in done.stderr
+    assert os.listdir(session.workspace) == []
+    assert gateway.run(*into, "a/b/").returncode == 0
+    assert gateway.run(*into, "a/b/c/d/").returncode == 1
+    assert os.listdir(session.workspace / "a" / "b") == ["plain"]
+    session.delete()
+
+
+def test_a_path_that_cannot_be(gateway: Fetching, session: Session) -> None:
+    (session.workspace / "folder").mkdir()
+    (session.workspace / "file").touch()
+    into = ("fetch", session.id, f"{HOST}/plain", "-o")
+    done = gateway.run(*into, "folder")
+    assert done.returncode == 1
+    assert "folder is a folder: end it with a slash (folder/)" in done.stderr
+    for path in ("file/", "file/x", "file/x/y"):
+        done = gateway.run(*into, path)
+        assert done.returncode == 1
+        assert "is not a folder, or has a file" in done.stderr
+    assert gateway.run(*into, "folder/").returncode == 0
+    assert (session.workspace / "folder" / "plain").read_bytes() == PLAIN
 
 
 def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
@@ -330,6 +362,7 @@ def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
 
     found = wait_for(running, "bytes in the list")
     numbers = [one.pop("number") for one in found]
+    assert len({one.pop("tag") for one in found}) == 3
     assert numbers == sorted(set(numbers))
     assert found[0] == {
         "url": f"{HOST}/slow-list0",
@@ -352,7 +385,9 @@ def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
     assert rows == [
         ["STATE", "HAS", "OF", "URL", "PATH"],
         ["running", "5", "B", "10", "B", f"{HOST}/slow-list0", "d/slow-list0"],
+        ["receiving"],
         ["running", "5", "B", "10", "B", f"{HOST}/slow-list1", "d/slow-list1"],
+        ["receiving"],
         ["waiting", "0", "B", "?", f"{HOST}/slow-list2", "d/slow-list2"],
     ]
     for at in (0, 1, 2):
@@ -364,15 +399,15 @@ def test_a_list_while_one_is_slow(gateway: Fetching, session: Session) -> None:
 
 
 def test_too_many_wait(gateway: Fetching, session: Session) -> None:
-    clients = [begin(gateway, session, f"{HOST}/slow-many") for _ in range(10)]
-    wait_for(lambda: len(listed(gateway, session)) == 10, "ten fetches")
+    clients = [begin(gateway, session, f"{HOST}/slow-many") for _ in range(9)]
+    wait_for(lambda: len(listed(gateway, session)) == 9, "nine fetches")
     done = gateway.run("fetch", session.id, f"{HOST}/plain")
     assert done.returncode == 1
     assert done.stderr == (
         "hearth: 8 fetches of this session wait already; try again in 10 s\n"
     )
     gateway.let("slow-many")
-    assert [end(client)[0] for client in clients] == [0] * 10
+    assert [end(client)[0] for client in clients] == [0] * 9
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

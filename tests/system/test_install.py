@@ -96,7 +96,7 @@ def test_the_python_packages_are_compiled(root: Path) -> None:
     if not PYTHON.exists():
         pytest.skip(f"there is no {PYTHON}")
     (worker,) = root.rglob("hearth_downloads/packages/worker.py")
-    folder = worker.parents[1]
+    folder = worker.parents[2]
     names = ["hearth_downloads.packages.worker", "hearth_kernel.kernel"]
     done = subprocess.run(
         [str(PYTHON), "-I", "-B", "-c", SEES, str(folder), *names],

@@ -9,6 +9,8 @@
 #include "gateway/cli/core/progress.h"
 #include "gateway/cli/core/terminal.h"
 
+#include <sodium.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 #define URL_WIDTH  60 /* columns of a list */
 #define PATH_WIDTH 200
+#define TAG_BYTES  8
 
 /* Set by the handler; ends the wait for an answer. */
 static volatile sig_atomic_t is_interrupted;
@@ -28,13 +31,10 @@ static void on_signal(int number)
 
 /* A fetch that is awaited. */
 typedef struct {
-    management_client_t *management; /* borrowed; waits for the answer */
-    management_client_t *other;      /* owned; asks meanwhile; NULL: none is */
+    management_client_t *other; /* owned; asks meanwhile; NULL: none is */
     const char *session;
-    char *url;            /* owned; without its query, as lists have it */
-    json_int_t before;    /* the last number when it was asked for */
-    json_int_t number;    /* of the fetch; 0: not seen yet */
-    progress_t *progress; /* owned; NULL until bytes have come */
+    char tag[2 * TAG_BYTES + 1]; /* by which lists name it */
+    progress_t *progress;        /* owned; NULL until bytes have come */
 } wait_t;
 
 static uint64_t count_of(const json_t *fetch, const char *key)
@@ -57,10 +57,13 @@ static void show_progress(wait_t *self, const json_t *fetch)
     progress_show(self->progress, count_of(fetch, "bytes"));
 }
 
-/* Returns the session's fetches, the oldest first, which the caller owns. */
-static json_t *ask_for_list(const wait_t *self)
+/* Returns the fetch as the gateway lists it, which the caller owns; NULL if it
+ * is not there. */
+static json_t *find(const wait_t *self)
 {
     json_auto_t *reply = NULL;
+    json_t *fetch;
+    size_t i;
 
     if (!self->other
         || management_client_ask(
@@ -69,68 +72,48 @@ static json_t *ask_for_list(const wait_t *self)
                &reply)
                != GATEWAY_EXIT_OK)
         return NULL;
-    return json_incref(json_object_get(reply, "fetches"));
+    json_array_foreach(json_object_get(reply, "fetches"), i, fetch)
+    {
+        if (strcmp(member_text(fetch, "tag"), self->tag) == 0)
+            return json_incref(fetch);
+    }
+    return NULL;
 }
 
-static json_int_t number_of(const json_t *fetch)
-{
-    return json_integer_value(json_object_get(fetch, "number"));
-}
-
-/* Other clients may fetch the same URL: the own fetch is the first of it that
- * is newer than the list from before. */
-static bool is_own(const wait_t *self, const json_t *fetch)
-{
-    return self->number
-               ? number_of(fetch) == self->number
-               : number_of(fetch) > self->before
-                     && strcmp(member_text(fetch, "url"), self->url) == 0;
-}
-
-/* Looks for the own fetch; returns false after a signal. */
+/* Returns false after a signal. */
 static bool look(void *arg)
 {
     wait_t *self = arg;
-    json_auto_t *fetches = ask_for_list(self);
-    const json_t *fetch;
-    size_t i;
+    json_auto_t *fetch = isatty(STDERR_FILENO) ? find(self) : NULL;
 
-    json_array_foreach(fetches, i, fetch)
-    {
-        if (!is_own(self, fetch))
-            continue;
-        self->number = number_of(fetch);
-        if (isatty(STDERR_FILENO)
-            && strcmp(member_text(fetch, "state"), "running") == 0)
-            show_progress(self, fetch);
-    }
+    if (fetch && strcmp(member_text(fetch, "state"), "running") == 0)
+        show_progress(self, fetch);
     return !is_interrupted;
 }
 
-static void look_before(wait_t *self)
+static void cancel(const wait_t *self)
 {
-    json_auto_t *fetches = ask_for_list(self);
-    const json_t *fetch;
-    size_t i;
+    json_auto_t *fetch = find(self), *reply = NULL;
 
-    json_array_foreach(fetches, i, fetch) self->before = number_of(fetch);
-}
-
-static void cancel(wait_t *self)
-{
-    json_auto_t *reply = NULL;
-
-    (void) look(self);
-    if (self->number
+    if (fetch
         && management_client_ask(self->other, "fetch",
-                                 json_pack("{s:s,s:s,s:I}", "id", self->session,
+                                 json_pack("{s:s,s:s,s:O}", "id", self->session,
                                            "order", "cancel", "number",
-                                           self->number),
+                                           json_object_get(fetch, "number")),
                                  &reply)
                == GATEWAY_EXIT_OK)
         fputs("hearth: the fetch was cancelled; what has come is kept for the "
               "next one\n",
               stderr);
+}
+
+/* Makes a name for the fetch that no other client has. */
+static void make_tag(wait_t *self)
+{
+    unsigned char bytes[TAG_BYTES];
+
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(self->tag, sizeof self->tag, bytes, sizeof bytes);
 }
 
 /* Returns the content of the request; NULL after what is wrong was printed. */
@@ -180,16 +163,15 @@ static gateway_exit_t fetch_one(const arguments_t *arguments,
                                 const char *url, bool is_alone, json_t *results)
 {
     json_t *content = describe(arguments, url, is_alone);
-    wait_t wait = {.management = management,
-                   .session = arguments_operand(arguments, 0)};
+    wait_t wait = {.session = arguments_operand(arguments, 0)};
     json_auto_t *reply = NULL;
     gateway_exit_t status;
 
     if (!content)
         return GATEWAY_EXIT_USAGE;
-    wait.url = mem_copy(url, strcspn(url, "?#"));
+    make_tag(&wait);
+    json_object_set_new(content, "tag", json_string(wait.tag));
     (void) management_client_find(&wait.other);
-    look_before(&wait);
     management_client_look(management, look, &wait);
     status = management_client_ask(management, "fetch", content, &reply);
     management_client_look(management, NULL, NULL);
@@ -205,7 +187,6 @@ static gateway_exit_t fetch_one(const arguments_t *arguments,
     if (status == GATEWAY_EXIT_OK)
         json_array_append(results, reply);
     management_client_destroy(&wait.other);
-    free(wait.url);
     return status;
 }
 
@@ -238,6 +219,9 @@ static gateway_exit_t list(const arguments_t *arguments)
                total ? progress_size(total) : "?",
                terminal_cell(member_text(fetch, "url"), URL_WIDTH),
                terminal_cell(member_text(fetch, "path"), PATH_WIDTH));
+        if (*member_text(fetch, "doing"))
+            printf("         %s\n",
+                   terminal_cell(member_text(fetch, "doing"), PATH_WIDTH));
     }
     return GATEWAY_EXIT_OK;
 }
@@ -262,6 +246,8 @@ static int fetch(const arguments_t *arguments)
     first = management_client_open(false, &management);
     if (first != GATEWAY_EXIT_OK)
         return first;
+    if (sodium_init() < 0)
+        return complain(GATEWAY_EXIT_FAILED, "there are no random numbers");
     management_client_be_patient(management);
     kernel_client_catch_signals(on_signal);
     for (size_t i = 1;

@@ -121,17 +121,28 @@ static size_t count_running(const download_lane_t *self,
     return count;
 }
 
+/* Returns true if a job that runs makes this one wait. */
+static bool has_to_wait(const download_lane_t *self, const download_job_t *job)
+{
+    const download_lane_start_t *start = &self->start;
+
+    if (start->session_max
+        && count_running(self, job->session) >= start->session_max)
+        return true;
+    for (const download_job_t *at = self->first; start->waits_for && at;
+         at = at->next)
+        if (at->process && start->waits_for(job->content, at->content))
+            return true;
+    return false;
+}
+
 /* Returns the next job that may start now; NULL if there is none. */
 static download_job_t *next_to_start(const download_lane_t *self)
 {
-    size_t session_max = self->start.session_max;
-
     if (count_running(self, NULL) >= self->start.running_max)
         return NULL;
     for (download_job_t *job = self->first; job; job = job->next)
-        if (!job->process
-            && (!session_max
-                || count_running(self, job->session) < session_max))
+        if (!job->process && !has_to_wait(self, job))
             return job;
     return NULL;
 }

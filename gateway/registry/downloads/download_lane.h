@@ -32,7 +32,9 @@ typedef struct {
     size_t waiting_max;         /* jobs that wait */
     size_t session_waiting_max; /* of them, jobs of one session */
     int64_t limit_ms;           /* of a job that runs */
-    const char *jobs;           /* "jobs with packages" */
+    /* Returns true if a job must wait for one that runs; NULL: none must. */
+    bool (*waits_for)(const json_t *job, const json_t *running);
+    const char *jobs;     /* "jobs with packages" */
     const char *stopping; /* after "the gateway stops while"; a sentence */
     /* Takes the asker and the reply, and answers it now or later. */
     void (*answered)(void *arg, download_job_t *job, json_t *reply);

@@ -28,6 +28,8 @@
 #define WAITING_OF_SESSION 8
 #define LIMIT_MS           (2 * 3600 * 1000) /* for what the worker does */
 #define URL_MAX            2000              /* bytes */
+#define TAG_MAX            64
+#define CACHE_FACTOR       4 /* times the largest file that a profile permits */
 
 /* A fetch whose file is being copied into the workspace. */
 typedef struct placement {
@@ -36,8 +38,10 @@ typedef struct placement {
     char session[SESSION_ID_MAX];
     char *url;               /* owned */
     char *path;              /* owned */
+    char *tag;               /* owned */
     download_asker_t *asker; /* owned */
     json_t *reply;           /* owned; to be completed */
+    json_t *ended;           /* owned; why it was given up, or NULL */
 } placement_t;
 
 struct fetch_jobs {
@@ -66,6 +70,8 @@ static void placement_destroy(placement_t **self_p)
         return;
     download_asker_destroy(&self->asker);
     json_decref(self->reply);
+    json_decref(self->ended);
+    free(self->tag);
     free(self->path);
     free(self->url);
     free(self);
@@ -171,6 +177,7 @@ static void on_answered(void *arg, download_job_t *job, json_t *reply)
     snprintf(placement->session, sizeof placement->session, "%s", job->session);
     placement->url = mem_text(text_of(job->content, "url"));
     placement->path = mem_text(text_of(job->content, "path"));
+    placement->tag = mem_text(text_of(job->content, "tag"));
     placement->asker = take_ptr(job->asker);
     placement->reply = reply;
     if (is_ok(reply)) {
@@ -202,13 +209,31 @@ void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer)
                                 json_string(placement->url));
             finish_placement(self, placement, json_incref(placement->reply));
         } else {
-            finish_placement(self, placement, json_incref(answer));
+            finish_placement(
+                self, placement,
+                json_incref(placement->ended ? placement->ended : answer));
         }
     }
     json_decref(answer);
 }
 
+/* Gives a copy up; `reply`, which is taken, is its answer unless the copy is
+ * done meanwhile. */
+static void give_up(fetch_jobs_t *self, placement_t *placement, json_t *reply)
+{
+    json_decref(placement->ended);
+    placement->ended = reply;
+    files_give_up(self->parts->files, placement->number);
+}
+
 /* ---- the life of all ---- */
+
+/* Two workers with one URL would wait for each other, and one of them would
+ * have a place for nothing. */
+static bool waits_for(const json_t *job, const json_t *running)
+{
+    return strcmp(text_of(job, "url"), text_of(running, "url")) == 0;
+}
 
 fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
                              const char *package_folder)
@@ -222,6 +247,7 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
         .waiting_max = WAITING,
         .session_waiting_max = WAITING_OF_SESSION,
         .limit_ms = LIMIT_MS,
+        .waits_for = waits_for,
         .jobs = "fetches",
         .stopping = "the gateway stops before the file is there; ask the next "
                     "one again: what has come is kept",
@@ -265,6 +291,13 @@ void fetch_jobs_destroy(fetch_jobs_t **self_p)
 void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session)
 {
     download_lane_on_gone(self->lane, session);
+    for (placement_t *at = self->placements; at; at = at->next)
+        if (strcmp(at->session, session) == 0)
+            give_up(self, at,
+                    management_error("SessionGone", GATEWAY_EXIT_GONE,
+                                     "session %s ended before the file was "
+                                     "there",
+                                     session));
 }
 
 /* ---- requests ---- */
@@ -278,23 +311,38 @@ static json_t *list_new(char *const *texts)
     return list;
 }
 
-/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). `path` is
- * for this file alone. */
+/* Returns how much the cache, which all profiles share, may have: a profile
+ * with small files leaves the others theirs. */
+static uint64_t cache_bytes(const options_t *options)
+{
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < options->profile_count; i++)
+        if (options->profiles[i]->fetch.max_bytes > largest)
+            largest = options->profiles[i]->fetch.max_bytes;
+    return CACHE_FACTOR * largest;
+}
+
+/* Returns what the worker gets (docs/design/PROTOCOL.downloads.md). `path` and
+ * `tag` are for this file alone. */
 static json_t *describe(const fetch_jobs_t *self, const session_entry_t *entry,
                         const json_t *content, const char *path)
 {
     const options_t *options = self->parts->options;
     const profile_t *profile = entry->profile;
     const profile_fetch_t *fetch = &profile->fetch;
-    const download_users_t users = launch_users_of_downloads(self->parts->users);
+    const download_users_t users =
+        launch_users_of_downloads(self->parts->users);
     json_t *job = json_pack(
-        "{s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:s,s:o,s:o,s:I,s:I}",
+        "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:s,s:o,s:o,s:I,s:I}",
         "order", "fetch", "url", text_of(content, "url"), "sha256",
-        text_of(content, "sha256"), "path", path, "work",
+        text_of(content, "sha256"), "path", path, "tag",
+        text_of(content, "tag"), "work",
         fetch_folder_work(self->parts->fetch_folder), "profile", profile->name,
         "allow", list_new(fetch->allow), "deny", list_new(fetch->deny),
         "private", list_new(fetch->networks), "max_bytes",
-        (json_int_t) fetch->max_bytes, "ca_file",
+        (json_int_t) fetch->max_bytes, "cache_bytes",
+        (json_int_t) cache_bytes(options), "ca_file",
         options->fetch_ca_file ? options->fetch_ca_file : "", "accept",
         list_new(profile->accept), "without", list_new(profile->without), "uid",
         (json_int_t) users.sandbox_uid, "gid", (json_int_t) users.sandbox_gid);
@@ -335,6 +383,7 @@ static json_t *bad(const char *flaw)
 static json_t *read_request(const json_t *content, char **ret_path)
 {
     const json_t *path = json_object_get(content, "path");
+    const json_t *tag = json_object_get(content, "tag");
     fault_t fault;
 
     if (!is_url(json_object_get(content, "url")))
@@ -344,6 +393,8 @@ static json_t *read_request(const json_t *content, char **ret_path)
         return bad("sha256 must be 64 hexadecimal digits, lower case");
     if (path && !json_is_string(path))
         return bad("path must be a text");
+    if (tag && (!json_is_string(tag) || json_string_length(tag) > TAG_MAX))
+        return bad("tag must be a text of at most 64 bytes");
     if (fetch_name_path(text_of(content, "url"), text_of(content, "path"),
                         ret_path, &fault)
         < 0)
@@ -393,20 +444,49 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
                           describe(self, entry, content, path), &asker);
 }
 
-/* Returns one fetch for a list. */
-static json_t *show(unsigned number, const char *url, const char *path,
-                    const char *state, const download_progress_t *progress)
-{
-    cleanup_free char *plain = fetch_records_plain(url);
-    json_t *shown =
-        json_pack("{s:i,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) number,
-                  "url", plain, "path", path, "state", state, "bytes",
-                  (json_int_t) (progress ? progress->bytes : 0), "total",
-                  "doing", progress ? progress->text : "");
+/* A fetch for a list; all members are borrowed. */
+typedef struct {
+    unsigned number;
+    const char *url, *path, *tag, *state;
+    const download_progress_t *progress; /* NULL: it does not run */
+} shown_t;
 
-    if (progress && progress->total > 0)
+static json_t *show(const shown_t *fetch)
+{
+    static const download_progress_t none;
+    const download_progress_t *progress =
+        fetch->progress ? fetch->progress : &none;
+    cleanup_free char *plain = fetch_records_plain(fetch->url);
+    json_t *shown = json_pack(
+        "{s:i,s:s,s:s,s:s,s:s,s:I,s:n,s:s}", "number", (int) fetch->number,
+        "url", plain, "path", fetch->path, "tag", fetch->tag, "state",
+        fetch->state, "bytes", (json_int_t) progress->bytes, "total", "doing",
+        progress->text);
+
+    if (progress->total > 0)
         json_object_set_new(shown, "total", json_integer(progress->total));
     return shown;
+}
+
+static json_t *show_placement(const placement_t *placement)
+{
+    return show(&(shown_t){.number = placement->number,
+                           .url = placement->url,
+                           .path = placement->path,
+                           .tag = placement->tag,
+                           .state = "copying"});
+}
+
+static json_t *show_job(const download_job_t *job)
+{
+    return show(&(shown_t){
+        .number = job->number,
+        .url = text_of(job->content, "url"),
+        .path = text_of(job->content, "path"),
+        .tag = text_of(job->content, "tag"),
+        .state = job->process ? "running" : "waiting",
+        .progress =
+            job->process ? download_process_progress(job->process) : NULL});
 }
 
 /* Returns the reply with the fetches of a session that are not done, the
@@ -417,35 +497,37 @@ static json_t *list(const fetch_jobs_t *self, const char *session)
 
     for (const placement_t *at = self->placements; at; at = at->next)
         if (strcmp(at->session, session) == 0)
-            json_array_insert_new(
-                shown, 0, show(at->number, at->url, at->path, "copying", NULL));
+            json_array_insert_new(shown, 0, show_placement(at));
     for (const download_job_t *job = download_lane_first(self->lane); job;
          job = job->next)
         if (job->asker && strcmp(job->session, session) == 0)
-            json_array_append_new(
-                shown,
-                show(job->number, text_of(job->content, "url"),
-                     text_of(job->content, "path"),
-                     job->process ? "running" : "waiting",
-                     job->process ? download_process_progress(job->process)
-                                  : NULL));
+            json_array_append_new(shown, show_job(job));
     return json_pack("{s:s,s:o}", "status", "ok", "fetches", shown);
+}
+
+static bool cancel_copy(fetch_jobs_t *self, const char *session,
+                        json_int_t number, json_t *reply)
+{
+    for (placement_t *at = self->placements; at; at = at->next)
+        if (at->number == number && strcmp(at->session, session) == 0) {
+            give_up(self, at, json_incref(reply));
+            return true;
+        }
+    return false;
 }
 
 static json_t *cancel(fetch_jobs_t *self, const char *session,
                       const json_t *number)
 {
     json_int_t wanted = json_integer_value(number);
-    json_t *cancelled = download_answer_error(&fetch_kind, "Cancelled",
-                                              "the fetch was cancelled");
+    json_auto_t *cancelled = download_answer_error(&fetch_kind, "Cancelled",
+                                                   "the fetch was cancelled");
 
     if (wanted > 0 && wanted <= UINT32_MAX
-        && download_lane_give_up(self->lane, session, (unsigned) wanted,
-                                 json_incref(cancelled))) {
-        json_decref(cancelled);
+        && (cancel_copy(self, session, wanted, cancelled)
+            || download_lane_give_up(self->lane, session, (unsigned) wanted,
+                                     json_incref(cancelled))))
         return json_pack("{s:s}", "status", "ok");
-    }
-    json_decref(cancelled);
     return download_answer_error(&fetch_kind, "Unknown",
                                  "session %s fetches nothing with that number "
                                  "now; list its fetches",

@@ -34,10 +34,18 @@ static int append_name(const char *url, buffer_t *out, fault_t *fault)
     size_t end = strcspn(path, "?#"), begin = end;
     cleanup_buffer buffer_t name = BUFFER_EMPTY;
 
+    if (!host)
+        return fault_set(fault, EINVAL,
+                         "the URL must begin with https:// or http://");
     while (begin && path[begin - 1] != '/')
         begin--;
     decode(path + begin, end - begin, &name);
-    if (!name.size || name.size > NAME_MAX || memchr(name.data, '/', name.size)
+    if (name.size > NAME_MAX)
+        return fault_set(fault, EINVAL,
+                         "the URL's last part has %zu bytes, more than the %d "
+                         "of a file's name: name one by `path` (--into)",
+                         name.size, NAME_MAX);
+    if (!name.size || memchr(name.data, '/', name.size)
         || memchr(name.data, '\0', name.size)
         || (name.size == 1 && name.data[0] == '.')
         || (name.size == 2 && memcmp(name.data, "..", 2) == 0))

@@ -17,7 +17,19 @@ static const char *text_of(const json_t *object, const char *key)
 
 char *fetch_records_plain(const char *url)
 {
-    return mem_copy(url, strcspn(url, "?#"));
+    const char *mark = strstr(url, "://");
+    size_t before = mark ? (size_t) (mark + 3 - url) : 0;
+    size_t end = strcspn(url, "?#");
+    size_t last = before;
+
+    /* In what is no URL a password may be anywhere before the last @. */
+    for (size_t i = before; i < end && !(mark && url[i] == '/'); i++)
+        if (url[i] == '@')
+            last = i + 1;
+    if (before > end)
+        before = last = end;
+    return mem_format("%.*s%.*s", (int) before, url, (int) (end - last),
+                      url + last);
 }
 
 static void note_done(const registry_parts_t *parts, const fetch_about_t *about,

@@ -16,8 +16,8 @@ typedef struct {
     const char *path; /* below the workspace */
 } fetch_about_t;
 
-/* Returns the URL without query and fragment, which may be a secret; the caller
- * owns it. */
+/* Returns the URL without user, password, query and fragment, which may be
+ * secrets; the caller owns it. */
 char *fetch_records_plain(const char *url);
 /* Records the reply to a fetch, of the management protocol. */
 void fetch_records_note(const registry_parts_t *parts,

@@ -4,6 +4,7 @@
 #include "gateway/registry/downloads/fetch_jobs.h"
 
 #include "base/buffer.h"
+#include "gateway/registry/downloads/fetch_records.h"
 #include "tests/lib/descriptors.h"
 #include "tests/lib/download_fakes.h"
 #include "tests/lib/test.h"
@@ -122,19 +123,21 @@ static void what_the_worker_gets(void **state)
     download_fakes.has_user = true;
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
                          "\"https://a.example/x\",\"path\":\"data/\","
-                         "\"sha256\":\"" HASH "\"}");
+                         "\"sha256\":\"" HASH "\",\"tag\":\"mine\"}");
     assert_true(download_fakes.workers[0].has_user);
     assert_string_equal(download_fakes.workers[0].start.kind->module,
                         "hearth_downloads.fetch.worker");
     text = json_dumps(download_fakes.workers[0].job, JSON_SORT_KEYS);
     assert_string_equal(
-        text, "{\"accept\": [], \"allow\": [\"a.example\"], \"ca_file\": "
-              "\"/ca\", \"deny\": [\"b.example\"], \"gid\": 8, \"mapper\": 4, "
-              "\"max_bytes\": 9, \"order\": \"fetch\", \"path\": \"data/x\", "
-              "\"private\": [\"10.0.0.0/8\"], \"profile\": \"python3\", "
-              "\"sha256\": \"" HASH "\", \"uid\": 7, \"url\": "
-              "\"https://a.example/x\", \"without\": [], \"work\": "
-              "\"/f/work\"}");
+        text,
+        "{\"accept\": [], \"allow\": [\"a.example\"], \"ca_file\": "
+        "\"/ca\", \"cache_bytes\": 36, \"deny\": [\"b.example\"], \"gid\": 8, "
+        "\"mapper\": 4, "
+        "\"max_bytes\": 9, \"order\": \"fetch\", \"path\": \"data/x\", "
+        "\"private\": [\"10.0.0.0/8\"], \"profile\": \"python3\", "
+        "\"sha256\": \"" HASH "\", \"tag\": \"mine\", \"uid\": 7, \"url\": "
+        "\"https://a.example/x\", \"without\": [], \"work\": "
+        "\"/f/work\"}");
     download_fakes_answer(0, ERROR("FetchUnreachable"));
     ANSWERED("FetchUnreachable");
     download_fakes_leave(0);
@@ -235,13 +238,14 @@ static void some_run_and_some_wait(void **state)
 {
     (void) state;
     download_fakes_add_session("cc3");
-    for (int i = 0; i < 3; i++)
-        fetch("aa1", "https://a.example/a");
+    fetch("aa1", "https://a.example/a");
+    fetch("aa1", "https://a.example/e");
+    fetch("aa1", "https://a.example/f");
     fetch("bb2", "https://a.example/b");
     fetch("cc3", "https://a.example/c");
     fetch("cc3", "https://a.example/d");
     assert_int_equal(download_fakes.started, 4);
-    DID("start https://a.example/a; start https://a.example/a; start "
+    DID("start https://a.example/a; start https://a.example/e; start "
         "https://a.example/b; start https://a.example/c");
     /* The third of aa1 came before, but one of bb2 has ended. */
     download_fakes_answer(2, ERROR("FetchFailed"));
@@ -251,14 +255,29 @@ static void some_run_and_some_wait(void **state)
     download_fakes_answer(0, ERROR("FetchFailed"));
     deeds_forget();
     download_fakes_leave(0);
-    DID("destroy https://a.example/a; start https://a.example/a");
+    DID("destroy https://a.example/a; start https://a.example/f");
     ANSWERED("FetchFailed FetchFailed");
+}
+
+/* It would have a place, and wait for the other one's lock. */
+static void a_url_is_fetched_once_at_a_time(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    fetch("bb2", "https://a.example/x");
+    fetch("bb2", "https://a.example/y");
+    DID("start https://a.example/x; start https://a.example/y");
+    download_fakes_answer(0, ERROR("FetchFailed"));
+    deeds_forget();
+    download_fakes_leave(0);
+    DID("destroy https://a.example/x; start https://a.example/x");
+    ANSWERED("FetchFailed");
 }
 
 static void too_many_of_a_session_wait(void **state)
 {
     (void) state;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 9; i++)
         fetch("aa1", "https://a.example/x");
     ANSWERED("");
     fetch("aa1", "https://a.example/x");
@@ -272,10 +291,12 @@ static void too_many_of_a_session_wait(void **state)
 static void fetches_are_listed(void **state)
 {
     (void) state;
-    for (int i = 0; i < 3; i++)
-        fetch("aa1", i ? "https://a.example/y" : "https://a.example/x?key=s");
+    fetch("aa1", "https://a.example/x?key=s");
+    fetch("aa1", "https://a.example/y");
     bring(0);
     download_fakes_leave(0);
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"fetch\",\"url\":"
+                         "\"https://u:p@a.example/y\",\"tag\":\"mine\"}");
     fetch("aa1", "https://a.example/z");
     deeds_forget();
     download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"list\"}");
@@ -283,13 +304,17 @@ static void fetches_are_listed(void **state)
         fake_answered(),
         "0 {\"fetches\":["
         "{\"bytes\":0,\"doing\":\"\",\"number\":1,\"path\":\"x\",\"state\":"
-        "\"copying\",\"total\":null,\"url\":\"https://a.example/x\"},"
+        "\"copying\",\"tag\":\"\",\"total\":null,\"url\":\"https://a.example/"
+        "x\"},"
         "{\"bytes\":7,\"doing\":\"asking\",\"number\":2,\"path\":\"y\","
-        "\"state\":\"running\",\"total\":10,\"url\":\"https://a.example/y\"},"
+        "\"state\":\"running\",\"tag\":\"\",\"total\":10,\"url\":\"https://"
+        "a.example/y\"},"
         "{\"bytes\":7,\"doing\":\"asking\",\"number\":3,\"path\":\"y\","
-        "\"state\":\"running\",\"total\":10,\"url\":\"https://a.example/y\"},"
+        "\"state\":\"running\",\"tag\":\"mine\",\"total\":10,\"url\":\"https://"
+        "a.example/y\"},"
         "{\"bytes\":0,\"doing\":\"\",\"number\":4,\"path\":\"z\",\"state\":"
-        "\"waiting\",\"total\":null,\"url\":\"https://a.example/z\"}],"
+        "\"waiting\",\"tag\":\"\",\"total\":null,\"url\":\"https://a.example/"
+        "z\"}],"
         "\"status\":\"ok\"}");
     download_fakes_fetch("{\"id\":\"bb2\",\"order\":\"list\"}");
     assert_string_equal(fake_answered(),
@@ -324,10 +349,69 @@ static void the_session_ends(void **state)
     fetch_jobs_on_gone(jobs(), "aa1");
     ANSWERED("SessionGone SessionGone SessionGone");
     download_fakes_leave(0);
-    download_fakes_leave(1);
-    download_fakes_answer(2, ERROR("FetchFailed"));
+    download_fakes_answer(1, ERROR("FetchFailed"));
     ANSWERED("FetchFailed");
-    download_fakes_leave(2);
+    download_fakes_leave(1);
+}
+
+/* The copy may be done before it hears of that: then it is answered so. */
+static void the_session_ends_while_the_file_is_copied(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    bring(0);
+    download_fakes_leave(0);
+    deeds_forget();
+    fetch_jobs_on_gone(jobs(), "bb2");
+    DID("");
+    fetch_jobs_on_gone(jobs(), "aa1");
+    DID("give up 1");
+    ANSWERED("");
+    placed(ERROR("FileCancelled"));
+    ANSWERED("SessionGone");
+    fetch("bb2", "https://a.example/y");
+    bring(1);
+    download_fakes_leave(1);
+    fetch_jobs_on_gone(jobs(), "bb2");
+    placed("{\"status\":\"ok\"}");
+    ANSWERED("ok");
+}
+
+static void a_copy_is_cancelled(void **state)
+{
+    (void) state;
+    fetch("aa1", "https://a.example/x");
+    bring(0);
+    download_fakes_leave(0);
+    deeds_forget();
+    download_fakes_fetch("{\"id\":\"bb2\",\"order\":\"cancel\",\"number\":1}");
+    ANSWERED("FetchUnknown");
+    download_fakes_fetch("{\"id\":\"aa1\",\"order\":\"cancel\",\"number\":1}");
+    ANSWERED("ok");
+    DID("give up 1");
+    placed(ERROR("FileCancelled"));
+    ANSWERED("FetchCancelled");
+}
+
+/* A user and a password are as secret as a query. */
+static void secrets_of_urls_are_not_recorded(void **state)
+{
+    static const char *const cases[][2] = {
+        {"https://u:p@a.example/x", "https://a.example/x"},
+        {"https://a@b@a.example/@x?k=s", "https://a.example/@x"},
+        {"https://a.example/x?u@b", "https://a.example/x"},
+        {"https://a.example#k", "https://a.example"},
+        {"u:p@a.example/x", "a.example/x"},
+        {"http:/u:p@a.example/x?k", "a.example/x"},
+        {"?https://k", ""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cleanup_free char *plain = fetch_records_plain(cases[i][0]);
+
+        assert_string_equal(plain, cases[i][1]);
+    }
 }
 
 /* The worker has the file, and there is no workspace for it any more. */
@@ -431,10 +515,14 @@ int main(void)
         TEST(the_worker_says_the_files_size),
         TEST(too_many_files_wait),
         TEST(some_run_and_some_wait),
+        TEST(a_url_is_fetched_once_at_a_time),
         TEST(too_many_of_a_session_wait),
         TEST(fetches_are_listed),
         TEST(a_fetch_is_cancelled),
         TEST(the_session_ends),
+        TEST(the_session_ends_while_the_file_is_copied),
+        TEST(a_copy_is_cancelled),
+        TEST(secrets_of_urls_are_not_recorded),
         TEST(the_session_ends_before_the_file_is_placed),
         TEST(the_gateway_stops),
         TEST(what_is_refused),
