@@ -130,6 +130,7 @@ profile_t *profile_new(const char *name)
         .deny = mem_new(sizeof(char *)),
         .networks = mem_new(sizeof(char *)),
         .max_bytes = 4 * GIB,
+        .serves_cells = 1,
     };
     return self;
 }

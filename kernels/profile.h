@@ -60,6 +60,7 @@ typedef struct {
     char **deny;        /* such places, which allow does not permit */
     char **networks;    /* private networks that a name may lead to, as CIDR */
     uint64_t max_bytes; /* of one file */
+    int serves_cells;   /* code in a cell may ask for files */
 } profile_fetch_t;
 
 typedef struct {

@@ -234,6 +234,8 @@ static void encode(const zygote_launch_t *launch, buffer_t *out)
         zygote_request_add_variable(out, "HEARTH_PACKAGES", launch->packages);
     if (launch->packages && !launch->asks_for_packages)
         zygote_request_add_variable(out, "HEARTH_PACKAGES_CELLS", "no");
+    if (launch->asks_for_files)
+        zygote_request_add_variable(out, "HEARTH_FETCH", "cells");
 }
 
 int zygote_launch(zygote_t *self, const zygote_launch_t *launch, fault_t *fault)

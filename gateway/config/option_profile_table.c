@@ -126,6 +126,9 @@ const option_value_t option_profile_rows[] = {
     {.key = OF_PROFILE "fetch/max_bytes", .kind = VALUE_SIZE,
      .offset = AT(fetch.max_bytes), .min = 64 * KIB, .max = TIB,
      .initial = "4G", .help = "size of a file that is fetched"},
+    {.key = OF_PROFILE "fetch/cells", .kind = VALUE_SWITCH,
+     .offset = AT(fetch.serves_cells), .initial = "yes",
+     .help = "whether code in a cell may fetch files (%fetch)"},
 #define X(name, value, lowest, highest, zero, number, text, reached, sentence) \
     {.key = OF_PROFILE "limits/" #name, .kind = VALUE_##value,                  \
      .offset = AT(limits.name), .min = lowest, .max = highest,                 \

@@ -31,13 +31,14 @@ def folder() -> Iterator[Path]:
 def test_the_guide(folder: Path) -> None:
     blocks = blocks_of(GUIDE)
     (configuration,) = [one for one in blocks if one.kind == "configuration"]
-    (commands,) = [one for one in blocks if one.kind == "commands"]
+    commands = [one for one in blocks if one.kind == "commands"]
+    assert len(commands) == 2
     (program,) = [one for one in blocks if one.kind == "python"]
     with FakeFiles() as server:
         server.put("/table.csv", TABLE, etag='"1"')
         text = configuration.text.replace("data.example", server.place)
         assert server.place in text
-        for step in commands.steps:
+        for step in [step for block in commands for step in block.steps]:
             step.command = step.command.replace(
                 "https://data.example/", server.url("/")
             )
@@ -49,10 +50,11 @@ def test_the_guide(folder: Path) -> None:
         place.write_text(f"{text}\nfetch\n    dir = {folder}/fetch\n")
         shell = Shell(folder)
         try:
-            run_commands(shell, commands, "docs/guide/fetching.md")
+            for block in commands:
+                run_commands(shell, block, "docs/guide/fetching.md")
             said = run_python(shell, program, "docs/guide/fetching.md")
             assert said.startswith("data/table.csv 24 ")
             assert "elsewhere.example is not permitted here" in said
         finally:
             shell.close()
-    assert server.count("/table.csv") == 3  # two found no change
+    assert server.count("/table.csv") == 4  # three found no change

@@ -11,6 +11,7 @@ from harness import Gateway
 
 NONE = "this session has no network and no loopback (network = none in its"
 LOOPBACK = "this session has no network beyond its own loopback (network ="
+FETCH = "; `%fetch URL` brings a file of a host that the operator permits"
 INSTEAD = "from outside can come as a file in /workspace, or through a host"
 NAMES = [
     "import urllib.request as r; r.urlopen('http://example.com/')",
@@ -54,6 +55,25 @@ def gateway(network: str) -> Iterator[Gateway]:
         yield running.start()
     finally:
         running.end()
+
+
+def test_files_of_permitted_hosts() -> None:
+    """Named only where the operator permits hosts, and cells may ask."""
+    for options, is_named in (
+        ((), False),
+        (("fetch/allow=data.example",), True),
+        (("fetch/allow=data.example", "fetch/cells=no"), False),
+    ):
+        words = [w for o in options for w in ("--set", f"profile/python3/{o}")]
+        running = Gateway(*words)
+        try:
+            session = running.start().create()
+            with session.client() as client:
+                sentence = reported(client.run(NAMES[1]))
+                assert sentence.endswith(FETCH) == is_named
+                assert INSTEAD in sentence
+        finally:
+            running.end()
 
 
 def reported(turn: Turn) -> str:

@@ -391,7 +391,9 @@ static json_t *read_request(const json_t *content, char **ret_path)
                    "control characters, as https://data.example/table.csv");
     if (!is_hash_or_missing(json_object_get(content, "sha256")))
         return bad("sha256 must be 64 hexadecimal digits, lower case");
-    if (path && !json_is_string(path))
+    if (path
+        && (!json_is_string(path)
+            || strlen(json_string_value(path)) != json_string_length(path)))
         return bad("path must be a text");
     if (tag && (!json_is_string(tag) || json_string_length(tag) > TAG_MAX))
         return bad("tag must be a text of at most 64 bytes");
@@ -413,12 +415,35 @@ static json_t *off(const session_entry_t *entry)
                             profile, profile);
 }
 
+/* Returns the error for code that may not ask, though clients may. */
+static json_t *off_for_code(const session_entry_t *entry)
+{
+    return management_error("FetchOff", GATEWAY_EXIT_ENVIRONMENT,
+                            "code in a cell may not fetch files here "
+                            "(profile/%s/fetch/cells); a client may: `hearth "
+                            "fetch %s URL`",
+                            entry->profile->name, entry->id);
+}
+
+/* Returns why there can be no fetch now; NULL if there can. */
+static json_t *refusal(const fetch_jobs_t *self, const session_entry_t *entry,
+                       bool is_code)
+{
+    if (!*entry->profile->fetch.allow)
+        return off(entry);
+    if (is_code && !entry->profile->fetch.serves_cells)
+        return off_for_code(entry);
+    if (session_table_is_closing(self->parts->table))
+        return download_lane_stopping(self->lane, false);
+    return download_lane_refuse(self->lane, entry->id, is_code);
+}
+
+/* Takes the asker. */
 static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
-                  const json_t *content, message_t **request_p)
+                  const json_t *content, download_asker_t *taken)
 {
     cleanup_free char *path = NULL;
-    cleanup_download_asker download_asker_t *asker =
-        download_asker_new_client(self->parts, request_p);
+    cleanup_download_asker download_asker_t *asker = taken;
     json_t *error = read_request(content, &path);
     const fetch_about_t about = {
         .session = entry->id,
@@ -431,12 +456,7 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
         download_asker_answer(asker, error);
         return;
     }
-    if (!*entry->profile->fetch.allow)
-        error = off(entry);
-    else if (session_table_is_closing(self->parts->table))
-        error = download_lane_stopping(self->lane, false);
-    else
-        error = download_lane_refuse(self->lane, entry->id, false);
+    error = refusal(self, entry, download_asker_is_code(asker));
     if (error)
         finish(self, &about, asker, error);
     else
@@ -544,7 +564,8 @@ void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
     if (!entry)
         return;
     if (strcmp(order, "fetch") == 0)
-        fetch(self, entry, content, request_p);
+        fetch(self, entry, content,
+              download_asker_new_client(self->parts, request_p));
     else
         management_answer(
             self->parts->management, request_p,
@@ -552,4 +573,21 @@ void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
             : strcmp(order, "cancel") == 0
                 ? cancel(self, entry->id, json_object_get(content, "number"))
                 : bad("order must be fetch, list or cancel"));
+}
+
+void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
+                     const session_call_t *call)
+{
+    json_auto_t *text =
+        json_loads(call->text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    const json_t *content = json_object_get(text, "arguments");
+    download_asker_t *asker =
+        download_asker_new_code(self->parts, entry, call->id);
+
+    if (strcmp(text_of(content, "order"), "fetch") == 0) {
+        fetch(self, entry, content, asker);
+        return;
+    }
+    download_asker_answer(asker, bad("order must be fetch"));
+    download_asker_destroy(&asker);
 }

@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "gateway/registry/core/parts.h"
+#include "gateway/registry/core/session_table.h"
+#include "gateway/session/lifecycle/messages.h"
 #include "protocol/message.h"
 
 #include <jansson.h>
@@ -22,6 +24,10 @@ void fetch_jobs_destroy(fetch_jobs_t **self_p);
 /* Takes a fetch_request, and answers it when its file is in the workspace. */
 void fetch_jobs_serve(fetch_jobs_t *self, const json_t *content,
                       message_t **request_p);
+/* Code in a cell of the session calls TOOL_FETCH; the call's result is the
+ * reply. */
+void fetch_jobs_call(fetch_jobs_t *self, const session_entry_t *entry,
+                     const session_call_t *call);
 /* The copy with that number has ended; `answer`, which is taken, is that of the
  * files thread. */
 void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer);

@@ -65,6 +65,8 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
                                        const session_entry_t *entry,
                                        const char *packages)
 {
+    const profile_fetch_t *fetch = &entry->profile->fetch;
+
     return (zygote_launch_t){
         .host_uid = entry->host_uid,
         .host_gid = uid_pool_group(entry->host_uid),
@@ -73,6 +75,7 @@ static zygote_launch_t describe_launch(const launch_request_needs_t *self,
         .environment = entry->environment,
         .packages = packages,
         .asks_for_packages = entry->profile->packages.serves_cells,
+        .asks_for_files = fetch->allow[0] && fetch->serves_cells,
         .orphan_seconds = (unsigned) (self->options->orphan_timeout_ms / 1000),
     };
 }

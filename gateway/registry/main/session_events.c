@@ -70,7 +70,9 @@ static void on_latency(const registry_parts_t *parts, session_entry_t *entry,
 static void on_call(const registry_parts_t *parts, session_entry_t *entry,
                     session_report_t *event)
 {
-    if (tool_offer_is_gateways(event->call.provider))
+    if (strcmp(event->call.provider, TOOL_FETCH) == 0)
+        fetch_jobs_call(parts->fetches, entry, &event->call);
+    else if (tool_offer_is_gateways(event->call.provider))
         packages_jobs_call(parts->packages, entry, &event->call);
     else
         tool_servers_call(parts->tool_servers, entry, &event->call);

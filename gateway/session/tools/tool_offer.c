@@ -136,7 +136,7 @@ int tool_offer_read(bytes_t json, tool_offer_t **ret_offer, fault_t *fault)
 
 bool tool_offer_is_gateways(const char *name)
 {
-    return strcmp(name, TOOL_PACKAGES) == 0;
+    return strcmp(name, TOOL_PACKAGES) == 0 || strcmp(name, TOOL_FETCH) == 0;
 }
 
 bool tool_offer_is_server(const char *provider)

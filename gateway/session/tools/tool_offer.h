@@ -28,9 +28,10 @@ bool tool_offer_is_name(const char *text);
  * (profile/<name>/tools/servers); no other process can have such a name. */
 #define TOOL_SERVER_PREFIX "hearth.cfg/"
 
-/* The name by which code in a cell calls the gateway itself; no tool and no
- * provider can have it. Such a call is handled like a server's. */
+/* The names by which code in a cell calls the gateway itself; no tool and no
+ * provider can have them. Such a call is handled like a server's. */
 #define TOOL_PACKAGES "hearth:packages" /* `%pip install` */
+#define TOOL_FETCH    "hearth:fetch"    /* `%fetch` */
 bool tool_offer_is_gateways(const char *name);
 
 /* Returns true if calls of the provider go to the gateway: it is a server of

@@ -12,11 +12,13 @@ import socket
 from typing import Optional
 
 from hearth_kernel.errors.room import Reached, is_of_system
+from hearth_kernel.tools import fetch
 
 _INSTEAD = (
     "what is needed from outside can come as a file in /workspace, or through "
     "a host tool"
 )
+_FETCH = "; `%fetch URL` brings a file of a host that the operator permits"
 _NONE = (
     "this session has no network and no loopback (network = none in its "
     f"profile): {_INSTEAD}"
@@ -57,7 +59,8 @@ def _reached() -> list[Reached]:
     has_family = _has_family()
     if has_family is None or not _has_loopback_alone():
         return []
-    return [Reached(_LOOPBACK if has_family else _NONE)]
+    more = _FETCH if fetch.is_for_cells() else ""
+    return [Reached((_LOOPBACK if has_family else _NONE) + more)]
 
 
 def explain_name(error: OSError) -> list[Reached]:

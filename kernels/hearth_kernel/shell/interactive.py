@@ -39,6 +39,7 @@ from hearth_kernel.shell import commands, compact, traits
 from hearth_kernel.shell.history import MemoryHistory
 from hearth_kernel.shell.magics import KernelMagics
 from hearth_kernel.shell.shortcuts import Shortcuts
+from hearth_kernel.tools.fetch import FetchError
 
 # As the gateway has it, which ends a session that tries more
 # (gateway/session/kernel/kernel_permissions.c).
@@ -399,7 +400,7 @@ class ZMQInteractiveShell(commands.CommandShell):
         with (
             self.kernel.interrupts.yielding() if self.kernel else nullcontext()
         ):
-            if kind is PackagesError and error is not None:
+            if kind in (PackagesError, FetchError) and error is not None:
                 self.show_usage_error(error)  # IPython does it for its own
             elif (
                 kind is not None

@@ -14,6 +14,7 @@ from IPython.core.magics.code import CodeMagics, MacroToEdit
 from hearth_kernel.packages import added
 from hearth_kernel.packages.pip import serve
 from hearth_kernel.packages.pipwords import split
+from hearth_kernel.tools import fetch
 
 
 def _refuse(magic: str, line: str) -> NoReturn:
@@ -60,6 +61,11 @@ class KernelMagics(Magics):  # type: ignore[misc]
             page.page(file.read())
 
     more = line_magic("more")(less)
+
+    @line_magic
+    def fetch(self, line: str) -> None:
+        """Ask for a file from outside: `%fetch URL [PATH] [--sha256 HASH]`."""
+        fetch.serve(line)
 
     @line_magic
     def pip(self, line: str) -> None:

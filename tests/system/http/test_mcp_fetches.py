@@ -144,7 +144,7 @@ def test_the_tool_reaches_outside(rpc: Rpc) -> None:
 
 
 def test_a_slow_fetch_is_answered(hasty: Fetching) -> None:
-    """With how far it has come, and the same call goes on with it."""
+    """The answer has its bytes; the same call goes on with it."""
     rpc = Rpc(Web.of(hasty))
     session = session_of(rpc.call("execute", code="1"))
 

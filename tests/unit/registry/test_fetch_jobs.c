@@ -71,7 +71,8 @@ static int begin(void **state)
 {
     int r = download_fakes_begin(state);
 
-    fake_profile.fetch = (profile_fetch_t){.allow = places, .max_bytes = 9};
+    fake_profile.fetch =
+        (profile_fetch_t){.allow = places, .max_bytes = 9, .serves_cells = 1};
     return r;
 }
 
@@ -486,6 +487,64 @@ static void what_is_refused(void **state)
     assert_int_equal(download_fakes.started, 0);
 }
 
+static void call(uint64_t id, const char *arguments)
+{
+    cleanup_free char *text =
+        mem_format("{\"call\":%d,\"name\":\"hearth:fetch\",\"arguments\":%s,"
+                   "\"request\":7,\"seconds_left\":9}",
+                   (int) id, arguments);
+    const session_call_t made = {.text = text, .id = id};
+
+    fetch_jobs_call(
+        jobs(), session_table_find(download_fakes.parts->table, "aa1"), &made);
+}
+
+/* The answer is the call's result, as a client gets it. */
+static void code_asks(void **state)
+{
+    const char *said;
+
+    (void) state;
+    call(5, "{\"order\":\"fetch\",\"url\":\"https://a.example/x\"}");
+    DID("start https://a.example/x");
+    bring(0);
+    assert_non_null(strstr(deeds_take(), "place for kernel in"));
+    download_fakes_leave(0);
+    placed("{\"status\":\"ok\",\"size\":4}");
+    said = fake_said();
+    assert_non_null(strstr(said, "aa1 NOTE"));
+    assert_non_null(strstr(said, "aa1 TOOLS answer 5 {\"status\":\"ok\""));
+}
+
+static void what_code_asks_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "[]",
+        "{\"order\":\"list\"}",
+        "{\"order\":\"fetch\"}",
+        "{\"order\":\"fetch\",\"url\":\"https://a.example/x\\u0000\"}",
+        "{\"order\":\"fetch\",\"url\":\"https://a.example/x\",\"path\":"
+        "\"y\\u0000\"}",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        call(6, wrong[i]);
+        assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
+    }
+    DID("");
+    fake_profile.fetch.serves_cells = 0;
+    call(7, "{\"order\":\"fetch\",\"url\":\"https://a.example/x\"}");
+    assert_non_null(strstr(fake_said(),
+                           "code in a cell may not fetch files here "
+                           "(profile/python3/fetch/cells); a client may: "
+                           "`hearth fetch aa1 URL`"));
+    assert_non_null(strstr(deeds_take(), "audit fetch refused by kernel"));
+    assert_int_equal(download_fakes.started, 0);
+    fetch("aa1", "https://a.example/x");
+    assert_int_equal(download_fakes.started, 1);
+}
+
 static void a_long_url(void **state)
 {
     char url[2100] = "https://a.example/";
@@ -526,6 +585,8 @@ int main(void)
         TEST(the_session_ends_before_the_file_is_placed),
         TEST(the_gateway_stops),
         TEST(what_is_refused),
+        TEST(code_asks),
+        TEST(what_code_asks_is_refused),
         TEST(a_long_url),
     };
 

@@ -321,6 +321,8 @@ static void calls_go_to_whom_they_are_for(void **state)
 
     report_call(parts, entry, TOOL_PACKAGES);
     assert_non_null(strstr(fake_said(), "\"ename\":\"BadRequest\""));
+    report_call(parts, entry, TOOL_FETCH);
+    assert_non_null(strstr(fake_said(), "order must be fetch"));
     report_call(parts, entry, TOOL_SERVER_PREFIX "weather");
     SAID("aa1 TOOLS fail 5 the configuration of the gateway does not name its "
          "server any more (profile/<name>/tools/servers)");

@@ -311,6 +311,9 @@ static void the_gateway_itself_is_asked(void **state)
     host_tools_on_timer(self);
     DID("");
     assert_ptr_equal(waiting(self), first);
+    assert_int_equal(call(self, 3, TOOL_FETCH), 0);
+    DID("CALL hearth:fetch");
+    HAS("\"provider\":\"hearth:fetch\"", "journal tool_call");
     assert_int_equal(call(self, 2, "hearth:other"), 0);
     HAS("\"name\":\"?\"", "journal tool_result");
 }

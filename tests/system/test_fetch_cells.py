@@ -1,0 +1,111 @@
+"""`%fetch` in a cell: the gateway is asked, and answers the cell."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Iterator
+
+import pytest
+from client import Client
+from fetch_gateway import HOST, PLAIN, Fetching
+from harness import Session
+from records import wait_record
+
+HASH = hashlib.sha256(PLAIN).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Fetching]:
+    made = Fetching()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
+
+
+def begin(gateway: Fetching, client: Client, name: str) -> str:
+    """A cell that waits for its file; returns the msg_id."""
+    msg_id: str = client.kc.execute(f"kept = 7\n%fetch {HOST}/{name}")
+    gateway.wait_note("waits", name)
+    return msg_id
+
+
+def test_the_next_line_reads_it(session: Session) -> None:
+    done = session.exec(
+        f"kept = 1\n%fetch {HOST}/plain.csv data/ --sha256 {HASH}\n"
+        "print(kept, open('data/plain.csv').read(), end='')"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"data/plain.csv  {len(PLAIN)} B  sha256 {HASH}\n1 {PLAIN.decode()}"
+    )
+
+
+def test_a_refusal_ends_the_cell(gateway: Fetching, session: Session) -> None:
+    done = session.exec(f"%fetch {HOST}/refused\nprint('went on')")
+    assert done.returncode == 1
+    assert "went on" not in done.stdout
+    assert "%fetch: it is FetchRefused" in done.stderr
+    refused = wait_record(
+        gateway, event="fetch", session=session.id, outcome="refused"
+    )
+    assert (refused["who"], refused["path"]) == ("kernel", "refused")
+
+
+def test_a_fetch_has_its_records(gateway: Fetching, session: Session) -> None:
+    assert session.exec(f"%fetch {HOST}/plain").returncode == 0
+    record = wait_record(
+        gateway, event="file", what="fetch", session=session.id
+    )
+    assert (record["who"], record["path"]) == ("kernel", "plain")
+    call = wait_record(gateway, event="tool_call", session=session.id)
+    assert (call["tool"], call["outcome"]) == ("hearth:fetch", "ok")
+
+
+def test_a_replay_fetches_it_again(gateway: Fetching, session: Session) -> None:
+    for code in (
+        f"%fetch {HOST}/has-replay",
+        "print(open('has-replay').read())",
+    ):
+        assert session.exec(code).returncode == 0
+    done = gateway.run("notebook", "replay", session.id)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert gateway.order("began").count("has-replay") == 2
+
+
+def test_an_interrupt_ends_the_cell_alone(
+    gateway: Fetching, session: Session, client: Client
+) -> None:
+    """The fetch goes on, as it does when a client goes."""
+    msg_id = begin(gateway, client, "slow-interrupted")
+    gateway.run("session", "interrupt", session.id)
+    turn = client.finish(msg_id)
+    assert turn.content["ename"] == "KeyboardInterrupt"
+    assert "the fetch goes on outside" in turn.stream("stderr")
+    assert client.value("kept") == 7
+    gateway.let("slow-interrupted")
+    gateway.wait_note("ended", "slow-interrupted")
+    assert client.run(f"%fetch {HOST}/plain").status == "ok"
+
+
+def test_the_session_ends_during_a_fetch(gateway: Fetching) -> None:
+    session = gateway.create()
+    with session.client() as client:
+        begin(gateway, client, "slow-session")
+        worker = gateway.wait_note("began", "slow-session")["pid"]
+        session.delete()
+    gateway.wait_ended(worker)
+
+
+def test_code_may_be_kept_from_it() -> None:
+    gateway = Fetching("--set", "profile/python3/fetch/cells=no")
+    try:
+        gateway.start()
+        session = gateway.create()
+        done = session.exec(f"%fetch {HOST}/plain")
+        assert done.returncode == 1
+        assert "profile/python3/fetch/cells" in done.stderr
+        assert gateway.run("fetch", session.id, f"{HOST}/plain").returncode == 0
+    finally:
+        gateway.end()
