@@ -124,7 +124,8 @@ def test_a_redirect_leads_to_no_other_place(
         ("http://127.1:{port}/", "which is no URL"),
         ("//[/", "which is no URL"),
         ("/a", "redirects more than 5 times"),
-        ("", "redirects more than 5 times"),
+        ("", "redirects to nowhere"),
+        ("https://h.example/" + "a" * 2000, "a URL with more than 2000 bytes"),
     ],
 )
 def test_a_redirect_is_no_trick(
@@ -135,6 +136,41 @@ def test_a_redirect_is_no_trick(
     assert fault.ename == "FetchRefused"
     assert why in fault.text
     assert server.accepted <= 6
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "ftp://cdn.example/x?sig=SECRET",
+        "ftp://cdn.example/x#SECRET",
+        "http://u:SECRET@127.0.0.1:{port}/",
+        "http://u:SECRET/x@127.0.0.1:{port}/",
+        "http://127.1/x?SECRET",
+        "http://127.0.0.1:{port}/x?SECRET" + "a" * 2000,
+        "/nowhere?SECRET",
+        "https://other.example/x?SECRET",
+    ],
+)
+def test_no_sentence_has_a_secret(
+    folder: Folder, server: FakeFiles, target: str
+) -> None:
+    """Neither that of the URL nor that of where it redirects to."""
+    server.scripts["/a"] = redirect(target.format(port=server.port))
+    fault = folder.refuse(server.url("/a?key=SECRET#SECRET"))
+    assert server.url("/a") in fault.text or "/nowhere" in fault.text
+    assert "SECRET" not in fault.text
+
+
+def test_a_redirect_without_a_location(
+    folder: Folder, server: FakeFiles
+) -> None:
+    server.scripts["/a"] = say(
+        b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"
+    )
+    fault = folder.refuse(server.url("/a"))
+    assert fault.ename == "FetchRefused"
+    assert f"{server.url('/a')} redirects to nowhere" in fault.text
+    assert server.count("/a") == 1
 
 
 def test_a_name_leads_nowhere_here(folder: Folder, server: FakeFiles) -> None:
@@ -234,10 +270,10 @@ def test_a_passing_failure_passes(folder: Folder, server: FakeFiles) -> None:
             b"3\r\nabc\r\n0\r\n\r\n",
             "in two ways",
         ),
-        (OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n", "in two ways"),
+        (OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n", "not understood"),
         (
             OK + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n",
-            "in two ways",
+            "not understood",
         ),
         (OK + b"x: y\r\n" * 101 + b"\r\n", "more than 100 headers"),
         (OK + b"x: " + b"y" * 70_000 + b"\r\n\r\n", "more than 65536 bytes"),
@@ -479,6 +515,22 @@ def test_two_urls_may_have_one_object(
 
 
 def test_a_kind_of_fault_is_known(folder: Folder, server: FakeFiles) -> None:
+    server.put("/a", b"one")
+    url = f"https://{server.place}/a"
     with pytest.raises(Refusal, match=r"FetchFailed: .*ca_file names /none"):
-        folder.fetch(server.url("/a"), ca_file="/none")
+        folder.fetch(url, ca_file="/none")
     assert not os.listdir(folder.work / "jobs")
+    assert server.accepted == 0
+
+
+def test_http_needs_no_certificates(folder: Folder, server: FakeFiles) -> None:
+    """A redirect to https does, and the sentence names the file."""
+    server.put("/a", b"one")
+    assert folder.fetch(server.url("/a"), ca_file="/none").content == b"one"
+    server.scripts["/b"] = redirect(f"https://{server.place}/a")
+    fault = folder.refuse(server.url("/b"), ca_file="/none")
+    assert fault.ename == "FetchFailed"
+    assert fault.text == (
+        "fetch/ca_file names /none, which has no certificates that can be "
+        "read (No such file or directory): it has to be a file in PEM"
+    )

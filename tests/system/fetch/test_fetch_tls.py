@@ -137,10 +137,30 @@ def test_an_end_that_tls_does_not_announce_is_a_break(
     assert secured.count("/a") == 5
 
 
+@pytest.mark.parametrize("status", ["100 Continue", "102 x", "103 Early Hints"])
+@pytest.mark.parametrize("count", [1, 16])
+def test_skips_what_announces_an_answer(
+    trusting: Folder, secured: FakeFiles, status: str, count: int
+) -> None:
+    """The proxy does it for http, and does not see this."""
+    file = secured.put("/a", b"one")
+
+    def serve(client: socket.socket, asked: Asked) -> None:
+        head = f"HTTP/1.1 {status}\r\nLink: </style.css>\r\n\r\n"
+        client.sendall(head.encode() * count)
+        file.serve(client, asked)
+
+    secured.scripts["/a"] = serve
+    assert trusting.fetch(secured.url("/a")).content == b"one"
+    assert secured.count("/a") == 1
+
+
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, "its heads have no end"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, "more than 16 answers"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 17, "more than 16 answers"),
+        (b"HTTP/1.1 101 Switching\r\n\r\n", "changes the protocol"),
         (b"HTTP/1.1 100 Continue\r\n" + b"x: y\r\n" * 60_000, "100 headers"),
         (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 60_000, "100 headers"),
         (b"HTTP/1.1 200 OK\r\nx: " + b"y" * 200_000, "more than 65536 bytes"),

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hearth_downloads.core.faults import Invalid
-from hearth_downloads.fetch.url import URL_MAX, parse_hash, parse_url
+from hearth_downloads.fetch.url import (
+    URL_MAX,
+    parse_hash,
+    parse_url,
+    show_url,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,27 +45,27 @@ def test_has_one_form(text: str, whole: str) -> None:
         ("ftp://data.example/a", "has to begin with"),
         ("file:///etc/passwd", "has to begin with"),
         ("https:/data.example/a", "has to begin with"),
-        ("https:///a", "is no host"),
-        ("https://:443/a", "is no host"),
+        ("https:///a", "has no host"),
+        ("https://:443/a", "has no host"),
         ("https://u@data.example/", "a user or a password"),
         ("https://u:p@data.example/", "a user or a password"),
         ("https://data.example\\@evil.example/", "a user or a password"),
-        ("https://data.example\\evil/", "is no host"),
-        ("https://data.example:0/", "is no host"),
-        ("https://data.example:65536/", "is no host"),
-        ("https://data.example:/", "is no host"),
-        ("https://data.example:80x/", "is no host"),
-        ("https://127.1/", "is no host"),
-        ("https://2130706433/", "is no host"),
-        ("https://0x7f000001/", "is no host"),
-        ("https://0x7f.1/", "is no host"),
-        ("https://data..example/", "is no host"),
-        ("https://data_.-example/", "is no host"),
-        ("https://[fe80::1%25lo]/", "is no host"),
-        ("https://[127.0.0.1]/", "is no host"),
-        ("https://::1/", "is no host"),
-        ("https://data example/", "is no host"),
-        (f"https://{'a' * 64}.example/", "is no host"),
+        ("https://data.example\\evil/", "has no host"),
+        ("https://data.example:0/", "has no host"),
+        ("https://data.example:65536/", "has no host"),
+        ("https://data.example:/", "has no host"),
+        ("https://data.example:80x/", "has no host"),
+        ("https://127.1/", "has no host"),
+        ("https://2130706433/", "has no host"),
+        ("https://0x7f000001/", "has no host"),
+        ("https://0x7f.1/", "has no host"),
+        ("https://data..example/", "has no host"),
+        ("https://data_.-example/", "has no host"),
+        ("https://[fe80::1%25lo]/", "has no host"),
+        ("https://[127.0.0.1]/", "has no host"),
+        ("https://::1/", "has no host"),
+        ("https://data example/", "has no host"),
+        (f"https://{'a' * 64}.example/", "has no host"),
         ("https://data.example/\n", "a control character"),
         ("https://data.example/\x7f", "a control character"),
         ("https://data.example/\x85", "a control character"),
@@ -99,6 +106,45 @@ def test_shows_no_query() -> None:
     assert parse_url("https://a.example/b?key=c").key != (
         parse_url("https://a.example/b").key
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://a.example/b?key=SECRET", "https://a.example/b"),
+        ("https://a.example/b#SECRET", "https://a.example/b"),
+        ("https://a.example?SECRET", "https://a.example"),
+        ("ftp://SECRET:SECRET@a.example/b?SECRET#SECRET", "ftp://a.example/b"),
+        ("https://SECRET@SECRET@a.example/", "https://a.example/"),
+        ("https://SECRET:SECRET/x@a.example/", "https://…"),
+        ("https://SECRET:SECRET?x@a.example/", "https://…"),
+        ("https://SECRET:SECRET#x@a.example/", "https://…"),
+        ("https://u:SECRET@SECRET/x@a.example/", "https://…"),
+        ("https://a.example?SECRET@b", "https://…"),
+        ("https://SECRET\\@a.example/", "https://a.example/"),
+        ("https:/SECRET:SECRET@a.example/", "https:/a.example/"),
+        (" https://SECRET:SECRET@a.example/b?SECRET", "https://a.example/b"),
+        ("//SECRET@a.example/b", "//a.example/b"),
+        ("SECRET:SECRET@a.example/b", "a.example/b"),
+        ("https:SECRET@a.example/b", "a.example/b"),
+        ("ht\ttps://SECRET@a.example/b", "…"),
+        ("https://a.example/b@c", "https://a.example/b@c"),
+        ("file:///etc/passwd", "file:///etc/passwd"),
+        ("/b?SECRET", "/b"),
+        ("?SECRET", ""),
+        ("", ""),
+        (f"https://a.example/{'b' * 500}", f"https://a.example/{'b' * 182}…"),
+    ],
+)
+def test_shows_any_text_without_secrets(text: str, shown: str) -> None:
+    assert show_url(text) == shown
+    assert show_url(shown) == shown
+    with contextlib.suppress(Invalid):
+        parse_url(text)
+        return
+    with pytest.raises(Invalid) as refused:
+        parse_url(text)
+    assert "SECRET" not in refused.value.text
 
 
 def test_reads_a_hash() -> None:

@@ -24,9 +24,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from hearth_downloads.core.faults import Invalid
+from hearth_downloads.core.proxy import INTERIM_MAX
 from hearth_downloads.core.sandbox import PROXY_PORT
 from hearth_downloads.fetch.about import About, read_fields
-from hearth_downloads.fetch.url import Url
+from hearth_downloads.fetch.url import TooLong, Url, show_url
 
 INSIDE = "/workspace"
 BODY, ABOUT, REPORT = "body", "about", "report"
@@ -46,7 +47,7 @@ class Order:
 
     url: Url
     max_bytes: int
-    context: Optional[ssl.SSLContext]
+    context: Optional[ssl.SSLContext]  # None: https cannot be asked
     known: Optional[About] = None  # of the file in the cache
     part: Optional[About] = None  # of what is in `body` already
     timeout: float = 60
@@ -97,6 +98,24 @@ class _Response(http.client.HTTPResponse):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fp: Any = _Lines(self.fp)
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Return the first line of the answer, after those that announce it.
+
+        The proxy does the same for http; http.client skips a 100 alone.
+        """
+        for _ in range(INTERIM_MAX + 1):
+            found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            if found[1] == 101:
+                raise http.client.HTTPException(
+                    "an answer changes the protocol"
+                )
+            if found[1] >= 200:
+                return found
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException(
+            f"more than {INTERIM_MAX} answers came before one"
+        )
 
 
 class _Connection(http.client.HTTPConnection):
@@ -240,11 +259,15 @@ class Client:
         return connection.getresponse(), is_range
 
     def _follow(self, url: Url, response: http.client.HTTPResponse) -> Url:
-        location = response.headers.get("Location", "")
+        location = response.headers.get("Location", "").strip()
+        if not location:
+            raise Stop("nowhere", url)
         try:
             found = url.join(location)
+        except TooLong:
+            raise Stop("long", url) from None
         except (Invalid, ValueError):
-            raise Stop("location", url, location) from None
+            raise Stop("location", url, show_url(location)) from None
         if url.scheme == "https" and found.scheme == "http":
             raise Stop("downgrade", url, found.shown)
         return found
@@ -281,10 +304,14 @@ class Client:
         """Return Content-Length; what could be read in two ways is refused."""
         lengths = set(response.headers.get_all("Content-Length") or [])
         codings = response.headers.get_all("Transfer-Encoding") or []
-        if codings and (
-            lengths or [one.strip().lower() for one in codings] != ["chunked"]
-        ):
+        if codings and lengths:
             raise Stop("head", url, "it says in two ways where the file ends")
+        if codings and [one.strip().lower() for one in codings] != ["chunked"]:
+            raise Stop(
+                "head",
+                url,
+                "its Transfer-Encoding is not understood, only chunked is",
+            )
         if not lengths:
             return None
         if len(lengths) > 1 or not _LENGTH.fullmatch(next(iter(lengths))):

@@ -22,7 +22,7 @@ from hearth_downloads.fetch.about import TOTAL_MAX
 from hearth_downloads.fetch.client import REDIRECTS_MAX
 from hearth_downloads.fetch.job import Job
 from hearth_downloads.fetch.places import Places, explain, say_list
-from hearth_downloads.fetch.url import Url, split_place
+from hearth_downloads.fetch.url import URL_MAX, Url, show_url, split_place
 
 CA_SETTING = "fetch/ca_file"  # of all profiles
 REASON_MAX = 300
@@ -65,6 +65,19 @@ def wrong_hash(url: Url, wanted: str, found: str) -> Refused:
     )
 
 
+def no_authorities(path: str = "", reason: str = "") -> str:
+    """Return why no server with https can be known; "": there is no file."""
+    if not path:
+        return (
+            "this machine has no file of certificates to know a server "
+            f"with https by: name one in {CA_SETTING}"
+        )
+    return (
+        f"{CA_SETTING} names {path}, which has no certificates that can be "
+        f"read ({reason}): it has to be a file in PEM"
+    )
+
+
 def no_room(job: Job, reason: str) -> Failed:
     """Return the fault of a folder that takes no more."""
     return Failed(
@@ -81,6 +94,7 @@ class Case:
     places: Places
     url: Url
     reports: list[Report]
+    authorities: str  # why no server with https can be known
 
     def explain(self, fault: Any) -> Fault:
         """Return the fault for the client's report."""
@@ -105,10 +119,7 @@ class Case:
         if kind in _REDIRECTS:
             return Refused(_REDIRECTS[kind].format(url=url, reason=reason))
         if kind == "authorities":
-            return Failed(
-                "this machine has no file of certificates to know a server "
-                f"with https by: name one in {CA_SETTING}"
-            )
+            return Failed(self.authorities)
         return None
 
     def _explain_server(
@@ -173,6 +184,10 @@ class Case:
 _REDIRECTS = {
     "redirects": "{url} redirects more than "
     f"{REDIRECTS_MAX} times, which is the most",
+    "nowhere": "{url} redirects to nowhere: its answer has no Location, where "
+    "the URL would be",
+    "long": "{url} redirects to a URL with more than "
+    f"{URL_MAX} bytes, which is the most",
     "location": "{url} redirects to {reason}, which is no URL with https or "
     "http and a host",
     "downgrade": "{url} redirects to {reason}: what began with https does not "
@@ -204,4 +219,6 @@ def _read(fault: Any) -> tuple[str, str, str, int]:
     size = fault.get("size")
     if type(size) is not int or not -1 <= size <= TOTAL_MAX:
         size = -1
-    return kind, url, reason, size
+    if kind in _REDIRECTS:
+        reason = show_url(reason)
+    return kind, show_url(url), reason, size

@@ -21,9 +21,9 @@ from hearth_downloads.fetch.cache import Cache, Entry
 from hearth_downloads.fetch.job import Job
 from hearth_downloads.fetch.places import check_url, read_places
 from hearth_downloads.fetch.sentences import (
-    CA_SETTING,
     TRAFFIC_FACTOR,
     Case,
+    no_authorities,
     no_room,
     too_large,
     too_slow,
@@ -63,6 +63,7 @@ class Transfer:
         self.url = parse_url(job.url)
         self.wanted = parse_hash(job.sha256)
         self.places = read_places(job, self.url)
+        self.authorities = ""  # why there is no context for https
         check_url(job, self.places, self.url)
         self.cache = Cache(job, gateway)
 
@@ -121,9 +122,14 @@ class Transfer:
         self._take(space, about)
 
     def _make_context(self) -> Optional[ssl.SSLContext]:
-        """Return what knows servers; it reads no file after that."""
+        """Return what knows servers; it reads no file after that.
+
+        A URL with http may redirect to https, so it is made for each one. A
+        file that is wrong is a fault only if https is asked for.
+        """
         path = self.job.ca_file or find_certificates()
         if not path:
+            self.authorities = no_authorities()
             return None
         try:
             context = ssl.create_default_context(cafile=path)
@@ -132,11 +138,9 @@ class Transfer:
             context.options &= ~_IGNORE_UNEXPECTED_EOF
             return context
         except (OSError, ssl.SSLError) as error:
-            raise Failed(
-                f"{CA_SETTING} names {path}, which has no "
-                f"certificates that can be read ({error.strerror or error}): "
-                "it has to be a file in PEM"
-            ) from None
+            reason = error.strerror or str(error)
+            self.authorities = no_authorities(path, reason)
+            return None
 
     def _take(self, space: Space, about: About) -> None:
         """Hash what the client has written, keep it, and answer."""
@@ -243,5 +247,9 @@ class _Run:
                 f"the client has ended without a report: {said or 'no word'}"
             ) from None
         raise Case(
-            self.job, self.transfer.places, self.transfer.url, proxy.reports()
+            self.job,
+            self.transfer.places,
+            self.transfer.url,
+            proxy.reports(),
+            self.transfer.authorities,
         ).explain(report["fault"])

@@ -24,6 +24,9 @@ _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
 # A last label by which the C library reads a name as an address (inet_aton).
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+# The scheme and slashes before an authority, however they are written.
+_LEAD = re.compile(r"\s*(?:(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]+)?")
+_AUTHORITY = re.compile(r"[^/?#]*")
 _SAFE = "/?%:@!$&'()*+,;=-._~"
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -75,6 +78,33 @@ def write_place(scheme: str, host: str, port: int) -> str:
     return shown if port == PORTS[scheme] else f"{shown}:{port}"
 
 
+def show_url(text: str) -> str:
+    """Return any text as a URL for people, without what may be a secret.
+
+    Secrets are a query, a fragment, a user and a password. The text need not
+    be a URL that can be read: then less of it is shown.
+    """
+    lead = _match(_LEAD, text)
+    authority = _match(_AUTHORITY, text[len(lead) :])
+    rest = text[len(lead) + len(authority) :]
+    _, at, host = authority.rpartition("@")
+    # An @ later on may end a password that has the letter / or ? or #.
+    is_clear = not at and rest[:1] == "/" and split_place(host)[0]
+    if "@" in rest and not is_clear:
+        return f"{lead.strip()}…"
+    shown = lead.strip() + host + re.split("[?#]", rest, maxsplit=1)[0]
+    return shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}…"
+
+
+def _match(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.match(text)
+    return found[0] if found else ""
+
+
+class TooLong(Invalid):
+    """A URL with more than URL_MAX bytes."""
+
+
 @dataclass(frozen=True)
 class Url:
     """A URL with http or https; the host is a name of ASCII or an address."""
@@ -102,8 +132,7 @@ class Url:
     @property
     def shown(self) -> str:
         """Return the URL for people: a query may have a key."""
-        text = self.source
-        return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"
+        return show_url(self.text)
 
     @property
     def key(self) -> str:
@@ -118,7 +147,7 @@ class Url:
 def parse_url(text: str) -> Url:
     """Return the URL; Invalid says what would be right."""
     if len(text.encode("utf-8", "surrogatepass")) > URL_MAX:
-        raise Invalid(
+        raise TooLong(
             f"the URL has more than {URL_MAX} bytes, which is the most"
         )
     if any(letter < " " or "\x7f" <= letter <= "\x9f" for letter in text):
@@ -126,7 +155,7 @@ def parse_url(text: str) -> Url:
     found = _URL.fullmatch(text)
     if not found or found[1].lower() not in PORTS:
         raise Invalid(
-            f"{text[:SHOWN_MAX]!r} is no URL that can be fetched: it has to "
+            f"{show_url(text)!r} is no URL that can be fetched: it has to "
             "begin with https:// or http:// and a host"
         )
     scheme = found[1].lower()
@@ -138,9 +167,9 @@ def parse_url(text: str) -> Url:
     host, port = split_place(found[2])
     if not host:
         raise Invalid(
-            f"{found[2][:SHOWN_MAX]!r} in the URL is no host: write a name as "
-            "data.example, an address as 192.0.2.1 or [2001:db8::1], and a "
-            "port from 1 to 65535 after a colon"
+            f"the URL {show_url(text)!r} has no host that can be read: write "
+            "a name as data.example, an address as 192.0.2.1 or [2001:db8::1], "
+            "and a port from 1 to 65535 after a colon"
         )
     try:
         target = quote(found[3], safe=_SAFE)
