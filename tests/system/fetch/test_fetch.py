@@ -100,6 +100,64 @@ def test_what_is_here_is_judged_too(folder: Folder, server: FakeFiles) -> None:
     assert "deny names" in fault.text
 
 
+@pytest.mark.parametrize("etag", ["", '"1"'])
+def test_what_came_by_a_redirect_is_judged_too(
+    folder: Folder, server: FakeFiles, etag: str
+) -> None:
+    """Another profile forbids where the file came from."""
+    with FakeFiles() as other:
+        other.put("/b", b"one", etag=etag)
+        server.scripts["/a"] = redirect(other.url("/b"))
+        both = [server.place, other.place]
+        folder.fetch(server.url("/a"), allow=both)
+        for lists in (
+            {},
+            {"allow": both, "deny": [other.place]},
+        ):
+            fault = folder.refuse(
+                server.url("/a"), sha256=digest(b"one"), **lists
+            )
+            assert fault.ename == "FetchRefused"
+            assert f"redirects to {other.place}" in fault.text
+        assert other.accepted == 1
+        got = folder.fetch(server.url("/a"), sha256=digest(b"one"), allow=both)
+        assert (got.content, got.cached) == (b"one", bool(etag))
+        assert other.accepted == 2
+
+
+@pytest.mark.parametrize(
+    "lists", [{"private": ["10.0.0.0/8"]}, {"deny": ["8.8.8.8"]}]
+)
+def test_other_lists_ask_the_server(
+    folder: Folder, server: FakeFiles, lists: dict[str, list[str]]
+) -> None:
+    """The address that the name led to may be forbidden by them."""
+    server.put("/a", b"one", etag='"1"')
+    folder.fetch(server.url("/a"), **lists)
+    known = digest(b"one")
+    assert folder.fetch(server.url("/a"), sha256=known, **lists).cached
+    assert server.count("/a") == 1
+    assert folder.fetch(server.url("/a"), sha256=known).cached
+    assert server.asked[1].fields["if-none-match"] == '"1"'
+
+
+def test_what_is_here_may_be_too_large(
+    folder: Folder, server: FakeFiles
+) -> None:
+    """Another profile permits more, by a hash and by a server's 304."""
+    server.put("/a", bytes(2000), etag='"1"')
+    folder.fetch(server.url("/a"))
+    for known, asked in ((digest(bytes(2000)), 1), ("", 2)):
+        fault = folder.refuse(server.url("/a"), sha256=known, max_bytes=1999)
+        assert fault.ename == "FetchRefused"
+        assert fault.text == (
+            "the file has 2.0 KiB, more than profile/python3/fetch/max_bytes "
+            "permits (2.0 KiB)"
+        )
+        assert server.count("/a") == asked
+    assert folder.fetch(server.url("/a"), max_bytes=2000).cached
+
+
 def test_a_lost_object_is_fetched_again(
     folder: Folder, server: FakeFiles
 ) -> None:

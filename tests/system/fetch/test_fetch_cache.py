@@ -48,6 +48,53 @@ def test_all_files_together_are_bounded(
     assert len(folder.names("entries")) == len(folder.objects())
 
 
+def test_a_small_profile_leaves_the_files_of_others(
+    folder: Folder, server: FakeFiles
+) -> None:
+    """The bound of the cache is one for all profiles of a gateway."""
+    server.put("/a", os.urandom(PIECE), etag='"1"')
+    server.put("/b", b"one")
+    folder.fetch(server.url("/a"), max_bytes=MOST, cache_bytes=4 * MOST)
+    folder.fetch(server.url("/b"), max_bytes=1000, cache_bytes=4 * MOST)
+    assert len(folder.objects()) == 2
+    # Without that member it is by this job's limit.
+    folder.fetch(server.url("/b"), max_bytes=1000)
+    assert folder.objects() == []
+
+
+def test_a_small_profile_leaves_the_parts_of_others(
+    folder: Folder, server: FakeFiles
+) -> None:
+    """Also what a killed worker has left, and even for the same URL."""
+    content = os.urandom(PIECE)
+    settings = {"max_bytes": 1000, "cache_bytes": 4 * MOST}
+
+    def serve(client: socket.socket, asked: Asked) -> None:
+        client.sendall(
+            b'HTTP/1.1 200 OK\r\nETag: "1"\r\n'
+            b"Content-Length: %d\r\n\r\n" % PIECE + content[: PIECE // 2]
+        )
+        assert server.ended.wait(60)
+
+    server.scripts["/a"] = serve
+    run = folder.start(server.url("/a"))
+    while run.await_progress() != {"bytes": PIECE // 2, "total": PIECE}:
+        pass
+    run.kill()
+    server.put("/a", content, etag='"1"')
+    server.put("/b", b"one")
+    while True:
+        folder.fetch(server.url("/b"), **settings)
+        if not folder.names("jobs"):
+            break
+    assert len(folder.names("partial")) == 2
+    fault = folder.refuse(server.url("/a"), **settings)
+    assert "900.0 KiB, more than" in fault.text
+    assert folder.fetch(server.url("/a")).content == content
+    assert server.asked[-1].fields["range"] == f"bytes={PIECE // 2}-"
+    assert folder.names("partial") == []
+
+
 def age(folder: Folder, number: int) -> None:
     """Make the files older, so that their order is known."""
     for name in ("objects", "entries"):
@@ -231,3 +278,50 @@ def test_a_full_disk_is_said(
                 assert folder.names(name) == []
         filler.unlink()
         assert folder.fetch(server.url("/b")).content == b"one"
+
+
+def test_a_part_without_room_for_its_copy_is_dropped(
+    any_folder: Folder, server: FakeFiles
+) -> None:
+    """Else it would block its URL until it is a week old."""
+    folder = any_folder
+    content = os.urandom(1400 << 10)
+    cut = [1200 << 10, *[0] * 4]
+    file = server.put("/a", content, etag='"1"', breaks=cut)
+    with on_small_disk(folder.work):
+        folder.refuse(server.url("/a"))
+        assert len(folder.names("partial")) == 2
+        file.breaks.clear()
+        assert folder.fetch(server.url("/a")).content == content
+        assert "range" not in server.asked[-1].fields
+        assert folder.names("partial") == folder.names("jobs") == []
+
+
+@pytest.mark.parametrize("is_part", [True, False])
+def test_a_full_disk_takes_the_place_of_older_files(
+    any_folder: Folder, server: FakeFiles, is_part: bool
+) -> None:
+    """They are files or parts of other URLs."""
+    folder = any_folder
+    old, kept, new = (os.urandom(500 << 10) for _ in range(3))
+    cut = [(500 << 10) - 1, *[0] * 4] if is_part else []
+    server.put("/old", old, etag='"1"', breaks=cut)
+    server.put("/kept", kept)
+    server.put("/new", new + new)
+    with on_small_disk(folder.work):
+        if is_part:
+            folder.refuse(server.url("/old"))
+        else:
+            folder.fetch(server.url("/old"))
+        was = time.time() - 100
+        for name in ("objects", "partial"):
+            for path in (folder.work / name).iterdir():
+                os.utime(path, (was, was))
+        folder.fetch(server.url("/kept"))
+        (folder.work / "filler").write_bytes(bytes(100 << 10))
+        got = folder.fetch(
+            server.url("/new"), max_bytes=1000 << 10, cache_bytes=64 << 20
+        )
+        assert got.content == new + new
+        assert folder.names("partial") == folder.names("jobs") == []
+        assert digest(old) not in folder.objects()

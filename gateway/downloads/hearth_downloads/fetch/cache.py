@@ -51,7 +51,6 @@ from hearth_downloads.fetch.space import (
 )
 from hearth_downloads.fetch.url import Url
 
-CACHE_FACTOR = 4  # times max_bytes, for all files together
 FILES_MAX = 10_000  # of each kind
 PARTIAL_SECONDS = 7 * 86400
 COPY_BYTES = 8 << 20
@@ -71,6 +70,7 @@ class Entry:
     sha256: str
     size: int
     about: About
+    lists: str = ""  # of the job that has got it (job.py)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Cache:
                     self._clear_left(name)
             self._remove_strange()
             # The rest of what the cache may have is for this job's file.
-            self._bound((CACHE_FACTOR - 1) * self.job.max_bytes)
+            self._bound(self.job.cache_most - self.job.max_bytes)
 
     def _remove(self, name: str, folder: str) -> None:
         """Remove it; a program of a killed worker may be in the way."""
@@ -142,7 +142,7 @@ class Cache:
             about is None
             or not about.range_validator
             or not _KEY.fullmatch(key)
-            or not 0 < size <= self.job.max_bytes
+            or not 0 < size <= self.job.cache_most
         ):
             return
         partial = self.folders[_PARTIAL]
@@ -167,19 +167,36 @@ class Cache:
 
     def _bound(self, most: int) -> None:
         """Remove what was not used for longest, until there is no more."""
-        partial = self.folders[_PARTIAL]
         for part in self._list(_PARTIAL):
             if part.used < time.time() - PARTIAL_SECONDS:
                 self._remove(part.name, _PARTIAL)
         files = self._list(_OBJECTS) + self._list(_PARTIAL)
-        total, count = sum(one.size for one in files), len(files)
+        self._remove_old(files, sum(one.size for one in files) - most)
+        self._bound_entries()
+
+    def _remove_old(self, files: list[_Stored], least: int) -> None:
+        """Remove the least recently used, of these many bytes together."""
+        partial, count = self.folders[_PARTIAL], len(files)
         for one in sorted(files, key=lambda one: one.used):
-            if total <= most and count <= FILES_MAX:
+            if least <= 0 and count <= FILES_MAX:
                 break
             folder = _PARTIAL if one.folder == partial else _OBJECTS
             self._remove(one.name, folder)
-            total, count = total - one.size, count - 1
-        self._bound_entries()
+            least, count = least - one.size, count - 1
+
+    def make_room(self, url: Url, size: int) -> None:
+        """Remove files of that size together, because the disk is full.
+
+        The URL's own part goes first: its copy may be what there is no room
+        for. Then go the files that were not used for longest.
+        """
+        with self.locks.index():
+            part = look_at(url.key, self.folders[_PARTIAL])
+            self._remove_part(url.key)
+            freed = part.st_blocks * _BLOCK if part else 0
+            files = self._list(_OBJECTS) + self._list(_PARTIAL)
+            self._remove_old(files, size - freed)
+            self._bound_entries()
 
     def _bound_entries(self) -> None:
         objects = set(os.listdir(self.folders[_OBJECTS]))
@@ -217,6 +234,7 @@ class Cache:
             and isinstance(entry.sha256, str)
             and _KEY.fullmatch(entry.sha256)
             and type(entry.size) is int
+            and isinstance(entry.lists, str)
         )
         return entry if is_right else None
 
@@ -290,9 +308,14 @@ class Cache:
             self.gateway.check()
 
     def drop_part(self, url: Url) -> None:
-        """Remove the part that an earlier job has got."""
+        """Remove the part that an earlier job has got.
+
+        A part that is too large for this job may serve another profile.
+        """
         with self.locks.index():
-            self._remove_part(url.key)
+            part = look_at(url.key, self.folders[_PARTIAL])
+            if part is None or part.st_size <= self.job.max_bytes:
+                self._remove_part(url.key)
 
     def end(self, name: str, keeps_part: bool) -> None:
         """Remove this job's folder; the part may serve a later job."""
@@ -321,4 +344,4 @@ class Cache:
             self._remove(new, _ENTRIES)
             write_new(new, entries, json.dumps(asdict(entry)).encode())
             os.rename(new, url.key, src_dir_fd=entries, dst_dir_fd=entries)
-            self._bound(CACHE_FACTOR * self.job.max_bytes)
+            self._bound(self.job.cache_most)

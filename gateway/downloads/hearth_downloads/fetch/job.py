@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 
 from hearth_downloads.core.job import BaseJob
 
 ORDERS = ("fetch",)
+CACHE_FACTOR = 4  # times max_bytes, for all files together
 
 
 @dataclass(frozen=True)
@@ -18,10 +21,22 @@ class Job(BaseJob):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     private: tuple[str, ...] = ()  # networks
+    cache_bytes: int = 0  # of all files; 0: CACHE_FACTOR times max_bytes
     ca_file: str = ""  # empty: the system's certificates
     seconds: float = 7190
     rate: int = 1024  # bytes a second, the least for a time of `silence`
     tries: int = 5  # without progress
+
+    @property
+    def cache_most(self) -> int:
+        """Return how many bytes all files together may have."""
+        return self.cache_bytes or CACHE_FACTOR * self.max_bytes
+
+    @property
+    def lists(self) -> str:
+        """Return a text that only jobs with the same lists share."""
+        lists = json.dumps([self.allow, self.deny, self.private])
+        return hashlib.sha256(lists.encode()).hexdigest()
 
     def setting(self, name: str) -> str:
         """Return the name of a setting, as the configuration has it."""

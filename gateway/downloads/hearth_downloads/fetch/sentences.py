@@ -78,9 +78,13 @@ def no_authorities(path: str = "", reason: str = "") -> str:
     )
 
 
-def no_room(job: Job, reason: str) -> Failed:
+class NoRoom(Failed):
+    """A disk that is full; removing other files may help."""
+
+
+def no_room(job: Job, reason: str) -> NoRoom:
     """Return the fault of a folder that takes no more."""
-    return Failed(
+    return NoRoom(
         f"{job.work} took no more of the file ({reason}): make room on its "
         "disk, or ask for a smaller file"
     )

@@ -11,7 +11,13 @@ import time
 from typing import Optional
 
 from hearth_downloads.core.certificates import find_certificates
-from hearth_downloads.core.faults import Failed, Gone, Unreachable, clean
+from hearth_downloads.core.faults import (
+    Failed,
+    Gone,
+    Invalid,
+    Unreachable,
+    clean,
+)
 from hearth_downloads.core.gateway import Gateway
 from hearth_downloads.core.proxy import Bounds, Proxy
 from hearth_downloads.core.sandbox import Program, Result, Sandbox
@@ -23,6 +29,7 @@ from hearth_downloads.fetch.places import check_url, read_places
 from hearth_downloads.fetch.sentences import (
     TRAFFIC_FACTOR,
     Case,
+    NoRoom,
     no_authorities,
     no_room,
     too_large,
@@ -30,7 +37,7 @@ from hearth_downloads.fetch.sentences import (
     wrong_hash,
 )
 from hearth_downloads.fetch.space import Space
-from hearth_downloads.fetch.url import parse_hash, parse_url
+from hearth_downloads.fetch.url import Url, parse_hash, parse_url
 
 PROGRESS_SECONDS = 1.0
 HASH_BYTES = 1 << 20
@@ -38,7 +45,8 @@ HASH_BYTES = 1 << 20
 SPARE_BYTES = 16 << 20
 SPARE_SECONDS = 10  # the proxy waits longer than the worker
 _IGNORE_UNEXPECTED_EOF = getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 1 << 7)
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_FULL = (*_NO_ROOM, errno.EFBIG)
 
 
 def do(job: Job, gateway: Gateway) -> None:
@@ -71,10 +79,50 @@ class Transfer:
         """Answer with the file."""
         self.cache.locks.take_url(self.url.key, self.gateway)
         self.cache.prepare()
-        entry, file = self.cache.find(self.url)
-        if entry and entry.sha256 == self.wanted:
-            self._answer(entry, file, True)
+        try:
+            self._get()
             return
+        except NoRoom:
+            pass
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+        # No more is removed than this file may have: a client that was taken
+        # over can say that the disk is full.
+        self.cache.make_room(self.url, self.job.max_bytes)
+        self._get()
+
+    def _get(self) -> None:
+        """Answer from the cache, or by the server."""
+        entry, file = self.cache.find(self.url)
+        try:
+            if entry and self._needs_no_server(entry):
+                self._answer_kept(entry, file)
+            else:
+                self._ask(entry, file)
+        finally:
+            if file >= 0:
+                os.close(file)
+
+    def _needs_no_server(self, entry: Entry) -> bool:
+        """Return true if the file is the right one, and this job may have it.
+
+        Other lists may forbid a place of a redirect, or an address that a name
+        has led to. Then the server is asked, so that the proxy judges all.
+        """
+        try:
+            source: Optional[Url] = parse_url(entry.about.source)
+        except Invalid:
+            source = None
+        return (
+            entry.sha256 == self.wanted
+            and entry.lists == self.job.lists
+            and source is not None
+            and (source.scheme, source.place)
+            == (self.url.scheme, self.url.place)
+        )
+
+    def _ask(self, entry: Optional[Entry], file: int) -> None:
         name, space = self.cache.make_space(self.url)
         keeps_part = False
         try:
@@ -87,6 +135,14 @@ class Transfer:
             raise
         finally:
             self.cache.end(name, keeps_part)
+
+    def _answer_kept(self, entry: Entry, file: int) -> None:
+        """Answer with the file of the cache, by this job's limit."""
+        if self.wanted and entry.sha256 != self.wanted:
+            raise wrong_hash(self.url, self.wanted, entry.sha256)
+        if entry.size > self.job.max_bytes:
+            raise too_large(self.job, entry.size)
+        self._answer(entry, file, True)
 
     def _answer(self, entry: Entry, file: int, is_cached: bool) -> None:
         self.cache.mark_used(self.url, file)
@@ -115,9 +171,7 @@ class Transfer:
         if about is None:
             if entry is None:
                 raise Failed("the client's report cannot be read")
-            if self.wanted:  # it would have been answered above
-                raise wrong_hash(self.url, self.wanted, entry.sha256)
-            self._answer(entry, file, True)
+            self._answer_kept(entry, file)
             return
         self._take(space, about)
 
@@ -151,7 +205,7 @@ class Transfer:
         found = self._hash(body)
         if self.wanted and found != self.wanted:
             raise wrong_hash(self.url, self.wanted, found)
-        entry = Entry(self.url.text, found, size, about)
+        entry = Entry(self.url.text, found, size, about, self.job.lists)
         self.cache.keep(self.url, space, body, entry)
         os.lseek(body, 0, os.SEEK_SET)
         self._answer(entry, body, False)
