@@ -106,6 +106,31 @@ def test_a_process_is_found_by_its_folder(run: Run, how: str) -> None:
     assert left(output)[0].endswith("of test_it.py::test_one")
 
 
+MOUNTS = 'read at; mount --bind "$at" /mnt; echo so; exec sleep 600'
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_process_is_found_by_its_mounts(run: Run) -> None:
+    """As a session's kernel, which shows the folder nowhere else."""
+    status, output = run(
+        "def test_one():\n"
+        "    with tempfile.TemporaryDirectory() as folder:\n"
+        "        one = subprocess.Popen(['unshare', '--mount', 'sh', '-c',\n"
+        f"            {MOUNTS!r}], start_new_session=True, text=True,\n"
+        "            stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "        print(folder, file=one.stdin, flush=True)\n"
+        "        assert one.stdout.readline() == 'so\\n'\n"
+        "        print('\\ngroup', one.pid)\n"
+        "        assert False\n"
+    )
+    group = int(re.findall(r"^group (\d+)$", output, re.MULTILINE)[0])
+    os.killpg(group, 9)
+    assert status == 1
+    assert [line.partition(" (")[0] for line in left(output)] == [
+        f"process {group}"
+    ], output
+
+
 def test_another_ones_folder_is_no_matter(run: Run) -> None:
     status, output = run(
         "def test_one():\n    subprocess.run(['mktemp', '-d'], check=True)\n"

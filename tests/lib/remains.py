@@ -22,6 +22,8 @@ from typing import Any, Optional
 
 import pytest
 
+from tests.lib.mounted import root_of
+
 # As the tests' own: it only says that nothing will come any more.
 DEADLINE = float(os.environ.get("HEARTH_DEADLINE", "120"))
 
@@ -91,15 +93,18 @@ def own() -> set[int]:
 def processes(made: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Find those that have one of the names, with it."""
     skipped = own()
+    roots = {name: root_of(name) for name in made}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         if int(entry) in skipped:
             continue
         text = b"\0".join(
-            read(f"/proc/{entry}/{part}")
-            for part in ("cmdline", "environ", "mountinfo")
+            read(f"/proc/{entry}/{part}") for part in ("cmdline", "environ")
         )
+        mounts = read(f"/proc/{entry}/mountinfo")
         for name in made:
-            if has_name(text, os.fsencode(name)):
+            if has_name(text, os.fsencode(name)) or has_name(
+                mounts, os.fsencode(roots[name])
+            ):
                 words = read(f"/proc/{entry}/cmdline").replace(b"\0", b" ")
                 yield (
                     f"process {entry} ({words[:80].decode(errors='replace')})",

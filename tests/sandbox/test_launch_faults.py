@@ -18,6 +18,7 @@ from typing import Optional
 import pytest
 from faults import MAPPED_STEPS, STEPS, Step, Turn, name, strace
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "lib"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
 from deadline import DEADLINE, wait_for

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from harness import Gateway
+from mounted import root_of
 from processes import processes
 
 
@@ -17,6 +18,7 @@ def inside(folder: Path) -> list[int]:
     also if no client knows it.
     """
     own = os.readlink("/proc/self/ns/mnt")
+    place = f"{root_of(str(folder))}/"
     found = []
     for pid in processes():
         try:
@@ -25,7 +27,7 @@ def inside(folder: Path) -> list[int]:
             mounts = Path(f"/proc/{pid}/mountinfo").read_text()
         except OSError:
             continue
-        if f"{folder}/" in mounts:
+        if place in mounts:
             found.append(pid)
     return found
 

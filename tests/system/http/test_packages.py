@@ -227,7 +227,7 @@ def test_the_session_ends(gateway: Packaged, web: Web) -> None:
     web.delete(kernel)
     answer = asked.end()
     assert answer.status == 404
-    assert "ended before the job" in answer.json["message"]
+    assert "ended before one of its jobs" in answer.json["message"]
 
 
 def test_too_many_wait(gateway: Packaged, web: Web, here: str) -> None:
