@@ -3,7 +3,6 @@
 
 #include "base/buffer.h"
 #include "gateway/config/state_files.h"
-#include "gateway/files/actor.h"
 #include "gateway/frontends/management_error.h"
 #include "gateway/registry/core/management_socket.h"
 #include "gateway/registry/core/session_table.h"
@@ -11,16 +10,13 @@
 #include "gateway/registry/downloads/download_lane.h"
 #include "gateway/registry/downloads/fetch_answer.h"
 #include "gateway/registry/downloads/fetch_name.h"
+#include "gateway/registry/downloads/fetch_placements.h"
 #include "gateway/registry/downloads/fetch_records.h"
 #include "gateway/registry/launch/launch_users.h"
 #include "gateway/registry/sessions/session_api.h"
 #include "gateway/registry/storage/fetch_folder.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define RUNNING            4  /* at once */
 #define OF_SESSION         2  /* of them, of one session */
@@ -31,23 +27,10 @@
 #define TAG_MAX            64
 #define CACHE_FACTOR       4 /* times the largest file that a profile permits */
 
-/* A fetch whose file is being copied into the workspace. */
-typedef struct placement {
-    struct placement *next; /* owned */
-    unsigned number;        /* of the job */
-    char session[SESSION_ID_MAX];
-    char *url;               /* owned */
-    char *path;              /* owned */
-    char *tag;               /* owned */
-    download_asker_t *asker; /* owned */
-    json_t *reply;           /* owned; to be completed */
-    json_t *ended;           /* owned; why it was given up, or NULL */
-} placement_t;
-
 struct fetch_jobs {
-    const registry_parts_t *parts; /* borrowed */
-    download_lane_t *lane;         /* owned */
-    placement_t *placements;       /* owned */
+    const registry_parts_t *parts;  /* borrowed */
+    download_lane_t *lane;          /* owned */
+    fetch_placements_t *placements; /* owned */
 };
 
 static const char *text_of(const json_t *object, const char *key)
@@ -57,176 +40,17 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static bool is_ok(const json_t *reply)
-{
-    return strcmp(text_of(reply, "status"), "ok") == 0;
-}
-
-static void placement_destroy(placement_t **self_p)
-{
-    placement_t *self = *self_p;
-
-    if (!self)
-        return;
-    download_asker_destroy(&self->asker);
-    json_decref(self->reply);
-    json_decref(self->ended);
-    free(self->tag);
-    free(self->path);
-    free(self->url);
-    free(self);
-    *self_p = NULL;
-}
-
-#define cleanup_placement CLEANUP(placement_destroy)
-
-/* ---- from the worker's answer to the workspace ---- */
-
-/* Returns why the worker's file cannot be copied; NULL if it can. Records and
- * the reply have the size that the worker says. */
-static json_t *check_file(int file, const json_t *reply)
-{
-    json_int_t said = json_integer_value(json_object_get(reply, "size"));
-    struct stat about;
-    int flags = fcntl(file, F_GETFL);
-
-    if (fstat(file, &about) < 0 || !S_ISREG(about.st_mode) || flags < 0
-        || (flags & O_ACCMODE) != O_RDONLY || (flags & O_PATH))
-        return download_answer_error(&fetch_kind, "Failed",
-                                     "the fetch worker gave no plain file");
-    if (about.st_size != said)
-        return download_answer_error(&fetch_kind, "Failed",
-                                     "the fetch worker gave a file of %" PRId64
-                                     " bytes, and said "
-                                     "that it has %" PRId64,
-                                     (int64_t) about.st_size, (int64_t) said);
-    return NULL;
-}
-
-/* Returns the members that the files thread copies and records by. */
-static json_t *describe_placement(const placement_t *placement)
-{
-    cleanup_free char *plain = fetch_records_plain(placement->url);
-
-    return json_pack("{s:s,s:{s:s,s:O},s:{s:s}}", "path", placement->path,
-                     "details", "url", plain, "sha256",
-                     json_object_get(placement->reply, "sha256"), "journaled",
-                     "url", placement->url);
-}
-
-/* Lets the files thread copy the file; returns why it cannot, NULL if it can.
- */
-static json_t *place(fetch_jobs_t *self, const placement_t *placement,
-                     int *file_p)
-{
-    const session_entry_t *entry =
-        session_table_find(self->parts->table, placement->session);
-    json_t *error = check_file(*file_p, placement->reply);
-
-    if (error)
-        return error;
-    if (!entry)
-        return management_error("SessionGone", GATEWAY_EXIT_GONE,
-                                "session %s ended before the file was there",
-                                placement->session);
-    const files_place_t how = {
-        .session = entry->id,
-        .workspace = entry->workspace,
-        .who = download_asker_who(placement->asker),
-        .limits = {entry->limits.workspace_bytes,
-                   entry->limits.workspace_files},
-        .content = describe_placement(placement),
-        .number = placement->number,
-    };
-    if (files_place(self->parts->files, &how, file_p))
-        return NULL;
-    json_decref(how.content);
-    return management_error("FilesBusy", GATEWAY_EXIT_FAILED,
-                            "too many requests about files wait; ask again");
-}
-
-/* Answers the asker; `reply` is taken. */
-static void finish(fetch_jobs_t *self, const fetch_about_t *about,
-                   download_asker_t *asker, json_t *reply)
-{
-    fetch_records_note(self->parts, about, reply);
-    download_asker_answer(asker, reply);
-}
-
-static void finish_placement(fetch_jobs_t *self, placement_t *placement,
-                             json_t *reply)
-{
-    const fetch_about_t about = {
-        .session = placement->session,
-        .who = download_asker_who(placement->asker),
-        .url = placement->url,
-        .path = placement->path,
-    };
-
-    finish(self, &about, placement->asker, reply);
-}
-
 static void on_answered(void *arg, download_job_t *job, json_t *reply)
 {
-    fetch_jobs_t *self = arg;
-    cleanup_placement placement_t *placement = mem_new(sizeof *placement);
-    cleanup_fd int file = -1;
-    json_t *error = NULL;
+    const fetch_jobs_t *self = arg;
 
-    placement->number = job->number;
-    snprintf(placement->session, sizeof placement->session, "%s", job->session);
-    placement->url = mem_text(text_of(job->content, "url"));
-    placement->path = mem_text(text_of(job->content, "path"));
-    placement->tag = mem_text(text_of(job->content, "tag"));
-    placement->asker = take_ptr(job->asker);
-    placement->reply = reply;
-    if (is_ok(reply)) {
-        file = download_process_take_file(job->process);
-        error = place(self, placement, &file);
-    }
-    if (error || !is_ok(reply)) {
-        finish_placement(self, placement, error ? error : json_incref(reply));
-        return;
-    }
-    placement->next = self->placements;
-    self->placements = take_ptr(placement);
+    fetch_placements_add(self->placements, job, reply);
 }
 
 void fetch_jobs_on_placed(fetch_jobs_t *self, uint64_t number, json_t *answer)
 {
-    placement_t **at = &self->placements;
-
-    while (*at && (*at)->number != number)
-        at = &(*at)->next;
-    if (*at) {
-        cleanup_placement placement_t *placement = *at;
-
-        *at = placement->next;
-        if (is_ok(answer)) {
-            json_object_set_new(placement->reply, "path",
-                                json_string(placement->path));
-            json_object_set_new(placement->reply, "url",
-                                json_string(placement->url));
-            finish_placement(self, placement, json_incref(placement->reply));
-        } else {
-            finish_placement(
-                self, placement,
-                json_incref(placement->ended ? placement->ended : answer));
-        }
-    }
-    json_decref(answer);
+    fetch_placements_on_placed(self->placements, number, answer);
 }
-
-/* Gives a copy up; `reply`, which is taken, is its answer unless the copy is
- * done meanwhile. */
-static void give_up(fetch_jobs_t *self, placement_t *placement, json_t *reply)
-{
-    json_decref(placement->ended);
-    placement->ended = reply;
-    files_give_up(self->parts->files, placement->number);
-}
-
-/* ---- the life of all ---- */
 
 /* Two workers with one URL would wait for each other, and one of them would
  * have a place for nothing. */
@@ -257,19 +81,15 @@ fetch_jobs_t *fetch_jobs_new(const registry_parts_t *parts,
 
     self->parts = parts;
     self->lane = download_lane_new(parts, &start);
+    self->placements = fetch_placements_new(parts);
     return self;
 }
 
 void fetch_jobs_stop(fetch_jobs_t *self)
 {
     download_lane_stop(self->lane);
-    while (self->placements) {
-        cleanup_placement placement_t *placement = self->placements;
-
-        self->placements = placement->next;
-        finish_placement(self, placement,
-                         download_lane_stopping(self->lane, true));
-    }
+    fetch_placements_stop(self->placements,
+                          download_lane_stopping(self->lane, true));
 }
 
 void fetch_jobs_destroy(fetch_jobs_t **self_p)
@@ -279,11 +99,7 @@ void fetch_jobs_destroy(fetch_jobs_t **self_p)
     if (!self)
         return;
     download_lane_destroy(&self->lane);
-    while (self->placements) {
-        cleanup_placement placement_t *placement = self->placements;
-
-        self->placements = placement->next;
-    }
+    fetch_placements_destroy(&self->placements);
     free(self);
     *self_p = NULL;
 }
@@ -291,13 +107,7 @@ void fetch_jobs_destroy(fetch_jobs_t **self_p)
 void fetch_jobs_on_gone(fetch_jobs_t *self, const char *session)
 {
     download_lane_on_gone(self->lane, session);
-    for (placement_t *at = self->placements; at; at = at->next)
-        if (strcmp(at->session, session) == 0)
-            give_up(self, at,
-                    management_error("SessionGone", GATEWAY_EXIT_GONE,
-                                     "session %s ended before the file was "
-                                     "there",
-                                     session));
+    fetch_placements_on_gone(self->placements, session);
 }
 
 /* ---- requests ---- */
@@ -457,11 +267,13 @@ static void fetch(fetch_jobs_t *self, const session_entry_t *entry,
         return;
     }
     error = refusal(self, entry, download_asker_is_code(asker));
-    if (error)
-        finish(self, &about, asker, error);
-    else
+    if (error) {
+        fetch_records_note(self->parts, &about, error);
+        download_asker_answer(asker, error);
+    } else {
         download_lane_add(self->lane, entry,
                           describe(self, entry, content, path), &asker);
+    }
 }
 
 /* A fetch for a list; all members are borrowed. */
@@ -488,7 +300,7 @@ static json_t *show(const shown_t *fetch)
     return shown;
 }
 
-static json_t *show_placement(const placement_t *placement)
+static json_t *show_placement(const fetch_placement_t *placement)
 {
     return show(&(shown_t){.number = placement->number,
                            .url = placement->url,
@@ -515,7 +327,8 @@ static json_t *list(const fetch_jobs_t *self, const char *session)
 {
     json_t *shown = json_array();
 
-    for (const placement_t *at = self->placements; at; at = at->next)
+    for (const fetch_placement_t *at = fetch_placements_first(self->placements);
+         at; at = at->next)
         if (strcmp(at->session, session) == 0)
             json_array_insert_new(shown, 0, show_placement(at));
     for (const download_job_t *job = download_lane_first(self->lane); job;
@@ -523,17 +336,6 @@ static json_t *list(const fetch_jobs_t *self, const char *session)
         if (job->asker && strcmp(job->session, session) == 0)
             json_array_append_new(shown, show_job(job));
     return json_pack("{s:s,s:o}", "status", "ok", "fetches", shown);
-}
-
-static bool cancel_copy(fetch_jobs_t *self, const char *session,
-                        json_int_t number, json_t *reply)
-{
-    for (placement_t *at = self->placements; at; at = at->next)
-        if (at->number == number && strcmp(at->session, session) == 0) {
-            give_up(self, at, json_incref(reply));
-            return true;
-        }
-    return false;
 }
 
 static json_t *cancel(fetch_jobs_t *self, const char *session,
@@ -544,7 +346,8 @@ static json_t *cancel(fetch_jobs_t *self, const char *session,
                                                    "the fetch was cancelled");
 
     if (wanted > 0 && wanted <= UINT32_MAX
-        && (cancel_copy(self, session, wanted, cancelled)
+        && (fetch_placements_give_up(self->placements, session, wanted,
+                                     json_incref(cancelled))
             || download_lane_give_up(self->lane, session, (unsigned) wanted,
                                      json_incref(cancelled))))
         return json_pack("{s:s}", "status", "ok");

@@ -1,0 +1,52 @@
+/* Files that workers have brought, on their way into workspaces: each is copied
+ * by the files thread, and its fetch is answered then. Lives in the main
+ * thread. */
+#ifndef HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
+#define HEARTH_GATEWAY_REGISTRY_DOWNLOADS_FETCH_PLACEMENTS_H
+
+#include "base/cleanup.h"
+#include "gateway/registry/core/parts.h"
+#include "gateway/registry/downloads/download_lane.h"
+
+#include <jansson.h>
+
+typedef struct fetch_placements fetch_placements_t;
+
+/* A file that is being copied. Its members are read by others. */
+typedef struct fetch_placement {
+    struct fetch_placement *next; /* owned */
+    unsigned number;              /* of the job */
+    char session[SESSION_ID_MAX];
+    char *url;               /* owned */
+    char *path;              /* owned */
+    char *tag;               /* owned */
+    download_asker_t *asker; /* owned */
+    json_t *reply;           /* owned; to be completed */
+    json_t *ended;           /* owned; why it was given up, or NULL */
+} fetch_placement_t;
+
+/* `parts` is borrowed. */
+fetch_placements_t *fetch_placements_new(const registry_parts_t *parts);
+void fetch_placements_destroy(fetch_placements_t **self_p);
+
+/* Takes a job's asker, its file, and the worker's reply. Answers when the file
+ * is in the workspace, or at once if it cannot be. */
+void fetch_placements_add(fetch_placements_t *self, download_job_t *job,
+                          json_t *reply);
+/* The copy with that number has ended; `answer`, which is taken, is that of the
+ * files thread. */
+void fetch_placements_on_placed(fetch_placements_t *self, uint64_t number,
+                                json_t *answer);
+/* Returns the newest one, NULL if there is none; `next` leads to the others. */
+const fetch_placement_t *fetch_placements_first(const fetch_placements_t *self);
+/* Gives a copy up, if the session has it: `reply`, which is taken, is its
+ * answer unless the copy is done meanwhile. Returns false if there is none with
+ * that number. */
+bool fetch_placements_give_up(fetch_placements_t *self, const char *session,
+                              json_int_t number, json_t *reply);
+/* The session is gone: gives up its copies. */
+void fetch_placements_on_gone(fetch_placements_t *self, const char *session);
+/* The gateway stops: answers all at once with `reply`, which is taken. */
+void fetch_placements_stop(fetch_placements_t *self, json_t *reply);
+
+#endif
