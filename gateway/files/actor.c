@@ -32,7 +32,7 @@ typedef struct {
 
 typedef enum {
     FILES_ASK,     /* request, session, workspace, limits */
-    FILES_PLACE,   /* file, who, content, number; session, workspace, limits */
+    FILES_PLACE,   /* file, who, content, number, is_tree; and as FILES_ASK */
     FILES_GIVE_UP, /* number */
     FILES_WATCH,   /* session, workspace, limits */
     FILES_UNWATCH, /* session */
@@ -46,6 +46,7 @@ typedef struct {
     char *who;
     json_t *content;
     uint64_t number;
+    bool is_tree;
     char session[64];
     char *workspace;
     files_limits_t limits;
@@ -159,7 +160,10 @@ static void on_place(files_thread_t *self, files_message_t *message)
     news->word = FILES_PLACED;
     news->number = message->number;
     quota_meet(self, message->session, message->workspace, message->limits);
-    r = copy_place(self, &request, &message->file, &fault);
+    r = message->is_tree
+            ? fault_set(&fault, EOPNOTSUPP,
+                        "this gateway places files, and no trees of files")
+            : copy_place(self, &request, &message->file, &fault);
     if (r == FILES_LATER)
         copies_expect(self, news);
     else
@@ -316,6 +320,7 @@ bool files_place(files_t *self, const files_place_t *place, int *file_p)
     message->who = mem_text(place->who);
     message->content = place->content;
     message->number = place->number;
+    message->is_tree = place->is_tree;
     handover_send(self->actor, message);
     return true;
 }

@@ -25,21 +25,25 @@ zsock_t *files_socket(const files_t *self);
  * has gone. Returns false, and does not take the request, if too many wait. */
 bool files_ask(files_t *self, message_t **request_p, const char *session,
                const char *workspace, files_limits_t limits);
-/* A file from outside, for a session's workspace. All members are borrowed. */
+/* A file from outside, for a session's workspace, or a tree of files. All
+ * members are borrowed. */
 typedef struct {
     const char *session;
     const char *workspace; /* a folder */
     const char *who;       /* asked for it, as the audit log names it */
     files_limits_t limits;
-    json_t *content; /* taken: `path`, and see copy_place */
+    json_t *content; /* taken: `path`, `details`, `journaled`; see copy_place.
+                        A tree's also has `usage` {bytes, files} */
     uint64_t number; /* which the news has */
+    bool is_tree;    /* the file is a tree file, and `path` a folder to make */
 } files_place_t;
 
-/* Copies a file, which is taken, into the workspace. FILES_PLACED is the news
- * of it. Returns false, and takes nothing, if too many requests wait. */
+/* Copies a file, which is taken, into the workspace, or makes the tree that it
+ * describes. FILES_PLACED is the news of it. Returns false, and takes nothing,
+ * if too many requests wait. */
 bool files_place(files_t *self, const files_place_t *place, int *file_p);
-/* Gives up the file of that number, if it is being copied. Its news comes as
- * otherwise, with an answer that says which came first. */
+/* Gives up the file or tree of that number, if it is being made. Its news comes
+ * as otherwise, with an answer that says which came first. */
 void files_give_up(files_t *self, uint64_t number);
 /* Measures the workspace from now on, if it has a limit. What is written there
  * through the gateway counts at once. */
